@@ -1,0 +1,1 @@
+"""The command line, built-in workloads and experiments."""

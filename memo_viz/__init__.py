@@ -1,0 +1,1 @@
+"""Pictures of memos and plans, made from traces alone."""

@@ -1,0 +1,1 @@
+"""From SQL text to a physical plan. `pipeline` shows the way of a query on one page."""

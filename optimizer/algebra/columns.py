@@ -1,0 +1,79 @@
+"""A column is an id, unique in its query; a set of columns is an int used as a bitset.
+
+Operators and scalars refer to ids, never to positions, so a join can be reordered without renumbering anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+ColumnId = int
+ColumnSet = int
+DataType = Any  # pyarrow.DataType; pyarrow ships no type stubs
+
+
+class Column:
+    """One column of a query: `origin` says where it comes from (`orders.o_orderkey`, or "" when computed).
+
+    `nullable` is what its definition allows; an outer join may add NULLs later (see `LogicalProps.not_null`).
+    """
+
+    __slots__ = ("id", "name", "nullable", "origin", "type")
+
+    def __init__(self, id: ColumnId, name: str, type: DataType, nullable: bool, origin: str = "") -> None:
+        self.id, self.name, self.type, self.nullable, self.origin = id, name, type, nullable, origin
+
+    @property
+    def label(self) -> str:
+        """How trees and traces print it: `o_orderkey#3`; the id keeps equal names apart."""
+        return f"{self.name}#{self.id}"
+
+    def __repr__(self) -> str:
+        return f"Column({self.label}: {self.type}{'' if self.nullable else ' not null'})"
+
+
+class Columns:
+    """All columns of one query, by id. The binder makes most of them; a rule that computes something new adds its own."""
+
+    __slots__ = ("_all",)
+
+    def __init__(self) -> None:
+        self._all: list[Column] = []
+
+    def new(self, name: str, type: DataType, nullable: bool, origin: str = "") -> Column:
+        column = Column(len(self._all), name, type, nullable, origin)
+        self._all.append(column)
+        return column
+
+    def __getitem__(self, id: ColumnId) -> Column:
+        return self._all[id]
+
+    def __len__(self) -> int:
+        return len(self._all)
+
+    def __iter__(self) -> Iterator[Column]:
+        return iter(self._all)
+
+    def label(self, id: ColumnId) -> str:
+        return self._all[id].label
+
+
+def column_set(ids: Iterable[ColumnId]) -> ColumnSet:
+    """The bitset of `ids`."""
+    result = 0
+    for id in ids:
+        result |= 1 << id
+    return result
+
+
+def column_ids(columns: ColumnSet) -> Iterator[ColumnId]:
+    """The ids in a bitset, ascending."""
+    while columns:
+        low = columns & -columns
+        yield low.bit_length() - 1
+        columns ^= low
+
+
+def is_subset(inner: ColumnSet, outer: ColumnSet) -> bool:
+    return not inner & ~outer

@@ -1,0 +1,504 @@
+"""Logical operators: immutable, hashable payloads without inputs.
+
+An operator says what to compute; its inputs are the trees or groups beside it (`trees.py`, `memo/`). Each computes the
+logical properties of its output from those of its inputs (`derive_props`), and prints its payload (`describe`).
+Physical operators are other types (`physical.py`), so a rule that names a logical operator can never bind a physical one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import ClassVar, NamedTuple
+
+from optimizer.algebra.columns import ColumnId, ColumnSet, DataType, column_set
+from optimizer.algebra.functions import SCALAR_FUNCTIONS
+from optimizer.algebra.props import LogicalProps, merge_equivalences, minimal_keys
+from optimizer.algebra.scalars import (
+    AggregateCall,
+    Call,
+    Case,
+    Cast,
+    ColumnRef,
+    InList,
+    Literal,
+    Predicate,
+    Scalar,
+    predicate_columns,
+)
+from optimizer.algebra.traits import Collation
+
+Label = Callable[[ColumnId], str]
+
+
+class JoinKind(Enum):
+    INNER = "inner"
+    LEFT = "left"
+    RIGHT = "right"
+    FULL = "full"
+    SEMI = "semi"
+    ANTI = "anti"
+
+    @property
+    def keeps_left(self) -> bool:
+        """Rows of the left input without a match survive."""
+        return self in (JoinKind.LEFT, JoinKind.FULL)
+
+    @property
+    def keeps_right(self) -> bool:
+        return self in (JoinKind.RIGHT, JoinKind.FULL)
+
+    @property
+    def left_only(self) -> bool:
+        """The output has the left input's columns only."""
+        return self in (JoinKind.SEMI, JoinKind.ANTI)
+
+    @property
+    def mirrored(self) -> JoinKind | None:
+        """The kind that gives the same rows with the inputs exchanged; None where there is none."""
+        if self.left_only:
+            return None
+        return {JoinKind.LEFT: JoinKind.RIGHT, JoinKind.RIGHT: JoinKind.LEFT}.get(self, self)
+
+
+class LogicalOperator:
+    """Base of all logical operators; `arity` is the number of inputs, None for any number."""
+
+    __slots__ = ()
+    name: ClassVar[str]
+    arity: ClassVar[int | None]
+
+    def derive_props(self, inputs: Sequence[LogicalProps]) -> LogicalProps:
+        raise AssertionError(f"{self.name} does not say what it produces")
+
+    def describe(self, label: Label) -> str:
+        """The payload in words, without the operator's name and inputs."""
+        return ""
+
+    def used_columns(self) -> ColumnSet:
+        """Input columns that the payload itself reads."""
+        return 0
+
+
+def show_predicate(predicate: Predicate, label: Label) -> str:
+    return " AND ".join(conjunct.show(label) for conjunct in predicate) if predicate else "TRUE"
+
+
+class ScanColumn(NamedTuple):
+    """Column `id` of the query is column `source` of the table's files."""
+
+    id: ColumnId
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class Scan(LogicalOperator):
+    """Rows of a base table, only `columns`, only those where `predicate` is TRUE, at most `limit` of them (any).
+
+    `keys` and `not_null` come from the catalog, in the query's column ids; `order` is an order the stored rows have.
+    The predicate may read only `columns`.
+    """
+
+    table: str
+    alias: str
+    columns: tuple[ScanColumn, ...]
+    keys: tuple[ColumnSet, ...] = ()
+    not_null: ColumnSet = 0
+    order: Collation = ()
+    predicate: Predicate = ()
+    limit: int | None = None
+    name: ClassVar[str] = "scan"
+    arity: ClassVar[int | None] = 0
+
+    def derive_props(self, inputs: Sequence[LogicalProps]) -> LogicalProps:
+        columns = column_set(c.id for c in self.columns)
+        keys = [k for k in self.keys if not k & ~columns]
+        props = LogicalProps(columns, self.not_null & columns, minimal_keys(keys))
+        return filtered_props(props, self.predicate)
+
+    def describe(self, label: Label) -> str:
+        text = self.table if self.alias == self.table else f"{self.table} as {self.alias}"
+        if self.predicate:
+            text += f" [{show_predicate(self.predicate, label)}]"
+        return text if self.limit is None else f"{text} limit {self.limit}"
+
+
+@dataclass(frozen=True, slots=True)
+class Values(LogicalOperator):
+    """Constant rows; each item is a scalar without columns."""
+
+    columns: tuple[ColumnId, ...]
+    types: tuple[DataType, ...]
+    rows: tuple[tuple[Scalar, ...], ...]
+    name: ClassVar[str] = "values"
+    arity: ClassVar[int | None] = 0
+
+    def derive_props(self, inputs: Sequence[LogicalProps]) -> LogicalProps:
+        not_null = column_set(c for i, c in enumerate(self.columns) if all(is_not_null(row[i], 0) for row in self.rows))
+        keys = (0,) if len(self.rows) <= 1 else ()
+        constants = column_set(self.columns) if len(self.rows) <= 1 else 0
+        return LogicalProps(column_set(self.columns), not_null, keys, constants)
+
+    def describe(self, label: Label) -> str:
+        return f"{len(self.rows)} rows ({', '.join(label(c) for c in self.columns)})"
+
+
+@dataclass(frozen=True, slots=True)
+class Filter(LogicalOperator):
+    """Rows of the input where every conjunct is TRUE."""
+
+    predicate: Predicate
+    name: ClassVar[str] = "filter"
+    arity: ClassVar[int | None] = 1
+
+    def derive_props(self, inputs: Sequence[LogicalProps]) -> LogicalProps:
+        return filtered_props(inputs[0], self.predicate)
+
+    def describe(self, label: Label) -> str:
+        return show_predicate(self.predicate, label)
+
+    def used_columns(self) -> ColumnSet:
+        return predicate_columns(self.predicate)
+
+
+class ProjectItem(NamedTuple):
+    """Output column `id` is `value`; a column passed through keeps its id."""
+
+    id: ColumnId
+    value: Scalar
+
+
+@dataclass(frozen=True, slots=True)
+class Project(LogicalOperator):
+    """One output row per input row, with exactly the columns of `items`."""
+
+    items: tuple[ProjectItem, ...]
+    name: ClassVar[str] = "project"
+    arity: ClassVar[int | None] = 1
+
+    def derive_props(self, inputs: Sequence[LogicalProps]) -> LogicalProps:
+        below = inputs[0]
+        columns = column_set(item.id for item in self.items)
+        not_null = constants = 0
+        copies: dict[ColumnId, ColumnSet] = {}  # input column -> output columns that hold it
+        for item in self.items:
+            bit = 1 << item.id
+            if is_not_null(item.value, below.not_null):
+                not_null |= bit
+            if not item.value.volatile and not item.value.columns & ~below.constants:
+                constants |= bit
+            if isinstance(item.value, ColumnRef):
+                copies[item.value.id] = copies.get(item.value.id, 0) | bit
+        equivalences = list(copies.values())
+        for members in below.equivalences:
+            united = 0
+            for source, targets in copies.items():
+                if members >> source & 1:
+                    united |= targets
+            equivalences.append(united)
+        keys = []
+        for key in below.keys:
+            mapped = 0
+            for column in range(key.bit_length()):
+                if key >> column & 1:
+                    same = below.equivalents(column) | 1 << column
+                    target = next((t for source, t in copies.items() if same >> source & 1), 0)
+                    if not target:
+                        break
+                    mapped |= target & -target
+            else:
+                keys.append(mapped)
+        return LogicalProps(columns, not_null, minimal_keys(keys), constants, merge_equivalences(equivalences))
+
+    def describe(self, label: Label) -> str:
+        return ", ".join(
+            label(i.id) if isinstance(i.value, ColumnRef) and i.value.id == i.id else f"{label(i.id)} := {i.value.show(label)}"
+            for i in self.items
+        )
+
+    def used_columns(self) -> ColumnSet:
+        columns = 0
+        for item in self.items:
+            columns |= item.value.columns
+        return columns
+
+
+@dataclass(frozen=True, slots=True)
+class Join(LogicalOperator):
+    """Join of `kind` on a predicate (empty: TRUE, a cross product). Output: columns of both inputs, for semi and anti the left's.
+
+    Semi keeps left rows with a match, anti those without one (a predicate that is UNKNOWN is no match).
+    """
+
+    kind: JoinKind
+    predicate: Predicate
+    name: ClassVar[str] = "join"
+    arity: ClassVar[int | None] = 2
+
+    def derive_props(self, inputs: Sequence[LogicalProps]) -> LogicalProps:
+        return join_props(self.kind, self.predicate, inputs[0], inputs[1])
+
+    def describe(self, label: Label) -> str:
+        if not self.predicate and self.kind is JoinKind.INNER:
+            return "cross"
+        return f"{self.kind.value} on {show_predicate(self.predicate, label)}"
+
+    def used_columns(self) -> ColumnSet:
+        return predicate_columns(self.predicate)
+
+
+class AggregateItem(NamedTuple):
+    id: ColumnId
+    call: AggregateCall
+
+
+@dataclass(frozen=True, slots=True)
+class Aggregate(LogicalOperator):
+    """One row per distinct combination of the key columns (NULL = NULL) with the aggregates over its rows.
+
+    Without keys there is exactly one row, also over no input. DISTINCT is an Aggregate without aggregates.
+    """
+
+    keys: tuple[ColumnId, ...]
+    aggregates: tuple[AggregateItem, ...]
+    name: ClassVar[str] = "aggregate"
+    arity: ClassVar[int | None] = 1
+
+    def derive_props(self, inputs: Sequence[LogicalProps]) -> LogicalProps:
+        below = inputs[0]
+        keys = column_set(self.keys)
+        columns = keys | column_set(item.id for item in self.aggregates)
+        not_null = below.not_null & keys
+        for item in self.aggregates:
+            if item.call.function == "count":
+                not_null |= 1 << item.id
+        unique = [keys, *(k for k in below.keys if not k & ~keys)]
+        constants = below.constants & keys if keys else columns
+        return LogicalProps(
+            columns, not_null, minimal_keys(unique), constants, merge_equivalences(m & keys for m in below.equivalences)
+        )
+
+    def describe(self, label: Label) -> str:
+        parts = [f"by {', '.join(label(k) for k in self.keys)}"] if self.keys else []
+        parts += [f"{label(i.id)} := {i.call.show(label)}" for i in self.aggregates]
+        return "; ".join(parts)
+
+    def used_columns(self) -> ColumnSet:
+        columns = column_set(self.keys)
+        for item in self.aggregates:
+            columns |= item.call.columns
+        return columns
+
+
+@dataclass(frozen=True, slots=True)
+class Limit(LogicalOperator):
+    """Rows `offset` … `offset + count` of the input sorted by `order` (any order where that leaves a choice); count None: all."""
+
+    order: Collation
+    offset: int
+    count: int | None
+    name: ClassVar[str] = "limit"
+    arity: ClassVar[int | None] = 1
+
+    def derive_props(self, inputs: Sequence[LogicalProps]) -> LogicalProps:
+        below = inputs[0]
+        if self.count is not None and self.count <= 1:
+            return LogicalProps(below.columns, below.not_null, (0,), below.columns, below.equivalences)
+        return below
+
+    def describe(self, label: Label) -> str:
+        parts = ["all rows" if self.count is None else f"{self.count} rows"]
+        if self.offset:
+            parts.append(f"after {self.offset}")
+        if self.order:
+            parts.append("by " + ", ".join(k.show(label) for k in self.order))
+        return " ".join(parts)
+
+    def used_columns(self) -> ColumnSet:
+        return column_set(k.column for k in self.order)
+
+
+class SetOpKind(Enum):
+    UNION = "union"
+    INTERSECT = "intersect"
+    EXCEPT = "except"
+
+
+@dataclass(frozen=True, slots=True)
+class SetOp(LogicalOperator):
+    """UNION, INTERSECT or EXCEPT; `all` keeps duplicates (bag semantics). NULL equals NULL.
+
+    Output column i takes column i of each `sources[input]`; types are equal by then. Two inputs, for union two or more.
+    """
+
+    kind: SetOpKind
+    all: bool
+    columns: tuple[ColumnId, ...]
+    sources: tuple[tuple[ColumnId, ...], ...]
+    name: ClassVar[str] = "setop"
+    arity: ClassVar[int | None] = None
+
+    def derive_props(self, inputs: Sequence[LogicalProps]) -> LogicalProps:
+        columns = column_set(self.columns)
+        per_input = [
+            column_set(out for out, column in zip(self.columns, source, strict=True) if props.not_null >> column & 1)
+            for source, props in zip(self.sources, inputs, strict=True)
+        ]
+        not_null = per_input[0]
+        for other in per_input[1:]:
+            if self.kind is SetOpKind.UNION:
+                not_null &= other
+            elif self.kind is SetOpKind.INTERSECT:
+                not_null |= other
+        keys = [] if self.all else [columns]
+        if self.kind is not SetOpKind.UNION:
+            mapping = dict(zip(self.sources[0], self.columns, strict=True))
+            for key in inputs[0].keys:
+                if not key & ~column_set(self.sources[0]):
+                    keys.append(column_set(mapping[c] for c in self.sources[0] if key >> c & 1))
+        return LogicalProps(columns, not_null, minimal_keys(keys))
+
+    def describe(self, label: Label) -> str:
+        return f"{self.kind.value}{' all' if self.all else ''} ({', '.join(label(c) for c in self.columns)})"
+
+    def used_columns(self) -> ColumnSet:
+        columns = 0
+        for source in self.sources:
+            columns |= column_set(source)
+        return columns
+
+
+def is_not_null(scalar: Scalar, not_null: ColumnSet) -> bool:
+    """Whether `scalar` is never NULL when the columns of `not_null` are not; sound, not complete."""
+    match scalar:
+        case ColumnRef():
+            return bool(not_null >> scalar.id & 1)
+        case Literal():
+            return scalar.value is not None
+        case Call(function="//" | "%"):
+            return False
+        case Call(function="is_null" | "is_not_null" | "is_distinct_from" | "is_not_distinct_from"):
+            return True
+        case Call(function="coalesce" | "greatest" | "least"):
+            return any(is_not_null(arg, not_null) for arg in scalar.args)
+        case Call(function="and" | "or"):
+            return all(is_not_null(arg, not_null) for arg in scalar.args)
+        case Call() if SCALAR_FUNCTIONS[scalar.function].strict and scalar.args:
+            return all(is_not_null(arg, not_null) for arg in scalar.args)
+        case Cast() if not scalar.lenient:
+            return is_not_null(scalar.arg, not_null)
+        case Case():
+            return all(is_not_null(v, not_null) for v in (*(v for _, v in scalar.branches), scalar.otherwise))
+    return False
+
+
+def null_rejected(predicate: Predicate) -> ColumnSet:
+    """Columns that are not NULL in every row where the predicate is TRUE; sound, not complete."""
+    rejected = 0
+    for conjunct in predicate:
+        match conjunct:
+            case Call(function="=" | "<>" | "<" | "<=" | ">" | ">=" | "like" | "ilike" | "starts_with"):
+                for arg in conjunct.args:
+                    rejected |= strict_columns(arg)
+            case Call(function="is_not_null"):
+                rejected |= strict_columns(conjunct.args[0])
+            case Call(function="or"):
+                each = [null_rejected((arg,)) for arg in conjunct.args]
+                common = each[0]
+                for other in each[1:]:
+                    common &= other
+                rejected |= common
+            case Call(function="and"):
+                rejected |= null_rejected(conjunct.args)
+            case Call(function="not", args=(inner,)) | inner:
+                rejected |= strict_columns(inner)
+    return rejected
+
+
+def strict_columns(scalar: Scalar) -> ColumnSet:
+    """Columns whose NULL makes `scalar` NULL."""
+    from optimizer.algebra.functions import SCALAR_FUNCTIONS
+
+    match scalar:
+        case ColumnRef():
+            return scalar.columns
+        case Call() if SCALAR_FUNCTIONS[scalar.function].strict:
+            columns = 0
+            for arg in scalar.args:
+                columns |= strict_columns(arg)
+            return columns
+        case Cast():
+            return strict_columns(scalar.arg)
+        case InList():
+            return strict_columns(scalar.arg)
+    return 0
+
+
+def filtered_props(below: LogicalProps, predicate: Predicate) -> LogicalProps:
+    """Properties of the rows of `below` that satisfy `predicate`."""
+    if not predicate:
+        return below
+    constants, classes = below.constants, list(below.equivalences)
+    for conjunct in predicate:
+        if isinstance(conjunct, Call) and conjunct.function in ("=", "is_not_distinct_from"):
+            a, b = conjunct.args
+            if isinstance(a, ColumnRef) and isinstance(b, ColumnRef):
+                classes.append(a.columns | b.columns)
+            elif isinstance(a, ColumnRef) and not b.columns and not b.volatile:
+                constants |= a.columns
+            elif isinstance(b, ColumnRef) and not a.columns and not a.volatile:
+                constants |= b.columns
+    equivalences = merge_equivalences(classes)
+    for members in equivalences:
+        if members & constants:
+            constants |= members
+    not_null = below.not_null | null_rejected(predicate) & below.columns
+    return LogicalProps(below.columns, not_null, below.keys, constants & below.columns, equivalences)
+
+
+def join_props(kind: JoinKind, predicate: Predicate, left: LogicalProps, right: LogicalProps) -> LogicalProps:
+    """Properties of a join's output. An outer join keeps equivalences and constants only of the side it preserves,
+    and of the other side those equivalences that hold within it (both columns turn NULL together)."""
+    if kind is JoinKind.ANTI:
+        return left
+    if kind is JoinKind.SEMI:
+        kept = filtered_props(left, tuple(c for c in predicate if not c.columns & ~left.columns))
+        extra = null_rejected(predicate) & left.columns
+        return LogicalProps(left.columns, kept.not_null | extra, left.keys, kept.constants, kept.equivalences)
+    columns = left.columns | right.columns
+    both = LogicalProps(
+        columns,
+        left.not_null | right.not_null,
+        (),
+        left.constants | right.constants,
+        merge_equivalences([*left.equivalences, *right.equivalences]),
+    )
+    joined = filtered_props(both, predicate)
+    keys: list[ColumnSet] = []
+    if right_at_most_one_match(kind, joined, left, right):
+        keys += left.keys
+    if right_at_most_one_match(kind, joined, right, left):
+        keys += right.keys
+    keys += [a | b for a in left.keys for b in right.keys]
+    if kind is JoinKind.INNER:
+        return LogicalProps(columns, joined.not_null, minimal_keys(keys), joined.constants, joined.equivalences)
+    not_null = (0 if kind.keeps_right else left.not_null) | (0 if kind.keeps_left else right.not_null)
+    constants = (0 if kind.keeps_right else left.constants) | (0 if kind.keeps_left else right.constants)
+    if kind is JoinKind.FULL:
+        # unmatched rows of the two sides must not look alike: one key must be able to tell itself from all NULL
+        keys = [a | b for a in left.keys for b in right.keys if a & left.not_null or b & right.not_null]
+    elif kind is JoinKind.LEFT:
+        keys = [k for k in keys if k & left.columns or left.at_most_one_row]
+    else:
+        keys = [k for k in keys if k & right.columns or right.at_most_one_row]
+    return LogicalProps(columns, not_null, minimal_keys(keys), constants, both.equivalences)
+
+
+def right_at_most_one_match(kind: JoinKind, joined: LogicalProps, left: LogicalProps, right: LogicalProps) -> bool:
+    """Whether each row of `left` appears at most once: the predicate binds a key of `right` to columns of `left`."""
+    if kind is not JoinKind.INNER and kind is not JoinKind.LEFT and kind is not JoinKind.RIGHT:
+        return False
+    within = LogicalProps(joined.columns, 0, (), joined.constants, joined.equivalences)
+    determined = within.closure(left.columns)
+    return any(not key & ~determined for key in right.keys)

@@ -1,0 +1,59 @@
+"""The chosen physical plan: what the search hands to an engine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from optimizer.algebra.columns import ColumnSet
+from optimizer.algebra.physical import PhysicalOperator
+from optimizer.algebra.traits import Alternative
+
+
+class PlanNode:
+    """A physical operator over input plans.
+
+    `columns`: the output columns somebody above reads (what an executor has to produce). `alternative`: the input
+    traits it was planned with and the traits it delivers; an executor must honour both. `rows`: estimated output
+    rows. `local_cost` is its own, `cost` includes the inputs. `group` is the memo group it came from.
+    """
+
+    __slots__ = ("alternative", "columns", "cost", "group", "id", "inputs", "local_cost", "op", "rows")
+
+    def __init__(
+        self,
+        op: PhysicalOperator,
+        inputs: tuple[PlanNode, ...],
+        columns: ColumnSet,
+        alternative: Alternative,
+        rows: float,
+        local_cost: float,
+        cost: float,
+        group: int = -1,
+    ) -> None:
+        self.op, self.inputs, self.columns, self.alternative = op, inputs, columns, alternative
+        self.rows, self.local_cost, self.cost, self.group = rows, local_cost, cost, group
+        self.id = -1
+
+    def walk(self) -> Iterator[PlanNode]:
+        """This node and all below it, parents first, left to right. Iterative."""
+        stack = [self]
+        while stack:
+            node = stack.pop()
+            yield node
+            stack.extend(reversed(node.inputs))
+
+
+def prune_columns(plan: PlanNode, columns: ColumnSet) -> None:
+    """Narrow every node's `columns` to what is read above it, and number the nodes in pre-order.
+
+    At least one column is kept everywhere, so that a batch always knows how many rows it has.
+    """
+    stack = [(plan, columns)]
+    while stack:
+        node, wanted = stack.pop()
+        kept = node.columns & wanted
+        node.columns = kept or node.columns & -node.columns
+        below = node.op.used_columns(node.columns)
+        stack.extend((child, below) for child in node.inputs)
+    for number, node in enumerate(plan.walk()):
+        node.id = number

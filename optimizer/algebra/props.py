@@ -1,0 +1,91 @@
+"""Logical properties: what holds of every row of an expression, whichever plan computes it.
+
+They are derived once per tree node or group from the operator and its inputs' properties, and used by rules (guards),
+by trait satisfaction and by estimators.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from optimizer.algebra.columns import ColumnId, ColumnSet, is_subset
+
+
+class LogicalProps:
+    """`columns`: produced columns. `not_null`: those without NULL. `keys`: column sets unique in the output with NULL as
+    an ordinary value (the empty set: at most one row). `constants`: columns with one value in all rows.
+    `equivalences`: disjoint sets of columns that are equal, and equally NULL, in every row."""
+
+    __slots__ = ("columns", "constants", "equivalences", "keys", "not_null")
+
+    def __init__(
+        self,
+        columns: ColumnSet,
+        not_null: ColumnSet = 0,
+        keys: tuple[ColumnSet, ...] = (),
+        constants: ColumnSet = 0,
+        equivalences: tuple[ColumnSet, ...] = (),
+    ) -> None:
+        self.columns, self.not_null, self.constants = columns, not_null, constants
+        self.equivalences = equivalences
+        self.keys = keys
+
+    def representative(self, column: ColumnId) -> ColumnId:
+        """The lowest column equivalent to `column`."""
+        for members in self.equivalences:
+            if members >> column & 1:
+                return (members & -members).bit_length() - 1
+        return column
+
+    def equivalents(self, column: ColumnId) -> ColumnSet:
+        for members in self.equivalences:
+            if members >> column & 1:
+                return members
+        return 1 << column
+
+    def closure(self, known: ColumnSet) -> ColumnSet:
+        """All columns determined by `known`: constants, equivalents, and everything once a key is known."""
+        known |= self.constants
+        changed = True
+        while changed:
+            changed = False
+            for members in self.equivalences:
+                if members & known and members & ~known:
+                    known |= members
+                    changed = True
+            if self.columns & ~known and any(is_subset(key, known) for key in self.keys):
+                known |= self.columns
+                changed = True
+        return known
+
+    def unique_on(self, columns: ColumnSet) -> bool:
+        """Whether no two rows agree (NULL = NULL) on `columns`."""
+        closed = self.closure(columns)
+        return any(is_subset(key, closed) for key in self.keys)
+
+    @property
+    def at_most_one_row(self) -> bool:
+        return any(is_subset(key, self.constants) for key in self.keys)
+
+
+def merge_equivalences(classes: Iterable[ColumnSet]) -> tuple[ColumnSet, ...]:
+    """Unite overlapping classes; drop singletons; ordered by lowest member."""
+    result: list[ColumnSet] = []
+    for members in classes:
+        rest = []
+        for other in result:
+            if other & members:
+                members |= other
+            else:
+                rest.append(other)
+        result = [*rest, members]
+    return tuple(sorted((m for m in result if m & (m - 1)), key=lambda m: m & -m))
+
+
+def minimal_keys(keys: Iterable[ColumnSet], limit: int = 8) -> tuple[ColumnSet, ...]:
+    """Without keys that contain another; at most `limit`, the smallest first."""
+    result: list[ColumnSet] = []
+    for key in sorted(set(keys), key=lambda k: (k.bit_count(), k)):
+        if not any(is_subset(small, key) for small in result):
+            result.append(key)
+    return tuple(result[:limit])

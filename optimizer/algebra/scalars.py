@@ -1,0 +1,367 @@
+"""Scalars: immutable, interned expressions over columns.
+
+Building the same scalar twice gives the same object, so equality is identity and hashing is free; a memo key holds
+scalars as they are. Build them with positional arguments only. Every scalar knows its type (`pyarrow.DataType`), the
+columns it reads (`columns`, a bitset), whether it is `volatile` and whether it may raise (`raises`).
+
+A predicate is a tuple of conjuncts in canonical order (`conjunction`), the empty tuple being TRUE.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, ClassVar
+from weakref import WeakValueDictionary
+
+import pyarrow as pa
+
+from optimizer.algebra.columns import ColumnId, ColumnSet, DataType
+from optimizer.algebra.functions import AGGREGATE_FUNCTIONS, MIRRORED, SCALAR_FUNCTIONS
+
+BOOL = pa.bool_()
+
+
+class _Interning(type):
+    """Metaclass: `Call("+", (a, b), t)` returns the one live object with these fields."""
+
+    _live: ClassVar[WeakValueDictionary[tuple[Any, ...], Any]] = WeakValueDictionary()
+
+    def __call__(cls, *args: Any) -> Any:
+        key = (cls, *args) if cls is not Literal else (cls, *_literal_key(*args))
+        found = _Interning._live.get(key)
+        if found is None:
+            found = super().__call__(*args)
+            _Interning._live[key] = found
+        return found
+
+
+def _literal_key(value: Any, type: DataType) -> tuple[Any, ...]:
+    # 1, 1.0 and True are equal in Python, and so are 0.0 and -0.0; they are different literals
+    return (value.__class__, repr(value) if isinstance(value, float) else value, type)
+
+
+class Scalar(metaclass=_Interning):
+    """Base of all scalars. `children` are the operands; `with_children` rebuilds with others."""
+
+    __slots__ = ("__weakref__", "_text", "columns", "raises", "type", "volatile")
+    type: DataType
+    columns: ColumnSet
+    volatile: bool
+    raises: bool
+
+    def _set(self, type: DataType, children: tuple[Scalar, ...], volatile: bool = False, raises: bool = False) -> None:
+        columns = 0
+        for child in children:
+            columns |= child.columns
+            volatile = volatile or child.volatile
+            raises = raises or child.raises
+        self.type, self.columns, self.volatile, self.raises = type, columns, volatile, raises
+        self._text: str | None = None
+
+    @property
+    def children(self) -> tuple[Scalar, ...]:
+        return ()
+
+    def with_children(self, children: tuple[Scalar, ...]) -> Scalar:
+        return self
+
+    @property
+    def text(self) -> str:
+        """Canonical text with column ids (`(#3 = #7)`): a deterministic sort key, equal only for equal scalars."""
+        if self._text is None:
+            self._text = self._render(lambda id: f"#{id}", typed=True)
+        return self._text
+
+    def show(self, label: Callable[[ColumnId], str]) -> str:
+        """Text for people; `label` names a column."""
+        return self._render(label, typed=False)
+
+    def _render(self, label: Callable[[ColumnId], str], typed: bool) -> str:
+        raise AssertionError(f"{self.__class__.__name__} does not say how it is printed")
+
+    def __repr__(self) -> str:
+        return self.show(lambda id: f"#{id}")
+
+
+class ColumnRef(Scalar):
+    __slots__ = ("id",)
+
+    def __init__(self, id: ColumnId, type: DataType) -> None:
+        self._set(type, ())
+        self.id = id
+        self.columns = 1 << id
+
+    def _render(self, label: Callable[[ColumnId], str], typed: bool) -> str:
+        return label(self.id)
+
+
+class Literal(Scalar):
+    """A constant: a Python value as `pyarrow.Scalar.as_py` gives it (Decimal, datetime.date, ...), None for NULL."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any, type: DataType) -> None:
+        self._set(type, ())
+        self.value = value
+
+    def _render(self, label: Callable[[ColumnId], str], typed: bool) -> str:
+        value = self.value
+        if value is None:
+            text = "NULL"
+        elif value is True or value is False:
+            text = "TRUE" if value else "FALSE"
+        elif isinstance(value, str):
+            text = "'" + value.replace("'", "''") + "'"
+        elif isinstance(value, pa.MonthDayNano):
+            text = f"INTERVAL '{value.months} months {value.days} days {value.nanoseconds // 1000} microseconds'"
+        elif pa.types.is_date(self.type) or pa.types.is_timestamp(self.type):
+            text = f"'{value}'"
+        else:
+            text = str(value)
+        return f"{text}:{self.type}" if typed else text
+
+
+class Call(Scalar):
+    """A function of `SCALAR_FUNCTIONS` over its operands."""
+
+    __slots__ = ("args", "function")
+
+    def __init__(self, function: str, args: tuple[Scalar, ...], type: DataType) -> None:
+        known = SCALAR_FUNCTIONS[function]
+        self._set(type, args, known.volatile, known.raises)
+        self.function, self.args = function, args
+
+    @property
+    def children(self) -> tuple[Scalar, ...]:
+        return self.args
+
+    def with_children(self, children: tuple[Scalar, ...]) -> Scalar:
+        return Call(self.function, children, self.type)
+
+    def _render(self, label: Callable[[ColumnId], str], typed: bool) -> str:
+        args = [a._render(label, typed) for a in self.args]
+        match self.function, args:
+            case ("and" | "or") as word, _:
+                return "(" + f" {word.upper()} ".join(args) + ")"
+            case "not", [a]:
+                return f"(NOT {a})"
+            case "is_null", [a]:
+                return f"({a} IS NULL)"
+            case "is_not_null", [a]:
+                return f"({a} IS NOT NULL)"
+            case "is_distinct_from", [a, b]:
+                return f"({a} IS DISTINCT FROM {b})"
+            case "is_not_distinct_from", [a, b]:
+                return f"({a} IS NOT DISTINCT FROM {b})"
+            case ("like" | "ilike") as word, [a, b]:
+                return f"({a} {word.upper()} {b})"
+            case symbol, [a, b] if not symbol[0].isalpha():
+                return f"({a} {symbol} {b})"
+            case "concat", [a, b]:
+                return f"({a} || {b})"
+            case "neg", [a]:
+                return f"(-{a})"
+        return f"{self.function}({', '.join(args)})"
+
+
+class Cast(Scalar):
+    """CAST(arg AS type); with `lenient` TRY_CAST: NULL where the value does not fit."""
+
+    __slots__ = ("arg", "lenient")
+
+    def __init__(self, arg: Scalar, type: DataType, lenient: bool) -> None:
+        self._set(type, (arg,), raises=not lenient and cast_may_fail(arg.type, type))
+        self.arg, self.lenient = arg, lenient
+
+    @property
+    def children(self) -> tuple[Scalar, ...]:
+        return (self.arg,)
+
+    def with_children(self, children: tuple[Scalar, ...]) -> Scalar:
+        return Cast(children[0], self.type, self.lenient)
+
+    def _render(self, label: Callable[[ColumnId], str], typed: bool) -> str:
+        return f"{'TRY_' if self.lenient else ''}CAST({self.arg._render(label, typed)} AS {self.type})"
+
+
+class Case(Scalar):
+    """Searched CASE: the value of the first branch whose condition is TRUE, else `otherwise`; others are not evaluated."""
+
+    __slots__ = ("branches", "otherwise")
+
+    def __init__(self, branches: tuple[tuple[Scalar, Scalar], ...], otherwise: Scalar, type: DataType) -> None:
+        self._set(type, (*(s for branch in branches for s in branch), otherwise))
+        self.branches, self.otherwise = branches, otherwise
+
+    @property
+    def children(self) -> tuple[Scalar, ...]:
+        return (*(s for branch in self.branches for s in branch), self.otherwise)
+
+    def with_children(self, children: tuple[Scalar, ...]) -> Scalar:
+        pairs = tuple((children[i], children[i + 1]) for i in range(0, len(children) - 1, 2))
+        return Case(pairs, children[-1], self.type)
+
+    def _render(self, label: Callable[[ColumnId], str], typed: bool) -> str:
+        whens = "".join(f" WHEN {c._render(label, typed)} THEN {v._render(label, typed)}" for c, v in self.branches)
+        return f"CASE{whens} ELSE {self.otherwise._render(label, typed)} END"
+
+
+class InList(Scalar):
+    """`arg IN (items)`, three-valued: NULL when nothing matched and `arg` or an item is NULL. NOT IN is `not` of it."""
+
+    __slots__ = ("arg", "items")
+
+    def __init__(self, arg: Scalar, items: tuple[Scalar, ...]) -> None:
+        self._set(BOOL, (arg, *items))
+        self.arg, self.items = arg, items
+
+    @property
+    def children(self) -> tuple[Scalar, ...]:
+        return (self.arg, *self.items)
+
+    def with_children(self, children: tuple[Scalar, ...]) -> Scalar:
+        return InList(children[0], children[1:])
+
+    def _render(self, label: Callable[[ColumnId], str], typed: bool) -> str:
+        return f"({self.arg._render(label, typed)} IN ({', '.join(i._render(label, typed) for i in self.items)}))"
+
+
+class AggregateCall(Scalar):
+    """An aggregate over the rows of a group. `args` is empty for count(*); `filter` keeps only rows where it is TRUE."""
+
+    __slots__ = ("args", "distinct", "filter", "function")
+
+    def __init__(self, function: str, args: tuple[Scalar, ...], distinct: bool, filter: Scalar | None, type: DataType) -> None:
+        assert function in AGGREGATE_FUNCTIONS, f"unknown aggregate {function}"
+        self._set(type, args if filter is None else (*args, filter))
+        self.function, self.args, self.distinct, self.filter = function, args, distinct, filter
+
+    @property
+    def children(self) -> tuple[Scalar, ...]:
+        return self.args if self.filter is None else (*self.args, self.filter)
+
+    def with_children(self, children: tuple[Scalar, ...]) -> Scalar:
+        if self.filter is None:
+            return AggregateCall(self.function, children, self.distinct, None, self.type)
+        return AggregateCall(self.function, children[:-1], self.distinct, children[-1], self.type)
+
+    def _render(self, label: Callable[[ColumnId], str], typed: bool) -> str:
+        inner = ", ".join(a._render(label, typed) for a in self.args) or "*"
+        tail = f" FILTER (WHERE {self.filter._render(label, typed)})" if self.filter is not None else ""
+        return f"{self.function}({'DISTINCT ' if self.distinct else ''}{inner}){tail}"
+
+
+Predicate = tuple[Scalar, ...]
+
+TRUE = Literal(True, BOOL)
+FALSE = Literal(False, BOOL)
+
+
+def cast_may_fail(source: DataType, target: DataType) -> bool:
+    """Whether some value of `source` has no counterpart in `target`."""
+    t = pa.types
+    if source == target or t.is_null(source) or t.is_string(target):
+        return False
+    if t.is_integer(source) and t.is_integer(target):
+        return bool(source.bit_width > target.bit_width or t.is_signed_integer(source) != t.is_signed_integer(target))
+    if (t.is_integer(source) or t.is_decimal(source)) and t.is_floating(target):
+        return False
+    if t.is_float32(source) and t.is_float64(target):
+        return False
+    if t.is_decimal(source) and t.is_decimal(target):
+        return bool(source.precision - source.scale > target.precision - target.scale)
+    if t.is_date32(source) and t.is_timestamp(target):
+        return False
+    return not t.is_boolean(source)
+
+
+def walk(scalar: Scalar) -> Iterator[Scalar]:
+    """The scalar and all its descendants, parents first."""
+    stack = [scalar]
+    while stack:
+        current = stack.pop()
+        yield current
+        stack.extend(reversed(current.children))
+
+
+def rewrite(scalar: Scalar, change: Callable[[Scalar], Scalar | None]) -> Scalar:
+    """Replace bottom-up: `change` sees every node with its children already rewritten; None keeps the node."""
+    children = scalar.children
+    if children:
+        new = tuple(rewrite(child, change) for child in children)
+        if any(a is not b for a, b in zip(children, new, strict=True)):
+            scalar = scalar.with_children(new)
+    changed = change(scalar)
+    return scalar if changed is None else changed
+
+
+def substitute(scalar: Scalar, values: dict[ColumnId, Scalar]) -> Scalar:
+    """Replace column references by the scalars they stand for."""
+    return rewrite(scalar, lambda s: values.get(s.id) if isinstance(s, ColumnRef) else None)
+
+
+def conjuncts(scalar: Scalar) -> Iterator[Scalar]:
+    """The operands of a tree of ANDs, without TRUE."""
+    for part in walk_and(scalar):
+        if part is not TRUE:
+            yield part
+
+
+def walk_and(scalar: Scalar) -> Iterator[Scalar]:
+    stack = [scalar]
+    while stack:
+        current = stack.pop()
+        if isinstance(current, Call) and current.function == "and":
+            stack.extend(reversed(current.args))
+        else:
+            yield current
+
+
+def conjunction(scalars: Iterable[Scalar]) -> Predicate:
+    """A predicate in canonical form: ANDs flattened, TRUE and duplicates dropped, sorted by canonical text.
+
+    A volatile conjunct is kept as often as it was written.
+    """
+    seen: dict[Scalar, None] = {}
+    repeated: list[Scalar] = []
+    for scalar in scalars:
+        for part in conjuncts(scalar):
+            if part in seen and part.volatile:
+                repeated.append(part)
+            seen[part] = None
+    return tuple(sorted([*seen, *repeated], key=lambda s: s.text))
+
+
+def predicate_scalar(predicate: Predicate) -> Scalar:
+    """The predicate as one boolean scalar."""
+    if not predicate:
+        return TRUE
+    return predicate[0] if len(predicate) == 1 else Call("and", predicate, BOOL)
+
+
+def predicate_columns(predicate: Predicate) -> ColumnSet:
+    columns = 0
+    for scalar in predicate:
+        columns |= scalar.columns
+    return columns
+
+
+def compare(function: str, left: Scalar, right: Scalar) -> Scalar:
+    """A comparison with its operands in canonical order, so that `a = b` and `b = a` are one scalar."""
+    assert left.type == right.type, f"{function} compares {left.type} with {right.type}: a cast is missing"
+    literals = isinstance(left, Literal), isinstance(right, Literal)
+    if literals == (True, False) or (literals[0] == literals[1] and right.text < left.text):
+        left, right, function = right, left, MIRRORED.get(function, function)
+    return Call(function, (left, right), BOOL)
+
+
+def equality_sides(scalar: Scalar, left: ColumnSet, right: ColumnSet) -> tuple[Scalar, Scalar] | None:
+    """(l, r) when `scalar` is an equality of a scalar over `left` columns and one over `right` columns, else None."""
+    if isinstance(scalar, Call) and scalar.function == "=":
+        a, b = scalar.args
+        if a.columns and b.columns:
+            if not a.columns & ~left and not b.columns & ~right:
+                return a, b
+            if not a.columns & ~right and not b.columns & ~left:
+                return b, a
+    return None

@@ -1,0 +1,93 @@
+"""Trees: an operator and its inputs. The same shape serves the pre-pass, rule bindings and rule results.
+
+In a binding some inputs are `Leaf`s: groups of the memo that the rule's pattern does not look into.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TypeAlias
+
+from optimizer.algebra.columns import ColumnSet
+from optimizer.algebra.logical import LogicalOperator
+from optimizer.algebra.props import LogicalProps
+
+
+class Tree:
+    """A logical operator over input trees (or leaves). Immutable; properties are derived on first use."""
+
+    __slots__ = ("_props", "inputs", "op")
+    __match_args__ = ("op", "inputs")
+
+    def __init__(self, op: LogicalOperator, inputs: tuple[Node, ...] = ()) -> None:
+        assert op.arity is None or op.arity == len(inputs), f"{op.name} has {op.arity} inputs, not {len(inputs)}"
+        self.op, self.inputs = op, inputs
+        self._props: LogicalProps | None = None
+
+    @property
+    def props(self) -> LogicalProps:
+        if self._props is None:
+            # iterative: a tree may be deeper than Python's stack
+            stack: list[Tree] = [self]
+            while stack:
+                tree = stack[-1]
+                waiting = [i for i in tree.inputs if isinstance(i, Tree) and i._props is None]
+                if waiting:
+                    stack.extend(waiting)
+                else:
+                    stack.pop()
+                    tree._props = tree.op.derive_props([i.props for i in tree.inputs])
+        assert self._props is not None
+        return self._props
+
+    @property
+    def columns(self) -> ColumnSet:
+        return self.props.columns
+
+    def with_inputs(self, inputs: tuple[Node, ...]) -> Tree:
+        """The same operator over other inputs; itself when they are the same."""
+        if all(a is b for a, b in zip(self.inputs, inputs, strict=True)):
+            return self
+        return Tree(self.op, inputs)
+
+
+class Leaf:
+    """A group of the memo, standing for all its expressions, inside a binding."""
+
+    __slots__ = ("gid", "props")
+    inputs: tuple[Node, ...] = ()
+
+    def __init__(self, gid: int, props: LogicalProps) -> None:
+        self.gid, self.props = gid, props
+
+    @property
+    def columns(self) -> ColumnSet:
+        return self.props.columns
+
+
+Node: TypeAlias = Tree | Leaf
+
+
+def postorder(root: Node) -> Iterator[Node]:
+    """Every node, inputs before the operator; a shared node once. Iterative."""
+    seen: set[int] = set()
+    stack: list[tuple[Node, bool]] = [(root, False)]
+    while stack:
+        node, ready = stack.pop()
+        if id(node) in seen:
+            continue
+        if ready or not node.inputs:
+            seen.add(id(node))
+            yield node
+        else:
+            stack.append((node, True))
+            stack.extend((child, False) for child in reversed(node.inputs))
+
+
+def transform_up(root: Node, change: Callable[[Node], Node]) -> Node:
+    """Rebuild bottom-up: `change` sees each node over its already changed inputs. Iterative."""
+    done: dict[int, Node] = {}
+    for node in postorder(root):
+        rebuilt = node.with_inputs(tuple(done[id(i)] for i in node.inputs)) if isinstance(node, Tree) else node
+        done[id(node)] = change(rebuilt)
+    return done[id(root)]

@@ -1,0 +1,91 @@
+"""Every error planscope raises on purpose, and the exit code the command line gives it.
+
+An error says what is wrong, where, and what to do. `str(error)` is the whole message a user sees, on as many lines as
+it takes; no traceback belongs to it. Anything else that escapes is a bug of ours and becomes an `InternalError`.
+"""
+
+from __future__ import annotations
+
+
+class PlanscopeError(Exception):
+    """Base class; `exit_code` is what the command line returns."""
+
+    exit_code = 2
+
+
+class SqlError(PlanscopeError):
+    """The SQL text is wrong: syntax, an unknown or ambiguous name, types that do not fit.
+
+    `start` and `end` are character offsets of the offending part in `sql` (end exclusive); without them no caret is drawn.
+    `hint` says what exists or what to try.
+    """
+
+    def __init__(
+        self, message: str, sql: str | None = None, start: int | None = None, end: int | None = None, hint: str | None = None
+    ) -> None:
+        self.message, self.sql, self.start, self.end, self.hint = message, sql, start, end, hint
+        super().__init__(message)
+
+    def __str__(self) -> str:
+        lines = [self.message]
+        if self.sql is not None and self.start is not None:
+            lines += _excerpt(self.sql, self.start, self.end if self.end is not None else self.start + 1)
+        if self.hint:
+            lines.append(self.hint)
+        return "\n".join(lines)
+
+
+class Unsupported(SqlError):
+    """Valid SQL that planscope cannot plan (yet): names the form and the nearest supported one."""
+
+    exit_code = 3
+
+
+class CatalogError(PlanscopeError):
+    """A dataset, file, table or column that is missing, unreadable or contradicts its declaration."""
+
+
+class SettingsError(PlanscopeError):
+    """An unknown setting or a value outside its range."""
+
+
+class OutputError(PlanscopeError):
+    """A result could not be written where the user asked."""
+
+
+class NoPlan(PlanscopeError):
+    """The search closed every path: names the group, the traits and what closed each path."""
+
+    exit_code = 4
+
+
+class BudgetExceeded(PlanscopeError):
+    """A budget (tasks, milliseconds, groups) ran out before there was any complete plan."""
+
+    exit_code = 4
+
+
+class ExecutionError(PlanscopeError):
+    """A plan failed while it ran: overflow, a bad cast, an unreadable file. Names the operator."""
+
+
+class InternalError(PlanscopeError):
+    """Our own bug: names the rule and group, and the replay case written to disk."""
+
+    exit_code = 1
+
+
+def _excerpt(sql: str, start: int, end: int) -> list[str]:
+    """The line of `sql` that holds `start`, indented, and a line of carets under [start, end)."""
+    start = max(0, min(start, len(sql)))
+    line_start = sql.rfind("\n", 0, start) + 1
+    line_end = sql.find("\n", start)
+    line_end = len(sql) if line_end < 0 else line_end
+    line = sql[line_start:line_end]
+    column = start - line_start
+    width = max(1, min(end, line_end) - start)
+    if len(line) > 120:  # keep a window around the caret
+        left = max(0, column - 50)
+        line, column = line[left : left + 110], column - left
+    before = "".join("\t" if c == "\t" else " " for c in line[:column])
+    return ["  " + line, "  " + before + "^" * min(width, max(1, len(line) - column))]
