@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 
 class Function(NamedTuple):
-    """`strict`: NULL in, NULL out (every argument). `raises`: may fail on some values, so it must not run on rows that
-    a predicate below would have removed. `volatile`: two calls may differ, so it is neither moved nor duplicated."""
+    """`strict`: NULL in, NULL out (every argument). `raises`: may fail on some values of some types (`scalars.call_may_fail`
+    looks closer), so it must not run on rows that a predicate below would have removed. `volatile`: two calls may differ, so it is neither moved nor duplicated."""
 
     name: str
     doc: str
@@ -62,8 +62,8 @@ _SCALAR = (
     Function("greatest", "the largest argument that is not NULL", strict=False),
     Function("least", "the smallest argument that is not NULL", strict=False),
     Function("concat", "|| of two strings"),
-    Function("like", "like(s, pattern[, escape]): % any run, _ one character; pattern may be any string expression", raises=True),
-    Function("ilike", "like, ignoring case", raises=True),
+    Function("like", "like(s, pattern[, escape]): % any run, _ one character; pattern may be any string expression"),
+    Function("ilike", "like, ignoring case"),
     Function("upper", "upper case"),
     Function("lower", "lower case"),
     Function("length", "number of characters, int64"),

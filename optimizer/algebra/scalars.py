@@ -128,7 +128,7 @@ class Call(Scalar):
 
     def __init__(self, function: str, args: tuple[Scalar, ...], type: DataType) -> None:
         known = SCALAR_FUNCTIONS[function]
-        self._set(type, args, known.volatile, known.raises)
+        self._set(type, args, known.volatile, call_may_fail(function, args, type))
         self.function, self.args = function, args
 
     @property
@@ -255,6 +255,20 @@ Predicate = tuple[Scalar, ...]
 
 TRUE = Literal(True, BOOL)
 FALSE = Literal(False, BOOL)
+
+
+def call_may_fail(function: str, args: tuple[Scalar, ...], type: DataType) -> bool:
+    """Whether some argument values make the call raise. Doubles never overflow into an error, and a decimal result
+    whose precision was not capped holds every sum or product of its operands."""
+    if function in ("like", "ilike"):
+        return len(args) == 3  # a pattern must not end with the escape character
+    if not SCALAR_FUNCTIONS[function].raises:
+        return False
+    if function in ("+", "-", "*", "neg", "abs"):
+        if pa.types.is_floating(type):
+            return False
+        return not pa.types.is_decimal(type) or (type.precision == 38 and function in ("+", "-", "*"))
+    return True
 
 
 def cast_may_fail(source: DataType, target: DataType) -> bool:

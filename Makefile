@@ -1,0 +1,72 @@
+# Everything from a bare Python 3.11 (or later) with pip: each target sets itself up first.
+#
+#   make demo      the tour: TPC-H data, a plan, its run, pictures
+#   make test      lint, types and all tests but the slow ones (minutes)
+#   make test-all  the slow tests too
+#   make lint      ruff and mypy only
+#   make setup     the virtual environment .venv, redone when pyproject.toml changes
+#   make clean     remove .venv, caches and what the demo wrote
+#
+# make PYTHON=/path/to/python3.12 chooses the interpreter of a new .venv.
+
+SHELL := /bin/sh
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test test-all lint clean
+
+VENV := .venv
+PY := $(VENV)/bin/python
+STAMP := $(VENV)/.planscope-setup
+PYTEST := $(PY) -m pytest -q -n 2
+
+help:
+	@sed -n 's/^#   //p' Makefile
+
+demo: setup
+	@$(VENV)/bin/planscope demo
+
+test: lint
+	$(PYTEST) -m "not slow"
+
+test-all: lint
+	$(PYTEST)
+
+lint: setup
+	$(PY) -m ruff check .
+	$(PY) -m ruff format --check .
+	$(PY) -m mypy
+
+clean:
+	rm -rf $(VENV) .cache .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist *.egg-info planscope-demo
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# The stamp holds where .venv was made and for which pyproject.toml: a moved checkout gets a new .venv, a changed
+# pyproject.toml an update of the old one.
+setup:
+	@set -e; \
+	wanted="$$(pwd) $$(cksum < pyproject.toml)"; \
+	if [ -x $(PY) ] && [ "$$(cat $(STAMP) 2>/dev/null)" = "$$wanted" ]; then exit 0; fi; \
+	case "$$(cat $(STAMP) 2>/dev/null)" in ""|"$$(pwd) "*) ;; *) rm -rf $(VENV);; esac; \
+	if ! $(PY) -m pip --version >/dev/null 2>&1; then \
+	  python=""; \
+	  for candidate in $(if $(PYTHON),"$(PYTHON)",python3 python3.13 python3.12 python3.11 python3.14 python); do \
+	    if "$$candidate" -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1; then python="$$candidate"; break; fi; \
+	  done; \
+	  if [ -z "$$python" ]; then \
+	    echo "planscope needs Python 3.11 or later, and found none$(if $(PYTHON), at $(PYTHON)):" >&2; \
+	    echo "install one, or name it: make PYTHON=/path/to/python3.12 $(MAKECMDGOALS)" >&2; exit 1; \
+	  fi; \
+	  echo "setting up $(VENV) with $$("$$python" --version) (once; about a minute)"; \
+	  rm -rf $(VENV); \
+	  if "$$python" -c 'import ensurepip, venv' >/dev/null 2>&1; then "$$python" -m venv $(VENV); \
+	  elif ! { "$$python" -m venv --without-pip $(VENV) && "$$python" -m pip --python $(PY) install --quiet pip; } >/dev/null 2>&1; then \
+	    rm -rf $(VENV); \
+	    echo "$$python cannot make virtual environments (its ensurepip module is missing)." >&2; \
+	    echo "On Debian and Ubuntu: apt install python3-venv. Else: make PYTHON=/path/to/another/python3.12" >&2; exit 1; \
+	  fi; \
+	else echo "updating $(VENV) for pyproject.toml"; fi; \
+	rm -f $(STAMP); \
+	if ! $(PY) -m pip install --quiet --disable-pip-version-check --editable '.[test]'; then \
+	  echo "pip could not install planscope and its dependencies into $(VENV) (its messages are above);" >&2; \
+	  echo "run make again once it can reach a package index." >&2; exit 1; \
+	fi; \
+	printf '%s\n' "$$wanted" > $(STAMP)

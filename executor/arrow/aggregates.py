@@ -1,0 +1,254 @@
+"""Aggregate functions over groups, in two steps: partial states of each batch, then merged states.
+
+    raw rows --partial--> one row of states a group --merge--> … --finish--> results
+
+An aggregate has states that merge by themselves: a mean is a sum and a count. Sums of integers and decimals are exact (decimal
+states, wide enough for 10^10 rows of the argument's type). DISTINCT arguments are kept as sets of (keys, value) beside the states;
+at the end their rows are put under the states' rows, with NULL where the other has no column, and grouped once more.
+
+Grouping itself is Arrow's, on one thread, so that neither the order of groups nor a sum of floats depends on timing; the
+parallelism is between batches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from executor.arrow import decimals
+from executor.arrow.batches import column_name, single_array
+from executor.arrow.comparisons import normalized
+from executor.arrow.expressions import compile_scalar
+from optimizer.algebra.columns import ColumnId, DataType
+from optimizer.algebra.logical import AggregateItem
+from optimizer.algebra.scalars import BOOL, TRUE, AggregateCall, Case, Literal, Scalar
+
+_NARROW_DIGITS = 28  # a sum of 10^10 values of so many digits has no more than 38
+_MERGE = {"count": "sum", "count_all": "sum", "sum": "sum", "min": "min", "max": "max"}
+
+
+class _State(NamedTuple):
+    """A column of partial results. `function` is Arrow's; `argument` a raw column, "" for count_all; `type` the merged type."""
+
+    function: str
+    argument: str
+    type: DataType
+
+
+class Partial(NamedTuple):
+    """`states`: key columns and state columns, one row a group. `sets`: for each DISTINCT argument, keys and value."""
+
+    states: pa.Table
+    sets: tuple[pa.Table, ...]
+
+    @property
+    def rows(self) -> int:
+        return self.states.num_rows + sum(s.num_rows for s in self.sets)
+
+    @property
+    def nbytes(self) -> int:
+        return self.states.nbytes + sum(s.nbytes for s in self.sets)
+
+
+class Aggregation:
+    """How to compute `items` by `keys`. Without keys there is one group, even over no rows.
+
+    `in_order`: groups of a single batch come out in the order of their first rows; Arrow's come in some order.
+    """
+
+    def __init__(
+        self, keys: Sequence[ColumnId], items: Iterable[AggregateItem], output: pa.Schema, in_order: bool = False
+    ) -> None:
+        self._keys = [column_name(key) for key in keys]
+        self._output = output
+        self._arguments: dict[Scalar, str] = {}
+        self._compiled: dict[str, Callable[[pa.RecordBatch], pa.Array]] = {}
+        self._types: dict[str, DataType] = {}
+        self._states: dict[_State, str] = {}
+        self._sets: dict[str, str] = {}  # raw column -> column of the distinct values
+        self._set_states: dict[_State, str] = {}
+        self._results: dict[str, Callable[[pa.Table], pa.Array]] = {}
+        for item in items:
+            name = column_name(item.id)
+            if output.get_field_index(name) >= 0:
+                self._results[name] = self._add(item.call)
+        self._first_row: str | None = None
+        if in_order:
+            self._compiled["row"] = lambda batch: pa.array(np.arange(batch.num_rows))
+            self._first_row = self._state("min", "row", pa.int64(), False)
+        if not self._keys and not self._states:  # Arrow cannot make one group of nothing
+            self._state("count_all", "", pa.int64(), False)
+
+    def _add(self, call: AggregateCall) -> Callable[[pa.Table], pa.Array]:
+        """Registers what `call` needs; how its result is read from the merged states."""
+        if not call.args and call.filter is None:
+            rows = self._state("count_all", "", pa.int64(), False)
+            return lambda table: _count(table[rows])
+        argument = self._argument(call.args[0] if call.args else TRUE, call.filter)
+        type = self._types[argument]
+        distinct = call.distinct and call.function in ("count", "sum", "avg")
+        if distinct:
+            self._sets.setdefault(argument, f"d{len(self._sets)}")
+        if call.function == "count":
+            counted = self._state("count", argument, pa.int64(), distinct)
+            return lambda table: _count(table[counted])
+        if call.function in ("sum", "avg"):
+            total = self._state("sum", argument, _sum_type(type), distinct)
+            if call.function == "sum":
+                return lambda table: _sum(table[total], call.type)
+            number = self._state("count", argument, pa.int64(), distinct)
+            return lambda table: _mean(table[total], table[number])
+        extreme = self._state(call.function, argument, type, False)
+        if call.function == "max" and pa.types.is_floating(type):
+            # Arrow's maximum passes over NaN, SQL's is NaN
+            is_nan = f"{argument}n"
+            self._compiled[is_nan] = _is_nan(self._compiled[argument])
+            self._types[is_nan] = BOOL
+            any_nan = self._state("max", is_nan, BOOL, False)
+            return lambda table: _maximum(table[extreme], table[any_nan])
+        return lambda table: single_array(table[extreme])
+
+    def _argument(self, value: Scalar, condition: Scalar | None) -> str:
+        """The raw column of an argument: NULL, and not evaluated, where the aggregate's filter is not TRUE."""
+        if condition is not None:
+            value = Case(((condition, value),), Literal(None, value.type), value.type)
+        name = self._arguments.get(value)
+        if name is None:
+            name = self._arguments[value] = f"a{len(self._arguments)}"
+            self._compiled[name] = compile_scalar(value)
+            self._types[name] = value.type
+        return name
+
+    def _state(self, function: str, argument: str, type: DataType, distinct: bool) -> str:
+        states, prefix = (self._set_states, "t") if distinct else (self._states, "s")
+        state = _State(function, argument, type)
+        return states.setdefault(state, f"{prefix}{len(states)}")
+
+    def partial(self, batch: pa.RecordBatch) -> Partial:
+        """The states of the batch's rows."""
+        raw = {key: normalized(batch.column(key)) for key in self._keys}
+        for name, evaluate in self._compiled.items():
+            raw[name] = evaluate(batch)
+        sets = []
+        for argument in self._sets:
+            values = pa.table({**{key: raw[key] for key in self._keys}, "value": normalized(raw[argument])})
+            sets.append(_distinct(values.filter(pc.is_valid(values["value"]))))
+        columns, types = {key: raw[key] for key in self._keys}, {}
+        for state, name in self._states.items():
+            if state.argument:
+                columns[name] = _summable(raw[state.argument], state.type) if state.function == "sum" else raw[state.argument]
+            types[name] = state.type
+        table = pa.table(columns) if columns else pa.table({"row": pa.nulls(batch.num_rows)})
+        return Partial(self._grouped(table, [(state.function, name) for state, name in self._states.items()], types), tuple(sets))
+
+    def merge(self, partials: Sequence[Partial]) -> Partial:
+        """One state a group. `partials` is not empty."""
+        if len(partials) == 1:
+            return partials[0]
+        states = pa.concat_tables([p.states for p in partials])
+        steps = [(_MERGE[state.function], name) for state, name in self._states.items()]
+        merged = self._grouped(states, steps, {name: state.type for state, name in self._states.items()})
+        sets = [_distinct(pa.concat_tables(tables)) for tables in zip(*(p.sets for p in partials), strict=True)]
+        return Partial(merged, tuple(sets))
+
+    def finish(self, partial: Partial) -> pa.Table:
+        """The output rows of fully merged states."""
+        table = self._with_sets(partial) if self._sets else partial.states
+        if self._first_row is not None:
+            table = table.take(pc.sort_indices(table[self._first_row]))
+        arrays = []
+        for field in self._output:
+            result = self._results.get(field.name)
+            array = single_array(table[field.name]) if result is None else result(table)
+            arrays.append(array if array.type == field.type else array.cast(field.type))
+        return pa.Table.from_arrays(arrays, schema=self._output)
+
+    def _with_sets(self, partial: Partial) -> pa.Table:
+        """The states, and aggregates over the distinct values, one row a group."""
+        tables = [partial.states]
+        for (argument, column), values in zip(self._sets.items(), partial.sets, strict=True):
+            renamed = values.rename_columns([*self._keys, column])
+            for i, (state, name) in enumerate(self._set_states.items()):
+                if state.argument == argument and state.function == "sum":
+                    summable = _summable(single_array(values["value"]), state.type)
+                    renamed = renamed.append_column(f"v{i}", summable)
+            tables.append(renamed)
+        # columns missing from a part are NULL in it, and every aggregate passes over NULL
+        rows = pa.concat_tables(tables, promote_options="default")
+        steps, types = [], {}
+        for state, name in self._states.items():
+            steps.append((_MERGE[state.function], name, name))
+            types[name] = state.type
+        for i, (state, name) in enumerate(self._set_states.items()):
+            steps.append((state.function, f"v{i}" if state.function == "sum" else self._sets[state.argument], name))
+            types[name] = state.type
+        grouped = rows.group_by(self._keys, use_threads=False).aggregate([(column, function) for function, column, _ in steps])
+        return _named(grouped, self._keys, [(f"{column}_{function}", name) for function, column, name in steps], types)
+
+    def _grouped(self, table: pa.Table, steps: list[tuple[str, str]], types: dict[str, DataType]) -> pa.Table:
+        """`steps`: function and column; the result has the column's name and type of `types`."""
+        calls = [([], function) if function == "count_all" else (column, function) for function, column in steps]
+        grouped = table.group_by(self._keys, use_threads=False).aggregate(calls)
+        names = [("count_all" if f == "count_all" else f"{column}_{f}", column) for f, column in steps]
+        return _named(grouped, self._keys, names, types)
+
+
+def _named(grouped: pa.Table, keys: list[str], names: list[tuple[str, str]], types: dict[str, DataType]) -> pa.Table:
+    columns = {key: grouped[key] for key in keys}
+    for found, name in names:
+        column = grouped[found]
+        columns[name] = column if column.type == types[name] else column.cast(types[name])
+    return pa.table(columns) if columns else grouped
+
+
+def _distinct(values: pa.Table) -> pa.Table:
+    return values.group_by(values.column_names, use_threads=False).aggregate([])
+
+
+def _sum_type(argument: DataType) -> DataType:
+    """The type of a sum's state."""
+    if pa.types.is_decimal(argument):
+        wide = argument.precision > _NARROW_DIGITS
+        return pa.decimal256(76, argument.scale) if wide else pa.decimal128(38, argument.scale)
+    return pa.decimal128(38, 0) if pa.types.is_integer(argument) else pa.float64()
+
+
+def _summable(array: pa.Array, state: DataType) -> pa.Array:
+    """The argument in a form whose sum over these rows cannot overflow, and can be cast to the state's type."""
+    if pa.types.is_integer(array.type):
+        wide = array.cast(pa.int64())
+        size = decimals.largest(wide.drop_null().to_numpy())
+        if size * max(len(wide), 1) < 1 << 63:
+            return wide
+        return wide.cast(pa.decimal128(19, 0))
+    if pa.types.is_decimal256(state) and decimals.unscaled(array) is None:
+        return array.cast(state)
+    return array if pa.types.is_decimal(array.type) else array.cast(pa.float64())
+
+
+def _count(column: pa.ChunkedArray) -> pa.Array:
+    return single_array(column).fill_null(0)
+
+
+def _sum(column: pa.ChunkedArray, type: DataType) -> pa.Array:
+    total = single_array(column)
+    return decimals.rescaled(total, type) if pa.types.is_decimal(total.type) else total
+
+
+def _mean(total: pa.ChunkedArray, number: pa.ChunkedArray) -> pa.Array:
+    sums = single_array(total)
+    doubles = decimals.to_double(sums) if pa.types.is_decimal(sums.type) else sums
+    return pc.divide(doubles, single_array(number).cast(pa.float64()))
+
+
+def _is_nan(evaluate: Callable[[pa.RecordBatch], pa.Array]) -> Callable[[pa.RecordBatch], pa.Array]:
+    return lambda batch: pc.is_nan(evaluate(batch))
+
+
+def _maximum(largest: pa.ChunkedArray, any_nan: pa.ChunkedArray) -> pa.Array:
+    values = single_array(largest)
+    return pc.if_else(single_array(any_nan).fill_null(False), pa.scalar(np.nan, values.type), values)

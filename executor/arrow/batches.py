@@ -1,0 +1,64 @@
+"""Record batches of the executor: column 12 is called "c12", columns stand in ascending order of their ids."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterable, Sequence
+
+import pyarrow as pa
+
+from optimizer.algebra.columns import ColumnId, Columns, ColumnSet, column_ids
+
+Batches = Generator[pa.RecordBatch, None, None]
+
+
+def column_name(id: ColumnId) -> str:
+    return f"c{id}"
+
+
+def batch_schema(ids: ColumnSet, columns: Columns) -> pa.Schema:
+    """Every field may hold NULLs: an outer join below may have put some there."""
+    return pa.schema([pa.field(column_name(id), columns[id].type) for id in column_ids(ids)])
+
+
+def select(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
+    """The columns of `schema`, by name."""
+    if batch.schema.equals(schema):
+        return batch
+    return pa.RecordBatch.from_arrays([batch.column(field.name) for field in schema], schema=schema)
+
+
+def table_batches(table: pa.Table, rows: int) -> Batches:
+    """A table as batches of at most `rows` rows, none empty."""
+    for batch in table.to_batches(max_chunksize=rows):
+        if batch.num_rows:
+            yield batch
+
+
+def one_batch(table: pa.Table) -> pa.RecordBatch:
+    """A table as a single batch. Raises ArrowInvalid when a column of text has more than 2 GB."""
+    if table.num_rows == 0:
+        return empty_batch(table.schema)
+    arrays = [c.chunk(0) if c.num_chunks == 1 else pa.concat_arrays(c.chunks) for c in table.columns]
+    return pa.RecordBatch.from_arrays(arrays, schema=table.schema)
+
+
+def empty_batch(schema: pa.Schema) -> pa.RecordBatch:
+    return pa.RecordBatch.from_arrays([pa.array([], field.type) for field in schema], schema=schema)
+
+
+def single_array(values: pa.Array | pa.ChunkedArray) -> pa.Array:
+    """One contiguous array of what a kernel gave back."""
+    if not isinstance(values, pa.ChunkedArray):
+        return values
+    if values.num_chunks == 1:
+        return values.chunk(0)
+    return pa.concat_arrays(values.chunks) if values.num_chunks else pa.array([], values.type)
+
+
+def collect(batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> pa.Table:
+    """All rows, held in memory."""
+    return pa.Table.from_batches(list(batches), schema)
+
+
+def nbytes(batches: Sequence[pa.RecordBatch]) -> int:
+    return sum(batch.nbytes for batch in batches)

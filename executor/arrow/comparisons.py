@@ -1,0 +1,76 @@
+"""Comparisons of equally typed values, NULL if a side is NULL.
+
+Floats compare as in DuckDB: NaN equals itself and is above every other number. IEEE comparisons are FALSE there, so they
+are corrected, unless a literal shows that NaN cannot change the answer.
+"""
+
+from __future__ import annotations
+
+import math
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from executor.arrow.distinct import Value
+
+_KERNELS = {
+    "=": pc.equal,
+    "<>": pc.not_equal,
+    "<": pc.less,
+    "<=": pc.less_equal,
+    ">": pc.greater,
+    ">=": pc.greater_equal,
+}
+
+
+def compare(function: str, a: Value, b: Value) -> Value:
+    """`function` is one of =, <>, <, <=, >, >=."""
+    if pa.types.is_null(a.type):
+        return pc.cast(a, pa.bool_())
+    if not pa.types.is_floating(a.type):
+        return _KERNELS[function](a, b)
+    match function:
+        case "=":
+            return _equal(a, b)
+        case "<>":
+            return pc.invert(_equal(a, b))
+        case "<":
+            return _less(a, b)
+        case ">":
+            return _less(b, a)
+        case "<=":
+            return pc.invert(_less(b, a))
+    return pc.invert(_less(a, b))
+
+
+def distinct_from(a: Value, b: Value) -> Value:
+    """TRUE where the values differ, NULL being a value of its own; never NULL."""
+    differ = pc.fill_null(compare("<>", a, b), False)
+    return pc.or_(differ, pc.xor(pc.is_null(a), pc.is_null(b)))
+
+
+def normalized(array: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
+    """Floats that SQL calls equal become one bit pattern (no -0.0, one NaN), as hashing needs; others pass."""
+    if not pa.types.is_floating(array.type):
+        return array
+    array = pc.add(array, pa.scalar(0.0, array.type))
+    is_nan = pc.is_nan(array)
+    return pc.if_else(is_nan, pa.scalar(math.nan, array.type), array) if pc.any(is_nan).as_py() else array
+
+
+def _never_nan(value: Value) -> bool:
+    return isinstance(value, pa.Scalar) and (not value.is_valid or not math.isnan(value.as_py()))
+
+
+def _equal(a: Value, b: Value) -> Value:
+    plain = pc.equal(a, b)
+    return plain if _never_nan(a) or _never_nan(b) else pc.or_(plain, pc.and_(pc.is_nan(a), pc.is_nan(b)))
+
+
+def _less(a: Value, b: Value) -> Value:
+    plain = pc.less(a, b)
+    if _never_nan(b):
+        return plain
+    if _never_nan(a):
+        return pc.or_(plain, pc.and_(pc.is_nan(b), pc.is_valid(a)))
+    return pc.or_(plain, pc.and_(pc.invert(pc.is_nan(a)), pc.is_nan(b)))

@@ -1,0 +1,65 @@
+"""What every operator of a running plan shares."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+import pyarrow as pa
+
+from executor.arrow.batches import Batches, batch_schema
+from executor.arrow.counters import Counters
+from optimizer.algebra.columns import Columns
+from optimizer.algebra.plan import PlanNode
+
+
+class TableSource(Protocol):
+    """A stored table. `schema` has canonical types (string, date32, timestamp[us], decimal128 …), whatever encodings the
+    files use; `format` is "parquet", "csv" or "arrow"; rows are stored file by file in the order of `files`."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def files(self) -> tuple[Path, ...]: ...
+    @property
+    def format(self) -> str: ...
+    @property
+    def schema(self) -> pa.Schema: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Tuning:
+    """Sizes in rows. They change speed and memory, never a result.
+
+    `batch`: rows of a batch that an operator makes. `pairs`: candidate pairs a join holds at a time. `window`: rows a merge
+    join or streaming aggregate gathers before it works. `merge`: partial groups (or top-k candidates) gathered before they
+    are merged. `inline`: a batch of fewer rows is not worth a thread. `workers`: threads of a pipeline.
+    """
+
+    batch: int = 65_536
+    pairs: int = 262_144
+    window: int = 65_536
+    merge: int = 1_048_576
+    inline: int = 8_192
+    workers: int = field(default_factory=lambda: min(8, os.cpu_count() or 1))
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """`open` starts an input: a generator of its batches."""
+
+    columns: Columns
+    sources: Mapping[str, TableSource]
+    counters: Counters | None
+    tuning: Tuning
+    open: Callable[[PlanNode], Batches]
+
+    def schema(self, node: PlanNode) -> pa.Schema:
+        return batch_schema(node.columns, self.columns)
+
+    def held(self, node: PlanNode, bytes: int) -> None:
+        if self.counters is not None:
+            self.counters.held(node.id, bytes)

@@ -1,0 +1,43 @@
+"""What EXPLAIN ANALYZE counts: rows, batches, time and memory of each operator."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+
+
+@dataclass(slots=True)
+class NodeCounters:
+    """`rows` and `batches` out of the operator; `ms` it was busy, its inputs not counted, summed over threads (a scan's
+    decoding threads are not counted); `peak_bytes` of rows it held at one time, 0 for one that holds none."""
+
+    rows: int = 0
+    batches: int = 0
+    ms: float = 0.0
+    peak_bytes: int = 0
+
+
+class Counters:
+    """Counters by `PlanNode.id`; written by several threads while a plan runs."""
+
+    __slots__ = ("_lock", "nodes")
+
+    def __init__(self) -> None:
+        self.nodes: dict[int, NodeCounters] = {}
+        self._lock = threading.Lock()
+
+    def __getitem__(self, id: int) -> NodeCounters:
+        return self.nodes.get(id) or NodeCounters()
+
+    def add(self, id: int, seconds: float, rows: int = 0, batches: int = 0) -> None:
+        with self._lock:
+            node = self.nodes.setdefault(id, NodeCounters())
+            node.rows += rows
+            node.batches += batches
+            node.ms += seconds * 1000
+
+    def held(self, id: int, bytes: int) -> None:
+        """The operator holds `bytes` of rows at this moment."""
+        with self._lock:
+            node = self.nodes.setdefault(id, NodeCounters())
+            node.peak_bytes = max(node.peak_bytes, bytes)

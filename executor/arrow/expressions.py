@@ -1,0 +1,270 @@
+"""Scalars compiled to functions from a record batch to an Arrow array; semantics are those of `algebra.evaluate`.
+
+    evaluate = compile_scalar(scalar)       evaluate(batch) -> array, one value a row, of the scalar's type
+    select = compile_predicate(predicate)   select(batch) -> boolean array without NULLs: rows where every conjunct is TRUE
+
+Inside, a value that is the same for all rows stays a `pyarrow.Scalar`. What may raise is evaluated only on the rows that
+reach it: branches of CASE and COALESCE, operands of AND and OR behind one that decides, raising conjuncts behind the others.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from executor.arrow import arithmetic, comparisons, dates, strings
+from executor.arrow.batches import column_name, single_array
+from executor.arrow.casts import cast
+from executor.arrow.distinct import Value, as_array, spread
+from optimizer.algebra.columns import DataType
+from optimizer.algebra.functions import COMPARISONS
+from optimizer.algebra.scalars import BOOL, Call, Case, Cast, ColumnRef, InList, Literal, Predicate, Scalar
+
+Evaluator = Callable[[pa.RecordBatch], Value]
+_NULL = pa.scalar(None, BOOL)
+
+
+def compile_scalar(scalar: Scalar) -> Callable[[pa.RecordBatch], pa.Array]:
+    evaluate = _compile(scalar)
+
+    def run(batch: pa.RecordBatch) -> pa.Array:
+        return single_array(as_array(evaluate(batch), batch.num_rows))
+
+    return run
+
+
+def compile_predicate(predicate: Predicate) -> Callable[[pa.RecordBatch], pa.Array]:
+    safe = [_compile(c) for c in predicate if not c.raises]
+    raising = [_compile(c) for c in predicate if c.raises]
+
+    def select(batch: pa.RecordBatch) -> pa.Array:
+        kept: Value = pa.scalar(True)
+        for conjunct in safe:
+            kept = pc.and_(kept, conjunct(batch))
+        mask = pc.fill_null(as_array(kept, batch.num_rows), False)
+        for conjunct in raising:
+            mask = pc.fill_null(_on_rows(conjunct, batch, mask, BOOL), False)
+        return single_array(mask)
+
+    return select
+
+
+def _on_rows(evaluate: Evaluator, batch: pa.RecordBatch, mask: pa.Array, type: DataType) -> pa.Array:
+    """The values on the rows where `mask` (without NULLs) is TRUE; NULL on the others, which are not evaluated."""
+    chosen = mask.true_count
+    if chosen == 0:
+        return pa.nulls(batch.num_rows, type)
+    if chosen == batch.num_rows:
+        return as_array(evaluate(batch), batch.num_rows)
+    return spread(single_array(as_array(evaluate(batch.filter(mask)), chosen)), mask)
+
+
+def _compile(scalar: Scalar) -> Evaluator:
+    match scalar:
+        case ColumnRef():
+            name = column_name(scalar.id)
+            return lambda batch: batch.column(name)
+        case Literal():
+            constant = pa.scalar(scalar.value, scalar.type)
+            return lambda batch: constant
+        case Call(function="and" | "or"):
+            return _compile_and_or(scalar)
+        case Call(function="coalesce"):
+            return _compile_coalesce(scalar)
+        case Call():
+            return _compile_call(scalar)
+        case Cast():
+            arg, type, lenient = _compile(scalar.arg), scalar.type, scalar.lenient
+
+            def run_cast(batch: pa.RecordBatch) -> Value:
+                value = arg(batch)
+                if isinstance(value, pa.Scalar):
+                    return cast(pa.repeat(value, 1), type, lenient)[0]
+                return cast(value, type, lenient)
+
+            return run_cast
+        case Case():
+            return _compile_case(scalar)
+        case InList():
+            return _compile_in_list(scalar)
+    raise AssertionError(f"{scalar.__class__.__name__} has no value in a single row")
+
+
+def _typed(evaluate: Evaluator, type: DataType) -> Evaluator:
+    """An untyped NULL takes the type of its surroundings."""
+
+    def run(batch: pa.RecordBatch) -> Value:
+        value = evaluate(batch)
+        return value if value.type == type else pc.cast(value, type)
+
+    return run
+
+
+def _compile_and_or(call: Call) -> Evaluator:
+    decisive = call.function == "or"
+    kernel = pc.or_kleene if decisive else pc.and_kleene
+    # those that cannot fail go first; they spare the others rows
+    ordered = sorted(call.args, key=lambda arg: arg.raises)
+    args = [(_compile(arg), arg.raises) for arg in ordered]
+
+    def run(batch: pa.RecordBatch) -> Value:
+        result: Value = pa.scalar(not decisive)
+        for i, (arg, raises) in enumerate(args):
+            if not raises or i == 0:
+                result = kernel(result, arg(batch))
+                continue
+            so_far = as_array(result, batch.num_rows)
+            decided = pc.fill_null(so_far if decisive else pc.invert(so_far), False)
+            # a row not evaluated gets NULL, which cannot change what is decided
+            result = kernel(so_far, _on_rows(arg, batch, pc.invert(decided), BOOL))
+        return result
+
+    return run
+
+
+def _compile_coalesce(call: Call) -> Evaluator:
+    type = call.type
+    args = [(_typed(_compile(arg), type), arg.raises) for arg in call.args]
+
+    def run(batch: pa.RecordBatch) -> Value:
+        result = as_array(args[0][0](batch), batch.num_rows)
+        for arg, raises in args[1:]:
+            if result.null_count == 0:
+                break
+            result = pc.coalesce(result, _on_rows(arg, batch, pc.is_null(result), type) if raises else arg(batch))
+        return result
+
+    return run
+
+
+def _compile_case(case: Case) -> Evaluator:
+    type = case.type
+    branches = [(_compile(condition), _typed(_compile(value), type)) for condition, value in case.branches]
+    otherwise = _typed(_compile(case.otherwise), type)
+
+    def run(batch: pa.RecordBatch) -> Value:
+        result = otherwise(batch)
+        for condition, value in reversed(branches):
+            holds = pc.fill_null(as_array(condition(batch), batch.num_rows), False)
+            result = pc.if_else(holds, value(batch), result)
+        return result
+
+    def run_lazily(batch: pa.RecordBatch) -> Value:
+        result = pa.nulls(batch.num_rows, type)
+        open_rows = pa.repeat(pa.scalar(True), batch.num_rows)
+        for condition, value in branches:
+            holds = pc.fill_null(_on_rows(condition, batch, open_rows, BOOL), False)
+            result = pc.if_else(holds, _on_rows(value, batch, holds, type), result)
+            open_rows = pc.and_not(open_rows, holds)
+        return pc.if_else(open_rows, _on_rows(otherwise, batch, open_rows, type), result)
+
+    return run_lazily if case.raises else run
+
+
+def _compile_in_list(scalar: InList) -> Evaluator:
+    arg = _compile(scalar.arg)
+    if not all(isinstance(item, Literal) for item in scalar.items):
+        items = [_typed(_compile(item), scalar.arg.type) for item in scalar.items]
+
+        def run_any(batch: pa.RecordBatch) -> Value:
+            value = arg(batch)
+            result: Value = pa.scalar(False)
+            for item in items:
+                result = pc.or_kleene(result, comparisons.compare("=", value, item(batch)))
+            return pc.if_else(pc.is_valid(value), result, _NULL)
+
+        return run_any
+    values = [item.value for item in scalar.items if isinstance(item, Literal)]
+    known = comparisons.normalized(pa.array([v for v in values if v is not None], scalar.arg.type))
+    has_null = len(known) < len(values)
+
+    def run(batch: pa.RecordBatch) -> Value:
+        value = comparisons.normalized(as_array(arg(batch), batch.num_rows))
+        found = pc.is_in(value, value_set=known)
+        answer = pc.if_else(found, True, _NULL) if has_null else found
+        return pc.if_else(pc.is_valid(value), answer, _NULL) if value.null_count else answer
+
+    return run
+
+
+def _compile_call(call: Call) -> Evaluator:
+    args = [_compile(arg) for arg in call.args]
+    compute = _function(call)
+
+    def run(batch: pa.RecordBatch) -> Value:
+        return compute([arg(batch) for arg in args], batch.num_rows)
+
+    return run
+
+
+def _function(call: Call) -> Callable[[Sequence[Value], int], Value]:
+    """What computes `call` from its arguments' values and the number of rows."""
+    name, type = call.function, call.type
+    if name in COMPARISONS:
+        return lambda a, rows: comparisons.compare(name, a[0], a[1])
+    if name in ("+", "-", "*"):
+        return lambda a, rows: arithmetic.basic(name, a[0], a[1], rows, type)
+    if name in dates.PART_NAMES:
+        return lambda a, rows: dates.part(name, a[0])
+    if name in ("like", "ilike"):
+        return lambda a, rows: strings.like(a, rows, ignore_case=name == "ilike")
+    if name == "round":
+        digits = call.args[1].value if len(call.args) > 1 and isinstance(call.args[1], Literal) else 0
+        return lambda a, rows: arithmetic.round_to(a[0], digits, rows, type)
+    if name == "date_trunc":
+        assert isinstance(call.args[0], Literal), "date_trunc takes its unit as a literal"
+        unit = call.args[0].value
+        return lambda a, rows: dates.date_trunc(unit, a[1], rows, type)
+    if name in ("greatest", "least"):
+        return lambda a, rows: _extreme(a, ">" if name == "greatest" else "<", rows)
+    return _FUNCTIONS[name](type)
+
+
+def _extreme(args: Sequence[Value], better: str, rows: int) -> pa.Array:
+    """The largest or smallest argument that is not NULL."""
+    result = as_array(args[0], rows)
+    for arg in args[1:]:
+        value = as_array(arg, rows)
+        replace = pc.or_kleene(comparisons.compare(better, value, result), pc.is_null(result))
+        result = pc.if_else(pc.fill_null(replace, False), value, result)
+    return result
+
+
+_Compute = Callable[[Sequence[Value], int], Value]
+_FUNCTIONS: dict[str, Callable[[DataType], _Compute]] = {
+    "is_distinct_from": lambda type: lambda a, rows: comparisons.distinct_from(a[0], a[1]),
+    "is_not_distinct_from": lambda type: lambda a, rows: pc.invert(comparisons.distinct_from(a[0], a[1])),
+    "not": lambda type: lambda a, rows: pc.invert(a[0]),
+    "is_null": lambda type: lambda a, rows: pc.is_null(a[0]),
+    "is_not_null": lambda type: lambda a, rows: pc.is_valid(a[0]),
+    "/": lambda type: lambda a, rows: arithmetic.divide(a[0], a[1]),
+    "//": lambda type: lambda a, rows: arithmetic.integer_divide(a[0], a[1], rows, type),
+    "%": lambda type: lambda a, rows: arithmetic.remainder(a[0], a[1], rows, type),
+    "neg": lambda type: lambda a, rows: arithmetic.negate(a[0], rows, type),
+    "abs": lambda type: lambda a, rows: arithmetic.absolute(a[0], rows, type),
+    "floor": lambda type: lambda a, rows: arithmetic.floor_or_ceil(a[0], rows, type, up=False),
+    "ceil": lambda type: lambda a, rows: arithmetic.floor_or_ceil(a[0], rows, type, up=True),
+    "sqrt": lambda type: lambda a, rows: arithmetic.square_root(a[0]),
+    "power": lambda type: lambda a, rows: pc.power(a[0], a[1]),
+    "ln": lambda type: lambda a, rows: arithmetic.logarithm(a[0]),
+    "exp": lambda type: lambda a, rows: pc.exp(a[0]),
+    "concat": lambda type: lambda a, rows: strings.concat(a[0], a[1]),
+    "upper": lambda type: lambda a, rows: strings.upper(a[0], rows),
+    "lower": lambda type: lambda a, rows: strings.lower(a[0], rows),
+    "length": lambda type: lambda a, rows: strings.length(a[0]),
+    "substring": lambda type: lambda a, rows: strings.substring(a, rows),
+    "trim": lambda type: lambda a, rows: strings.trim(a[0], left=True, right=True),
+    "ltrim": lambda type: lambda a, rows: strings.trim(a[0], left=True, right=False),
+    "rtrim": lambda type: lambda a, rows: strings.trim(a[0], left=False, right=True),
+    "replace": lambda type: lambda a, rows: strings.replace(a, rows),
+    "starts_with": lambda type: lambda a, rows: strings.starts_with(a[0], a[1], rows),
+    "strpos": lambda type: lambda a, rows: strings.strpos(a[0], a[1], rows),
+    "date_add": lambda type: lambda a, rows: dates.date_add(a[0], a[1], rows),
+    "date_add_days": lambda type: lambda a, rows: dates.date_add_days(a[0], a[1], rows),
+    "date_diff_days": lambda type: lambda a, rows: dates.date_diff_days(a[0], a[1]),
+    "random": lambda type: lambda a, rows: pa.array(np.random.default_rng(random.getrandbits(64)).random(rows)),
+}

@@ -1,0 +1,18 @@
+"""filter_rows: keeps rows where every conjunct is TRUE, in order."""
+
+from __future__ import annotations
+
+from executor.arrow.batches import select
+from executor.arrow.context import Context
+from executor.arrow.expressions import compile_predicate
+from executor.arrow.pipeline import Stage
+from optimizer.algebra.physical import FilterRows
+from optimizer.algebra.plan import PlanNode
+from optimizer.algebra.scalars import FALSE
+
+
+def stage(node: PlanNode, context: Context) -> Stage:
+    assert isinstance(node.op, FilterRows)
+    keep, schema = compile_predicate(node.op.predicate), context.schema(node)
+    # the mask first: columns that only the predicate reads are not filtered
+    return Stage(lambda batch: (select(batch, schema).filter(keep(batch)),), dead=FALSE in node.op.predicate)

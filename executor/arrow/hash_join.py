@@ -1,0 +1,48 @@
+"""hash_join: an index on one input's keys, probed with the other input's, batch by batch.
+
+The probe side streams and keeps its order; the build side is held. Every kind works with the build on either side.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import pyarrow as pa
+
+from executor.arrow.batches import batch_schema, collect, one_batch
+from executor.arrow.context import Context
+from executor.arrow.expressions import compile_scalar
+from executor.arrow.join_pairs import Candidates, Matcher
+from executor.arrow.key_index import KeyIndex
+from executor.arrow.pipeline import Stage
+from optimizer.algebra.physical import HashJoin
+from optimizer.algebra.plan import PlanNode
+
+
+def stage(node: PlanNode, context: Context) -> Stage:
+    """Reads the build side."""
+    op = node.op
+    assert isinstance(op, HashJoin)
+    build, probe = (0, 1) if op.build_left else (1, 0)
+    built = node.inputs[build]
+    inner = one_batch(collect(context.open(built), batch_schema(built.columns, context.columns)))
+    index = KeyIndex([compile_scalar(pair[build])(inner) for pair in op.keys])
+    context.held(node, inner.nbytes + index.nbytes)
+    matcher = Matcher(op.kind, not op.build_left, inner, op.residual, node.columns, context)
+    probe_keys = [compile_scalar(pair[probe]) for pair in op.keys]
+
+    def work(outer: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+        return matcher.join(outer, key_candidates(index, [key(outer) for key in probe_keys]))
+
+    return Stage(work, matcher.rest if matcher.has_rest else None, dead=matcher.never_matches)
+
+
+def key_candidates(index: KeyIndex, keys: Sequence[pa.Array]) -> Candidates:
+    """Each outer row meets the inner rows with its keys."""
+    group = index.find(keys)
+    if index.unique:
+        counts = (group >= 0).astype(np.int64)
+        return Candidates(counts, lambda rows, nth: index.rows[group[rows]])
+    counts = np.where(group >= 0, index.counts[group], 0) if len(index.counts) else np.zeros(len(group), np.int64)
+    return Candidates(counts, lambda rows, nth: index.rows[index.first[group[rows]] + nth])

@@ -1,0 +1,208 @@
+"""What all joins share once candidate pairs are known: residual condition, join kind, output rows.
+
+A join goes through its *outer* input batch by batch and holds its *inner* input. For an outer batch, `Candidates` says which
+inner rows each outer row meets; pairs are made in bounded portions, tested by the residual condition, and become output in
+the order of the outer rows. A row without a pair that passes is unmatched.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from copy import copy
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from executor.arrow.batches import Batches, batch_schema, column_name
+from executor.arrow.context import Context
+from executor.arrow.expressions import compile_predicate
+from optimizer.algebra.columns import Columns, ColumnSet, column_ids
+from optimizer.algebra.logical import JoinKind
+from optimizer.algebra.scalars import Predicate, predicate_columns
+
+
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """`counts`: how many inner rows each outer row meets. `inner_rows(outer, nth)`: for pairs given by outer row and number
+    within that row, the inner rows; ascending in each outer row, no pair twice."""
+
+    counts: np.ndarray
+    inner_rows: Callable[[np.ndarray, np.ndarray], np.ndarray]
+
+
+class Matcher:
+    """Joins outer batches with one inner batch. `outer_is_left` says which side of `kind` the outer input is.
+
+    Several threads may call `join` at a time. Where unmatched or matched inner rows are part of the result, they come from
+    `rest`, after the last outer batch.
+    """
+
+    def __init__(
+        self, kind: JoinKind, outer_is_left: bool, inner: pa.RecordBatch, residual: Predicate, output: ColumnSet, context: Context
+    ) -> None:
+        self._pairs_at_once = context.tuning.pairs
+        self._batch_rows = context.tuning.batch
+        self._keeps_outer = kind.keeps_left if outer_is_left else kind.keeps_right
+        self._keeps_inner = kind.keeps_right if outer_is_left else kind.keeps_left
+        self._kind = kind
+        self._outer_only = kind.left_only and outer_is_left
+        self._inner_only = kind.left_only and not outer_is_left
+        self._schema = batch_schema(output, context.columns)
+        self._residual = _compile_residual(residual, context.columns) if residual else None
+        self._hold(inner)
+
+    def _hold(self, inner: pa.RecordBatch) -> None:
+        self._inner = inner
+        self._met = np.zeros(inner.num_rows, np.bool_) if self._keeps_inner or self._inner_only else None
+
+    def over(self, inner: pa.RecordBatch) -> Matcher:
+        """The same join with another inner batch."""
+        other = copy(self)
+        other._hold(inner)
+        return other
+
+    @property
+    def has_rest(self) -> bool:
+        return self._met is not None
+
+    @property
+    def never_matches(self) -> bool:
+        """No outer batch can give rows: there are no inner rows, and unmatched outer rows are not kept."""
+        if self._inner.num_rows or self._keeps_outer:
+            return False
+        return not (self._outer_only and self._kind is JoinKind.ANTI)
+
+    def join(self, outer: pa.RecordBatch, candidates: Candidates) -> Iterator[pa.RecordBatch]:
+        """What `outer` gives, in the order of its rows."""
+        counts = candidates.counts
+        if self._outer_only:
+            yield self._chosen(outer, self._matched(outer, candidates) == (self._kind is JoinKind.SEMI))
+            return
+        if self._residual is None and self._keeps_outer:
+            # a row that meets nothing gets one pair, with no inner row
+            for rows, nth in _portions(np.maximum(counts, 1), self._pairs_at_once):
+                none = counts[rows] == 0
+                if none.any():
+                    inner = np.full(len(rows), -1, np.int64)
+                    inner[~none] = candidates.inner_rows(rows[~none], nth[~none])
+                    self._meet(inner[~none])
+                else:
+                    inner = candidates.inner_rows(rows, nth)
+                    self._meet(inner)
+                yield self._output(outer, rows, inner)
+            return
+        ends = np.cumsum(counts)
+        matched = np.zeros(outer.num_rows, np.bool_) if self._keeps_outer else None
+        done = made = 0
+        for rows, nth in _portions(counts, self._pairs_at_once):
+            inner = candidates.inner_rows(rows, nth)
+            made += len(rows)
+            rows, inner = self._passing(outer, rows, inner)
+            self._meet(inner)
+            if matched is not None:
+                matched[rows] = True
+                complete = int(np.searchsorted(ends, made, side="right"))
+                rows, inner = _with_unmatched(rows, inner, done + np.flatnonzero(~matched[done:complete]))
+                done = complete
+            if not self._inner_only:
+                yield self._output(outer, rows, inner)
+        if matched is not None and done < outer.num_rows:
+            rest = done + np.flatnonzero(~matched[done:])
+            yield self._output(outer, rest, np.full(len(rest), -1, np.int64))
+
+    def rest(self) -> Batches:
+        """The inner rows that are results by themselves: unmatched, or for a semi join matched ones."""
+        assert self._met is not None
+        rows = np.flatnonzero(self._met if self._kind is JoinKind.SEMI else ~self._met)
+        for start in range(0, len(rows), self._batch_rows):
+            yield self._output(None, np.empty(0, np.int64), rows[start : start + self._batch_rows])
+
+    def _matched(self, outer: pa.RecordBatch, candidates: Candidates) -> np.ndarray:
+        if self._residual is None:
+            return candidates.counts > 0
+        matched = np.zeros(outer.num_rows, np.bool_)
+        for rows, nth in _portions(candidates.counts, self._pairs_at_once):
+            matched[self._passing(outer, rows, candidates.inner_rows(rows, nth))[0]] = True
+        return matched
+
+    def _passing(self, outer: pa.RecordBatch, rows: np.ndarray, inner: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        if self._residual is None or len(rows) == 0:
+            return rows, inner
+        passes = self._residual(outer, self._inner, rows, inner)
+        return rows[passes], inner[passes]
+
+    def _meet(self, inner: np.ndarray) -> None:
+        if self._met is not None:
+            self._met[inner] = True  # only ever set, so threads do not disturb each other
+
+    def _chosen(self, outer: pa.RecordBatch, mask: np.ndarray) -> pa.RecordBatch:
+        batch = pa.RecordBatch.from_arrays([outer.column(f.name) for f in self._schema], schema=self._schema)
+        return batch if mask.all() else batch.filter(pa.array(mask))
+
+    def _output(self, outer: pa.RecordBatch | None, rows: np.ndarray, inner: np.ndarray) -> pa.RecordBatch:
+        """`inner` -1: no inner row. `outer` None: no outer rows."""
+        taken = _indices(inner)
+        whole = outer is not None and len(rows) == outer.num_rows and bool((np.diff(rows) == 1).all())
+        outer_rows = None if whole else pa.array(rows)
+        arrays = []
+        for field in self._schema:
+            at = self._inner.schema.get_field_index(field.name)
+            if at >= 0:
+                arrays.append(self._inner.column(at).take(taken))
+            elif outer is None:
+                arrays.append(pa.nulls(len(inner), field.type))
+            else:
+                column = outer.column(field.name)
+                arrays.append(column if outer_rows is None else column.take(outer_rows))
+        return pa.RecordBatch.from_arrays(arrays, schema=self._schema)
+
+
+def _indices(inner: np.ndarray) -> pa.Array:
+    missing = inner < 0
+    return pa.array(inner, mask=missing) if missing.any() else pa.array(inner)
+
+
+def _portions(counts: np.ndarray, size: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """All pairs as (outer row, number within the row), in order, at most `size` at a time."""
+    ends = np.cumsum(counts)
+    total = int(ends[-1]) if len(ends) else 0
+    if 0 < total <= size:
+        rows = (
+            np.arange(len(counts)) if total == len(counts) and (counts == 1).all() else np.repeat(np.arange(len(counts)), counts)
+        )
+        yield rows, np.arange(total) - (ends - counts)[rows]
+        return
+    for start in range(0, total, size):
+        pairs = np.arange(start, min(start + size, total))
+        rows = np.searchsorted(ends, pairs, side="right")
+        yield rows, pairs - (ends - counts)[rows]
+
+
+def _with_unmatched(rows: np.ndarray, inner: np.ndarray, unmatched: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The pairs and the unmatched outer rows (with inner row -1), by outer row."""
+    if not len(unmatched):
+        return rows, inner
+    both = np.concatenate([rows, unmatched])
+    order = np.argsort(both, kind="stable")
+    return both[order], np.concatenate([inner, np.full(len(unmatched), -1, np.int64)])[order]
+
+
+def _compile_residual(
+    residual: Predicate, columns: Columns
+) -> Callable[[pa.RecordBatch, pa.RecordBatch, np.ndarray, np.ndarray], np.ndarray]:
+    """Which pairs satisfy the residual condition."""
+    names = [column_name(id) for id in column_ids(predicate_columns(residual))]
+    test = compile_predicate(residual)
+
+    def passes(outer: pa.RecordBatch, inner: pa.RecordBatch, rows: np.ndarray, inner_rows: np.ndarray) -> np.ndarray:
+        outer_at, inner_at = pa.array(rows), pa.array(inner_rows)
+        arrays = [
+            inner.column(name).take(inner_at) if inner.schema.get_field_index(name) >= 0 else outer.column(name).take(outer_at)
+            for name in names
+        ]
+        # the outer rows too, for a condition on no column at all, such as random() < 0.5
+        pairs = pa.RecordBatch.from_arrays([*arrays, outer_at], names=[*names, "row"])
+        return test(pairs).to_numpy(zero_copy_only=False)
+
+    return passes

@@ -1,0 +1,180 @@
+"""An index from join keys to the rows that have them: what a hash join builds on one input and probes with the other.
+
+Rows with equal keys form a group. Groups are found by key in one of two ways:
+
+- directly: one integer key whose values lie close together is itself the place in a table of groups;
+- by hashing: a table of 2^k places, linear probing. All rows take a step at once: those whose place is free or holds
+  their key are done, the others go one place on, until none is left. Rounds are few, each vectorized.
+
+The rows of a group stand together in `rows`, in ascending order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from executor.arrow.key_words import is_exact, key_words, mix
+from optimizer.errors import ExecutionError
+
+_NONE = np.int32(-1)
+_SEEDS = 16
+
+
+class KeyIndex:
+    """`first[g]`, `counts[g]`: where the rows of group g begin in `rows`, and how many there are. `unique`: one each.
+
+    Fewer than 2^31 rows. `nbytes` is what the index itself takes.
+    """
+
+    __slots__ = (
+        "_base",
+        "_keys",
+        "_mask",
+        "_members",
+        "_seed",
+        "_shift",
+        "_table",
+        "_words",
+        "counts",
+        "first",
+        "rows",
+        "unique",
+    )
+
+    def __init__(self, keys: Sequence[pa.Array]) -> None:
+        if len(keys[0]) >= 1 << 31:
+            raise ExecutionError("the build side has more than 2^31 rows")
+        for seed in range(_SEEDS):
+            words, valid = key_words(keys, seed)
+            self._seed = seed
+            if self._build(keys, words, valid):
+                return
+        raise ExecutionError("the hashes of the join keys collide")
+
+    @property
+    def nbytes(self) -> int:
+        return sum(a.nbytes for a in (self._table, self.rows, self.first, self.counts, *self._words))
+
+    def _build(self, keys: Sequence[pa.Array], words: list[np.ndarray], valid: np.ndarray | None) -> bool:
+        """False when two different texts have one hash: another seed has to be tried."""
+        members = np.arange(len(words[0]), dtype=np.int32) if valid is None else np.flatnonzero(valid).astype(np.int32)
+        if valid is not None:
+            words = [w[members] for w in words]
+        self._words, self._members = words, members
+        self._base, self._keys = None, None
+        count = len(members)
+        low, high = (int(words[0].min()), int(words[0].max())) if count else (0, 0)
+        if len(words) == 1 and is_exact(keys[0].type) and high - low < max(1 << 16, 4 * count):
+            group = self._direct(words[0], low, high - low + 1)
+        else:
+            leaders = self._hash(words)
+            if not all(is_exact(key.type) for key in keys):
+                self._keys = list(keys) if valid is None else [key.take(pa.array(members)) for key in keys]
+                if count and not self._one_text_each(leaders):
+                    return False
+            is_leader = leaders == np.arange(count)
+            number = np.cumsum(is_leader, dtype=np.int32) - np.int32(1)
+            group = number[leaders]
+            taken = self._table >= 0
+            self._table[taken] = number[self._table[taken]]
+            self._words = [w[is_leader] for w in words]
+            if self._keys is not None:
+                chosen = pa.array(np.flatnonzero(is_leader))
+                self._keys = [key.take(chosen) for key in self._keys]
+        self.counts = np.bincount(group).astype(np.int64) if count else np.empty(0, np.int64)
+        self.unique = bool((self.counts <= 1).all())
+        self.first = np.cumsum(self.counts) - self.counts
+        order = np.argsort(group, kind="stable") if count and not (self.unique and (np.diff(group) >= 0).all()) else slice(None)
+        self.rows = members[order]
+        return True
+
+    def _direct(self, word: np.ndarray, low: int, span: int) -> np.ndarray:
+        self._base = low
+        place = word - low
+        present = np.zeros(span, np.bool_)
+        present[place] = True
+        self._table = np.where(present, np.cumsum(present, dtype=np.int32) - np.int32(1), _NONE)
+        self._words = []
+        return self._table[place]
+
+    def _hash(self, words: list[np.ndarray]) -> np.ndarray:
+        """Fills the table; the first row (a position among the members) of each row's group."""
+        count = len(words[0])
+        bits = max(4, (2 * count).bit_length())
+        self._shift, self._mask = np.uint64(64 - bits), (1 << bits) - 1
+        table = np.full(1 << bits, _NONE, np.int32)
+        leaders = np.empty(count, np.int32)
+        waiting = np.arange(count, dtype=np.int32)
+        place = self._places(words)
+        while len(waiting):
+            free = table[place] < 0
+            # reversed, so that of several rows at a free place the first one stays
+            table[place[free][::-1]] = waiting[free][::-1]
+            holder = table[place]
+            same = words[0][holder] == words[0][waiting]
+            for word in words[1:]:
+                same &= word[holder] == word[waiting]
+            leaders[waiting[same]] = holder[same]
+            waiting, place = waiting[~same], (place[~same] + 1) & self._mask
+        self._table = table
+        return leaders
+
+    def _one_text_each(self, leaders: np.ndarray) -> bool:
+        """Whether all rows of a group have its leader's texts."""
+        at = pa.array(leaders)
+        return all(is_exact(key.type) or pc.all(pc.equal(key, key.take(at))).as_py() for key in self._keys or ())
+
+    def _places(self, words: list[np.ndarray]) -> np.ndarray:
+        mixed = mix(words[0].view(np.uint64))
+        for word in words[1:]:
+            mixed = mix(mixed ^ word.view(np.uint64))
+        return (mixed >> self._shift).view(np.int64)
+
+    def find(self, keys: Sequence[pa.Array]) -> np.ndarray:
+        """The group of each row's keys, -1 where there is none (NULL keys have none)."""
+        words, valid = key_words(keys, self._seed)
+        if self._base is not None:
+            place = words[0] - self._base  # may wrap around; then it is out of bounds as well
+            inside = (place >= 0) & (place < len(self._table)) & (words[0] >= self._base)
+            group = self._table[place] if inside.all() else np.where(inside, self._table[np.where(inside, place, 0)], _NONE)
+        else:
+            group = self._probe(words)
+        if valid is not None:
+            group = np.where(valid, group, _NONE)
+        return self._same_texts(group, keys) if self._keys is not None else group
+
+    def _probe(self, words: list[np.ndarray]) -> np.ndarray:
+        place = self._places(words)
+        found = self._table[place]
+        if not len(self.counts):
+            return found
+        same = self._holds(found, words, slice(None))
+        group = np.where(same, found, _NONE)
+        waiting = np.flatnonzero(~same & (found >= 0))
+        while len(waiting):
+            place[waiting] = (place[waiting] + 1) & self._mask
+            found = self._table[place[waiting]]
+            same = self._holds(found, words, waiting)
+            group[waiting[same]] = found[same]
+            waiting = waiting[~same & (found >= 0)]
+        return group
+
+    def _holds(self, found: np.ndarray, words: list[np.ndarray], rows: np.ndarray | slice) -> np.ndarray:
+        same = found >= 0
+        for own, word in zip(self._words, words, strict=True):
+            same &= own[found] == word[rows]
+        return same
+
+    def _same_texts(self, group: np.ndarray, keys: Sequence[pa.Array]) -> np.ndarray:
+        """A hash that agrees by chance is no match."""
+        assert self._keys is not None
+        at = pa.array(group, mask=group < 0)
+        for own, key in zip(self._keys, keys, strict=True):
+            if not is_exact(key.type):
+                equal = pc.fill_null(pc.equal(own.take(at), key), False).to_numpy(zero_copy_only=False)
+                group = np.where(equal, group, _NONE)
+        return group

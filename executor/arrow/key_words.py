@@ -1,0 +1,112 @@
+"""Join keys as 64-bit words that are equal exactly where SQL says the keys are equal.
+
+Integers, dates, timestamps, booleans: one word, the value. Decimals: the unscaled value, in two words beyond 18 digits. Floats:
+the bits, after -0.0 and NaN were made one each. Text: one word, a hash of the bytes; the caller compares the texts themselves
+where words agree (`exact` says when that is needed).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from executor.arrow import decimals
+from executor.arrow.comparisons import normalized
+from optimizer.algebra.columns import DataType
+from optimizer.errors import ExecutionError
+
+_ODD = np.uint64(0x9E3779B97F4A7C15)
+_SHIFT = np.uint64(29)
+
+
+def is_exact(type: DataType) -> bool:
+    """Whether equal words mean equal values."""
+    return not (pa.types.is_string(type) or pa.types.is_binary(type))
+
+
+def key_words(keys: Sequence[pa.Array], seed: int = 0) -> tuple[list[np.ndarray], np.ndarray | None]:
+    """The words (int64 arrays, one a row), and which rows have no NULL among their keys (None: all). Words of the others are void.
+
+    `seed` chooses the hash of texts.
+    """
+    words: list[np.ndarray] = []
+    valid: np.ndarray | None = None
+    for key in keys:
+        words += _words(key, seed)
+        if key.null_count:
+            own = pc.is_valid(key).to_numpy(zero_copy_only=False)
+            valid = own if valid is None else valid & own
+    return words, valid
+
+
+def _words(key: pa.Array, seed: int) -> list[np.ndarray]:
+    t = pa.types
+    type = key.type
+    if t.is_decimal128(type):
+        small = decimals.unscaled(key) if type.precision <= 18 else None
+        return [np.ascontiguousarray(small)] if small is not None else _two_words(key)
+    if not is_exact(type):
+        return [_text_hash(key, seed)]
+    if t.is_floating(type):
+        key = normalized(key.cast(pa.float64()))
+        return [key.fill_null(0.0).to_numpy().view(np.int64)]
+    if t.is_null(type):
+        return [np.zeros(len(key), np.int64)]
+    if t.is_boolean(type):
+        key = key.cast(pa.int8())
+    elif t.is_date32(type):
+        key = key.cast(pa.int32())
+    elif t.is_timestamp(type):
+        key = key.cast(pa.int64())
+    elif not t.is_integer(type):
+        raise ExecutionError(f"keys of type {type} cannot be joined")
+    key = key.cast(pa.int64())
+    return [key.fill_null(0).to_numpy()]
+
+
+def _two_words(key: pa.Array) -> list[np.ndarray]:
+    if len(key) == 0:
+        return [np.empty(0, np.int64), np.empty(0, np.int64)]
+    words = np.frombuffer(key.buffers()[1], np.int64)[2 * key.offset : 2 * (key.offset + len(key))]
+    return [np.ascontiguousarray(words[0::2]), np.ascontiguousarray(words[1::2])]
+
+
+def _text_hash(key: pa.Array, seed: int) -> np.ndarray:
+    """A 64-bit hash of each text, eight bytes at a time; rows drop out as their texts end."""
+    rows = len(key)
+    if rows == 0:
+        return np.empty(0, np.int64)
+    offsets = np.frombuffer(key.buffers()[1], np.int32)[key.offset : key.offset + rows + 1].astype(np.int64)
+    starts, lengths = offsets[:-1], np.diff(offsets)
+    data = key.buffers()[2]
+    end = int(offsets[-1])
+    raw = np.zeros(end + 8, np.uint8)  # padded, so that the last eight bytes can be read as a whole
+    if data is not None:
+        raw[:end] = np.frombuffer(data, np.uint8, count=end)
+    eight = np.ndarray(end + 1, np.uint64, raw.data, 0, (1,))  # the eight bytes from each place on
+    mixed = mix(lengths.astype(np.uint64) + np.uint64(seed) * _ODD)
+    live = np.flatnonzero(lengths > 0)
+    place = 0
+    while len(live):
+        left = lengths[live] - place
+        chunk = eight[starts[live] + place]
+        short = left < 8
+        if short.any():
+            bits = (8 * left[short]).astype(np.uint64)
+            chunk[short] &= (np.uint64(1) << bits) - np.uint64(1)
+        mixed[live] = mix(mixed[live] ^ chunk)
+        live = live[~short & (left > 8)]
+        place += 8
+    return mixed.view(np.int64)
+
+
+def mix(values: np.ndarray) -> np.ndarray:
+    """Spreads each bit of unsigned words over all bits."""
+    values = values * _ODD
+    values ^= values >> _SHIFT
+    values *= _ODD
+    values ^= values >> np.uint64(32)
+    return values

@@ -1,0 +1,151 @@
+"""merge_join: two inputs sorted on the join keys, joined window by window; streams both, keeps the left order.
+
+A window is all rows of both inputs below a cut: the smaller of the last keys gathered on the inputs that have more to come. No row
+still to come can be below it, so a window is complete, and is joined by itself as the other joins do. Keys are compared one
+by one only to find the cut; memory holds a window, or one key's rows where those are more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cmp_to_key
+from typing import Any
+
+import pyarrow as pa
+
+from executor.arrow.batches import Batches, batch_schema, column_name, empty_batch, one_batch
+from executor.arrow.context import Context
+from executor.arrow.hash_join import key_candidates
+from executor.arrow.join_pairs import Matcher
+from executor.arrow.key_index import KeyIndex
+from optimizer.algebra.evaluate_order import compare_values
+from optimizer.algebra.logical import JoinKind
+from optimizer.algebra.physical import MergeJoin
+from optimizer.algebra.plan import PlanNode
+from optimizer.algebra.traits import Collation
+
+
+def produce(node: PlanNode, context: Context) -> Batches:
+    op = node.op
+    assert isinstance(op, MergeJoin)
+    sides = []
+    for child, traits in zip(node.inputs, node.alternative.inputs, strict=True):
+        # the first entries of both orders are the key pairs, in one permutation
+        order = traits.collation[: len(op.keys)]
+        assert len(order) == len(op.keys), f"merge_join was planned on {len(op.keys)} keys but with order {order}"
+        schema = batch_schema(child.columns, context.columns)
+        sides.append(_Side(context.open(child), schema, order, context.tuning.window))
+    left, right = sides
+    matcher = Matcher(op.kind, True, empty_batch(right.schema), op.residual, node.columns, context)
+    right_matters = op.kind.keeps_right
+    left_matters = op.kind.keeps_left or op.kind is JoinKind.ANTI
+    try:
+        while True:
+            left.fill()
+            right.fill()
+            context.held(node, left.nbytes + right.nbytes)
+            if (left.ended and not right_matters) or (right.ended and not left_matters) or (left.ended and right.ended):
+                return
+            cuts = [side.last_key() for side in sides if not side.exhausted]
+            if not cuts:
+                yield from _window(matcher, left.take(left.rows), right.take(right.rows))
+                return
+            cut = min(cuts, key=cmp_to_key(lambda a, b: compare_keys(a, b, left.order)))
+            below = left.count_below(cut), right.count_below(cut)
+            if below == (0, 0):
+                left.want_more()
+                right.want_more()
+            else:
+                yield from _window(matcher, left.take(below[0]), right.take(below[1]))
+    finally:
+        left.close()
+        right.close()
+
+
+def _window(
+    matcher: Matcher, left: tuple[pa.RecordBatch, list[pa.Array]], right: tuple[pa.RecordBatch, list[pa.Array]]
+) -> Batches:
+    (outer, outer_keys), (inner, inner_keys) = left, right
+    over = matcher.over(inner)
+    if outer.num_rows and not over.never_matches:
+        yield from over.join(outer, key_candidates(KeyIndex(inner_keys), outer_keys))
+    if over.has_rest:
+        yield from over.rest()
+
+
+class _Side:
+    """The rows of one input gathered so far, sorted by `order`. `exhausted`: no more will come."""
+
+    def __init__(self, source: Batches, schema: pa.Schema, order: Collation, window: int) -> None:
+        self._source, self.schema, self.order = source, schema, order
+        self._window = self._wanted = window
+        self._held = empty_batch(schema)
+        self.exhausted = False
+
+    @property
+    def rows(self) -> int:
+        return self._held.num_rows
+
+    @property
+    def ended(self) -> bool:
+        return self.exhausted and not self.rows
+
+    @property
+    def nbytes(self) -> int:
+        return self._held.nbytes
+
+    def fill(self) -> None:
+        """Gather rows until there are as many as wanted, or no more."""
+        fresh, rows = [], self.rows
+        while rows < self._wanted and not self.exhausted:
+            batch = next(self._source, None)
+            if batch is None:
+                self.exhausted = True
+            else:
+                fresh.append(batch)
+                rows += batch.num_rows
+        if fresh:
+            self._held = one_batch(pa.Table.from_batches([self._held, *fresh], self.schema))
+
+    def want_more(self) -> None:
+        """All rows gathered may belong to one key."""
+        self._wanted = self.rows + max(self.rows, self._window)
+
+    def take(self, rows: int) -> tuple[pa.RecordBatch, list[pa.Array]]:
+        """The first rows, no longer held, and their keys."""
+        taken, self._held = self._held.slice(0, rows), self._held.slice(rows)
+        self._wanted = self._window
+        return taken, [taken.column(column_name(key.column)) for key in self.order]
+
+    def last_key(self) -> tuple[Any, ...]:
+        return self._key(self.rows - 1)
+
+    def _key(self, row: int) -> tuple[Any, ...]:
+        return tuple(self._held.column(column_name(key.column))[row].as_py() for key in self.order)
+
+    def count_below(self, cut: tuple[Any, ...]) -> int:
+        """How many of the rows come strictly before `cut`: a binary search."""
+        low, high = 0, self.rows
+        while low < high:
+            middle = (low + high) // 2
+            if compare_keys(self._key(middle), cut, self.order) < 0:
+                low = middle + 1
+            else:
+                high = middle
+        return low
+
+    def close(self) -> None:
+        self._source.close()
+
+
+def compare_keys(a: Sequence[Any], b: Sequence[Any], order: Collation) -> int:
+    """-1, 0 or 1 as key `a` comes before, with or after `b` in `order`."""
+    for x, y, key in zip(a, b, order, strict=True):
+        if x is None or y is None:
+            if x is not y:
+                return -1 if (x is None) == key.nulls_first else 1
+            continue
+        result = compare_values(x, y)
+        if result:
+            return -result if key.descending else result
+    return 0

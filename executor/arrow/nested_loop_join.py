@@ -1,0 +1,34 @@
+"""nested_loop_join: every left row meets every right row; for conditions that no key can serve, and cross products.
+
+The left input streams and keeps its order; the right one is held.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pyarrow as pa
+
+from executor.arrow.batches import batch_schema, collect, one_batch
+from executor.arrow.context import Context
+from executor.arrow.join_pairs import Candidates, Matcher
+from executor.arrow.pipeline import Stage
+from optimizer.algebra.physical import NestedLoopJoin
+from optimizer.algebra.plan import PlanNode
+
+
+def stage(node: PlanNode, context: Context) -> Stage:
+    """Reads the right input."""
+    op = node.op
+    assert isinstance(op, NestedLoopJoin)
+    right = node.inputs[1]
+    inner = one_batch(collect(context.open(right), batch_schema(right.columns, context.columns)))
+    context.held(node, inner.nbytes)
+    matcher = Matcher(op.kind, True, inner, op.predicate, node.columns, context)
+
+    def work(outer: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+        counts = np.full(outer.num_rows, inner.num_rows, np.int64)
+        return matcher.join(outer, Candidates(counts, lambda rows, nth: nth))
+
+    return Stage(work, matcher.rest if matcher.has_rest else None, dead=matcher.never_matches)

@@ -1,0 +1,89 @@
+"""Batches of one source through a row of stages, on several threads, in order.
+
+A stage turns one batch into any number of batches and depends on no other batch, so batches may pass it at the same
+time. Only the consumer's thread advances the source and only a stage's work is given to the pool; a task therefore never
+waits for another, and pipelines inside pipelines cannot block one another.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import cache
+from itertools import islice
+from typing import NamedTuple, TypeVar
+
+import pyarrow as pa
+
+from executor.arrow.batches import Batches
+from executor.arrow.context import Tuning
+
+Work = Callable[[pa.RecordBatch], Iterable[pa.RecordBatch]]
+Made = TypeVar("Made")
+_AHEAD = 8  # batches a task makes before it leaves the rest to the consumer: bounds what a join with many matches holds
+
+
+class Stage(NamedTuple):
+    """`work` on each batch; `tail`, if any, are batches that follow once the source has ended (unmatched rows of a build
+    side). `dead`: no batch can come out whatever goes in, so the source need not be read."""
+
+    work: Work
+    tail: Callable[[], Batches] | None = None
+    dead: bool = False
+
+
+def run_stages(source: Batches, work: Sequence[Work], tuning: Tuning) -> Batches:
+    """What comes out at the end, in the order of the source. Empty batches are left out."""
+    return ordered_map(source, lambda batch: _through(batch, work), tuning)
+
+
+def ordered_map(source: Batches, work: Callable[[pa.RecordBatch], Iterable[Made]], tuning: Tuning) -> Generator[Made, None, None]:
+    """What `work` makes of each batch, on several threads, in the order of the source."""
+    waiting: deque[Future[tuple[list[Made], Iterator[Made]]]] = deque()
+    try:
+        for batch in source:
+            if not waiting and (tuning.workers < 2 or batch.num_rows < tuning.inline):
+                yield from work(batch)
+                continue
+            waiting.append(_pool().submit(_start, batch, work))
+            if len(waiting) >= tuning.workers:
+                yield from _finish(waiting.popleft())
+        while waiting:
+            yield from _finish(waiting.popleft())
+    finally:
+        for task in waiting:
+            task.cancel()
+        if isinstance(source, Generator):
+            source.close()
+
+
+@cache
+def _pool() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(thread_name_prefix="pipeline")
+
+
+def _start(batch: pa.RecordBatch, work: Callable[[pa.RecordBatch], Iterable[Made]]) -> tuple[list[Made], Iterator[Made]]:
+    results = iter(work(batch))
+    return list(islice(results, _AHEAD)), results
+
+
+def _finish(task: Future[tuple[list[Made], Iterator[Made]]]) -> Iterator[Made]:
+    made, rest = task.result()
+    yield from made
+    yield from rest
+
+
+def _through(batch: pa.RecordBatch, work: Sequence[Work]) -> Batches:
+    """Depth first, with a stack instead of recursion: any number of stages."""
+    stack: list[Iterator[pa.RecordBatch]] = [iter((batch,))]
+    while stack:
+        current = next(stack[-1], None)
+        if current is None:
+            stack.pop()
+        elif current.num_rows == 0:
+            continue
+        elif len(stack) > len(work):
+            yield current
+        else:
+            stack.append(iter(work[len(stack) - 1](current)))

@@ -1,0 +1,217 @@
+"""Runs a physical plan: cuts it into pipelines and hands out the batches of the root.
+
+    source (scan, sort, aggregate, …) -> stage -> stage -> …        one pipeline
+
+`open_node` walks down from a node along the inputs that stream (a filter's input, a join's probe side) to the source of
+its pipeline. A stage that needs another input whole (a join's build side) reads it before the first batch passes.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping
+from itertools import chain
+from time import perf_counter
+
+import pyarrow as pa
+
+from executor.arrow import (
+    constant_rows,
+    filter_rows,
+    hash_aggregate,
+    hash_join,
+    hash_set_op,
+    limit_rows,
+    merge_join,
+    nested_loop_join,
+    project_rows,
+    scan,
+    sort,
+    streaming_aggregate,
+    top_k,
+    union_all,
+)
+from executor.arrow.batches import Batches
+from executor.arrow.context import Context, TableSource, Tuning
+from executor.arrow.counters import Counters
+from executor.arrow.failures import operator_errors
+from executor.arrow.pipeline import Stage, Work, run_stages
+from optimizer.algebra.columns import Columns
+from optimizer.algebra.physical import (
+    ConstantRows,
+    FilterRows,
+    HashAggregate,
+    HashJoin,
+    HashSetOp,
+    LimitRows,
+    MergeJoin,
+    NestedLoopJoin,
+    PhysicalOperator,
+    ProjectRows,
+    Sort,
+    StreamingAggregate,
+    TableScan,
+    TopK,
+    UnionAll,
+)
+from optimizer.algebra.plan import PlanNode
+
+SOURCES: dict[type[PhysicalOperator], Callable[[PlanNode, Context], Batches]] = {
+    TableScan: scan.produce,
+    ConstantRows: constant_rows.produce,
+    HashAggregate: hash_aggregate.produce,
+    HashSetOp: hash_set_op.produce,
+    LimitRows: limit_rows.produce,
+    MergeJoin: merge_join.produce,
+    Sort: sort.produce,
+    StreamingAggregate: streaming_aggregate.produce,
+    TopK: top_k.produce,
+    UnionAll: union_all.produce,
+}
+
+STAGES: dict[type[PhysicalOperator], Callable[[PlanNode, Context], Stage]] = {
+    FilterRows: filter_rows.stage,
+    ProjectRows: project_rows.stage,
+    HashJoin: hash_join.stage,
+    NestedLoopJoin: nested_loop_join.stage,
+}
+
+
+def execute(
+    plan: PlanNode,
+    columns: Columns,
+    sources: Mapping[str, TableSource],
+    counters: Counters | None = None,
+    tuning: Tuning | None = None,
+) -> pa.RecordBatchReader:
+    """The plan's rows as they come; nothing runs before the first batch is asked for.
+
+    Dropping the reader stops the plan. Reading raises ExecutionError, which names the operator that failed.
+    """
+    _allow_depth(plan)
+    run = _Run(counters)
+    context = Context(columns, sources, counters, tuning or Tuning(), lambda node: run.open_node(node, context))
+    return pa.RecordBatchReader.from_batches(context.schema(plan), context.open(plan))
+
+
+def execute_table(
+    plan: PlanNode,
+    columns: Columns,
+    sources: Mapping[str, TableSource],
+    counters: Counters | None = None,
+    tuning: Tuning | None = None,
+) -> pa.Table:
+    """The whole result."""
+    return execute(plan, columns, sources, counters, tuning).read_all()
+
+
+def _allow_depth(plan: PlanNode) -> None:
+    """Generators of nested operators resume one another: raise Python's limit for a very deep plan."""
+    depth, level = 0, [plan]
+    while level:
+        depth, level = depth + 1, [child for node in level for child in node.inputs]
+    sys.setrecursionlimit(max(sys.getrecursionlimit(), 1000 + 12 * depth))
+
+
+class _Run:
+    """One execution. `_inner` is a stack of seconds that nested inputs took, to keep them out of their consumer's time;
+    the consumer's thread alone advances sources, so one stack serves all."""
+
+    def __init__(self, counters: Counters | None) -> None:
+        self._counters = counters
+        self._inner = [0.0]
+
+    def open_node(self, node: PlanNode, context: Context) -> Batches:
+        """A generator of the node's batches; build sides are read when the first one is asked for."""
+        stages: list[tuple[PlanNode, Stage]] = []  # from the top
+        dead = False
+        while not dead and (make := STAGES.get(type(node.op))) is not None:
+            with operator_errors(node.op.name):
+                started = perf_counter()
+                self._inner.append(0.0)
+                stage = make(node, context)
+                elapsed = perf_counter() - started
+                nested = self._inner.pop()
+                self._inner[-1] += elapsed
+                if self._counters is not None:
+                    self._counters.add(node.id, elapsed - nested)
+            stages.append((node, stage))
+            dead = stage.dead
+            node = node.inputs[streamed_input(node)]
+        local = scan.local_stage(node, context) if isinstance(node.op, TableScan) and not dead else None
+        batches = iter(()) if dead else self._produce(node, context, counted=local is None)
+        if local is not None:
+            stages.append((node, local))
+        work: list[Work] = []
+        for at, stage in reversed(stages):
+            if stage.dead:
+                continue
+            work.append(self._counted(at, stage.work))
+            if stage.tail is not None:
+                batches = chain(run_stages(batches, work, context.tuning), self._timed(at, stage.tail()))
+                work = []
+        result = run_stages(batches, work, context.tuning) if work else batches
+        yield from result if self._counters is None else self._waiting(result)
+
+    def _produce(self, node: PlanNode, context: Context, counted: bool) -> Batches:
+        return self._timed(node, SOURCES[type(node.op)](node, context), counted)
+
+    def _timed(self, node: PlanNode, batches: Batches, counted: bool = True) -> Batches:
+        """The batches of a source, its errors named, its own time and output counted."""
+        counters = self._counters
+        with operator_errors(node.op.name):
+            if counters is None:
+                yield from batches
+                return
+            counters.add(node.id, 0.0)
+            while True:
+                started = perf_counter()
+                self._inner.append(0.0)
+                try:
+                    batch = next(batches, None)
+                finally:
+                    elapsed = perf_counter() - started
+                    nested = self._inner.pop()
+                    self._inner[-1] += elapsed
+                rows = 0 if batch is None or not counted else batch.num_rows
+                counters.add(node.id, elapsed - nested, rows, int(rows > 0))
+                if batch is None:
+                    return
+                yield batch
+
+    def _waiting(self, batches: Batches) -> Batches:
+        """Time spent waiting for a pipeline's threads is nobody's own."""
+        while True:
+            started = perf_counter()
+            self._inner.append(0.0)
+            try:
+                batch = next(batches, None)
+            finally:
+                self._inner.pop()
+                self._inner[-1] += perf_counter() - started
+            if batch is None:
+                return
+            yield batch
+
+    def _counted(self, node: PlanNode, work: Work) -> Work:
+        """A stage's work, its errors named, its time and output counted; runs on any thread."""
+        counters = self._counters
+
+        def run(batch: pa.RecordBatch) -> Batches:
+            with operator_errors(node.op.name):
+                if counters is None:
+                    yield from work(batch)
+                    return
+                started = perf_counter()
+                for made in work(batch):
+                    counters.add(node.id, perf_counter() - started, made.num_rows, int(made.num_rows > 0))
+                    yield made
+                    started = perf_counter()
+                counters.add(node.id, perf_counter() - started)
+
+        return run
+
+
+def streamed_input(node: PlanNode) -> int:
+    """Which input of a stage's node flows through it; the others are read whole."""
+    return 1 if isinstance(node.op, HashJoin) and node.op.build_left else 0

@@ -1,0 +1,192 @@
+"""table_scan: rows of a stored table, in stored order.
+
+Parquet and Arrow files are read by a `pyarrow.dataset` scanner, which decodes ahead on its own threads, skips row groups that
+the pushed conjuncts rule out, and filters by them; CSV files are parsed in order. Conjuncts that cannot be pushed are
+evaluated afterwards, as a stage of the pipeline, or here when the scan has a limit to count.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import reduce
+from operator import and_
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.csv as pacsv
+import pyarrow.dataset as ds
+
+from executor.arrow.batches import Batches, batch_schema, column_name, select
+from executor.arrow.context import Context, TableSource
+from executor.arrow.expressions import compile_predicate
+from executor.arrow.failures import first_line
+from executor.arrow.pipeline import Stage
+from optimizer.algebra.columns import ColumnId, ColumnSet, column_ids
+from optimizer.algebra.functions import MIRRORED
+from optimizer.algebra.logical import Scan
+from optimizer.algebra.physical import TableScan
+from optimizer.algebra.plan import PlanNode
+from optimizer.algebra.scalars import Call, ColumnRef, InList, Literal, Predicate, Scalar, predicate_columns
+from optimizer.errors import ExecutionError
+
+_CSV_BLOCK_BYTES = 4 << 20  # a row has to fit into one block
+
+
+def produce(node: PlanNode, context: Context) -> Batches:
+    """Batches with `node.columns`; when `local_stage` is to follow, with the columns it reads too.
+
+    Raises ExecutionError naming the table for a file that is missing, damaged or no longer has its columns.
+    """
+    assert isinstance(node.op, TableScan)
+    scan = node.op.scan
+    if scan.table not in context.sources:
+        raise ExecutionError(f'table "{scan.table}" has no rows here')
+    source = context.sources[scan.table]
+    pushed, local = _split(scan, source)
+    ids = node.columns | predicate_columns(local)
+    names = {c.id: c.source for c in scan.columns if ids >> c.id & 1}
+    try:
+        read = _read_csv if source.format == "csv" else _read_dataset
+        rows = read(source, names, ids, pushed, context)
+        yield from rows if scan.limit is None else _limited(rows, node, local, scan.limit, context)
+    except (pa.ArrowException, OSError) as error:
+        raise ExecutionError(f'table "{source.name}": {first_line(error)}') from error
+
+
+def local_stage(node: PlanNode, context: Context) -> Stage | None:
+    """The conjuncts that reading the files does not apply, as a stage; None when there are none or a limit counts their rows."""
+    assert isinstance(node.op, TableScan)
+    scan = node.op.scan
+    if scan.limit is not None or scan.table not in context.sources:
+        return None
+    local = _split(scan, context.sources[scan.table])[1]
+    if not local:
+        return None
+    keep, schema = compile_predicate(local), context.schema(node)
+    return Stage(lambda batch: (select(batch.filter(keep(batch)), schema),))
+
+
+def _limited(rows: Batches, node: PlanNode, local: Predicate, limit: int, context: Context) -> Batches:
+    keep, schema = compile_predicate(local), context.schema(node)
+    left = limit
+    for batch in rows if limit else ():
+        batch = select(batch.filter(keep(batch)) if local else batch, schema).slice(0, left)
+        left -= batch.num_rows
+        yield batch
+        if not left:
+            return
+
+
+def _read_dataset(
+    source: TableSource, names: dict[ColumnId, str], ids: ColumnSet, pushed: list[ds.Expression], context: Context
+) -> Batches:
+    schema = batch_schema(ids, context.columns)
+    file_format = "ipc" if source.format == "arrow" else source.format
+    dataset = ds.dataset([str(file) for file in source.files], schema=source.schema, format=file_format)
+    for fragment in dataset.get_fragments():
+        _check_columns(fragment.path, fragment.physical_schema.names, names)
+    scanner = dataset.scanner(
+        columns={column_name(id): ds.field(names[id]) for id in column_ids(ids)},
+        filter=reduce(and_, pushed) if pushed else None,
+        batch_size=context.tuning.batch,
+    )
+    for batch in scanner.to_batches():
+        if batch.num_rows:
+            yield pa.RecordBatch.from_arrays(batch.columns, schema=schema)
+
+
+def _read_csv(
+    source: TableSource, names: dict[ColumnId, str], ids: ColumnSet, pushed: list[ds.Expression], context: Context
+) -> Batches:
+    """An empty field is NULL. `pushed` is empty."""
+    schema = batch_schema(ids, context.columns)
+    for file in source.files:
+        convert = pacsv.ConvertOptions(
+            column_types={field.name: field.type for field in source.schema},
+            include_columns=list(dict.fromkeys(names.values())),
+            null_values=[""],
+            strings_can_be_null=True,
+        )
+        parse = pacsv.ParseOptions(newlines_in_values=True, ignore_empty_lines=len(source.schema) > 1)
+        try:
+            with pacsv.open_csv(file, pacsv.ReadOptions(block_size=_CSV_BLOCK_BYTES), parse, convert) as reader:
+                for batch in reader:
+                    yield pa.RecordBatch.from_arrays([batch.column(names[id]) for id in column_ids(ids)], schema=schema)
+        except pa.ArrowKeyError as error:
+            raise ExecutionError(f"{file}: {first_line(error)}: it has changed since its table was described") from error
+        except pa.ArrowInvalid as error:
+            if str(error) == "Empty CSV file":
+                raise ExecutionError(f"{file} is empty: it has lost its line of column names") from error
+            raise ExecutionError(f"{file}: {first_line(error)}{_line(file, error)}") from error
+
+
+def _line(file: Path, error: pa.ArrowInvalid) -> str:
+    """Where a row of another length stands: the parser counts rows only when it reads on one thread."""
+    if "columns, got" not in str(error) or "Row #" in str(error):
+        return ""
+    try:
+        pacsv.read_csv(file, pacsv.ReadOptions(use_threads=False), pacsv.ParseOptions(newlines_in_values=True))
+    except pa.ArrowInvalid as again:
+        if "Row #" in str(again):
+            return f" (row {str(again).split('Row #')[1].split(':')[0]})"
+    return ""
+
+
+def _check_columns(file: str, present: list[str], wanted: dict[ColumnId, str]) -> None:
+    for name in wanted.values():
+        if name not in present:
+            raise ExecutionError(f'{file} has no column "{name}": it has changed since its table was described')
+
+
+def _split(scan: Scan, source: TableSource) -> tuple[list[ds.Expression], Predicate]:
+    """The conjuncts as dataset filters, and those for which there is none."""
+    if source.format == "csv":
+        return [], scan.predicate
+    names = {c.id: c.source for c in scan.columns}
+    pushed, local = [], []
+    for conjunct in scan.predicate:
+        expression = _as_filter(conjunct, names, source.schema)
+        if expression is None:
+            local.append(conjunct)
+        else:
+            pushed.append(expression)
+    return pushed, tuple(local)
+
+
+def _as_filter(conjunct: Scalar, names: dict[ColumnId, str], schema: pa.Schema) -> ds.Expression | None:
+    """A dataset filter that keeps exactly the rows where `conjunct` is TRUE."""
+    match conjunct:
+        case Call(function="is_null", args=[ColumnRef(id=id)]):
+            return ds.field(names[id]).is_null()
+        case Call(function="is_not_null", args=[ColumnRef(id=id)]):
+            return ds.field(names[id]).is_valid()
+        case Call(function="=" | "<>" | "<" | "<=" | ">" | ">=" as function, args=[ColumnRef() as column, Literal() as constant]):
+            return _comparison(function, names[column.id], column, constant, schema)
+        case Call(function="=" | "<>" | "<" | "<=" | ">" | ">=" as function, args=[Literal() as constant, ColumnRef() as column]):
+            return _comparison(MIRRORED[function], names[column.id], column, constant, schema)
+        case InList(arg=ColumnRef() as column, items=items) if all(isinstance(item, Literal) for item in items):
+            values = [item.value for item in items if isinstance(item, Literal) and item.value is not None]
+            if schema.field(names[column.id]).type == column.type and not pa.types.is_floating(column.type):
+                return ds.field(names[column.id]).isin(pa.array(values, column.type))
+    return None
+
+
+def _comparison(function: str, name: str, column: Scalar, constant: Literal, schema: pa.Schema) -> ds.Expression | None:
+    value = constant.value
+    if value is None or not column.type == constant.type == schema.field(name).type:
+        return None
+    if pa.types.is_floating(column.type) and (math.isnan(value) or function in ("<>", ">", ">=")):
+        return None  # NaN is above every number, but Arrow, and the statistics of row groups, do not know it
+    field, scalar = ds.field(name), pa.scalar(value, constant.type)
+    match function:
+        case "=":
+            return field == scalar
+        case "<>":
+            return field != scalar
+        case "<":
+            return field < scalar
+        case "<=":
+            return field <= scalar
+        case ">":
+            return field > scalar
+    return field >= scalar

@@ -1,0 +1,168 @@
+"""Functions of text, semantics as in `algebra.evaluate_strings`: a character is a Unicode code point."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from executor.arrow.distinct import Value, as_array, by_reference, per_control, split_rows
+from optimizer.algebra import evaluate_strings as reference
+
+_SPACES = "".join(c for c in map(chr, range(0x3100)) if unicodedata.category(c) == "Zs")
+_STRING, _INT64, _BOOL = pa.string(), pa.int64(), pa.bool_()
+
+
+def upper(text: Value, rows: int) -> pa.Array:
+    return _by_letters(as_array(text, rows), pc.utf8_upper, reference.upper)
+
+
+def lower(text: Value, rows: int) -> pa.Array:
+    return _by_letters(as_array(text, rows), pc.utf8_lower, reference.lower)
+
+
+def _by_letters(text: pa.Array, kernel, compute) -> pa.Array:  # type: ignore[no-untyped-def]
+    """Beyond ASCII, libraries disagree about letter case; the reference decides."""
+    return split_rows(pc.string_is_ascii(text), text, kernel, lambda rest: by_reference(compute, (rest,), len(rest), _STRING))
+
+
+def trim(text: Value, left: bool, right: bool) -> Value:
+    """Without space characters (class Zs; tabs stay) at the chosen ends."""
+    kernel = pc.utf8_trim if left and right else pc.utf8_ltrim if left else pc.utf8_rtrim
+    return kernel(text, characters=_SPACES)
+
+
+def length(text: Value) -> Value:
+    return pc.cast(pc.utf8_length(text), _INT64)
+
+
+def concat(a: Value, b: Value) -> Value:
+    return pc.binary_join_element_wise(a, b, "", null_handling="emit_null")
+
+
+def substring(args: Sequence[Value], rows: int) -> pa.Array:
+    return per_control(as_array(args[0], rows), args[1:], _substring, _STRING)
+
+
+def _substring(text: pa.Array, start: int, count: int | None = None) -> pa.Array:
+    """`start` 0 is the place before the first character; a negative `count` takes the characters before the start."""
+    if start >= 0:
+        begin = start - 1
+        end = None if count is None else begin + count
+        if count is not None and count < 0:
+            begin, end = end, begin
+        if end is not None and end <= max(begin, 0):
+            return _slice(text, 0, 0)
+        return _slice(text, max(begin, 0), end)
+    # places counted from the end, as Python's slices count them; 0 there would mean the beginning
+    begin, end = start, None if count is None else start + count
+    if count is not None and count < 0:
+        begin, end = end, start
+    if end is not None and end >= 0:
+        end = None
+    if end is not None and end <= begin:
+        return _slice(text, 0, 0)
+    return _slice(text, begin, end)
+
+
+def _slice(text: pa.Array, begin: int, end: int | None) -> pa.Array:
+    bound = 1 << 40  # beyond any text, and safe to subtract
+    return pc.utf8_slice_codeunits(text, max(-bound, min(begin, bound)), None if end is None else min(end, bound))
+
+
+def replace(args: Sequence[Value], rows: int) -> pa.Array:
+    def one(text: pa.Array, old: str, new: str) -> pa.Array:
+        return pc.replace_substring(text, old, new) if old else text
+
+    return per_control(as_array(args[0], rows), args[1:], one, _STRING)
+
+
+def starts_with(text: Value, prefix: Value, rows: int) -> pa.Array:
+    return per_control(as_array(text, rows), (prefix,), lambda t, p: pc.starts_with(t, p), _BOOL)
+
+
+def strpos(text: Value, part: Value, rows: int) -> pa.Array:
+    """1-based position in characters, 0 when absent."""
+    return per_control(as_array(text, rows), (part,), _position, _INT64)
+
+
+def _position(text: pa.Array, part: str) -> pa.Array:
+    found = pc.cast(pc.find_substring(text, part), _INT64)
+    if pc.all(pc.string_is_ascii(text)).as_py() is not False:
+        return pc.add(found, 1)
+    offsets = np.frombuffer(text.buffers()[1], np.int32)[text.offset : text.offset + len(text)].astype(np.int64)
+    data = np.frombuffer(text.buffers()[2], np.uint8)
+    # characters before each byte: a byte 10xxxxxx continues the character before it
+    before = np.concatenate([[0], np.cumsum((data & 0xC0) != 0x80)])
+    at = found.fill_null(-1).to_numpy()
+    position = np.where(at < 0, 0, before[offsets + np.maximum(at, 0)] - before[offsets] + 1)
+    return pa.array(position, mask=pc.is_null(text).to_numpy(zero_copy_only=False))
+
+
+def like(args: Sequence[Value], rows: int, ignore_case: bool) -> pa.Array:
+    """like(text, pattern[, escape])."""
+    text, pattern = as_array(args[0], rows), args[1]
+    if ignore_case:
+        text = lower(text, rows)
+        lowered = lower(pattern, 1 if isinstance(pattern, pa.Scalar) else rows)
+        pattern = lowered[0] if isinstance(pattern, pa.Scalar) else lowered
+    return per_control(text, (pattern, *args[2:]), _like, _BOOL)
+
+
+def _like(text: pa.Array, pattern: str, escape: str = "") -> pa.Array:
+    parts = _parts(pattern, escape)
+    if parts is None:
+        return by_reference(lambda value: reference.like(value, pattern, escape), (text,), len(text), _BOOL)
+    match parts:
+        case []:
+            return pc.equal(text, "")
+        case [str(whole)]:
+            return pc.equal(text, whole)
+        case [_Any()]:
+            return pc.if_else(pc.is_valid(text), True, pa.scalar(None, _BOOL))
+        case [str(prefix), _Any()]:
+            return pc.starts_with(text, prefix)
+        case [_Any(), str(suffix)]:
+            return pc.ends_with(text, suffix)
+        case [_Any(), str(inside), _Any()]:
+            return pc.match_substring(text, inside)
+    pieces = [".*" if isinstance(p, _Any) else "." if isinstance(p, _One) else re.escape(p) for p in parts]
+    return pc.match_substring_regex(text, r"(?s)\A" + "".join(pieces) + r"\z")
+
+
+class _Any:
+    """% in a pattern."""
+
+
+class _One:
+    """_ in a pattern."""
+
+
+def _parts(pattern: str, escape: str) -> list[str | _Any | _One] | None:
+    """The pattern as literal runs and wildcards; None for the odd escapes that only the reference knows."""
+    if len(escape) > 1 or (escape in ("%", "_") and escape):
+        return None
+    parts: list[str | _Any | _One] = []
+    literal = ""
+    i = 0
+    while i < len(pattern):
+        c = pattern[i]
+        if c == escape:
+            if i + 1 == len(pattern):
+                return None
+            i += 1
+            literal += pattern[i]
+        elif c in "%_":
+            if literal:
+                parts.append(literal)
+                literal = ""
+            if not (c == "%" and parts and isinstance(parts[-1], _Any)):
+                parts.append(_Any() if c == "%" else _One())
+        else:
+            literal += c
+        i += 1
+    return [*parts, literal] if literal else parts

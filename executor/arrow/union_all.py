@@ -1,0 +1,21 @@
+"""union_all: the rows of all inputs, one input after the other."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+from executor.arrow.batches import Batches, column_name
+from executor.arrow.context import Context
+from optimizer.algebra.columns import column_ids
+from optimizer.algebra.physical import UnionAll
+from optimizer.algebra.plan import PlanNode
+
+
+def produce(node: PlanNode, context: Context) -> Batches:
+    assert isinstance(node.op, UnionAll)
+    schema = context.schema(node)
+    for child, source in zip(node.inputs, node.op.sources, strict=True):
+        below = dict(zip(node.op.columns, source, strict=True))
+        names = [column_name(below[id]) for id in column_ids(node.columns)]
+        for batch in context.open(child):
+            yield pa.RecordBatch.from_arrays([batch.column(name) for name in names], schema=schema)

@@ -1,0 +1,70 @@
+"""Files that appear whole or not at all."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+from optimizer.errors import OutputError
+
+_DEVICE_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+
+
+@contextmanager
+def atomic_output(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+    """A binary file that takes the place of `path` when the block ends well; otherwise `path` stays as it was.
+
+    What is written lies beside the target until then. A device or pipe is written directly. Raises OutputError when
+    the target cannot be written, before the block starts wherever that can be known.
+    """
+    target = Path(os.path.realpath(path))
+    if target.is_dir():
+        raise OutputError(f"cannot write {path}: it is a folder")
+    if target.exists() and not target.is_file():
+        with _open(target, "wb", path) as file:
+            yield file
+        return
+    if not target.parent.is_dir():
+        raise OutputError(f"cannot write {path}: there is no folder {target.parent}")
+    if target.exists() and not os.access(target, os.W_OK):
+        raise OutputError(f"cannot write {path}: permission denied")
+    temporary = target.with_name(f".{target.name[:200]}.{os.getpid()}.part")
+    file = _open(temporary, "wb", path)
+    try:
+        with file:
+            yield file
+        if target.exists():
+            os.chmod(temporary, target.stat().st_mode & 0o777)
+        os.replace(temporary, target)
+    except OSError as error:
+        if error.errno in _DEVICE_FULL or error.filename == str(temporary):
+            raise OutputError(f"cannot write {path}: {error.strerror}") from error
+        raise
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def write_file(path: str | os.PathLike[str], text: str) -> None:
+    """`text` as the whole contents of `path`, in UTF-8. Raises OutputError."""
+    with atomic_output(path) as file:
+        file.write(text.encode("utf-8", "replace"))
+
+
+def make_folder(path: str | os.PathLike[str]) -> Path:
+    """The folder `path`, made with its parents if need be. Raises OutputError."""
+    try:
+        Path(path).mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OutputError(f"cannot make folder {path}: {error.strerror}") from error
+    return Path(path)
+
+
+def _open(path: Path, mode: str, shown: str | os.PathLike[str]) -> BinaryIO:
+    try:
+        return open(path, mode)  # type: ignore[return-value]
+    except OSError as error:
+        raise OutputError(f"cannot write {shown}: {error.strerror}") from error

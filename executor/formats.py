@@ -1,0 +1,193 @@
+"""Results as text tables, CSV, JSON and Parquet.
+
+- table: NULL is NULL, and a string of that spelling is 'NULL'; the first `max_rows` rows, then how many there are.
+- csv: NULL is an empty field, the empty string is "". Decimals with all digits.
+- json: one array of records, one record a line. Decimals are numbers with all their digits: read them as decimals, not as
+  doubles, to keep them. NaN and the infinities, which JSON numbers lack, are "NaN", "Infinity" and "-Infinity".
+- parquet: types as they are.
+
+Where two columns have one name, table and csv keep it, json and parquet call the second `a` `a_1`. All formats but table
+are written as the rows come.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from decimal import Decimal
+from typing import Any, BinaryIO
+
+import numpy as np
+import pyarrow as pa
+from rich.cells import cell_len, set_cell_size
+
+FORMATS = ("table", "csv", "json", "parquet")
+MAX_CELL = 60  # characters of a text table's cell
+ROW_GROUP = 120_000  # rows of a Parquet row group, at least
+
+Rows = pa.Table | pa.RecordBatchReader
+
+
+def write_rows(rows: Rows, format: str, sink: BinaryIO, max_rows: int | None = None) -> int:
+    """Write `rows` as one of FORMATS (text in UTF-8); how many there were. `max_rows` limits what format table shows."""
+    if format == "table":
+        table = rows if isinstance(rows, pa.Table) else rows.read_all()
+        sink.write((show_table(table, max_rows) + "\n").encode("utf-8", "replace"))
+        return table.num_rows
+    return {"csv": _write_csv, "json": _write_json, "parquet": _write_parquet}[format](rows, sink)
+
+
+def show_table(table: pa.Table, max_rows: int | None = None) -> str:
+    """Aligned text: numbers to the right, NULL in words, one line a row, and the number of rows below."""
+    shown = table if max_rows is None else table.slice(0, max_rows)
+    texts = [_table_cells(shown.column(i)) for i in range(shown.num_columns)]
+    right = [_is_number(field.type) for field in shown.schema]
+    names = [_one_line(name) for name in shown.column_names]
+    widths = [max([cell_len(name), *map(cell_len, column)]) for name, column in zip(names, texts, strict=True)]
+    lines = [_line(names, widths, right), "─┼─".join("─" * width for width in widths)]
+    lines += [_line(row, widths, right) for row in zip(*texts, strict=True)]
+    if table.num_rows > shown.num_rows:
+        lines.append(f"({table.num_rows:,} rows, the first {shown.num_rows:,} shown)")
+    else:
+        lines.append(f"({table.num_rows:,} row{'' if table.num_rows == 1 else 's'})")
+    return "\n".join(lines)
+
+
+def unique_names(names: Sequence[str]) -> list[str]:
+    """`names` with the second `a` as `a_1`, and so on, avoiding names that are taken."""
+    taken = set(names)
+    seen: set[str] = set()
+    result = []
+    for name in names:
+        new, number = name, 0
+        while new in seen or (number and new in taken):
+            number += 1
+            new = f"{name}_{number}"
+        seen.add(new)
+        result.append(new)
+    return result
+
+
+def cell_texts(column: pa.ChunkedArray | pa.Array) -> list[str | None]:
+    """Each value as text without loss; None for NULL."""
+    type = column.type
+    if pa.types.is_float64(type):
+        return [None if v is None else repr(v) for v in column.to_pylist()]
+    if pa.types.is_floating(type):
+        return [None if v is None else str(np.dtype(type.to_pandas_dtype()).type(v)) for v in column.to_pylist()]
+    if pa.types.is_boolean(type):
+        return [None if v is None else "true" if v else "false" for v in column.to_pylist()]
+    return [None if v is None else _plain(v) for v in column.to_pylist()]
+
+
+def _plain(value: Any) -> str:
+    if isinstance(value, Decimal):
+        return format(value, "f")
+    if isinstance(value, bytes):
+        return value.hex()
+    return value if isinstance(value, str) else str(value)
+
+
+def _table_cells(column: pa.ChunkedArray) -> list[str]:
+    texts = cell_texts(column)
+    if not pa.types.is_string(column.type):
+        return ["NULL" if text is None else text for text in texts]
+    return ["NULL" if text is None else f"'{text}'" if text in ("NULL", "'NULL'") else _one_line(text) for text in texts]
+
+
+def _one_line(text: str) -> str:
+    """`text` without anything that could move a terminal's cursor, cut to a cell's length."""
+    if not text.isprintable():
+        text = "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
+    return text if len(text) <= MAX_CELL else text[: MAX_CELL - 1] + "…"
+
+
+def _line(cells: Sequence[str], widths: Sequence[int], right: Sequence[bool]) -> str:
+    padded = [
+        " " * (width - cell_len(cell)) + cell if to_right else set_cell_size(cell, width)
+        for cell, width, to_right in zip(cells, widths, right, strict=True)
+    ]
+    return " │ ".join(padded).rstrip()
+
+
+def _is_number(type: pa.DataType) -> bool:
+    return pa.types.is_integer(type) or pa.types.is_floating(type) or pa.types.is_decimal(type)
+
+
+def _batches(rows: Rows) -> Iterator[pa.RecordBatch]:
+    yield from rows.to_batches() if isinstance(rows, pa.Table) else rows
+
+
+def _write_csv(rows: Rows, sink: BinaryIO) -> int:
+    import pyarrow.csv
+
+    as_text = [not _csv_writes(field.type) for field in rows.schema]
+    fields = [pa.field(field.name, pa.string()) if text else field for field, text in zip(rows.schema, as_text, strict=True)]
+    schema = pa.schema(fields)
+    count = 0
+    with pyarrow.csv.CSVWriter(sink, schema) as writer:
+        for batch in _batches(rows):
+            columns = [
+                pa.array(cell_texts(column), pa.string()) if text else column
+                for column, text in zip(batch.columns, as_text, strict=True)
+            ]
+            writer.write_batch(pa.record_batch(columns, schema=schema))
+            count += batch.num_rows
+    return count
+
+
+def _csv_writes(type: pa.DataType) -> bool:
+    """Whether Arrow's CSV writer prints the type as wanted; it would print decimals of small scale as 1E-7."""
+    t = pa.types
+    if t.is_decimal(type):
+        return 0 <= type.scale <= 6
+    return t.is_boolean(type) or t.is_integer(type) or t.is_floating(type) or t.is_string(type) or t.is_temporal(type)
+
+
+def _write_json(rows: Rows, sink: BinaryIO) -> int:
+    names = [json.dumps(name, ensure_ascii=False) for name in unique_names(rows.schema.names)]
+    count = 0
+    for batch in _batches(rows):
+        columns = [_json_cells(column) for column in batch.columns]
+        lines = []
+        for row in zip(*columns, strict=True):
+            start = "[\n" if count == 0 else ",\n"
+            lines.append(start + "{" + ", ".join(f"{name}: {cell}" for name, cell in zip(names, row, strict=True)) + "}")
+            count += 1
+        sink.write("".join(lines).encode("utf-8", "replace"))
+    sink.write(b"[]\n" if count == 0 else b"\n]\n")
+    return count
+
+
+def _json_cells(column: pa.Array) -> Iterable[str]:
+    type = column.type
+    if pa.types.is_floating(type):
+        return ["null" if text is None else _json_float(text) for text in cell_texts(column)]
+    if _is_number(type) or pa.types.is_boolean(type):
+        return ["null" if text is None else text for text in cell_texts(column)]
+    return ["null" if text is None else json.dumps(text, ensure_ascii=False) for text in cell_texts(column)]
+
+
+def _json_float(text: str) -> str:
+    value = float(text)
+    if math.isfinite(value):
+        return text
+    return '"NaN"' if value != value else '"Infinity"' if value > 0 else '"-Infinity"'
+
+
+def _write_parquet(rows: Rows, sink: BinaryIO) -> int:
+    import pyarrow.parquet
+
+    schema = pa.schema([f.with_name(name) for f, name in zip(rows.schema, unique_names(rows.schema.names), strict=True)])
+    count = 0
+    waiting: list[pa.RecordBatch] = []
+    with pyarrow.parquet.ParquetWriter(sink, schema) as writer:
+        for batch in _batches(rows):
+            waiting.append(pa.record_batch(batch.columns, schema=schema))
+            count += batch.num_rows
+            if sum(b.num_rows for b in waiting) >= ROW_GROUP:
+                writer.write_table(pa.Table.from_batches(waiting, schema))
+                waiting = []
+        writer.write_table(pa.Table.from_batches(waiting, schema))
+    return count

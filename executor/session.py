@@ -1,0 +1,246 @@
+"""The front door from Python.
+
+from executor import Session
+
+session = Session("tpch:0.1")
+result = session.sql("select count(*) from lineitem")
+result.table      the rows, an Arrow table
+result.plan       the physical plan; a picture in a notebook
+result.memo       the memo of the search; a picture in a notebook
+session.explain("...")   the plan without running it
+"""
+
+from __future__ import annotations
+
+import os
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from executor.formats import show_table
+from memo_viz.explain import Actual, Actuals, finite, plan_json, plan_table, search_text
+from optimizer.algebra.plan import PlanNode
+from optimizer.catalog.table import Catalog
+from optimizer.pipeline import OptimizedQuery, Optimizer
+from optimizer.settings import Settings
+from optimizer.trace.recorder import Trace
+from optimizer.trace.replay import Replay
+from optimizer.trace.state import MemoState
+
+if TYPE_CHECKING:
+    from executor.arrow.counters import Counters
+
+ENGINE = "arrow"
+
+
+class Session:
+    """A dataset and settings, ready for queries.
+
+    `data`: a folder of tables, a built-in name such as `tpch:0.1` (made on first use), or a Catalog. `settings`: a Settings
+    object or a mapping of setting names to values. Raises CatalogError, SettingsError.
+    """
+
+    def __init__(self, data: str | os.PathLike[str] | Catalog, settings: Settings | dict[str, Any] | None = None) -> None:
+        self.catalog = data if isinstance(data, Catalog) else open_data(data)
+        self.settings = settings if isinstance(settings, Settings) else Settings.from_mapping(dict(settings or {}))
+        self._optimizer = Optimizer(self.catalog, self.settings)
+
+    def optimize(self, sql: str, trace: Trace | None = None) -> OptimizedQuery:
+        """Plan `sql`, with every intermediate tree. Raises SqlError, Unsupported, NoPlan, BudgetExceeded."""
+        return self._optimizer.optimize(sql, trace)
+
+    def explain(self, sql: str, analyze: bool = False) -> Explanation:
+        """Plan `sql` without running it; with `analyze`, run it too and count rows and time of each operator."""
+        query = self.optimize(sql)
+        return Explanation(self, query, self._measure(query) if analyze else None)
+
+    def sql(self, sql: str, analyze: bool = False) -> Result:
+        """Plan and run `sql`. `analyze`: also count rows and time of each operator. Raises also ExecutionError."""
+        query = self.optimize(sql)
+        counters = new_counters() if analyze else None
+        table = reader(query, counters).read_all()
+        return Result(table, Explanation(self, query, None if counters is None else actuals(query.plan, counters)))
+
+    def _measure(self, query: OptimizedQuery) -> Actuals:
+        counters = new_counters()
+        for _ in reader(query, counters):
+            pass
+        return actuals(query.plan, counters)
+
+    def __repr__(self) -> str:
+        return f"Session({self.catalog!r})"
+
+
+class Explanation:
+    """A planned query. Prints as text; shows its plan as a picture in a notebook.
+
+    `query` has everything the optimizer said; `actual` what each operator really did, after EXPLAIN ANALYZE.
+    """
+
+    def __init__(self, session: Session, query: OptimizedQuery, actual: Actuals | None = None) -> None:
+        self._session, self.query, self.actual = session, query, actual
+
+    @property
+    def plan(self) -> Plan:
+        return Plan(self.query, self.actual)
+
+    @property
+    def text(self) -> str:
+        return self.show()
+
+    def show(self, width: int = 100) -> str:
+        """The plan with its figures in `width` columns, and what the search did."""
+        query = self.query
+        plan = plan_table(query.plan, query.columns, self.actual, width)
+        return plan + "\n\n" + search_text(query.search.as_dict(), query.ms, query.cost)
+
+    @property
+    def json(self) -> dict[str, Any]:
+        """The object that `planscope explain --format json` prints; what is infinite or unknown is None."""
+        query = self.query
+        return {
+            "sql": query.sql,
+            "engine": ENGINE,
+            "settings": query.settings.as_dict(),
+            "cost": finite(query.cost),
+            "rows": finite(query.rows),
+            "search": {**query.search.as_dict(), "ms": {name: round(ms, 3) for name, ms in query.ms.items()}},
+            "plan": plan_json(query.plan, query.columns, self.actual),
+        }
+
+    @cached_property
+    def trace(self) -> Trace:
+        """Every event of the search. Planning is deterministic, so it is done again, recorded, when first asked for."""
+        trace = Trace()
+        self._session.optimize(self.query.sql, trace)
+        return trace
+
+    @cached_property
+    def memo(self) -> Memo:
+        """The memo when the search had ended, rebuilt from the trace."""
+        return Memo(Replay(self.trace.events).final())
+
+    def __repr__(self) -> str:
+        return self.text
+
+    def _repr_svg_(self) -> str:
+        return self.plan._repr_svg_()
+
+
+class Result:
+    """The rows of a query and how they came about."""
+
+    def __init__(self, table: pa.Table, explanation: Explanation) -> None:
+        self.table, self.explanation = table, explanation
+
+    @property
+    def plan(self) -> Plan:
+        return self.explanation.plan
+
+    @property
+    def memo(self) -> Memo:
+        return self.explanation.memo
+
+    @property
+    def trace(self) -> Trace:
+        return self.explanation.trace
+
+    @property
+    def text(self) -> str:
+        """The first 200 rows as an aligned table."""
+        return show_table(self.table, 200)
+
+    def __repr__(self) -> str:
+        return show_table(self.table, 20)
+
+
+class Plan:
+    """A physical plan: `root` is its top operator."""
+
+    def __init__(self, query: OptimizedQuery, actual: Actuals | None) -> None:
+        self._query, self._actual = query, actual
+
+    @property
+    def root(self) -> PlanNode:
+        return self._query.plan
+
+    @property
+    def svg(self) -> str:
+        """A whole SVG document."""
+        from memo_viz.plan_graph import plan_dot
+        from memo_viz.svg import render_svg
+
+        rows = None if self._actual is None else {id: found.rows for id, found in self._actual.items()}
+        return render_svg(plan_dot(self.root, self._query.columns, rows))
+
+    def __repr__(self) -> str:
+        return plan_table(self.root, self._query.columns, self._actual)
+
+    def _repr_svg_(self) -> str:
+        from memo_viz.svg import inline_svg
+
+        return inline_svg(self.svg)
+
+
+class Memo:
+    """The memo at the end of a search: `state` is the plain data."""
+
+    def __init__(self, state: MemoState) -> None:
+        self.state = state
+
+    def svg(self, focus: int | None = None, depth: int | None = None, winners: bool = False) -> str:
+        """A whole SVG document of the memo or of a part of it (see `memo_viz.graph.memo_graph`)."""
+        from memo_viz.dot import COMPLETE, memo_dot
+        from memo_viz.graph import memo_graph
+        from memo_viz.svg import render_svg
+
+        graph = memo_graph(self.state, focus=focus, depth=depth, winners=winners)
+        part = focus is not None or depth is not None or winners
+        return render_svg(memo_dot(graph, COMPLETE if part else None))
+
+    def __repr__(self) -> str:
+        groups = sum(1 for g in self.state.groups.values() if g.merged_into is None)
+        return f"Memo({groups} groups, {len(self.state.mexprs)} multi-expressions, {len(self.state.goals)} goals)"
+
+    def _repr_svg_(self) -> str:
+        from memo_viz.svg import inline_svg
+
+        return inline_svg(self.svg())
+
+
+def open_data(data: str | os.PathLike[str]) -> Catalog:
+    """The catalog of a folder, or of a built-in dataset such as `tpch:0.1`. Raises CatalogError."""
+    text = os.fspath(data)
+    if isinstance(data, Path) or os.path.isdir(text) or os.sep in text:
+        from optimizer.dataset import open_dataset
+
+        return open_dataset(text)
+    from experiments.workloads.data import open_data as open_builtin
+
+    return open_builtin(text, None)
+
+
+def reader(query: OptimizedQuery, counters: Counters | None = None) -> pa.RecordBatchReader:
+    """The result as a stream under the user's column names; it runs as it is read. Raises ExecutionError."""
+    from executor.arrow.run import execute  # planning alone does without the executors
+
+    stream = execute(query.plan, query.columns, query.catalog.tables, counters)
+    positions = [stream.schema.get_field_index(f"c{output.id}") for output in query.outputs]
+    schema = pa.schema([stream.schema.field(p).with_name(o.name) for p, o in zip(positions, query.outputs, strict=True)])
+    batches = (pa.record_batch([batch.column(p) for p in positions], schema=schema) for batch in stream)
+    return pa.RecordBatchReader.from_batches(schema, batches)
+
+
+def new_counters() -> Counters:
+    """Empty counters for `reader`; `actuals` reads them afterwards."""
+    from executor.arrow.counters import Counters
+
+    return Counters()
+
+
+def actuals(plan: PlanNode, counters: Counters) -> Actuals:
+    """What each operator of a plan did in the execution that filled `counters`."""
+    found = ((node.id, counters.nodes.get(node.id)) for node in plan.walk())
+    return {id: Actual(c.rows, c.ms, c.peak_bytes) for id, c in found if c is not None}

@@ -1,0 +1,172 @@
+"""The `planscope` command: finds the command named, runs it, and turns whatever goes wrong into a message and an exit code.
+
+Exit codes: 0 done; 1 a bug of ours (a replay case is written); 2 wrong input; 3 unsupported SQL; 4 no plan within the
+budget; 130 interrupted; 141 the reader of our output went away.
+"""
+
+from __future__ import annotations
+
+import errno
+import importlib
+import importlib.metadata
+import os
+import re
+import sys
+from collections.abc import Callable, Sequence
+from functools import partial
+
+import click
+
+from optimizer.errors import OutputError, PlanscopeError
+
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+
+COMMANDS = {  # name -> what `planscope --help` says; the command itself is imported only when it is run
+    "demo": "The tour: data, plan, search, execution, trace and pictures.",
+    "run": "Run a query and print its rows.",
+    "explain": "Show the plan of a query, and how it came about.",
+    "memo": "Write the memo of a query as a picture or as data.",
+    "trace": "Write every event of the search for a query.",
+    "data": "Datasets: where they are, what they hold.",
+    "rules": "List the rules of the optimizer.",
+    "settings": "List the settings.",
+    "workloads": "List the built-in datasets and queries.",
+}
+
+
+class Commands(click.Group):
+    """Commands by name, each in `experiments/commands/NAME.py` as `command`, imported on demand."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        if name not in COMMANDS:
+            return None
+        return importlib.import_module(f"experiments.commands.{name}").command
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+            import difflib
+
+            near = difflib.get_close_matches(args[0], COMMANDS, 1)
+            hint = f'did you mean "{near[0]}"?' if near else f"commands: {', '.join(COMMANDS)}"
+            raise click.UsageError(f'there is no command "{args[0]}"; {hint}', ctx)
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+
+def _show_version(ctx: click.Context, param: click.Parameter, value: bool) -> None:
+    if value and not ctx.resilient_parsing:
+        click.echo(f"planscope {version()}")
+        ctx.exit()
+
+
+def version() -> str:
+    try:
+        return importlib.metadata.version("planscope")
+    except importlib.metadata.PackageNotFoundError:
+        return "unknown (not installed)"
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.option("--version", is_flag=True, is_eager=True, expose_value=False, callback=_show_version, help="Show the version.")
+def cli() -> None:
+    """A research framework for Cascades query optimizers: SQL in, memo search, trace and pictures, Arrow out.
+
+    SQL is text, @file.sql, - (standard input) or a built-in query such as tpch/q05. DATA is a folder with one Parquet, CSV
+    or Arrow file per table, or a built-in dataset such as tpch:0.1, made on first use.
+
+    Try: planscope run tpch/q05 -d tpch:0.1
+    """
+
+
+def main(args: Sequence[str] | None = None) -> int:
+    """Run the command line; the exit code. Never lets an exception out, never prints a traceback."""
+    arguments = list(sys.argv[1:] if args is None else args)
+    facts: dict[str, object] = {}
+    try:
+        return _run(arguments, facts)
+    except PlanscopeError as error:
+        if error.exit_code == 1:
+            return _internal(error, arguments, facts)
+        return _fail(str(error), error.exit_code)
+    except click.ClickException as error:
+        _quietly(error.show)
+        return 2
+    except (KeyboardInterrupt, click.Abort):
+        return _fail("interrupted", 130)
+    except BrokenPipeError:
+        _drop_output()
+        return 141
+    except OSError as error:
+        if error.errno not in FULL:
+            return _internal(error, arguments, facts)
+        _drop_output()
+        return _fail(f"cannot write to {error.filename or 'standard output'}: {error.strerror}", OutputError.exit_code)
+    except Exception as error:
+        return _internal(error, arguments, facts)
+
+
+def _run(arguments: list[str], facts: dict[str, object]) -> int:
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")
+    try:
+        with cli.make_context("planscope", [_not_an_option(a) for a in arguments], obj=facts) as context:
+            cli.invoke(context)
+    except click.exceptions.Exit as done:  # --help and --version end this way
+        return done.exit_code
+    finally:
+        sys.stdout.flush()
+    return 0
+
+
+def _not_an_option(argument: str) -> str:
+    """SQL text that begins with a comment looks like an option: a line break before it tells them apart."""
+    return "\n" + argument if re.match(r"--(\s|[^=\n]*\n)", argument) else argument
+
+
+def _fail(message: str, code: int) -> int:
+    _quietly(partial(click.echo, f"error: {message}", err=True))
+    return code
+
+
+def _internal(error: BaseException, arguments: list[str], facts: dict[str, object]) -> int:
+    """Our own bug: keep what replays it, and say where."""
+    from experiments.replay_case import write_case
+
+    case = write_case(error, arguments, facts, version())
+    kind = "" if isinstance(error, PlanscopeError) else f"{type(error).__name__}: "
+    text = (str(error) or "no message").strip()
+    return _fail(
+        f"planscope has a bug: {kind}{text[:500]}\n"
+        + (f"what is needed to replay it is in {case}" if case else "the replay case could not be written anywhere"),
+        1,
+    )
+
+
+def _quietly(show: Callable[[], None]) -> None:
+    """Say it, unless standard error is gone."""
+    try:
+        show()
+    except OSError:
+        _drop_output()
+
+
+def _drop_output() -> None:
+    """Send what is still buffered nowhere, so that the interpreter does not complain about it when it ends."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    try:
+        os.dup2(nowhere, sys.stdout.fileno())
+    except (OSError, ValueError):
+        return
+    finally:
+        os.close(nowhere)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

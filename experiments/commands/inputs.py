@@ -1,0 +1,90 @@
+"""Options that several commands share, and what they stand for: a query, a dataset, settings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from executor.session import Session
+    from optimizer.settings import Settings
+
+DATA_HELP = "A folder of tables, or a built-in dataset such as tpch:0.1."
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """The texts a user gave, before anything was looked up."""
+
+    sql: str
+    data: str
+    pairs: tuple[str, ...]
+    disable: tuple[str, ...]
+    settings_file: Path | None
+    quiet: bool
+
+    def settings(self) -> Settings:
+        """Raises SettingsError."""
+        from optimizer.settings import Settings
+
+        return Settings.from_pairs(self.pairs, self.disable, self.settings_file)
+
+    def open(self, facts: dict[str, Any]) -> tuple[Session, str]:
+        """A session, and the query's text. `facts` learns what a replay case needs.
+
+        Settings and the query are looked up before the dataset, which may have to be made. Raises PlanscopeError.
+        """
+        settings = self.settings()
+        facts.update(data=self.data, settings=settings.as_dict())
+        from executor.session import Session
+        from experiments.workloads.data import open_data
+        from experiments.workloads.queries import resolve_sql
+
+        sql = resolve_sql(self.sql)
+        facts["sql"] = sql
+        return Session(open_data(self.data, progress(self.quiet)), settings), sql
+
+
+def progress(quiet: bool) -> Callable[[str], None] | None:
+    """Reports one line of progress on standard error; None when nobody wants it."""
+    return None if quiet else lambda text: click.echo(text, err=True)
+
+
+def query_inputs(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Adds the argument SQL and the options that say on what and how it is planned; passes them as `inputs`."""
+
+    @click.argument("sql")
+    @click.option("-d", "--data", required=True, metavar="DATA", help=DATA_HELP)
+    @click.option("--set", "pairs", multiple=True, metavar="NAME=VALUE", help="Change a setting (repeatable).")
+    @click.option("--disable", multiple=True, metavar="RULE", help="Switch a rule off (repeatable).")
+    @click.option(
+        "--settings", "settings_file", type=click.Path(path_type=Path), metavar="FILE.toml", help="Read settings from a file."
+    )
+    @click.option("-q", "--quiet", is_flag=True, help="No progress on standard error.")
+    def wrapped(
+        sql: str,
+        data: str,
+        pairs: tuple[str, ...],
+        disable: tuple[str, ...],
+        settings_file: Path | None,
+        quiet: bool,
+        **rest: Any,
+    ) -> Any:
+        return function(inputs=Inputs(sql, data, pairs, disable, settings_file, quiet), **rest)
+
+    wrapped.__doc__ = function.__doc__
+    wrapped.__name__ = function.__name__
+    wrapped.__dict__.setdefault("__click_params__", [])[:0] = function.__dict__.get("__click_params__", [])
+    return wrapped
+
+
+def check_engine(name: str) -> None:
+    """Raises Unsupported for an engine that this version does not have."""
+    from optimizer.errors import Unsupported
+
+    if name == "spark":
+        raise Unsupported("the spark engine is not part of this version", hint="--engine arrow runs the same query here")

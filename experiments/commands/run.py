@@ -1,0 +1,56 @@
+"""planscope run: a query's rows."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import Any
+
+import click
+
+from experiments.commands.inputs import Inputs, check_engine, query_inputs
+from experiments.commands.output import format_of, sink, text_width
+
+FORMATS = ("table", "csv", "json", "parquet")
+
+
+@click.command("run")
+@query_inputs
+@click.option("--engine", type=click.Choice(["arrow", "spark"]), default="arrow", show_default=True, help="What runs the plan.")
+@click.option("--format", "format", type=click.Choice(FORMATS), help="Default: what FILE's ending says, else table.")
+@click.option("-o", "--output", metavar="FILE", help="Write there instead of standard output.")
+@click.option("--analyze", is_flag=True, help="Also show what each operator did; with --format json, only that.")
+@click.option("--max-rows", type=click.IntRange(0), default=200, show_default=True, help="Rows a table shows; 0: all.")
+@click.pass_obj
+def command(
+    facts: dict[str, Any], inputs: Inputs, engine: str, format: str | None, output: str | None, analyze: bool, max_rows: int
+) -> None:
+    """Run a query and print its rows.
+
+    \b
+    planscope run tpch/q05 -d tpch:0.1
+    planscope run "select count(*) from orders" -d my/folder --format csv
+    planscope run @query.sql -d tpch:0.1 -o result.parquet
+    """
+    check_engine(engine)
+    format = format_of(output, format, FORMATS)
+    if format == "parquet" and output in (None, "-"):
+        raise click.UsageError("Parquet is not text: name a file with -o, for example -o result.parquet")
+    session, sql = inputs.open(facts)
+    from executor.formats import write_rows
+    from executor.session import Explanation, actuals, new_counters, reader
+
+    counters = new_counters() if analyze else None
+    query = session.optimize(sql)
+    with sink(output) as file:
+        rows = reader(query, counters)
+        if analyze and format == "json":
+            for _ in rows:
+                pass
+            explanation = Explanation(session, query, actuals(query.plan, counters))
+            file.write((json.dumps(explanation.json, indent=2, allow_nan=False) + "\n").encode())
+            return
+        write_rows(rows, format, file, max_rows or None)
+    if analyze:
+        text = Explanation(session, query, actuals(query.plan, counters)).show(text_width())
+        click.echo(f"\n{text}", file=sys.stdout if format == "table" else sys.stderr)

@@ -1,0 +1,133 @@
+"""Datasets made on first use and kept in a cache folder, each one whole or not there at all.
+
+A dataset is built in a hidden folder beside its final place, checked, given a manifest, and renamed. An interrupted build
+leaves only the hidden folder, which the next build of that dataset removes. A lock file keeps two processes from building
+the same dataset at once; where file locks are missing, the first to rename wins and the other discards its copy.
+
+    ~/.cache/planscope/tpch-0.1/                    a finished dataset
+    ~/.cache/planscope/tpch-0.1/_planscope/manifest.json
+    ~/.cache/planscope/.tpch-0.1.lock
+    ~/.cache/planscope/.tpch-0.1.x7c2_.partial/     under construction, or left over
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from optimizer.errors import CatalogError
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
+
+Progress = Callable[[str], None]
+MANIFEST = Path("_planscope") / "manifest.json"
+_VERSION = 2  # of what the builds write; a dataset of another version is made again
+
+
+def cache_folder() -> Path:
+    """`$PLANSCOPE_HOME`, or `~/.cache/planscope`; absolute, perhaps not there yet."""
+    home = os.environ.get("PLANSCOPE_HOME")
+    return Path(home).expanduser().absolute() if home else Path.home() / ".cache" / "planscope"
+
+
+def cached_dataset(name: str, build: Callable[[Path], None], progress: Progress) -> Path:
+    """The folder of dataset `name`, built now if it is not there or not whole.
+
+    `build` fills the empty folder it is given and checks what it wrote; if it raises, nothing remains. Raises
+    CatalogError when the cache folder cannot be written.
+    """
+    home = cache_folder()
+    target = home / name
+    if is_whole(target):
+        return target
+    try:
+        home.mkdir(parents=True, exist_ok=True)
+        with _locked(home / f".{name}.lock", lambda: progress(f"waiting for another process that is making {name}")):
+            if is_whole(target):
+                return target
+            _remove_leftovers(home, name)
+            return _build(home, name, build, progress)
+    except OSError as error:
+        raise CatalogError(
+            f"cannot write {error.filename or home}: {error.strerror or error}\n"
+            "set PLANSCOPE_HOME to a folder that can be written and has space"
+        ) from error
+
+
+def is_whole(folder: Path) -> bool:
+    """Whether `folder` has a manifest of this version and every file it lists, each of the size it had."""
+    try:
+        manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+        files = manifest["files"]
+        return manifest["version"] == _VERSION and all((folder / file).stat().st_size == size for file, size in files.items())
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return False
+
+
+def _build(home: Path, name: str, build: Callable[[Path], None], progress: Progress) -> Path:
+    target = home / name
+    if target.exists():
+        progress(f"{target} is damaged or of another version: making it again")
+    partial = Path(tempfile.mkdtemp(prefix=f".{name}.", suffix=".partial", dir=home))
+    try:
+        partial.chmod(0o755)
+        build(partial)
+        _write_manifest(partial, name)
+        if not is_whole(target):  # otherwise another process was faster, and its copy is as good
+            _swap(partial, target)
+        return target
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
+
+
+def _swap(partial: Path, target: Path) -> None:
+    """Put `partial` in the place of `target`, which may be missing or damaged, with next to no moment in between."""
+    aside = None
+    if target.exists():
+        aside = Path(tempfile.mkdtemp(prefix=f".{target.name}.", suffix=".partial", dir=target.parent))
+        target.rename(aside / "damaged")
+    try:
+        partial.rename(target)
+    except OSError:
+        if not is_whole(target):
+            raise
+    finally:
+        if aside is not None:
+            shutil.rmtree(aside, ignore_errors=True)
+
+
+def _write_manifest(folder: Path, name: str) -> None:
+    files = {p.relative_to(folder).as_posix(): p.stat().st_size for p in sorted(folder.rglob("*")) if p.is_file()}
+    manifest = folder / MANIFEST
+    manifest.parent.mkdir(exist_ok=True)
+    manifest.write_text(json.dumps({"version": _VERSION, "dataset": name, "files": files}, indent=1) + "\n", encoding="utf-8")
+
+
+def _remove_leftovers(home: Path, name: str) -> None:
+    """Remains of interrupted builds; nobody else is building while we hold the lock."""
+    if fcntl is not None:
+        for partial in home.glob(f".{name}.*.partial"):
+            shutil.rmtree(partial, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def _locked(path: Path, waiting: Callable[[], None]) -> Iterator[None]:
+    """Hold an exclusive lock, which ends with the process at the latest; `waiting` is called if somebody else has it."""
+    if fcntl is None:
+        yield
+        return
+    with path.open("w") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            waiting()
+            fcntl.flock(file, fcntl.LOCK_EX)
+        yield

@@ -1,0 +1,88 @@
+"""SQL text by name: the SQL argument of every command."""
+
+from __future__ import annotations
+
+import csv
+import difflib
+import re
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from optimizer.errors import SqlError
+
+_HERE = Path(__file__).parent
+_QUERY_NAME = re.compile(r"[A-Za-z_]\w*/[\w.-]+")
+
+
+class BuiltInQuery(NamedTuple):
+    """`name` as the command line takes it (`tpch/q05`); `title` says in a few words what it is good for."""
+
+    name: str
+    title: str
+
+
+def built_in_queries() -> list[BuiltInQuery]:
+    """All built-in queries, by workload and name."""
+    queries = []
+    for index in sorted(_HERE.glob("*/index.csv")):
+        with index.open(encoding="utf-8", newline="") as file:
+            queries += [BuiltInQuery(f"{index.parent.name}/{row['query']}", row["title"]) for row in csv.DictReader(file)]
+    return queries
+
+
+def resolve_sql(text: str) -> str:
+    """The SQL that `text` stands for: itself, `@FILE`, `-` (standard input) or a built-in query such as `tpch/q05`.
+
+    Raises SqlError: no such file or query (with similar names), not UTF-8, nothing in it.
+    """
+    if text == "-":
+        sql = _decode(sys.stdin.buffer.read(), "standard input")
+    elif text.startswith("@"):
+        sql = _read_file(Path(text[1:]).expanduser())
+    elif _QUERY_NAME.fullmatch(text):
+        sql = _built_in(text)
+    else:
+        sql = text
+    if not sql.strip():
+        raise SqlError("there is no SQL to run: it is empty", hint="give SQL text, @file.sql, - or a name such as tpch/q05")
+    return sql
+
+
+def _built_in(name: str) -> str:
+    names = [query.name for query in built_in_queries()]
+    if name not in names:
+        workloads = sorted({known.split("/")[0] for known in names})
+        near = _near(name, names)
+        hint = f"did you mean {near}?" if near else f"workloads: {', '.join(workloads)}; planscope workloads lists their queries"
+        raise SqlError(f'there is no built-in query "{name}"', hint=hint)
+    return (_HERE / f"{name}.sql").read_text(encoding="utf-8")
+
+
+def _read_file(path: Path) -> str:
+    try:
+        return _decode(path.read_bytes(), str(path))
+    except FileNotFoundError:
+        files = [file.name for file in path.parent.glob("*.sql")] if path.parent.is_dir() else []
+        near = _near(path.name, files)
+        raise SqlError(f"there is no file {path}", hint=f"did you mean @{path.parent / near}?" if near else None) from None
+    except OSError as error:
+        raise SqlError(f"cannot read {path}: {error.strerror}") from error
+
+
+def _decode(content: bytes, source: str) -> str:
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise SqlError(f"{source} is not UTF-8 text") from error
+
+
+def _near(name: str, names: Sequence[str]) -> str:
+    """The name most like `name`, "" if none is; `tpch/Q5` is most like `tpch/q05`."""
+
+    def plain(text: str) -> str:
+        return re.sub(r"(?<!\d)0+(?=\d)", "", text.lower())
+
+    same = [other for other in names if plain(other) == plain(name)]
+    return same[0] if same else next(iter(difflib.get_close_matches(name, sorted(names), n=1)), "")

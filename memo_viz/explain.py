@@ -1,0 +1,123 @@
+"""Plans and searches as text for people and as JSON values for programs.
+
+`Actual` is what one operator really did; it is there after EXPLAIN ANALYZE and absent (None) otherwise.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from memo_viz.q_error import q_error
+from memo_viz.text import clean
+from optimizer.algebra.columns import Columns
+from optimizer.algebra.plan import PlanNode
+from optimizer.algebra.printing import number
+
+
+class Actual(NamedTuple):
+    """`rows` out of an operator, `ms` spent in it (its inputs not counted), `bytes` of rows it held at its peak."""
+
+    rows: int
+    ms: float
+    bytes: int
+
+
+Actuals = Mapping[int, Actual]  # by PlanNode.id
+
+
+def plan_json(plan: PlanNode, columns: Columns, actual: Actuals | None = None) -> dict[str, Any]:
+    """One object per operator, inputs nested. Iterative."""
+    made: dict[int, dict[str, Any]] = {}
+    for node in reversed(list(plan.walk())):
+        found = None if actual is None else actual.get(node.id)
+        made[node.id] = {
+            "operator": node.op.name,
+            "detail": node.op.describe(columns.label),
+            "traits": node.alternative.delivered.show(columns.label),
+            "rows": finite(node.rows),
+            "cost": finite(node.cost),
+            "actual_rows": None if found is None else found.rows,
+            "ms": None if found is None else round(found.ms, 3),
+            "inputs": [made[child.id] for child in node.inputs],
+        }
+    return made[plan.id]
+
+
+def plan_table(plan: PlanNode, columns: Columns, actual: Actuals | None = None, width: int = 100) -> str:
+    """The plan as an indented tree with figures in columns at the right; long payloads go on over further lines.
+
+    Figures: estimated rows and cost including inputs; with `actual` also the real rows, the q-error of the estimate and the
+    milliseconds spent in the operator itself.
+    """
+    heads = ["rows", "cost"] if actual is None else ["rows", "actual", "q-error", "cost", "ms"]
+    body: list[tuple[list[str], list[str]]] = []
+    sizes = [len(head) for head in heads]
+    pending: list[tuple[PlanNode, str, str]] = [(plan, "", "")]
+    trees: list[tuple[PlanNode, str, str, list[str]]] = []
+    while pending:
+        node, first, rest = pending.pop()
+        figures = _figures(node, actual)
+        sizes = [max(size, len(figure)) for size, figure in zip(sizes, figures, strict=True)]
+        trees.append((node, first, rest, figures))
+        for i in range(len(node.inputs) - 1, -1, -1):
+            last = i == len(node.inputs) - 1
+            pending.append((node.inputs[i], rest + ("└─ " if last else "├─ "), rest + ("   " if last else "│  ")))
+    left = max(44, width - sum(size + 2 for size in sizes))
+    for node, first, rest, figures in trees:
+        below = rest + ("│    " if node.inputs else "     ")
+        text = clean(f"{node.op.name}  {node.op.describe(columns.label)}").rstrip()
+        body.append((_wrapped(text, first, below, left), figures))
+    lines = [" " * left + "".join(f"  {head:>{size}}" for head, size in zip(heads, sizes, strict=True))]
+    for texts, figures in body:
+        lines.append(f"{texts[0]:<{left}}" + "".join(f"  {f:>{size}}" for f, size in zip(figures, sizes, strict=True)))
+        lines += texts[1:]
+    return "\n".join(lines)
+
+
+def search_text(search: Mapping[str, Any], ms: Mapping[str, float], cost: float) -> str:
+    """What a search did: its figures (the `search` object of `explain --format json`), milliseconds by phase, winner's cost."""
+    pruned = ", ".join(f"{count:,} by {name}" for name, count in search["pruned"].items() if count) or "nothing"
+    proof = "proven to be the cheapest of its space" if search["proven"] else "not proven: the budget ran out"
+    fired = sum(search["rules_fired"].values())
+    parts = [
+        f"{search['groups']:,} groups, {search['mexprs_logical']:,} logical and {search['mexprs_physical']:,} physical "
+        "multi-expressions",
+        f"{search['tasks']:,} tasks, {fired:,} rule firings, {search['joins_enumerated']:,} joins enumerated",
+        f"{search['costed']:,} alternatives costed; pruned: {pruned}",
+        f"cost {number(cost)}, {proof}",
+        f"{sum(ms.values()):.1f} ms = " + " + ".join(f"{name} {value:.1f}" for name, value in ms.items()),
+    ]
+    return "\n".join(f"{'search' if i == 0 else '':<8}{part}" for i, part in enumerate(parts))
+
+
+def _figures(node: PlanNode, actual: Actuals | None) -> list[str]:
+    rows, cost = number(node.rows), number(node.cost)
+    if actual is None:
+        return [rows, cost]
+    found = actual.get(node.id)
+    if found is None:
+        return [rows, "", "", cost, ""]
+    error = f"{q_error(node.rows, found.rows):,.1f}" if math.isfinite(node.rows) else "∞"
+    return [rows, f"{found.rows:,}", error, cost, f"{found.ms:,.1f}"]
+
+
+def _wrapped(text: str, first: str, rest: str, width: int) -> list[str]:
+    """`text` over lines of at most `width` characters, broken at blanks; `first` and `rest` start the lines."""
+    lines: list[str] = []
+    prefix = first
+    while len(prefix) + len(text) > width:
+        room = max(20, width - len(prefix))
+        if len(text) <= room:
+            break
+        cut = text.rfind(" ", room // 2, room + 1)
+        cut = room if cut < 0 else cut
+        lines.append(prefix + text[:cut].rstrip())
+        text, prefix = text[cut:].lstrip(), rest
+    lines.append(prefix + text)
+    return lines
+
+
+def finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None

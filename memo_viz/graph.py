@@ -1,0 +1,196 @@
+"""A memo as an AND/OR graph (networkx): groups choose among members, members need all their input groups.
+
+Nodes and their attribute `kind`
+    "G7"   group       rows, lower, columns, explored, chosen, root, goals (list of (traits, status, cost or None))
+    "m12"  mexpr       op, detail, logical, inputs (group ids), rule, source, own, total, best_for, chosen
+    "e5"   enforcer    as a mexpr; what goal 5 puts on top of a weaker goal of the same group (a sort)
+
+Edges
+    group -> member    kind "member"
+    member -> group    kind "input", `positions` of that input, `chosen` when the chosen plan goes this way
+
+`own` is the local cost (None: never costed), `total` the cost with inputs (None unless the member is the best of some
+goal), `best_for` the traits of the goals it is best for. `chosen` marks what belongs to the winning plan.
+"""
+
+from __future__ import annotations
+
+import networkx as nx
+
+from optimizer.errors import PlanscopeError
+from optimizer.trace.state import BestState, MemoState
+
+
+def memo_graph(state: MemoState, *, focus: int | None = None, depth: int | None = None, winners: bool = False) -> nx.DiGraph:
+    """The graph of `state`, or the part asked for.
+
+    `focus`: only this group and what lies below it (a merged group stands for the one it went into). `depth`: only so
+    many levels of input groups below the focus, or below the root. `winners`: only the chosen plan's groups and
+    members. Raises PlanscopeError for a focus that is not in the memo.
+    """
+    graph = nx.DiGraph()
+    _add_groups(graph, state)
+    _add_mexprs(graph, state)
+    _mark_best(graph, state)
+    _mark_chosen(graph, state)
+    if focus is not None:
+        if focus not in state.groups:
+            raise PlanscopeError(f"the memo has no group G{focus}; it has {_group_range(state)}")
+        start = group_node(canonical_group(state, focus))
+    else:
+        start = _root_node(graph)
+    if winners:
+        graph = graph.subgraph([n for n, chosen in graph.nodes(data="chosen") if chosen]).copy()
+        if start not in graph and focus is not None:
+            raise PlanscopeError(f"group G{focus} is not part of the chosen plan")
+    if start is not None and start in graph and (focus is not None or depth is not None):
+        graph = graph.subgraph(_within(graph, start, depth)).copy()
+    return graph
+
+
+def group_node(id: int) -> str:
+    return f"G{id}"
+
+
+def mexpr_node(id: int) -> str:
+    return f"m{id}"
+
+
+def canonical_group(state: MemoState, id: int) -> int:
+    """The group that `id` was merged into, itself when it was not."""
+    while (target := state.groups[id].merged_into) is not None:
+        id = target
+    return id
+
+
+def members(graph: nx.DiGraph, group: str) -> list[str]:
+    """Member nodes of a group node, in the order they entered the memo; enforcers last."""
+    return [n for n in graph.successors(group) if graph.edges[group, n]["kind"] == "member"]
+
+
+def input_groups(graph: nx.DiGraph, group: str) -> set[str]:
+    """Group nodes that some member of `group` needs."""
+    found = {target for member in members(graph, group) for target in graph.successors(member)}
+    found.discard(group)
+    return found
+
+
+def _add_groups(graph: nx.DiGraph, state: MemoState) -> None:
+    root = None if state.root is None else canonical_group(state, state.goals[state.root].group)
+    for group in state.groups.values():
+        if group.merged_into is None:
+            graph.add_node(
+                group_node(group.id),
+                kind="group",
+                rows=group.rows,
+                lower=group.lower,
+                columns=list(group.columns),
+                explored=group.explored,
+                root=group.id == root,
+                chosen=False,
+                goals=[],
+            )
+    for goal in state.goals.values():
+        node = graph.nodes[group_node(canonical_group(state, goal.group))]
+        node["goals"].append((goal.traits, goal.status, None if goal.best is None else goal.best.cost))
+
+
+def _add_mexprs(graph: nx.DiGraph, state: MemoState) -> None:
+    for mexpr in state.mexprs.values():
+        inputs = [canonical_group(state, i) for i in mexpr.inputs]
+        node = mexpr_node(mexpr.id)
+        graph.add_node(
+            node,
+            kind="mexpr",
+            op=mexpr.op,
+            detail=mexpr.detail,
+            logical=mexpr.logical,
+            inputs=inputs,
+            rule=mexpr.rule,
+            source=mexpr.source,
+            own=mexpr.local_cost,
+            total=None,
+            best_for=[],
+            chosen=False,
+        )
+        graph.add_edge(group_node(canonical_group(state, mexpr.group)), node, kind="member")
+        _add_inputs(graph, node, inputs)
+
+
+def _add_inputs(graph: nx.DiGraph, node: str, inputs: list[int]) -> None:
+    for position, group in enumerate(inputs):
+        target = group_node(group)
+        if graph.has_edge(node, target):  # a self-join of one group
+            graph.edges[node, target]["positions"] += (position,)
+        else:
+            graph.add_edge(node, target, kind="input", positions=(position,), chosen=False)
+
+
+def _mark_best(graph: nx.DiGraph, state: MemoState) -> None:
+    for goal in state.goals.values():
+        best = goal.best
+        if best is None:
+            continue
+        node = _member_of(best, goal.id)
+        if best.mexpr is None:
+            group = canonical_group(state, goal.group)
+            graph.add_node(
+                node,
+                kind="enforcer",
+                op=best.op,
+                detail=best.detail,
+                logical=False,
+                inputs=[group],
+                rule=None,
+                source=None,
+                own=best.local_cost,
+                total=None,
+                best_for=[],
+                chosen=False,
+            )
+            graph.add_edge(group_node(group), node, kind="member")
+            graph.add_edge(node, group_node(group), kind="input", positions=(0,), chosen=False)
+        data = graph.nodes[node]
+        data["best_for"].append(goal.traits)
+        data["total"] = best.cost if data["total"] is None else min(best.cost, data["total"])
+
+
+def _mark_chosen(graph: nx.DiGraph, state: MemoState) -> None:
+    for id in state.winners():
+        goal = state.goals[id]
+        assert goal.best is not None, f"goal {id} is in the chosen plan without a plan"
+        node = _member_of(goal.best, id)
+        graph.nodes[node]["chosen"] = True
+        graph.nodes[group_node(canonical_group(state, goal.group))]["chosen"] = True
+        for below in goal.best.inputs:
+            target = group_node(canonical_group(state, state.goals[below].group))
+            if graph.has_edge(node, target):
+                graph.edges[node, target]["chosen"] = True
+
+
+def _member_of(best: BestState, goal: int) -> str:
+    return f"e{goal}" if best.mexpr is None else mexpr_node(best.mexpr)
+
+
+def _root_node(graph: nx.DiGraph) -> str | None:
+    return next((n for n, data in graph.nodes(data=True) if data.get("root")), None)
+
+
+def _within(graph: nx.DiGraph, start: str, depth: int | None) -> list[str]:
+    """Nodes of the groups at most `depth` input levels below `start`, each with its members."""
+    levels = {start: 0}
+    queue = [start]
+    for group in queue:
+        if depth is None or levels[group] < depth:
+            for below in sorted(input_groups(graph, group), key=lambda n: int(n[1:])):
+                if below not in levels:
+                    levels[below] = levels[group] + 1
+                    queue.append(below)
+    kept = set(queue)
+    kept.update(member for group in queue for member in members(graph, group))
+    return [n for n in graph if n in kept]
+
+
+def _group_range(state: MemoState) -> str:
+    ids = sorted(state.groups)
+    return f"G{ids[0]} to G{ids[-1]}" if ids else "no groups"

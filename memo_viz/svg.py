@@ -1,0 +1,58 @@
+"""DOT to SVG with the layout library that comes inside pygraphviz's wheel; no `dot` program is needed."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+import tempfile
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pygraphviz
+
+_lock = threading.Lock()
+
+
+def render_svg(dot: str) -> str:
+    """An SVG document (text, from `<?xml` on) laid out top-down. Raises ValueError when `dot` is not DOT."""
+    with _lock, _stderr_captured() as noise:
+        try:
+            svg = pygraphviz.AGraph(string=dot).draw(format="svg", prog="dot").decode("utf-8")
+        except Exception as error:
+            raise ValueError(f"graphviz could not lay the graph out: {noise() or error}") from error
+    return _without_links(svg)
+
+
+def inline_svg(svg: str) -> str:
+    """The `<svg>` element alone, as notebooks and HTML pages want it."""
+    return svg[svg.index("<svg") :]
+
+
+def _without_links(svg: str) -> str:
+    """Drop the link targets that graphviz demands for a cell to have a tooltip; the tooltips stay."""
+    return re.sub(r'(<a )xlink:href="#" (xlink:title=)', r"\1\2", svg)
+
+
+@contextmanager
+def _stderr_captured() -> Iterator:
+    """Keep what C libraries print on standard error (fontconfig's complaints about a machine's configuration) off the terminal.
+
+    Yields a function that returns what was printed so far.
+    """
+    sys.stderr.flush()
+    with tempfile.TemporaryFile() as sink:
+        saved = os.dup(2)
+        try:
+            os.dup2(sink.fileno(), 2)
+
+            def noise() -> str:
+                sink.seek(0)
+                lines = sink.read().decode("utf-8", "replace").splitlines()
+                return "; ".join(line for line in lines if "ontconfig" not in line)
+
+            yield noise
+        finally:
+            os.dup2(saved, 2)
+            os.close(saved)

@@ -1,0 +1,164 @@
+"""What every scalar means: the reference semantics, on Python values, obviously right rather than fast.
+
+Values are those of `pyarrow.Scalar.as_py`: int, float, `Decimal` with its type's scale, str, bool, `date`, `datetime`,
+`pyarrow.MonthDayNano`; None is NULL. Tests use it as the reference; the optimizer folds constants with it. It checks
+nothing that binding has checked: operand types are equal where functions want them equal.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from optimizer.algebra import evaluate_dates as dates
+from optimizer.algebra import evaluate_numbers as numbers
+from optimizer.algebra import evaluate_strings as strings
+from optimizer.algebra.columns import ColumnId
+from optimizer.algebra.evaluate_casts import cast
+from optimizer.algebra.evaluate_order import compare_values, order_key
+from optimizer.algebra.functions import SCALAR_FUNCTIONS
+from optimizer.algebra.scalars import Call, Case, Cast, ColumnRef, InList, Literal, Predicate, Scalar
+from optimizer.errors import ExecutionError
+
+Value = Any
+Row = Mapping[ColumnId, Value]
+
+NUMERIC: dict[str, Callable[..., Value]] = {  # also given the call's type
+    "+": numbers.add,
+    "-": numbers.subtract,
+    "*": numbers.multiply,
+    "/": numbers.divide,
+    "//": numbers.integer_divide,
+    "%": numbers.remainder,
+    "neg": numbers.negate,
+    "abs": numbers.absolute,
+    "floor": lambda x, type: numbers.floor_or_ceil(x, False, type),
+    "ceil": lambda x, type: numbers.floor_or_ceil(x, True, type),
+    "date_trunc": dates.date_trunc,
+}
+
+STRICT: dict[str, Callable[..., Value]] = {
+    "=": lambda a, b: compare_values(a, b) == 0,
+    "<>": lambda a, b: compare_values(a, b) != 0,
+    "<": lambda a, b: compare_values(a, b) < 0,
+    "<=": lambda a, b: compare_values(a, b) <= 0,
+    ">": lambda a, b: compare_values(a, b) > 0,
+    ">=": lambda a, b: compare_values(a, b) >= 0,
+    "not": lambda a: not a,
+    "sqrt": numbers.square_root,
+    "power": numbers.power,
+    "ln": numbers.logarithm,
+    "exp": numbers.exponential,
+    "concat": lambda a, b: a + b,
+    "like": strings.like,
+    "ilike": lambda text, pattern, escape="": strings.like(strings.lower(text), strings.lower(pattern), escape),
+    "upper": strings.upper,
+    "lower": strings.lower,
+    "length": len,
+    "substring": strings.substring,
+    "trim": lambda s: strings.trim(s, left=True, right=True),
+    "ltrim": lambda s: strings.trim(s, left=True, right=False),
+    "rtrim": lambda s: strings.trim(s, left=False, right=True),
+    "replace": strings.replace,
+    "starts_with": lambda s, prefix: s.startswith(prefix),
+    "strpos": lambda s, part: s.find(part) + 1,
+    "date_add": dates.date_add,
+    "date_add_days": dates.date_add_days,
+    "date_diff_days": lambda a, b: (a - b).days,
+    "random": random.random,
+    **dates.PARTS,
+}
+
+
+def evaluate(scalar: Scalar, row: Row) -> Value:
+    """The value of `scalar` in `row`, which maps the ids of the columns it reads to values.
+
+    Raises ExecutionError where SQL does: overflow, a failing cast, the logarithm of zero. CASE and COALESCE evaluate
+    their branches only as far as needed; AND and OR stop at the operand that decides.
+    """
+    match scalar:
+        case ColumnRef():
+            return row[scalar.id]
+        case Literal():
+            return scalar.value
+        case Call():
+            return _call(scalar, row)
+        case Cast():
+            return _cast(scalar, row)
+        case Case():
+            for condition, value in scalar.branches:
+                if evaluate(condition, row) is True:
+                    return evaluate(value, row)
+            return evaluate(scalar.otherwise, row)
+        case InList():
+            return _in_list(evaluate(scalar.arg, row), (evaluate(item, row) for item in scalar.items))
+    raise AssertionError(f"{scalar.__class__.__name__} has no value in a single row")
+
+
+def holds(predicate: Predicate, row: Row) -> bool:
+    """Whether every conjunct is TRUE in `row`; UNKNOWN is not."""
+    return all(evaluate(conjunct, row) is True for conjunct in predicate)
+
+
+def _call(call: Call, row: Row) -> Value:
+    name = call.function
+    if name in ("and", "or"):
+        return _and_or(name == "or", (evaluate(arg, row) for arg in call.args))
+    if name == "coalesce":
+        return next((v for v in (evaluate(arg, row) for arg in call.args) if v is not None), None)
+    args = [evaluate(arg, row) for arg in call.args]
+    if SCALAR_FUNCTIONS[name].strict and None in args:
+        return None
+    if name in STRICT:
+        return STRICT[name](*args)
+    if name in NUMERIC:
+        return NUMERIC[name](*args, call.type)
+    match name:
+        case "is_null":
+            return args[0] is None
+        case "is_not_null":
+            return args[0] is not None
+        case "is_distinct_from":
+            return _distinct(args[0], args[1])
+        case "is_not_distinct_from":
+            return not _distinct(args[0], args[1])
+        case "greatest":
+            return max((v for v in args if v is not None), key=order_key, default=None)
+        case "least":
+            return min((v for v in args if v is not None), key=order_key, default=None)
+        case "round":
+            return numbers.round_to(args[0], args[1] if len(args) > 1 else 0, call.type)
+    raise AssertionError(f"{name} has no reference semantics")
+
+
+def _and_or(decisive: bool, values: Iterable[Value]) -> Value:
+    """AND (decisive FALSE) or OR (decisive TRUE): the decisive value if any operand has it, else NULL if any is NULL."""
+    unknown = False
+    for value in values:
+        if value is decisive:
+            return decisive
+        unknown = unknown or value is None
+    return None if unknown else not decisive
+
+
+def _distinct(a: Value, b: Value) -> bool:
+    if a is None or b is None:
+        return (a is None) != (b is None)
+    return compare_values(a, b) != 0
+
+
+def _in_list(value: Value, items: Iterable[Value]) -> Value:
+    return None if value is None else _and_or(True, (None if i is None else compare_values(value, i) == 0 for i in items))
+
+
+def _cast(scalar: Cast, row: Row) -> Value:
+    value = evaluate(scalar.arg, row)
+    if value is None:
+        return None
+    if not scalar.lenient:
+        return cast(value, scalar.arg.type, scalar.type)
+    try:
+        return cast(value, scalar.arg.type, scalar.type)
+    except ExecutionError:
+        return None

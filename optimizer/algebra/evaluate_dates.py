@@ -1,0 +1,92 @@
+"""Reference semantics of dates and timestamps. Years 1 to 9999: what Python's (and so Arrow's `as_py`) values can say."""
+
+from __future__ import annotations
+
+import calendar
+from collections.abc import Callable
+from datetime import date, datetime, timedelta
+from typing import Any
+
+import pyarrow as pa
+
+from optimizer.algebra.columns import DataType
+from optimizer.errors import ExecutionError
+
+PARTS: dict[str, Callable[[date | datetime], int]] = {
+    "year": lambda d: d.year,
+    "quarter": lambda d: (d.month + 2) // 3,
+    "month": lambda d: d.month,
+    "day": lambda d: d.day,
+    "hour": lambda d: as_timestamp(d).hour,
+    "minute": lambda d: as_timestamp(d).minute,
+    "second": lambda d: as_timestamp(d).second,
+    "dayofweek": lambda d: d.isoweekday() % 7,  # Sunday is 0
+    "dayofyear": lambda d: d.timetuple().tm_yday,
+    "week": lambda d: d.isocalendar().week,
+}
+
+
+def as_timestamp(value: date | datetime) -> datetime:
+    return value if isinstance(value, datetime) else datetime(value.year, value.month, value.day)
+
+
+def date_add(start: date | datetime, interval: Any) -> datetime:
+    """Months first, with the day clipped to the month's length, then days, then time (whole microseconds)."""
+    moment = as_timestamp(start)
+    year, month = divmod(moment.year * 12 + moment.month - 1 + interval.months, 12)
+    try:
+        day = min(moment.day, calendar.monthrange(year, month + 1)[1])
+        moved = moment.replace(year=year, month=month + 1, day=day)
+        return moved + timedelta(days=interval.days) + timedelta(microseconds=interval.nanoseconds // 1000)
+    except (ValueError, OverflowError):
+        raise ExecutionError(f"{start} plus {interval.months} months, {interval.days} days is out of range") from None
+
+
+def date_add_days(start: date, days: int) -> date:
+    try:
+        return start + timedelta(days=days)
+    except OverflowError:
+        raise ExecutionError(f"{start} plus {days} days is out of range") from None
+
+
+def date_trunc(unit: str, value: date | datetime, type: DataType) -> date | datetime:
+    """The start of the `unit` that `value` lies in; weeks start on Monday, centuries in a year divisible by 100."""
+    moment = as_timestamp(value)
+    midnight = moment.replace(hour=0, minute=0, second=0, microsecond=0)
+    match unit.lower().removesuffix("s"):
+        case "microsecond":
+            start = moment
+        case "millisecond":
+            start = moment.replace(microsecond=moment.microsecond // 1000 * 1000)
+        case "second":
+            start = moment.replace(microsecond=0)
+        case "minute":
+            start = moment.replace(second=0, microsecond=0)
+        case "hour":
+            start = moment.replace(minute=0, second=0, microsecond=0)
+        case "day":
+            start = midnight
+        case "week":
+            start = midnight - timedelta(days=midnight.weekday())
+        case "month":
+            start = midnight.replace(day=1)
+        case "quarter":
+            start = midnight.replace(month=(midnight.month - 1) // 3 * 3 + 1, day=1)
+        case "year":
+            start = midnight.replace(month=1, day=1)
+        case "decade":
+            start = _first_year(midnight, 10)
+        case "century" | "centurie":
+            start = _first_year(midnight, 100)
+        case "millennium" | "millenium":
+            start = _first_year(midnight, 1000)
+        case _:
+            raise ExecutionError(f"date_trunc does not know the unit {unit!r}")
+    return start.date() if pa.types.is_date(type) else start
+
+
+def _first_year(midnight: datetime, years: int) -> datetime:
+    year = midnight.year // years * years
+    if year == 0:
+        raise ExecutionError(f"{midnight.date()} truncated to {years} years is before year 1")
+    return midnight.replace(year=year, month=1, day=1)

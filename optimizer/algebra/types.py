@@ -1,0 +1,200 @@
+"""Type rules over Arrow types: which type two operands meet in, and what arithmetic and aggregates return.
+
+They are DuckDB's rules in Arrow's types. DuckDB's 128-bit HUGEINT is `decimal128(38, 0)` here. None means that no common
+type exists; the caller words the error. String literals and integer literals bend to the other side before these rules
+are asked (`optimizer/sql/coerce.py`).
+"""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+from optimizer.algebra.columns import DataType
+
+BOOLEAN, STRING, DATE, TIMESTAMP = pa.bool_(), pa.string(), pa.date32(), pa.timestamp("us")
+INT32, INT64, FLOAT, DOUBLE = pa.int32(), pa.int64(), pa.float32(), pa.float64()
+NULL, INTERVAL = pa.null(), pa.month_day_nano_interval()
+HUGEINT = pa.decimal128(38, 0)
+
+MAX_PRECISION = 38
+_NARROW_PRECISION = 18  # decimals that fit 64 bits stay there: arithmetic raises on overflow rather than widening
+
+_NAMES = {
+    pa.null(): "NULL",
+    pa.bool_(): "BOOLEAN",
+    pa.int8(): "TINYINT",
+    pa.int16(): "SMALLINT",
+    pa.int32(): "INTEGER",
+    pa.int64(): "BIGINT",
+    pa.uint8(): "UTINYINT",
+    pa.uint16(): "USMALLINT",
+    pa.uint32(): "UINTEGER",
+    pa.uint64(): "UBIGINT",
+    pa.float32(): "FLOAT",
+    pa.float64(): "DOUBLE",
+    pa.string(): "VARCHAR",
+    pa.large_string(): "VARCHAR",
+    pa.date32(): "DATE",
+    pa.binary(): "BLOB",
+    pa.month_day_nano_interval(): "INTERVAL",
+}
+_DIGITS = {8: 3, 16: 5, 32: 10}  # decimal digits of an integer of that many bits
+
+
+def type_name(type: DataType) -> str:
+    """The SQL name of a type, for messages."""
+    if pa.types.is_decimal(type):
+        return f"DECIMAL({type.precision},{type.scale})"
+    if pa.types.is_timestamp(type):
+        return "TIMESTAMP" if type.tz is None else "TIMESTAMP WITH TIME ZONE"
+    if pa.types.is_time(type):
+        return "TIME"
+    return _NAMES.get(type, str(type).upper())
+
+
+def is_integer(type: DataType) -> bool:
+    return bool(pa.types.is_integer(type))
+
+
+def is_decimal(type: DataType) -> bool:
+    return bool(pa.types.is_decimal(type))
+
+
+def is_float(type: DataType) -> bool:
+    return bool(pa.types.is_floating(type))
+
+
+def is_numeric(type: DataType) -> bool:
+    return is_integer(type) or is_decimal(type) or is_float(type)
+
+
+def is_string(type: DataType) -> bool:
+    return bool(pa.types.is_string(type) or pa.types.is_large_string(type))
+
+
+def is_date(type: DataType) -> bool:
+    return bool(pa.types.is_date(type))
+
+
+def is_timestamp(type: DataType) -> bool:
+    """A timestamp without time zone."""
+    return bool(pa.types.is_timestamp(type) and type.tz is None)
+
+
+def integer_digits(type: DataType) -> int:
+    """The decimal digits that hold every value of an integer type."""
+    if type.bit_width == 64:
+        return 19 if pa.types.is_signed_integer(type) else 20
+    return _DIGITS[type.bit_width]
+
+
+def decimal_of(type: DataType) -> DataType:
+    """The decimal type that holds every value of an integer or decimal type."""
+    return type if is_decimal(type) else pa.decimal128(integer_digits(type), 0)
+
+
+def integer_range(type: DataType) -> tuple[int, int]:
+    """The smallest and the largest value of an integer type."""
+    if pa.types.is_signed_integer(type):
+        return -(1 << type.bit_width - 1), (1 << type.bit_width - 1) - 1
+    return 0, (1 << type.bit_width) - 1
+
+
+def common_type(a: DataType, b: DataType) -> DataType | None:
+    """The type in which values of `a` and `b` are compared, or returned from one CASE or COALESCE.
+
+    Numbers go integer, decimal, FLOAT, DOUBLE; a date and a timestamp meet in the timestamp; NULL takes any type.
+    """
+    if a == b:
+        return a
+    if pa.types.is_null(a):
+        return b
+    if pa.types.is_null(b):
+        return a
+    if pa.types.is_boolean(a) and is_integer(b):
+        return b
+    if pa.types.is_boolean(b) and is_integer(a):
+        return a
+    if is_numeric(a) and is_numeric(b):
+        return _common_number(a, b)
+    if is_string(a) and is_string(b):
+        return STRING
+    if is_date(a) and is_date(b):
+        return DATE
+    if is_date(a) and is_timestamp(b):
+        return b
+    if is_date(b) and is_timestamp(a):
+        return a
+    if is_timestamp(a) and is_timestamp(b):
+        units = ("s", "ms", "us", "ns")
+        return a if units.index(a.unit) > units.index(b.unit) else b
+    return None
+
+
+def _common_number(a: DataType, b: DataType) -> DataType:
+    if is_float(a) or is_float(b):
+        # an exact number and a FLOAT meet in FLOAT, as in DuckDB
+        return DOUBLE if DOUBLE in (a, b) else FLOAT
+    if is_integer(a) and is_integer(b):
+        return _common_integer(a, b)
+    a, b = decimal_of(a), decimal_of(b)
+    scale = max(a.scale, b.scale)
+    whole = max(a.precision - a.scale, b.precision - b.scale)
+    return pa.decimal128(min(whole + scale, MAX_PRECISION), scale)
+
+
+def _common_integer(a: DataType, b: DataType) -> DataType:
+    if pa.types.is_signed_integer(a) == pa.types.is_signed_integer(b):
+        return a if a.bit_width >= b.bit_width else b
+    signed, unsigned = (a, b) if pa.types.is_signed_integer(a) else (b, a)
+    if signed.bit_width > unsigned.bit_width:
+        return signed
+    wider = {8: pa.int16(), 16: pa.int32(), 32: pa.int64()}
+    return wider.get(unsigned.bit_width, HUGEINT)
+
+
+def arithmetic_type(function: str, a: DataType, b: DataType) -> DataType | None:
+    """The result type of `a + b`, `a - b`, `a * b` or `a % b` of two numbers; None where an operand is no number or the
+    product of two decimals would need more than 38 digits after the point."""
+    if not (is_numeric(a) and is_numeric(b)):
+        return None
+    if is_float(a) or is_float(b):
+        return _common_number(a, b)
+    if is_integer(a) and is_integer(b):
+        type = _common_integer(a, b)
+        mixed = pa.types.is_signed_integer(a) != pa.types.is_signed_integer(b)
+        return INT64 if mixed and type not in (a, b) and type != HUGEINT else type
+    if function == "%":
+        return _common_number(a, b)
+    a, b = decimal_of(a), decimal_of(b)
+    if function == "*":
+        precision, scale = a.precision + b.precision, a.scale + b.scale
+        if scale > MAX_PRECISION:
+            return None
+        narrow = scale < _NARROW_PRECISION
+    else:
+        scale = max(a.scale, b.scale)
+        precision = max(a.precision - a.scale, b.precision - b.scale) + scale + 1
+        narrow = True
+    if precision > _NARROW_PRECISION and narrow and max(a.precision, b.precision) <= _NARROW_PRECISION:
+        precision = _NARROW_PRECISION
+    return pa.decimal128(min(precision, MAX_PRECISION), scale)
+
+
+def aggregate_type(function: str, arg: DataType | None) -> DataType | None:
+    """The result type of an aggregate over values of type `arg` (None for count(*)); None where it does not apply."""
+    if function == "count":
+        return INT64
+    if arg is None:
+        return None
+    if function in ("min", "max"):
+        return arg
+    if function == "avg":
+        return DOUBLE if is_numeric(arg) else None
+    if function == "sum":
+        if is_float(arg):
+            return DOUBLE
+        if is_decimal(arg):
+            return pa.decimal128(MAX_PRECISION, arg.scale)
+        return HUGEINT if is_integer(arg) else None
+    return None

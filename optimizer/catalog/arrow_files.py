@@ -1,0 +1,40 @@
+"""What an Arrow IPC file (also called Feather version 2) holds: columns from its schema, the rest by reading it once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow as pa
+
+from optimizer.catalog.facts import FileFacts
+from optimizer.catalog.fingerprint import file_fingerprint
+from optimizer.catalog.measure import measure
+from optimizer.catalog.table import TableColumn
+from optimizer.catalog.types import canonical_type
+from optimizer.errors import CatalogError
+
+
+def arrow_facts(path: Path) -> FileFacts:
+    """Raises CatalogError when the file is damaged, an Arrow stream or not Arrow, or holds a value no canonical type has."""
+    try:
+        with pa.memory_map(str(path)) as memory, pa.ipc.open_file(memory) as file:
+            columns = []
+            unsupported = {}
+            for stored in file.schema:
+                type = canonical_type(stored.type)
+                if type is None:
+                    unsupported[stored.name] = str(stored.type)
+                else:
+                    columns.append(TableColumn(stored.name, type, stored.nullable))
+            batches = (file.get_batch(i) for i in range(file.num_record_batches))
+            rows, stats = measure(path, batches, columns)
+    except PermissionError as error:
+        raise CatalogError(f"cannot read {path}: permission denied") from error
+    except (pa.ArrowException, OSError) as error:
+        raise CatalogError(
+            f"{path} is damaged, incomplete or not an Arrow file ({str(error).rstrip('.')})\n"
+            "write it again as an Arrow IPC file (not a stream), or move it out of the folder"
+        ) from error
+    facts = FileFacts(path, tuple(columns), rows, path.stat().st_size, stats, file_fingerprint(path))
+    facts.unsupported = unsupported
+    return facts

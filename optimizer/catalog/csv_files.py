@@ -1,0 +1,146 @@
+"""What CSV files hold: types inferred or declared, the rest by reading them once.
+
+Files start with a line of column names, are separated by commas and encoded as UTF-8. A field is NULL when it is empty,
+quoted or not, as in DuckDB. A column gets the first of these types that all its values have: integer, boolean, date,
+timestamp, floating point, string.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.csv as pacsv
+
+from optimizer.algebra.columns import DataType
+from optimizer.algebra.types import type_name
+from optimizer.catalog.facts import FileFacts
+from optimizer.catalog.fingerprint import file_fingerprint
+from optimizer.catalog.measure import measure
+from optimizer.catalog.table import TableColumn
+from optimizer.errors import CatalogError
+
+_INFERRED = (pa.null(), pa.int64(), pa.bool_(), pa.date32(), pa.timestamp("us"), pa.float64(), pa.string())
+_BLOCK_BYTES = 4 << 20  # a row has to fit into one block
+_BAD_VALUE = re.compile(r"In CSV column #(\d+): .*invalid value '(.*)'", re.DOTALL)
+_BAD_TEXT = re.compile(r"In CSV column #(\d+): (.*)", re.DOTALL)
+
+
+def parse_options(columns: int) -> pacsv.ParseOptions:
+    """How rows are told apart; with one column an empty line is a NULL, with more it is nothing."""
+    return pacsv.ParseOptions(newlines_in_values=True, ignore_empty_lines=columns > 1)
+
+
+def convert_options(types: Mapping[str, DataType]) -> pacsv.ConvertOptions:
+    return pacsv.ConvertOptions(column_types=types, null_values=[""], strings_can_be_null=True)
+
+
+def read_options() -> pacsv.ReadOptions:
+    return pacsv.ReadOptions(block_size=_BLOCK_BYTES)
+
+
+def csv_facts(paths: Sequence[Path], declared: Mapping[str, DataType]) -> list[FileFacts]:
+    """The part files of one table, which get one type per column; `declared`: types by lower-case column name.
+
+    Raises CatalogError: no header, repeated or missing names, a row of another length (file and line), a value that is
+    not of its column's declared type (file, line and column), text that is not UTF-8.
+    """
+    names = {path: _header(path) for path in paths}
+    types = {name: declared.get(name.lower()) or guess for name, guess in _guess_types(paths[0], names[paths[0]]).items()}
+    while True:
+        try:
+            return [_read(path, names[path], types) for path in paths]
+        except _Unfit as unfit:
+            name = unfit.column
+            if name.lower() in declared or types.get(name) not in _INFERRED[:-1]:
+                raise unfit.error(types.get(name, pa.string())) from unfit
+            types[name] = _INFERRED[_INFERRED.index(types[name]) + 1]
+
+
+def _guess_types(path: Path, names: list[str]) -> dict[str, DataType]:
+    """The types that the first block of a file suggests: none comes after the right one in `_INFERRED`."""
+    try:
+        with pacsv.open_csv(path, read_options(), parse_options(len(names)), convert_options({})) as reader:
+            guessed = [field.type for field in reader.schema]
+    except pa.ArrowException as error:
+        raise _explain(path, names, str(error)) from error
+    guessed = [pa.timestamp("us") if pa.types.is_timestamp(type) and type.tz is None else type for type in guessed]
+    return {name: type if type in _INFERRED else pa.string() for name, type in zip(names, guessed, strict=True)}
+
+
+class _Unfit(Exception):
+    """A value that does not have its column's type: inference goes on with the next type, a declaration is an error."""
+
+    def __init__(self, path: Path, position: int, column: str, value: str | None) -> None:
+        self.path, self.position, self.column, self.value = path, position, column, value
+
+    def error(self, type: DataType) -> CatalogError:
+        if self.value is None:
+            return CatalogError(f'{self.path}: column "{self.column}" is not UTF-8 text; convert the file to UTF-8')
+        row = _find_row(self.path, lambda fields: len(fields) > self.position and fields[self.position] == self.value)
+        line = f", line {row[0]}" if row else ""
+        return CatalogError(
+            f'{self.path}{line}, column "{self.column}": {self.value!r} is not of the declared type {type_name(type)}\n'
+            "correct the value, or the type in schema.sql"
+        )
+
+
+def _header(path: Path) -> list[str]:
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            names = next(csv.reader(file), [])
+    except UnicodeDecodeError as error:
+        raise CatalogError(f"{path} is not UTF-8 text; convert it to UTF-8") from error
+    except OSError as error:
+        raise CatalogError(f"cannot read {path}: {error.strerror}") from error
+    if not names:
+        raise CatalogError(f"{path} is empty: a CSV file starts with a line of column names")
+    for name in names:
+        if not name:
+            raise CatalogError(f"{path}, line 1: a column has no name")
+        if names.count(name) > 1:
+            raise CatalogError(f'{path}, line 1: column "{name}" is there twice')
+    return names
+
+
+def _read(path: Path, names: list[str], types: Mapping[str, DataType]) -> FileFacts:
+    # a column of nothing but NULLs is a string
+    columns = [TableColumn(n, pa.string() if (t := types.get(n, pa.string())) == pa.null() else t) for n in names]
+    options = (read_options(), parse_options(len(names)), convert_options({n: types.get(n, pa.string()) for n in names}))
+    try:
+        with pacsv.open_csv(path, *options) as reader:
+            rows, stats = measure(path, reader, columns)
+    except pa.ArrowException as error:
+        raise _explain(path, names, str(error)) from error
+    except OSError as error:
+        raise CatalogError(f"cannot read {path}: {error.strerror or error}") from error
+    return FileFacts(path, tuple(columns), rows, path.stat().st_size, stats, file_fingerprint(path))
+
+
+def _explain(path: Path, names: list[str], reason: str) -> Exception:
+    """What a parser's complaint means to the owner of the file."""
+    if found := _BAD_VALUE.search(reason):
+        return _Unfit(path, int(found[1]), names[int(found[1])], found[2])
+    if found := _BAD_TEXT.search(reason):
+        return _Unfit(path, int(found[1]), names[int(found[1])], None)
+    row = _find_row(path, lambda fields: len(fields) != len(names) and (bool(fields) or len(names) == 1))
+    if row is not None:
+        return CatalogError(
+            f"{path}, line {row[0]}: {len(row[1])} fields, but the first line names {len(names)} columns\n"
+            "correct that line; a comma inside a value needs quotes around the value"
+        )
+    return CatalogError(f"{path} is not a well-formed CSV file: {reason}")
+
+
+def _find_row(path: Path, test: Callable[[list[str]], bool]) -> tuple[int, list[str]] | None:
+    """The first data row that passes the test, with the number of its last line in the file."""
+    with path.open(encoding="utf-8-sig", errors="replace", newline="") as file:
+        rows = csv.reader(file)
+        next(rows, None)
+        try:
+            return next(((rows.line_num, row) for row in rows if test(row)), None)
+        except csv.Error:  # a field beyond the reader's size limit
+            return None

@@ -1,0 +1,118 @@
+"""A folder read into a catalog: files, footers, declarations, and whether they agree."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from optimizer.catalog.arrow_files import arrow_facts
+from optimizer.catalog.constraints import apply_declaration, foreign_keys, near
+from optimizer.catalog.csv_files import csv_facts
+from optimizer.catalog.declarations import ParseSchema, TableDeclaration
+from optimizer.catalog.facts import FileFacts, combine, same_columns
+from optimizer.catalog.folder import TableFiles, find_tables
+from optimizer.catalog.order import remembered_order
+from optimizer.catalog.parquet_files import parquet_facts
+from optimizer.catalog.table import Catalog, ColumnStats, Table, TableStats
+from optimizer.catalog.types import type_width
+from optimizer.errors import CatalogError
+
+SCHEMA_FILE = "schema.sql"
+
+
+def read_dataset(folder: Path, parse_schema: ParseSchema, name: str | None = None) -> Catalog:
+    """The catalog of a dataset folder, called `name` (default: the folder's name).
+
+    Parquet files are read up to their footers only, CSV and Arrow files as a whole, for their statistics. Declared keys
+    and foreign keys are trusted; NOT NULL is checked. Raises CatalogError for whatever is missing, unreadable or
+    contradictory.
+    """
+    folder = folder.expanduser()
+    found = find_tables(folder)
+    declarations = {d.name.lower(): d for d in _declarations(folder, parse_schema)}
+    _check_declared_tables(declarations, found)
+    tables: dict[str, Table] = {}
+    fingerprints: list[str] = []
+    for files in found:
+        declared = declarations.get(files.name.lower())
+        facts = _facts(files, declared)
+        table = _table(folder, files, facts)
+        tables[files.name.lower()] = _checked(table if declared is None else apply_declaration(table, declared))
+        fingerprints += [f"{file.path.relative_to(folder).as_posix()} {file.fingerprint}" for file in facts]
+    for key, declared in declarations.items():
+        tables[key] = replace(tables[key], foreign_keys=foreign_keys(tables[key], declared, tables, declarations))
+    return Catalog(name or folder.resolve().name, tables.values(), fingerprints)
+
+
+def _declarations(folder: Path, parse_schema: ParseSchema) -> list[TableDeclaration]:
+    path = folder / SCHEMA_FILE
+    if not path.exists():
+        return []
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise CatalogError(f"{path} is not UTF-8 text") from error
+    except OSError as error:
+        raise CatalogError(f"cannot read {path}: {error.strerror}") from error
+    return parse_schema(text, path)
+
+
+def _check_declared_tables(declarations: Mapping[str, TableDeclaration], found: list[TableFiles]) -> None:
+    stored = [files.name for files in found]
+    for declared in declarations.values():
+        if declared.name.lower() not in (name.lower() for name in stored):
+            raise CatalogError(
+                f'schema.sql declares table "{declared.name}", but the folder has no file or folder of that name\n'
+                f"{near(declared.name, stored)}"
+            )
+
+
+def _facts(files: TableFiles, declared: TableDeclaration | None) -> list[FileFacts]:
+    if files.format == "parquet":
+        return [parquet_facts(path) for path in files.files]
+    if files.format == "arrow":
+        return [arrow_facts(path) for path in files.files]
+    types = {c.name.lower(): c.type for c in declared.columns if c.type is not None} if declared else {}
+    return csv_facts(files.files, types)
+
+
+def _table(folder: Path, files: TableFiles, facts: list[FileFacts]) -> Table:
+    """A table as its files describe it, without declarations."""
+    columns = same_columns(files.name, facts)
+    spelled: dict[str, str] = {}
+    for name in [c.name for c in columns] + list(facts[0].unsupported):
+        other = spelled.setdefault(name.lower(), name)
+        if other is not name:
+            raise CatalogError(
+                f'{files.files[0]}: columns "{other}" and "{name}" differ at most in letter case; SQL cannot tell them apart'
+            )
+    if not columns:
+        kinds = ", ".join(f"{name} {type}" for name, type in facts[0].unsupported.items())
+        raise CatalogError(f'table "{files.name}" ({files.files[0]}) has no usable column: {kinds or "none at all"}')
+    stats = {c.name: combine([(file.rows, file.stats[c.name]) for file in facts], type_width(c.type)) for c in columns}
+    return Table(
+        name=files.name,
+        columns=columns,
+        order=(facts[0].order if len(facts) == 1 else ()) or remembered_order(folder, files.name, files.files, stats),
+        stats=TableStats(sum(f.rows for f in facts), sum(f.bytes for f in facts), stats),
+        files=files.files,
+        format=files.format,
+        unsupported=facts[0].unsupported,
+    )
+
+
+def _checked(table: Table) -> Table:
+    """`table` after a look for NULLs where there must be none; a key of one column gives that column's distinct count."""
+    for column in table.columns:
+        nulls = table.stats.columns[column.name].nulls
+        if not column.nullable and nulls:
+            raise CatalogError(
+                f"{table.name}.{column.name} is declared NOT NULL, but holds {nulls} NULLs in {table.files[0].name}"
+                f"{' and the other parts' if len(table.files) > 1 else ''}\ncorrect schema.sql, or the data"
+            )
+    figures: dict[str, ColumnStats] = dict(table.stats.columns)
+    for key in table.keys:
+        if len(key) == 1:
+            figures[key[0]] = replace(figures[key[0]], ndv=float(table.stats.rows))
+    return replace(table, stats=replace(table.stats, columns=figures))

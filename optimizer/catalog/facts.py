@@ -1,0 +1,83 @@
+"""What the files of one table say about their contents, whatever their format."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from optimizer.catalog.table import ColumnStats, TableColumn
+from optimizer.errors import CatalogError
+
+
+@dataclass(slots=True)
+class FileFacts:
+    """One file. `columns` in file order and `stats` by name, usable columns only; `unsupported`: the others, name to reason.
+
+    `order`: the file's rows are sorted ascending by these columns, NULLs last. `fingerprint` stands for its contents.
+    """
+
+    path: Path
+    columns: tuple[TableColumn, ...]
+    rows: int
+    bytes: int
+    stats: dict[str, ColumnStats]
+    fingerprint: str
+    order: tuple[str, ...] = ()
+    unsupported: dict[str, str] = field(default_factory=dict)
+
+
+def same_columns(table: str, files: Sequence[FileFacts]) -> tuple[TableColumn, ...]:
+    """The columns all part files share, as in the first; nullable where they are so in any part.
+
+    Raises CatalogError naming the first file with other columns or types.
+    """
+    first, *rest = files
+    nullable = {c.name: c.nullable for c in first.columns}
+    expected = {c.name: c.type for c in first.columns}
+    for other in rest:
+        found = {c.name: c.type for c in other.columns}
+        if found != expected or other.unsupported != first.unsupported:
+            raise CatalogError(
+                f'the part files of table "{table}" differ: {_difference(first, other)}\n'
+                f"give every part the same columns, or open the folder {first.path.parent.name} itself if each file is a table"
+            )
+        for column in other.columns:
+            nullable[column.name] = nullable[column.name] or column.nullable
+    return tuple(TableColumn(c.name, c.type, nullable[c.name]) for c in first.columns)
+
+
+def _difference(first: FileFacts, other: FileFacts) -> str:
+    def types(facts: FileFacts) -> dict[str, str]:
+        return {c.name: str(c.type) for c in facts.columns} | facts.unsupported
+
+    mine, theirs = types(first), types(other)
+    for name in [*mine, *theirs]:
+        if name not in theirs:
+            return f'{first.path.name} has a column "{name}", {other.path.name} has none'
+        if name not in mine:
+            return f'{other.path.name} has a column "{name}", {first.path.name} has none'
+        if mine[name] != theirs[name]:
+            return f'column "{name}" is {mine[name]} in {first.path.name} and {theirs[name]} in {other.path.name}'
+    raise AssertionError(f"{first.path} and {other.path} have equal columns")
+
+
+def combine(parts: Sequence[tuple[int, ColumnStats]], width: float | None) -> ColumnStats:
+    """Statistics of a column from those of its parts, each with its number of rows; what one part lacks is unknown.
+
+    `width`: bytes per value where the type fixes it; else the parts' average.
+    A part that is known to hold no value but NULL says nothing about bounds. The distinct count survives one part only.
+    """
+    parts = [(rows, stats) for rows, stats in parts if rows]
+    known_nulls = [stats.nulls for _, stats in parts if stats.nulls is not None]
+    nulls = sum(known_nulls) if len(known_nulls) == len(parts) else None
+    valued = [(rows, stats) for rows, stats in parts if stats.nulls is None or stats.nulls < rows]
+    low: Any = None
+    high: Any = None
+    if valued and all(stats.min is not None and stats.max is not None for _, stats in valued):
+        low, high = min(stats.min for _, stats in valued), max(stats.max for _, stats in valued)
+    if width is None and valued and all(stats.avg_width is not None for _, stats in valued):
+        weights = [rows - (stats.nulls or 0) for rows, stats in valued]
+        width = sum(w * (stats.avg_width or 0.0) for w, (_, stats) in zip(weights, valued, strict=True)) / max(sum(weights), 1)
+    return ColumnStats(nulls, low, high, parts[0][1].ndv if len(parts) == 1 else None, width)

@@ -1,0 +1,105 @@
+"""Which files of a folder make which table.
+
+    sales/
+      orders.parquet            table orders, one file
+      lineitem/part-0.parquet   table lineitem, a folder of part files, in name order
+      lineitem/part-1.parquet
+      schema.sql                declarations, optional
+      _planscope/               what planscope verified about the files
+Names that start with "." or "_" are skipped, and so is every file of another kind.
+"""
+
+from __future__ import annotations
+
+import difflib
+from dataclasses import dataclass
+from pathlib import Path
+
+from optimizer.errors import CatalogError
+
+FORMATS = {".parquet": "parquet", ".csv": "csv", ".arrow": "arrow", ".feather": "arrow", ".ipc": "arrow"}
+METADATA_FOLDER = "_planscope"
+
+
+@dataclass(frozen=True, slots=True)
+class TableFiles:
+    name: str
+    format: str
+    files: tuple[Path, ...]
+
+
+def find_tables(folder: Path) -> list[TableFiles]:
+    """The tables of a dataset folder, by name.
+
+    Raises CatalogError: no such folder (with similar names), not a folder, unreadable, no table in it, a table in two
+    formats, part files below part folders.
+    """
+    if not folder.exists():
+        raise CatalogError(f"there is no folder {folder}{_near_names(folder)}")
+    if not folder.is_dir():
+        raise CatalogError(f"{folder} is a file; a dataset is a folder with one file or folder per table: try {folder.parent}")
+    tables: dict[str, TableFiles] = {}
+    for entry in _entries(folder):
+        found = _table_of(entry)
+        if found is None:
+            continue
+        other = tables.setdefault(found.name, found)
+        if other is not found:
+            raise CatalogError(
+                f'table "{found.name}" is there twice in {folder}: as {_show(other)} and as {_show(found)}; remove one of them'
+            )
+    if not tables:
+        inside = ", ".join(entry.name for entry in _entries(folder)[:5]) or "nothing"
+        raise CatalogError(
+            f"no tables in {folder}: it holds {inside}\n"
+            "a dataset is a folder with one .parquet, .csv or .arrow file per table, or one folder of such files per table"
+        )
+    return [tables[name] for name in sorted(tables)]
+
+
+def _table_of(entry: Path) -> TableFiles | None:
+    if not entry.is_dir():
+        format = FORMATS.get(entry.suffix.lower())
+        return None if format is None else TableFiles(entry.stem, format, (entry,))
+    parts = [part for part in _entries(entry) if part.is_dir() or part.suffix.lower() in FORMATS]
+    for part in parts:
+        if part.is_dir() and any(file.suffix.lower() in FORMATS for file in _entries(part)):
+            raise CatalogError(
+                f"{entry} has data files below {part.name}: nested (partitioned) table folders are not read\n"
+                f"put the part files into {entry.name} itself; if {entry.name} is a dataset of its own, open {entry}"
+            )
+    files = tuple(part for part in parts if not part.is_dir())
+    formats = sorted({FORMATS[file.suffix.lower()] for file in files})
+    if len(formats) > 1:
+        raise CatalogError(
+            f"the part files in {entry} are of different kinds ({', '.join(formats)}); a table has one\n"
+            f"if {entry.name} is a dataset of its own, open {entry}"
+        )
+    return TableFiles(entry.name, formats[0], files) if files else None
+
+
+def _entries(folder: Path) -> list[Path]:
+    """What lies in `folder`, by name, without hidden and technical names."""
+    try:
+        return sorted(entry for entry in folder.iterdir() if not entry.name.startswith((".", "_")))
+    except OSError as error:
+        raise CatalogError(f"cannot read folder {folder}: {error.strerror}; check its permissions") from error
+
+
+def _show(table: TableFiles) -> str:
+    file = table.files[0]
+    return file.name if file.parent.name != table.name else f"{table.name}/"
+
+
+def _near_names(folder: Path) -> str:
+    """What to try instead of a missing folder: similar names beside it, or the part of the path that does exist."""
+    parent = folder.parent
+    if not parent.is_dir():
+        existing = next((p for p in parent.parents if p.is_dir()), parent)
+        return f"; its path exists up to {existing}"
+    try:
+        names = {entry.name.lower(): entry.name for entry in parent.iterdir() if entry.is_dir()}
+    except OSError:
+        return ""
+    near = difflib.get_close_matches(folder.name.lower(), sorted(names), n=3)
+    return "; did you mean " + " or ".join(str(parent / names[name]) for name in near) + "?" if near else ""

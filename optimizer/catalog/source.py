@@ -1,0 +1,27 @@
+"""The rows of a table, as a `pyarrow.dataset.Dataset` of its files with its canonical types."""
+
+from __future__ import annotations
+
+import pyarrow.dataset as ds
+
+from optimizer.catalog.csv_files import convert_options, parse_options, read_options
+from optimizer.catalog.table import Table
+from optimizer.errors import CatalogError
+
+
+def open_source(table: Table) -> ds.Dataset:
+    """Rows come in stored order when a scan keeps the order of files and batches. Nothing is read yet.
+
+    Raises CatalogError for a table without rows at hand (statistics only).
+    """
+    if not table.files:
+        raise CatalogError(f'table "{table.name}" has statistics only, no rows: queries on it can be planned but not run')
+    return ds.dataset([str(file) for file in table.files], schema=table.schema, format=_format(table))
+
+
+def _format(table: Table) -> str | ds.FileFormat:
+    if table.format != "csv":
+        return "ipc" if table.format == "arrow" else table.format
+    types = {column.name: column.type for column in table.columns}
+    scan = ds.CsvFragmentScanOptions(convert_options=convert_options(types), read_options=read_options())
+    return ds.CsvFileFormat(parse_options(len(types)), default_fragment_scan_options=scan)

@@ -1,0 +1,140 @@
+"""What planning knows of stored tables: columns, keys, statistics, and the files with the rows.
+
+A catalog may describe tables without rows at hand (`files` empty): statistics are enough to plan.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from optimizer.algebra.columns import DataType
+from optimizer.errors import CatalogError
+
+
+@dataclass(frozen=True, slots=True)
+class TableColumn:
+    """`type` is canonical (`catalog/types.py`); `nullable` is False only where a declaration or the file format forbids NULL."""
+
+    name: str
+    type: DataType
+    nullable: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class ForeignKey:
+    """Every row's `columns`, if none is NULL, occur as `referenced` in `table`. Declared and trusted, not checked."""
+
+    columns: tuple[str, ...]
+    table: str
+    referenced: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnStats:
+    """Figures of one stored column; None: unknown.
+
+    `nulls`: number of NULLs. `min`, `max`: bounds of the other values as Python objects of the column's type (Parquet
+    writers may cut long strings: no value lies outside, but the bound itself need not occur; NaN is not counted).
+    `ndv`: distinct values other than NULL. `avg_width`: bytes a value takes in memory, NULLs not counted.
+    """
+
+    nulls: int | None = None
+    min: Any = None
+    max: Any = None
+    ndv: float | None = None
+    avg_width: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TableStats:
+    """`rows` exactly; `bytes` as stored, all columns together (0 without files); `columns` by name, absent: nothing known."""
+
+    rows: int
+    bytes: int = 0
+    columns: dict[str, ColumnStats] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """`keys`: column sets without NULL whose values no two rows share. `order`: the stored rows are sorted ascending by
+    these columns, NULLs last. `files`: in order, read with `format` ("parquet", "csv" or "arrow"; "" without files) as
+    `schema`, whose fields are `columns`. `unsupported`: columns of the files that cannot be used, with the reason."""
+
+    name: str
+    columns: tuple[TableColumn, ...]
+    keys: tuple[tuple[str, ...], ...] = ()
+    foreign_keys: tuple[ForeignKey, ...] = ()
+    order: tuple[str, ...] = ()
+    stats: TableStats = TableStats(0)
+    files: tuple[Path, ...] = ()
+    format: str = ""
+    unsupported: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def schema(self) -> pa.Schema:
+        return pa.schema([pa.field(c.name, c.type, c.nullable) for c in self.columns])
+
+    def column(self, name: str) -> TableColumn | None:
+        """The column of that name, whatever its letter case."""
+        wanted = name.lower()
+        return next((c for c in self.columns if c.name.lower() == wanted), None)
+
+
+class Catalog:
+    """The tables of one dataset by name, in name order.
+
+    `digest` is the same for the same tables, declarations and data, wherever they lie and whenever they were written.
+    """
+
+    __slots__ = ("_by_lower_name", "digest", "name", "tables")
+
+    def __init__(self, name: str, tables: Iterable[Table], fingerprints: Iterable[str] = ()) -> None:
+        """`fingerprints` stand for the contents of the tables' files; without files there are none.
+
+        Raises CatalogError when two names differ at most in letter case: SQL could not tell them apart.
+        """
+        self.name = name
+        self.tables: dict[str, Table] = {}
+        self._by_lower_name: dict[str, Table] = {}
+        for table in sorted(tables, key=lambda table: table.name):
+            other = self._by_lower_name.setdefault(table.name.lower(), table)
+            if other is not table:
+                raise CatalogError(f'the names of tables "{other.name}" and "{table.name}" differ at most in case; rename one')
+            self.tables[table.name] = table
+        self.digest = _digest(self.tables.values(), fingerprints)
+
+    def table(self, name: str) -> Table | None:
+        """The table of that name, whatever its letter case."""
+        return self._by_lower_name.get(name.lower())
+
+    def __repr__(self) -> str:
+        return f"Catalog({self.name}: {', '.join(self.tables)})"
+
+
+def _digest(tables: Iterable[Table], fingerprints: Iterable[str]) -> str:
+    """32 hex digits over all that planning or execution may depend on."""
+    described: list[Any] = [*fingerprints]
+    for table in tables:
+        stats = [(name, *map(repr, _figures(stats))) for name, stats in sorted(table.stats.columns.items())]
+        described.append(
+            [
+                table.name,
+                [(c.name, str(c.type), c.nullable) for c in table.columns],
+                table.keys,
+                [(k.columns, k.table, k.referenced) for k in table.foreign_keys],
+                table.order,
+                [table.stats.rows, table.stats.bytes, stats],
+            ]
+        )
+    return hashlib.sha256(json.dumps(described).encode()).hexdigest()[:32]
+
+
+def _figures(stats: ColumnStats) -> tuple[Any, ...]:
+    return (stats.nulls, stats.min, stats.max, stats.ndv, stats.avg_width)

@@ -1,0 +1,184 @@
+"""The cost model of the Arrow engine: estimated microseconds of work.
+
+Every operator costs a start-up plus so much per row in, per row out and, for joins and scans, per byte; coefficients are in
+nanoseconds per row, as measured on the executors of this project (see docs/architecture.md). Rows are taken as at least
+one, so that no operator is free.
+
+Lower bound. A binary join of any kind and algorithm costs at least START + LEAST_IN per input row + OUT per output row: each
+formula below is that plus something not negative. In a tree of joins over k leaves there are k - 1 joins, every leaf is
+an input of one of them, and the topmost gives the group's rows; hence
+
+    bound(G) = Σ bound(leaf) + (k - 1) START + LEAST_IN · Σ rows(leaf) + OUT · rows(G)
+
+Any other group: the bounds of its inputs plus the cheapest of its operators that the engine has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import log2, sqrt
+from typing import Any
+
+from optimizer.algebra.columns import column_set
+from optimizer.algebra.logical import Aggregate, Filter, Join, Limit, LogicalOperator, Project, Scan, SetOp, Values
+from optimizer.algebra.physical import (
+    ConstantRows,
+    FilterRows,
+    HashAggregate,
+    HashJoin,
+    HashSetOp,
+    LimitRows,
+    MergeJoin,
+    NestedLoopJoin,
+    PhysicalOperator,
+    ProjectRows,
+    Sort,
+    StreamingAggregate,
+    TableScan,
+    TopK,
+    UnionAll,
+)
+from optimizer.algebra.scalars import ColumnRef, Predicate, walk
+from optimizer.algebra.traits import ANY, TraitSet
+from optimizer.cost.model import Bounded
+from optimizer.stats.relation import RelationStats
+
+START = 100_000.0  # an operator's set-up
+
+SCAN_ROW, SCAN_BYTE = 2.0, 0.4
+EXPRESSION = 6.0  # one call on one row
+LEAST_IN = 10.0  # any join, one input row: reading it
+OUT = 15.0  # any join, one output row
+HASH_BUILD, HASH_PROBE = 60.0, 35.0
+ORDERED_PROBE = 60.0  # probing in the order of the left input
+MERGE_IN = 75.0
+PAIR = 6.0  # nested loops, one pair of rows
+GROUP_IN, GROUP_CALL, GROUP_OUT = 30.0, 12.0, 60.0
+STREAM_IN = 25.0
+SORT_COMPARE, SORT_ROW = 25.0, 60.0
+TOP_IN = 12.0
+COPY = 2.0  # handing on a row as it is
+HASH_ROW = 80.0  # INTERSECT, EXCEPT
+
+Inputs = Sequence[RelationStats]
+
+
+def at_least_one(rows: float) -> float:
+    return rows if rows > 1.0 else 1.0
+
+
+def calls(predicate: Predicate) -> int:
+    """Calls that testing the predicate on a row makes."""
+    return sum(1 for conjunct in predicate for scalar in walk(conjunct) if scalar.children)
+
+
+class ArrowCost:
+    name = "arrow"
+
+    def __init__(self) -> None:
+        self._formulas: dict[type[PhysicalOperator], Callable[[Any, TraitSet, RelationStats, Inputs], float]] = {
+            TableScan: lambda op, d, out, i: scan(op.scan, out),
+            ConstantRows: lambda op, d, out, i: COPY * at_least_one(out.rows),
+            FilterRows: lambda op, d, out, i: filter_rows(op.predicate, i[0].rows),
+            ProjectRows: lambda op, d, out, i: project_rows(op, i[0].rows),
+            HashJoin: hash_join,
+            MergeJoin: merge_join,
+            NestedLoopJoin: nested_loop_join,
+            HashAggregate: lambda op, d, out, i: hash_aggregate(op, i[0].rows, out.rows),
+            StreamingAggregate: lambda op, d, out, i: streaming_aggregate(op, i[0].rows, out.rows),
+            Sort: lambda op, d, out, i: sort(len(op.order), i[0].rows),
+            TopK: lambda op, d, out, i: top_k(op.offset + op.count, i[0].rows),
+            LimitRows: lambda op, d, out, i: COPY * at_least_one(out.rows),
+            UnionAll: lambda op, d, out, i: COPY * at_least_one(out.rows),
+            HashSetOp: lambda op, d, out, i: HASH_ROW * sum(at_least_one(each.rows) for each in i),
+        }
+
+    def local(self, op: PhysicalOperator, delivered: TraitSet, output: RelationStats, inputs: Inputs) -> float:
+        return (START + self._formulas[type(op)](op, delivered, output, inputs)) / 1000.0
+
+    def least(self, op: LogicalOperator, output: RelationStats, inputs: Inputs) -> float:
+        if isinstance(op, Join):
+            own = LEAST_IN * sum(at_least_one(each.rows) for each in inputs) + OUT * at_least_one(output.rows)
+        else:
+            own = least_local(op, output, inputs)
+        return (START + own) / 1000.0
+
+    def lower_bound(
+        self, op: LogicalOperator, output: RelationStats, inputs: Sequence[Bounded], leaves: Sequence[Bounded]
+    ) -> float:
+        below = sum(leaf.lower for leaf in leaves)
+        if not isinstance(op, Join):
+            return below + self.least(op, output, [each.stats for each in inputs])
+        rows_in = sum(at_least_one(leaf.stats.rows) for leaf in leaves)
+        own = (len(leaves) - 1) * START + LEAST_IN * rows_in + OUT * at_least_one(output.rows)
+        return below + own / 1000.0
+
+
+def least_local(op: LogicalOperator, output: RelationStats, inputs: Inputs) -> float:
+    """The cheapest implementation of a logical operator that is no join, without START."""
+    match op:
+        case Scan():
+            return scan(op, output)
+        case Filter(predicate):
+            return filter_rows(predicate, inputs[0].rows)
+        case Project():
+            return project_rows(op, inputs[0].rows)
+        case Aggregate():
+            hashed = hash_aggregate(op, inputs[0].rows, output.rows)
+            return min(hashed, streaming_aggregate(op, inputs[0].rows, output.rows)) if op.keys else hashed
+        case Values() | Limit() | SetOp():
+            return COPY * at_least_one(output.rows)
+    raise AssertionError(f"no bound for {op.name}")
+
+
+def scan(op: Scan, output: RelationStats) -> float:
+    """Reads every stored row of the needed columns, decodes their bytes, tests the pushed predicate."""
+    width = output.width(column_set(c.id for c in op.columns))
+    return at_least_one(output.base_rows) * (SCAN_ROW + SCAN_BYTE * width + EXPRESSION * calls(op.predicate))
+
+
+def filter_rows(predicate: Predicate, rows: float) -> float:
+    return at_least_one(rows) * (COPY + EXPRESSION * calls(predicate))
+
+
+def project_rows(op: Project | ProjectRows, rows: float) -> float:
+    computed = sum(1 for item in op.items if not isinstance(item.value, ColumnRef) for s in walk(item.value) if s.children)
+    return at_least_one(rows) * (COPY + EXPRESSION * computed)
+
+
+def hash_join(op: HashJoin, delivered: TraitSet, output: RelationStats, inputs: Inputs) -> float:
+    left, right = at_least_one(inputs[0].rows), at_least_one(inputs[1].rows)
+    build, probe = (left, right) if op.build_left else (right, left)
+    per_probe = HASH_PROBE if delivered == ANY else ORDERED_PROBE
+    rows = at_least_one(output.rows)
+    return HASH_BUILD * build + per_probe * probe + (OUT + EXPRESSION * calls(op.residual)) * rows
+
+
+def merge_join(op: MergeJoin, delivered: TraitSet, output: RelationStats, inputs: Inputs) -> float:
+    rows = at_least_one(output.rows)
+    read = at_least_one(inputs[0].rows) + at_least_one(inputs[1].rows)
+    return MERGE_IN * read + (OUT + EXPRESSION * calls(op.residual)) * rows
+
+
+def nested_loop_join(op: NestedLoopJoin, delivered: TraitSet, output: RelationStats, inputs: Inputs) -> float:
+    left, right = at_least_one(inputs[0].rows), at_least_one(inputs[1].rows)
+    per_pair = PAIR * max(1, calls(op.predicate))
+    return LEAST_IN * (left + right) + per_pair * left * right + OUT * at_least_one(output.rows)
+
+
+def hash_aggregate(op: Aggregate | HashAggregate, rows: float, groups: float) -> float:
+    return at_least_one(rows) * (GROUP_IN + GROUP_CALL * len(op.aggregates)) + GROUP_OUT * at_least_one(groups)
+
+
+def streaming_aggregate(op: Aggregate | StreamingAggregate, rows: float, groups: float) -> float:
+    return at_least_one(rows) * (STREAM_IN + GROUP_CALL * len(op.aggregates)) + COPY * at_least_one(groups)
+
+
+def sort(keys: int, rows: float) -> float:
+    rows = at_least_one(rows)
+    return rows * (SORT_ROW + SORT_COMPARE * sqrt(keys) * log2(rows + 1.0))
+
+
+def top_k(kept: int, rows: float) -> float:
+    kept_rows = min(float(kept), at_least_one(rows))
+    return TOP_IN * at_least_one(rows) + kept_rows * (SORT_ROW + SORT_COMPARE * log2(kept_rows + 1.0))

@@ -1,0 +1,32 @@
+"""C_out: a plan costs the rows that its joins give, summed (Cluet and Moerkotte, ICDT 1995). For comparing join orders.
+
+Lower bound of a join group: its own rows and the bounds of its leaves. Admissible: every plan of the group has a topmost
+join that gives these rows, and contains a plan of every leaf.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from optimizer.algebra.logical import Join, LogicalOperator
+from optimizer.algebra.physical import HashJoin, MergeJoin, NestedLoopJoin, PhysicalOperator
+from optimizer.algebra.traits import TraitSet
+from optimizer.cost.model import Bounded
+from optimizer.stats.relation import RelationStats
+
+_JOINS = frozenset((HashJoin, MergeJoin, NestedLoopJoin))
+
+
+class COut:
+    name = "c_out"
+
+    def local(self, op: PhysicalOperator, delivered: TraitSet, output: RelationStats, inputs: Sequence[RelationStats]) -> float:
+        return output.rows if type(op) in _JOINS else 0.0
+
+    def least(self, op: LogicalOperator, output: RelationStats, inputs: Sequence[RelationStats]) -> float:
+        return output.rows if isinstance(op, Join) else 0.0
+
+    def lower_bound(
+        self, op: LogicalOperator, output: RelationStats, inputs: Sequence[Bounded], leaves: Sequence[Bounded]
+    ) -> float:
+        return sum(leaf.lower for leaf in leaves) + (output.rows if isinstance(op, Join) else 0.0)

@@ -1,0 +1,45 @@
+"""What the search asks of a cost model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from optimizer.algebra.logical import LogicalOperator
+from optimizer.algebra.physical import PhysicalOperator
+from optimizer.algebra.traits import TraitSet
+from optimizer.stats.relation import RelationStats
+
+
+class Bounded(Protocol):
+    """A group as a cost model sees it: its estimate and the bound already known for it."""
+
+    @property
+    def stats(self) -> RelationStats: ...
+
+    @property
+    def lower(self) -> float: ...
+
+
+class CostModel(Protocol):
+    """Costs are additive: a plan costs the sum of its operators' local costs, none of them negative."""
+
+    name: str
+
+    def local(self, op: PhysicalOperator, delivered: TraitSet, output: RelationStats, inputs: Sequence[RelationStats]) -> float:
+        """Cost of one operator without its inputs. Depends on nothing but the arguments."""
+        ...
+
+    def least(self, op: LogicalOperator, output: RelationStats, inputs: Sequence[RelationStats]) -> float:
+        """A local cost that no implementation of a logical operator undercuts. Lets the search drop a logical
+        expression before any physical one is made of it."""
+        ...
+
+    def lower_bound(
+        self, op: LogicalOperator, output: RelationStats, inputs: Sequence[Bounded], leaves: Sequence[Bounded]
+    ) -> float:
+        """A cost that no plan of the group undercuts, whatever its shape and traits (admissible).
+
+        `op` over `inputs` is the group's first expression; for a region of inner joins `leaves` are the relations joined.
+        """
+        ...

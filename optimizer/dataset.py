@@ -1,0 +1,17 @@
+"""Opening a dataset folder: files and statistics from `catalog`, declarations from `sql`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from optimizer.catalog.dataset import read_dataset
+from optimizer.catalog.table import Catalog
+from optimizer.sql.schema import parse_schema
+
+
+def open_dataset(folder: Path | str, name: str | None = None) -> Catalog:
+    """The catalog of a folder with one Parquet, CSV or Arrow file (or folder of part files) per table, and its schema.sql.
+
+    Raises CatalogError for whatever is missing, unreadable or contradictory.
+    """
+    return read_dataset(Path(folder), parse_schema, name)

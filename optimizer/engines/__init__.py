@@ -1,0 +1,1 @@
+"""Target engines: which operators they have, how orders travel through them, what they cost."""

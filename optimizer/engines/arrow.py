@@ -1,0 +1,61 @@
+"""The Arrow engine as the optimizer sees it: its cost models, and the orders that its plans can have without sorting."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+from optimizer.algebra.columns import column_set
+from optimizer.algebra.logical import Aggregate, Filter, Join, JoinKind, Limit, LogicalOperator, Project, Scan
+from optimizer.algebra.physical import PhysicalOperator, ProjectRows, StreamingAggregate
+from optimizer.algebra.props import LogicalProps
+from optimizer.algebra.traits import TraitSet, reduce_traits
+from optimizer.cost.arrow import ArrowCost
+from optimizer.cost.c_out import COut
+from optimizer.cost.model import CostModel
+
+COST_MODELS: dict[str, Callable[[], CostModel]] = {"arrow": ArrowCost, "c_out": COut}
+
+MOST_OFFERS = 16
+
+
+class Offering(Protocol):
+    @property
+    def props(self) -> LogicalProps: ...
+
+    @property
+    def offers(self) -> tuple[TraitSet, ...]: ...
+
+
+def offers(op: LogicalOperator, props: LogicalProps, inputs: Sequence[Offering]) -> tuple[TraitSet, ...]:
+    """Orders that some plan of a group can deliver without a sort, reduced in the group; at most MOST_OFFERS.
+
+    They come from stored orders and travel up through every operator that can keep them. The search asks each physical
+    operator what such an order is worth to it (`derive`), so that orders nobody would request are found too. Offers
+    depend on the group alone, not on which plans were looked at, so pruning cannot hide one.
+    """
+    found: list[TraitSet] = []
+    match op:
+        case Scan(order=order):
+            found = [TraitSet(order)]
+        case Filter():
+            found = list(inputs[0].offers)
+        case Project(items):
+            found = _through(ProjectRows(items), props, inputs[0])
+        case Join(kind=kind):
+            if kind in (JoinKind.INNER, JoinKind.LEFT, JoinKind.SEMI, JoinKind.ANTI):
+                found += inputs[0].offers
+            if kind in (JoinKind.INNER, JoinKind.RIGHT):
+                found += inputs[1].offers
+        case Aggregate(keys, aggregates) if keys:
+            found = _through(StreamingAggregate(keys, aggregates), props, inputs[0])
+        case Limit(order=order):
+            found = [TraitSet(order)] if order else list(inputs[0].offers)
+    columns = props.columns
+    usable = [o for o in found if not column_set(k.column for k in o.collation) & ~columns]
+    reduced = dict.fromkeys(reduce_traits(o, props) for o in usable)
+    return tuple(o for o in reduced if o.collation)[:MOST_OFFERS]
+
+
+def _through(op: PhysicalOperator, props: LogicalProps, below: Offering) -> list[TraitSet]:
+    return [alternative.delivered for offer in below.offers for alternative in op.derive(offer, 0, props, [below.props])]

@@ -1,0 +1,5 @@
+"""The memo: groups of equivalent expressions, shared by everything that uses them.
+
+In: trees and rule results. Out: groups of multi-expressions, without duplicates, merged when a rule shows two to be one.
+Read `group` (the data), `memo` (insert, intern, merge), `binding` (what a rule gets to see).
+"""

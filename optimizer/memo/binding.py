@@ -1,0 +1,66 @@
+"""Bindings: the trees that a rule's pattern finds below a multi-expression."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from optimizer.algebra.trees import Leaf, Node, Tree
+from optimizer.memo.group import LogicalExpr
+from optimizer.memo.memo import Memo
+from optimizer.rules.interface import Pattern
+
+
+def matches(mexpr: LogicalExpr, pattern: Pattern) -> bool:
+    """Whether the root of `pattern` fits."""
+    return isinstance(mexpr.op, pattern.op) if pattern.op is not None else True
+
+
+def bindings(memo: Memo, mexpr: LogicalExpr, pattern: Pattern, fresh: LogicalExpr | None = None) -> Iterator[Tree]:
+    """Trees of `mexpr` that fit `pattern`, in the order in which the expressions were made.
+
+    With `fresh` only those that contain that expression (a new member of some input group): so a rule that has already
+    bound `mexpr` sees exactly the new bindings. The memo may grow while bindings are consumed; expressions added
+    meanwhile are not seen, they come as `fresh` later.
+    """
+    assert pattern.op is not None, "a rule's pattern names an operator at its root"
+    if not isinstance(mexpr.op, pattern.op):
+        return
+    for tree, holds in _expand(memo, mexpr, pattern, fresh):
+        if fresh is None or holds:
+            yield tree
+
+
+def _expand(memo: Memo, mexpr: LogicalExpr, pattern: Pattern, fresh: LogicalExpr | None) -> Iterator[tuple[Tree, bool]]:
+    """Bindings of one expression, each with whether it contains `fresh`."""
+    own = mexpr is fresh
+    if pattern.inputs is None:
+        yield Tree(mexpr.op, tuple(memo.binding_leaf(g) for g in mexpr.inputs)), own
+        return
+    if len(pattern.inputs) != len(mexpr.inputs):
+        return
+    choices: list[list[tuple[Node, bool]]] = []
+    for gid, below in zip(mexpr.inputs, pattern.inputs, strict=True):
+        if below.op is None:
+            choices.append([(memo.binding_leaf(gid), False)])
+            continue
+        found: list[tuple[Node, bool]] = []
+        for member in list(memo.group(gid).logical):
+            if isinstance(member.op, below.op):
+                found += _expand(memo, member, below, fresh)
+        if not found:
+            return
+        choices.append(found)
+    for picked in _product(choices):
+        yield Tree(mexpr.op, tuple(node for node, _ in picked)), own or any(holds for _, holds in picked)
+
+
+def _product(choices: list[list[tuple[Node, bool]]]) -> Iterator[tuple[tuple[Node, bool], ...]]:
+    if not choices:
+        yield ()
+        return
+    for first in choices[0]:
+        for rest in _product(choices[1:]):
+            yield (first, *rest)
+
+
+__all__ = ["Leaf", "bindings", "matches"]

@@ -1,0 +1,92 @@
+"""Groups and multi-expressions: plain slotted data.
+
+Logical and physical multi-expressions are separate types. Everything else refers to them by small int ids.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from optimizer.algebra.logical import LogicalOperator
+from optimizer.algebra.physical import PhysicalOperator
+from optimizer.algebra.props import LogicalProps
+from optimizer.algebra.scalars import Predicate
+from optimizer.algebra.traits import TraitSet
+
+if TYPE_CHECKING:
+    from optimizer.memo.goal import Goal
+    from optimizer.stats.relation import RelationStats
+
+
+class LogicalExpr:
+    """A logical multi-expression: an operator over input groups.
+
+    `rule` and `source`: which rule made it from which multi-expression (None, -1: given by the query). `applied` has the
+    bit of every transformation rule that has bound it; `implemented` says whether its `physical` expressions exist;
+    `dropped` that a merge found it to be the same as another.
+    """
+
+    __slots__ = ("applied", "dropped", "group", "id", "implemented", "inputs", "least", "op", "physical", "rule", "source")
+
+    def __init__(self, id: int, group: int, op: LogicalOperator, inputs: tuple[int, ...], rule: str | None, source: int) -> None:
+        self.id, self.group, self.op, self.inputs, self.rule, self.source = id, group, op, inputs, rule, source
+        self.applied = 0
+        self.physical: list[PhysicalExpr] = []
+        self.implemented = False
+        self.dropped = False
+        self.least = -1.0  # cheapest local cost of any implementation, once it was asked for
+
+
+class PhysicalExpr:
+    """A physical multi-expression over the same input groups as the logical one it implements (`source`)."""
+
+    __slots__ = ("costs", "group", "id", "inputs", "op", "rule", "source")
+
+    def __init__(self, id: int, group: int, op: PhysicalOperator, inputs: tuple[int, ...], rule: str | None, source: int) -> None:
+        self.id, self.group, self.op, self.inputs, self.rule, self.source = id, group, op, inputs, rule, source
+        self.costs: dict[TraitSet, float] = {}  # local cost by delivered traits
+
+
+class Region:
+    """What identifies a group of inner joins: the groups joined (ascending ids) and all their conjuncts (canonical order).
+
+    Two inner-join trees over the same leaves with the same conjuncts are equal whatever their shape, so the region finds
+    the group of a new join at once, and no two groups for one join have to be merged later.
+    """
+
+    __slots__ = ("leaves", "predicate")
+
+    def __init__(self, leaves: tuple[int, ...], predicate: Predicate) -> None:
+        self.leaves, self.predicate = leaves, predicate
+
+
+class Group:
+    """A class of equivalent expressions.
+
+    `props` and `stats` are derived once, from the first expression, and frozen. `offers`: orders that plans of the group
+    can have without a sort, found from the leaves up. `lower`: no plan of the group costs less. `parents`: logical
+    expressions that use the group. `goals`: by required traits, reduced in this group.
+    """
+
+    __slots__ = (
+        "explored",
+        "exploring",
+        "goals",
+        "id",
+        "logical",
+        "lower",
+        "offers",
+        "parents",
+        "props",
+        "region",
+        "stats",
+    )
+
+    def __init__(self, id: int, props: LogicalProps, stats: RelationStats, lower: float, offers: tuple[TraitSet, ...]) -> None:
+        self.id, self.props, self.stats, self.lower, self.offers = id, props, stats, lower, offers
+        self.logical: list[LogicalExpr] = []
+        self.parents: list[LogicalExpr] = []
+        self.goals: dict[TraitSet, Goal] = {}
+        self.region: Region | None = None
+        self.exploring = False
+        self.explored = False

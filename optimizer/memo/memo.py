@@ -1,0 +1,268 @@
+"""The memo: inserting, finding and merging expressions.
+
+Inserting never recurses and never keeps a duplicate. A new inner join finds its group by its region; any other new
+expression makes a group unless the rule says which group it belongs to. When an expression turns out to be in another
+group than the rule says, the two groups are one: they are merged, and parents whose inputs changed are re-keyed from a
+worklist, which may find further duplicates and so further merges.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+from optimizer.algebra.columns import column_ids
+from optimizer.algebra.logical import Join, JoinKind, LogicalOperator
+from optimizer.algebra.physical import PhysicalOperator
+from optimizer.algebra.props import LogicalProps
+from optimizer.algebra.scalars import conjunction
+from optimizer.algebra.traits import TraitSet
+from optimizer.algebra.trees import Leaf, Node, Tree, postorder
+from optimizer.memo.goal import Goal
+from optimizer.memo.group import Group, LogicalExpr, PhysicalExpr, Region
+from optimizer.stats.relation import RelationStats
+from optimizer.trace.recorder import Trace
+
+
+class GroupFigures(Protocol):
+    """What the memo asks of statistics and cost when it makes a group."""
+
+    def estimate(self, op: LogicalOperator, props: LogicalProps, inputs: Sequence[RelationStats]) -> RelationStats: ...
+
+    def lower_bound(
+        self, op: LogicalOperator, stats: RelationStats, inputs: Sequence[Group], leaves: Sequence[Group]
+    ) -> float: ...
+
+    def offers(self, op: LogicalOperator, props: LogicalProps, inputs: Sequence[Group]) -> tuple[TraitSet, ...]: ...
+
+
+class Memo:
+    """Groups by id (`group(id)` resolves merged ones) and logical expressions interned by (operator, input groups)."""
+
+    def __init__(self, figures: GroupFigures, trace: Trace | None = None, label: Callable[[int], str] = str) -> None:
+        self.figures, self.trace, self.label = figures, trace, label
+        self.groups: list[Group] = []
+        self.logical_count = 0
+        self.physical_count = 0
+        self.duplicates = 0
+        self.merges = 0
+        self.goals: list[Goal] = []
+        self.news: list[tuple[list[LogicalExpr], list[LogicalExpr]]] = []  # after merges: parents, members new to them
+        self._next_mexpr = 0
+        self._index: dict[tuple[LogicalOperator, tuple[int, ...]], LogicalExpr] = {}
+        self._regions: dict[tuple[tuple[int, ...], tuple[object, ...]], int] = {}
+        self._parent: list[int] = []  # union-find over group ids
+
+    def find(self, gid: int) -> int:
+        """The id that stands for `gid` after merges."""
+        parent = self._parent
+        while parent[gid] != gid:
+            parent[gid] = parent[parent[gid]]
+            gid = parent[gid]
+        return gid
+
+    def group(self, gid: int) -> Group:
+        return self.groups[self.find(gid)]
+
+    def live_groups(self) -> list[Group]:
+        return [g for g in self.groups if self._parent[g.id] == g.id]
+
+    def insert(
+        self, tree: Tree, into: int | None = None, rule: str | None = None, source: int = -1
+    ) -> tuple[int, list[LogicalExpr]]:
+        """Insert a tree whose leaves are groups; its root goes into group `into` where one is given.
+
+        Returns the group of the root and the logical expressions that are new, inputs first.
+        """
+        gids: dict[int, int] = {}
+        new: list[LogicalExpr] = []
+        for node in postorder(tree):
+            if isinstance(node, Leaf):
+                gids[id(node)] = self.find(node.gid)
+                continue
+            inputs = tuple(self.find(gids[id(i)]) for i in node.inputs)
+            target = into if node is tree else None
+            gids[id(node)] = self._insert_one(node.op, inputs, target, rule, source, new)
+        return self.find(gids[id(tree)]), new
+
+    def _insert_one(
+        self,
+        op: LogicalOperator,
+        inputs: tuple[int, ...],
+        into: int | None,
+        rule: str | None,
+        source: int,
+        new: list[LogicalExpr],
+    ) -> int:
+        into = None if into is None else self.find(into)
+        known = self._index.get((op, inputs))
+        if known is not None:
+            self.duplicates += 1
+            gid = self.find(known.group)
+            if self.trace is not None:
+                self.trace.emit("mexpr", id=known.id, group=gid, duplicate=True, rule=rule, source=source if rule else None)
+            if into is not None and into != gid:
+                return self.merge(into, gid, rule or "insert")
+            return gid
+        region = self._region_of(op, inputs)
+        gid = into if into is not None else -1
+        if region is not None:
+            key = (region.leaves, region.predicate)
+            same = self._regions.get(key)
+            if same is not None:
+                same = self.find(same)
+                gid = same if gid < 0 or gid == same else self.merge(gid, same, rule or "insert")
+        if gid < 0:
+            gid = self._new_group(op, inputs, region)
+        if region is not None:
+            self._regions.setdefault((region.leaves, region.predicate), gid)
+        mexpr = LogicalExpr(self._next_mexpr, gid, op, inputs, rule, source)
+        self._next_mexpr += 1
+        self.logical_count += 1
+        self._index[op, inputs] = mexpr
+        self.groups[gid].logical.append(mexpr)
+        for child in dict.fromkeys(inputs):
+            self.groups[child].parents.append(mexpr)
+        new.append(mexpr)
+        if self.trace is not None:
+            self.trace.emit(
+                "mexpr", id=mexpr.id, group=gid, duplicate=False, op=op.name, detail=op.describe(self.label), inputs=list(inputs),
+                logical=True, rule=rule, source=source if rule else None,
+            )  # fmt: skip
+        return gid
+
+    def _region_of(self, op: LogicalOperator, inputs: tuple[int, ...]) -> Region | None:
+        if not isinstance(op, Join) or op.kind is not JoinKind.INNER or any(s.volatile for s in op.predicate):
+            return None
+        leaves: list[int] = []
+        conjuncts = list(op.predicate)
+        for gid in inputs:
+            region = self.groups[gid].region
+            if region is None:
+                leaves.append(gid)
+            else:
+                leaves += (self.find(leaf) for leaf in region.leaves)
+                conjuncts += region.predicate
+        return Region(tuple(sorted(leaves)), conjunction(conjuncts))
+
+    def _new_group(self, op: LogicalOperator, inputs: tuple[int, ...], region: Region | None) -> int:
+        children = [self.groups[gid] for gid in inputs]
+        props = op.derive_props([child.props for child in children])
+        stats = self.figures.estimate(op, props, [child.stats for child in children])
+        leaves = [self.groups[gid] for gid in region.leaves] if region is not None else children
+        lower = self.figures.lower_bound(op, stats, children, leaves)
+        group = Group(len(self.groups), props, stats, lower, self.figures.offers(op, props, children))
+        group.region = region
+        self.groups.append(group)
+        self._parent.append(group.id)
+        if self.trace is not None:
+            names = [self.label(c) for c in column_ids(props.columns)]
+            self.trace.emit("group", id=group.id, columns=names, rows=stats.rows, lower=lower)
+        return group.id
+
+    def add_physical(self, logical: LogicalExpr, op: PhysicalOperator, rule: str) -> PhysicalExpr:
+        """A physical expression that implements a logical one over the same inputs."""
+        gid = self.find(logical.group)
+        inputs = tuple(self.find(i) for i in logical.inputs)
+        mexpr = PhysicalExpr(self._next_mexpr, gid, op, inputs, rule, logical.id)
+        self._next_mexpr += 1
+        self.physical_count += 1
+        logical.physical.append(mexpr)
+        if self.trace is not None:
+            self.trace.emit(
+                "mexpr", id=mexpr.id, group=gid, duplicate=False, op=op.name, detail=op.describe(self.label),
+                inputs=list(inputs), logical=False, rule=rule, source=logical.id,
+            )  # fmt: skip
+        return mexpr
+
+    def goal(self, gid: int, reduced: TraitSet, lower: float) -> Goal:
+        """The goal of a group for traits that were reduced in it; made on first use, with `lower` as its first bound."""
+        group = self.groups[gid]
+        goal = group.goals.get(reduced)
+        if goal is None:
+            goal = Goal(len(self.goals), gid, reduced, lower)
+            self.goals.append(goal)
+            group.goals[reduced] = goal
+        return goal
+
+    def merge(self, a: int, b: int, because: str) -> int:
+        """Make two groups one and return its id (the older one's, whose properties and statistics stay).
+
+        Only logical expressions exist when groups are merged: exploration ends before anything is costed.
+        """
+        pending = [(a, b)]
+        while pending:
+            first, second = (self.find(g) for g in pending.pop())
+            if first == second:
+                continue
+            keep, gone = self.groups[min(first, second)], self.groups[max(first, second)]
+            assert not keep.goals and not gone.goals, f"groups {keep.id} and {gone.id} merged after one was costed"
+            assert keep.props.columns == gone.props.columns, f"groups {keep.id} and {gone.id} differ in columns ({because})"
+            self.merges += 1
+            self._parent[gone.id] = keep.id
+            if self.trace is not None:
+                self.trace.emit("merge", gone=gone.id, into=keep.id, because=because)
+            keep.lower = min(keep.lower, gone.lower)
+            keep.offers = tuple(dict.fromkeys((*keep.offers, *gone.offers)))
+            keep.explored = keep.explored and gone.explored
+            keep.exploring = keep.exploring or gone.exploring
+            self.news.append((list(keep.parents), list(gone.logical)))
+            self.news.append((list(gone.parents), list(keep.logical)))
+            for mexpr in gone.logical:
+                mexpr.group = keep.id
+                keep.logical.append(mexpr)
+            parents, gone.parents, gone.logical = gone.parents, [], []
+            for mexpr in parents:
+                old = mexpr.inputs
+                now = tuple(self.find(i) for i in old)
+                if self._index.get((mexpr.op, old)) is mexpr:
+                    del self._index[mexpr.op, old]
+                mexpr.inputs = now
+                twin = self._index.get((mexpr.op, now))
+                if twin is None or twin is mexpr:
+                    self._index[mexpr.op, now] = mexpr
+                    if mexpr not in keep.parents:
+                        keep.parents.append(mexpr)
+                    continue
+                # the same expression twice: drop this one, and its group is the twin's
+                home = self.groups[self.find(mexpr.group)]
+                home.logical.remove(mexpr)
+                mexpr.dropped = True
+                self.logical_count -= 1
+                for child in dict.fromkeys(now):
+                    if mexpr in self.groups[child].parents:
+                        self.groups[child].parents.remove(mexpr)
+                if self.trace is not None:
+                    self.trace.emit("mexpr", id=mexpr.id, group=home.id, duplicate=True, dropped=True, rule=None, source=None)
+                pending.append((home.id, twin.group))
+            self._rekey_regions()
+        return self.find(a)
+
+    def _rekey_regions(self) -> None:
+        """Region keys name leaf groups; after a merge they are rebuilt with the ids that stand for them now."""
+        regions: dict[tuple[tuple[int, ...], tuple[object, ...]], int] = {}
+        for group in self.live_groups():
+            if group.region is not None:
+                leaves = tuple(sorted(self.find(leaf) for leaf in group.region.leaves))
+                group.region = Region(leaves, group.region.predicate)
+                regions.setdefault((leaves, group.region.predicate), group.id)
+        self._regions = regions
+
+    def binding_leaf(self, gid: int) -> Leaf:
+        group = self.group(gid)
+        return Leaf(group.id, group.props)
+
+    def first_tree(self, gid: int) -> Node:
+        """The tree of first expressions below a group (for messages)."""
+        done: dict[int, Tree] = {}
+        stack = [self.find(gid)]
+        while stack:
+            top = stack[-1]
+            mexpr = self.groups[top].logical[0]
+            waiting = [i for i in map(self.find, mexpr.inputs) if i not in done and i != top]
+            if waiting:
+                stack += waiting
+            else:
+                stack.pop()
+                done[top] = Tree(mexpr.op, tuple(done[self.find(i)] for i in mexpr.inputs))
+        return done[self.find(gid)]

@@ -1,0 +1,186 @@
+"""The way of a query, on one page.
+
+    SQL ─bind─▶ logical tree ─prepass─▶ normalized tree ─search─▶ physical plan
+
+Each stage is a function from one form to the next that can be looked at (`OptimizedQuery.stages`), timed and traced.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from functools import cached_property
+from time import perf_counter_ns
+
+from optimizer.algebra.columns import Columns, column_set
+from optimizer.algebra.logical import Join, Project, ProjectItem
+from optimizer.algebra.plan import PlanNode, prune_columns
+from optimizer.algebra.printing import show_tree
+from optimizer.algebra.query import BoundQuery, OutputColumn
+from optimizer.algebra.scalars import ColumnRef
+from optimizer.algebra.traits import Collation, TraitSet
+from optimizer.algebra.trees import Tree
+from optimizer.catalog.table import Catalog
+from optimizer.cost.model import CostModel
+from optimizer.engines.arrow import COST_MODELS
+from optimizer.memo.memo import Memo
+from optimizer.prepass.hep import Batch, Firing, run_program
+from optimizer.prepass.program import PROGRAM
+from optimizer.rules.catalog import IMPLEMENTATIONS, TRANSFORMATIONS, rule_set
+from optimizer.rules.interface import ImplementationRule, Rule, RuleContext, TransformationRule
+from optimizer.search.counters import SearchStats
+from optimizer.search.extract import extract
+from optimizer.search.figures import Figures
+from optimizer.search.search import Search
+from optimizer.settings import DEFAULTS, Settings
+from optimizer.sql.bind import bind
+from optimizer.stats.estimator import Estimator
+from optimizer.trace.recorder import Trace
+
+
+class Stage:
+    """One step between the SQL text and the search: the tree it gave, the rules that fired in it, and its time in ms."""
+
+    def __init__(self, name: str, tree: Tree, columns: Columns, firings: Sequence[Firing], ms: float, converged: bool) -> None:
+        self.name, self.tree, self.ms, self.converged = name, tree, ms, converged
+        self._columns, self._firings = columns, firings
+
+    @cached_property
+    def text(self) -> str:
+        """The tree as indented text."""
+        return show_tree(self.tree, self._columns)
+
+    @cached_property
+    def firings(self) -> tuple[tuple[str, str, str], ...]:
+        """(rule, subtree before, subtree after) for each firing, in order."""
+        return tuple((f.rule, show_tree(f.before, self._columns), show_tree(f.after, self._columns)) for f in self._firings)
+
+
+class OptimizedQuery:
+    """A planned query: the stages it went through, the chosen plan, and what the search did to find it."""
+
+    def __init__(self, sql: str, catalog: Catalog, settings: Settings, bound: BoundQuery) -> None:
+        self.sql, self.catalog, self.settings, self.bound = sql, catalog, settings, bound
+        self.columns: Columns = bound.columns
+        self.outputs: tuple[OutputColumn, ...] = bound.outputs
+        self.order: Collation = bound.order
+        self.stages: tuple[Stage, ...] = ()
+        self.ms: dict[str, float] = {}
+        self.plan: PlanNode
+        self.search: SearchStats
+        self.memo: Memo
+        self.engine: Search
+
+    @property
+    def cost(self) -> float:
+        return self.plan.cost
+
+    @property
+    def rows(self) -> float:
+        return self.plan.rows
+
+
+class Optimizer:
+    """Plans queries over one catalog. Rules, the pre-pass program, the estimator and the cost model can be replaced.
+
+    >>> Optimizer(catalog).optimize("select count(*) from orders").plan
+    """
+
+    def __init__(
+        self,
+        catalog: Catalog,
+        settings: Settings = DEFAULTS,
+        transformations: Sequence[TransformationRule] = TRANSFORMATIONS,
+        implementations: Sequence[ImplementationRule] = IMPLEMENTATIONS,
+        program: Sequence[Batch] = PROGRAM,
+        estimator: type[Estimator] = Estimator,
+        cost: CostModel | None = None,
+    ) -> None:
+        self.catalog, self.settings, self.program, self.estimator = catalog, settings, program, estimator
+        self.cost = cost if cost is not None else COST_MODELS[settings.cost_model]()
+        rules: list[Rule] = [rule for batch in program for rule in batch.rules]
+        settings.check_disabled({rule.name for rule in (*rules, *transformations, *implementations)} | {"sort"})
+        self.rules = rule_set(settings, transformations, implementations)
+
+    def optimize(self, sql: str, trace: Trace | None = None) -> OptimizedQuery:
+        """Plan one query. Raises SqlError, Unsupported, NoPlan, BudgetExceeded."""
+        if trace is not None:
+            trace.header(sql, self.settings.as_dict(), self.catalog.digest)
+        ms: dict[str, float] = {}
+        start = perf_counter_ns()
+        bound = bind(sql, self.catalog, ms)
+        ms["bind"] = _since(start) - ms.get("parse", 0.0)
+        query = OptimizedQuery(sql, self.catalog, self.settings, bound)
+        query.ms = ms
+        ms["decorrelate"] = 0.0
+        query.stages = (Stage("bind", bound.tree, bound.columns, (), ms["bind"], True),)
+        self._emit(trace, query.stages[-1])
+
+        start = perf_counter_ns()
+        context = RuleContext(bound.columns, self.settings)
+        tree = bound.tree
+        if self.settings.prepass:
+            rewritten = run_program(self.program, required_only(bound), context)
+            tree = rewritten.tree
+            ms["prepass"] = _since(start)
+            stage = Stage("prepass", tree, bound.columns, rewritten.firings, ms["prepass"], rewritten.converged)
+            query.stages = (*query.stages, stage)
+            self._emit(trace, stage)
+        else:
+            ms["prepass"] = 0.0
+
+        start = perf_counter_ns()
+        figures = Figures(self.estimator(self.catalog, bound.columns), self.cost)
+        query.memo = Memo(figures, trace, bound.columns.label)
+        query.engine = Search(query.memo, self.rules, context, self.cost, trace)
+        goal = query.engine.run(tree, TraitSet(bound.order))
+        query.plan = extract(query.engine, goal)
+        prune_columns(query.plan, column_set(output.id for output in bound.outputs))
+        ms["search"] = _since(start)
+        query.search = search_stats(query.engine)
+        if trace is not None:
+            trace.finish()
+        return query
+
+    def _emit(self, trace: Trace | None, stage: Stage) -> None:
+        if trace is not None:
+            trace.emit(
+                "stage", name=stage.name, tree=stage.text, firings=[list(f) for f in stage.firings], converged=stage.converged
+            )
+
+
+def required_only(bound: BoundQuery) -> Tree:
+    """The bound tree under a projection to what the result and its order read, for column pruning to start from."""
+    needed = list(dict.fromkeys([*(o.id for o in bound.outputs), *(k.column for k in bound.order)]))
+    if column_set(needed) == bound.tree.columns:
+        return bound.tree
+    return Tree(Project(tuple(ProjectItem(id, ColumnRef(id, bound.columns[id].type)) for id in needed)), (bound.tree,))
+
+
+def search_stats(search: Search) -> SearchStats:
+    """The figures of design §11 for a finished search, and some more."""
+    memo, counters = search.memo, search.counters
+    pairs = 0
+    for group in memo.live_groups():
+        pairs += len({frozenset(map(memo.find, e.inputs)) for e in group.logical if isinstance(e.op, Join)})
+    return SearchStats(
+        groups=len(memo.live_groups()),
+        mexprs_logical=memo.logical_count,
+        mexprs_physical=memo.physical_count,
+        duplicates=memo.duplicates,
+        merges=memo.merges,
+        tasks=counters.tasks,
+        rules_fired=dict(sorted(counters.rules_fired.items())),
+        goals=len(memo.goals),
+        goals_opened=counters.goals_opened,
+        goals_reopened=counters.goals_reopened,
+        candidates=counters.candidates,
+        costed=counters.costed,
+        pruned=dict(Counter(counters.pruned)),
+        joins_enumerated=pairs,
+        proven=counters.proven,
+    )
+
+
+def _since(start_ns: int) -> float:
+    return (perf_counter_ns() - start_ns) / 1e6

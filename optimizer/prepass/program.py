@@ -1,0 +1,41 @@
+"""The program of the pre-pass: which rules, in which batches. Data, so that it can be printed, cut or replaced."""
+
+from __future__ import annotations
+
+from optimizer.prepass.hep import Batch
+from optimizer.prepass.rules.column_prune import ColumnPrune
+from optimizer.prepass.rules.constant_fold import ConstantFold
+from optimizer.prepass.rules.filter_merge import FilterMerge
+from optimizer.prepass.rules.filter_push_aggregate import FilterPushAggregate
+from optimizer.prepass.rules.filter_push_join import FilterPushJoin
+from optimizer.prepass.rules.filter_push_project import FilterPushProject
+from optimizer.prepass.rules.filter_push_scan import FilterPushScan
+from optimizer.prepass.rules.filter_push_setop import FilterPushSetOp
+from optimizer.prepass.rules.join_connect import JoinConnect
+from optimizer.prepass.rules.join_push_condition import JoinPushCondition
+from optimizer.prepass.rules.or_factor import OrFactor
+from optimizer.prepass.rules.outer_join_simplify import OuterJoinSimplify
+from optimizer.prepass.rules.project_merge import ProjectMerge
+from optimizer.prepass.rules.project_remove import ProjectRemove
+
+_REWRITES = (
+    ConstantFold(),
+    OrFactor(),
+    FilterMerge(),
+    OuterJoinSimplify(),
+    FilterPushProject(),
+    FilterPushJoin(),
+    FilterPushAggregate(),
+    FilterPushSetOp(),
+    FilterPushScan(),
+    JoinPushCondition(),
+    JoinConnect(),
+    ProjectMerge(),
+)
+
+# projections end columns, so they go only after the columns are pruned; then joins that they kept apart meet
+PROGRAM: tuple[Batch, ...] = (
+    Batch("predicates", _REWRITES),
+    Batch("columns", (ColumnPrune(),), fixpoint=False),
+    Batch("projections", (*_REWRITES, ProjectRemove())),
+)

@@ -1,0 +1,29 @@
+"""Two adjacent filters become one; a filter on TRUE disappears.
+
+    σp(σq(A))  ≡  σ(p ∧ q)(A)        σTRUE(A)  ≡  A
+
+NULLs   safe: a row survives both filters exactly when both predicates are TRUE
+Guards  not when conjuncts of both may raise: the upper ones must only see rows that passed the lower ones, and within one
+        predicate only conjuncts that cannot raise are sure to be tested first
+"""
+
+from __future__ import annotations
+
+from optimizer.algebra.logical import Filter
+from optimizer.algebra.scalars import conjunction
+from optimizer.algebra.trees import Tree
+from optimizer.rules.interface import ANY, RewriteRule, RuleContext, node
+
+
+class FilterMerge(RewriteRule):
+    name = "filter_merge"
+    pattern = node(Filter, ANY)
+
+    def apply(self, bound: Tree, context: RuleContext) -> Tree | None:
+        match bound:
+            case Tree(Filter(()), (Tree() as below,)):
+                return below
+            case Tree(Filter(p), (Tree(Filter(q), (below,)),)):
+                if not (any(s.raises for s in p) and any(s.raises for s in q)):
+                    return Tree(Filter(conjunction((*p, *q))), (below,))
+        return None

@@ -1,0 +1,31 @@
+"""A filter on grouping keys moves below the aggregate.
+
+    σp(γk;f(A))  ≡  γk;f(σp(A))        p over k only
+
+NULLs   safe: all rows of a group agree on k, NULL included, so p keeps or drops whole groups
+Guards  there are keys (without keys there is a row even over no input); p reads keys only; no volatile conjunct
+"""
+
+from __future__ import annotations
+
+from optimizer.algebra.columns import column_set
+from optimizer.algebra.logical import Aggregate, Filter
+from optimizer.algebra.scalars import conjunction
+from optimizer.algebra.trees import Tree
+from optimizer.rules.interface import ANY, RewriteRule, RuleContext, node
+
+
+class FilterPushAggregate(RewriteRule):
+    name = "filter_push_aggregate"
+    pattern = node(Filter, node(Aggregate, ANY))
+
+    def apply(self, bound: Tree, context: RuleContext) -> Tree | None:
+        match bound:
+            case Tree(Filter(predicate), (Tree(Aggregate(keys) as aggregate, (below,)),)) if keys:
+                within = column_set(keys)
+                moved = [s for s in predicate if not s.columns & ~within and not s.volatile]
+                if moved:
+                    kept = conjunction(s for s in predicate if s.columns & ~within or s.volatile)
+                    lower = Tree(aggregate, (Tree(Filter(conjunction(moved)), (below,)),))
+                    return Tree(Filter(kept), (lower,)) if kept else lower
+        return None

@@ -1,0 +1,38 @@
+"""A filter moves into every input of a set operation.
+
+    σp(A ∪ B)  ≡  σp(A) ∪ σp(B)        likewise for ∩ and −, with and without ALL
+
+NULLs   safe: set operations treat NULL as a value, and equal rows give p the same result
+Rows    a row's multiplicity in each input is kept or becomes zero in all of them at once
+Guards  no volatile conjunct; for INTERSECT and EXCEPT none that may raise (it would see rows that are not in the result)
+"""
+
+from __future__ import annotations
+
+from optimizer.algebra.logical import Filter, SetOp, SetOpKind
+from optimizer.algebra.scalars import ColumnRef, Scalar, conjunction, substitute
+from optimizer.algebra.trees import Tree
+from optimizer.rules.interface import RewriteRule, RuleContext, node
+
+
+class FilterPushSetOp(RewriteRule):
+    name = "filter_push_setop"
+    pattern = node(Filter, node(SetOp))
+
+    def apply(self, bound: Tree, context: RuleContext) -> Tree | None:
+        match bound:
+            case Tree(Filter(predicate), (Tree(SetOp(kind, _, columns, sources) as setop, inputs),)):
+                strict = kind is not SetOpKind.UNION
+                moved = [s for s in predicate if not s.volatile and not (strict and s.raises)]
+                if not moved:
+                    return None
+                filtered = []
+                for below, source in zip(inputs, sources, strict=True):
+                    values: dict[int, Scalar] = {
+                        out: ColumnRef(inner, context.columns[inner].type) for out, inner in zip(columns, source, strict=True)
+                    }
+                    filtered.append(Tree(Filter(conjunction(substitute(s, values) for s in moved)), (below,)))
+                lower = Tree(setop, tuple(filtered))
+                kept = conjunction(s for s in predicate if s not in moved)
+                return Tree(Filter(kept), (lower,)) if kept else lower
+        return None

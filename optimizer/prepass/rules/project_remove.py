@@ -1,0 +1,26 @@
+"""A projection that only passes columns through disappears.
+
+    πC(A)  ≡  A        where every item is a column of A under its own id
+
+Columns are named by id and every operator says which it reads, so surplus columns are harmless; column_prune drops those
+that nobody reads. Without the projection, joins on both sides of it can be reordered together.
+"""
+
+from __future__ import annotations
+
+from optimizer.algebra.logical import Project
+from optimizer.algebra.scalars import ColumnRef
+from optimizer.algebra.trees import Tree
+from optimizer.rules.interface import ANY, RewriteRule, RuleContext, node
+
+
+class ProjectRemove(RewriteRule):
+    name = "project_remove"
+    pattern = node(Project, ANY)
+
+    def apply(self, bound: Tree, context: RuleContext) -> Tree | None:
+        match bound:
+            case Tree(Project(items), (Tree() as below,)):
+                if all(isinstance(item.value, ColumnRef) and item.value.id == item.id for item in items):
+                    return below
+        return None

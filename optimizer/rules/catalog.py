@@ -1,0 +1,75 @@
+"""All rules of the memo search, in the order in which they are tried at equal promise."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from random import Random
+from typing import NamedTuple
+
+from optimizer.rules.enforce import sort
+from optimizer.rules.implement.aggregate_to_hash_aggregate import AggregateToHashAggregate
+from optimizer.rules.implement.aggregate_to_streaming_aggregate import AggregateToStreamingAggregate
+from optimizer.rules.implement.filter_to_filter_rows import FilterToFilterRows
+from optimizer.rules.implement.join_to_hash_join import JoinToHashJoin
+from optimizer.rules.implement.join_to_merge_join import JoinToMergeJoin
+from optimizer.rules.implement.join_to_nested_loop_join import JoinToNestedLoopJoin
+from optimizer.rules.implement.limit_to_limit_rows import LimitToLimitRows
+from optimizer.rules.implement.limit_to_top_k import LimitToTopK
+from optimizer.rules.implement.project_to_project_rows import ProjectToProjectRows
+from optimizer.rules.implement.scan_to_table_scan import ScanToTableScan
+from optimizer.rules.implement.setop_to_hash_set_op import SetOpToHashSetOp
+from optimizer.rules.implement.union_to_union_all import UnionToUnionAll
+from optimizer.rules.implement.values_to_constant_rows import ValuesToConstantRows
+from optimizer.rules.interface import ImplementationRule, Rule, TransformationRule
+from optimizer.rules.transform.join_associate import JoinAssociate
+from optimizer.rules.transform.join_commute import JoinCommute
+from optimizer.settings import Settings
+
+TRANSFORMATIONS: tuple[TransformationRule, ...] = (JoinCommute(), JoinAssociate())
+
+IMPLEMENTATIONS: tuple[ImplementationRule, ...] = (
+    ScanToTableScan(),
+    ValuesToConstantRows(),
+    FilterToFilterRows(),
+    ProjectToProjectRows(),
+    JoinToHashJoin(),
+    JoinToMergeJoin(),
+    JoinToNestedLoopJoin(),
+    AggregateToHashAggregate(),
+    AggregateToStreamingAggregate(),
+    LimitToTopK(),
+    LimitToLimitRows(),
+    UnionToUnionAll(),
+    SetOpToHashSetOp(),
+)
+
+ENFORCERS = (sort.name,)
+
+
+class RuleSet(NamedTuple):
+    """The rules one search may use, in the order in which they are tried."""
+
+    transformations: tuple[TransformationRule, ...]
+    implementations: tuple[ImplementationRule, ...]
+    enforcers: tuple[str, ...]
+
+
+def rule_set(
+    settings: Settings,
+    transformations: Sequence[TransformationRule] = TRANSFORMATIONS,
+    implementations: Sequence[ImplementationRule] = IMPLEMENTATIONS,
+) -> RuleSet:
+    """The rules that `settings` leave on, by promise, or in random order when `rule_order` seeds one."""
+
+    def ordered(rules: Sequence[Rule]) -> list[Rule]:
+        kept = [rule for rule in rules if rule.name not in settings.disable]
+        if settings.rule_order:
+            Random(settings.rule_order).shuffle(kept)
+            return kept
+        return sorted(kept, key=lambda rule: -rule.promise)
+
+    return RuleSet(
+        tuple(rule for rule in ordered(transformations) if isinstance(rule, TransformationRule)),
+        tuple(rule for rule in ordered(implementations) if isinstance(rule, ImplementationRule)),
+        tuple(name for name in ENFORCERS if name not in settings.disable),
+    )

@@ -1,0 +1,1 @@
+"""Implementation rules: physical operators that compute a logical one over the same inputs."""

@@ -1,0 +1,99 @@
+"""What a rule is: a pattern the binder looks for, and a pure function from a binding to equivalent expressions.
+
+The same interface serves the pre-pass (bindings are whole trees) and the memo (bindings end in `Leaf`s, groups).
+A pattern names logical operator types only; physical operators are other types, so no rule can bind one.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from enum import IntEnum
+from typing import ClassVar, NamedTuple
+
+from optimizer.algebra.columns import Columns
+from optimizer.algebra.logical import LogicalOperator
+from optimizer.algebra.physical import PhysicalOperator
+from optimizer.algebra.trees import Tree
+from optimizer.settings import Settings
+
+
+class Pattern(NamedTuple):
+    """An operator type over patterns for its inputs. `op` None is ANY: an input the rule does not look into.
+
+    `inputs` None: any number of inputs, none of them looked into.
+    """
+
+    op: type[LogicalOperator] | None
+    inputs: tuple[Pattern, ...] | None = None
+
+    @property
+    def depth(self) -> int:
+        """Levels of operators a binding holds: 0 for ANY, 1 for an operator over ANY inputs."""
+        if self.op is None:
+            return 0
+        return 1 + max((p.depth for p in self.inputs or ()), default=0)
+
+
+ANY = Pattern(None)
+
+
+def node(op: type[LogicalOperator], *inputs: Pattern) -> Pattern:
+    """Pattern of an operator over inputs; `node(SetOp)` takes any number of ANY inputs."""
+    assert issubclass(op, LogicalOperator), f"a pattern can only name a logical operator, not {op.__name__}"
+    return Pattern(op, inputs or None)
+
+
+class Promise(IntEnum):
+    """In which order rules are tried on a multi-expression; higher first."""
+
+    NORMALIZE = 30
+    EXPLORE = 20
+    IMPLEMENT = 10
+
+
+class RuleContext(NamedTuple):
+    """What a rule may use besides its binding: the query's columns (to add computed ones) and the settings."""
+
+    columns: Columns
+    settings: Settings
+
+
+class Rule:
+    """Base of all rules. `name` is also the file's stem, the `--disable` argument and the name in traces."""
+
+    name: ClassVar[str]
+    pattern: ClassVar[Pattern]
+    promise: ClassVar[Promise]
+
+    @classmethod
+    def summary(cls) -> str:
+        """The rule's one-line description: the first line of its file's docstring."""
+        return (sys.modules[cls.__module__].__doc__ or cls.__doc__ or "").strip().splitlines()[0]
+
+
+class TransformationRule(Rule):
+    """Logical to logical, both kept: `apply` returns trees equivalent to `bound`; () means that it does not apply."""
+
+    promise = Promise.EXPLORE
+
+    def apply(self, bound: Tree, context: RuleContext) -> Sequence[Tree]:
+        raise AssertionError(f"{self.name} has no apply")
+
+
+class RewriteRule(Rule):
+    """A pre-pass rewrite: always at least as good, so its result replaces `bound`; None means that it does not apply."""
+
+    promise = Promise.NORMALIZE
+
+    def apply(self, bound: Tree, context: RuleContext) -> Tree | None:
+        raise AssertionError(f"{self.name} has no apply")
+
+
+class ImplementationRule(Rule):
+    """Logical to physical: operators that compute `bound.op` over the same inputs in the same order."""
+
+    promise = Promise.IMPLEMENT
+
+    def apply(self, bound: Tree, context: RuleContext) -> Sequence[PhysicalOperator]:
+        raise AssertionError(f"{self.name} has no apply")

@@ -1,0 +1,42 @@
+"""Join associativity: regroups two inner joins.
+
+    (A ⋈p B) ⋈q C  ≡  A ⋈p' (B ⋈q' C)
+
+q' takes the conjuncts of p ∧ q whose columns all lie in B ∪ C; p' takes the rest. Together with join_commute this
+reaches every join order without cross products of a connected join graph (rule set RS-B1).
+
+Kinds   inner only; an outer join fixes its NULL-extended side
+NULLs   safe: an inner join drops FALSE and UNKNOWN alike, so a conjunct may change joins
+Rows    same bag; same column set
+Guards  p' and q' non-empty, so no cross product appears (setting cross_products lifts this); no volatile conjunct;
+        no conjunct of q that may raise moves down, where it would see rows that p had removed
+Source  Graefe and McKenna, The Volcano Optimizer Generator, ICDE 1993; Shanbhag and Sudarshan, PVLDB 2014 (rule sets)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from optimizer.algebra.logical import Join, JoinKind
+from optimizer.algebra.scalars import conjunction
+from optimizer.algebra.trees import Tree
+from optimizer.rules.interface import ANY, RuleContext, TransformationRule, node
+
+
+class JoinAssociate(TransformationRule):
+    name = "join_associate"
+    pattern = node(Join, node(Join, ANY, ANY), ANY)
+
+    def apply(self, bound: Tree, context: RuleContext) -> Sequence[Tree]:
+        match bound:
+            case Tree(Join(JoinKind.INNER, q), (Tree(Join(JoinKind.INNER, p), (a, b)), c)):
+                within = b.columns | c.columns
+                lower = [s for s in (*p, *q) if not s.columns & ~within]
+                upper = [s for s in (*p, *q) if s.columns & ~within]
+                if not context.settings.cross_products and not (lower and upper):
+                    return ()
+                if any(s.volatile for s in (*p, *q)) or any(s.raises for s in q if not s.columns & ~within):
+                    return ()
+                below = Tree(Join(JoinKind.INNER, conjunction(lower)), (b, c))
+                return (Tree(Join(JoinKind.INNER, conjunction(upper)), (a, below)),)
+        return ()

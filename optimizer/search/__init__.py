@@ -1,0 +1,6 @@
+"""The search: a stack of tasks that fills the memo, costs it and leaves a winner for every goal it had to settle.
+
+In: a normalized tree, required traits, rules, an estimator, a cost model. Out: the root goal with its winner.
+Read `search` (driver and shared state), then `tasks/` in the order explore_input, optimize_mexpr, apply_rules, apply_rule,
+optimize_group, optimize_inputs, group_optimized; `alternatives` (traits), `bounds` (what may be skipped), `extract`.
+"""

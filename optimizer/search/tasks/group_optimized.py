@@ -1,0 +1,47 @@
+"""GroupOptimized: draw the conclusion once everything pushed for a goal has drained."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from optimizer.memo.goal import INFINITY, Goal, Status
+from optimizer.search.tasks.task import Task
+
+if TYPE_CHECKING:
+    from optimizer.search.search import Search
+
+
+class GroupOptimized(Task):
+    """Settle a goal: OPTIMAL when its best plan is within what every other way costs at least, else BELOW that cost.
+
+        GroupOptimized(goal) …  →  …
+
+    Ways that were cut keep the bound that cut them. The smallest of these bounds is proved for the goal, and it lies
+    above the limit; so a failure is remembered as a bound, and only a larger limit than that opens the goal again.
+    """
+
+    __slots__ = ("goal",)
+
+    def __init__(self, goal: Goal) -> None:
+        self.goal = goal
+
+    def perform(self, search: Search) -> None:
+        goal = self.goal
+        open_bounds = [c.bound for c in goal.candidates if not c.done]
+        open_bounds += goal.waiting.values()
+        cheapest_other = min(open_bounds, default=INFINITY)
+        if goal.best is not None and goal.best_cost <= max(goal.limit, cheapest_other):
+            goal.status, goal.lower = Status.OPTIMAL, goal.best_cost
+            result = "win"
+        elif goal.best is None and cheapest_other == INFINITY:
+            goal.status, goal.lower = Status.IMPOSSIBLE, INFINITY
+            result = "impossible"
+        else:
+            goal.status, goal.lower = Status.BELOW, max(goal.lower, min(cheapest_other, goal.best_cost))
+            result = "fail"
+            assert goal.lower > goal.limit, f"goal {goal.id} failed at {goal.limit} but is only proved above {goal.lower}"
+        if search.trace is not None:
+            search.trace.emit("goal_close", goal=goal.id, result=result, cost=goal.best_cost, lower=goal.lower, limit=goal.limit)
+
+    def describe(self, search: Search) -> str:
+        return f"settle goal {self.goal.id}"

@@ -1,0 +1,85 @@
+"""OptimizeGroup: settle a goal under a limit."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from optimizer.algebra.traits import Alternative
+from optimizer.memo.goal import Candidate, Goal, Status
+from optimizer.rules.enforce import sort
+from optimizer.search.tasks.group_optimized import GroupOptimized
+from optimizer.search.tasks.optimize_inputs import OptimizeInputs
+from optimizer.search.tasks.optimize_mexpr import OptimizeMExpr
+from optimizer.search.tasks.task import Task
+
+if TYPE_CHECKING:
+    from optimizer.search.search import Search
+
+RAISE_AFTER = 2  # searches of one goal after which its limit is raised beyond what is asked
+
+
+class OptimizeGroup(Task):
+    """Find the cheapest plan of a group with required traits, or prove that none costs at most `limit`.
+
+        OptimizeGroup(goal, limit) …  →  …                                           settled, or failed at this limit before
+        OptimizeGroup(goal, limit) …  →  OptimizeInputs(c) OptimizeMExpr(goal, e) … GroupOptimized(goal) …
+
+    Work that looks cheapest comes first, so that a good plan soon lowers the bar for the rest. A re-opened goal keeps
+    its candidates and retries only those that a limit had stopped below the new one.
+    """
+
+    __slots__ = ("goal", "limit")
+
+    def __init__(self, goal: Goal, limit: float) -> None:
+        self.goal, self.limit = goal, limit
+
+    def perform(self, search: Search) -> None:
+        goal, limit = self.goal, self.limit
+        if goal.status in (Status.OPTIMAL, Status.IMPOSSIBLE) or goal.lower > limit:
+            return
+        assert goal.status is not Status.OPEN, f"goal {goal.id} was entered while it is open"
+        goal.opened += 1
+        search.counters.goals_opened += 1
+        if goal.opened > 1:
+            search.counters.goals_reopened += 1
+            if goal.opened > RAISE_AFTER:  # asked again and again with a little more: jump
+                limit = max(limit, goal.lower * 2.0 ** (goal.opened - RAISE_AFTER))
+        first = goal.opened == 1
+        goal.limit = limit
+        goal.status = Status.OPEN
+        if search.trace is not None:
+            search.trace.emit("goal_open", goal=goal.id, limit=limit, attempt=goal.opened, because="first" if first else "limit")
+        search.push(GroupOptimized(goal))
+        if first:
+            self._first_look(search)
+        work: list[tuple[float, int, Task]] = []
+        for mexpr in goal.waiting:
+            work.append((search.expression_bound(mexpr), len(work), OptimizeMExpr(goal, mexpr)))
+        for candidate in goal.candidates:
+            if not candidate.done:
+                work.append((candidate.bound, len(work), OptimizeInputs(candidate)))
+        work.sort(key=lambda item: item[:2], reverse=True)
+        for _, _, task in work:
+            search.push(task)
+
+    def _first_look(self, search: Search) -> None:
+        """List what there is to try: every logical expression, and for a required order the enforcer."""
+        goal = self.goal
+        group = search.memo.groups[goal.group]
+        goal.waiting = dict.fromkeys(group.logical, 0.0)
+        enforced = sort.enforce(goal.required) if sort.name in search.rules.enforcers else None
+        if enforced is not None:
+            op, weaker = enforced
+            below = search.goal(group.id, weaker)
+            local = search.cost.local(op, goal.required, group.stats, [group.stats])
+            search.counters.costed += 1
+            search.counters.candidates += 1
+            candidate = Candidate(goal, None, op, Alternative((weaker,), goal.required), (below,), local)
+            candidate.bound = local + search.lower(below)
+            goal.candidates.append(candidate)
+            if search.trace is not None:
+                search.trace.emit("enforce", goal=goal.id, op=op.name, local=local, inputs=[below.id])
+
+    def describe(self, search: Search) -> str:
+        limit = "no limit" if self.limit == float("inf") else f"limit {self.limit:.6g}"
+        return f"optimize group {self.goal.group} for {self.goal.required.show(search.context.columns.label)}, {limit}"

@@ -1,0 +1,129 @@
+"""Every knob of planscope in one frozen object, made at the edge and passed down; it heads every trace.
+
+Nothing below the edge reads the environment or a file.
+"""
+
+from __future__ import annotations
+
+import difflib
+import tomllib
+from collections.abc import Iterable
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from optimizer.errors import SettingsError
+
+
+class SettingDoc(NamedTuple):
+    name: str
+    default: Any
+    choices: str
+    doc: str
+
+
+def _knob(default: Any, doc: str, choices: tuple[str, ...] = ()) -> Any:
+    return field(default=default, metadata={"doc": doc, "choices": choices})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """All settings; `planscope settings` lists them, `--set name=value` and a TOML file change them."""
+
+    pruning: str = _knob(
+        "both",
+        "what the search may skip: nothing, plans above the best (upper), above the best by predicted cost (lower), or both",
+        ("none", "upper", "lower", "both"),
+    )
+    cost_model: str = _knob("arrow", "what a plan costs: arrow (microseconds), c_out (rows out of joins)", ("arrow", "c_out"))
+    prepass: bool = _knob(True, "run the heuristic pre-pass before the search")
+    prepass_limit: int = _knob(10_000, "rule firings after which the pre-pass stops and says that it did not converge")
+    cross_products: bool = _knob(False, "let join reordering make cross products also where the join graph is connected")
+    rule_order: int = _knob(0, "0: rules by promise; another number: a random order with that seed (the winner costs the same)")
+    budget_tasks: int = _knob(0, "tasks after which the search stops with an error or its best plan; 0: no limit")
+    disable: tuple[str, ...] = _knob((), "names of rules that must not fire")
+
+    def as_dict(self) -> dict[str, Any]:
+        """Name to value, with lists for tuples: fit for JSON."""
+        return {f.name: list(v) if isinstance(v := getattr(self, f.name), tuple) else v for f in fields(self)}
+
+    def replace(self, **changes: Any) -> Settings:
+        """A copy with other values, checked like those of `from_mapping`."""
+        return Settings.from_mapping({**self.as_dict(), **changes})
+
+    def check_disabled(self, known: set[str]) -> None:
+        """Raises SettingsError when `disable` names a rule that is not in `known`."""
+        for name in self.disable:
+            if name not in known:
+                close = difflib.get_close_matches(name, known, 1)
+                hint = f'did you mean "{close[0]}"?' if close else "planscope rules lists them"
+                raise SettingsError(f'unknown rule "{name}"\n{hint}')
+
+    @classmethod
+    def from_mapping(cls, values: dict[str, Any]) -> Settings:
+        """Settings from name to value (strings are read as the setting's type). Raises SettingsError."""
+        return cls(**{name: _read(name, value) for name, value in values.items()})
+
+    @classmethod
+    def from_pairs(cls, pairs: Iterable[str] = (), disable: Iterable[str] = (), file: Path | None = None) -> Settings:
+        """Settings from a TOML file, then `name=value` texts, then rules to disable; later ones win. Raises SettingsError."""
+        values: dict[str, Any] = {} if file is None else _read_file(file)
+        for pair in pairs:
+            name, equals, value = pair.partition("=")
+            if not equals:
+                raise SettingsError(f'"{pair}" is not a setting: write name=value, for example pruning=none')
+            values[name.strip()] = value.strip()
+        disabled = list(_read("disable", values.pop("disable", ())))
+        disabled += [name for name in disable if name not in disabled]
+        return cls.from_mapping({**values, "disable": tuple(disabled)})
+
+
+def describe_settings() -> list[SettingDoc]:
+    """One line on each setting, in order."""
+    result = []
+    for f in fields(Settings):
+        choices = "|".join(f.metadata["choices"]) or type(f.default).__name__
+        result.append(SettingDoc(f.name, f.default, choices, f.metadata["doc"]))
+    return result
+
+
+def _read(name: str, value: Any) -> Any:
+    """`value` as the type of setting `name`."""
+    known = {f.name: f for f in fields(Settings)}
+    if name not in known:
+        close = difflib.get_close_matches(name, known, 1)
+        hint = f'did you mean "{close[0]}"?' if close else "known settings: " + ", ".join(known)
+        raise SettingsError(f'unknown setting "{name}"\n{hint}')
+    default, choices = known[name].default, known[name].metadata["choices"]
+    if choices:
+        if value not in choices:
+            raise SettingsError(f'setting {name} cannot be "{value}": choose one of {", ".join(choices)}')
+        return value
+    if isinstance(default, bool):
+        word = str(value).lower()
+        if word not in ("true", "false", "on", "off", "1", "0", "yes", "no"):
+            raise SettingsError(f'setting {name} is true or false, not "{value}"')
+        return word in ("true", "on", "1", "yes")
+    if isinstance(default, int):
+        try:
+            number = int(value)
+        except (TypeError, ValueError):
+            raise SettingsError(f'setting {name} is a whole number, not "{value}"') from None
+        if number < 0:
+            raise SettingsError(f"setting {name} cannot be negative ({number})")
+        return number
+    if isinstance(value, str):
+        return tuple(part.strip() for part in value.split(",") if part.strip())
+    return tuple(str(part) for part in value)
+
+
+def _read_file(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise SettingsError(f"cannot read settings file {path}: {error.strerror}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise SettingsError(f"settings file {path} is not valid TOML: {error}") from None
+
+
+DEFAULTS = Settings()

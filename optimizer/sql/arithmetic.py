@@ -1,0 +1,191 @@
+"""+ - * / // % and unary minus over numbers; dates are handed to `dates`.
+
+Integers are computed in one integer type, decimals exactly with DuckDB's result precision, `/` in DOUBLE. Operations on
+two constants are done here when the result fits.
+"""
+
+from __future__ import annotations
+
+from decimal import Context, Decimal
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+from sqlglot import exp
+
+from optimizer.algebra.columns import DataType
+from optimizer.algebra.scalars import Call, Cast, Literal, Scalar
+from optimizer.algebra.types import (
+    DOUBLE,
+    FLOAT,
+    INT32,
+    INT64,
+    arithmetic_type,
+    decimal_of,
+    integer_range,
+    is_decimal,
+    is_float,
+    is_integer,
+    is_numeric,
+    is_string,
+    type_name,
+)
+from optimizer.sql import dates
+from optimizer.sql.coerce import Operand, bare, convert, literal_fits
+from optimizer.sql.literals import exact_decimal, number_literal
+
+if TYPE_CHECKING:
+    from optimizer.sql.expressions import ExpressionBinder
+
+_SYMBOLS = {exp.Add: "+", exp.Sub: "-", exp.Mul: "*", exp.Mod: "%", exp.Div: "/", exp.IntDiv: "//"}
+_EXACT = Context(prec=100)
+
+
+def _binary(binder: ExpressionBinder, node: Any) -> Scalar:
+    binder.source.only(node, "this", "expression", ignored=("typed", "safe"))
+    left, right = binder.operand(node.this), binder.operand(node.expression)
+    function = _SYMBOLS[type(node)]
+    if function in "+-" and (dates.is_temporal(left.type) or dates.is_temporal(right.type)):
+        return dates.plus_minus(binder, function, left, right, node)
+    return combine(binder, function, left, right, node)
+
+
+def combine(binder: ExpressionBinder, function: str, left: Operand, right: Operand, node: Any) -> Scalar:
+    """`left function right` of two numbers; raises SqlError when one is no number."""
+    source = binder.source
+    left, right = _numeric_null(left, right), _numeric_null(right, left)
+    if left.string_literal and is_numeric(right.type):
+        left = Operand(convert(source, left, DOUBLE), left.node)
+    if right.string_literal and is_numeric(left.type):
+        right = Operand(convert(source, right, DOUBLE), right.node)
+    for operand in (left, right):
+        if not is_numeric(operand.type):
+            hint = (
+                "strings are joined with ||"
+                if function == "+" and is_string(operand.type)
+                else "convert it with CAST(... AS ...)"
+            )
+            raise source.error(f'"{function}" needs numbers, not {type_name(operand.type)}', operand.node, hint)
+    if function == "/":
+        return _quotient(binder, left, right)
+    left_type, right_type = _bent(left, right), _bent(right, left)
+    type = arithmetic_type(function, left_type, right_type)
+    if type is None:
+        raise source.error("the product has more than 38 digits after the point", node, "cast an operand to fewer digits")
+    if function in ("//", "%") and is_float(type):
+        raise source.unsupported(f'"{function}" of {type_name(type)}', node, "cast both sides to an integer or DECIMAL")
+    if function == "//" and is_decimal(type):
+        if type.scale or not all(is_integer(t) or t.scale == 0 for t in (left_type, right_type)):
+            raise source.unsupported(f'"//" of {type_name(type)}', node, "cast both sides to an integer")
+    if is_decimal(type) and function in "+-*":
+        args = (_as_decimal(binder, left), _as_decimal(binder, right))
+    else:
+        args = (convert(source, left, type), convert(source, right, type))
+    return _folded(function, args, type) or Call(function, args, type)
+
+
+def _quotient(binder: ExpressionBinder, left: Operand, right: Operand) -> Scalar:
+    """`/`: in DOUBLE. With a FLOAT and no DOUBLE the result is a FLOAT: two FLOATs divided in DOUBLE and rounded once more
+    give exactly the FLOAT quotient."""
+    narrow = FLOAT in (left.type, right.type) and DOUBLE not in (left.type, right.type)
+    args = []
+    for operand in (left, right):
+        if narrow:
+            operand = Operand(convert(binder.source, operand, FLOAT), operand.node)
+        args.append(convert(binder.source, operand, DOUBLE))
+    quotient = Call("/", tuple(args), DOUBLE)
+    return Cast(quotient, FLOAT, False) if narrow else quotient
+
+
+def _numeric_null(operand: Operand, other: Operand) -> Operand:
+    """NULL takes the other side's type."""
+    if not pa.types.is_null(operand.type):
+        return operand
+    return Operand(Literal(None, other.type if is_numeric(other.type) else INT64), operand.node)
+
+
+def _bent(operand: Operand, other: Operand) -> DataType:
+    """The type an operand counts as: an integer literal counts as the other side's integer type when it fits."""
+    if not other.integer_literal and literal_fits(operand, other.type):
+        return other.type
+    return operand.type
+
+
+def _as_decimal(binder: ExpressionBinder, operand: Operand) -> Scalar:
+    """An exact number as a decimal: a constant with no more digits than it has, anything else with its type's."""
+    scalar = operand.scalar
+    if is_decimal(scalar.type):
+        return scalar
+    if isinstance(scalar, Literal) and scalar.value is not None:
+        return exact_decimal(scalar.value)
+    return convert(binder.source, operand, decimal_of(scalar.type))
+
+
+def _folded(function: str, args: tuple[Scalar, Scalar], type: DataType) -> Scalar | None:
+    """The result for two exact constants; None when it is not exact here or does not fit."""
+    a, b = args
+    if not (isinstance(a, Literal) and isinstance(b, Literal)) or function not in "+-*" or is_float(type):
+        return None
+    if a.value is None or b.value is None:
+        return Literal(None, type)
+    x, y = Decimal(a.value), Decimal(b.value)
+    result = {"+": _EXACT.add, "-": _EXACT.subtract, "*": _EXACT.multiply}[function](x, y)
+    return _exactly(result, type)
+
+
+def _exactly(number: Decimal, type: DataType) -> Literal | None:
+    if is_integer(type):
+        low, high = integer_range(type)
+        return Literal(int(number), type) if low <= number <= high else None
+    if abs(number) < Decimal(10) ** (type.precision - type.scale):
+        return Literal(number.quantize(Decimal(1).scaleb(-type.scale), None, _EXACT), type)
+    return None
+
+
+def _negate(binder: ExpressionBinder, node: Any) -> Scalar:
+    binder.source.only(node, "this")
+    inner = bare(node.this)
+    if isinstance(inner, exp.Literal) and not inner.is_string:
+        literal = number_literal(inner.this)
+        return Literal(-literal.value, literal.type)
+    operand = binder.operand(node.this)
+    scalar = operand.scalar
+    if pa.types.is_null(scalar.type):
+        return Literal(None, INT64)
+    if dates.is_interval(scalar.type):
+        return dates.scaled_interval(binder, operand, -1, node)
+    if not is_numeric(scalar.type):
+        raise binder.source.error(f'"-" needs a number, not {type_name(scalar.type)}', operand.node)
+    if isinstance(scalar, Literal) and is_decimal(scalar.type) and scalar.value is not None:
+        return Literal(-scalar.value, scalar.type)
+    if is_integer(scalar.type) and not pa.types.is_signed_integer(scalar.type):
+        scalar = convert(binder.source, operand, INT64 if scalar.type.bit_width < 64 else decimal_of(scalar.type))
+    return Call("neg", (scalar,), scalar.type)
+
+
+def integer_argument(binder: ExpressionBinder, node: Any, what: str) -> Scalar:
+    """An argument that must be a whole number, as int64."""
+    operand = binder.operand(node)
+    if not (is_integer(operand.type) or pa.types.is_null(operand.type)):
+        raise binder.source.error(f"{what} must be an integer, not {type_name(operand.type)}", operand.node)
+    return convert(binder.source, operand, INT64)
+
+
+def double_argument(binder: ExpressionBinder, node: Any, what: str) -> Scalar:
+    """An argument of a floating-point function, as DOUBLE."""
+    operand = binder.operand(node)
+    if not (is_numeric(operand.type) or operand.string_literal or pa.types.is_null(operand.type)):
+        raise binder.source.error(f"{what} needs a number, not {type_name(operand.type)}", operand.node)
+    return convert(binder.source, operand, DOUBLE)
+
+
+def numeric_argument(binder: ExpressionBinder, node: Any, what: str) -> Operand:
+    """An argument of any numeric type; NULL counts as INTEGER."""
+    operand = binder.operand(node)
+    if pa.types.is_null(operand.type):
+        return Operand(Literal(None, INT32), node)
+    if not is_numeric(operand.type):
+        raise binder.source.error(f"{what} needs a number, not {type_name(operand.type)}", operand.node)
+    return operand
+
+
+HANDLERS = {**dict.fromkeys(_SYMBOLS, _binary), exp.Neg: _negate}

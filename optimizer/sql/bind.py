@@ -1,0 +1,34 @@
+"""The way in: SQL text and a catalog to a bound query."""
+
+from __future__ import annotations
+
+from time import perf_counter
+
+from optimizer.algebra.query import BoundQuery
+from optimizer.errors import SqlError
+from optimizer.sql.context import Catalog, Context
+from optimizer.sql.deep import with_deep_stack
+from optimizer.sql.parse import parse
+from optimizer.sql.query import bind_query
+
+
+def bind(sql: str, catalog: Catalog, ms: dict[str, float] | None = None) -> BoundQuery:
+    """The bound tree of one SELECT: every name resolved to a column id, every type explicit.
+
+    `ms` receives the milliseconds spent on parsing, as "parse". Raises SqlError (what is wrong, where, what exists) and
+    Unsupported (the form); nothing else, whatever the text.
+    """
+    try:
+        return with_deep_stack(lambda: _bind(sql, catalog, ms))
+    except RecursionError:
+        raise SqlError("the query is nested too deeply", hint="name inner queries with WITH, or split the query") from None
+
+
+def _bind(sql: str, catalog: Catalog, ms: dict[str, float] | None) -> BoundQuery:
+    start = perf_counter()
+    tree, source = parse(sql)
+    if ms is not None:
+        ms["parse"] = 1000 * (perf_counter() - start)
+    context = Context(source, catalog)
+    bound = bind_query(context, tree, None)
+    return BoundQuery(bound.tree, context.columns, bound.outputs, bound.order)

@@ -1,0 +1,269 @@
+"""String and mathematical functions, and functions that sqlglot does not know by a node type of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+from sqlglot import exp
+
+from optimizer.algebra.columns import DataType
+from optimizer.algebra.scalars import BOOL, Call, Literal, Scalar, compare
+from optimizer.algebra.types import (
+    DATE,
+    DOUBLE,
+    INT32,
+    INT64,
+    STRING,
+    is_decimal,
+    is_integer,
+    is_string,
+    type_name,
+)
+from optimizer.sql import dates
+from optimizer.sql.arithmetic import combine, double_argument, integer_argument, numeric_argument
+from optimizer.sql.coerce import bare, convert
+from optimizer.sql.source import listing, suggestion
+
+if TYPE_CHECKING:
+    from optimizer.sql.expressions import ExpressionBinder
+
+Handler = Callable[["ExpressionBinder", Any], Scalar]
+
+
+def text_argument(binder: ExpressionBinder, node: Any, what: str) -> Scalar:
+    """An argument that must be a string; NULL counts as one."""
+    operand = binder.operand(node)
+    if not (is_string(operand.type) or pa.types.is_null(operand.type)):
+        raise binder.source.error(
+            f"{what} needs a string, not {type_name(operand.type)}", operand.node, "convert it with CAST(... AS VARCHAR)"
+        )
+    return convert(binder.source, operand, STRING)
+
+
+def _texts(function: str, *parts: str, type: DataType = STRING) -> Handler:
+    """A function all of whose arguments are strings, found under `parts` of the node."""
+
+    def handler(binder: ExpressionBinder, node: Any) -> Scalar:
+        binder.source.only(node, *parts)
+        return Call(function, tuple(text_argument(binder, node.args.get(p), function) for p in parts), type)
+
+    return handler
+
+
+def _doubles(function: str, *parts: str) -> Handler:
+    def handler(binder: ExpressionBinder, node: Any) -> Scalar:
+        binder.source.only(node, *parts)
+        return Call(function, tuple(double_argument(binder, node.args.get(p), function) for p in parts), DOUBLE)
+
+    return handler
+
+
+def _join_texts(binder: ExpressionBinder, node: Any) -> Scalar:
+    """`a || b`: other types are written as text; NULL when either side is."""
+    binder.source.only(node, "this", "expression", ignored=("safe",))
+    return Call("concat", (_as_text(binder, node.this), _as_text(binder, node.expression)), STRING)
+
+
+def _as_text(binder: ExpressionBinder, node: Any) -> Scalar:
+    operand = binder.operand(node)
+    if pa.types.is_nested(operand.type) or pa.types.is_binary(operand.type) or dates.is_interval(operand.type):
+        raise binder.source.unsupported(f"{type_name(operand.type)} as text", operand.node)
+    return convert(binder.source, operand, STRING)
+
+
+def _concat(binder: ExpressionBinder, node: Any) -> Scalar:
+    """concat(a, b, ...): as || but a NULL counts as the empty string."""
+    source = binder.source
+    source.only(node, "expressions", ignored=("safe", "coalesce"))
+    if not (node._meta and "start" in node._meta):  # the parser joins adjacent strings
+        raise source.error("two strings side by side", node.expressions[1], "join strings with ||")
+    empty = Literal("", STRING)
+    result: Scalar | None = None
+    for part in node.expressions:
+        text = _as_text(binder, part)
+        text = text if isinstance(text, Literal) and text.value is not None else Call("coalesce", (text, empty), STRING)
+        result = text if result is None else Call("concat", (result, text), STRING)
+    return result if result is not None else empty
+
+
+def _substring(binder: ExpressionBinder, node: Any) -> Scalar:
+    binder.source.only(node, "this", "start", "length")
+    args = [text_argument(binder, node.this, "substring"), integer_argument(binder, node.args.get("start"), "the start")]
+    if node.args.get("length") is not None:
+        args.append(integer_argument(binder, node.args["length"], "the length"))
+    return Call("substring", tuple(args), STRING)
+
+
+def _left(binder: ExpressionBinder, node: Any) -> Scalar:
+    binder.source.only(node, "this", "expression")
+    count = integer_argument(binder, node.expression, "the length")
+    if not isinstance(count, Literal) or (count.value is not None and count.value < 0):
+        raise binder.source.unsupported("left with a length that is no constant above 0", node, "use substring(s, 1, length)")
+    return Call("substring", (text_argument(binder, node.this, "left"), Literal(1, INT64), count), STRING)
+
+
+def _length(binder: ExpressionBinder, node: Any) -> Scalar:
+    binder.source.only(node, "this")
+    return Call("length", (text_argument(binder, node.this, "length"),), INT64)
+
+
+def _trim(binder: ExpressionBinder, node: Any) -> Scalar:
+    position = node.args.get("position") or "BOTH"
+    if node.args.get("expression") is not None:
+        raise binder.source.unsupported("trim of given characters", node, "trim(s) removes spaces; replace(s, from, to) may do")
+    binder.source.only(node, "this", "position")
+    function = {"LEADING": "ltrim", "TRAILING": "rtrim"}.get(position, "trim")
+    return Call(function, (text_argument(binder, node.this, function),), STRING)
+
+
+def _strpos(binder: ExpressionBinder, node: Any) -> Scalar:
+    binder.source.only(node, "this", "substr")
+    return _position(binder, node.this, node.args.get("substr"), "strpos")
+
+
+def _position(binder: ExpressionBinder, text: Any, part: Any, what: str) -> Scalar:
+    return Call("strpos", (text_argument(binder, text, what), text_argument(binder, part, what)), INT64)
+
+
+def _contains(binder: ExpressionBinder, node: Any) -> Scalar:
+    binder.source.only(node, "this", "expression", ignored=("json_scope",))
+    return compare(">", _position(binder, node.this, node.expression, "contains"), Literal(0, INT64))
+
+
+def _abs(binder: ExpressionBinder, node: Any) -> Scalar:
+    binder.source.only(node, "this")
+    operand = numeric_argument(binder, node.this, "abs")
+    return Call("abs", (operand.scalar,), operand.type)
+
+
+def _round(binder: ExpressionBinder, node: Any) -> Scalar:
+    """round(x, digits): a decimal keeps at most that many digits after the point; other types keep their type."""
+    source = binder.source
+    source.only(node, "this", "decimals", ignored=("casts_non_integer_decimals",))
+    operand = numeric_argument(binder, node.this, "round")
+    digits = 0
+    if node.args.get("decimals") is not None:
+        count = integer_argument(binder, node.args["decimals"], "the number of digits")
+        if not isinstance(count, Literal) or count.value is None:
+            raise source.unsupported("round to a number of digits that is no constant", node, "write round(x, 2)")
+        digits = max(-400, min(400, count.value))
+    type = operand.type
+    if is_integer(type) and digits >= 0:
+        return operand.scalar
+    if is_decimal(type):
+        if digits >= type.scale:
+            return operand.scalar
+        type = pa.decimal128(type.precision, max(digits, 0))
+    return Call("round", (operand.scalar, Literal(digits, INT32)), type)
+
+
+def _whole(function: str) -> Handler:
+    """floor and ceil: a decimal without digits after the point; integers become DOUBLE, as in DuckDB."""
+
+    def handler(binder: ExpressionBinder, node: Any) -> Scalar:
+        binder.source.only(node, "this")
+        operand = numeric_argument(binder, node.this, function)
+        if is_integer(operand.type):
+            return convert(binder.source, operand, DOUBLE)
+        if is_decimal(operand.type):
+            if operand.type.scale == 0:
+                return operand.scalar
+            return Call(function, (operand.scalar,), pa.decimal128(operand.type.precision, 0))
+        return Call(function, (operand.scalar,), operand.type)
+
+    return handler
+
+
+def _mod(binder: ExpressionBinder, node: Any) -> Scalar:
+    arguments = _arguments(binder, node, "mod", 2)
+    return combine(binder, "%", binder.operand(arguments[0]), binder.operand(arguments[1]), node)
+
+
+def _random(binder: ExpressionBinder, node: Any) -> Scalar:
+    binder.source.only(node)
+    return Call("random", (), DOUBLE)
+
+
+def _date_part(binder: ExpressionBinder, node: Any) -> Scalar:
+    part, moment = _arguments(binder, node, "date_part", 2)
+    part = bare(part)
+    if not (isinstance(part, exp.Literal) and part.is_string):
+        raise binder.source.unsupported("date_part with a part that is no constant", node, "write date_part('year', d)")
+    return dates.extract(binder, part.this, moment, node)
+
+
+def _weekday(binder: ExpressionBinder, node: Any) -> Scalar:
+    (moment,) = _arguments(binder, node, "weekday", 1)
+    return dates.extract(binder, "dayofweek", moment, node)
+
+
+def _date(binder: ExpressionBinder, node: Any) -> Scalar:
+    """date('1994-01-01'), date(timestamp)."""
+    binder.source.only(node, "this")
+    operand = binder.operand(node.this)
+    if not operand.string_literal:
+        operand = dates.moment_argument(binder, node.this, "date")
+    return convert(binder.source, operand, DATE)
+
+
+def _arguments(binder: ExpressionBinder, node: Any, name: str, count: int) -> list[Any]:
+    binder.source.only(node, "this", "expressions")
+    arguments = node.expressions
+    if len(arguments) != count:
+        raise binder.source.error(f"{name} takes {count} argument{'s' if count > 1 else ''}, not {len(arguments)}", node)
+    return list(arguments)
+
+
+def _by_name(binder: ExpressionBinder, node: Any) -> Scalar:
+    name = str(node.this).lower()
+    handler = _NAMED.get(name)
+    if handler is not None:
+        return handler(binder, node)
+    close = suggestion(name, _KNOWN)
+    raise binder.source.error(f'unknown function "{node.this}"', node, f'did you mean "{close}"?' if close else known_functions())
+
+
+def known_functions() -> str:
+    return f"the functions are {listing(_KNOWN, 99)}"
+
+
+_NAMED: dict[str, Handler] = {
+    "date_part": _date_part,
+    "datepart": _date_part,
+    "mod": _mod,
+    "weekday": _weekday,
+}
+_KNOWN_WORDS = (
+    "abs avg ceil coalesce concat contains count date_diff date_part date_trunc day dayofweek dayofyear exp extract floor "
+    "greatest hour ifnull least left length ln lower ltrim max min minute mod month nullif pow power quarter random replace "
+    "round rtrim second sqrt starts_with strpos substring sum trim upper week year"
+)
+_KNOWN = tuple(_KNOWN_WORDS.split())
+
+HANDLERS: dict[Any, Handler] = {
+    exp.Upper: _texts("upper", "this"),
+    exp.Lower: _texts("lower", "this"),
+    exp.Replace: _texts("replace", "this", "expression", "replacement"),
+    exp.StartsWith: _texts("starts_with", "this", "expression", type=BOOL),
+    exp.Length: _length,
+    exp.Substring: _substring,
+    exp.Left: _left,
+    exp.Trim: _trim,
+    exp.StrPosition: _strpos,
+    exp.Contains: _contains,
+    exp.DPipe: _join_texts,
+    exp.Concat: _concat,
+    exp.Abs: _abs,
+    exp.Round: _round,
+    exp.Floor: _whole("floor"),
+    exp.Ceil: _whole("ceil"),
+    exp.Sqrt: _doubles("sqrt", "this"),
+    exp.Ln: _doubles("ln", "this"),
+    exp.Exp: _doubles("exp", "this"),
+    exp.Pow: _doubles("power", "this", "expression"),
+    exp.Rand: _random,
+    exp.Date: _date,
+    exp.Anonymous: _by_name,
+}

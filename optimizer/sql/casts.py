@@ -1,0 +1,113 @@
+"""CAST, TRY_CAST, `::` and typed literals such as DATE '1994-01-01' (which the parser gives as a cast of a string)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+from sqlglot import exp
+
+from optimizer.algebra.columns import DataType
+from optimizer.algebra.scalars import Cast, Literal, Scalar
+from optimizer.algebra.types import (
+    BOOLEAN,
+    DATE,
+    DOUBLE,
+    FLOAT,
+    HUGEINT,
+    INT32,
+    INT64,
+    INTERVAL,
+    STRING,
+    TIMESTAMP,
+    is_date,
+    is_numeric,
+    is_string,
+    is_timestamp,
+    type_name,
+)
+from optimizer.sql.coerce import convert
+
+if TYPE_CHECKING:
+    from optimizer.sql.expressions import ExpressionBinder
+
+_TYPES = {
+    exp.DType.BOOLEAN: BOOLEAN,
+    exp.DType.TINYINT: pa.int8(),
+    exp.DType.SMALLINT: pa.int16(),
+    exp.DType.INT: INT32,
+    exp.DType.BIGINT: INT64,
+    exp.DType.INT128: HUGEINT,
+    exp.DType.FLOAT: FLOAT,
+    exp.DType.DOUBLE: DOUBLE,
+    exp.DType.TEXT: STRING,
+    exp.DType.VARCHAR: STRING,
+    exp.DType.CHAR: STRING,
+    exp.DType.NCHAR: STRING,
+    exp.DType.NVARCHAR: STRING,
+    exp.DType.BPCHAR: STRING,
+    exp.DType.DATE: DATE,
+    exp.DType.TIMESTAMP: TIMESTAMP,
+    exp.DType.TIMESTAMPNTZ: TIMESTAMP,
+    exp.DType.DATETIME: TIMESTAMP,
+    exp.DType.INTERVAL: INTERVAL,
+}
+
+
+def sql_type(binder: ExpressionBinder, node: Any) -> DataType:
+    """The Arrow type a type name means; DECIMAL alone is DECIMAL(18,3), lengths of strings mean nothing (as in DuckDB)."""
+    source = binder.source
+    kind = node.this
+    if kind is exp.DType.DECIMAL:
+        source.only(node, "this", "expressions", ignored=("nested",))
+        sizes = []
+        for parameter in node.expressions:
+            text = parameter.this.name if isinstance(parameter, exp.DataTypeParam) else ""
+            if not text.isdigit() or len(text) > 3:
+                raise source.error("the size of a DECIMAL must be a whole number", parameter, "write DECIMAL(15,2)")
+            sizes.append(int(text))
+        if len(sizes) > 2:
+            raise source.error("a DECIMAL has a precision and a scale", node.expressions[2], "write DECIMAL(15,2)")
+        precision, scale = (*sizes, 0) if len(sizes) == 1 else sizes or (18, 3)
+        if not 1 <= precision <= 38 or scale > precision:
+            raise source.error(
+                f"DECIMAL({precision},{scale}) is out of range", node, "the precision is 1 to 38, the scale at most that"
+            )
+        return pa.decimal128(precision, scale)
+    type = _TYPES.get(kind) if isinstance(kind, exp.DType) else None
+    if type is None:
+        raise source.unsupported(f"the type {node.sql(dialect='duckdb')}", node, f"the types are {', '.join(_NAMES)}")
+    source.only(node, "this", *(("expressions",) if type == STRING else ()), ignored=("nested",))
+    return type
+
+
+_NAMES = (
+    *("BOOLEAN", "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "FLOAT", "DOUBLE", "DECIMAL(p,s)", "VARCHAR", "DATE"),
+    "TIMESTAMP",
+)
+
+
+def _castable(source: DataType, target: DataType) -> bool:
+    """Whether any value of `source` can be cast to `target`."""
+    if source == target or pa.types.is_null(source) or is_string(source):
+        return True
+    if is_string(target):
+        return not pa.types.is_nested(source)
+    numbers = is_numeric(source) or pa.types.is_boolean(source), is_numeric(target) or pa.types.is_boolean(target)
+    moments = is_date(source) or is_timestamp(source), is_date(target) or is_timestamp(target)
+    return all(numbers) or all(moments)
+
+
+def _cast(binder: ExpressionBinder, node: Any) -> Scalar:
+    lenient = isinstance(node, exp.TryCast)
+    binder.source.only(node, "this", "to", ignored=("safe",))
+    type = sql_type(binder, node.args["to"])
+    operand = binder.operand(node.this)
+    if not _castable(operand.type, type) or (type == INTERVAL and not isinstance(operand.scalar, Literal)):
+        raise binder.source.error(f"cannot cast {type_name(operand.type)} to {type_name(type)}", node)
+    if operand.scalar.type == type and isinstance(operand.scalar, Cast):
+        return operand.scalar
+    return convert(binder.source, operand, type, lenient)
+
+
+HANDLERS = {exp.Cast: _cast, exp.TryCast: _cast}

@@ -1,0 +1,162 @@
+"""Where types meet: implicit conversions made explicit, so that operands of one operator have one type.
+
+A string literal takes the type of the other side, an integer literal the narrowest type of the other side that holds
+it, NULL any type. A constant is converted when the query is bound, anything else gets a Cast.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import pyarrow as pa
+from sqlglot import exp
+
+from optimizer.algebra.columns import DataType
+from optimizer.algebra.scalars import BOOL, Call, Cast, Literal, Scalar, compare
+from optimizer.algebra.types import (
+    INT32,
+    common_type,
+    integer_range,
+    is_decimal,
+    is_integer,
+    is_numeric,
+    is_string,
+    type_name,
+)
+from optimizer.sql.literals import DoesNotFit, fold_cast
+
+if TYPE_CHECKING:
+    from optimizer.sql.source import Source
+
+
+class Operand(NamedTuple):
+    """A bound scalar and the AST it came from: literals are recognised by how they were written."""
+
+    scalar: Scalar
+    node: Any
+
+    @property
+    def type(self) -> DataType:
+        return self.scalar.type
+
+    @property
+    def string_literal(self) -> bool:
+        node = bare(self.node)
+        return isinstance(node, exp.Literal) and node.is_string and is_string(self.type)
+
+    @property
+    def integer_literal(self) -> bool:
+        node = bare(self.node)
+        if isinstance(node, exp.Neg):
+            node = bare(node.this)
+        return isinstance(node, exp.Literal) and not node.is_string and isinstance(self.scalar, Literal) and is_integer(self.type)
+
+
+def bare(node: Any) -> Any:
+    """The node inside parentheses."""
+    while isinstance(node, exp.Paren):
+        node = node.this
+    return node
+
+
+def convert(source: Source, operand: Operand, type: DataType, lenient: bool = False) -> Scalar:
+    """The operand as `type`; raises SqlError under a constant that does not fit (lenient: NULL)."""
+    scalar = operand.scalar
+    if scalar.type == type:
+        return scalar
+    if isinstance(scalar, Literal):
+        try:
+            folded = fold_cast(scalar, type)
+        except DoesNotFit as error:
+            if lenient:
+                return Literal(None, type)
+            raise source.error(str(error), operand.node) from None
+        if folded is not None:
+            return folded
+    return Cast(scalar, type, lenient)
+
+
+def literal_fits(operand: Operand, type: DataType) -> bool:
+    """Whether `type` is an integer type and the operand an integer literal that is a value of it."""
+    if not (operand.integer_literal and is_integer(type)):
+        return False
+    low, high = integer_range(type)
+    return bool(isinstance(operand.scalar, Literal) and low <= operand.scalar.value <= high)
+
+
+def fits_exactly(scalar: Scalar, type: DataType) -> bool:
+    """Whether `scalar` is an integer or decimal constant and `type` an integer or decimal type with that value."""
+    if not (isinstance(scalar, Literal) and scalar.value is not None and _is_exact(scalar.type) and _is_exact(type)):
+        return False
+    try:
+        folded = fold_cast(scalar, type)
+    except DoesNotFit:
+        return False
+    return folded is not None and bool(folded.value == scalar.value)
+
+
+def _is_exact(type: DataType) -> bool:
+    return is_integer(type) or is_decimal(type)
+
+
+def meeting_type(
+    source: Source, operands: Sequence[Operand], what: str, comparing: bool = False, strings_yield: bool = False
+) -> DataType:
+    """The type in which `operands` meet; INTEGER when all are NULL.
+
+    A string literal yields to any other type, with `strings_yield` (equality) any string. `comparing`, an exact constant
+    takes the other side's exact type when it is a value of it; otherwise (CASE, COALESCE, ...) only integer literals do,
+    and only to integers.
+    Raises SqlError `<what> VARCHAR and DATE` under the first operand that does not fit.
+    """
+    firm = [o for o in operands if not is_string(o.type) or not (strings_yield or o.string_literal)]
+    if all(pa.types.is_null(o.type) for o in firm):
+        firm = list(operands)
+    type: DataType = pa.null()
+    for operand in sorted(firm, key=lambda o: isinstance(o.scalar, Literal)):  # stable: constants last
+        if fits_exactly(operand.scalar, type) if comparing else literal_fits(operand, type):
+            continue
+        met = common_type(type, operand.type)
+        if met is None:
+            raise mismatch(source, what, type, operand)
+        type = met
+    return INT32 if pa.types.is_null(type) else type
+
+
+def meet(
+    source: Source, operands: Sequence[Operand], what: str, comparing: bool = False, strings_yield: bool = False
+) -> tuple[list[Scalar], DataType]:
+    """All operands converted to the type in which they meet, and that type."""
+    type = meeting_type(source, operands, what, comparing, strings_yield)
+    return [convert(source, o, type) for o in operands], type
+
+
+def mismatch(source: Source, what: str, type: DataType, operand: Operand) -> Exception:
+    return source.error(
+        f"{what} {type_name(type)} and {type_name(operand.type)}",
+        operand.node,
+        "convert one side explicitly: CAST(... AS ...)",
+    )
+
+
+def truth(source: Source, operand: Operand) -> Scalar:
+    """The operand as a condition: a number is TRUE when it is not 0, a string literal is read as a boolean."""
+    scalar = operand.scalar
+    if scalar.type == BOOL:
+        return scalar
+    if pa.types.is_null(scalar.type) or operand.string_literal:
+        return convert(source, operand, BOOL)
+    if is_numeric(scalar.type):
+        zero = fold_cast(Literal(0, INT32), scalar.type) or Cast(Literal(0, INT32), scalar.type, False)
+        return compare("<>", scalar, zero)
+    raise source.error(f"a condition must be BOOLEAN, not {type_name(scalar.type)}", operand.node, "write a comparison")
+
+
+def settle_nulls(operands: Iterable[Scalar]) -> list[Scalar]:
+    """NULL literals without a type become INTEGER."""
+    return [Literal(None, INT32) if isinstance(s, Literal) and pa.types.is_null(s.type) else s for s in operands]
+
+
+def negated(scalar: Scalar) -> Scalar:
+    return Call("not", (scalar,), BOOL)

@@ -1,0 +1,138 @@
+"""= <> < <= > >=, IS [NOT] DISTINCT FROM, BETWEEN, IN (list), LIKE, IS NULL, IS TRUE.
+
+A DATE compared with a TIMESTAMP constant at midnight is compared as dates, which says the same and lets file statistics
+and histograms of the date column be used.
+"""
+
+from __future__ import annotations
+
+import datetime
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+from sqlglot import exp
+
+from optimizer.algebra.scalars import BOOL, FALSE, TRUE, Call, InList, Literal, Scalar, compare
+from optimizer.algebra.types import DATE, STRING, is_date, is_string, is_timestamp, type_name
+from optimizer.sql.coerce import Operand, convert, negated, truth
+
+if TYPE_CHECKING:
+    from optimizer.sql.expressions import ExpressionBinder
+
+_FUNCTIONS = {
+    exp.EQ: "=",
+    exp.NEQ: "<>",
+    exp.LT: "<",
+    exp.LTE: "<=",
+    exp.GT: ">",
+    exp.GTE: ">=",
+    exp.NullSafeEQ: "is_not_distinct_from",
+    exp.NullSafeNEQ: "is_distinct_from",
+}
+_EQUALITIES = frozenset({"=", "<>", "is_not_distinct_from", "is_distinct_from"})  # a string column yields to a number
+
+
+def _comparison(binder: ExpressionBinder, node: Any) -> Scalar:
+    binder.source.only(node, "this", "expression")
+    for side in (node.this, node.expression):
+        if isinstance(side, exp.Any | exp.All):
+            raise binder.unknown_form(side)
+    return comparison(binder, _FUNCTIONS[type(node)], binder.operand(node.this), binder.operand(node.expression))
+
+
+def comparison(binder: ExpressionBinder, function: str, left: Operand, right: Operand) -> Scalar:
+    """`left function right` with both sides of one type; raises SqlError when there is none."""
+    left, right = _midnight_as_date(left, right), _midnight_as_date(right, left)
+    (a, b), _ = binder.meet((left, right), "cannot compare", comparing=True, strings_yield=function in _EQUALITIES)
+    return compare(function, a, b)
+
+
+def _midnight_as_date(operand: Operand, other: Operand) -> Operand:
+    """A timestamp constant at midnight as a date, when the other side is a date."""
+    scalar = operand.scalar
+    if is_date(other.type) and isinstance(scalar, Literal) and is_timestamp(scalar.type) and scalar.value is not None:
+        if scalar.value.time() == datetime.time():
+            return Operand(Literal(scalar.value.date(), DATE), operand.node)
+    return operand
+
+
+def _between(binder: ExpressionBinder, node: Any) -> Scalar:
+    binder.source.only(node, "this", "low", "high")
+    operands = binder.operands((node.this, node.args["low"], node.args["high"]))
+    value, low, high = operands
+    binder.used_twice(value, "BETWEEN")
+    if not is_date(value.type):
+        value, low, high = (
+            Operand(s, o.node) for s, o in zip(binder.meet(operands, "cannot compare", comparing=True)[0], operands, strict=True)
+        )
+    return Call("and", (comparison(binder, ">=", value, low), comparison(binder, "<=", value, high)), BOOL)
+
+
+def _in(binder: ExpressionBinder, node: Any) -> Scalar:
+    if node.args.get("query") is not None:
+        raise binder.source.unsupported(
+            "IN (subquery)", node, "use SEMI JOIN (SELECT ...) ON, or ANTI JOIN for NOT IN without NULLs"
+        )
+    binder.source.only(node, "this", "expressions")
+    if not node.expressions:
+        raise binder.source.error("the IN list is empty", node)
+    value = binder.operand(node.this)
+    operands = [value, *(_midnight_as_date(item, value) for item in binder.operands(node.expressions))]
+    scalars, _ = binder.meet(operands, "cannot compare", comparing=True, strings_yield=True)
+    items = tuple(dict.fromkeys(scalars[1:]))
+    return compare("=", scalars[0], items[0]) if len(items) == 1 else InList(scalars[0], items)
+
+
+def _like(binder: ExpressionBinder, node: Any) -> Scalar:
+    """[NOT] LIKE or ILIKE, with ESCAPE when the node is an Escape around one."""
+    escape: tuple[Scalar, ...] = ()
+    if isinstance(node, exp.Escape):
+        binder.source.only(node, "this", "expression")
+        operand = binder.operand(node.expression)
+        scalar = _text(binder, operand, "ESCAPE")
+        if not isinstance(scalar, Literal):
+            raise binder.source.unsupported("an ESCAPE that is not a constant", operand.node, "write ESCAPE '!'")
+        if scalar.value is not None and len(scalar.value) > 1:
+            raise binder.source.error("ESCAPE takes one character", operand.node)
+        if scalar.value != "":  # no escape character at all
+            escape = (scalar,)
+        node = node.this
+        if not isinstance(node, exp.Like | exp.ILike):
+            raise binder.source.error("ESCAPE belongs to LIKE", node)
+    binder.source.only(node, "this", "expression", "negate")
+    word = "like" if isinstance(node, exp.Like) else "ilike"
+    args = [_text(binder, binder.operand(part), word.upper()) for part in (node.this, node.expression)]
+    call = Call(word, (*args, *escape), BOOL)
+    return negated(call) if node.args.get("negate") else call
+
+
+def _text(binder: ExpressionBinder, operand: Operand, what: str) -> Scalar:
+    if not (is_string(operand.type) or pa.types.is_null(operand.type)):
+        raise binder.source.error(
+            f"{what} needs a string, not {type_name(operand.type)}", operand.node, "convert it with CAST(... AS VARCHAR)"
+        )
+    return convert(binder.source, operand, STRING)
+
+
+def _is(binder: ExpressionBinder, node: Any) -> Scalar:
+    binder.source.only(node, "this", "expression")
+    operand = binder.operand(node.this)
+    match node.expression:
+        case exp.Null():
+            if isinstance(operand.scalar, Literal):
+                return TRUE if operand.scalar.value is None else FALSE
+            return Call("is_null", (operand.scalar,), BOOL)
+        case exp.Boolean(this=value):
+            return compare("is_not_distinct_from", truth(binder.source, operand), TRUE if value else FALSE)
+    raise binder.unknown_form(node)
+
+
+HANDLERS = {
+    **dict.fromkeys(_FUNCTIONS, _comparison),
+    exp.Between: _between,
+    exp.In: _in,
+    exp.Like: _like,
+    exp.ILike: _like,
+    exp.Escape: _like,
+    exp.Is: _is,
+}

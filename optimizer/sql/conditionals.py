@@ -1,0 +1,76 @@
+"""CASE, IF, COALESCE, NULLIF, GREATEST, LEAST: all possible results have one type."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from sqlglot import exp
+
+from optimizer.algebra.scalars import Call, Case, Literal, Scalar
+from optimizer.algebra.types import NULL
+from optimizer.sql.coerce import Operand, settle_nulls
+from optimizer.sql.comparisons import comparison
+
+if TYPE_CHECKING:
+    from optimizer.sql.expressions import ExpressionBinder
+
+
+def _case(binder: ExpressionBinder, node: Any) -> Scalar:
+    """Both forms; the one with an operand compares it with each WHEN by `=`."""
+    binder.source.only(node, "this", "ifs", "default")
+    subject = binder.operand(node.this) if node.this is not None else None
+    if subject is not None:
+        binder.used_twice(subject, "CASE")
+    conditions, results = [], []
+    for branch in node.args["ifs"]:
+        binder.source.only(branch, "this", "true")
+        if subject is None:
+            conditions.append(binder.truth(branch.this))
+        else:
+            conditions.append(comparison(binder, "=", subject, binder.operand(branch.this)))
+        results.append(binder.operand(branch.args["true"]))
+    return _choice(binder, conditions, results, node.args.get("default"), node)
+
+
+def _if(binder: ExpressionBinder, node: Any) -> Scalar:
+    binder.source.only(node, "this", "true", "false")
+    return _choice(binder, [binder.truth(node.this)], [binder.operand(node.args["true"])], node.args.get("false"), node)
+
+
+def _choice(binder: ExpressionBinder, conditions: list[Scalar], results: list[Operand], otherwise: Any, node: Any) -> Scalar:
+    results.append(binder.operand(otherwise) if otherwise is not None else Operand(Literal(None, NULL), node))
+    scalars, type = binder.meet(results, "CASE cannot mix")
+    return Case(tuple(zip(conditions, scalars[:-1], strict=True)), scalars[-1], type)
+
+
+def _coalesce(binder: ExpressionBinder, node: Any) -> Scalar:
+    binder.source.only(node, "this", "expressions", ignored=("is_nvl", "is_null"))
+    scalars, type = binder.meet(binder.operands((node.this, *node.expressions)), "COALESCE cannot mix")
+    return scalars[0] if len(scalars) == 1 else Call("coalesce", tuple(scalars), type)
+
+
+def _nullif(binder: ExpressionBinder, node: Any) -> Scalar:
+    """NULL where both are equal, else the first: its type is the first one's."""
+    binder.source.only(node, "this", "expression")
+    first, second = binder.operand(node.this), binder.operand(node.expression)
+    binder.used_twice(first, "NULLIF")
+    equal = comparison(binder, "=", first, second)
+    (value,) = settle_nulls([first.scalar])
+    return Case(((equal, Literal(None, value.type)),), value, value.type)
+
+
+def _extreme(binder: ExpressionBinder, node: Any) -> Scalar:
+    binder.source.only(node, "this", "expressions", ignored=("ignore_nulls",))
+    word = "greatest" if isinstance(node, exp.Greatest) else "least"
+    scalars, type = binder.meet(binder.operands((node.this, *node.expressions)), f"{word.upper()} cannot mix")
+    return scalars[0] if len(scalars) == 1 else Call(word, tuple(scalars), type)
+
+
+HANDLERS = {
+    exp.Case: _case,
+    exp.If: _if,
+    exp.Coalesce: _coalesce,
+    exp.Nullif: _nullif,
+    exp.Greatest: _extreme,
+    exp.Least: _extreme,
+}

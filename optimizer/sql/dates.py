@@ -1,0 +1,228 @@
+"""Dates, timestamps and intervals: literals, + and -, EXTRACT, date_trunc, date_diff.
+
+DATE ± INTERVAL is a TIMESTAMP and DATE ± INTEGER a DATE, as in DuckDB; on constants the result is computed here.
+Intervals exist only as constants.
+"""
+
+from __future__ import annotations
+
+import datetime
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+from sqlglot import exp
+
+from optimizer.algebra.columns import DataType
+from optimizer.algebra.scalars import Call, Literal, Scalar
+from optimizer.algebra.types import DATE, INT32, INT64, INTERVAL, STRING, TIMESTAMP, is_date, is_integer, is_timestamp, type_name
+from optimizer.sql.coerce import Operand, bare, convert
+from optimizer.sql.literals import DoesNotFit, add_interval, interval_value, parse_interval, unit_name
+from optimizer.sql.source import listing
+
+if TYPE_CHECKING:
+    from optimizer.sql.expressions import ExpressionBinder
+
+_PARTS = ("year", "quarter", "month", "day", "hour", "minute", "second", "dayofweek", "dayofyear", "week")
+_PART_ALIASES = {"dow": "dayofweek", "weekday": "dayofweek", "doy": "dayofyear", "dayofmonth": "day", "weekofyear": "week"}
+_TRUNC_UNITS = ("year", "quarter", "month", "week", "day", "hour", "minute", "second")
+
+
+def is_interval(type: DataType) -> bool:
+    return bool(type == INTERVAL)
+
+
+def is_temporal(type: DataType) -> bool:
+    return is_date(type) or is_timestamp(type) or is_interval(type)
+
+
+def plus_minus(binder: ExpressionBinder, function: str, left: Operand, right: Operand, node: Any) -> Scalar:
+    """`+` or `-` where a side is a date, timestamp or interval."""
+    if function == "+" and (is_interval(left.type) or not is_temporal(left.type)) and not is_interval(right.type):
+        left, right = right, left
+    sign = 1 if function == "+" else -1
+    moment = is_date(left.type) or is_timestamp(left.type)
+    if moment and is_interval(right.type):
+        return _shift(binder, left, right, sign, node)
+    if is_interval(left.type) and is_interval(right.type):
+        a, b = _interval_literal(binder, left), _interval_literal(binder, right)
+        if a is None or b is None:
+            return Literal(None, INTERVAL)
+        return _interval(binder, (a.months + sign * b.months, a.days + sign * b.days, a.nanoseconds + sign * b.nanoseconds), node)
+    if is_date(left.type) and is_date(right.type) and function == "-":
+        return Call("date_diff_days", (left.scalar, right.scalar), INT64)
+    if is_date(left.type) and (pa.types.is_null(right.type) or _days(right)):
+        return _shift_days(binder, left, right, sign, node)
+    if moment and (is_date(right.type) or is_timestamp(right.type)) and function == "-":
+        raise binder.source.unsupported(
+            "the difference of timestamps (an INTERVAL)", node, "subtract dates: CAST(a AS DATE) - CAST(b AS DATE)"
+        )
+    raise binder.source.error(
+        f'"{function}" does not take {type_name(left.type)} and {type_name(right.type)}',
+        node,
+        "a date takes an INTERVAL or a number of days: d + INTERVAL '3' MONTH, d + 90",
+    )
+
+
+def _days(operand: Operand) -> bool:
+    return is_integer(operand.type) and (operand.type.bit_width <= 32 and pa.types.is_signed_integer(operand.type))
+
+
+def _interval_literal(binder: ExpressionBinder, operand: Operand) -> Any:
+    if not isinstance(operand.scalar, Literal):
+        raise binder.source.unsupported("an INTERVAL that is not a constant", operand.node, "write INTERVAL '3' MONTH")
+    return operand.scalar.value
+
+
+def _shift(binder: ExpressionBinder, moment: Operand, interval: Operand, sign: int, node: Any) -> Scalar:
+    value = _interval_literal(binder, interval)
+    if value is None:
+        return Literal(None, TIMESTAMP)
+    if isinstance(moment.scalar, Literal) and moment.scalar.value is not None:
+        try:
+            return Literal(add_interval(moment.scalar.value, value, sign), TIMESTAMP)
+        except DoesNotFit as error:
+            raise binder.source.error(str(error), node) from None
+    start = convert(binder.source, moment, TIMESTAMP)
+    shift = _interval(binder, (sign * value.months, sign * value.days, sign * value.nanoseconds), interval.node)
+    return Call("date_add", (start, shift), TIMESTAMP)
+
+
+def _shift_days(binder: ExpressionBinder, date: Operand, days: Operand, sign: int, node: Any) -> Scalar:
+    count = convert(binder.source, days, INT32)
+    if isinstance(count, Literal):
+        if count.value is None:
+            return Literal(None, DATE)
+        count = Literal(sign * count.value, INT32)
+        if isinstance(date.scalar, Literal) and date.scalar.value is not None:
+            try:
+                return Literal(date.scalar.value + datetime.timedelta(days=count.value), DATE)
+            except OverflowError:
+                raise binder.source.error("the date is beyond years 1 to 9999", node) from None
+    elif sign < 0:
+        count = Call("neg", (count,), INT32)
+    return Call("date_add_days", (date.scalar, count), DATE)
+
+
+def scaled_interval(binder: ExpressionBinder, operand: Operand, factor: int, node: Any) -> Scalar:
+    value = _interval_literal(binder, operand)
+    if value is None:
+        return Literal(None, INTERVAL)
+    return _interval(binder, (factor * value.months, factor * value.days, factor * value.nanoseconds), node)
+
+
+def _interval(binder: ExpressionBinder, parts: tuple[int, int, int], node: Any) -> Literal:
+    if max(abs(parts[0]), abs(parts[1])) > 0x7FFFFFFF or abs(parts[2]) > 0x7FFFFFFFFFFFFFFF:
+        raise binder.source.error("the INTERVAL is too long", node)
+    return Literal(pa.MonthDayNano(parts), INTERVAL)
+
+
+def _interval_constant(binder: ExpressionBinder, node: Any) -> Scalar:
+    """INTERVAL '3' MONTH, INTERVAL 3 MONTH, INTERVAL '1 year 2 months'."""
+    source = binder.source
+    source.only(node, "this", "unit")
+    unit = node.args.get("unit")
+    inner = bare(node.this)
+    sign = 1
+    if isinstance(inner, exp.Neg):
+        sign, inner = -1, bare(inner.this)
+    if not isinstance(inner, exp.Literal):
+        raise source.unsupported("an INTERVAL that is not a constant", node, "write INTERVAL '3' MONTH")
+    text = inner.this.strip()
+    try:
+        if unit is None:
+            value = parse_interval(text)
+            return _interval(binder, (sign * value.months, sign * value.days, sign * value.nanoseconds), node)
+        name = unit_name(unit.name) if isinstance(unit, exp.Var) else None
+        if name is None:
+            raise source.unsupported(f"INTERVAL in {unit.sql()}", node, "the units are year, month, day, hour, minute, second")
+        if not text.lstrip("+-").isdigit() or len(text) > 18:
+            raise source.unsupported(f"an INTERVAL of '{inner.this}'", node, "write a whole number: INTERVAL '3' MONTH")
+        return Literal(interval_value(sign * int(text), name), INTERVAL)
+    except (DoesNotFit, ValueError) as error:
+        raise source.error(str(error), inner) from None
+
+
+def extract(binder: ExpressionBinder, part: str, arg: Any, node: Any) -> Scalar:
+    """One field of a date or timestamp as int64; `part` may be plural or an alias such as dow."""
+    word = part.lower()
+    word = _PART_ALIASES.get(word) or (word if word in _PARTS else unit_name(word) or word)
+    if word not in _PARTS:
+        raise binder.source.unsupported(f"EXTRACT({part.upper()})", node, f"the parts are {listing(_PARTS, 12)}")
+    operand = moment_argument(binder, arg, f"EXTRACT({word.upper()})")
+    if word in ("hour", "minute", "second"):
+        return Call(word, (convert(binder.source, operand, TIMESTAMP),), INT64)
+    return Call(word, (operand.scalar,), INT64)
+
+
+def moment_argument(binder: ExpressionBinder, node: Any, what: str) -> Operand:
+    """An argument that must be a date or timestamp; NULL counts as a date."""
+    operand = binder.operand(node)
+    if pa.types.is_null(operand.type):
+        return Operand(Literal(None, DATE), node)
+    if not (is_date(operand.type) or is_timestamp(operand.type)):
+        raise binder.source.error(
+            f"{what} needs a date or timestamp, not {type_name(operand.type)}", operand.node, "convert it with CAST(... AS DATE)"
+        )
+    return operand
+
+
+def _extract(binder: ExpressionBinder, node: Any) -> Scalar:
+    binder.source.only(node, "this", "expression")
+    return extract(binder, node.this.name, node.expression, node)
+
+
+def _field(part: str) -> Any:
+    def handler(binder: ExpressionBinder, node: Any) -> Scalar:
+        binder.source.only(node, "this")
+        return extract(binder, part, node.this, node)
+
+    return handler
+
+
+def _date_trunc(binder: ExpressionBinder, node: Any) -> Scalar:
+    binder.source.only(node, "this", "unit", ignored=("input_type_preserved",))
+    unit = node.args.get("unit")
+    name = unit_name(unit.name) if unit is not None else None
+    if name not in _TRUNC_UNITS:
+        raise binder.source.unsupported(
+            f"date_trunc to {unit.name if unit is not None else 'nothing'}", node, f"the units are {listing(_TRUNC_UNITS, 12)}"
+        )
+    operand = moment_argument(binder, node.this, "date_trunc")
+    return Call("date_trunc", (Literal(name, STRING), convert(binder.source, operand, TIMESTAMP)), TIMESTAMP)
+
+
+def _date_diff(binder: ExpressionBinder, node: Any) -> Scalar:
+    binder.source.only(node, "this", "expression", "unit", ignored=("date_part_boundary",))
+    unit = node.args.get("unit")
+    if unit is None or unit_name(unit.name) != "day":
+        raise binder.source.unsupported(f"date_diff in {unit.name if unit is not None else 'no'} units", node, "count days")
+    end, start = (moment_argument(binder, arg, "date_diff") for arg in (node.this, node.expression))
+    return Call("date_diff_days", (convert(binder.source, end, DATE), convert(binder.source, start, DATE)), INT64)
+
+
+def _date_add(binder: ExpressionBinder, node: Any) -> Scalar:
+    binder.source.only(node, "this", "expression")
+    sign = "+" if isinstance(node, exp.DateAdd) else "-"
+    return plus_minus(binder, sign, moment_argument(binder, node.this, "date_add"), binder.operand(node.expression), node)
+
+
+HANDLERS = {
+    exp.Interval: _interval_constant,
+    exp.Extract: _extract,
+    exp.Year: _field("year"),
+    exp.Quarter: _field("quarter"),
+    exp.Month: _field("month"),
+    exp.Day: _field("day"),
+    exp.DayOfMonth: _field("day"),
+    exp.Hour: _field("hour"),
+    exp.Minute: _field("minute"),
+    exp.Second: _field("second"),
+    exp.DayOfWeek: _field("dayofweek"),
+    exp.DayOfYear: _field("dayofyear"),
+    exp.Week: _field("week"),
+    exp.WeekOfYear: _field("week"),
+    exp.TimestampTrunc: _date_trunc,
+    exp.DateTrunc: _date_trunc,
+    exp.DateDiff: _date_diff,
+    exp.DateAdd: _date_add,
+}

@@ -1,0 +1,231 @@
+"""Expressions: one AST node to one scalar, by a table from node type to handler.
+
+Handlers live beside their kin (`arithmetic`, `comparisons`, `conditionals`, `dates`, `calls`, `aggregates`); those for
+names, constants, casts and AND/OR/NOT are here. A node type without handler is `Unsupported` under its own name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from sqlglot import exp
+
+from optimizer.algebra.columns import ColumnId, column_ids
+from optimizer.algebra.scalars import BOOL, FALSE, TRUE, AggregateCall, Call, ColumnRef, Literal, Scalar, walk
+from optimizer.algebra.types import NULL, STRING
+from optimizer.errors import SqlError
+from optimizer.sql import aggregates, arithmetic, calls, casts, comparisons, conditionals, dates
+from optimizer.sql.coerce import Operand, bare, convert, meet, negated, truth
+from optimizer.sql.literals import number_literal
+from optimizer.sql.scope import Scope
+from optimizer.sql.source import Source, form_name, listing
+
+MAX_DEPTH = 150  # levels of operators: later stages recurse over scalars on Python's stack
+
+
+class ExpressionBinder:
+    """Binds the expressions of one clause.
+
+    `clause` names it in messages; `aggregates` says whether aggregate calls may stand here; `aliases` are select-list
+    names that an unqualified name means when no column has it. `refs` keeps, for each column id met, where it was
+    written first, so that a later check can point at it.
+    """
+
+    __slots__ = ("aggregates", "aliases", "clause", "depth", "inside_aggregate", "prefer", "refs", "scope", "source")
+
+    def __init__(
+        self,
+        source: Source,
+        scope: Scope,
+        clause: str,
+        aggregates: bool = False,
+        aliases: dict[str, Scalar] | None = None,
+        prefer: Callable[[Scalar], bool] | None = None,
+    ) -> None:
+        """`prefer(column)` False: an alias of the same name wins over that column (HAVING, for columns not grouped by)."""
+        self.source, self.scope, self.clause = source, scope, clause
+        self.aggregates, self.aliases, self.prefer = aggregates, aliases if aliases is not None else {}, prefer
+        self.inside_aggregate = False
+        self.depth = 0
+        self.refs: dict[ColumnId, Any] = {}
+
+    def bind(self, node: Any) -> Scalar:
+        """The scalar for `node`. Raises SqlError or Unsupported with a caret under the offending part."""
+        node = bare(node)
+        if node is None:
+            raise SqlError("an expression is missing", self.source.sql, hint=f"look at the {self.clause} clause")
+        handler = HANDLERS.get(type(node))
+        if handler is None:
+            raise self.unknown_form(node)
+        self.depth += 1
+        if self.depth > MAX_DEPTH:
+            raise self.source.error(f"the expression is nested more than {MAX_DEPTH} levels deep", node, "split it up")
+        scalar = handler(self, node)
+        self.depth -= 1
+        return scalar
+
+    def operand(self, node: Any) -> Operand:
+        return Operand(self.bind(node), node)
+
+    def operands(self, nodes: Sequence[Any]) -> list[Operand]:
+        return [self.operand(n) for n in nodes]
+
+    def truth(self, node: Any) -> Scalar:
+        """The node as a condition."""
+        return truth(self.source, self.operand(node))
+
+    def convert(self, node: Any, type: Any) -> Scalar:
+        return convert(self.source, self.operand(node), type)
+
+    def meet(
+        self, operands: Sequence[Operand], what: str, comparing: bool = False, strings_yield: bool = False
+    ) -> tuple[list[Scalar], Any]:
+        return meet(self.source, operands, what, comparing, strings_yield)
+
+    def used_twice(self, operand: Operand, form: str) -> Scalar:
+        """The operand's scalar, where binding repeats it: a volatile one would be computed anew each time."""
+        if operand.scalar.volatile:
+            raise self.source.unsupported(
+                f"{form} over a volatile function", operand.node, "compute the function in a derived table first"
+            )
+        return operand.scalar
+
+    def unknown_form(self, node: Any) -> Exception:
+        kind = type(node)
+        if kind in _SUBQUERIES or isinstance(node, exp.Query):
+            form, word = _SUBQUERIES.get(kind, _SUBQUERIES[exp.Subquery])
+            return self.source.unsupported(form, node, "join with a derived table: FROM ... JOIN (SELECT ...) ON", word=word)
+        if kind in _FORMS:
+            form, hint = _FORMS[kind]
+            return self.source.unsupported(form, node, hint)
+        if isinstance(node, exp.AggFunc):
+            return self.source.unsupported(
+                f"the aggregate {node.sql_name().lower()}", node, f"the aggregates are {listing(aggregates.NAMES, 9)}"
+            )
+        if isinstance(node, exp.Func):
+            return self.source.unsupported(f"the function {node.sql_name().lower()}", node, calls.known_functions())
+        return self.source.unsupported(form_name(node), node)
+
+
+_SUBQUERIES = {
+    exp.Exists: ("EXISTS (subquery)", "EXISTS"),
+    exp.Any: ("ANY (subquery)", "ANY"),
+    exp.All: ("ALL (subquery)", "ALL"),
+    exp.Subquery: ("a subquery in an expression", "SELECT"),
+}
+_FORMS: dict[Any, tuple[str, str | None]] = {
+    exp.Window: ("a window function (OVER)", "aggregate with GROUP BY in a derived table instead"),
+    exp.Placeholder: ("a parameter", "write the value into the query"),
+    exp.Parameter: ("a parameter", "write the value into the query"),
+    exp.Struct: ("a STRUCT value", None),
+    exp.Array: ("a list value", None),
+    exp.Tuple: ("a row value", "compare its columns one by one"),
+    exp.Bracket: ("subscripting", None),
+    exp.Dot: ("field access", None),
+    exp.Star: ("* inside an expression", "use count(*), or * as an item of its own in SELECT"),
+    exp.Order: ("ORDER BY inside a call", None),
+    exp.CurrentDate: ("current_date", "write a date: DATE '2024-01-31'"),
+    exp.CurrentTimestamp: ("current_timestamp", "write a timestamp: TIMESTAMP '2024-01-31 12:00:00'"),
+    exp.RegexpLike: ("a regular expression match", "use LIKE"),
+    exp.SimilarTo: ("SIMILAR TO", "use LIKE"),
+    exp.Glob: ("GLOB", "use LIKE"),
+    exp.Collate: ("COLLATE", "compare lower(...) with lower(...)"),
+}
+
+
+def _column(binder: ExpressionBinder, node: Any) -> Scalar:
+    source = binder.source
+    if isinstance(node.this, exp.Star):
+        raise source.unsupported("* inside an expression", node, "use count(*), or * as an item of its own in SELECT")
+    if node.args.get("db") is not None:
+        raise source.error(f'unknown column "{node.sql()}"', node, "write column or table.column")
+    source.only(node, "this", "table")
+    name = node.name
+    table = node.args["table"].name if node.args.get("table") is not None else None
+    if table is None:
+        alias = binder.aliases.get(name.lower())
+        if alias is not None:
+            found = binder.scope.lookup(None, name)
+            hidden = bool(found) and binder.prefer is not None and not binder.inside_aggregate and not binder.prefer(found[0])
+            if not found or hidden:
+                if alias.volatile:
+                    raise source.unsupported(
+                        f'using "{name}", an alias of a volatile expression,', node, "compute it in a derived table first"
+                    )
+                if not binder.aggregates or binder.inside_aggregate:
+                    _refuse_aggregate(binder, alias, name, node)
+                return alias
+    scalar = binder.scope.resolve(source, table, name, node, list(binder.aliases))
+    if isinstance(scalar, ColumnRef):
+        binder.refs.setdefault(scalar.id, node)
+    else:  # a column merged by a FULL JOIN ... USING
+        for id in column_ids(scalar.columns):
+            binder.refs.setdefault(id, node)
+    return scalar
+
+
+def _refuse_aggregate(binder: ExpressionBinder, alias: Scalar, name: str, node: Any) -> None:
+    if any(isinstance(s, AggregateCall) for s in walk(alias)):
+        where = "inside another aggregate" if binder.inside_aggregate else f"in {binder.clause}"
+        hint = "use HAVING to filter groups" if binder.clause == "WHERE" else None
+        raise binder.source.error(f'"{name}" is an aggregate, which cannot stand {where}', node, hint)
+
+
+def _literal(binder: ExpressionBinder, node: Any) -> Scalar:
+    if node.is_string:
+        return Literal(node.this, STRING)
+    try:
+        return number_literal(node.this)
+    except ValueError:
+        hint = "put spaces around + and -"
+        raise binder.source.error(f"cannot read {node.this} as a number", node, hint) from None
+
+
+def _null(binder: ExpressionBinder, node: Any) -> Scalar:
+    return Literal(None, NULL)
+
+
+def _boolean(binder: ExpressionBinder, node: Any) -> Scalar:
+    return TRUE if node.this else FALSE
+
+
+def _connective(binder: ExpressionBinder, node: Any) -> Scalar:
+    """AND or OR: a chain is one call with many operands, found without recursion."""
+    kind, parts, stack = type(node), [], [node]
+    while stack:
+        current = bare(stack.pop())
+        if type(current) is kind:
+            binder.source.only(current, "this", "expression")
+            stack += [current.expression, current.this]
+        else:
+            parts.append(current)
+    return Call("and" if kind is exp.And else "or", tuple(binder.truth(p) for p in parts), BOOL)
+
+
+def _not(binder: ExpressionBinder, node: Any) -> Scalar:
+    binder.source.only(node, "this")
+    return negated(binder.truth(node.this))
+
+
+def _alias(binder: ExpressionBinder, node: Any) -> Scalar:
+    raise binder.source.error("an alias cannot stand here", node.args.get("alias"), "name expressions in the SELECT list")
+
+
+HANDLERS: dict[Any, Callable[[ExpressionBinder, Any], Scalar]] = {
+    exp.Column: _column,
+    exp.Literal: _literal,
+    exp.Null: _null,
+    exp.Boolean: _boolean,
+    exp.And: _connective,
+    exp.Or: _connective,
+    exp.Not: _not,
+    exp.Alias: _alias,
+    **casts.HANDLERS,
+    **arithmetic.HANDLERS,
+    **comparisons.HANDLERS,
+    **conditionals.HANDLERS,
+    **dates.HANDLERS,
+    **calls.HANDLERS,
+    **aggregates.HANDLERS,
+}

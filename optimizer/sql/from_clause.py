@@ -1,0 +1,251 @@
+"""FROM: tables, derived tables, common table expressions, VALUES, and the joins between them.
+
+Every reference gets fresh column ids, also of the same table or CTE. A comma is a cross join that binds less tightly
+than JOIN.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from sqlglot import exp
+
+from optimizer.algebra.columns import column_set
+from optimizer.algebra.logical import Scan, ScanColumn
+from optimizer.algebra.scalars import ColumnRef, Scalar
+from optimizer.algebra.traits import ascending
+from optimizer.algebra.trees import Tree
+from optimizer.sql.context import Bound, Context, Ctes, Table
+from optimizer.sql.joins import FromItem, cross, join
+from optimizer.sql.parse import COMMA_JOIN
+from optimizer.sql.scope import Relation, Scope, beside, relation_scope
+from optimizer.sql.source import form_name, listing, suggestion
+from optimizer.sql.values import bind_values, one_row
+
+# words that cannot be an alias unless quoted: the parser takes a clause cut short for one ("from t group")
+_RESERVED_WORDS = (
+    "all and as asc case cross desc distinct else end except from full group having in inner intersect into join left limit "
+    "natural not null offset on or order outer qualify right select then union using when where with"
+)
+_RESERVED = frozenset(_RESERVED_WORDS.split())
+_HIDDEN_HINT = "columns of that type cannot be read"
+
+
+def bind_from(context: Context, node: Any, ctes: Ctes | None) -> FromItem:
+    """The rows a SELECT works on and the names in reach; one row without names when there is no FROM."""
+    clause = node.args.get("from_")
+    if clause is None:
+        for item in node.args.get("joins") or ():
+            raise context.source.error("a join without FROM", item)
+        return FromItem(one_row(context), Scope(outer=context.enclosing))
+    context.source.only(clause, "this")
+    parts: list[tuple[Any, list[Any]]] = [(clause.this, [])]
+    for item in node.args.get("joins") or ():
+        if item.meta.get(COMMA_JOIN):
+            context.source.only(item, "this")
+            parts.append((item.this, []))
+        else:
+            parts[-1][1].append(item)
+    result: FromItem | None = None
+    for table, joins in parts:
+        outer = result.scope._replace(outer=context.enclosing) if result is not None else context.enclosing
+        part = _joined(context, bind_table(context, table, ctes, outer), joins, ctes, outer)
+        result = part if result is None else cross(result, part)
+        _check_aliases(context, result.scope, table)
+    assert result is not None, "FROM has at least one table"
+    return FromItem(result.tree, result.scope._replace(outer=context.enclosing))
+
+
+def _joined(context: Context, left: FromItem, joins: list[Any], ctes: Ctes | None, outer: Scope | None) -> FromItem:
+    left = FromItem(left.tree, left.scope._replace(outer=outer))
+    for node in joins:
+        right = bind_table(context, node.this, ctes, left.scope)
+        _check_aliases(context, beside(left.scope, right.scope), node.this)
+        left = join(context, left, right, node)
+    return left
+
+
+def bind_table(context: Context, node: Any, ctes: Ctes | None, outer: Scope | None) -> FromItem:
+    """One entry of FROM. `outer` are the entries before it, which it cannot see (that would be LATERAL)."""
+    from optimizer.sql.query import bind_query, with_ctes  # a query contains a FROM clause, which contains queries
+
+    source = context.source
+    context.enter(node)
+    match node:
+        case exp.Table():
+            return _table(context, node, ctes, outer)
+        case exp.Values():
+            bound = bind_values(context, node)
+            return _aliased(context, node, bound, outer)
+        case exp.Subquery():
+            source.only(node, "this", "alias", "joins", "with_", "order", "limit", "offset", ignored=("is_wrapper",))
+            inner = node.this
+            while isinstance(inner, exp.Subquery) and inner.args.get("alias") is None and not inner.args.get("joins"):
+                if _has_clauses(inner):
+                    break
+                source.only(inner, "this")
+                inner = inner.this
+            if isinstance(inner, exp.Table) or (isinstance(inner, exp.Subquery) and inner.args.get("alias") is not None):
+                item = bind_table(context, inner, with_ctes(context, node, ctes), outer)
+                item = item if node.args.get("alias") is None else _renamed(context, node, item)
+            else:
+                with context.inside(outer):
+                    bound = bind_query(context, node if _has_clauses(node) else inner, ctes, derived=True)
+                item = _aliased(context, node, bound, outer)
+            return _joined(context, item, node.args.get("joins") or [], ctes, outer)
+        case exp.Lateral():
+            raise source.unsupported("LATERAL", node, "join with a derived table that does not refer to other tables")
+        case exp.Unnest():
+            raise source.unsupported("unnest", node, "list the values with VALUES (...)")
+        case None:
+            raise source.error("a table is missing in FROM")
+    raise source.unsupported(f"{form_name(node)} in FROM", node)
+
+
+def _has_clauses(node: Any) -> bool:
+    """Whether these parentheses have a WITH, ORDER BY or LIMIT of their own."""
+    return any(node.args.get(k) for k in ("with_", "order", "limit", "offset"))
+
+
+def _table(context: Context, node: Any, ctes: Ctes | None, outer: Scope | None) -> FromItem:
+    from optimizer.sql.query import bind_query
+
+    source = context.source
+    if not isinstance(node.this, exp.Identifier):
+        form = form_name(node.this) if node.this is not None else "this"
+        raise source.unsupported(f"the table function {form}", node, "read a table of the dataset")
+    source.only(node, "this", "alias", "db", "catalog", "joins")
+    name = node.name
+    cte = ctes.find(name) if ctes is not None and node.args.get("db") is None else None
+    if cte is not None:
+        with context.inside(None):
+            bound = bind_query(context, cte.body, cte.outer)
+        relation = _named(context, cte.columns, cte.name, _relation(context, cte.name, bound))
+        item = FromItem(bound.tree, relation_scope(relation))
+        item = _renamed(context, node, item) if node.args.get("alias") is not None else item
+    else:
+        item = _scan(context, node, _stored_table(context, node, name, ctes))
+    return _joined(context, item, node.args.get("joins") or [], ctes, outer)
+
+
+def _stored_table(context: Context, node: Any, name: str, ctes: Ctes | None) -> Table:
+    schema = node.args.get("db")
+    table = context.catalog.table(name) if schema is None or schema.name.lower() == "main" else None
+    if table is not None and node.args.get("catalog") is None:
+        return table
+    if schema is not None:
+        raise context.source.error(f'unknown table "{node.sql()}"', node, "tables have no schema name")
+    known = list(context.catalog.tables)
+    cell = ctes
+    while cell is not None:
+        known.append(cell.name)
+        cell = cell.outer
+    close = suggestion(name, known)
+    hint = f"the tables are {listing(known, 8)}" if known else "the dataset has no tables"
+    raise context.source.error(f'unknown table "{name}"', node.this, hint + (f'; did you mean "{close}"?' if close else ""))
+
+
+def _scan(context: Context, node: Any, table: Table) -> FromItem:
+    """All columns of a stored table, under new ids, with the catalog's keys and stored order."""
+    alias_node = node.args.get("alias")
+    alias = _alias_name(context, alias_node) or table.name
+    ids = {}
+    for column in table.columns:
+        ids[column.name] = context.columns.new(column.name, column.type, column.nullable, f"{alias}.{column.name}").id
+    keys = tuple(column_set(ids[c] for c in key) for key in table.keys)
+    not_null = column_set(ids[c.name] for c in table.columns if not c.nullable)
+    for key in keys:
+        not_null |= key
+    order = []
+    for name in table.order:
+        if name not in ids:
+            break
+        order.append(ids[name])
+    columns = tuple(ScanColumn(id, name) for name, id in ids.items())
+    scan = Scan(table.name, alias, columns, keys, not_null, ascending(order))
+    relation = Relation(
+        alias,
+        tuple((name, ColumnRef(id, context.columns[id].type)) for name, id in ids.items()),
+        {name: f"{_HIDDEN_HINT}: {reason}" for name, reason in table.unsupported.items()},
+    )
+    return FromItem(Tree(scan), relation_scope(_named(context, _alias_columns(alias_node), alias, relation)))
+
+
+def _aliased(context: Context, node: Any, bound: Bound, outer: Scope | None) -> FromItem:
+    """A derived table under its alias and column aliases."""
+    alias_node = node.args.get("alias")
+    alias = _alias_name(context, alias_node) or context.unnamed()
+    relation = _named(context, _alias_columns(alias_node), alias, _relation(context, alias, bound))
+    return FromItem(bound.tree, relation_scope(relation)._replace(outer=outer))
+
+
+def _relation(context: Context, alias: str, bound: Bound) -> Relation:
+    """The outputs of a query as columns of a relation."""
+    references = [(o.name, ColumnRef(o.id, context.columns[o.id].type)) for o in bound.outputs]
+    return Relation(alias, _told_apart(references))
+
+
+def _told_apart(columns: Iterable[tuple[str, Scalar]]) -> tuple[tuple[str, Scalar], ...]:
+    """The columns under different names: a repeated x becomes x_1, x_2."""
+    result: list[tuple[str, Scalar]] = []
+    taken: set[str] = set()
+    for original, scalar in columns:
+        name, n = original, 0
+        while name.lower() in taken:
+            n += 1
+            name = f"{original}_{n}"
+        taken.add(name.lower())
+        result.append((name, scalar))
+    return tuple(result)
+
+
+def _renamed(context: Context, node: Any, item: FromItem) -> FromItem:
+    """The columns in reach of `item` as those of one relation under the alias of `node`."""
+    alias_node = node.args["alias"]
+    visible = item.scope.visible
+    alias = _alias_name(context, alias_node) or item.scope.relations[0].alias
+    relation = Relation(alias, _told_apart((v.name, v.scalar) for v in visible))
+    return FromItem(item.tree, relation_scope(_named(context, _alias_columns(alias_node), alias, relation)))
+
+
+def _alias_name(context: Context, node: Any) -> str | None:
+    if node is None:
+        return None
+    context.source.only(node, "this", "columns")
+    name = node.name
+    identifier = node.this
+    if identifier is not None and not identifier.args.get("quoted") and name.lower() in _RESERVED:
+        raise context.source.error(f'syntax error at "{name}"', identifier, "an alias that is a keyword must be quoted")
+    return name or None
+
+
+def _alias_columns(node: Any) -> tuple[Any, ...]:
+    return tuple(node.args.get("columns") or ()) if node is not None else ()
+
+
+def _named(context: Context, names: tuple[Any, ...], alias: str, relation: Relation) -> Relation:
+    """The relation with its first columns renamed."""
+    if not names:
+        return relation
+    if len(names) > len(relation.columns):
+        raise context.source.error(
+            f'"{alias}" has {len(relation.columns)} columns but {len(names)} column names', names[len(relation.columns)]
+        )
+    seen: set[str] = set()
+    for identifier in names:
+        if identifier.name.lower() in seen:
+            raise context.source.error(f'column name "{identifier.name}" is given twice', identifier)
+        seen.add(identifier.name.lower())
+    renamed = tuple((i.name, scalar) for i, (_, scalar) in zip(names, relation.columns, strict=False))
+    return Relation(relation.alias, renamed + relation.columns[len(names) :], relation.hidden)
+
+
+def _check_aliases(context: Context, scope: Scope, node: Any) -> None:
+    seen: set[str] = set()
+    for relation in scope.relations:
+        if relation.alias.lower() in seen:
+            raise context.source.error(
+                f'two tables in FROM are named "{relation.alias}"', node, f"give one an alias: {relation.alias} AS other"
+            )
+        seen.add(relation.alias.lower())

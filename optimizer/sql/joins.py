@@ -1,0 +1,123 @@
+"""JOIN in all kinds, with ON, USING or NATURAL.
+
+A column merged by USING means the left one, for RIGHT JOIN the right one, for FULL JOIN whichever is not NULL.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from optimizer.algebra.logical import Join, JoinKind
+from optimizer.algebra.scalars import Call, Predicate, Scalar, conjunction
+from optimizer.algebra.trees import Tree
+from optimizer.sql.coerce import Operand
+from optimizer.sql.comparisons import comparison
+from optimizer.sql.context import Context
+from optimizer.sql.expressions import ExpressionBinder
+from optimizer.sql.scope import Scope, Visible, beside
+from optimizer.sql.source import listing, suggestion
+
+_KINDS = {
+    ("", ""): JoinKind.INNER,
+    ("", "INNER"): JoinKind.INNER,
+    ("", "CROSS"): JoinKind.INNER,
+    ("LEFT", ""): JoinKind.LEFT,
+    ("LEFT", "OUTER"): JoinKind.LEFT,
+    ("RIGHT", ""): JoinKind.RIGHT,
+    ("RIGHT", "OUTER"): JoinKind.RIGHT,
+    ("FULL", ""): JoinKind.FULL,
+    ("FULL", "OUTER"): JoinKind.FULL,
+    ("", "SEMI"): JoinKind.SEMI,
+    ("", "ANTI"): JoinKind.ANTI,
+}
+
+
+class FromItem(NamedTuple):
+    """Part of a FROM clause: its rows, and the names they go by."""
+
+    tree: Tree
+    scope: Scope
+
+
+def cross(left: FromItem, right: FromItem) -> FromItem:
+    return FromItem(Tree(Join(JoinKind.INNER, ()), (left.tree, right.tree)), beside(left.scope, right.scope))
+
+
+def join(context: Context, left: FromItem, right: FromItem, node: Any) -> FromItem:
+    """`left` joined with `right` as the AST node says."""
+    source = context.source
+    method, side, word = (str(node.args.get(k) or "").upper() for k in ("method", "side", "kind"))
+    kind = _KINDS.get((side, word))
+    if kind is None or method not in ("", "NATURAL"):
+        form = " ".join(filter(None, (method, side, word, "JOIN")))
+        raise source.unsupported(form, node.this, "the joins are INNER, LEFT, RIGHT, FULL, CROSS, SEMI and ANTI")
+    source.only(node, "this", "method", "side", "kind", "on", "using")
+    on, using = node.args.get("on"), node.args.get("using")
+    both = beside(left.scope, right.scope)
+    binder = ExpressionBinder(source, both, "ON")
+    predicate: Predicate = ()
+    scope = both
+    if method == "NATURAL" or using:
+        if on is not None:
+            raise source.error("a join takes ON or USING, not both", on)
+        names = _natural(context, left.scope, right.scope, node) if method == "NATURAL" else [(i.name, i) for i in using]
+        predicate, scope = _using(context, binder, kind, left.scope, right.scope, names)
+    elif word == "CROSS":
+        if on is not None:
+            raise source.error("CROSS JOIN takes no ON", on, "write JOIN ... ON")
+    elif on is None:
+        raise source.error("the join has no condition", node.this, "add ON or USING, or write CROSS JOIN")
+    else:
+        predicate = conjunction([binder.truth(on)])
+    if kind.left_only:
+        scope = left.scope
+    return FromItem(Tree(Join(kind, predicate), (left.tree, right.tree)), scope)
+
+
+def _natural(context: Context, left: Scope, right: Scope, node: Any) -> list[tuple[str, Any]]:
+    here = {v.name.lower() for v in right.visible}
+    names = dict.fromkeys(v.name for v in left.visible if v.name.lower() in here)
+    if not names:
+        raise context.source.error(
+            "NATURAL JOIN finds no column of the same name on both sides",
+            node.this,
+            f"the left has {listing([v.name for v in left.visible])}, the right {listing([v.name for v in right.visible])}",
+        )
+    return [(name, node.this) for name in names]
+
+
+def _using(
+    context: Context, binder: ExpressionBinder, kind: JoinKind, left: Scope, right: Scope, names: list[tuple[str, Any]]
+) -> tuple[Predicate, Scope]:
+    """The equalities, and the scope in which each pair of columns has become one."""
+    equalities: list[Scalar] = []
+    merged: dict[str, Visible] = {}
+    for name, node in names:
+        if name.lower() in merged:
+            continue
+        a, b = (_only_meaning(context, scope, name, node, side) for scope, side in ((left, "left"), (right, "right")))
+        operands = Operand(a.scalar, node), Operand(b.scalar, node)
+        equalities.append(comparison(binder, "=", *operands))
+        value = b.scalar if kind is JoinKind.RIGHT else a.scalar
+        if kind is JoinKind.FULL:
+            scalars, type = binder.meet(operands, "USING cannot merge", strings_yield=True)
+            value = Call("coalesce", tuple(scalars), type)
+        merged[name.lower()] = Visible(a.name, value, a.owners + b.owners)
+    visible = tuple(merged.get(v.name.lower(), v) for v in left.visible)
+    rest = tuple(v for v in right.visible if v.name.lower() not in merged)
+    return conjunction(equalities), Scope(left.relations + right.relations, visible + rest, left.outer)
+
+
+def _only_meaning(context: Context, scope: Scope, name: str, node: Any, side: str) -> Visible:
+    found = scope.meanings(name)
+    if len(found) == 1:
+        return found[0]
+    if found:
+        owners = sorted({o for v in found for o in v.owners})
+        raise context.source.error(
+            f'column "{name}" is ambiguous on the {side} side of the join', node, f"it is in {listing(owners)}"
+        )
+    known = [v.name for v in scope.visible]
+    close = suggestion(name, known)
+    hint = f"that side has {listing(known)}" + (f'; did you mean "{close}"?' if close else "")
+    raise context.source.error(f'unknown column "{name}" on the {side} side of the join', node, hint)

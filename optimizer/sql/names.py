@@ -1,0 +1,139 @@
+"""Names of result columns that have no alias: the expression as DuckDB would word it, roughly.
+
+`count_star()`, `sum(x)`, `(a + 1)`, `CAST(a AS BIGINT)`. Also the short names computed columns carry inside trees.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlglot import exp
+
+from optimizer.algebra.scalars import AggregateCall, Call, Case, Cast, InList, Literal, Scalar
+from optimizer.sql.coerce import bare
+
+_INFIX = {
+    exp.Add: "+",
+    exp.Sub: "-",
+    exp.Mul: "*",
+    exp.Div: "/",
+    exp.IntDiv: "//",
+    exp.Mod: "%",
+    exp.DPipe: "||",
+    exp.EQ: "=",
+    exp.NEQ: "!=",
+    exp.LT: "<",
+    exp.LTE: "<=",
+    exp.GT: ">",
+    exp.GTE: ">=",
+    exp.And: "AND",
+    exp.Or: "OR",
+    exp.NullSafeEQ: "IS NOT DISTINCT FROM",
+    exp.NullSafeNEQ: "IS DISTINCT FROM",
+}
+_CALLS = {
+    exp.Sum: "sum",
+    exp.Avg: "avg",
+    exp.Min: "min",
+    exp.Max: "max",
+    exp.Count: "count",
+    exp.Abs: "abs",
+    exp.Round: "round",
+    exp.Floor: "floor",
+    exp.Ceil: "ceil",
+    exp.Sqrt: "sqrt",
+    exp.Ln: "ln",
+    exp.Exp: "exp",
+    exp.Pow: "pow",
+    exp.Upper: "upper",
+    exp.Lower: "lower",
+    exp.Length: "length",
+    exp.Replace: "replace",
+    exp.StartsWith: "starts_with",
+    exp.Greatest: "greatest",
+    exp.Least: "least",
+    exp.Year: "year",
+    exp.Month: "month",
+    exp.Day: "day",
+    exp.Quarter: "quarter",
+}
+
+
+def output_name(node: Any) -> str:
+    """The name of a SELECT item without alias."""
+    node = bare(node)
+    return node.name if isinstance(node, exp.Column) else _text(node)
+
+
+def _text(node: Any) -> str:
+    node = bare(node)
+    kind = type(node)
+    match node:
+        case exp.Column():
+            return ".".join(part.name for part in node.parts)
+        case exp.Literal():
+            return f"'{node.this}'" if node.is_string else str(node.this)
+        case exp.Null():
+            return "NULL"
+        case exp.Boolean():
+            return f"CAST('{'t' if node.this else 'f'}' AS BOOLEAN)"
+        case exp.Neg() if isinstance(bare(node.this), exp.Literal):
+            return f"-{_text(node.this)}"
+        case exp.Neg():
+            return f"-({_text(node.this)})"
+        case exp.Not() if isinstance(node.this, exp.Is) and isinstance(node.this.expression, exp.Null):
+            return f"({_text(node.this.this)} IS NOT NULL)"
+        case exp.Not():
+            return f"(NOT {_text(node.this)})"
+        case exp.Is() if isinstance(node.expression, exp.Null):
+            return f"({_text(node.this)} IS NULL)"
+        case exp.Between():
+            return f"({_text(node.this)} BETWEEN {_text(node.args['low'])} AND {_text(node.args['high'])})"
+        case exp.In():
+            return f"({_text(node.this)} IN ({', '.join(_text(e) for e in node.expressions)}))"
+        case exp.TryCast() | exp.Cast():
+            word = "TRY_CAST" if isinstance(node, exp.TryCast) else "CAST"
+            return f"{word}({_text(node.this)} AS {_type(node.args['to'])})"
+        case exp.Case():
+            subject = f" {_text(node.this)} " if node.this is not None else "  "
+            whens = " ".join(f"WHEN ({_text(i.this)}) THEN ({_text(i.args['true'])})" for i in node.args["ifs"])
+            default = node.args.get("default")
+            return f"CASE{subject}{whens} ELSE {_text(default) if default is not None else 'NULL'} END"
+        case exp.Coalesce():
+            return f"COALESCE({', '.join(_text(e) for e in (node.this, *node.expressions))})"
+        case exp.Nullif():
+            return f'"nullif"({_text(node.this)}, {_text(node.expression)})'
+        case exp.Filter():
+            return f"{_text(node.this)} FILTER (WHERE {_text(node.expression.this)})"
+        case exp.Count() if node.this is None or isinstance(node.this, exp.Star):
+            return "count_star()"
+    if kind in _INFIX:
+        return f"({_text(node.this)} {_INFIX[kind]} {_text(node.expression)})"
+    if kind in _CALLS:
+        parts = (node.this, *(node.args.get(k) for k in ("decimals", "expression", "replacement")), *node.expressions)
+        args, word = list(parts), ""
+        if isinstance(node.this, exp.Distinct):
+            args, word = node.this.expressions, "DISTINCT "
+        return f"{_CALLS[kind]}({word}{', '.join(_text(a) for a in args if a is not None)})"
+    return str(node.sql(dialect="duckdb"))
+
+
+def _type(node: Any) -> str:
+    text = str(node.sql(dialect="duckdb"))
+    return {"INT": "INTEGER", "TEXT": "VARCHAR", "DATE": '"DATE"', "DOUBLE": '"DOUBLE"'}.get(text, text)
+
+
+def short_name(scalar: Scalar) -> str:
+    """One word for a computed column without alias."""
+    match scalar:
+        case AggregateCall() | Call() if scalar.function[0].isalpha():
+            return str(scalar.function)
+        case Case():
+            return "case"
+        case Cast():
+            return "cast"
+        case InList():
+            return "in"
+        case Literal():
+            return "literal"
+    return "expr"

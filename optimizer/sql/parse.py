@@ -1,0 +1,128 @@
+"""Text to AST: one SELECT statement in DuckDB's dialect, and its tokens for carets.
+
+sqlglot accepts more than SQL does; what it lets pass but DuckDB refuses (`a,, b`, `t JOIN u` without a condition) is
+refused here or marked for the binder.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from itertools import pairwise
+from typing import Any
+
+from sqlglot import exp
+from sqlglot.dialects.duckdb import DuckDB
+from sqlglot.errors import ParseError, TokenError
+from sqlglot.tokens import TokenType
+
+from optimizer.errors import SqlError, Unsupported
+from optimizer.sql.source import Source
+
+_QUERY_STARTS = frozenset({"SELECT", "WITH", "VALUES", "FROM", "TABLE", "("})
+_STATEMENT_WORDS = (
+    "ALTER ANALYZE ATTACH BEGIN CALL CHECKPOINT COMMENT COMMIT COPY CREATE DEALLOCATE DELETE DESCRIBE DETACH DROP EXECUTE "
+    "EXPLAIN EXPORT GRANT IMPORT INSERT INSTALL LOAD MERGE PIVOT PRAGMA PREPARE RESET REVOKE ROLLBACK SET SHOW SUMMARIZE "
+    "TRUNCATE UNPIVOT UPDATE USE VACUUM"
+)
+_STATEMENTS = frozenset(_STATEMENT_WORDS.split())
+_POSITIONED = (exp.Null, exp.Boolean, exp.Var, exp.Placeholder, exp.Parameter, exp.CurrentDate, exp.CurrentTimestamp)
+COMMA_JOIN = "comma_join"
+
+
+class _Parser(DuckDB().parser_class):  # type: ignore[misc]
+    """DuckDB's parser that also says where an error is, and remembers which joins were commas."""
+
+    failed_at: Any = None
+    failed_previous: Any = None
+
+    def raise_error(self, message: str, token: Any = None) -> None:
+        self.failed_at, self.failed_previous = token or self._curr, self._prev
+        raise ParseError(message)
+
+    def expression(self, instance: Any, token: Any = None, comments: Any = None) -> Any:
+        if token is None and self._prev and isinstance(instance, _POSITIONED):
+            token = self._prev
+        return super().expression(instance, token, comments)
+
+    def _parse_types(self, *args: Any, **kwargs: Any) -> Any:
+        first = self._curr
+        node = super()._parse_types(*args, **kwargs)
+        if isinstance(node, exp.DataType) and first and "start" not in node.meta:
+            node.meta.update(start=first.start, end=self._prev.end)
+        return node
+
+    def _parse_join(self, *args: Any, **kwargs: Any) -> Any:
+        comma = bool(self._curr) and self._curr.token_type is TokenType.COMMA
+        join = super()._parse_join(*args, **kwargs)
+        if join is not None and comma:
+            join.meta[COMMA_JOIN] = True
+        return join
+
+
+def parse(sql: str) -> tuple[Any, Source]:
+    """The AST of the one query in `sql` and the source for messages about it.
+
+    Raises SqlError for a syntax error, Unsupported for a statement that is not a query, RecursionError for text nested
+    too deeply for the present stack.
+    """
+    tokens = _tokens(sql)
+    if not tokens:
+        raise SqlError("the query is empty", hint='write a SELECT, for example "select count(*) from lineitem"')
+    source = Source(sql, tokens)
+    _check_statement(source, tokens)
+    parser = _Parser(dialect=DuckDB())
+    try:
+        trees = [tree for tree in parser.parse(tokens, sql) if tree is not None]
+    except ParseError as error:
+        raise _syntax_error(sql, parser, str(error)) from None
+    if len(trees) != 1:
+        second = next((t for t in tokens if t.token_type is TokenType.SEMICOLON), tokens[-1])
+        raise SqlError("more than one statement", sql, second.start, second.end + 1, "give one query at a time")
+    if not isinstance(trees[0], exp.Query | exp.Values):
+        form = trees[0].key.upper()
+        start = next((t for t in tokens if t.text.upper() == form), tokens[0])
+        raise Unsupported(f"{form} is not supported", sql, start.start, start.end + 1, "planscope plans queries: SELECT ...")
+    return trees[0], source
+
+
+def _tokens(sql: str) -> list[Any]:
+    try:
+        return list(DuckDB().tokenize(sql))
+    except TokenError as error:
+        match = re.search(r"Missing (\S+) from (\d+):(\d+)", str(error.__cause__))
+        if match is None:
+            start = max(sql.rfind("/*"), 0)
+            what = "comment" if "/*" in sql else "text"
+            raise SqlError(f"unterminated {what}", sql, start, start + 2) from None
+        closing, line, column = match[1], int(match[2]), int(match[3])
+        what = {"'": "string", '"': "quoted name"}.get(closing, "string")
+        start = sum(len(text) + 1 for text in sql.split("\n")[: line - 1]) + column
+        start = max(0, sql.rfind(closing, 0, start + len(closing)))
+        raise SqlError(f"unterminated {what}: the closing {closing} is missing", sql, start, start + len(closing)) from None
+
+
+def _check_statement(source: Source, tokens: list[Any]) -> None:
+    """The first word decides whether this is a query; sqlglot would log a warning about some other statements."""
+    first = tokens[0]
+    word = first.text.upper()
+    if first.token_type is not TokenType.L_PAREN and word not in _QUERY_STARTS:
+        where = (source.sql, first.start, first.end + 1)
+        if word in _STATEMENTS:
+            raise Unsupported(f"{word} is not supported", *where, "planscope plans queries: SELECT ...")
+        close = difflib.get_close_matches(word, [*_QUERY_STARTS, *_STATEMENTS], 1)
+        hint = f'did you mean "{close[0].lower()}"?' if close else "a query starts with SELECT, WITH, VALUES or FROM"
+        raise SqlError(f'syntax error at "{first.text}"', *where, hint)
+    for before, after in pairwise(tokens):
+        if before.token_type is TokenType.COMMA and after.token_type is TokenType.COMMA:
+            raise SqlError('syntax error at ","', source.sql, after.start, after.end + 1, "an expression is missing here")
+
+
+def _syntax_error(sql: str, parser: _Parser, message: str) -> SqlError:
+    token, previous = parser.failed_at, parser.failed_previous
+    expected = re.match(r"Expect(?:ing|ed) (\S.{0,40}?)(?: but got .*)?$", message)
+    hint = f"expected {expected[1]}" if expected and "<" not in expected[1] else None
+    if token:
+        return SqlError(f'syntax error at "{token.text}"', sql, token.start, token.end + 1, hint)
+    end = previous.end + 1 if previous else len(sql.rstrip())
+    return SqlError("syntax error at the end of the query", sql, end, end + 1, hint)

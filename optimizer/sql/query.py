@@ -1,0 +1,76 @@
+"""A query expression: SELECT, a set operation, VALUES or one of these in parentheses, with its WITH, ORDER BY and LIMIT."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlglot import exp
+
+from optimizer.sql.context import Bound, Context, Ctes
+from optimizer.sql.ordering import limited, order_by_outputs
+from optimizer.sql.select import bind_select
+from optimizer.sql.set_operations import bind_set_operation
+from optimizer.sql.values import bind_values
+
+
+def bind_query(context: Context, node: Any, ctes: Ctes | None, operand: bool = False, derived: bool = False) -> Bound:
+    """The tree of a query. ORDER BY at its end is `Bound.order`; with LIMIT it is part of the tree as well.
+
+    As `operand` of a set operation a column of bare NULLs keeps the NULL type, to take the other operand's; elsewhere it
+    becomes INTEGER. With `derived`, outer parentheses may have an alias, which the caller has seen to.
+    """
+    context.enter(node)
+    outer: list[Any] = []  # parentheses with clauses of their own, outermost first
+    while isinstance(node, exp.Subquery):
+        context.source.only(node, "this", "with_", "order", "limit", "offset", *(("alias", "joins") if derived else ()))
+        derived = False
+        ctes = with_ctes(context, node, ctes)
+        if any(node.args.get(k) is not None for k in ("order", "limit", "offset")):
+            outer.append(node)
+        node = node.this
+    ctes = with_ctes(context, node, ctes)
+    match node:
+        case exp.Select():
+            bound = bind_select(context, node, ctes, operand)
+        case exp.SetOperation():
+            bound = finished(context, node, bind_set_operation(context, node, ctes, operand))
+        case exp.Values():
+            bound = finished(context, node, bind_values(context, node, operand))
+        case _:
+            raise context.source.unsupported(f"{node.key.upper()} as a query", node, "write SELECT * FROM ...")
+    for clauses in reversed(outer):
+        bound = finished(context, clauses, bound)
+    return bound
+
+
+def finished(context: Context, node: Any, bound: Bound) -> Bound:
+    """ORDER BY, LIMIT and OFFSET of something that is not a SELECT: they see its output columns only."""
+    order_clause = node.args.get("order")
+    order = order_by_outputs(context, order_clause, bound.outputs) if order_clause is not None else bound.order
+    return limited(context, node, Bound(bound.tree, bound.outputs, order))
+
+
+def with_ctes(context: Context, node: Any, ctes: Ctes | None) -> Ctes | None:
+    """The common table expressions in reach inside `node`: its own WITH first. They are bound where they are used."""
+    clause = node.args.get("with_")
+    if clause is None:
+        return ctes
+    source = context.source
+    if clause.args.get("recursive") and any(_refers_to_itself(cte) for cte in clause.expressions):
+        raise source.unsupported("a recursive CTE", clause, "write out the levels you need with UNION ALL", word="RECURSIVE")
+    source.only(clause, "expressions", "recursive")
+    names: set[str] = set()
+    for cte in clause.expressions:
+        source.only(cte, "this", "alias", ignored=("materialized",))
+        alias = cte.args["alias"]
+        source.only(alias, "this", "columns")
+        if alias.name.lower() in names:
+            raise source.error(f'CTE "{alias.name}" is defined twice', alias.this)
+        names.add(alias.name.lower())
+        ctes = Ctes(alias.name, cte.this, tuple(alias.args.get("columns") or ()), ctes)
+    return ctes
+
+
+def _refers_to_itself(cte: Any) -> bool:
+    name = cte.args["alias"].name.lower()
+    return any(table.name.lower() == name for table in cte.this.find_all(exp.Table))

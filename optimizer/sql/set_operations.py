@@ -1,0 +1,137 @@
+"""UNION, INTERSECT and EXCEPT, with and without ALL.
+
+The parser nests a chain to the left; it is walked without recursion. A run of UNION ALL becomes one n-ary SetOp, UNION
+(distinct) an Aggregate over all columns of one: (A ∪ B) ∪ C removes duplicates once, at the end. NULL equals NULL.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+from sqlglot import exp
+
+from optimizer.algebra.columns import ColumnId, DataType
+from optimizer.algebra.logical import Aggregate, Project, ProjectItem, SetOp, SetOpKind
+from optimizer.algebra.query import OutputColumn
+from optimizer.algebra.scalars import ColumnRef
+from optimizer.algebra.trees import Tree
+from optimizer.algebra.types import INT32, STRING, common_type, is_string, type_name
+from optimizer.sql.coerce import Operand, convert
+from optimizer.sql.context import Bound, Context, Ctes
+
+_KINDS = {exp.Intersect: SetOpKind.INTERSECT, exp.Except: SetOpKind.EXCEPT}
+
+
+def bind_set_operation(context: Context, node: Any, ctes: Ctes | None, operand: bool = False) -> Bound:
+    """The chain of set operations that ends in `node`; its ORDER BY and LIMIT are the caller's."""
+    from optimizer.sql.query import bind_query  # a query contains set operations, which contain queries
+
+    source = context.source
+    chain = []
+    first = node
+    while isinstance(first, exp.SetOperation):
+        source.only(first, "this", "expression", "distinct", *(("with_", "order", "limit", "offset") if first is node else ()))
+        chain.append(first)
+        first = first.this
+
+    def branch(query: Any) -> Bound:
+        if isinstance(query, exp.Select):
+            for clause in ("order", "limit", "offset"):
+                if query.args.get(clause) is not None:
+                    raise source.error(
+                        f"{clause.upper()}{' BY' if clause == 'order' else ''} before a set operation",
+                        query.args[clause],
+                        "put that SELECT into parentheses",
+                    )
+        return bind_query(context, query, ctes, operand=True)
+
+    pending, distinct = [(branch(first), first)], False
+    for operation in reversed(chain):
+        right = (branch(operation.expression), operation.expression)
+        if isinstance(operation, exp.Union):
+            if operation.args.get("distinct"):
+                distinct = True
+            elif distinct:
+                pending, distinct = [(_united(context, pending, distinct), operation.this)], False
+            pending.append(right)
+        else:
+            left = (_united(context, pending, distinct), operation.this)
+            kind = _KINDS[type(operation)]
+            pending, distinct = [(_combined(context, kind, not operation.args.get("distinct"), [left, right]), operation)], False
+    return _settled(context, _united(context, pending, distinct), operand)
+
+
+def _united(context: Context, branches: list[tuple[Bound, Any]], distinct: bool) -> Bound:
+    if len(branches) == 1:
+        return branches[0][0]
+    bound = _combined(context, SetOpKind.UNION, True, branches)
+    if not distinct:
+        return bound
+    keys = tuple(o.id for o in bound.outputs)
+    return Bound(Tree(Aggregate(keys, ()), (bound.tree,)), bound.outputs)
+
+
+def _combined(context: Context, kind: SetOpKind, all: bool, branches: list[tuple[Bound, Any]]) -> Bound:
+    """One SetOp over the branches, each cast to the common column types; names come from the first."""
+    first = branches[0][0]
+    width = len(first.outputs)
+    for bound, node in branches[1:]:
+        if len(bound.outputs) != width:
+            message = f"{kind.value.upper()} of {width} and {len(bound.outputs)} columns"
+            raise context.source.error(message, node, "all parts must have the same number of columns")
+    types = [_column_type(context, branches, i) for i in range(width)]
+    cast = [_cast(context, bound, types) for bound, _ in branches]
+    ids = []
+    for i in range(width):
+        nullable = [not tree.props.not_null >> source[i] & 1 for tree, source in cast]
+        if kind is SetOpKind.UNION:
+            may_be_null = any(nullable)
+        else:
+            may_be_null = nullable[0] if kind is SetOpKind.EXCEPT else nullable[0] and nullable[1]
+        name = context.columns[first.outputs[i].id].name
+        ids.append(context.columns.new(name, types[i], may_be_null).id)
+    operator = SetOp(kind, all, tuple(ids), tuple(source for _, source in cast))
+    outputs = tuple(OutputColumn(o.name, id) for o, id in zip(first.outputs, ids, strict=True))
+    return Bound(Tree(operator, tuple(tree for tree, _ in cast)), outputs)
+
+
+def _column_type(context: Context, branches: list[tuple[Bound, Any]], i: int) -> DataType:
+    """The type in which column `i` of all branches meets: a string column makes the others strings."""
+    type: DataType = pa.null()
+    for bound, node in branches:
+        other = context.columns[bound.outputs[i].id].type
+        met = common_type(type, other)
+        if met is None and (is_string(type) or is_string(other)):
+            met = STRING
+        if met is None:
+            raise context.source.error(
+                f"column {i + 1} of this part is {type_name(other)}, before it is {type_name(type)}", node, "cast one of them"
+            )
+        type = met
+    return type
+
+
+def _cast(context: Context, bound: Bound, types: list[DataType]) -> tuple[Tree, tuple[ColumnId, ...]]:
+    """The branch with its outputs cast to `types`, and their ids."""
+    columns = [context.columns[o.id] for o in bound.outputs]
+    if all(c.type == t for c, t in zip(columns, types, strict=True)):
+        return bound.tree, tuple(c.id for c in columns)
+    items: dict[ColumnId, ProjectItem] = {}
+    source = []
+    not_null = bound.tree.props.not_null
+    for column, type in zip(columns, types, strict=True):
+        scalar = convert(context.source, Operand(ColumnRef(column.id, column.type), None), type)
+        id = column.id if column.type == type else context.compute(column.name, scalar, not_null)
+        items[id] = ProjectItem(id, scalar)
+        source.append(id)
+    return Tree(Project(tuple(items.values())), (bound.tree,)), tuple(source)
+
+
+def _settled(context: Context, bound: Bound, operand: bool) -> Bound:
+    """Columns of bare NULLs become INTEGER, unless a further set operation follows."""
+    columns = [context.columns[o.id] for o in bound.outputs]
+    if operand or not any(pa.types.is_null(c.type) for c in columns):
+        return bound
+    tree, ids = _cast(context, bound, [INT32 if pa.types.is_null(c.type) else c.type for c in columns])
+    return Bound(tree, tuple(OutputColumn(o.name, id) for o, id in zip(bound.outputs, ids, strict=True)))

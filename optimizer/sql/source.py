@@ -1,0 +1,119 @@
+"""Where in the text an AST node stands, errors that point there, and the guard against parts nobody handles."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterable
+from typing import Any
+
+from optimizer.errors import SqlError, Unsupported
+
+Span = tuple[int, int]
+
+# argument of an AST node -> what the user wrote and the word to underline
+_CLAUSES = {
+    "qualify": ("QUALIFY", "QUALIFY"),
+    "windows": ("WINDOW", "WINDOW"),
+    "sample": ("TABLESAMPLE", "TABLESAMPLE"),
+    "locks": ("FOR UPDATE", "FOR"),
+    "pivots": ("PIVOT", "PIVOT"),
+    "laterals": ("LATERAL", "LATERAL"),
+    "by_name": ("UNION BY NAME", "BY"),
+    "grouping_sets": ("GROUPING SETS", "GROUPING"),
+    "rename": ("* RENAME", "RENAME"),
+    "limit_options": ("LIMIT with PERCENT or WITH TIES", "LIMIT"),
+    "ordinality": ("WITH ORDINALITY", "ORDINALITY"),
+    "recursive": ("a recursive CTE", "RECURSIVE"),
+    "into": ("SELECT INTO", "INTO"),
+}
+
+
+class Source:
+    """The text of one query with its tokens."""
+
+    __slots__ = ("_at", "_tokens", "sql")
+
+    def __init__(self, sql: str, tokens: list[Any]) -> None:
+        self.sql, self._tokens = sql, tokens
+        self._at = {token.start: i for i, token in enumerate(tokens)}
+
+    def span(self, node: Any) -> Span | None:
+        """[start, end) of the text under `node`; of its nearest enclosing node when it holds no word itself."""
+        while node is not None:
+            starts, ends = [], []
+            for part in node.walk():
+                meta = part._meta
+                if meta and "start" in meta:
+                    starts.append(meta["start"])
+                    ends.append(self._closing(meta["start"], meta["end"]) + 1)
+            if starts:
+                return min(starts), max(ends)
+            node = node.parent
+        return None
+
+    def _closing(self, start: int, end: int) -> int:
+        """The end of a function call that starts at `start`: its closing parenthesis; else `end`."""
+        i = self._at.get(start)
+        if i is None or i + 1 >= len(self._tokens) or self._tokens[i + 1].text != "(" or self._tokens[i].text == "(":
+            return end
+        if not self._tokens[i].text[:1].isalpha():
+            return end
+        depth = 0
+        for token in self._tokens[i + 1 :]:
+            depth += (token.text == "(") - (token.text == ")")
+            if depth == 0:
+                return int(token.end)
+        return end
+
+    def word(self, word: str, node: Any) -> Span | None:
+        """The last `word` that starts not after the text under `node`; the first one after it when there is none."""
+        span = self.span(node)
+        at = [t for t in self._tokens if t.text.upper() == word]
+        before = [t for t in at if span is None or t.start <= span[0]]
+        chosen = before[-1] if before else at[0] if at else None
+        return (chosen.start, chosen.end + 1) if chosen else span
+
+    def error(self, message: str, node: Any = None, hint: str | None = None, word: str | None = None) -> SqlError:
+        start, end = self._where(node, word)
+        return SqlError(message, self.sql, start, end, hint)
+
+    def unsupported(self, form: str, node: Any = None, hint: str | None = None, word: str | None = None) -> Unsupported:
+        start, end = self._where(node, word)
+        return Unsupported(f"{form} is not supported", self.sql, start, end, hint)
+
+    def _where(self, node: Any, word: str | None) -> tuple[int | None, int | None]:
+        if node is None:
+            return None, None
+        return (self.word(word, node) if word else self.span(node)) or (None, None)
+
+    def only(self, node: Any, *handled: str, ignored: Iterable[str] = ()) -> None:
+        """Raise Unsupported when `node` has a non-empty argument that is neither `handled` nor known to mean nothing."""
+        for key, value in node.args.items():
+            if value is None or value is False or value == [] or value == "" or key in handled or key in ignored:
+                continue
+            form, word = _CLAUSES.get(key, (f"{form_name(node)} with {key.replace('_', ' ').strip().upper()}", None))
+            part = value[0] if isinstance(value, list) else value
+            raise self.unsupported(form, part if hasattr(part, "walk") else node, word=word)
+
+
+def form_name(node: Any) -> str:
+    """`SimilarTo` as SIMILAR TO; an unknown function by its own name."""
+    if node.key == "anonymous":
+        return str(node.this).lower()
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", " ", type(node).__name__).upper()
+
+
+def suggestion(name: str, known: Iterable[str]) -> str | None:
+    """The known name closest to `name`, if any is close."""
+    by_lower = {k.lower(): k for k in known}
+    close = difflib.get_close_matches(name.lower(), list(by_lower), 1, 0.6)
+    return by_lower[close[0]] if close else None
+
+
+def listing(names: Iterable[str], most: int = 3) -> str:
+    """`a, b, c and 6 more`; all of them when there are few."""
+    names = list(names)
+    if len(names) <= most + 1:
+        return ", ".join(names)
+    return f"{', '.join(names[:most])} and {len(names) - most} more"

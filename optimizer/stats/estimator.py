@@ -1,0 +1,304 @@
+"""The default estimator: System R's formulas on the statistics at hand, consistent for every expression of a group.
+
+An inner-join region is estimated as a whole from its leaves and its conjuncts, each conjunct counted once: an equality
+class that reaches k relations contributes k - 1 factors (the distinct counts without the smallest), so the join order
+cannot matter. Distinct counts that are not stored are guessed from keys, foreign keys, value bounds and types.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pyarrow as pa
+
+from optimizer.algebra.columns import ColumnId, Columns, ColumnSet, column_ids, column_set
+from optimizer.algebra.logical import (
+    Aggregate,
+    Filter,
+    Join,
+    JoinKind,
+    Limit,
+    LogicalOperator,
+    Project,
+    Scan,
+    SetOp,
+    SetOpKind,
+    Values,
+)
+from optimizer.algebra.props import LogicalProps
+from optimizer.algebra.scalars import Call, Cast, ColumnRef, Literal, Predicate, Scalar, conjunction
+from optimizer.catalog.table import Catalog, Table
+from optimizer.stats.relation import ColumnFigures, RelationStats, as_number
+from optimizer.stats.selectivity import back_off, conjunction_selectivity, selectivity
+
+
+class Estimator:
+    """Rows and column figures of an operator's output from those of its inputs. Subclass and override `estimate`."""
+
+    def __init__(self, catalog: Catalog, columns: Columns) -> None:
+        self.catalog, self.columns = catalog, columns
+
+    def estimate(self, op: LogicalOperator, props: LogicalProps, inputs: Sequence[RelationStats]) -> RelationStats:
+        """The same result, bit by bit, for every expression of a group."""
+        match op:
+            case Scan():
+                return self._scan(op, props)
+            case Values():
+                figures = {c: ColumnFigures(max(1.0, float(len({r[i] for r in op.rows})))) for i, c in enumerate(op.columns)}
+                return RelationStats(float(len(op.rows)), figures, keys=props.keys)
+            case Filter():
+                below = inputs[0]
+                share = conjunction_selectivity(op.predicate, below.columns)
+                return RelationStats(below.rows * share, below.columns, below.base_rows, keys=props.keys)
+            case Project():
+                return self._project(op, props, inputs[0])
+            case Join():
+                return self._join(op, props, inputs[0], inputs[1])
+            case Aggregate():
+                return self._aggregate(op, props, inputs[0])
+            case Limit():
+                below = inputs[0]
+                rows = max(0.0, below.rows - op.offset)
+                return RelationStats(rows if op.count is None else min(rows, float(op.count)), below.columns, keys=props.keys)
+            case SetOp():
+                return self._setop(op, props, inputs)
+        raise AssertionError(f"no estimate for {op.name}")
+
+    # -- leaves ---------------------------------------------------------------------------------------------------------
+
+    def _scan(self, op: Scan, props: LogicalProps) -> RelationStats:
+        table = self.catalog.table(op.table)
+        assert table is not None, f"scan of unknown table {op.table}"
+        base = float(table.stats.rows)
+        figures = {c.id: self._stored(table, c.source, c.id) for c in op.columns}
+        rows = base * conjunction_selectivity(op.predicate, figures)
+        if op.limit is not None:
+            rows = min(rows, float(op.limit))
+        return RelationStats(rows, figures, base, props.keys)
+
+    def _stored(self, table: Table, name: str, id: ColumnId) -> ColumnFigures:
+        """Figures of a stored column; a distinct count that is not known is guessed."""
+        rows = float(table.stats.rows)
+        stats = table.stats.columns.get(name)
+        column = table.column(name)
+        type = column.type if column is not None else self.columns[id].type
+        nulls = (stats.nulls or 0) / rows if stats is not None and rows else 0.0
+        low = as_number(stats.min) if stats is not None else None
+        high = as_number(stats.max) if stats is not None else None
+        width = stats.avg_width if stats is not None and stats.avg_width is not None else type_width(type)
+        ndv = stats.ndv if stats is not None else None
+        if ndv is None:
+            ndv = self._guess_distinct(table, name, type, rows * (1.0 - nulls), low, high)
+        return ColumnFigures(max(1.0, ndv), nulls, low, high, width)
+
+    def _guess_distinct(
+        self, table: Table, name: str, type: pa.DataType, present: float, low: float | None, high: float | None
+    ) -> float:
+        if (name,) in table.keys or present < 100:
+            return present
+        for foreign in table.foreign_keys:
+            other = self.catalog.table(foreign.table)
+            if name in foreign.columns and other is not None:
+                position = foreign.columns.index(name)
+                if len(foreign.columns) == 1:
+                    return min(present, float(other.stats.rows))
+                return min(present, self._stored(other, foreign.referenced[position], 0).ndv)
+        if pa.types.is_boolean(type):
+            return min(present, 2.0)
+        if low is not None and high is not None and not pa.types.is_floating(type):
+            step = 10.0**-type.scale if pa.types.is_decimal(type) else 1.0
+            return min(present, (high - low) / step + 1.0)
+        return float(present**0.5) if pa.types.is_string(type) else present
+
+    # -- operators ------------------------------------------------------------------------------------------------------
+
+    def _project(self, op: Project, props: LogicalProps, below: RelationStats) -> RelationStats:
+        figures = {}
+        for item in op.items:
+            if isinstance(item.value, ColumnRef):
+                figures[item.id] = below.columns[item.value.id]
+            else:
+                figures[item.id] = ColumnFigures(self._scalar_distinct(item.value, below), width=type_width(item.value.type))
+        return RelationStats(below.rows, figures, below.base_rows, props.keys)
+
+    def _scalar_distinct(self, scalar: Scalar, below: RelationStats) -> float:
+        """Distinct values of a computed column: no more than combinations of its arguments, nor than rows."""
+        if isinstance(scalar, Call) and scalar.function in _FEW_VALUES:
+            return _FEW_VALUES[scalar.function]
+        ndv = 1.0
+        for column in column_ids(scalar.columns):
+            ndv *= below.columns[column].ndv
+        return max(1.0, min(ndv, max(below.rows, 1.0)))
+
+    def _aggregate(self, op: Aggregate, props: LogicalProps, below: RelationStats) -> RelationStats:
+        rows = 1.0 if not op.keys else min(distinct_rows([below.columns[k].ndv for k in op.keys], below.rows), below.rows)
+        figures = {k: below.columns[k] for k in op.keys}
+        for item in op.aggregates:
+            figures[item.id] = ColumnFigures(max(1.0, rows), width=type_width(item.call.type))
+        return RelationStats(rows, figures, keys=props.keys)
+
+    def _setop(self, op: SetOp, props: LogicalProps, inputs: Sequence[RelationStats]) -> RelationStats:
+        figures = {}
+        for position, column in enumerate(op.columns):
+            each = [stats.columns[source[position]] for stats, source in zip(inputs, op.sources, strict=True)]
+            lows = [f.low for f in each if f.low is not None]
+            highs = [f.high for f in each if f.high is not None]
+            bounded = len(lows) == len(highs) == len(each)
+            figures[column] = ColumnFigures(
+                sum(f.ndv for f in each) if op.kind is SetOpKind.UNION else each[0].ndv,
+                max(f.null_fraction for f in each),
+                min(lows) if bounded else None,
+                max(highs) if bounded else None,
+                max(f.width for f in each),
+            )
+        if op.kind is SetOpKind.UNION:
+            rows = sum(stats.rows for stats in inputs)
+        elif op.kind is SetOpKind.INTERSECT:
+            rows = min(stats.rows for stats in inputs) / 2
+        else:
+            rows = inputs[0].rows / 2
+        if not op.all:
+            rows = distinct_rows([figures[c].ndv for c in op.columns], rows)
+        return RelationStats(rows, figures, keys=props.keys)
+
+    def _join(self, op: Join, props: LogicalProps, left: RelationStats, right: RelationStats) -> RelationStats:
+        predicate = conjunction((*left.predicate, *right.predicate, *op.predicate))
+        inner = self.inner_region((*left.leaves, *right.leaves), predicate, props)
+        if op.kind is JoinKind.INNER:
+            return inner
+        if op.kind in (JoinKind.SEMI, JoinKind.ANTI):
+            share = semi_share(op.predicate, left, right)
+            rows = left.rows * (share if op.kind is JoinKind.SEMI else 1.0 - share)
+            return RelationStats(max(rows, 1e-3 * left.rows), left.columns, left.base_rows, props.keys)
+        left_unmatched = max(0.0, left.rows - min(left.rows, inner.rows)) if op.kind.keeps_left else 0.0
+        right_unmatched = max(0.0, right.rows - min(right.rows, inner.rows)) if op.kind.keeps_right else 0.0
+        rows = inner.rows + left_unmatched + right_unmatched
+        figures = dict(left.columns)
+        if right_unmatched:
+            figures = {c: f.with_nulls(right_unmatched / rows) for c, f in figures.items()}
+        for column, f in right.columns.items():
+            figures[column] = f.with_nulls(left_unmatched / rows) if left_unmatched else f
+        return RelationStats(rows, figures, keys=props.keys)
+
+    def inner_region(self, leaves: tuple[RelationStats, ...], predicate: Predicate, props: LogicalProps) -> RelationStats:
+        """The join of `leaves` under all conjuncts of `predicate`: a function of the two sets alone."""
+        ordered = tuple(sorted(leaves, key=lambda leaf: min(leaf.columns)))
+        figures: dict[ColumnId, ColumnFigures] = {}
+        rows = 1.0
+        for leaf in ordered:
+            figures.update(leaf.columns)
+            rows *= leaf.rows
+        classes, others = _equality_classes(predicate)
+        for share in _class_shares(classes, ordered):
+            rows *= share
+        for conjunct in others:
+            rows *= selectivity(conjunct, figures)
+        return RelationStats(rows, figures, None, props.keys, ordered, predicate)
+
+
+_FEW_VALUES = {
+    "year": 10.0, "quarter": 4.0, "month": 12.0, "day": 31.0, "hour": 24.0, "minute": 60.0, "second": 60.0,
+    "dayofweek": 7.0, "dayofyear": 366.0, "week": 53.0,
+}  # fmt: skip
+
+
+def type_width(type: pa.DataType) -> float:
+    """Bytes of a value in memory; strings are taken as 16."""
+    try:
+        return float(max(1, type.bit_width // 8))
+    except ValueError:
+        return 16.0
+
+
+def distinct_rows(ndvs: Sequence[float], rows: float) -> float:
+    """Distinct combinations among `rows` rows of columns with the given distinct counts: d(1 - (1 - 1/d)^rows).
+
+    d is the product of the counts, assuming independence (Cardenas, CACM 1975); never above `rows`.
+    """
+    if rows <= 0:
+        return 0.0
+    d = 1.0
+    for ndv in ndvs:
+        d *= max(1.0, ndv)
+    if d >= 1e12:
+        return rows
+    return min(rows, d * (1.0 - (1.0 - 1.0 / d) ** rows)) if d > 1 else min(rows, 1.0)
+
+
+def semi_share(predicate: Predicate, left: RelationStats, right: RelationStats) -> float:
+    """Share of left rows with a match: per equality min(1, present distinct right / distinct left), by containment."""
+    shares = []
+    for conjunct in predicate:
+        match conjunct:
+            case Call(function="=", args=(ColumnRef() as a, ColumnRef() as b)):
+                if a.id not in left.columns:
+                    a, b = b, a
+                if a.id in left.columns and b.id in right.columns:
+                    present = distinct_rows([right.columns[b.id].ndv], right.rows)
+                    shares.append(min(1.0, present / left.columns[a.id].ndv))
+                    continue
+        shares.append(selectivity(conjunct, {**left.columns, **right.columns}) if not isinstance(conjunct, Literal) else 1.0)
+    if not predicate:
+        return 1.0 if right.rows >= 1 else right.rows
+    return back_off(shares)
+
+
+def _equality_classes(predicate: Predicate) -> tuple[list[ColumnSet], list[Scalar]]:
+    """Sets of columns made equal by the predicate, and the conjuncts that are no equality of two columns."""
+    classes: list[ColumnSet] = []
+    others: list[Scalar] = []
+    for conjunct in predicate:
+        match conjunct:
+            case Call(function="=", args=(a, b)):
+                x, y = _plain(a), _plain(b)
+                if x is not None and y is not None:
+                    members = 1 << x | 1 << y
+                    rest = []
+                    for other in classes:
+                        if other & members:
+                            members |= other
+                        else:
+                            rest.append(other)
+                    classes = [*rest, members]
+                    continue
+        others.append(conjunct)
+    return sorted(classes, key=lambda m: m & -m), others
+
+
+def _plain(scalar: Scalar) -> ColumnId | None:
+    while isinstance(scalar, Cast):
+        scalar = scalar.arg
+    return scalar.id if isinstance(scalar, ColumnRef) else None
+
+
+def _class_shares(classes: Sequence[ColumnSet], leaves: Sequence[RelationStats]) -> list[float]:
+    """Selectivity factors of all equality classes.
+
+    Within a class the columns of different leaves, by distinct count, contribute 1/ndv each except the smallest. Factors
+    that fall on the same leaf are combined with back-off, and with 1/|leaf| as the floor where its equated columns hold
+    one of its keys: a join to a key finds one row of the stored table, however many columns the key has.
+    """
+    per_leaf: dict[int, list[float]] = {}
+    equated: dict[int, ColumnSet] = {}
+    shares: list[float] = []
+    for members in classes:
+        entries: list[tuple[float, float, int]] = []
+        for number, leaf in enumerate(leaves):
+            own = [c for c in column_ids(members) if c in leaf.columns]
+            if not own:
+                continue
+            ndvs = sorted(leaf.columns[c].ndv for c in own)
+            entries.append((ndvs[0], -leaf.base_rows, number))  # at equal counts the factor falls on the smaller table
+            equated[number] = equated.get(number, 0) | column_set(own)
+            shares += (1.0 / max(1.0, ndv) for ndv in ndvs[1:])  # equal columns within one leaf
+            shares.append(1.0 - max(leaf.columns[c].null_fraction for c in own))
+        entries.sort()
+        for ndv, _, number in entries[1:]:
+            per_leaf.setdefault(number, []).append(1.0 / max(1.0, ndv))
+    for number, factors in sorted(per_leaf.items()):
+        leaf = leaves[number]
+        share = back_off(factors)
+        if len(factors) > 1 and any(not key & ~equated[number] for key in leaf.keys):
+            share = max(min(share, min(factors)), 1.0 / max(1.0, leaf.base_rows))
+        shares.append(share)
+    return shares

@@ -1,0 +1,69 @@
+"""What an estimator knows of the rows of one group."""
+
+from __future__ import annotations
+
+import datetime
+import decimal
+from typing import Any
+
+from optimizer.algebra.columns import ColumnId
+from optimizer.algebra.scalars import Predicate
+
+
+class ColumnFigures:
+    """`ndv`: distinct non-NULL values of the column's domain (not reduced by filters on other columns).
+    `null_fraction`: 0 to 1. `low`, `high`: bounds of the values as numbers, None when they have no numeric meaning."""
+
+    __slots__ = ("high", "low", "ndv", "null_fraction", "width")
+
+    def __init__(
+        self, ndv: float, null_fraction: float = 0.0, low: float | None = None, high: float | None = None, width: float = 8.0
+    ) -> None:
+        self.ndv, self.null_fraction, self.low, self.high, self.width = ndv, null_fraction, low, high, width
+
+    def with_nulls(self, fraction: float) -> ColumnFigures:
+        """The same values with `fraction` of all rows NULL-extended on top."""
+        return ColumnFigures(self.ndv, 1.0 - (1.0 - self.null_fraction) * (1.0 - fraction), self.low, self.high, self.width)
+
+
+class RelationStats:
+    """`rows`: estimated rows, may be below 1. `columns`: figures by column id.
+
+    `base_rows`: rows of the stored table before any filter (of a scan), else `rows`. `leaves` and `predicate`: the
+    relations an inner-join region joins, by lowest column id, and its conjuncts in canonical order; a relation that is
+    no inner join is its own only leaf.
+    """
+
+    __slots__ = ("base_rows", "columns", "keys", "leaves", "predicate", "rows")
+
+    def __init__(
+        self,
+        rows: float,
+        columns: dict[ColumnId, ColumnFigures],
+        base_rows: float | None = None,
+        keys: tuple[int, ...] = (),
+        leaves: tuple[RelationStats, ...] | None = None,
+        predicate: Predicate = (),
+    ) -> None:
+        self.rows, self.columns = rows, columns
+        self.base_rows = rows if base_rows is None else base_rows
+        self.keys = keys
+        self.leaves: tuple[RelationStats, ...] = (self,) if leaves is None else leaves
+        self.predicate = predicate
+
+    def width(self, columns: int) -> float:
+        """Bytes of one row of the given columns (a bitset)."""
+        return sum(figures.width for id, figures in self.columns.items() if columns >> id & 1)
+
+
+def as_number(value: Any) -> float | None:
+    """A value's place on a number line (days for dates, seconds for timestamps), or None."""
+    if isinstance(value, bool):
+        return float(value)
+    if isinstance(value, int | float | decimal.Decimal):
+        return float(value)
+    if isinstance(value, datetime.datetime):
+        return value.replace(tzinfo=None).toordinal() + (value.hour * 3600 + value.minute * 60 + value.second) / 86400
+    if isinstance(value, datetime.date):
+        return float(value.toordinal())
+    return None

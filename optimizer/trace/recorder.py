@@ -1,0 +1,85 @@
+"""Records what the search does: one flat JSON object an event, in order.
+
+The first event is the header. Every event has `seq`, `t` (microseconds since the trace began), `kind` and `task` (id of the
+running task, None outside). Whoever may emit holds `trace: Trace | None` and tests `is not None`, so that a search
+without a trace pays one comparison an event.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from time import perf_counter_ns
+from typing import Any
+
+from optimizer.errors import OutputError
+
+FORMAT = "planscope-trace"
+VERSION = 1
+
+
+class Trace:
+    """Events in memory. With `max_events` the later ones are only counted, and the last event says how many."""
+
+    def __init__(self, max_events: int | None = None) -> None:
+        self.events: list[dict[str, Any]] = []
+        self.max_events = max_events
+        self.task: int | None = None
+        self.dropped = 0
+        self._seq = 0
+        self._start = perf_counter_ns()
+
+    def header(self, sql: str, settings: Mapping[str, Any], catalog_digest: str) -> None:
+        """The first event of every trace."""
+        self.emit("header", format=FORMAT, version=VERSION, sql=sql, settings=dict(settings), catalog_digest=catalog_digest)
+
+    def emit(self, kind: str, **fields: Any) -> None:
+        seq = self._seq
+        self._seq = seq + 1
+        if self.max_events is not None and len(self.events) >= self.max_events:
+            self.dropped += 1
+            return
+        t = (perf_counter_ns() - self._start) // 1000
+        self.events.append({"seq": seq, "t": t, "kind": kind, "task": self.task, **fields})
+
+    def finish(self) -> None:
+        """Close the trace: says how many events were left out, if any."""
+        if self.dropped:
+            t = (perf_counter_ns() - self._start) // 1000
+            self.events.append({"seq": self._seq, "t": t, "kind": "dropped", "task": None, "count": self.dropped})
+
+
+def json_lines(trace: Trace) -> Iterator[str]:
+    """The events as JSON lines; an infinite number is written as the text "inf"."""
+    for event in trace.events:
+        yield json.dumps(_finite(event), ensure_ascii=False, allow_nan=False)
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, float) and value in (float("inf"), float("-inf")):
+        return "inf" if value > 0 else "-inf"
+    if isinstance(value, dict):
+        return {k: _finite(v) for k, v in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(v) for v in value]
+    return value
+
+
+def write_jsonl(trace: Trace, path: Path) -> None:
+    """Write the trace to `path` whole or not at all. Raises OutputError."""
+    path = Path(path)
+    try:
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        try:
+            with os.fdopen(handle, "w", encoding="utf-8") as file:
+                file.writelines(line + "\n" for line in json_lines(trace))
+            os.chmod(name, 0o644)
+            os.replace(name, path)
+        except BaseException:
+            os.unlink(name)
+            raise
+    except OSError as error:
+        raise OutputError(f"cannot write {path}: {error.strerror}") from None

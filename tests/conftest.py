@@ -1,0 +1,49 @@
+"""What tests share: TPC-H data made once for all workers and runs, and DuckDB over the same files."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import duckdb
+import pytest
+
+# before any test opens data, and for the commands tests start: keep made data out of the user's own cache
+os.environ.setdefault("PLANSCOPE_HOME", str(Path(__file__).parent.parent / ".cache" / "planscope"))
+
+from experiments.workloads.data import open_data
+from optimizer.catalog.table import Catalog, Table
+
+_READERS = {"parquet": "read_parquet({})", "csv": "read_csv({}, header = true)"}
+
+
+def duckdb_over(catalog: Catalog) -> duckdb.DuckDBPyConnection:
+    """A DuckDB connection with one view per table of `catalog`, over the same Parquet or CSV files."""
+    connection = duckdb.connect()
+    for table in catalog.tables.values():
+        connection.execute(f'CREATE VIEW "{table.name}" AS SELECT {_columns(table)} FROM {_reader(table)}')
+    return connection
+
+
+def _columns(table: Table) -> str:
+    return ", ".join('"' + column.name.replace('"', '""') + '"' for column in table.columns)
+
+
+def _reader(table: Table) -> str:
+    files = ", ".join("'" + str(file).replace("'", "''") + "'" for file in table.files)
+    return _READERS[table.format].format(f"[{files}]")
+
+
+@pytest.fixture(scope="session")
+def tpch() -> Catalog:
+    """TPC-H at scale factor 0.01 (87,000 rows), made on first use; workers wait for the one that makes it."""
+    return open_data("tpch:0.01")
+
+
+@pytest.fixture(scope="session")
+def tpch_duckdb(tpch: Catalog) -> Iterator[duckdb.DuckDBPyConnection]:
+    """DuckDB with the tables of `tpch` as views over the same files."""
+    connection = duckdb_over(tpch)
+    yield connection
+    connection.close()

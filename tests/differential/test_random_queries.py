@@ -1,0 +1,132 @@
+"""Random queries over small random tables: DuckDB = naive evaluation of the bound tree = optimized plan on Arrow.
+
+300 queries in the default run, 5,000 more among the slow tests, in parts so that workers can share them. Every run
+tries the same ones. A failure shows the smallest query found, with its data as SQL.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import duckdb
+import pyarrow as pa
+import pytest
+from hypothesis import HealthCheck, given, seed, settings
+from hypothesis import strategies as st
+
+from executor.session import Session
+from optimizer.errors import InternalError, PlanscopeError
+from optimizer.sql.bind import bind
+from tests.differential.datasets import POOL, Dataset, dataset
+from tests.differential.queries import Query, failing_queries, queries
+from tests.reference.compare import (
+    Row,
+    assert_contained,
+    assert_same_bag,
+    assert_same_kinds,
+    assert_same_list,
+    assert_sorted,
+    rows_of,
+)
+from tests.reference.naive import run_query
+
+# one in ten is meant to fail on some values
+STATEMENTS = st.integers(0, 9).flatmap(lambda die: failing_queries() if die == 9 else queries())
+
+
+class Engines:
+    """DuckDB, the naive evaluator and planscope over one dataset."""
+
+    def __init__(self, data: Dataset) -> None:
+        self.data = data
+        self.duckdb = data.connect()
+        self.session = Session(data.folder)
+
+    def naive(self, sql: str) -> list[Row]:
+        return run_query(bind(sql, self.session.catalog), self.data.tables)
+
+    def optimized(self, sql: str) -> pa.Table:
+        return self.session.sql(sql).table
+
+
+@pytest.fixture(scope="session")
+def pool(tmp_path_factory: pytest.TempPathFactory) -> Callable[[int], Engines]:
+    root: Path = tmp_path_factory.mktemp("datasets")
+    return functools.cache(lambda index: Engines(dataset(root, index)))
+
+
+@pytest.mark.parametrize("part", range(4))
+def test_random_queries(pool: Callable[[int], Engines], part: int) -> None:
+    try_queries(pool, seed_number=part, count=75)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("part", range(20))
+def test_many_random_queries(pool: Callable[[int], Engines], part: int) -> None:
+    try_queries(pool, seed_number=1000 + part, count=250)
+
+
+def try_queries(pool: Callable[[int], Engines], seed_number: int, count: int) -> None:
+    @seed(seed_number)
+    @settings(max_examples=count, deadline=None, database=None, print_blob=False, suppress_health_check=list(HealthCheck))
+    @given(STATEMENTS, st.integers(0, POOL - 1))
+    def engines_agree(query: Query, index: int) -> None:
+        compare_engines(pool(index), query)
+
+    engines_agree()
+
+
+def compare_engines(engines: Engines, query: Query) -> None:
+    try:
+        expected = engines.duckdb.execute(query.sql).to_arrow_table()
+        everything = rows_of(engines.duckdb.execute(query.unlimited).to_arrow_table())
+    except duckdb.Error as error:
+        for name, engine in (("naive", engines.naive), ("optimized", engines.optimized)):
+            assert_fails(engines, query, name, engine, error)
+        return
+    with reported(engines, query, "naive"):
+        assert_agrees(query, rows_of(expected), everything, engines.naive(query.sql))
+    with reported(engines, query, "optimized"):
+        table = engines.optimized(query.sql)
+        assert_same_kinds(expected, table)
+        assert_agrees(query, rows_of(expected), everything, rows_of(table))
+
+
+def assert_agrees(query: Query, expected: list[Row], everything: list[Row], actual: list[Row]) -> None:
+    """`everything` is the expected result without the outermost LIMIT."""
+    if query.total:
+        assert_same_list(expected, actual)
+    elif query.limit is not None:
+        assert_contained(everything, actual, len(expected))
+        # whatever was chosen among equals, the keys of row i are those of row i of any correct result
+        keys = [key.index for key in query.order]
+        assert_same_list([tuple(row[k] for k in keys) for row in expected], [tuple(row[k] for k in keys) for row in actual])
+    else:
+        assert_same_bag(expected, actual)
+    assert_sorted(actual, query.order)
+
+
+def assert_fails(engines: Engines, query: Query, name: str, engine: Callable[[str], object], error: duckdb.Error) -> None:
+    with reported(engines, query, name):
+        try:
+            result = engine(query.sql)
+        except InternalError:
+            raise
+        except PlanscopeError:
+            return
+        raise AssertionError(f"DuckDB fails with {str(error).splitlines()[0]!r}, but the result is {result}")
+
+
+@contextmanager
+def reported(engines: Engines, query: Query, name: str) -> Iterator[None]:
+    """Any error inside becomes an AssertionError with the statement and the data it reads."""
+    try:
+        yield
+    except Exception as error:
+        used = {table for table in engines.data.tables if re.search(rf"\b{table}\b", query.sql)}
+        message = f"{name}: {type(error).__name__}: {error}\n\n{query.sql}\n\n{engines.data.show(used)}"
+        raise AssertionError(message) from error

@@ -1,0 +1,69 @@
+"""The command line as tests use it: in this process where that is enough, else in a new one."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from experiments.cli import main
+
+ROOT = Path(__file__).parent.parent.parent
+
+
+class Outcome(NamedTuple):
+    code: int
+    out: str
+    err: str
+
+
+@pytest.fixture
+def planscope(capfd: pytest.CaptureFixture[str]) -> Callable[..., Outcome]:
+    """Runs the command line in this process."""
+
+    def run(*arguments: str) -> Outcome:
+        capfd.readouterr()
+        code = main(arguments)
+        out, err = capfd.readouterr()
+        assert "Traceback" not in out + err
+        return Outcome(code, out, err)
+
+    return run
+
+
+def start(*arguments: str, **options) -> subprocess.CompletedProcess[str]:
+    """Runs the command line in a process of its own."""
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), **options.pop("env", {})}
+    command = [sys.executable, "-m", "experiments.cli", *arguments]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120, check=False, **options)
+    assert "Traceback" not in done.stdout + done.stderr
+    return done
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Path:
+    """A small dataset with NULLs, decimals, an empty table and awkward texts."""
+    folder = tmp_path / "shop"
+    folder.mkdir()
+    people = {
+        "id": pa.array([1, 2, 3, 4], pa.int64()),
+        "name": pa.array(["Ann", None, "NULL", 'quo"te, <b>&\n'], pa.string()),
+        "balance": pa.array(["1.10", "-20.00", None, "0.05"], pa.string()).cast(pa.decimal128(9, 2)),
+    }
+    sales = {
+        "person": pa.array([1, 1, 2, 9, None], pa.int64()),
+        "amount": pa.array([10.5, 2.0, None, 1e20, 0.1], pa.float64()),
+        "day": pa.array(["2024-01-01", "2024-02-29", None, "1999-12-31", "2024-01-01"], pa.string()).cast(pa.date32()),
+    }
+    pq.write_table(pa.table(people), folder / "people.parquet")
+    pq.write_table(pa.table(sales), folder / "sales.parquet")
+    pq.write_table(pa.table(sales).slice(0, 0), folder / "nothing.parquet")
+    (folder / "schema.sql").write_text("create table people (id bigint not null primary key);\n")
+    return folder

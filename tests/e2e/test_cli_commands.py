@@ -1,0 +1,183 @@
+"""What the commands print and write when all is well."""
+
+from __future__ import annotations
+
+import json
+import xml.etree.ElementTree as ET
+from decimal import Decimal
+
+import pyarrow.parquet as pq
+import pytest
+from conftest import start
+
+from optimizer.trace.replay import Replay
+
+JOIN = "select p.name, count(*) as n, sum(s.amount) from people p join sales s on p.id = s.person group by p.name order by n desc"
+
+
+def test_run_prints_a_table(planscope, shop):
+    done = planscope("run", "select id, name, balance from people order by id", "-d", str(shop))
+    assert done.code == 0 and done.err == ""
+    lines = done.out.splitlines()
+    assert lines[0] == "id │ name           │ balance"
+    assert lines[2] == " 1 │ Ann            │    1.10"
+    assert lines[3] == " 2 │ NULL           │  -20.00"
+    assert lines[4] == " 3 │ 'NULL'         │    NULL"
+    assert lines[5] == ' 4 │ quo"te, <b>&\\n │    0.05'
+    assert lines[6] == "(4 rows)"
+
+
+def test_run_formats(planscope, shop, tmp_path):
+    sql = "select name, balance, id, id from people order by id"
+    csv = planscope("run", sql, "-d", str(shop), "--format", "csv")
+    assert csv.out == '"name","balance","id","id"\n"Ann",1.10,1,1\n,-20.00,2,2\n"NULL",,3,3\n"quo""te, <b>&\n",0.05,4,4\n'
+    found = json.loads(planscope("run", sql, "-d", str(shop), "--format", "json").out, parse_float=Decimal)
+    assert found[0] == {"name": "Ann", "balance": Decimal("1.10"), "id": 1, "id_1": 1}
+    assert found[2] == {"name": "NULL", "balance": None, "id": 3, "id_1": 3}
+    target = tmp_path / "out.parquet"
+    assert planscope("run", sql, "-d", str(shop), "-o", str(target)).code == 0
+    table = pq.read_table(target)
+    assert table.column_names == ["name", "balance", "id", "id_1"]
+    assert table["balance"].to_pylist() == [Decimal("1.10"), Decimal("-20.00"), None, Decimal("0.05")]
+
+
+@pytest.mark.parametrize("format", ["csv", "json", "parquet"])
+def test_format_from_the_ending(planscope, shop, tmp_path, format):
+    target = tmp_path / f"out.{format}"
+    assert planscope("run", "select 1 as one", "-d", str(shop), "-o", str(target)).code == 0
+    start_of = {"csv": b'"one"', "json": b"[", "parquet": b"PAR1"}[format]
+    assert target.read_bytes().startswith(start_of)
+    assert target.stat().st_mode & 0o777 == 0o644 or target.stat().st_mode & 0o400
+
+
+@pytest.mark.parametrize("format", ["table", "csv", "json"])
+def test_empty_results(planscope, shop, format):
+    done = planscope("run", "select * from nothing", "-d", str(shop), "--format", format)
+    assert done.code == 0
+    assert {"table": "(0 rows)", "csv": '"person","amount","day"', "json": "[]"}[format] in done.out
+
+
+def test_long_tables_say_what_is_missing(planscope, shop):
+    sql = "select a.person from sales a, sales b, sales c"
+    done = planscope("run", sql, "-d", str(shop), "--max-rows", "3")
+    assert done.out.splitlines()[-1] == "(125 rows, the first 3 shown)"
+    assert len(planscope("run", sql, "-d", str(shop), "--max-rows", "0").out.splitlines()) == 128
+
+
+def test_sql_from_standard_input_and_files(shop, tmp_path, planscope):
+    done = start("run", "-", "-d", str(shop), input="select 7 as seven")
+    assert done.returncode == 0 and "7" in done.stdout
+    file = tmp_path / "q.sql"
+    file.write_text("-- a comment\nselect 8 as eight;\n")
+    assert "8" in planscope("run", f"@{file}", "-d", str(shop)).out
+    assert "9" in planscope("run", "-- a comment\nselect 9 as nine", "-d", str(shop)).out
+
+
+def test_explain_text_and_analyze(planscope, shop):
+    done = planscope("explain", JOIN, "-d", str(shop))
+    assert done.code == 0 and "table_scan" in done.out and "search " in done.out and "actual" not in done.out
+    done = planscope("explain", JOIN, "-d", str(shop), "--analyze")
+    assert done.out.splitlines()[0].split() == ["rows", "actual", "q-error", "cost", "ms"]
+
+
+def test_explain_json_is_the_contract(planscope, shop):
+    value = json.loads(planscope("explain", JOIN, "-d", str(shop), "--format", "json").out)
+    assert list(value) == ["sql", "engine", "settings", "cost", "rows", "search", "plan"]
+    contract = "groups mexprs_logical mexprs_physical tasks rules_fired costed pruned joins_enumerated proven ms"
+    assert set(contract.split()) <= set(value["search"])
+    assert set(value["search"]["ms"]) == {"parse", "bind", "decorrelate", "prepass", "search"}
+    assert value["sql"] == JOIN and value["engine"] == "arrow" and value["search"]["proven"] is True
+    node = value["plan"]
+    assert list(node) == ["operator", "detail", "traits", "rows", "cost", "actual_rows", "ms", "inputs"]
+    assert node["actual_rows"] is None and node["cost"] == value["cost"]
+    for arguments in (["explain", "--analyze"], ["run", "--analyze"]):
+        command, *rest = arguments
+        analyzed = json.loads(planscope(command, JOIN, "-d", str(shop), "--format", "json", *rest).out)
+        assert analyzed["plan"]["actual_rows"] == 2
+
+
+def test_run_analyze_shows_rows_and_plan(planscope, shop):
+    done = planscope("run", JOIN, "-d", str(shop), "--analyze")
+    assert "(2 rows)" in done.out and "q-error" in done.out
+    done = planscope("run", JOIN, "-d", str(shop), "--analyze", "--format", "csv")
+    assert "q-error" in done.err and "q-error" not in done.out
+
+
+def test_explain_stages(planscope, shop):
+    done = planscope("explain", JOIN, "-d", str(shop), "--stage", "all")
+    assert done.code == 0
+    for word in ("bind  (", "prepass  (", "\nplan\n", "search "):
+        assert word in done.out
+    assert "aggregate" in planscope("explain", JOIN, "-d", str(shop), "--stage", "bind").out
+    memo = planscope("explain", JOIN, "-d", str(shop), "--stage", "memo").out
+    assert "★" in memo and "root" in memo
+
+
+def test_pictures(planscope, shop, tmp_path):
+    for name, arguments in {
+        "memo.svg": ["memo"],
+        "winners.svg": ["memo", "--winners"],
+        "depth.svg": ["memo", "--depth", "1"],
+        "plan.svg": ["explain", "--analyze"],
+        "stage.svg": ["explain", "--stage", "memo"],
+    }.items():
+        command, *rest = arguments
+        done = planscope(command, JOIN, "-d", str(shop), "-o", str(tmp_path / name), *rest)
+        assert (done.code, done.out, done.err) == (0, "", "")
+        ET.parse(tmp_path / name)
+    assert planscope("memo", JOIN, "-d", str(shop), "-o", str(tmp_path / "memo.dot")).code == 0
+    assert (tmp_path / "memo.dot").read_text().startswith("digraph")
+    assert planscope("memo", JOIN, "-d", str(shop), "-o", str(tmp_path / "memo.json")).code == 0
+    assert json.loads((tmp_path / "memo.json").read_text())["winners"]
+    assert "★" in planscope("memo", JOIN, "-d", str(shop)).out
+
+
+def test_hostile_sql_stays_text_in_pictures(planscope, shop, tmp_path):
+    sql = "select * from people where name = '</title><script>alert(\"1\")</script>\\N'"
+    for command in ("memo", "explain"):
+        target = tmp_path / f"{command}.svg"
+        assert planscope(command, sql, "-d", str(shop), "-o", str(target)).code == 0
+        assert "script" not in {e.tag.rsplit("}")[-1] for e in ET.parse(target).iter()}
+        assert "<script>alert" in "".join(ET.parse(target).getroot().itertext())
+
+
+def test_trace_is_replayable(planscope, shop, tmp_path):
+    target = tmp_path / "trace.jsonl"
+    done = planscope("trace", JOIN, "-d", str(shop), "-o", str(target))
+    assert done.code == 0 and "events in" in done.err
+    lines = [json.loads(line) for line in target.read_text().splitlines()]
+    assert lines[0]["kind"] == "header" and lines[0]["sql"] == JOIN
+    assert Replay.load(target).final().winners()
+    short = planscope("trace", JOIN, "-d", str(shop), "--max-events", "5").out.splitlines()
+    assert len(short) in (5, 6) and json.loads(short[0])["kind"] == "header"
+
+
+def test_lists(planscope):
+    assert "join_commute" in planscope("rules").out
+    assert "pruning" in planscope("settings").out
+    workloads = planscope("workloads").out
+    assert "tpch:SF" in workloads and "tpch/q05" in workloads
+
+
+def test_data_show_and_path(planscope, shop):
+    value = json.loads(planscope("data", "show", str(shop), "--format", "json").out)
+    people = value["tables"]["people"]
+    assert people["rows"] == 4 and people["keys"] == [["id"]]
+    assert list(people["columns"]["id"]) == ["type", "nulls", "min", "max", "ndv", "avg_width", "mcv", "histogram"]
+    assert people["columns"]["balance"]["min"] == -20.0 and people["columns"]["name"]["nulls"] == 1
+    assert value["tables"]["nothing"]["columns"]["day"]["min"] is None
+    text = planscope("data", "show", str(shop)).out
+    assert "people  4 rows" in text and "key id" in text
+    assert planscope("data", "path", str(shop)).out.strip() == str(shop)
+
+
+def test_same_output_for_every_hash_seed(shop):
+    def plan_and_trace(seed):
+        plan = start("explain", JOIN, "-d", str(shop), "--format", "json", env={"PYTHONHASHSEED": seed}).stdout
+        value = json.loads(plan)
+        del value["search"]["ms"]
+        trace = start("trace", JOIN, "-d", str(shop), "-q", env={"PYTHONHASHSEED": seed}).stdout
+        events = [{k: v for k, v in json.loads(line).items() if k not in ("t", "ms")} for line in trace.splitlines()]
+        return json.dumps([value, events])
+
+    assert len({plan_and_trace(seed) for seed in ("0", "1", "2")}) == 1

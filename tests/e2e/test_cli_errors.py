@@ -1,0 +1,212 @@
+"""Bad input, tried as a user would: one clear message, the right exit code, never a traceback."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+from conftest import ROOT, start
+
+SELECT = "select name from people"
+
+
+@pytest.mark.parametrize(
+    ("sql", "code", "parts"),
+    [
+        ("select nam from people", 2, ['unknown column "nam"', "^^^", 'did you mean "name"?']),
+        ("select name from peopel", 2, ['"peopel"', "^^^^^^", "people"]),
+        ("select name frm people where", 2, ["^"]),
+        ("select id from people p, people q", 2, ["ambiguous", "^^"]),
+        ("select id + name from people", 2, ["^"]),
+        ("select sum(name) from people", 2, ["^"]),
+        ("", 2, ["empty"]),
+        ("   \n ", 2, ["empty"]),
+        ("tpch/q99", 2, ["tpch/q99"]),
+        ("@missing.sql", 2, ["missing.sql"]),
+        ("drop table people", 3, []),
+    ],
+)
+def test_bad_sql(planscope, shop, sql, code, parts):
+    done = planscope("run", sql, "-d", str(shop))
+    assert done.code == code
+    assert done.out == ""
+    assert done.err.startswith("error: ")
+    for part in parts:
+        assert part.lower() in done.err.lower()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "parts"),
+    [
+        (["--set", "prunning=none"], ["prunning", 'did you mean "pruning"?']),
+        (["--set", "pruning=most"], ["most", "none, upper, lower, both"]),
+        (["--set", "pruning"], ["name=value"]),
+        (["--settings", "missing.toml"], ["missing.toml"]),
+        (["--disable", "join_comute"], ["join_comute", 'did you mean "join_commute"?']),
+    ],
+)
+def test_bad_settings(planscope, shop, arguments, parts):
+    done = planscope("run", SELECT, "-d", str(shop), *arguments)
+    assert done.code == 2
+    for part in parts:
+        assert part in done.err
+
+
+def test_settings_file(planscope, shop, tmp_path):
+    good, bad = tmp_path / "good.toml", tmp_path / "bad.toml"
+    good.write_text('pruning = "none"\n')
+    bad.write_text("pruning = \n")
+    assert planscope("run", SELECT, "-d", str(shop), "--settings", str(good)).code == 0
+    done = planscope("run", SELECT, "-d", str(shop), "--settings", str(bad))
+    assert done.code == 2 and "bad.toml" in done.err
+
+
+def test_missing_folder_names_a_similar_one(planscope, shop):
+    done = planscope("run", SELECT, "-d", str(shop.parent / "shpo"))
+    assert done.code == 2 and "shpo" in done.err and str(shop) in done.err
+
+
+@pytest.mark.parametrize("data", ["tpcds:1", "tpch", "tpch:x", "tpch:-1", ""])
+def test_unknown_dataset(planscope, data):
+    done = planscope("run", "select 1", "-d", data)
+    assert done.code == 2 and "error" in done.err.lower()
+
+
+def test_corrupt_parquet(planscope, shop):
+    file = shop / "people.parquet"
+    file.write_bytes(file.read_bytes()[:100])
+    done = planscope("run", SELECT, "-d", str(shop))
+    assert done.code == 2 and "people.parquet" in done.err
+
+
+def test_parquet_corrupt_in_the_middle(planscope, shop):
+    file = shop / "people.parquet"
+    content = bytearray(file.read_bytes())
+    content[8:120] = b"\xff" * 112
+    file.write_bytes(content)
+    done = planscope("run", "select * from people", "-d", str(shop))
+    assert done.code == 2 and done.err.startswith("error: ") and "bug" not in done.err
+
+
+def test_ragged_csv_names_file_and_line(planscope, tmp_path):
+    (tmp_path / "t.csv").write_text("a,b\n1,2\n3\n")
+    done = planscope("run", "select * from t", "-d", str(tmp_path))
+    assert done.code == 2 and "t.csv" in done.err and "3" in done.err
+
+
+@pytest.mark.parametrize("command", ["run", "explain", "trace"])
+def test_unwritable_output(planscope, shop, command, tmp_path):
+    done = planscope(command, SELECT, "-d", str(shop), "-o", str(tmp_path / "no" / "such" / "out.json"))
+    assert done.code == 2 and "cannot write" in done.err and "no folder" in done.err
+    done = planscope(command, SELECT, "-d", str(shop), "-o", str(tmp_path))
+    assert done.code == 2 and "it is a folder" in done.err
+
+
+def test_a_failed_run_leaves_the_old_file(planscope, shop, tmp_path):
+    target = tmp_path / "out.csv"
+    target.write_text("old")
+    assert planscope("run", "select cast(name as integer) from people", "-d", str(shop), "-o", str(target)).code == 2
+    assert target.read_text() == "old"
+    assert [p.name for p in tmp_path.iterdir() if p.name.endswith(".part")] == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "part"),
+    [
+        (["rnu"], 'did you mean "run"?'),
+        (["run", SELECT], "--data"),
+        (["run", "-d", "x"], "SQL"),
+        (["run", SELECT, "-d", "x", "--analyse"], "--analyze"),
+        (["run", SELECT, "-d", "x", "--format", "parquet"], "-o result.parquet"),
+        (["memo", SELECT, "-d", "x", "-o", "memo.png"], ".svg, .dot or .json"),
+        (["memo", SELECT, "-d", "x", "--focus", "seven"], "G12"),
+        (["explain", SELECT, "-d", "x", "--format", "json", "--stage", "bind"], "--stage"),
+        (["trace", SELECT, "-d", "x", "-o", "t.html"], "trace.jsonl"),
+    ],
+)
+def test_usage(planscope, arguments, part):
+    done = planscope(*arguments)
+    assert done.code == 2 and part in done.err and done.out == ""
+
+
+def test_spark_says_what_to_do(planscope, shop):
+    done = planscope("run", SELECT, "-d", str(shop), "--engine", "spark")
+    assert done.code == 3 and "--engine arrow" in done.err
+
+
+def test_unknown_stage_lists_the_known_ones(planscope, shop):
+    done = planscope("explain", SELECT, "-d", str(shop), "--stage", "bnid")
+    assert done.code == 2 and "bind" in done.err and "plan" in done.err
+
+
+def test_focus_outside_the_memo(planscope, shop):
+    done = planscope("memo", SELECT, "-d", str(shop), "--focus", "G999")
+    assert done.code == 2 and "the memo has no group G999" in done.err
+
+
+def test_our_own_bug_leaves_a_replay_case(planscope, shop, tmp_path, monkeypatch):
+    import json
+
+    from executor.session import Session
+
+    def broken(*_):
+        raise ZeroDivisionError("boom")
+
+    monkeypatch.setenv("PLANSCOPE_HOME", str(tmp_path / "home"))
+    monkeypatch.setattr(Session, "optimize", broken)
+    done = planscope("run", SELECT, "-d", str(shop), "--set", "pruning=none")
+    assert done.code == 1 and "bug" in done.err and "ZeroDivisionError: boom" in done.err
+    (case,) = (tmp_path / "home" / "cases").iterdir()
+    assert str(case) in done.err
+    kept = json.loads(case.read_text())
+    assert kept["sql"] == SELECT and kept["data"] == str(shop) and kept["settings"]["pruning"] == "none"
+    assert "Traceback" in kept["traceback"][0] and kept["versions"]["pyarrow"]
+
+
+def test_help_and_version_import_little():
+    code = "import sys; from experiments.cli import main; main(['--help']); main(['--version'])\n"
+    code += "heavy = {'pyarrow', 'sqlglot', 'networkx', 'numpy', 'graphviz', 'pygraphviz'} & set(sys.modules)\n"
+    code += "assert not heavy, heavy"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "Commands:" in done.stdout and "planscope" in done.stdout
+
+
+def test_each_command_has_help(planscope):
+    for command in ("demo", "run", "explain", "memo", "trace", "data", "rules", "settings", "workloads"):
+        done = planscope(command, "--help")
+        assert done.code == 0 and "Usage: planscope " + command in done.out
+
+
+def test_reader_that_goes_away(shop):
+    command = [sys.executable, "-m", "experiments.cli", "run", "tpch/q01", "-d", "tpch:0.01", "--format", "csv", "-q"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=ROOT)
+    process.stdout.close()
+    assert process.stderr.read() == b""
+    assert process.wait(60) == 141
+
+
+def test_full_device():
+    with open("/dev/full", "w") as full:
+        command = [sys.executable, "-m", "experiments.cli", "rules"]
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, cwd=ROOT, check=False)
+    assert done.returncode == 2 and "cannot write to standard output" in done.stderr
+
+
+def test_interrupt(shop):
+    sql = "select count(*) from sales a, sales b, sales c, sales d, sales e, sales f, sales g, sales h, sales i, sales j"
+    command = [sys.executable, "-m", "experiments.cli", "run", sql, "-d", str(shop)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=ROOT, text=True)
+    time.sleep(2)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    if process.returncode != 0:  # 0: the machine was faster than we were
+        assert process.returncode == 130 and "interrupted" in err and "Traceback" not in err
+
+
+def test_no_colour_codes_when_piped(shop):
+    done = start("explain", SELECT, "-d", str(shop))
+    assert done.returncode == 0 and "\x1b" not in done.stdout

@@ -1,0 +1,34 @@
+"""The tour: the first thing a visitor sees."""
+
+from __future__ import annotations
+
+import json
+import xml.etree.ElementTree as ET
+
+import pytest
+
+from experiments.demo import WIDTH, run_demo
+from optimizer.errors import OutputError
+
+
+def test_the_tour_tells_all_of_it(tmp_path, capfd):
+    run_demo(str(tmp_path / "new" / "folder"), data="tpch:0.01")
+    out, err = capfd.readouterr()
+    assert err == ""
+    assert "\x1b" not in out, "no colours into a pipe"
+    assert max(map(len, out.splitlines())) <= WIDTH + 20, "lines with long paths or commands excepted"
+    parts = ("The data", "The query", "after bind", "after prepass", "The search", "The chosen plan", "The result", "Try next")
+    places = [out.index(part) for part in parts]
+    assert places == sorted(places)
+    assert "every mode found a plan of the same cost" in out
+    assert "q-error" in out and "rows)" in out
+    for name in ("memo.svg", "plan.svg"):
+        ET.parse(tmp_path / "new" / "folder" / name)
+    events = (tmp_path / "new" / "folder" / "trace.jsonl").read_text().splitlines()
+    assert json.loads(events[0])["format"] == "planscope-trace"
+
+
+def test_a_folder_that_cannot_be_made_is_known_at_once(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(OutputError, match="cannot make folder"):
+        run_demo(str(tmp_path / "file"), data="tpch:0.01")

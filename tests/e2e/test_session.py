@@ -1,0 +1,62 @@
+"""The front door from Python."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+import pytest
+
+from executor import Session
+from optimizer.errors import CatalogError, SettingsError, SqlError
+from optimizer.settings import Settings
+
+
+def test_sql_gives_arrow_under_the_users_names(shop):
+    result = Session(shop).sql("select id as a, balance as a, id from people order by id desc")
+    assert result.table.column_names == ["a", "a", "id"]
+    assert result.table.column(1).to_pylist() == [Decimal("0.05"), None, Decimal("-20.00"), Decimal("1.10")]
+    assert result.table.column(0).to_pylist() == result.table.column(2).to_pylist() == [4, 3, 2, 1]
+    assert "(4 rows)" in repr(result) and "(4 rows)" in result.text
+
+
+def test_order_column_that_is_not_selected_is_not_shown(shop):
+    table = Session(str(shop)).sql("select name from people order by balance").table
+    assert table.column_names == ["name"]
+    assert table.column(0).to_pylist() == [None, 'quo"te, <b>&\n', "Ann", "NULL"]
+
+
+def test_explain_does_not_run(shop):
+    session = Session(shop)
+    explanation = session.explain("select cast(name as integer) from people")  # would fail if it ran
+    assert explanation.actual is None
+    assert "table_scan" in explanation.text and "table_scan" in repr(explanation)
+    assert explanation.plan._repr_svg_().startswith("<svg")
+    assert explanation.memo._repr_svg_().startswith("<svg")
+    assert explanation.memo.state.winners()
+    assert explanation.trace.events[0]["kind"] == "header"
+
+
+def test_analyze_counts(shop):
+    result = Session(shop).sql("select * from people where id > 2", analyze=True)
+    assert result.explanation.actual[0].rows == 2 == result.table.num_rows
+    assert "q-error" in result.explanation.text
+
+
+def test_settings(shop):
+    assert Session(shop, {"pruning": "none"}).settings.pruning == "none"
+    assert Session(shop, Settings(pruning="upper")).settings.pruning == "upper"
+    with pytest.raises(SettingsError, match="did you mean"):
+        Session(shop, {"prunning": "none"})
+
+
+def test_errors(shop, tmp_path):
+    with pytest.raises(CatalogError):
+        Session(tmp_path / "nowhere")
+    with pytest.raises(CatalogError):
+        Session("nowhere:1")
+    with pytest.raises(SqlError, match="nam"):
+        Session(shop).sql("select nam from people")
+
+
+def test_built_in_names():
+    assert Session("tpch:0.01").sql("select count(*) from lineitem").table.column(0).to_pylist() == [60175]

@@ -1,0 +1,28 @@
+"""Whether the logical properties derived for a tree are true of its rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from optimizer.algebra.columns import ColumnId, column_ids
+from optimizer.algebra.evaluate_order import group_key
+from optimizer.algebra.props import LogicalProps
+
+
+def assert_props_hold(name: str, props: LogicalProps, rows: Sequence[Mapping[ColumnId, Any]]) -> None:
+    """Columns, NOT NULL, keys (NULL as a value), constants and equivalences; `name` says whose they are."""
+    columns = set(column_ids(props.columns))
+    for row in rows:
+        assert set(row) == columns, f"{name} produces columns {sorted(row)}, its properties say {sorted(columns)}"
+        nulls = [c for c in column_ids(props.not_null) if row[c] is None]
+        assert not nulls, f"{name}: columns {nulls} are NULL in {row}, its properties say NOT NULL"
+        for members in props.equivalences:
+            values = {group_key(row[c]) for c in column_ids(members)}
+            assert len(values) == 1, f"{name}: columns {list(column_ids(members))} differ in {row}, its properties say equal"
+    for column in column_ids(props.constants):
+        values = {group_key(row[column]) for row in rows}
+        assert len(values) <= 1, f"{name}: column {column} has values {values}, its properties say constant"
+    for key in props.keys:
+        found = [tuple(group_key(row[c]) for c in column_ids(key)) for row in rows]
+        assert len(set(found)) == len(found), f"{name}: key {list(column_ids(key))} repeats in {found}"

@@ -1,0 +1,176 @@
+"""An optimum found without a memo: plans built bottom-up over (set of relations, sort order), every order tried everywhere.
+
+Independent of the search: it knows no goals, limits, rules, pass-through or derive. It shares the cost formulas and the row
+estimates (that is what makes costs comparable) and enumerates: every ordered split into two connected sets, hash join both
+ways (order of the probe side kept or not), merge join under every permutation of its keys, nested loops, and a sort of
+any plan to any order somebody could want.
+"""
+
+from __future__ import annotations
+
+from itertools import permutations
+
+from optimizer.algebra.columns import column_set
+from optimizer.algebra.logical import Join, JoinKind
+from optimizer.algebra.physical import HashJoin, MergeJoin, NestedLoopJoin, Sort, TableScan
+from optimizer.algebra.props import LogicalProps
+from optimizer.algebra.scalars import Call, ColumnRef, conjunction
+from optimizer.algebra.traits import ANY, Collation, SortKey, TraitSet, reduce_collation
+from optimizer.cost.model import CostModel
+from optimizer.stats.estimator import Estimator
+from optimizer.stats.relation import RelationStats
+from tests.search.graphs import GraphQuery, crossing
+
+
+def optimum(query: GraphQuery, cost: CostModel) -> float:
+    """The cheapest cost of the query with its required order."""
+    n = len(query.scans)
+    estimator = Estimator(query.catalog, query.columns)
+    stats: dict[int, RelationStats] = {}
+    props: dict[int, LogicalProps] = {}
+    best: dict[int, dict[Collation, float]] = {}
+    inside = {s: conjunction(c for i, j, c in query.edges if s >> i & 1 and s >> j & 1) for s in range(1, 1 << n)}
+    for s in sorted(range(1, 1 << n), key=int.bit_count):
+        if s & (s - 1) == 0:
+            scan = query.scans[s.bit_length() - 1]
+            props[s] = scan.derive_props([])
+            stats[s] = estimator.estimate(scan, props[s], [])
+            plans = {reduce_collation(scan.order, props[s]): cost.local(TableScan(scan), TraitSet(scan.order), stats[s], [])}
+        else:
+            plans = {}
+            for left in range((s - 1) & s, 0, -1):
+                left &= s
+                right = s ^ left
+                if left not in best or right not in best or not crossing(query.edges, left, right):
+                    continue
+                if s not in props:
+                    join = Join(JoinKind.INNER, crossing(query.edges, left, right))
+                    props[s] = join.derive_props([props[left], props[right]])
+                    leaves = tuple(stats[1 << i] for i in range(n) if s >> i & 1)
+                    stats[s] = estimator.inner_region(leaves, inside[s], props[s])
+                _join_plans(query, s, left, right, stats, props, best, cost, plans)
+            if not plans:
+                continue
+        best[s] = plans
+    full = (1 << n) - 1
+    return cheapest(best[full], query.order.collation, stats[full], props[full], cost)
+
+
+def cheapest(
+    plans: dict[Collation, float], order: Collation, stats: RelationStats, props: LogicalProps, cost: CostModel
+) -> float:
+    """The cheapest way to have the rows in `order`: a plan that has it, or any plan and a sort."""
+    want = reduce_collation(order, props)
+    result = min(plans.values())
+    if want:
+        result += cost.local(Sort(want), TraitSet(want), stats, [stats])
+        for delivered, amount in plans.items():
+            if reduce_collation(delivered, props)[: len(want)] == want:
+                result = min(result, amount)
+    return result
+
+
+def _keep(plans: dict[Collation, float], order: Collation, amount: float, props: LogicalProps) -> None:
+    reduced = reduce_collation(order, props)
+    if amount < plans.get(reduced, float("inf")):
+        plans[reduced] = amount
+
+
+def _wanted_orders(query: GraphQuery) -> list[Collation]:
+    """Every order a plan could profit from: ascending sequences of columns in predicates, and the required one."""
+    keys = {c.id for _, _, e in query.edges if isinstance(e, Call) for c in e.args if isinstance(c, ColumnRef)}
+    orders: list[Collation] = [query.order.collation] if query.order.collation else []
+    orders += [tuple(map(SortKey, p)) for size in (1, 2) for p in permutations(sorted(keys), size)]
+    return orders
+
+
+def _join_plans(
+    query: GraphQuery, s: int, left: int, right: int, stats: dict[int, RelationStats], props: dict[int, LogicalProps],
+    best: dict[int, dict[Collation, float]], cost: CostModel, plans: dict[Collation, float],
+) -> None:  # fmt: skip
+    predicate = crossing(query.edges, left, right)
+    out, inputs = stats[s], [stats[left], stats[right]]
+    any_left, any_right = min(best[left].values()), min(best[right].values())
+    pairs: list[tuple[ColumnRef, ColumnRef]] = []
+    residual = []
+    for conjunct in predicate:
+        assert isinstance(conjunct, Call)
+        a, b = conjunct.args
+        assert isinstance(a, ColumnRef) and isinstance(b, ColumnRef)
+        if conjunct.function == "=":
+            pairs.append((a, b) if props[left].columns >> a.id & 1 else (b, a))
+        else:
+            residual.append(conjunct)
+    # sorted inputs: what the left side has, and what it could be sorted to
+    lefts: dict[Collation, float] = dict(best[left])
+    for order in _wanted_orders(query):
+        if not column_set(k.column for k in order) & ~props[left].columns:
+            _keep(lefts, order, any_left + cost.local(Sort(order), TraitSet(order), stats[left], [stats[left]]), props[left])
+    if pairs:
+        hashed = HashJoin(JoinKind.INNER, tuple(pairs), tuple(residual))
+        _keep(plans, (), cost.local(hashed, ANY, out, inputs) + any_left + any_right, props[s])
+        for order, amount in lefts.items():
+            if order:
+                local = cost.local(hashed, TraitSet(order), out, inputs)
+                _keep(plans, order, local + amount + any_right, props[s])
+        merged = MergeJoin(JoinKind.INNER, tuple(pairs), tuple(residual))
+        directions = (False, True) if any(k.descending for k in query.order.collation) else (False,)
+        if len(pairs) > 3:
+            directions = (False,)
+        for permutation in _permutations(query, pairs, [*best[left], *best[right]]):
+            for flags in _flags(len(pairs), directions):
+                keys_left = tuple(SortKey(pairs[i][0].id, d) for i, d in zip(permutation, flags, strict=True))
+                keys_right = tuple(SortKey(pairs[i][1].id, d) for i, d in zip(permutation, flags, strict=True))
+                ordered_right = cheapest(best[right], keys_right, stats[right], props[right], cost)
+                local = cost.local(merged, TraitSet(keys_left), out, inputs)
+                ordered_left = cheapest(best[left], keys_left, stats[left], props[left], cost)
+                _keep(plans, keys_left, local + ordered_left + ordered_right, props[s])
+                want = reduce_collation(keys_left, props[left])
+                for order, amount in _extensions(query, left, keys_left, lefts, stats, props, any_left, cost):
+                    if reduce_collation(order, props[left])[: len(want)] == want:
+                        _keep(plans, order, local + amount + ordered_right, props[s])
+    loops = NestedLoopJoin(JoinKind.INNER, predicate)
+    local = cost.local(loops, ANY, out, inputs)
+    _keep(plans, (), local + any_left + any_right, props[s])
+    for order, amount in lefts.items():
+        _keep(plans, order, local + amount + any_right, props[s])
+
+
+def _permutations(
+    query: GraphQuery, pairs: list[tuple[ColumnRef, ColumnRef]], have: list[Collation]
+) -> list[tuple[int, ...]]:
+    """All permutations of up to three keys. Of more, those that begin like an order that an input has or somebody wants:
+    under any other permutation both inputs are sorted, at the same cost, to an order that serves nobody."""
+    if len(pairs) <= 3:
+        return list(permutations(range(len(pairs))))
+    found: dict[tuple[int, ...], None] = {tuple(range(len(pairs))): None}
+    for order in [*have, *_wanted_orders(query)]:
+        prefix: list[int] = []
+        for key in order:
+            match = [i for i, pair in enumerate(pairs) if key.column in (pair[0].id, pair[1].id) and i not in prefix]
+            if not match:
+                break
+            prefix.append(match[0])
+        found[(*prefix, *(i for i in range(len(pairs)) if i not in prefix))] = None
+    return list(found)
+
+
+def _extensions(
+    query: GraphQuery, left: int, keys: Collation, lefts: dict[Collation, float], stats: dict[int, RelationStats],
+    props: dict[int, LogicalProps], any_left: float, cost: CostModel,
+) -> list[tuple[Collation, float]]:  # fmt: skip
+    """Left orders that go on after the merge keys: those at hand, and a sort by the keys and the rest of the required order."""
+    found = list(lefts.items())
+    wanted = query.order.collation
+    for cut in range(1, len(wanted) + 1):
+        order = keys + wanted[cut:]
+        if not column_set(k.column for k in order) & ~props[left].columns:
+            found.append((order, any_left + cost.local(Sort(order), TraitSet(order), stats[left], [stats[left]])))
+    return found
+
+
+def _flags(size: int, directions: tuple[bool, ...]) -> list[tuple[bool, ...]]:
+    result: list[tuple[bool, ...]] = [()]
+    for _ in range(size):
+        result = [(*flags, d) for flags in result for d in directions]
+    return result

@@ -1,0 +1,129 @@
+"""CSV files: types, NULLs as in DuckDB, and what is said about files that are not well-formed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import duckdb
+import pyarrow as pa
+import pytest
+
+from optimizer.catalog.source import open_source
+from optimizer.catalog.table import Table
+from optimizer.dataset import open_dataset
+from optimizer.errors import CatalogError
+
+
+def opened(folder: Path, text: str, schema: str = "") -> Table:
+    (folder / "t.csv").write_bytes(text.encode())
+    if schema:
+        (folder / "schema.sql").write_text(schema)
+    return open_dataset(folder).tables["t"]
+
+
+@pytest.mark.parametrize(
+    ("values", "type"),
+    [
+        (["1", "2"], "int64"),
+        (["1", "2.5"], "double"),
+        (["1", "x"], "string"),
+        (["2020-01-01", "2020-01-02"], "date32[day]"),
+        (["2020-01-01", "2020-01-02 10:00:00"], "timestamp[us]"),
+        (["2020-01-01 10:00:00.5", "2020-01-02 10:00:00"], "timestamp[us]"),
+        (["2020-01-01", "x"], "string"),
+        (["true", "false"], "bool"),
+        (["true", "7"], "string"),
+        (["10:00:00", "11:00:00"], "string"),
+        (["2020-01-01T10:00:00Z", "2020-01-01T10:00:00Z"], "string"),
+        (["", ""], "string"),
+        (["", "3"], "int64"),
+        (["NULL", "nan"], "string"),
+        (["9223372036854775808", "1"], "double"),
+    ],
+)
+@pytest.mark.parametrize("padding", [0, 300_000])
+def test_type_is_the_first_that_all_values_have(tmp_path: Path, values: list[str], type: str, padding: int) -> None:
+    """With padding the second value lies in another block than the first, which alone suggests a type at first."""
+    lines = [f"{i},{values[0]},{'p' * 20}" for i in range(padding)] + [f"0,{value},p" for value in values]
+    table = opened(tmp_path, "id,v,p\n" + "\n".join(lines) + "\n")
+    assert str(table.columns[1].type) == type
+    assert open_source(table).to_table().num_rows == padding + 2 == table.stats.rows
+
+
+def test_nulls_late_in_a_column_of_nulls(tmp_path: Path) -> None:
+    table = opened(tmp_path, "id,v\n" + "1,\n" * 1_500_000 + "2,2020-01-01\n")
+    assert str(table.columns[1].type) == "date32[day]"
+    assert table.stats.columns["v"].nulls == 1_500_000
+
+
+def test_part_files_get_one_type(tmp_path: Path) -> None:
+    (tmp_path / "t").mkdir()
+    (tmp_path / "t" / "1.csv").write_text("a,b\n1,x\n")
+    (tmp_path / "t" / "2.csv").write_text("b,a\ny,2.5\n")
+    table = open_dataset(tmp_path).tables["t"]
+    assert [str(c.type) for c in table.columns] == ["double", "string"]
+    assert open_source(table).to_table().to_pydict() == {"a": [1.0, 2.5], "b": ["x", "y"]}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'a,b\n1,\n2,""\n3,"x ""y"" z"\n4,"line\nbreak"\n,NULL\n',
+        "a\n1\n\n3\n",
+        "a,b\r\n1,x\r\n\r\n2,y\r\n",
+        "\ufeffa,b\n1,2",
+        "a,b\n1, x \n2,\n",
+    ],
+)
+def test_fields_are_read_as_duckdb_reads_them(tmp_path: Path, text: str) -> None:
+    table = opened(tmp_path, text)
+    expected = duckdb.sql(f"from read_csv('{table.files[0]}', header = true, delim = ',')").fetchall()
+    assert [tuple(row.values()) for row in open_source(table).to_table().to_pylist()] == expected
+    assert sum(s.nulls or 0 for s in table.stats.columns.values()) == sum(row.count(None) for row in expected)
+
+
+def test_declared_types_are_used(tmp_path: Path) -> None:
+    schema = "create table T (A decimal(9,2) not null, b varchar, c smallint, d timestamp, e double)"
+    table = opened(tmp_path, "a,b,c,d,e\n1.5,7,3,2020-01-01,1\n", schema)
+    assert [str(c.type) for c in table.columns] == ["decimal128(9, 2)", "string", "int16", "timestamp[us]", "double"]
+    assert table.columns[0].nullable is False
+    assert open_source(table).to_table().schema == table.schema
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a,b,c\n1,2,3\n4,5\n7,8,9\n", r"t\.csv, line 3: 2 fields, but the first line names 3 columns"),
+        ('a,b\n"1\n2",x\n3,4,5\n', r"t\.csv, line 4: 3 fields, but the first line names 2 columns"),
+        ("a\n1\n2,3\n", r"t\.csv, line 3: 2 fields, but the first line names 1 columns"),
+        ("", r"t\.csv is empty: a CSV file starts with a line of column names"),
+        ("a,b,a\n1,2,3\n", r't\.csv, line 1: column "a" is there twice'),
+        ("a,A\n1,2\n", r'columns "a" and "A" differ at most in letter case'),
+        ("a,\n1,2\n", r"t\.csv, line 1: a column has no name"),
+    ],
+)
+def test_what_is_wrong_and_where(tmp_path: Path, text: str, message: str) -> None:
+    with pytest.raises(CatalogError, match=message):
+        opened(tmp_path, text)
+
+
+def test_ragged_row_far_into_a_file(tmp_path: Path) -> None:
+    with pytest.raises(CatalogError, match=r"line 900002: 3 fields"):
+        opened(tmp_path, "a,b\n" + "12345,67890\n" * 900_000 + "1,2,3\n")
+
+
+def test_value_of_another_type_than_declared(tmp_path: Path) -> None:
+    with pytest.raises(CatalogError, match=r"""t\.csv, line 3, column "a": 'x' is not of the declared type INTEGER"""):
+        opened(tmp_path, "a,b\n1,1\nx,2\n", "create table t (a int, b int)")
+
+
+def test_text_that_is_not_utf8(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_bytes("a\nstraße\n".encode("latin-1"))
+    with pytest.raises(CatalogError, match="is not UTF-8 text"):
+        open_dataset(tmp_path)
+
+
+def test_names_with_odd_characters(tmp_path: Path) -> None:
+    table = opened(tmp_path, '"a b","c,d","e""f"\n1,2,3\n')
+    assert [c.name for c in table.columns] == ["a b", "c,d", 'e"f']
+    assert table.columns[0].type == pa.int64()

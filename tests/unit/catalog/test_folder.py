@@ -1,0 +1,112 @@
+"""What is said about folders and files that are not a dataset."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.feather as feather
+import pyarrow.parquet as pq
+import pytest
+
+from optimizer.dataset import open_dataset
+from optimizer.errors import CatalogError
+
+ROWS = pa.table({"a": list(range(1000))})
+
+
+def refuse(folder: Path, message: str) -> None:
+    with pytest.raises(CatalogError, match=message):
+        open_dataset(folder)
+
+
+def test_missing_folder(tmp_path: Path) -> None:
+    (tmp_path / "sales").mkdir()
+    refuse(tmp_path / "salse", r"there is no folder .*salse; did you mean .*sales\?")
+    refuse(tmp_path / "entirely" / "else", rf"its path exists up to {tmp_path}$")
+
+
+def test_a_file_instead_of_a_folder(tmp_path: Path) -> None:
+    pq.write_table(ROWS, tmp_path / "t.parquet")
+    refuse(tmp_path / "t.parquet", r"t\.parquet is a file; a dataset is a folder")
+
+
+def test_no_tables(tmp_path: Path) -> None:
+    refuse(tmp_path, r"no tables in .*: it holds nothing")
+    (tmp_path / "notes.txt").touch()
+    (tmp_path / "queries").mkdir()
+    refuse(tmp_path, r"it holds notes\.txt, queries\na dataset is a folder with one \.parquet, \.csv or \.arrow file per table")
+
+
+def test_one_table_twice(tmp_path: Path) -> None:
+    pq.write_table(ROWS, tmp_path / "t.parquet")
+    (tmp_path / "t.csv").write_text("a\n1\n")
+    refuse(tmp_path, r'table "t" is there twice in .*: as t\.csv and as t\.parquet')
+
+
+def test_folders_in_table_folders(tmp_path: Path) -> None:
+    (tmp_path / "t" / "year=2020").mkdir(parents=True)
+    pq.write_table(ROWS, tmp_path / "t" / "year=2020" / "p.parquet")
+    refuse(tmp_path, r"has data files below year=2020: nested \(partitioned\) table folders are not read")
+
+
+def test_parts_of_different_kinds(tmp_path: Path) -> None:
+    (tmp_path / "t").mkdir()
+    pq.write_table(ROWS, tmp_path / "t" / "1.parquet")
+    (tmp_path / "t" / "2.csv").write_text("a\n1\n")
+    refuse(tmp_path, r"different kinds \(csv, parquet\)")
+
+
+@pytest.mark.parametrize("name", ["t.parquet", "t.arrow"])
+@pytest.mark.parametrize("damage", ["cut", "empty", "text", "flipped"])
+def test_damaged_files(tmp_path: Path, name: str, damage: str) -> None:
+    path = tmp_path / name
+    if name == "t.parquet":
+        pq.write_table(ROWS, path)
+    else:
+        feather.write_feather(ROWS, str(path))
+    content = path.read_bytes()
+    flipped = bytes(b ^ 0xFF if i > len(content) - 60 and i < len(content) - 10 else b for i, b in enumerate(content))
+    path.write_bytes({"cut": content[: len(content) // 2], "empty": b"", "text": b"a,b\n1,2\n", "flipped": flipped}[damage])
+    refuse(tmp_path, rf"{name} is damaged, incomplete or not a")
+
+
+def test_an_arrow_stream(tmp_path: Path) -> None:
+    with pa.ipc.new_stream(str(tmp_path / "t.arrow"), ROWS.schema) as stream:
+        stream.write_table(ROWS)
+    refuse(tmp_path, r"not an Arrow file .*\nwrite it again as an Arrow IPC file \(not a stream\)")
+
+
+def test_unreadable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "t.csv").write_text("a\n1\n")
+
+    def denied(*_: object, **__: object) -> None:
+        raise PermissionError(13, "Permission denied", "t.csv")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "open", denied)
+        refuse(tmp_path, r"cannot read .*t\.csv: Permission denied")
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "iterdir", denied)
+        refuse(tmp_path, r"cannot read folder .*: Permission denied; check its permissions")
+    pq.write_table(ROWS, tmp_path / "p.parquet")
+    with monkeypatch.context() as patch:
+        patch.setattr(pq, "ParquetFile", denied)
+        refuse(tmp_path, r"cannot read .*p\.parquet: permission denied")
+
+
+def test_technical_names_are_passed_over(tmp_path: Path) -> None:
+    pq.write_table(ROWS, tmp_path / "t.parquet")
+    for name in (".hidden.parquet", "_old.csv"):
+        (tmp_path / name).write_text("not data")
+    (tmp_path / "_planscope").mkdir()
+    (tmp_path / "_planscope" / "order.json").write_text(json.dumps({"version": 2, "tables": {}}))
+    assert list(open_dataset(tmp_path).tables) == ["t"]
+
+
+def test_metadata_that_cannot_be_read(tmp_path: Path) -> None:
+    pq.write_table(ROWS, tmp_path / "t.parquet")
+    (tmp_path / "_planscope").mkdir()
+    (tmp_path / "_planscope" / "order.json").write_text("{")
+    refuse(tmp_path, r"cannot read .*order\.json; delete it")

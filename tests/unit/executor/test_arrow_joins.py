@@ -1,0 +1,210 @@
+"""Every join operator and kind against nested loops in Python, on random rows with NULLs, duplicates and empty inputs."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from itertools import product
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from executor.arrow.context import Tuning
+from executor.arrow.key_index import KeyIndex
+from optimizer.algebra.evaluate import evaluate, holds
+from optimizer.algebra.evaluate_order import compare_values
+from optimizer.algebra.logical import JoinKind
+from optimizer.algebra.physical import HashJoin, MergeJoin, NestedLoopJoin, Sort
+from optimizer.algebra.plan import PlanNode
+from optimizer.algebra.scalars import BOOL, Call, Predicate, Scalar
+from optimizer.algebra.traits import SortKey
+from hand_made_plans import DATE, DEC, F64, I32, I64, STR, TUNINGS, Plans, Row, bag, less, listed, node, random_rows, sort_rows, values
+
+KEYS = [(I64,), (STR,), (I32, STR), (DEC, I64), (F64,), (DATE, pa.bool_()), (pa.decimal128(30, 2),)]
+SIZES = [(0, 9), (9, 0), (0, 0), (23, 17), (40, 40)]
+
+
+def joined(kind: JoinKind, left: Sequence[Row], right: Sequence[Row], match, right_ids: Sequence[int], left_ids: Sequence[int]) -> list[Row]:  # type: ignore[no-untyped-def]
+    result: list[Row] = []
+    met = set()
+    for a in left:
+        matches = [i for i, b in enumerate(right) if match(a, b)]
+        met.update(matches)
+        if kind is JoinKind.SEMI or kind is JoinKind.ANTI:
+            if bool(matches) == (kind is JoinKind.SEMI):
+                result.append(a)
+            continue
+        result += [a | right[i] for i in matches]
+        if not matches and kind.keeps_left:
+            result.append(a | dict.fromkeys(right_ids))
+    if kind.keeps_right:
+        result += [dict.fromkeys(left_ids) | b for i, b in enumerate(right) if i not in met]
+    return result
+
+
+class Inputs:
+    """Two random tables with the keys first and one more integer column."""
+
+    def __init__(self, plans: Plans, rng: random.Random, keys: Sequence[pa.DataType], sizes: tuple[int, int]) -> None:
+        types = [*keys, I64]
+        self.left, self.right = (plans.table(types, random_rows(rng, types, size)) for size in sizes)
+        self.left_ids, self.right_ids = list(range(len(types))), list(range(len(types), 2 * len(types)))
+        self.pairs = [(plans.ref(a), plans.ref(b)) for a, b in zip(self.left_ids[:-1], self.right_ids[:-1], strict=True)]
+        self.residual: Predicate = (less(plans.ref(self.left_ids[-1]), plans.ref(self.right_ids[-1])),)
+
+    def columns(self, kind: JoinKind) -> int:
+        return self.left.columns if kind.left_only else self.left.columns | self.right.columns
+
+
+def key_match(pairs: Sequence[tuple[Scalar, Scalar]], residual: Predicate):  # type: ignore[no-untyped-def]
+    def match(a: Row, b: Row) -> bool:
+        for x, y in pairs:
+            u, v = evaluate(x, a), evaluate(y, b)
+            if u is None or v is None or compare_values(u, v):
+                return False
+        return holds(residual, a | b)
+
+    return match
+
+
+@pytest.mark.parametrize("keys", KEYS, ids=str)
+@pytest.mark.parametrize("kind", JoinKind)
+def test_hash_join(tmp_path: Path, kind: JoinKind, keys: tuple[pa.DataType, ...]) -> None:
+    rng = random.Random(f"{kind}{keys}")
+    for sizes, with_residual, build_left in product(SIZES, (False, True), (False, True)):
+        plans = Plans(tmp_path)
+        inputs = Inputs(plans, rng, keys, sizes)
+        residual = inputs.residual if with_residual else ()
+        op = HashJoin(kind, tuple(inputs.pairs), residual, build_left)
+        plan = node(op, inputs.left, inputs.right, columns=inputs.columns(kind))
+        match = key_match(inputs.pairs, residual)
+        want = joined(kind, plans.rows(inputs.left), plans.rows(inputs.right), match, inputs.right_ids, inputs.left_ids)
+        for tuning in TUNINGS:
+            got = plans.run(plan, tuning)
+            if build_left or kind.keeps_right:
+                assert bag(got) == bag(values(want, plan.columns)), (sizes, residual, build_left)
+            else:  # the left order is kept
+                assert listed(got) == listed(values(want, plan.columns)), (sizes, residual)
+
+
+def test_hash_join_on_computed_keys_with_few_output_columns(tmp_path: Path) -> None:
+    plans = Plans(tmp_path)
+    rng = random.Random(3)
+    left, right = plans.table([I64, I64], random_rows(rng, [I64, I64], 30)), plans.table([I64], random_rows(rng, [I64], 30))
+    a, b, c = (plans.ref(i) for i in range(3))
+    total: Scalar = Call("+", (a, b), I64)
+    for columns in (1 << 0, 1 << 2, 0b101):
+        plan = node(HashJoin(JoinKind.INNER, ((total, c),), ()), left, right, columns=columns)
+        want = joined(JoinKind.INNER, plans.rows(left), plans.rows(right), key_match([(total, c)], ()), [2], [0, 1])
+        assert bag(plans.run(plan)) == bag(values(want, columns))
+
+
+@pytest.mark.parametrize("keys", [(I64,), (STR, I32), (F64, DEC), (DATE,)], ids=str)
+@pytest.mark.parametrize("kind", JoinKind)
+def test_merge_join(tmp_path: Path, kind: JoinKind, keys: tuple[pa.DataType, ...]) -> None:
+    rng = random.Random(f"{kind}{keys}")
+    for sizes, with_residual in product([*SIZES, (60, 3), (3, 60)], (False, True)):
+        plans = Plans(tmp_path)
+        inputs = Inputs(plans, rng, keys, sizes)
+        residual = inputs.residual if with_residual else ()
+        permuted = rng.sample(range(len(keys)), len(keys))
+        ways = [(rng.random() < 0.5, rng.random() < 0.5) for _ in keys]
+        orders = [tuple(SortKey(ids[k], *ways[k]) for k in permuted) for ids in (inputs.left_ids, inputs.right_ids)]
+        orders[0] += (SortKey(inputs.left_ids[-1]),)  # more than the keys, on the left
+        sorts = [
+            node(Sort(order), child, columns=child.columns, delivers=order)
+            for order, child in zip(orders, (inputs.left, inputs.right), strict=True)
+        ]
+        op = MergeJoin(kind, tuple(inputs.pairs), residual)
+        plan = node(op, *sorts, columns=inputs.columns(kind), needs=orders, delivers=orders[0])
+        left = sort_rows(plans.rows(inputs.left), orders[0])
+        right = sort_rows(plans.rows(inputs.right), orders[1])
+        want = joined(kind, left, right, key_match(inputs.pairs, residual), inputs.right_ids, inputs.left_ids)
+        for tuning in TUNINGS:
+            got = plans.run(plan, tuning)
+            if kind.keeps_right:
+                assert bag(got) == bag(values(want, plan.columns)), (sizes, residual)
+            else:
+                assert listed(got) == listed(values(want, plan.columns)), (sizes, residual)
+
+
+@pytest.mark.parametrize("kind", JoinKind)
+def test_nested_loop_join(tmp_path: Path, kind: JoinKind) -> None:
+    rng = random.Random(kind.value)
+    for sizes, predicate_of in product(SIZES, range(4)):
+        plans = Plans(tmp_path)
+        inputs = Inputs(plans, rng, (I64,), sizes)
+        a, x, b, y = (plans.ref(i) for i in range(4))
+        predicate: Predicate = (
+            (),
+            (less(a, b),),
+            (Call("<>", (a, b), BOOL), less(x, y)),
+            (less(Call("*", (a, y), I64), b),),
+        )[predicate_of]
+        plan = node(NestedLoopJoin(kind, predicate), inputs.left, inputs.right, columns=inputs.columns(kind))
+        left, right = plans.rows(inputs.left), plans.rows(inputs.right)
+        want = joined(kind, left, right, lambda u, v, p=predicate: holds(p, u | v), inputs.right_ids, inputs.left_ids)
+        for tuning in TUNINGS:
+            got = plans.run(plan, tuning)
+            if kind.keeps_right:
+                assert bag(got) == bag(values(want, plan.columns)), (sizes, predicate)
+            else:
+                assert listed(got) == listed(values(want, plan.columns)), (sizes, predicate)
+
+
+@pytest.mark.parametrize("build_left", [False, True])
+def test_deep_chains_of_joins_do_not_block(tmp_path: Path, build_left: bool) -> None:
+    plans = Plans(tmp_path)
+    rng = random.Random(5)
+    rows = [(i, i) for i in range(60)]
+    rng.shuffle(rows)
+    plan: PlanNode = plans.table([I64, I64], rows)
+    for _ in range(40):
+        other = plans.table([I64, I64], rows)
+        first = next(iter(range(len(plans.columns) - 2, len(plans.columns))))
+        keys = ((plans.ref(0), plans.ref(first)),)
+        plan = node(HashJoin(JoinKind.INNER, keys, (), build_left), plan, other, columns=0b11 | other.columns)
+    assert len(plans.run(plan, Tuning(batch=7, inline=0, workers=2))) == 60
+
+
+def test_many_matches_come_in_bounded_batches(tmp_path: Path) -> None:
+    plans = Plans(tmp_path)
+    left, right = (plans.table([I64], [(1,)] * 200, row_group=200) for _ in range(2))
+    plan = node(HashJoin(JoinKind.INNER, ((plans.ref(0), plans.ref(1)),), ()), left, right, columns=0b11)
+    from executor.arrow.run import execute
+
+    sizes = [batch.num_rows for batch in execute(plan, plans.columns, plans.sources, None, Tuning(pairs=1000, inline=0))]
+    assert sum(sizes) == 40_000 and max(sizes) <= 1000
+
+
+def test_index_of_keys_that_hash_alike_and_of_extreme_integers() -> None:
+    words = [0, -(2**63), 2**63 - 1, 1 << 40, -1, 7]
+    index = KeyIndex([pa.array([*words, None, 7], pa.int64())])
+    groups = index.find([pa.array([*words, None, 6, -(2**62)], pa.int64())])
+    assert groups.tolist() == [0, 1, 2, 3, 4, 5, -1, -1, -1]
+    assert index.counts.tolist() == [1, 1, 1, 1, 1, 2] and not index.unique
+    dense = KeyIndex([pa.array([2**63 - 1, 2**63 - 3], pa.int64())])
+    assert dense.find([pa.array([-(2**63), 2**63 - 1, 2**63 - 2, -1], pa.int64())]).tolist() == [-1, 1, -1, -1]
+    texts = [f"key {i}" * (i % 4) for i in range(500)]
+    index = KeyIndex([pa.array(texts).slice(1)])
+    found = index.find([pa.array(["x", *texts, "key 1 "]).slice(1)])
+    distinct = list(dict.fromkeys(texts[1:]))
+    assert found.tolist() == [distinct.index(t) if t in distinct else -1 for t in [*texts, "key 1 "]]
+
+
+def test_text_hashes_that_collide_are_no_matches(monkeypatch: pytest.MonkeyPatch) -> None:
+    import numpy as np
+
+    from executor.arrow import key_words
+
+    true_hash = key_words._text_hash
+
+    def poor_hash(key: pa.Array, seed: int):  # type: ignore[no-untyped-def]
+        # the first seed gives every text one hash; the second tells only the build side's apart
+        return np.zeros(len(key), np.int64) if seed == 0 else true_hash(key, seed) & np.int64(1023)
+
+    monkeypatch.setattr(key_words, "_text_hash", poor_hash)
+    index = KeyIndex([pa.array(["a", "b", "b", None])])
+    probes = ["b", "a", None, *(f"p{i}" for i in range(5000))]
+    assert index.find([pa.array(probes)]).tolist() == [1, 0, -1] + [-1] * 5000

@@ -1,0 +1,199 @@
+"""The memo as graph, DOT, SVG, text and JSON: complete, marked as it should be, and proof against hostile texts."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import xml.etree.ElementTree as ET
+
+import pytest
+from fake_memo import join_memo
+
+from memo_viz.dot import COMPLETE, memo_dot
+from memo_viz.export import memo_json
+from memo_viz.graph import input_groups, members, memo_graph
+from memo_viz.listing import memo_listing
+from memo_viz.svg import inline_svg, render_svg
+from optimizer.errors import PlanscopeError
+from optimizer.trace.state import GroupState, MemoState, MExprState
+
+HOSTILE = (
+    "<script>alert(1)</script>",
+    "'\"&<>]]>-->",
+    "\\N \\G \\l \\\\ \\",
+    "a\x00b\x1b[31mc\x7f\ud800\ufffe",
+    "]; rankdir=LR; x [label=<<b>pwned</b>>",
+    "&lt;not an entity&gt; &#60;",
+    "日本 ☃ 🦊 \u202e",
+)
+
+
+def texts(svg: str) -> str:
+    """All character data of an SVG document; it must be well-formed."""
+    return "\n".join(ET.fromstring(svg.encode()).itertext())
+
+
+def tips(svg: str) -> list[str]:
+    link = "{http://www.w3.org/1999/xlink}"
+    return [e.get(f"{link}title", "") for e in ET.fromstring(svg.encode()).iter() if e.get(f"{link}title")]
+
+
+def test_graph_links_groups_members_and_inputs():
+    graph = memo_graph(join_memo())
+    root = next(n for n, d in graph.nodes(data=True) if d.get("root"))
+    assert input_groups(graph, root) == {"G30"}
+    assert all(graph.nodes[m]["kind"] in ("mexpr", "enforcer") for m in members(graph, root))
+    for node, data in graph.nodes(data=True):
+        if data["kind"] == "mexpr":
+            assert {f"G{i}" for i in data["inputs"]} == set(graph.successors(node))
+            assert [graph.nodes[g]["kind"] for g in graph.predecessors(node)] == ["group"]
+
+
+def test_chosen_marks_exactly_the_winning_plan():
+    state = join_memo()
+    graph = memo_graph(state)
+    expected = {f"m{b.mexpr}" if (b := state.goals[g].best).mexpr is not None else f"e{g}" for g in state.winners()}
+    assert {n for n, d in graph.nodes(data=True) if d["chosen"] and d["kind"] != "group"} == expected
+    for a, b, data in graph.edges(data=True):
+        assert not data.get("chosen") or (graph.nodes[a]["chosen"] and graph.nodes[b]["chosen"])
+
+
+def test_winners_focus_and_depth_select_parts():
+    state = join_memo()
+    winners = memo_graph(state, winners=True)
+    assert all(chosen for _, chosen in winners.nodes(data="chosen"))
+    assert sum(1 for _, kind in winners.nodes(data="kind") if kind == "group") == 12  # 6 scans, 5 joins, the aggregate
+    focus = memo_graph(state, focus=30, depth=0)
+    assert [n for n, kind in focus.nodes(data="kind") if kind == "group"] == ["G30"]
+    below = memo_graph(state, focus=30, depth=1)
+    assert set(focus) < set(below) < set(memo_graph(state, focus=30)) < set(memo_graph(state))
+    assert "G31" in memo_graph(state, depth=1)
+    with pytest.raises(PlanscopeError, match="no group G99; it has G1 to G31"):
+        memo_graph(state, focus=99)
+    losing = next(g.id for g in state.groups.values() if not memo_graph(state).nodes[f"G{g.id}"]["chosen"])
+    with pytest.raises(PlanscopeError, match=f"G{losing} is not part of the chosen plan"):
+        memo_graph(state, focus=losing, winners=True)
+
+
+def test_merged_groups_are_one():
+    state = MemoState(groups={i: GroupState(i, ["a#1"], 1.0, 0.0) for i in (1, 2, 3)})
+    state.groups[2].merged_into = 1
+    state.mexprs = {1: MExprState(1, 2, "scan", "t", [], True), 2: MExprState(2, 3, "join", "inner", [1, 2], True)}
+    graph = memo_graph(state)
+    assert "G2" not in graph
+    assert members(graph, "G1") == ["m1"]
+    assert graph.edges["m2", "G1"]["positions"] == (0, 1)
+    assert set(memo_graph(state, focus=2)) == {"G1", "m1"}
+    assert memo_json(state)["merged"] == {"2": 1}
+    render_svg(memo_dot(graph))
+
+
+@pytest.mark.parametrize("events", ["nothing", "no goals", "no best"])
+def test_unfinished_memos_are_drawn_too(events):
+    state = MemoState()
+    if events != "nothing":
+        state = join_memo()
+        for goal in state.goals.values():
+            goal.best = None
+    if events == "no goals":
+        state.goals, state.root = {}, None
+    svg = render_svg(memo_dot(memo_graph(state), title=events))
+    assert ET.fromstring(svg.encode()).tag.endswith("svg")
+    assert memo_listing(state).count("★") == 0
+    assert list(memo_graph(state, winners=True).nodes) == []
+
+
+def test_svg_shows_groups_rows_costs_and_the_winner():
+    state = join_memo()
+    svg = render_svg(memo_dot(memo_graph(state), title="tpch/q05"))
+    seen = texts(svg)
+    for group in state.groups:
+        assert f"G{group} ·" in seen
+    assert "rows 600,572 · lower 300,286" in seen
+    assert "more" in seen, "a memo of this size hides some losing members"
+    assert seen.count("★ m") == 12
+    assert any("made by join_to_hash_join from m" in tip for tip in tips(svg))
+    assert any("no plan costs less than" in tip for tip in tips(svg))
+    assert "xlink:href" not in svg
+    assert inline_svg(svg).startswith("<svg ")
+
+
+def test_complete_layout_hides_nothing():
+    state = join_memo()
+    seen = texts(render_svg(memo_dot(memo_graph(state), COMPLETE)))
+    assert " more" not in seen
+    for mexpr in state.mexprs:
+        assert f"m{mexpr}" in seen
+
+
+def test_a_memo_of_hundreds_of_groups_is_cut_and_says_so():
+    names = [f"t{i}" for i in range(8)]
+    star = [(names[0], n) for n in names[1:]]
+    state = join_memo(dict.fromkeys(names, 100), star)
+    assert len(state.groups) > 130
+    seen = texts(render_svg(memo_dot(memo_graph(state))))
+    assert f"90 of {len(state.groups)} groups drawn" in seen
+    assert seen.count("★ m") == 16, "the chosen plan is always whole"
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_texts_cannot_inject(text):
+    state = join_memo()
+    for mexpr in state.mexprs.values():
+        mexpr.detail = text
+        mexpr.rule = text
+    for goal in state.goals.values():
+        goal.traits = text
+    for group in state.groups.values():
+        group.columns = [text]
+    plain = render_svg(memo_dot(memo_graph(join_memo()), title="x"))
+    svg = render_svg(memo_dot(memo_graph(state), title=text))
+    tags = {e.tag for e in ET.fromstring(svg.encode()).iter()}
+    assert tags <= {e.tag for e in ET.fromstring(plain.encode()).iter()}
+    assert "script" not in {t.lower().rsplit("}")[-1] for t in tags}
+    if text == HOSTILE[0]:
+        assert text in texts(svg)
+    if text == HOSTILE[2]:
+        assert any(text.strip() in tip for tip in tips(svg)), "backslashes are shown, not interpreted"
+    listing = memo_listing(state)
+    assert "\x1b" not in listing and "\x00" not in listing
+
+
+def test_json_export_is_complete_and_standard():
+    state = join_memo()
+    state.goals[0].limit = float("inf")
+    values = json.loads(json.dumps(memo_json(state), allow_nan=False))
+    assert values["goals"]["0"]["limit"] is None
+    assert len(values["groups"]) == len(state.groups)
+    assert len(values["mexprs"]) == len(state.mexprs)
+    assert values["winners"] == state.winners()
+    assert values["mexprs"]["1"]["op"] == "scan"
+
+
+def test_listing_names_every_member_and_marks_the_plan():
+    state = join_memo()
+    text = memo_listing(state)
+    assert text.count("★") == 13
+    assert all(f" m{i} " in text for i in state.mexprs)
+    assert "G31  rows 5, lower 2.5, root" in text
+
+
+def test_pictures_are_the_same_on_every_run():
+    code = "from fake_memo import join_memo; from memo_viz.dot import memo_dot; from memo_viz.graph import memo_graph\n"
+    code += "print(memo_dot(memo_graph(join_memo())))"
+    folder = __file__.rsplit("/", 1)[0]
+    found = {
+        subprocess.run(
+            [sys.executable, "-c", code], cwd=folder, env={"PYTHONHASHSEED": seed}, capture_output=True, check=True
+        ).stdout
+        for seed in ("1", "2")
+    }
+    assert len(found) == 1
+
+
+def test_nothing_is_printed_while_laying_out(capfd):
+    render_svg("digraph { a -> b }")
+    with pytest.raises(ValueError, match="could not lay the graph out"):
+        render_svg("digraph { a -> ")
+    assert capfd.readouterr() == ("", "")

@@ -1,0 +1,92 @@
+"""Plans as SVG, text and JSON."""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ET
+
+import pytest
+from fake_plan import join_plan
+
+from memo_viz.explain import Actual, plan_json, plan_table, search_text
+from memo_viz.plan_graph import plan_dot
+from memo_viz.q_error import q_error
+from memo_viz.svg import render_svg
+from memo_viz.text import clean, label_text, shorten, wrap
+
+ACTUAL = {i: Actual(rows, 1.5, 0) for i, rows in enumerate((3, 3, 14000, 1500, 15000))}
+
+
+@pytest.mark.parametrize(
+    ("estimate", "actual", "error"), [(10, 10, 1), (10, 1, 10), (1, 10, 10), (0, 0, 1), (0.001, 0, 1), (100, 0, 100)]
+)
+def test_q_error(estimate, actual, error):
+    assert q_error(estimate, actual) == error
+
+
+def test_svg_has_every_operator_with_estimate_and_truth():
+    plan, columns = join_plan()
+    svg = render_svg(plan_dot(plan, columns, {i: a.rows for i, a in ACTUAL.items()}, "<b>title</b>"))
+    seen = "\n".join(ET.fromstring(svg.encode()).itertext())
+    for text in ("sort", "hash aggregate", "hash join", "table scan", "3 actual", "×33 off", "14,000 actual", "<b>title</b>"):
+        assert text in seen
+    assert "<script>alert" in seen, "shown as text"
+    assert "<script" not in svg
+    assert "actual" not in render_svg(plan_dot(plan, columns))
+
+
+def test_hostile_column_names():
+    plan, columns = join_plan(("<i>", '"&quot;\\N', "\x00]]>"))
+    svg = render_svg(plan_dot(plan, columns))
+    assert "<i>#0" in "\n".join(ET.fromstring(svg.encode()).itertext())
+
+
+def test_table_keeps_every_character_of_a_payload():
+    plan, columns = join_plan()
+    for width in (60, 80, 100, 200):
+        text = plan_table(plan, columns, ACTUAL, width)
+        words = text.replace("│", "").split()
+        for node in plan.walk():
+            payload = [word for word in node.op.describe(columns.label).split() if len(word) < 30]  # longer words are cut
+            assert set(payload) <= set(words)
+        if width >= 80:
+            assert max(map(len, text.splitlines())) <= width
+    assert plan_table(plan, columns).splitlines()[0].split() == ["rows", "cost"]
+    assert plan_table(plan, columns, ACTUAL).splitlines()[0].split() == ["rows", "actual", "q-error", "cost", "ms"]
+    partly = plan_table(plan, columns, {0: ACTUAL[0]})
+    assert partly.splitlines()[1].split()[-4:] == ["3", "33.3", "535", "1.5"]
+
+
+def test_json_has_the_fields_of_the_contract():
+    plan, columns = join_plan()
+    value = plan_json(plan, columns)
+    assert list(value) == ["operator", "detail", "traits", "rows", "cost", "actual_rows", "ms", "inputs"]
+    assert value["operator"] == "sort" and value["traits"] == "order(orders#3 desc)" and value["actual_rows"] is None
+    assert [i["operator"] for i in value["inputs"][0]["inputs"][0]["inputs"]] == ["table_scan", "table_scan"]
+    assert plan_json(plan, columns, ACTUAL)["inputs"][0]["inputs"][0]["actual_rows"] == 14000
+
+
+def test_search_text():
+    search = {
+        "groups": 3,
+        "mexprs_logical": 4,
+        "mexprs_physical": 5,
+        "tasks": 6,
+        "rules_fired": {"a": 3, "b": 4},
+        "costed": 8,
+        "pruned": {"upper": 2, "lower": 0},
+        "joins_enumerated": 1,
+        "proven": True,
+    }
+    text = search_text(search, {"parse": 1.0, "search": 2.0}, 12.0)
+    assert "2 by upper" in text and "lower" not in text and "3.0 ms = parse 1.0 + search 2.0" in text
+    assert "not proven" in search_text({**search, "proven": False}, {}, 1.0)
+
+
+def test_text_tools():
+    assert shorten("abcdef", 4) == "abc…"
+    assert shorten("abc", 3) == "abc"
+    assert clean("a\tb\x01\udfff") == "a b\ufffd\ufffd"
+    assert label_text("<a & \"b\" 'c' \\n>") == "&lt;a &amp; &quot;b&quot; &#x27;c&#x27; \\\\n&gt;"
+    assert wrap("one two three four", 9, 3) == ["one two", "three", "four"]
+    assert wrap("one two three four five", 9, 2) == ["one two", "three fo…"]
+    assert wrap("", 9, 2) == []

@@ -1,0 +1,54 @@
+"""What no file of the repository may hold: marks of unfinished work, paths of one machine, bulk."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent.parent
+MAX_BYTES = 1_000_000
+HERE = Path(__file__).name
+
+UNFINISHED = re.compile(r"\b(TODO|FIXME|XXX|HACK|NotImplementedError)\b|\bfor now\b|\blorem ipsum\b", re.IGNORECASE)
+MACHINE_PATHS = re.compile(r"(?<![\w./:~$}-])/(work|tmp|root|home/\w+|Users/\w+|opt/\w+|mnt/\w+)(/|\b)|\b[C-Z]:\\\w")
+
+
+def repository_files() -> list[Path]:
+    """All files git tracks or would add. Skips the test outside a git checkout."""
+    command = ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z"]
+    try:
+        listed = subprocess.run(command, cwd=ROOT, capture_output=True, check=True).stdout.decode()
+    except (OSError, subprocess.CalledProcessError):
+        pytest.skip("not a git checkout")
+    return [path for name in listed.split("\0") if name and (path := ROOT / name).is_file()]
+
+
+def matches(pattern: re.Pattern[str]) -> list[str]:
+    found = []
+    for path in repository_files():
+        if path.name == HERE:
+            continue
+        try:
+            lines = path.read_text("utf-8").splitlines()
+        except UnicodeDecodeError:
+            continue
+        found += [f"{path.relative_to(ROOT)}:{i}: {line.strip()}" for i, line in enumerate(lines, 1) if pattern.search(line)]
+    return found
+
+
+def test_no_unfinished_work() -> None:
+    assert not (found := matches(UNFINISHED)), "\n".join(found)
+
+
+def test_no_machine_paths() -> None:
+    assert not (found := matches(MACHINE_PATHS)), "\n".join(found)
+
+
+def test_no_large_files() -> None:
+    large = [
+        f"{path.relative_to(ROOT)}: {size:,} bytes" for path in repository_files() if (size := path.stat().st_size) > MAX_BYTES
+    ]
+    assert not large, "\n".join(large)

@@ -1,0 +1,153 @@
+"""Imports run one way. Every import of the product's folders is compared with the tables below."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+ROOT = Path(__file__).parent.parent.parent
+
+# room (or one module of it) -> rooms of `optimizer` it may import besides itself, each listed before it
+OPTIMIZER = {
+    "errors": "",
+    "settings": "errors",
+    "algebra": "errors settings",
+    "catalog": "errors settings algebra",
+    "sql": "errors settings algebra catalog",
+    "dataset": "errors catalog sql",
+    "trace": "errors settings algebra",
+    "stats": "errors settings algebra catalog",
+    "cost": "errors settings algebra catalog stats",
+    "rules.interface": "errors settings algebra",  # what a rule is, without any rule
+    "memo": "errors settings algebra catalog stats cost trace rules.interface",
+    "joins": "errors settings algebra catalog stats cost trace rules.interface memo",
+    "rules": "errors settings algebra catalog stats cost trace rules.interface memo joins",
+    "engines": "errors settings algebra catalog stats cost rules",
+    "decorrelate": "errors settings algebra catalog trace stats rules",
+    "prepass": "errors settings algebra catalog trace stats rules",
+    "rule_list": "rules decorrelate prepass",
+    "search": "errors settings algebra catalog stats cost trace memo joins rules engines",
+    "pipeline": "errors settings algebra catalog sql trace stats cost memo joins rules engines decorrelate prepass search",
+}
+
+# folder, or one file of it -> what it may import of the product besides its own folder
+FOLDERS = {
+    "executor": "optimizer.algebra optimizer.errors",
+    "executor/session.py": "optimizer memo_viz experiments.workloads",  # the front door from Python
+    "memo_viz": "optimizer.algebra optimizer.errors optimizer.trace",
+    "experiments": "optimizer executor memo_viz",
+}
+
+# third-party package -> where alone it may be imported
+ONLY_IN = {
+    "sqlglot": ("optimizer/sql/",),
+    "pyspark": ("executor/spark/", "experiments/pipeline/"),
+    "duckdb": ("tests/",),
+}
+
+PRODUCT = ("optimizer", "executor", "memo_viz", "experiments")
+
+
+class Import(NamedTuple):
+    """`module` as imported: `optimizer.algebra.columns`; an imported name is part of it where it may be a module."""
+
+    file: str
+    line: int
+    module: str
+
+
+def imports_of(source: str, file: str) -> Iterator[Import]:
+    """Every import statement, also inside functions and TYPE_CHECKING blocks; relative ones made absolute."""
+    package = file.removesuffix(".py").split("/")[:-1]
+    for node in ast.walk(ast.parse(source, filename=file)):
+        if isinstance(node, ast.Import):
+            yield from (Import(file, node.lineno, alias.name) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = package[: len(package) - node.level + 1] if node.level else []
+            module = ".".join([*base, *([node.module] if node.module else [])])
+            if module in PRODUCT:  # `from optimizer import sql` may name a room
+                yield from (Import(file, node.lineno, f"{module}.{alias.name}") for alias in node.names)
+            else:
+                yield Import(file, node.lineno, module)
+
+
+def complaint(one: Import) -> str | None:
+    """Why the import is not allowed, as `file:line: …`; None when it is."""
+    top = one.module.split(".")[0]
+    here = one.file.split("/")[0]
+    if top in ONLY_IN and not one.file.startswith(ONLY_IN[top]):
+        return f"{one.file}:{one.line}: imports {top}, which only {' and '.join(ONLY_IN[top])} may"
+    if top not in PRODUCT:
+        return None
+    if here == "optimizer" == top:
+        return _within_optimizer(one)
+    allowed = FOLDERS.get(one.file, FOLDERS.get(here, "")).split()
+    if top == here or any(one.module == name or one.module.startswith(f"{name}.") for name in allowed):
+        return None
+    return f"{one.file}:{one.line}: {here} may not import {one.module}"
+
+
+def _within_optimizer(one: Import) -> str | None:
+    here, there = _room(one.file.removesuffix(".py").split("/")[1:]), _room(one.module.split(".")[1:])
+    if here == "__init__":
+        return None
+    if here not in OPTIMIZER:
+        return f"{one.file}:{one.line}: optimizer has a new room {here}; say in test_imports.py what it may import"
+    if any(there == room or there.startswith(f"{room}.") for room in [here, *OPTIMIZER[here].split()]):
+        return None
+    return f"{one.file}:{one.line}: optimizer.{here} may not import {one.module}"
+
+
+def _room(path: list[str]) -> str:
+    """The entry of OPTIMIZER that a module path below `optimizer` belongs to: `rules.interface` before `rules`."""
+    module = ".".join(path[:2])
+    return module if module in OPTIMIZER else ".".join(path[:1])
+
+
+def test_no_import_points_back() -> None:
+    files = sorted(path for folder in (*PRODUCT, "tests") for path in (ROOT / folder).rglob("*.py"))
+    found = [one for path in files for one in imports_of(path.read_text("utf-8"), path.relative_to(ROOT).as_posix())]
+    complaints = [text for one in found if not one.file.startswith("tests/") and (text := complaint(one))]
+    assert len(found) > 100, "the folders were not found"
+    assert not complaints, "imports that point back:\n" + "\n".join(complaints)
+
+
+def test_the_table_has_no_cycle() -> None:
+    earlier: set[str] = set()
+    for room, allowed in OPTIMIZER.items():
+        assert set(allowed.split()) <= earlier, f"{room} may import {set(allowed.split()) - earlier}, listed after it"
+        earlier.add(room)
+
+
+@pytest.mark.parametrize(
+    ("file", "source", "allowed"),
+    [
+        ("optimizer/algebra/a.py", "from optimizer.errors import InternalError", True),
+        ("optimizer/algebra/a.py", "def f():\n    import optimizer.memo.group", False),
+        ("optimizer/algebra/a.py", "from optimizer import memo", False),
+        ("optimizer/algebra/a.py", "from ..memo import group", False),
+        ("optimizer/algebra/a.py", "from . import columns", True),
+        ("optimizer/catalog/a.py", "from optimizer.sql.schema import parse_schema", False),
+        ("optimizer/catalog/a.py", "import sqlglot", False),
+        ("optimizer/sql/a.py", "from sqlglot import exp", True),
+        ("optimizer/memo/a.py", "from optimizer.rules.interface import Pattern", True),
+        ("optimizer/memo/a.py", "from optimizer.rules.catalog import RULES", False),
+        ("optimizer/rules/catalog.py", "from optimizer.rules.interface import Pattern", True),
+        ("optimizer/rules/interface.py", "from optimizer.rules.catalog import RULES", False),
+        ("optimizer/prepass/a.py", "from optimizer.rules.interface import Pattern", True),
+        ("optimizer/search/a.py", "from executor.session import Session", False),
+        ("executor/arrow/a.py", "from optimizer.catalog.table import Table", False),
+        ("executor/session.py", "from optimizer.pipeline import Optimizer", True),
+        ("memo_viz/a.py", "from optimizer.memo.group import Group", False),
+        ("memo_viz/a.py", "from optimizer.trace.state import MemoState", True),
+        ("experiments/cli.py", "import memo_viz.svg", True),
+        ("experiments/cli.py", "import duckdb", False),
+    ],
+)
+def test_what_is_found(file: str, source: str, allowed: bool) -> None:
+    complaints = [complaint(one) for one in imports_of(source, file)]
+    assert (complaints == [None]) is allowed

@@ -1,0 +1,123 @@
+"""Datasets in the cache folder are whole or not there: interrupted, concurrent, damaged and refused builds."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from experiments.workloads.cache import MANIFEST, cache_folder, cached_dataset, is_whole
+from optimizer.errors import CatalogError
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("PLANSCOPE_HOME", str(tmp_path / "home"))
+    return tmp_path / "home"
+
+
+def build(folder: Path) -> None:
+    (folder / "t.csv").write_text("a\n1\n")
+
+
+def nothing(line: str) -> None:
+    pass
+
+
+def test_made_once(home: Path) -> None:
+    built: list[Path] = []
+    folders = {cached_dataset("data", lambda folder: (built.append(folder), build(folder))[1], nothing) for _ in range(3)}
+    assert folders == {home / "data"}
+    assert len(built) == 1
+    assert is_whole(home / "data")
+    assert not built[0].exists()
+
+
+def test_an_interrupted_build_leaves_nothing(home: Path) -> None:
+    def interrupted(folder: Path) -> None:
+        build(folder)
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        cached_dataset("data", interrupted, nothing)
+    assert [p.name for p in home.iterdir()] == [".data.lock"]
+    assert cached_dataset("data", build, nothing) == home / "data"
+
+
+def test_remains_of_a_killed_build_are_removed(home: Path) -> None:
+    left, other = home / ".data.abc.partial", home / ".data-2.abc.partial"
+    for partial in (left, other):
+        partial.mkdir(parents=True)
+        build(partial)
+    cached_dataset("data", build, nothing)
+    assert not left.exists()
+    assert other.exists(), "it may be under construction"
+
+
+@pytest.mark.parametrize("damage", ["file missing", "file shorter", "no manifest", "manifest damaged", "other version"])
+def test_a_damaged_dataset_is_made_again(home: Path, damage: str) -> None:
+    folder = cached_dataset("data", build, nothing)
+    manifest = folder / MANIFEST
+    match damage:
+        case "file missing":
+            (folder / "t.csv").unlink()
+        case "file shorter":
+            (folder / "t.csv").write_text("a\n")
+        case "no manifest":
+            manifest.unlink()
+        case "manifest damaged":
+            manifest.write_text("[]")
+        case "other version":
+            manifest.write_text(manifest.read_text().replace('"version": 2', '"version": 0'))
+    lines: list[str] = []
+    assert cached_dataset("data", build, lines.append) == folder
+    assert is_whole(folder)
+    assert sorted(p.name for p in home.iterdir()) == [".data.lock", "data"]
+    assert "making it again" in lines[0]
+
+
+def slow_build(folder: Path) -> None:
+    time.sleep(0.3)
+    build(folder)
+    with (folder.parent / "builds.log").open("a") as log:
+        log.write(f"{os.getpid()}\n")
+
+
+def test_two_processes_make_it_once(home: Path) -> None:
+    spawn = multiprocessing.get_context("spawn")
+    workers = [spawn.Process(target=cached_dataset, args=("data", slow_build, nothing)) for _ in range(3)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join(60)
+    assert [worker.exitcode for worker in workers] == [0, 0, 0]
+    assert is_whole(home / "data")
+    assert len((home / "builds.log").read_text().splitlines()) == 1
+
+
+def test_without_file_locks_the_slower_one_discards_its_copy(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("experiments.workloads.cache.fcntl", None)
+
+    def overtaken(folder: Path) -> None:
+        build(folder)
+        cached_dataset("data", build, nothing)
+
+    assert cached_dataset("data", overtaken, nothing) == home / "data"
+    assert [p.name for p in home.iterdir()] == ["data"], "nor does anything else remain"
+
+
+def test_a_cache_folder_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("PLANSCOPE_HOME", str(tmp_path / "file" / "cache"))
+    with pytest.raises(CatalogError, match=r"(?s)cannot write .*set PLANSCOPE_HOME to a folder that can be written"):
+        cached_dataset("data", build, nothing)
+
+
+def test_the_default_cache_folder(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("PLANSCOPE_HOME")
+    assert cache_folder() == Path.home() / ".cache" / "planscope"
+    monkeypatch.setenv("PLANSCOPE_HOME", "~/elsewhere")
+    assert cache_folder() == Path.home() / "elsewhere"

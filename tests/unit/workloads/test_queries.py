@@ -1,0 +1,66 @@
+"""SQL by text, file, standard input and name."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from experiments.workloads.queries import built_in_queries, resolve_sql
+from optimizer.errors import SqlError
+
+
+def test_every_built_in_query_has_text_and_title() -> None:
+    queries = built_in_queries()
+    assert [query.name for query in queries if query.name.startswith("tpch/")] == [f"tpch/q{n:02}" for n in range(1, 23)]
+    for query in queries:
+        assert resolve_sql(query.name).rstrip().endswith(";")
+        assert query.title
+
+
+def test_tpch_queries_run_in_duckdb(tpch_duckdb: duckdb.DuckDBPyConnection) -> None:
+    empty = [query.name for query in built_in_queries() if not tpch_duckdb.sql(resolve_sql(query.name)).fetchall()]
+    assert empty == []
+
+
+def test_text_and_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert resolve_sql("select 4 / 2") == "select 4 / 2"
+    (tmp_path / "q.sql").write_bytes("\ufeffselect 'ä'".encode())
+    assert resolve_sql(f"@{tmp_path / 'q.sql'}") == "select 'ä'"
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"select 1")))
+    assert resolve_sql("-") == "select 1"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("tpch/q99", 'there is no built-in query "tpch/q99"\ndid you mean tpch/q'),
+        ("tpch/q5", "did you mean tpch/q05?"),
+        ("TPCH/Q05", "did you mean tpch/q05?"),
+        ("other/thing", "workloads: tpch; planscope workloads lists"),
+        ("", "there is no SQL to run"),
+        ("  \n", "there is no SQL to run"),
+        ("@no-such-file.sql", "there is no file no-such-file.sql"),
+        ("@tests", "cannot read tests: Is a directory"),
+    ],
+)
+def test_what_is_wrong(text: str, message: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(Path(__file__).parent.parent.parent.parent)
+    with pytest.raises(SqlError) as error:
+        resolve_sql(text)
+    assert message in str(error.value)
+
+
+def test_a_name_close_by(tmp_path: Path) -> None:
+    (tmp_path / "query.sql").write_text("select 1")
+    with pytest.raises(SqlError) as error:
+        resolve_sql(f"@{tmp_path / 'qeury.sql'}")
+    assert str(error.value).endswith(f"did you mean @{tmp_path / 'query.sql'}?")
+
+
+def test_not_utf8(tmp_path: Path) -> None:
+    (tmp_path / "q.sql").write_bytes(b"select '\xff'")
+    with pytest.raises(SqlError, match=r"q\.sql is not UTF-8 text"):
+        resolve_sql(f"@{tmp_path / 'q.sql'}")
