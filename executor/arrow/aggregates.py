@@ -2,9 +2,10 @@
 
     raw rows --partial--> one row of states a group --merge--> … --finish--> results
 
-An aggregate has states that merge by themselves: a mean is a sum and a count. Sums of integers and decimals are exact (decimal
-states, wide enough for 10^10 rows of the argument's type). DISTINCT arguments are kept as sets of (keys, value) beside the states;
-at the end their rows are put under the states' rows, with NULL where the other has no column, and grouped once more.
+An aggregate has states that merge by themselves: a mean is a sum and a count. Sums of integers and decimals are exact
+(decimal states, wide enough for 10^10 rows of the argument's type). DISTINCT arguments are kept as sets of (keys, value)
+beside the states; at the end their rows are put under the states' rows, with NULL where the other has no column, and
+grouped once more.
 
 Grouping itself is Arrow's, on one thread, so that neither the order of groups nor a sum of floats depends on timing; the
 parallelism is between batches.
@@ -85,6 +86,7 @@ class Aggregation:
 
     def _add(self, call: AggregateCall) -> Callable[[pa.Table], pa.Array]:
         """Registers what `call` needs; how its result is read from the merged states."""
+        assert len(call.args) <= 1, f"{call} has more than one argument"
         if not call.args and call.filter is None:
             rows = self._state("count_all", "", pa.int64(), False)
             return lambda table: _count(table[rows])
@@ -128,27 +130,35 @@ class Aggregation:
         state = _State(function, argument, type)
         return states.setdefault(state, f"{prefix}{len(states)}")
 
-    def partial(self, batch: pa.RecordBatch) -> Partial:
-        """The states of the batch's rows."""
+    def partial(self, batch: pa.RecordBatch, group: bool = True) -> Partial:
+        """The states of the batch's rows. Without `group` every row is a group of its own, to be merged later: for keys that
+        hardly repeat within a batch."""
         raw = {key: normalized(batch.column(key)) for key in self._keys}
         for name, evaluate in self._compiled.items():
             raw[name] = evaluate(batch)
         sets = []
         for argument in self._sets:
             values = pa.table({**{key: raw[key] for key in self._keys}, "value": normalized(raw[argument])})
-            sets.append(_distinct(values.filter(pc.is_valid(values["value"]))))
-        columns, types = {key: raw[key] for key in self._keys}, {}
+            values = values.filter(pc.is_valid(values["value"]))
+            sets.append(_distinct(values) if group else values)
+        columns = {key: raw[key] for key in self._keys}
         for state, name in self._states.items():
-            if state.argument:
-                columns[name] = _summable(raw[state.argument], state.type) if state.function == "sum" else raw[state.argument]
-            types[name] = state.type
+            if state.function == "sum":
+                columns[name] = _summable(raw[state.argument], state.type)
+            elif state.function != "count_all":
+                columns[name] = raw[state.argument]
+        if not group:
+            single = {key: raw[key] for key in self._keys}
+            for state, name in self._states.items():
+                column = _single_row_states(state, columns.get(name), batch.num_rows)
+                single[name] = column if column.type == state.type else column.cast(state.type)
+            return Partial(pa.table(single), tuple(sets))
         table = pa.table(columns) if columns else pa.table({"row": pa.nulls(batch.num_rows)})
-        return Partial(self._grouped(table, [(state.function, name) for state, name in self._states.items()], types), tuple(sets))
+        steps = [(state.function, name) for state, name in self._states.items()]
+        return Partial(self._grouped(table, steps, {name: state.type for state, name in self._states.items()}), tuple(sets))
 
     def merge(self, partials: Sequence[Partial]) -> Partial:
         """One state a group. `partials` is not empty."""
-        if len(partials) == 1:
-            return partials[0]
         states = pa.concat_tables([p.states for p in partials])
         steps = [(_MERGE[state.function], name) for state, name in self._states.items()]
         merged = self._grouped(states, steps, {name: state.type for state, name in self._states.items()})
@@ -172,7 +182,7 @@ class Aggregation:
         tables = [partial.states]
         for (argument, column), values in zip(self._sets.items(), partial.sets, strict=True):
             renamed = values.rename_columns([*self._keys, column])
-            for i, (state, name) in enumerate(self._set_states.items()):
+            for i, state in enumerate(self._set_states):
                 if state.argument == argument and state.function == "sum":
                     summable = _summable(single_array(values["value"]), state.type)
                     renamed = renamed.append_column(f"v{i}", summable)
@@ -203,6 +213,12 @@ def _named(grouped: pa.Table, keys: list[str], names: list[tuple[str, str]], typ
         column = grouped[found]
         columns[name] = column if column.type == types[name] else column.cast(types[name])
     return pa.table(columns) if columns else grouped
+
+
+def _single_row_states(state: _State, argument: pa.Array | None, rows: int) -> pa.Array:
+    if argument is None:
+        return pa.array(np.ones(rows, np.int64))
+    return pc.is_valid(argument).cast(pa.int8()) if state.function == "count" else argument
 
 
 def _distinct(values: pa.Table) -> pa.Table:

@@ -26,12 +26,26 @@ def basic(function: str, a: Value, b: Value, rows: int, type: DataType) -> Value
         return _PLAIN[function](a, b)
     if not pa.types.is_decimal(type):
         return checked(function, type, _CHECKED[function], a, b)
-    x, y = as_array(a, rows), as_array(b, rows)
-    result = decimals.multiply(x, y, type) if function == "*" else decimals.add(x, y, type, subtract=function == "-")
-    return _by_value(function, x, y, rows, type) if result is None else result
+    if not (isinstance(a, pa.Array) and isinstance(b, pa.Array)):
+        return _with_constant(function, a, b, rows, type)
+    result = _DECIMAL[function](a, b, type)
+    return _by_value(function, a, b, rows, type) if result is None else result
 
 
-def _by_value(function: str, a: pa.Array, b: pa.Array, rows: int, type: DataType) -> pa.Array:
+_DECIMAL = {"+": decimals.add, "-": decimals.subtract, "*": decimals.multiply}
+
+
+def _with_constant(function: str, a: Value, b: Value, rows: int, type: DataType) -> Value:
+    """One side at least is the same for all rows; as an array of one row it is spread by the kernels."""
+    if any(isinstance(v, pa.Scalar) and not v.is_valid for v in (a, b)):
+        return pa.scalar(None, type)
+    if isinstance(a, pa.Scalar) and isinstance(b, pa.Scalar):
+        return basic(function, as_array(a, 1), as_array(b, 1), 1, type)[0]
+    result = _DECIMAL[function](a, b, type)
+    return _by_value(function, a, b, rows, type) if result is None else result
+
+
+def _by_value(function: str, a: Value, b: Value, rows: int, type: DataType) -> pa.Array:
     compute = _REFERENCE[function]
     return by_reference(lambda x, y: compute(x, y, type), (a, b), rows, type)
 

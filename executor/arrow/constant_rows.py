@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pyarrow as pa
 
-from executor.arrow.batches import column_name, single_array
+from executor.arrow.batches import Batches, column_name, single_array
 from executor.arrow.context import Context
 from executor.arrow.expressions import compile_scalar
 from optimizer.algebra.physical import ConstantRows
@@ -15,7 +13,7 @@ from optimizer.algebra.plan import PlanNode
 _ONE_ROW = pa.RecordBatch.from_arrays([pa.nulls(1)], names=["row"])
 
 
-def produce(node: PlanNode, context: Context) -> Iterator[pa.RecordBatch]:
+def produce(node: PlanNode, context: Context) -> Batches:
     assert isinstance(node.op, ConstantRows)
     if not node.op.rows:
         return

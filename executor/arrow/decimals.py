@@ -8,11 +8,14 @@ the way, a result that does not fit its declared type raises ExecutionError, and
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from executor.arrow.batches import single_array
+from executor.arrow.distinct import Value
 from optimizer.algebra.columns import DataType
 from optimizer.errors import ExecutionError
 
@@ -35,10 +38,11 @@ def unscaled(array: pa.Array) -> np.ndarray | None:
 
 def from_unscaled(values: np.ndarray, type: DataType, validity: pa.Buffer | None) -> pa.Array:
     """Decimals of `type` with these unscaled values, which must fit it; `validity` is a bitmap (None: no NULLs)."""
-    words = np.empty((len(values), 2), np.int64)
-    words[:, 0] = values
-    np.right_shift(words[:, 0], 63, out=words[:, 1])
-    return pa.Array.from_buffers(type, len(values), [validity, pa.py_buffer(words)])
+    buffer = pa.allocate_buffer(16 * len(values))  # from Arrow's pool, which reuses memory, unlike a new NumPy array
+    words = np.frombuffer(buffer, np.int64)
+    words[0::2] = values
+    np.right_shift(values, 63, out=words[1::2])
+    return pa.Array.from_buffers(type, len(values), [validity, buffer])
 
 
 def validity_of(*arrays: pa.Array) -> pa.Buffer | None:
@@ -108,33 +112,41 @@ def does_not_fit(type: DataType) -> ExecutionError:
     return ExecutionError(f"a result does not fit decimal({type.precision}, {type.scale})")
 
 
-def add(a: pa.Array, b: pa.Array, type: DataType, subtract: bool = False) -> pa.Array | None:
-    """The sum, or the difference; None when not even 76 digits hold both sides' scales."""
-    kernel = pc.subtract if subtract else pc.add
+def add(a: Value, b: Value, type: DataType) -> pa.Array | None:
+    """The sum, of which at most one side may be a (valid) scalar; None when not even 76 digits hold both sides' scales."""
+    return _sum(pc.add, a, b, type)
+
+
+def subtract(a: Value, b: Value, type: DataType) -> pa.Array | None:
+    return _sum(pc.subtract, a, b, type)
+
+
+def _sum(kernel: Callable[[Value, Value], pa.Array], a: Value, b: Value, type: DataType) -> pa.Array | None:
     scale = max(a.type.scale, b.type.scale)
-    whole = max(a.type.precision - a.type.scale, b.type.precision - b.type.scale)
-    if whole + scale + 1 > 76:
+    digits = max(a.type.precision - a.type.scale, b.type.precision - b.type.scale) + scale + 1
+    if digits > 76:
         return None
-    if whole + scale + 1 > 38:
+    if digits > 38:
         a, b = (x.cast(pa.decimal256(x.type.precision, x.type.scale)) for x in (a, b))
     return _narrowed(kernel(a, b), type)
 
 
-def multiply(a: pa.Array, b: pa.Array, type: DataType) -> pa.Array | None:
-    """The product; None when Arrow has no type for the product of the largest values."""
+def multiply(a: Value, b: Value, type: DataType) -> pa.Array | None:
+    """The product, of which at most one side may be a (valid) scalar; None when Arrow has no type for the product of the
+    largest values."""
     scale = a.type.scale + b.type.scale
-    x, y = unscaled(a), unscaled(b)
+    p, q = (pa.repeat(v, 1) if isinstance(v, pa.Scalar) else v for v in (a, b))
+    x, y = unscaled(p), unscaled(q)
     if x is not None and y is not None:
         bound = largest(x) * largest(y)
         if bound < _WORD and scale <= 38:
             fits = scale == type.scale and bound < 10**type.precision
-            product = from_unscaled(x * y, type if fits else pa.decimal128(38, scale), validity_of(a, b))
+            product = from_unscaled(x * y, type if fits else pa.decimal128(38, scale), validity_of(p, q))
             return product if fits else rescaled(product, type)
-    p, q = (_digits(v) for v in (a, b))
-    if p + q + 1 <= 76:
-        wide = pc.multiply(a.cast(pa.decimal256(p, a.type.scale)), b.cast(pa.decimal256(q, b.type.scale)))
-        return _narrowed(wide, type)
-    return None
+    m, n = _digits(p), _digits(q)
+    if m + n + 1 > 76:
+        return None
+    return _narrowed(pc.multiply(a.cast(pa.decimal256(m, a.type.scale)), b.cast(pa.decimal256(n, b.type.scale))), type)
 
 
 def _digits(array: pa.Array) -> int:

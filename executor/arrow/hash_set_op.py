@@ -29,12 +29,12 @@ def produce(node: PlanNode, context: Context) -> Batches:
         def count(batch: pa.RecordBatch, below: dict[str, str] = below, side: int = side) -> tuple[pa.Table]:
             ones, zeros = (pa.array(np.full(batch.num_rows, n, np.int64)) for n in (1, 0))
             columns = [normalized(batch.column(below[name])) for name in names]
-            return (_summed(pa.Table.from_arrays([*columns, *((ones, zeros) if side == 0 else (zeros, ones))], schema=counts)),)
+            return (pa.Table.from_arrays([*columns, *((ones, zeros) if side == 0 else (zeros, ones))], schema=counts),)
 
         for part in ordered_map(context.open(node.inputs[side]), count, context.tuning):
             waiting.append(part)
             rows += part.num_rows
-            if rows >= max(context.tuning.merge, 2 * merged):
+            if rows >= max(context.tuning.merge, 4 * merged):
                 context.held(node, sum(t.nbytes for t in waiting))
                 waiting = [_summed(pa.concat_tables(waiting))]
                 rows = merged = waiting[0].num_rows

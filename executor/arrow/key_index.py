@@ -88,8 +88,11 @@ class KeyIndex:
         self.counts = np.bincount(group).astype(np.int64) if count else np.empty(0, np.int64)
         self.unique = bool((self.counts <= 1).all())
         self.first = np.cumsum(self.counts) - self.counts
-        order = np.argsort(group, kind="stable") if count and not (self.unique and (np.diff(group) >= 0).all()) else slice(None)
-        self.rows = members[order]
+        if self.unique:
+            self.rows = np.empty_like(members)
+            self.rows[group] = members
+        else:
+            self.rows = members[np.argsort(group, kind="stable")]
         return True
 
     def _direct(self, word: np.ndarray, low: int, span: int) -> np.ndarray:

@@ -27,10 +27,17 @@ def is_exact(type: DataType) -> bool:
     return not (pa.types.is_string(type) or pa.types.is_binary(type))
 
 
-def key_words(keys: Sequence[pa.Array], seed: int = 0) -> tuple[list[np.ndarray], np.ndarray | None]:
-    """The words (int64 arrays, one a row), and which rows have no NULL among their keys (None: all). Words of the others are void.
+def is_ordered(type: DataType) -> bool:
+    """Whether a key of the type is one word that orders as its values do."""
+    t = pa.types
+    whole = t.is_integer(type) or t.is_boolean(type) or t.is_date32(type) or t.is_timestamp(type)
+    return whole or (t.is_decimal128(type) and type.precision <= 18)
 
-    `seed` chooses the hash of texts.
+
+def key_words(keys: Sequence[pa.Array], seed: int = 0) -> tuple[list[np.ndarray], np.ndarray | None]:
+    """The words (int64 arrays, one word a row), and which rows have no NULL among their keys (None: all).
+
+    Words of rows with a NULL mean nothing. `seed` chooses the hash of texts.
     """
     words: list[np.ndarray] = []
     valid: np.ndarray | None = None

@@ -1,23 +1,24 @@
 """merge_join: two inputs sorted on the join keys, joined window by window; streams both, keeps the left order.
 
-A window is all rows of both inputs below a cut: the smaller of the last keys gathered on the inputs that have more to come. No row
-still to come can be below it, so a window is complete, and is joined by itself as the other joins do. Keys are compared one
-by one only to find the cut; memory holds a window, or one key's rows where those are more.
+A window is all rows of both inputs below a cut: the smaller of the last keys gathered on the inputs that have more to come.
+No row still to come can be below it, so a window is complete, and is joined by itself as the other joins do. Keys are
+compared one by one only to find the cut; memory holds a window, or one key's rows where those are more.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cmp_to_key
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from executor.arrow.batches import Batches, batch_schema, column_name, empty_batch, one_batch
 from executor.arrow.context import Context
 from executor.arrow.hash_join import key_candidates
-from executor.arrow.join_pairs import Matcher
+from executor.arrow.join_pairs import Candidates, Matcher
 from executor.arrow.key_index import KeyIndex
+from executor.arrow.key_words import is_ordered, key_words
 from optimizer.algebra.evaluate_order import compare_values
 from optimizer.algebra.logical import JoinKind
 from optimizer.algebra.physical import MergeJoin
@@ -48,29 +49,41 @@ def produce(node: PlanNode, context: Context) -> Batches:
                 return
             cuts = [side.last_key() for side in sides if not side.exhausted]
             if not cuts:
-                yield from _window(matcher, left.take(left.rows), right.take(right.rows))
+                yield from _window(matcher, left.order, left.take(left.rows), right.take(right.rows))
                 return
-            cut = min(cuts, key=cmp_to_key(lambda a, b: compare_keys(a, b, left.order)))
+            cut = cuts[0] if len(cuts) == 1 or compare_keys(cuts[0], cuts[1], left.order) <= 0 else cuts[1]
             below = left.count_below(cut), right.count_below(cut)
             if below == (0, 0):
                 left.want_more()
                 right.want_more()
             else:
-                yield from _window(matcher, left.take(below[0]), right.take(below[1]))
+                yield from _window(matcher, left.order, left.take(below[0]), right.take(below[1]))
     finally:
         left.close()
         right.close()
 
 
 def _window(
-    matcher: Matcher, left: tuple[pa.RecordBatch, list[pa.Array]], right: tuple[pa.RecordBatch, list[pa.Array]]
+    matcher: Matcher,
+    order: Collation,
+    left: tuple[pa.RecordBatch, list[pa.Array]],
+    right: tuple[pa.RecordBatch, list[pa.Array]],
 ) -> Batches:
     (outer, outer_keys), (inner, inner_keys) = left, right
     over = matcher.over(inner)
     if outer.num_rows and not over.never_matches:
-        yield from over.join(outer, key_candidates(KeyIndex(inner_keys), outer_keys))
+        yield from over.join(outer, _candidates(outer_keys, inner_keys, order))
     if over.has_rest:
         yield from over.rest()
+
+
+def _candidates(outer: list[pa.Array], inner: list[pa.Array], order: Collation) -> Candidates:
+    """Each outer row meets the inner rows with its keys: found by binary search where one ascending word is the key."""
+    if len(order) > 1 or order[0].descending or not is_ordered(inner[0].type) or inner[0].null_count or outer[0].null_count:
+        return key_candidates(KeyIndex(inner), outer)
+    (wanted,), (present,) = key_words(outer)[0], key_words(inner)[0]
+    first = np.searchsorted(present, wanted, side="left")
+    return Candidates(np.searchsorted(present, wanted, side="right") - first, lambda rows, nth: first[rows] + nth)
 
 
 class _Side:

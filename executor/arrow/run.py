@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping
-from itertools import chain
 from time import perf_counter
 
 import pyarrow as pa
@@ -139,7 +138,7 @@ class _Run:
             dead = stage.dead
             node = node.inputs[streamed_input(node)]
         local = scan.local_stage(node, context) if isinstance(node.op, TableScan) and not dead else None
-        batches = iter(()) if dead else self._produce(node, context, counted=local is None)
+        batches = _nothing() if dead else self._produce(node, context, counted=local is None)
         if local is not None:
             stages.append((node, local))
         work: list[Work] = []
@@ -148,7 +147,7 @@ class _Run:
                 continue
             work.append(self._counted(at, stage.work))
             if stage.tail is not None:
-                batches = chain(run_stages(batches, work, context.tuning), self._timed(at, stage.tail()))
+                batches = _one_after_other(run_stages(batches, work, context.tuning), self._timed(at, stage.tail()))
                 work = []
         result = run_stages(batches, work, context.tuning) if work else batches
         yield from result if self._counters is None else self._waiting(result)
@@ -210,6 +209,15 @@ class _Run:
                 counters.add(node.id, perf_counter() - started)
 
         return run
+
+
+def _nothing() -> Batches:
+    yield from ()
+
+
+def _one_after_other(first: Batches, second: Batches) -> Batches:
+    yield from first
+    yield from second
 
 
 def streamed_input(node: PlanNode) -> int:

@@ -53,17 +53,14 @@ def _substring(text: pa.Array, start: int, count: int | None = None) -> pa.Array
     if start >= 0:
         begin = start - 1
         end = None if count is None else begin + count
-        if count is not None and count < 0:
-            begin, end = end, begin
-        if end is not None and end <= max(begin, 0):
-            return _slice(text, 0, 0)
-        return _slice(text, max(begin, 0), end)
-    # places counted from the end, as Python's slices count them; 0 there would mean the beginning
-    begin, end = start, None if count is None else start + count
-    if count is not None and count < 0:
-        begin, end = end, start
-    if end is not None and end >= 0:
-        end = None
+    else:  # places counted from the end, as Python's slices count them
+        begin, end = start, None if count is None else start + count
+    if count is not None and end is not None and count < 0:
+        begin, end = end, begin
+    if start >= 0:
+        begin = max(begin, 0)
+    elif end is not None and end >= 0:
+        end = None  # 0 would mean the beginning
     if end is not None and end <= begin:
         return _slice(text, 0, 0)
     return _slice(text, begin, end)

@@ -11,8 +11,9 @@ from typing import NamedTuple
 
 
 class Function(NamedTuple):
-    """`strict`: NULL in, NULL out (every argument). `raises`: may fail on some values of some types (`scalars.call_may_fail`
-    looks closer), so it must not run on rows that a predicate below would have removed. `volatile`: two calls may differ, so it is neither moved nor duplicated."""
+    """`strict`: NULL in, NULL out (every argument). `raises`: may fail on some values of some types
+    (`scalars.call_may_fail` looks closer), so it must not run on rows that a predicate below would have removed.
+    `volatile`: two calls may differ, so it is neither moved nor duplicated."""
 
     name: str
     doc: str

@@ -19,7 +19,16 @@ from optimizer.algebra.columns import ColumnId, ColumnSet, DataType, column_set
 from optimizer.algebra.logical import AggregateItem, JoinKind, Label, ProjectItem, Scan, SetOpKind, show_predicate
 from optimizer.algebra.props import LogicalProps
 from optimizer.algebra.scalars import ColumnRef, Predicate, Scalar, predicate_columns
-from optimizer.algebra.traits import ANY, Alternative, Collation, SortKey, TraitSet, restrict_collation
+from optimizer.algebra.traits import (
+    ANY,
+    MOST_SPELLINGS,
+    Alternative,
+    Collation,
+    SortKey,
+    TraitSet,
+    restrict_collation,
+    spellings,
+)
 
 Props = Sequence[LogicalProps]
 
@@ -79,7 +88,8 @@ class FilterRows(PhysicalOperator):
     name: ClassVar[str] = "filter_rows"
 
     def pass_through(self, required: TraitSet, output: LogicalProps, inputs: Props) -> tuple[Alternative, ...]:
-        return (Alternative((required,), required),)
+        orders = spellings(required.collation, output.columns, output, inputs[0])  # a = b lets either column lead
+        return tuple(Alternative((TraitSet(order),), TraitSet(order)) for order in orders)
 
     def derive(self, delivered: TraitSet, index: int, output: LogicalProps, inputs: Props) -> tuple[Alternative, ...]:
         return (Alternative((delivered,), delivered),)
@@ -137,10 +147,8 @@ def _left_order(kind: JoinKind, required: TraitSet, output: LogicalProps, inputs
         return (Alternative((ANY, ANY)),)
     if kind not in _LEFT_ORDER:
         return ()
-    order = restrict_collation(required.collation, inputs[0].columns, output)
-    if len(order) < len(required.collation):
-        return ()
-    return (Alternative((TraitSet(order), ANY), TraitSet(order)),)
+    orders = spellings(required.collation, inputs[0].columns, output, inputs[0])
+    return tuple(Alternative((TraitSet(order), ANY), TraitSet(order)) for order in orders)
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,51 +194,59 @@ class MergeJoin(PhysicalOperator):
     residual: Predicate
     name: ClassVar[str] = "merge_join"
 
-    def _aligned(self, wanted: Collation, side: int, props: LogicalProps) -> tuple[Collation, Collation, int]:
+    def _aligned(self, wanted: Collation, side: int, props: LogicalProps) -> list[tuple[Collation, Collation, int]]:
         """Left and right orders whose key permutation follows `wanted` as far as it can; and how many keys it fixed.
 
-        `props` says which columns are equivalent where `wanted` is meant (the output, or input `side`).
+        `props` says which columns are equivalent where `wanted` is meant (the output, or input `side`). Several keys may
+        fit one wanted column; below the join they are different columns, so each gives an order of its own.
         """
-        left: list[SortKey] = []
-        right: list[SortKey] = []
-        rest = list(self.keys)
+        partial: list[tuple[tuple[int, ...], Collation, Collation]] = [((), (), ())]
+        finished: list[tuple[tuple[int, ...], Collation, Collation]] = []
         for key in wanted:
             same = props.equivalents(key.column)
-            pair = next((p for p in rest if (p[side].columns | (p[1 - side].columns if side == 0 else 0)) & same), None)
-            if pair is None:
-                break
-            rest.remove(pair)
-            left.append(SortKey(pair[0].id, key.descending, key.nulls_first))
-            right.append(SortKey(pair[1].id, key.descending, key.nulls_first))
-        fixed = len(left)
-        for a, b in rest:
-            left.append(SortKey(a.id))
-            right.append(SortKey(b.id))
-        return tuple(left), tuple(right), fixed
+            longer = []
+            for used, left, right in partial:
+                fitting = [i for i, pair in enumerate(self.keys) if i not in used and pair[side].columns & same]
+                if not fitting:
+                    finished.append((used, left, right))
+                for i in fitting:
+                    a, b = self.keys[i]
+                    longer.append(((*used, i), (*left, key._replace(column=a.id)), (*right, key._replace(column=b.id))))
+            partial = longer[:MOST_SPELLINGS]
+        result = []
+        for used, left, right in [*partial, *finished]:
+            rest = [pair for i, pair in enumerate(self.keys) if i not in used]
+            left += tuple(SortKey(a.id) for a, _ in rest)
+            right += tuple(SortKey(b.id) for _, b in rest)
+            result.append((left, right, len(used)))
+        return result
 
     def pass_through(self, required: TraitSet, output: LogicalProps, inputs: Props) -> tuple[Alternative, ...]:
         if self.kind is JoinKind.FULL:
             required = ANY
-        left, right, fixed = self._aligned(required.collation, 0, output)
-        extra = required.collation[fixed:]
-        if extra:  # beyond the keys: only columns of the left input, whose order is kept among equal keys
-            more = restrict_collation(extra, inputs[0].columns, output)
-            if len(more) < len(extra) or fixed < len(self.keys):
-                return ()
-            left += more
-        delivered = ANY if self.kind is JoinKind.FULL else TraitSet(left)
-        return (Alternative((TraitSet(left), TraitSet(right)), delivered),)
+        result = []
+        for left, right, fixed in self._aligned(required.collation, 0, output):
+            extra = required.collation[fixed:]
+            if not extra:
+                delivered = ANY if self.kind is JoinKind.FULL else TraitSet(left)
+                result.append(Alternative((TraitSet(left), TraitSet(right)), delivered))
+            elif fixed == len(self.keys):  # beyond the keys the left input's order is kept among equal keys
+                for more in spellings(extra, inputs[0].columns, output, inputs[0]):
+                    result.append(Alternative((TraitSet(left + more), TraitSet(right)), TraitSet(left + more)))
+        return tuple(result)
 
     def derive(self, delivered: TraitSet, index: int, output: LogicalProps, inputs: Props) -> tuple[Alternative, ...]:
-        left, right, fixed = self._aligned(delivered.collation, index, inputs[index])
-        if fixed < len(self.keys):
-            return ()
-        if self.kind is JoinKind.FULL:
-            return (Alternative((TraitSet(left), TraitSet(right))),)
-        result = [Alternative((TraitSet(left), TraitSet(right)), TraitSet(left))]
-        if index == 0 and len(delivered.collation) > fixed:
-            longer = TraitSet(left + delivered.collation[fixed:])
-            result.append(Alternative((longer, TraitSet(right)), longer))
+        result = []
+        for left, right, fixed in self._aligned(delivered.collation, index, inputs[index]):
+            if fixed < len(self.keys):
+                continue
+            if self.kind is JoinKind.FULL:
+                result.append(Alternative((TraitSet(left), TraitSet(right))))
+                continue
+            result.append(Alternative((TraitSet(left), TraitSet(right)), TraitSet(left)))
+            if index == 0 and len(delivered.collation) > fixed:
+                longer = TraitSet(left + delivered.collation[fixed:])
+                result.append(Alternative((longer, TraitSet(right)), longer))
         return tuple(result)
 
     def describe(self, label: Label) -> str:

@@ -99,3 +99,25 @@ def restrict_collation(order: Collation, columns: ColumnSet, props: LogicalProps
             break
         result.append(key._replace(column=(same & -same).bit_length() - 1))
     return tuple(result)
+
+
+MOST_SPELLINGS = 12
+
+
+def spellings(order: Collation, columns: ColumnSet, outer: LogicalProps, inner: LogicalProps) -> tuple[Collation, ...]:
+    """All ways to say `order`, meant where `outer` holds, with the `columns` of an input where only `inner` holds.
+
+    A column may be said by any equivalent one. Those that the input itself knows to be equivalent count once; others
+    are different orders below, and which of them is cheap depends on the plan. At most MOST_SPELLINGS; () where a
+    column has no equivalent in the input.
+    """
+    found: list[Collation] = [()]
+    for key in order:
+        choices: dict[ColumnId, None] = {}
+        same = outer.equivalents(key.column) & columns
+        while same:
+            low = same & -same
+            choices.setdefault(inner.representative(low.bit_length() - 1))
+            same ^= low
+        found = [(*prefix, key._replace(column=c)) for prefix in found for c in choices][:MOST_SPELLINGS]
+    return tuple(found)

@@ -17,6 +17,7 @@ from optimizer.algebra.scalars import Call, Cast, Literal, Scalar
 from optimizer.algebra.types import (
     DOUBLE,
     FLOAT,
+    HUGEINT,
     INT32,
     INT64,
     arithmetic_type,
@@ -31,7 +32,7 @@ from optimizer.algebra.types import (
 )
 from optimizer.sql import dates
 from optimizer.sql.coerce import Operand, bare, convert, literal_fits
-from optimizer.sql.literals import exact_decimal, number_literal
+from optimizer.sql.literals import exact_decimal
 
 if TYPE_CHECKING:
     from optimizer.sql.expressions import ExpressionBinder
@@ -145,8 +146,10 @@ def _negate(binder: ExpressionBinder, node: Any) -> Scalar:
     binder.source.only(node, "this")
     inner = bare(node.this)
     if isinstance(inner, exp.Literal) and not inner.is_string:
-        literal = number_literal(inner.this)
-        return Literal(-literal.value, literal.type)
+        literal = binder.bind(inner)
+        assert isinstance(literal, Literal), "a number is a constant"
+        smallest = literal.type == HUGEINT and literal.value == -integer_range(INT64)[0]
+        return Literal(int(-literal.value), INT64) if smallest else Literal(-literal.value, literal.type)
     operand = binder.operand(node.this)
     scalar = operand.scalar
     if pa.types.is_null(scalar.type):

@@ -5,8 +5,9 @@ from __future__ import annotations
 from time import perf_counter
 
 from optimizer.algebra.query import BoundQuery
+from optimizer.catalog.table import Catalog
 from optimizer.errors import SqlError
-from optimizer.sql.context import Catalog, Context
+from optimizer.sql.context import Context
 from optimizer.sql.deep import with_deep_stack
 from optimizer.sql.parse import parse
 from optimizer.sql.query import bind_query

@@ -2,50 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
-from optimizer.algebra.columns import ColumnId, Columns, ColumnSet, DataType
+from optimizer.algebra.columns import ColumnId, Columns, ColumnSet
 from optimizer.algebra.logical import is_not_null
 from optimizer.algebra.query import OutputColumn
 from optimizer.algebra.scalars import Scalar
 from optimizer.algebra.traits import Collation
 from optimizer.algebra.trees import Tree
+from optimizer.catalog.table import Catalog
 from optimizer.sql.scope import Scope
 from optimizer.sql.source import Source
 
 MAX_BLOCKS = 5_000  # a CTE is bound once per reference, so a chain of doubling references would never end
-
-
-class TableColumn(Protocol):
-    @property
-    def name(self) -> str: ...
-    @property
-    def type(self) -> DataType: ...
-    @property
-    def nullable(self) -> bool: ...
-
-
-class Table(Protocol):
-    """What the binder reads of a stored table; `keys` are unique column sets without NULLs, `order` the stored order."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def columns(self) -> tuple[TableColumn, ...]: ...
-    @property
-    def keys(self) -> tuple[tuple[str, ...], ...]: ...
-    @property
-    def order(self) -> tuple[str, ...]: ...
-    @property
-    def unsupported(self) -> Mapping[str, str]: ...
-
-
-class Catalog(Protocol):
-    @property
-    def tables(self) -> Mapping[str, Table]: ...
-    def table(self, name: str) -> Table | None: ...
 
 
 class Bound(NamedTuple):

@@ -14,7 +14,6 @@ from sqlglot import exp
 from optimizer.algebra.columns import ColumnId, column_ids
 from optimizer.algebra.scalars import BOOL, FALSE, TRUE, AggregateCall, Call, ColumnRef, Literal, Scalar, walk
 from optimizer.algebra.types import NULL, STRING
-from optimizer.errors import SqlError
 from optimizer.sql import aggregates, arithmetic, calls, casts, comparisons, conditionals, dates
 from optimizer.sql.coerce import Operand, bare, convert, meet, negated, truth
 from optimizer.sql.literals import number_literal
@@ -32,7 +31,7 @@ class ExpressionBinder:
     written first, so that a later check can point at it.
     """
 
-    __slots__ = ("aggregates", "aliases", "clause", "depth", "inside_aggregate", "prefer", "refs", "scope", "source")
+    __slots__ = ("aggregates", "aliases", "clause", "current", "depth", "inside_aggregate", "prefer", "refs", "scope", "source")
 
     def __init__(
         self,
@@ -48,16 +47,18 @@ class ExpressionBinder:
         self.aggregates, self.aliases, self.prefer = aggregates, aliases if aliases is not None else {}, prefer
         self.inside_aggregate = False
         self.depth = 0
+        self.current: Any = None
         self.refs: dict[ColumnId, Any] = {}
 
     def bind(self, node: Any) -> Scalar:
         """The scalar for `node`. Raises SqlError or Unsupported with a caret under the offending part."""
         node = bare(node)
         if node is None:
-            raise SqlError("an expression is missing", self.source.sql, hint=f"look at the {self.clause} clause")
+            raise self.source.error("an expression is missing", self.current, f"something is left out in {self.clause}")
         handler = HANDLERS.get(type(node))
         if handler is None:
             raise self.unknown_form(node)
+        self.current = node
         self.depth += 1
         if self.depth > MAX_DEPTH:
             raise self.source.error(f"the expression is nested more than {MAX_DEPTH} levels deep", node, "split it up")
@@ -205,7 +206,10 @@ def _connective(binder: ExpressionBinder, node: Any) -> Scalar:
 
 def _not(binder: ExpressionBinder, node: Any) -> Scalar:
     binder.source.only(node, "this")
-    return negated(binder.truth(node.this))
+    inner = binder.truth(node.this)
+    if isinstance(inner, Call) and inner.function == "is_null":
+        return Call("is_not_null", inner.args, BOOL)
+    return negated(inner)
 
 
 def _alias(binder: ExpressionBinder, node: Any) -> Scalar:

@@ -16,7 +16,8 @@ from optimizer.algebra.logical import Scan, ScanColumn
 from optimizer.algebra.scalars import ColumnRef, Scalar
 from optimizer.algebra.traits import ascending
 from optimizer.algebra.trees import Tree
-from optimizer.sql.context import Bound, Context, Ctes, Table
+from optimizer.catalog.table import Table
+from optimizer.sql.context import Bound, Context, Ctes
 from optimizer.sql.joins import FromItem, cross, join
 from optimizer.sql.parse import COMMA_JOIN
 from optimizer.sql.scope import Relation, Scope, beside, relation_scope
@@ -95,7 +96,7 @@ def bind_table(context: Context, node: Any, ctes: Ctes | None, outer: Scope | No
                 item = _aliased(context, node, bound, outer)
             return _joined(context, item, node.args.get("joins") or [], ctes, outer)
         case exp.Lateral():
-            raise source.unsupported("LATERAL", node, "join with a derived table that does not refer to other tables")
+            raise source.unsupported("LATERAL", node, "join with a derived table that refers to no other table", word="LATERAL")
         case exp.Unnest():
             raise source.unsupported("unnest", node, "list the values with VALUES (...)")
         case None:
@@ -113,8 +114,7 @@ def _table(context: Context, node: Any, ctes: Ctes | None, outer: Scope | None) 
 
     source = context.source
     if not isinstance(node.this, exp.Identifier):
-        form = form_name(node.this) if node.this is not None else "this"
-        raise source.unsupported(f"the table function {form}", node, "read a table of the dataset")
+        raise source.unsupported("a table function", node, "read a table of the dataset")
     source.only(node, "this", "alias", "db", "catalog", "joins")
     name = node.name
     cte = ctes.find(name) if ctes is not None and node.args.get("db") is None else None

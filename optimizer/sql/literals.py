@@ -83,11 +83,13 @@ class DoesNotFit(Exception):
 def number_literal(text: str) -> Literal:
     """A number as written: 7 is INTEGER, BIGINT or HUGEINT by size, 0.05 is DECIMAL(3,2), 1e3 is DOUBLE.
 
-    Decimals of more than 38 digits become DOUBLE, as in DuckDB.
+    Decimals of more than 38 digits become DOUBLE, as in DuckDB. Raises ValueError for a text that is no number.
     """
     text = text.replace("_", "")
     if "e" in text.lower():
         return Literal(float(text), DOUBLE)
+    if _NUMBER.match(text) is None:
+        raise ValueError(text)
     whole, point, fraction = text.partition(".")
     if point:
         precision = max(len(whole) + len(fraction), 1)

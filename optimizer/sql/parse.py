@@ -52,6 +52,13 @@ class _Parser(DuckDB().parser_class):  # type: ignore[misc]
             node.meta.update(start=first.start, end=self._prev.end)
         return node
 
+    def _parse_function_call(self, *args: Any, **kwargs: Any) -> Any:
+        first = self._curr
+        node = super()._parse_function_call(*args, **kwargs)
+        if isinstance(node, exp.Expr) and first and "start" not in node.meta:
+            node.meta.update(start=first.start, end=first.end)
+        return node
+
     def _parse_join(self, *args: Any, **kwargs: Any) -> Any:
         comma = bool(self._curr) and self._curr.token_type is TokenType.COMMA
         join = super()._parse_join(*args, **kwargs)
@@ -68,7 +75,7 @@ def parse(sql: str) -> tuple[Any, Source]:
     """
     tokens = _tokens(sql)
     if not tokens:
-        raise SqlError("the query is empty", hint='write a SELECT, for example "select count(*) from lineitem"')
+        raise SqlError("the query is empty", sql, 0, 1, 'write a SELECT, for example "select count(*) from lineitem"')
     source = Source(sql, tokens)
     _check_statement(source, tokens)
     parser = _Parser(dialect=DuckDB())
@@ -76,6 +83,9 @@ def parse(sql: str) -> tuple[Any, Source]:
         trees = [tree for tree in parser.parse(tokens, sql) if tree is not None]
     except ParseError as error:
         raise _syntax_error(sql, parser, str(error)) from None
+    except (ValueError, TypeError, AttributeError, LookupError) as error:  # sqlglot trips over some malformed texts
+        parser.failed_at, parser.failed_previous = parser._curr, parser._prev
+        raise _syntax_error(sql, parser, "") from error
     if len(trees) != 1:
         second = next((t for t in tokens if t.token_type is TokenType.SEMICOLON), tokens[-1])
         raise SqlError("more than one statement", sql, second.start, second.end + 1, "give one query at a time")

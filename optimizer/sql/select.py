@@ -6,7 +6,6 @@ A Project is made only when something has to be computed; otherwise outputs are 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import pyarrow as pa
@@ -34,11 +33,12 @@ _CLAUSES = ("expressions", "from_", "joins", "where", "group", "having", "order"
 
 
 class Item(NamedTuple):
-    """One column of the select list; `alias` only when one was written."""
+    """One column of the select list; `alias` only when one was written. `label` names the column if it is computed."""
 
     name: str
     scalar: Scalar
     alias: str | None = None
+    label: str | None = None
 
 
 class SortTerm(NamedTuple):
@@ -60,7 +60,7 @@ def bind_select(context: Context, node: Any, ctes: Ctes | None, operand: bool = 
     source.only(node, *_CLAUSES, ignored=("hint", "operation_modifiers"))
     tree, scope = bind_from(context, node, ctes)
     block = _Block(context, scope, operand)
-    block.bind_items(node.expressions)
+    block.bind_items(node)
     if node.args.get("where") is not None:
         binder = ExpressionBinder(source, scope, "WHERE", aliases=block.aliases)
         predicate = conjunction([binder.truth(node.args["where"].this)])
@@ -68,6 +68,8 @@ def bind_select(context: Context, node: Any, ctes: Ctes | None, operand: bool = 
     terms = block.bind_order(node.args.get("order"))
     tree, terms = block.group(tree, node, terms)
     distinct = node.args.get("distinct")
+    if distinct is not None:
+        source.only(distinct, "on")
     if distinct is not None and distinct.args.get("on") is not None:
         raise source.unsupported("DISTINCT ON", distinct.args["on"], "use GROUP BY with min or max", word="ON")
     bound = block.project(tree, terms) if distinct is None else block.project_distinct(tree, terms)
@@ -85,13 +87,15 @@ class _Block:
         self.aliases: dict[str, Scalar] = {}
         self.refs: dict[ColumnId, Any] = {}
 
-    def bind_items(self, nodes: Iterable[Any]) -> None:
+    def bind_items(self, select: Any) -> None:
         """The select list; an item may use the aliases of those before it."""
         source = self.context.source
-        for node in nodes:
+        for node in select.expressions:
             inner = bare(node)
             if isinstance(inner, exp.Star) or (isinstance(inner, exp.Column) and isinstance(inner.this, exp.Star)):
-                self.items += [Item(name, scalar) for name, scalar in expand_star(source, self.scope, inner, self.refs)]
+                self.items += [
+                    Item(name, scalar, None, name) for name, scalar in expand_star(source, self.scope, inner, self.refs)
+                ]
                 continue
             alias = None
             if isinstance(inner, exp.Alias):
@@ -102,11 +106,12 @@ class _Block:
             self._remember(binder)
             if pa.types.is_null(scalar.type) and isinstance(scalar, Literal) and not self.operand:
                 scalar = Literal(None, INT32)
-            self.items.append(Item(alias if alias is not None else output_name(inner), scalar, alias))
+            name = alias if alias is not None else output_name(inner)
+            self.items.append(Item(name, scalar, alias, name if isinstance(inner, exp.Column) else alias))
             if alias is not None:
                 self.aliases.setdefault(alias.lower(), scalar)
         if not self.items:
-            raise source.error("the SELECT list is empty")
+            raise source.error("the SELECT list is empty", select, word="SELECT")
 
     def _binder(self, clause: str, aggregates: bool) -> ExpressionBinder:
         return ExpressionBinder(self.context.source, self.scope, clause, aggregates, self.aliases)
@@ -161,7 +166,7 @@ class _Block:
             condition = binder.truth(having.this)
             self._remember(binder)
             scalars.append(condition)
-        names = {i.scalar: i.alias for i in reversed(self.items) if i.alias is not None}
+        names = {i.scalar: i.label for i in reversed(self.items) if i.label is not None}
         for scalar in keys:
             names.setdefault(scalar, short_name(scalar))
         grouping = Grouping(context, tree, keys, scalars, names)
@@ -211,7 +216,7 @@ class _Block:
     def project(self, tree: Tree, terms: list[SortTerm]) -> Bound:
         """The outputs, and the columns sorted by that are not among them, over `tree`."""
         shelf = _Shelf(self.context, tree)
-        outputs = [OutputColumn(i.name, shelf.column(i.scalar, i.alias)) for i in self.items]
+        outputs = [OutputColumn(i.name, shelf.column(i.scalar, i.label)) for i in self.items]
         keys = []
         for term in terms:
             id = outputs[term.output].id if term.output is not None else shelf.column(_some(term.scalar), None)
@@ -254,7 +259,7 @@ class _Shelf:
         self._passed: dict[ColumnId, ProjectItem] = {}
         self._computed: dict[Scalar, ProjectItem] = {}
 
-    def column(self, scalar: Scalar, alias: str | None) -> ColumnId:
+    def column(self, scalar: Scalar, label: str | None) -> ColumnId:
         """The id under which the Project gives `scalar`; a volatile one is computed anew for each use."""
         if isinstance(scalar, ColumnRef):
             self._passed.setdefault(scalar.id, ProjectItem(scalar.id, scalar))
@@ -262,7 +267,7 @@ class _Shelf:
         known = self._computed.get(scalar)
         if known is not None and not scalar.volatile:
             return known.id
-        id = self._context.compute(alias or short_name(scalar), scalar, self._below.props.not_null)
+        id = self._context.compute(label or short_name(scalar), scalar, self._below.props.not_null)
         if known is not None:
             self._passed[id] = ProjectItem(id, scalar)
         else:

@@ -43,6 +43,7 @@ def bind_set_operation(context: Context, node: Any, ctes: Ctes | None, operand: 
                         f"{clause.upper()}{' BY' if clause == 'order' else ''} before a set operation",
                         query.args[clause],
                         "put that SELECT into parentheses",
+                        word=clause.upper(),
                     )
         return bind_query(context, query, ctes, operand=True)
 

@@ -69,7 +69,7 @@ class Source:
     def word(self, word: str, node: Any) -> Span | None:
         """The last `word` that starts not after the text under `node`; the first one after it when there is none."""
         span = self.span(node)
-        at = [t for t in self._tokens if t.text.upper() == word]
+        at = [t for t in self._tokens if t.text.upper().split(" ")[0] == word]  # "ORDER BY" is one token
         before = [t for t in at if span is None or t.start <= span[0]]
         chosen = before[-1] if before else at[0] if at else None
         return (chosen.start, chosen.end + 1) if chosen else span
@@ -85,7 +85,8 @@ class Source:
     def _where(self, node: Any, word: str | None) -> tuple[int | None, int | None]:
         if node is None:
             return None, None
-        return (self.word(word, node) if word else self.span(node)) or (None, None)
+        first = self._tokens[0]
+        return (self.word(word, node) if word else self.span(node)) or (first.start, first.end + 1)
 
     def only(self, node: Any, *handled: str, ignored: Iterable[str] = ()) -> None:
         """Raise Unsupported when `node` has a non-empty argument that is neither `handled` nor known to mean nothing."""

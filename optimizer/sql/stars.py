@@ -36,6 +36,8 @@ def expand_star(source: Source, scope: Scope, node: Any, refs: dict[ColumnId, An
             raise source.error("* without FROM", node, "add FROM and a table")
         columns = [(v.name, v.scalar) for v in scope.visible]
     for excluded in star.args.get("except_") or ():
+        if excluded.args.get("table") is not None:
+            raise source.unsupported("a qualified name in EXCLUDE", excluded, "write the column name alone, or use t.* EXCLUDE")
         name = excluded.name.lower()
         kept = [c for c in columns if c[0].lower() != name]
         if len(kept) == len(columns):

@@ -286,8 +286,25 @@ def _in_list(e: Expressions, depth: int) -> Expr:
     return Expr(f"({e.of(type, depth).text}{e.dice.pick(('', ' NOT'))} IN ({', '.join(items)}))", BOOL)
 
 
+def _text_comparison(e: Expressions, depth: int) -> Expr:
+    """Text that is read as what it is compared with; a timestamp beside a date."""
+    symbol = e.dice.pick(COMPARISONS)
+    form = e.dice.number(0, 3)
+    if form == 0:
+        return Expr(f"({e.of(DATE, depth).text} {symbol} '{e.dice.pick(DAYS)}')", BOOL)
+    if form == 1:
+        return Expr(f"({e.of(INT, depth).text} {symbol} '{e.dice.pick(INTS)}')", BOOL)
+    if form == 2:
+        columns = e.columns(DEC)
+        return Expr(f"({columns[0].text if columns else '1.5'} {symbol} '1.5')", BOOL)
+    months = e.dice.pick((1, 12, -1))
+    return Expr(f"({e.leaf(DATE).text} + INTERVAL '{months}' MONTH {symbol} {e.of(DATE, depth).text})", BOOL)
+
+
 def _like(e: Expressions, depth: int) -> Expr:
     word = e.dice.pick(("LIKE", "NOT LIKE", "ILIKE"))
+    if e.dice.chance(10):
+        return Expr(f"({e.of(STR, depth).text} {word} '%#%%' ESCAPE '#')", BOOL)
     pattern = f"'{e.dice.pick(PATTERNS)}'" if not e.dice.chance(20) else e.leaf(STR).text
     return Expr(f"({e.of(STR, depth).text} {word} {pattern})", BOOL)
 
@@ -350,6 +367,7 @@ _MAKERS: dict[str, tuple[Callable[[Expressions, int], Expr], ...]] = {
         _null_test,
         _between,
         _in_list,
+        _text_comparison,
         _like,
         _distinct_test,
         _truth_test,

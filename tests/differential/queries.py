@@ -63,12 +63,16 @@ class Visible(NamedTuple):
 
 
 class Select(NamedTuple):
-    """A query expression with its output columns; `columns` is None for `SELECT *`, whose order is the engines' affair."""
+    """A query expression with its output columns; `columns` is None for `SELECT *`, whose order is the engines' affair.
+
+    `hidden_order`: something it can be sorted by that it does not show. `cut`: it ends in ORDER BY and LIMIT.
+    """
 
     text: str
     columns: tuple[Source, ...] | None
     rows: int
     hidden_order: str = ""
+    cut: bool = False
 
 
 @st.composite
@@ -147,10 +151,10 @@ class QueryMaker:
         parts = [self.select(depth - 1, types=types) for _ in range(self.dice.pick((2, 2, 3)))]
         text, columns, rows = parts[0].text, parts[0].columns, parts[0].rows
         assert columns is not None
+        bare = not any(part.cut for part in parts) and self.dice.chance(50)  # without parentheses INTERSECT goes first
         for part in parts[1:]:
             assert part.columns is not None
             word = self.dice.pick(("UNION ALL", "UNION", "INTERSECT", "EXCEPT", "INTERSECT ALL", "EXCEPT ALL"))
-            bare = text is parts[0].text and self.dice.chance(50)
             text = f"{text} {word} {part.text}" if bare else f"({text}) {word} ({part.text})"
             columns = tuple(Source(a.name, _either(a.value, b.value)) for a, b in zip(columns, part.columns, strict=True))
             rows += part.rows
@@ -163,7 +167,9 @@ class QueryMaker:
         if self.dice.chance(35):
             return self.grouped(tail, scope, rows, top, types)
         if top and types is None and self.dice.chance(12):
-            return Select(f"SELECT *{tail}", None, rows)
+            aliases = sorted({q for s in scope for q in s.value.text.split(".")[:-1]})
+            star = f"{self.dice.pick(aliases)}.*" if aliases and self.dice.chance(40) else "*"
+            return Select(f"SELECT {star}{tail}", None, rows)
         e = Expressions(self.dice, scope)
         wanted = types if types is not None else [None] * self.dice.number(1, 4)
         columns = [self.named(i, self.output(e, type)) for i, type in enumerate(wanted)]
@@ -172,7 +178,7 @@ class QueryMaker:
         hidden = e.any(1).text if top and types is None and not distinct else ""
         if hidden and not any(s.value.text in hidden for s in scope):
             hidden = ""  # a constant in ORDER BY may mean a column number
-        return self.limited(Select(text, _outputs(columns), rows, hidden), top or types is not None)
+        return self.limited(Select(text, _outputs(columns), rows, hidden), top)
 
     def output(self, e: Expressions, type: str | None) -> Expr:
         if type is None:
@@ -184,13 +190,15 @@ class QueryMaker:
         """Names say the type, so that equal names in two derived tables can be joined."""
         return Source(f"o{value.type}{index}", value)
 
-    def limited(self, select: Select, plain: bool) -> Select:
+    def limited(self, select: Select, top: bool) -> Select:
         """Inside a statement: now and then sorted by all its columns and cut."""
-        if plain or select.columns is None or not self.dice.chance(12):
+        if top or select.columns is None or not self.dice.chance(12):
             return select
         terms = [str(i + 1) + self.sort_order(i)[1] for i in range(len(select.columns))]
         count = self.dice.number(0, 4)
-        return select._replace(text=f"{select.text} ORDER BY {', '.join(terms)} LIMIT {count}", rows=min(select.rows, count))
+        return select._replace(
+            text=f"{select.text} ORDER BY {', '.join(terms)} LIMIT {count}", rows=min(select.rows, count), cut=True
+        )
 
     def grouped(self, tail: str, scope: list[Source], rows: int, top: bool, types: list[str] | None) -> Select:
         e = Expressions(self.dice, scope)
@@ -215,7 +223,7 @@ class QueryMaker:
             text += f" GROUP BY {', '.join(self.group_term(k, columns) for k in keys)}"
         if after.scope and self.dice.chance(25):
             text += f" HAVING {after.predicate(2)}"
-        return self.limited(Select(text, _outputs(columns), rows if keys else 1), top or types is not None)
+        return self.limited(Select(text, _outputs(columns), rows if keys else 1), top)
 
     def matching(self, after: Expressions, type: str) -> Expr:
         same = after.columns(type)
@@ -274,25 +282,30 @@ class QueryMaker:
         for _ in range(self.dice.pick((0, 1, 0, 1, 2))):
             if rows > MOST_ROWS // 8:
                 break
-            item = self.item(depth, MOST_ROWS // rows)
-            text, seen = self.joined(text, seen, item)
-            rows = (rows + 1) * (item.rows + 1)
+            if self.dice.chance(6) and rows < MOST_ROWS // 64:
+                other, right, most = self.chain(depth, rows * 8)
+                other, most = f"({other})" if " JOIN " in other else other, most // (rows * 8)
+            else:
+                item = self.item(depth, MOST_ROWS // rows)
+                other, right, most = item.text, _seen(item), item.rows
+            text, seen = self.joined(text, seen, other, right)
+            rows = (rows + 1) * (most + 1)
         return text, seen, rows
 
-    def joined(self, text: str, seen: list[Visible], item: Item) -> tuple[str, list[Visible]]:
+    def joined(self, text: str, left: list[Visible], other: str, right: list[Visible]) -> tuple[str, list[Visible]]:
+        """`text`, whose columns are `left`, joined with `other`, whose columns are `right`."""
         kind = self.dice.pick(KINDS)
-        right = _seen(item)
-        common = [c.name for c in right if any(v.name == c.name for v in seen)]
-        unambiguous = [name for name in common if sum(v.name == name for v in seen) == 1]
+        common = [c.name for c in left if any(v.name == c.name for v in right)]
+        unique = [n for n in common if sum(v.name == n for v in left) == 1 and sum(v.name == n for v in right) == 1]
         form = self.dice.number(0, 9)
-        if form == 9 and common and common == unambiguous:
-            return f"{text} NATURAL {kind} {item.text}", _merged(seen, right, common, kind)
-        if form >= 7 and unambiguous:
-            names = unambiguous[: self.dice.number(1, 2)]
-            return f"{text} {kind} {item.text} USING ({', '.join(names)})", _merged(seen, right, names, kind)
+        if form == 9 and common and common == unique:
+            return f"{text} NATURAL {kind} {other}", _merged(left, right, common)
+        if form >= 7 and unique:
+            names = unique[: self.dice.number(1, 2)]
+            return f"{text} {kind} {other} USING ({', '.join(names)})", _merged(left, right, names)
         if form == 6:
-            return f"{text} CROSS JOIN {item.text}", seen + right
-        return f"{text} {kind} {item.text} ON {self.join_condition(seen, right)}", seen + right
+            return f"{text} CROSS JOIN {other}", left + right
+        return f"{text} {kind} {other} ON {self.join_condition(left, right)}", left + right
 
     def join_condition(self, left: list[Visible], right: list[Visible]) -> str:
         """Mostly an equality of the two sides, with or without more; now and then anything."""
@@ -394,7 +407,7 @@ def _seen(item: Item) -> list[Visible]:
     return [Visible(c.name, (item.alias,), c.value) for c in item.columns]
 
 
-def _merged(left: list[Visible], right: list[Visible], names: list[str], kind: str) -> list[Visible]:
+def _merged(left: list[Visible], right: list[Visible], names: list[str]) -> list[Visible]:
     """After USING: the common columns are one, called by name alone; the two it was made of stay readable by alias."""
     result = []
     for column in left:

@@ -1,7 +1,8 @@
 """Random queries over small random tables: DuckDB = naive evaluation of the bound tree = optimized plan on Arrow.
 
 300 queries in the default run, 5,000 more among the slow tests, in parts so that workers can share them. Every run
-tries the same ones. A failure shows the smallest query found, with its data as SQL.
+tries the same ones. Half of them are planned with the default settings, the others with a setting changed or a rule off,
+which changes the plan and nothing else. A failure shows the smallest query found, with its data as SQL.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import pyarrow as pa
@@ -19,7 +21,9 @@ from hypothesis import HealthCheck, given, seed, settings
 from hypothesis import strategies as st
 
 from executor.session import Session
-from optimizer.errors import InternalError, PlanscopeError
+from optimizer.dataset import open_dataset
+from optimizer.errors import InternalError, NoPlan, PlanscopeError
+from optimizer.prepass.program import PROGRAM
 from optimizer.sql.bind import bind
 from tests.differential.datasets import POOL, Dataset, dataset
 from tests.differential.queries import Query, failing_queries, queries
@@ -34,8 +38,25 @@ from tests.reference.compare import (
 )
 from tests.reference.naive import run_query
 
+SETTINGS: tuple[dict[str, Any], ...] = (
+    {"pruning": "none"},
+    {"cost_model": "c_out"},
+    {"prepass": False},
+    {"cross_products": True},
+    {"rule_order": 7},
+    {"disable": ("join_to_hash_join",)},
+    {"disable": ("join_to_hash_join", "join_to_merge_join")},
+    {"disable": ("join_to_hash_join", "join_to_nested_loop_join")},  # merge joins only, where they can do it
+    {"disable": ("join_to_merge_join", "join_to_nested_loop_join")},
+    {"disable": ("aggregate_to_hash_aggregate",)},
+    {"disable": ("limit_to_top_k",)},
+    {"disable": ("join_commute", "join_associate")},
+    *({"disable": (rule,)} for rule in sorted({rule.name for batch in PROGRAM for rule in batch.rules})),
+)
+
 # one in ten is meant to fail on some values
 STATEMENTS = st.integers(0, 9).flatmap(lambda die: failing_queries() if die == 9 else queries())
+VARIANTS = st.one_of(st.just({}), st.sampled_from(SETTINGS))
 
 
 class Engines:
@@ -44,13 +65,19 @@ class Engines:
     def __init__(self, data: Dataset) -> None:
         self.data = data
         self.duckdb = data.connect()
-        self.session = Session(data.folder)
+        self.catalog = open_dataset(data.folder)
 
     def naive(self, sql: str) -> list[Row]:
-        return run_query(bind(sql, self.session.catalog), self.data.tables)
+        return run_query(bind(sql, self.catalog), self.data.tables)
 
-    def optimized(self, sql: str) -> pa.Table:
-        return self.session.sql(sql).table
+    def optimized(self, sql: str, settings: dict[str, Any]) -> pa.Table:
+        """Planned with `settings`, or without them where the rules that are off leave no plan."""
+        try:
+            return Session(self.catalog, settings).sql(sql).table
+        except NoPlan:
+            if not settings.get("disable"):
+                raise
+            return Session(self.catalog).sql(sql).table
 
 
 @pytest.fixture(scope="session")
@@ -73,25 +100,28 @@ def test_many_random_queries(pool: Callable[[int], Engines], part: int) -> None:
 def try_queries(pool: Callable[[int], Engines], seed_number: int, count: int) -> None:
     @seed(seed_number)
     @settings(max_examples=count, deadline=None, database=None, print_blob=False, suppress_health_check=list(HealthCheck))
-    @given(STATEMENTS, st.integers(0, POOL - 1))
-    def engines_agree(query: Query, index: int) -> None:
-        compare_engines(pool(index), query)
+    @given(STATEMENTS, st.integers(0, POOL - 1), VARIANTS)
+    def engines_agree(query: Query, index: int, variant: dict[str, Any]) -> None:
+        compare_engines(pool(index), query, variant)
 
     engines_agree()
 
 
-def compare_engines(engines: Engines, query: Query) -> None:
+def compare_engines(engines: Engines, query: Query, variant: dict[str, Any]) -> None:
+    name = f"optimized with {variant}" if variant else "optimized"
     try:
         expected = engines.duckdb.execute(query.sql).to_arrow_table()
         everything = rows_of(engines.duckdb.execute(query.unlimited).to_arrow_table())
     except duckdb.Error as error:
-        for name, engine in (("naive", engines.naive), ("optimized", engines.optimized)):
-            assert_fails(engines, query, name, engine, error)
+        with reported(engines, query, "naive"):
+            assert_fails(lambda: engines.naive(query.sql), error)
+        with reported(engines, query, name):
+            assert_fails(lambda: engines.optimized(query.sql, variant), error)
         return
     with reported(engines, query, "naive"):
         assert_agrees(query, rows_of(expected), everything, engines.naive(query.sql))
-    with reported(engines, query, "optimized"):
-        table = engines.optimized(query.sql)
+    with reported(engines, query, name):
+        table = engines.optimized(query.sql, variant)
         assert_same_kinds(expected, table)
         assert_agrees(query, rows_of(expected), everything, rows_of(table))
 
@@ -110,15 +140,14 @@ def assert_agrees(query: Query, expected: list[Row], everything: list[Row], actu
     assert_sorted(actual, query.order)
 
 
-def assert_fails(engines: Engines, query: Query, name: str, engine: Callable[[str], object], error: duckdb.Error) -> None:
-    with reported(engines, query, name):
-        try:
-            result = engine(query.sql)
-        except InternalError:
-            raise
-        except PlanscopeError:
-            return
-        raise AssertionError(f"DuckDB fails with {str(error).splitlines()[0]!r}, but the result is {result}")
+def assert_fails(run: Callable[[], object], error: duckdb.Error) -> None:
+    try:
+        result = run()
+    except InternalError:
+        raise
+    except PlanscopeError:
+        return
+    raise AssertionError(f"DuckDB fails with {str(error).splitlines()[0]!r}, but the result is {result}")
 
 
 @contextmanager

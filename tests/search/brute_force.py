@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from itertools import permutations
 
-from optimizer.algebra.columns import column_set
+from optimizer.algebra.columns import column_ids, column_set
 from optimizer.algebra.logical import Join, JoinKind
 from optimizer.algebra.physical import HashJoin, MergeJoin, NestedLoopJoin, Sort, TableScan
-from optimizer.algebra.props import LogicalProps
+from optimizer.algebra.props import LogicalProps, merge_equivalences
 from optimizer.algebra.scalars import Call, ColumnRef, conjunction
 from optimizer.algebra.traits import ANY, Collation, SortKey, TraitSet, reduce_collation
 from optimizer.cost.model import CostModel
@@ -77,9 +77,15 @@ def _keep(plans: dict[Collation, float], order: Collation, amount: float, props:
 
 
 def _wanted_orders(query: GraphQuery) -> list[Collation]:
-    """Every order a plan could profit from: ascending sequences of columns in predicates, and the required one."""
+    """Every order a plan could profit from: ascending sequences of columns in predicates, and the required one, in which
+    any column may be said by one that an equality of the query makes equal."""
     keys = {c.id for _, _, e in query.edges if isinstance(e, Call) for c in e.args if isinstance(c, ColumnRef)}
-    orders: list[Collation] = [query.order.collation] if query.order.collation else []
+    same = merge_equivalences(e.columns for _, _, e in query.edges if isinstance(e, Call) and e.function == "=")
+    orders: list[Collation] = [()] if query.order.collation else []
+    for key in query.order.collation:
+        members = next((m for m in same if m >> key.column & 1), 1 << key.column)
+        orders = [(*prefix, key._replace(column=c)) for prefix in orders for c in column_ids(members)]
+    orders += [order[:cut] for order in orders for cut in range(1, len(order))]
     orders += [tuple(map(SortKey, p)) for size in (1, 2) for p in permutations(sorted(keys), size)]
     return orders
 
@@ -101,15 +107,16 @@ def _join_plans(
             pairs.append((a, b) if props[left].columns >> a.id & 1 else (b, a))
         else:
             residual.append(conjunct)
-    # sorted inputs: what the left side has, and what it could be sorted to
-    lefts: dict[Collation, float] = dict(best[left])
+    # orders of the left side: what its plans have, and what somebody wants of it, had already or sorted. An order is kept as
+    # it was asked for: that `a` alone says as much as `a, b` may be known of the left side and no longer of the join
+    lefts = list(best[left].items())
     for order in _wanted_orders(query):
         if not column_set(k.column for k in order) & ~props[left].columns:
-            _keep(lefts, order, any_left + cost.local(Sort(order), TraitSet(order), stats[left], [stats[left]]), props[left])
+            lefts.append((order, cheapest(best[left], order, stats[left], props[left], cost)))
     if pairs:
         hashed = HashJoin(JoinKind.INNER, tuple(pairs), tuple(residual))
         _keep(plans, (), cost.local(hashed, ANY, out, inputs) + any_left + any_right, props[s])
-        for order, amount in lefts.items():
+        for order, amount in lefts:
             if order:
                 local = cost.local(hashed, TraitSet(order), out, inputs)
                 _keep(plans, order, local + amount + any_right, props[s])
@@ -126,19 +133,17 @@ def _join_plans(
                 ordered_left = cheapest(best[left], keys_left, stats[left], props[left], cost)
                 _keep(plans, keys_left, local + ordered_left + ordered_right, props[s])
                 want = reduce_collation(keys_left, props[left])
-                for order, amount in _extensions(query, left, keys_left, lefts, stats, props, any_left, cost):
+                for order, amount in _extensions(query, left, keys_left, lefts, stats, props, best, cost):
                     if reduce_collation(order, props[left])[: len(want)] == want:
                         _keep(plans, order, local + amount + ordered_right, props[s])
     loops = NestedLoopJoin(JoinKind.INNER, predicate)
     local = cost.local(loops, ANY, out, inputs)
     _keep(plans, (), local + any_left + any_right, props[s])
-    for order, amount in lefts.items():
+    for order, amount in lefts:
         _keep(plans, order, local + amount + any_right, props[s])
 
 
-def _permutations(
-    query: GraphQuery, pairs: list[tuple[ColumnRef, ColumnRef]], have: list[Collation]
-) -> list[tuple[int, ...]]:
+def _permutations(query: GraphQuery, pairs: list[tuple[ColumnRef, ColumnRef]], have: list[Collation]) -> list[tuple[int, ...]]:
     """All permutations of up to three keys. Of more, those that begin like an order that an input has or somebody wants:
     under any other permutation both inputs are sorted, at the same cost, to an order that serves nobody."""
     if len(pairs) <= 3:
@@ -156,16 +161,16 @@ def _permutations(
 
 
 def _extensions(
-    query: GraphQuery, left: int, keys: Collation, lefts: dict[Collation, float], stats: dict[int, RelationStats],
-    props: dict[int, LogicalProps], any_left: float, cost: CostModel,
+    query: GraphQuery, left: int, keys: Collation, lefts: list[tuple[Collation, float]], stats: dict[int, RelationStats],
+    props: dict[int, LogicalProps], best: dict[int, dict[Collation, float]], cost: CostModel,
 ) -> list[tuple[Collation, float]]:  # fmt: skip
-    """Left orders that go on after the merge keys: those at hand, and a sort by the keys and the rest of the required order."""
-    found = list(lefts.items())
-    wanted = query.order.collation
-    for cut in range(1, len(wanted) + 1):
-        order = keys + wanted[cut:]
+    """Left orders that go on after the merge keys: those at hand, and the keys followed by the rest of the required order."""
+    found = list(lefts)
+    tails = {wanted[cut:] for wanted in _wanted_orders(query) for cut in range(1, len(wanted) + 1)}
+    for tail in sorted(tails):
+        order = keys + tail
         if not column_set(k.column for k in order) & ~props[left].columns:
-            found.append((order, any_left + cost.local(Sort(order), TraitSet(order), stats[left], [stats[left]])))
+            found.append((order, cheapest(best[left], order, stats[left], props[left], cost)))
     return found
 
 

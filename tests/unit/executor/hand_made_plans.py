@@ -52,7 +52,9 @@ class Plans:
     def table(self, types: Sequence[pa.DataType], rows: Sequence[Sequence[Any]], row_group: int = 7) -> PlanNode:
         """A scan of a new Parquet table; its columns are new."""
         name = f"t{len(self.sources)}"
-        data = pa.table([pa.array([row[i] for row in rows], type) for i, type in enumerate(types)], names=[f"x{i}" for i in range(len(types))])
+        data = pa.table(
+            [pa.array([row[i] for row in rows], type) for i, type in enumerate(types)], names=[f"x{i}" for i in range(len(types))]
+        )
         path = self.folder / f"{name}.parquet"
         pq.write_table(data, path, row_group_size=row_group)
         self.sources[name] = Source(name, (path,), "parquet", data.schema)
@@ -159,5 +161,3 @@ def less(a: Scalar, b: Scalar) -> Scalar:
 
 def literal(value: Any, type: pa.DataType) -> Literal:
     return Literal(value, type)
-
-

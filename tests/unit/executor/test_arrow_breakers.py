@@ -77,7 +77,9 @@ def aggregated(call: AggregateCall, rows: Sequence[Row]) -> Any:
         case "max":
             return max(found, key=order_key)
         case "avg":
-            return float(math.fsum(found) if isinstance(found[0], float) and all(map(math.isfinite, found)) else sum(found)) / len(found)
+            return float(
+                math.fsum(found) if isinstance(found[0], float) and all(map(math.isfinite, found)) else sum(found)
+            ) / len(found)
     return sum(found) if isinstance(found[0], float) else Decimal(sum(found))
 
 
@@ -164,7 +166,10 @@ def test_sums_are_exact_beyond_64_bits_and_overflow_raises(tmp_path: Path) -> No
     wide = pa.decimal128(38, 0)
     big = 2**63 - 1
     scan = plans.table([I64, wide], [(big, Decimal("9" * 38))] * 20)
-    items = [AggregateItem(plans.new(t), AggregateCall(f, (plans.ref(c),), False, None, t)) for f, c, t in (("sum", 0, wide), ("avg", 0, F64), ("avg", 1, F64))]
+    items = [
+        AggregateItem(plans.new(t), AggregateCall(f, (plans.ref(c),), False, None, t))
+        for f, c, t in (("sum", 0, wide), ("avg", 0, F64), ("avg", 1, F64))
+    ]
     plan = node(HashAggregate((), tuple(items)), scan, columns=column_set(i.id for i in items))
     for tuning in TUNINGS:
         ((total, mean, wide_mean),) = plans.run(plan, tuning)
@@ -179,7 +184,10 @@ def test_a_filter_guards_an_argument_that_raises(tmp_path: Path) -> None:
     plans = Plans(tmp_path)
     scan = plans.table([I64, STR], [(1, "10"), (2, "x"), (1, "20")])
     number = Cast(plans.ref(1), I64, False)
-    item = AggregateItem(plans.new(pa.decimal128(38, 0)), AggregateCall("sum", (number,), False, less(plans.ref(0), literal(2, I64)), pa.decimal128(38, 0)))
+    item = AggregateItem(
+        plans.new(pa.decimal128(38, 0)),
+        AggregateCall("sum", (number,), False, less(plans.ref(0), literal(2, I64)), pa.decimal128(38, 0)),
+    )
     assert plans.run(node(HashAggregate((), (item,)), scan, columns=1 << item.id)) == [(30,)]
 
 
@@ -192,7 +200,7 @@ def test_streaming_aggregate_gives_groups_before_its_input_ends(tmp_path: Path) 
     plan = node(StreamingAggregate((0,), (bad,)), scan, columns=1 | 1 << bad.id, needs=((SortKey(0),),))
     reader = execute(plan, plans.columns, plans.sources, None, Tuning(batch=10, window=10))
     assert reader.read_next_batch().num_rows > 0
-    with pytest.raises(ExecutionError, match="^streaming_aggregate: 'x' cannot be read as int64"):
+    with pytest.raises(ExecutionError, match=r"^streaming_aggregate: 'x' cannot be read as int64"):
         reader.read_all()
 
 
@@ -232,7 +240,9 @@ def test_set_operations(tmp_path: Path, kind: SetOpKind, all: bool) -> None:
     types = [I64, F64, STR]
     for sizes in ((0, 5), (5, 0), (0, 0), (40, 40), (90, 20)):
         plans = Plans(tmp_path)
-        left, right = (plans.table(types, [(r[0], r[1], r[2] and r[2][:1]) for r in random_rows(rng, types, n, spread=1)]) for n in sizes)
+        left, right = (
+            plans.table(types, [(r[0], r[1], r[2] and r[2][:1]) for r in random_rows(rng, types, n, spread=1)]) for n in sizes
+        )
         out = tuple(plans.new(type) for type in types)
         plan = node(HashSetOp(kind, all, out, ((0, 1, 2), (3, 4, 5))), left, right, columns=column_set(out))
         a, b = ([tuple(map(group_key, row.values())) for row in plans.rows(side)] for side in (left, right))
@@ -254,7 +264,11 @@ def test_union_all_and_limit(tmp_path: Path) -> None:
     first, second = (plans.table([I64, STR], random_rows(rng, [I64, STR], n)) for n in (20, 15))
     out = plans.new(STR), plans.new(I64)
     union = node(UnionAll(out, ((1, 0), (3, 2), (1, 0))), first, second, first, columns=column_set(out))
-    rows = [(r[1], r[0]) for r in plans.rows(first)] + [(r[3], r[2]) for r in plans.rows(second)] + [(r[1], r[0]) for r in plans.rows(first)]
+    rows = (
+        [(r[1], r[0]) for r in plans.rows(first)]
+        + [(r[3], r[2]) for r in plans.rows(second)]
+        + [(r[1], r[0]) for r in plans.rows(first)]
+    )
     for tuning in TUNINGS:
         assert plans.run(union, tuning) == rows
         for offset, count in ((0, 3), (4, 0), (18, 20), (50, 10), (60, None), (7, None)):
@@ -265,7 +279,9 @@ def test_union_all_and_limit(tmp_path: Path) -> None:
 def test_constant_rows(tmp_path: Path) -> None:
     plans = Plans(tmp_path)
     a, b = plans.new(I64), plans.new(STR)
-    rows = tuple((Call("+", (literal(i, I64), literal(1, I64)), I64), literal(None if i == 1 else f"r{i}", STR)) for i in range(3))
+    rows = tuple(
+        (Call("+", (literal(i, I64), literal(1, I64)), I64), literal(None if i == 1 else f"r{i}", STR)) for i in range(3)
+    )
     plan = node(ConstantRows((a, b), (I64, STR), rows), columns=column_set((a, b)))
     assert plans.run(plan) == [(1, "r0"), (2, None), (3, "r2")]
     assert plans.run(node(plan.op, columns=1 << b)) == [("r0",), (None,), ("r2",)]

@@ -35,9 +35,30 @@ BIGS = [None, 0, 1, -1, 3, -5, 10, 9223372036854775807, -9223372036854775808, 30
 TINY = [None, 0, 1, -1, 5, 100, 127, -128]
 DECS = decimals(None, "0.00", "1.00", "-1.00", "0.01", "-0.01", "2.50", "-2.50", "3.49", "999999.99", "-999999.99", "125.55")
 DOUBLES = [
-    None, 0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 1.5, 2.5, -2.5, 0.1, 2.675, 123456789.123, 1e15, 1e17, 1e20, 1e-5, 1e300, -1e300,
-    math.inf, -math.inf, math.nan, 0.49999999999999994,
-]  # fmt: skip
+    None,
+    0.0,
+    -0.0,
+    1.0,
+    -1.0,
+    0.5,
+    -0.5,
+    1.5,
+    2.5,
+    -2.5,
+    0.1,
+    2.675,
+    123456789.123,
+    1e15,
+    1e17,
+    1e20,
+    1e-5,
+    1e300,
+    -1e300,
+    math.inf,
+    -math.inf,
+    math.nan,
+    0.49999999999999994,
+]
 STRINGS = [
     None,
     "",
@@ -56,10 +77,36 @@ STRINGS = [
     "abcabc",
     "a🦆b",
 ]
-DATES = [None, *map(date.fromisoformat, ("2020-01-31", "2020-02-29", "1970-01-01", "1969-12-31", "2021-01-03", "1900-03-01",
-                                         "0001-01-01", "9999-12-31", "2024-03-31"))]  # fmt: skip
-TIMES = [None, *map(datetime.fromisoformat, ("2020-01-31 10:11:12", "2020-02-29 23:59:59.999999", "1969-12-31 23:59:59.5",
-                                             "2021-01-01 00:00:00", "2000-02-29 12:34:56.120"))]  # fmt: skip
+DATES = [
+    None,
+    *map(
+        date.fromisoformat,
+        (
+            "2020-01-31",
+            "2020-02-29",
+            "1970-01-01",
+            "1969-12-31",
+            "2021-01-03",
+            "1900-03-01",
+            "0001-01-01",
+            "9999-12-31",
+            "2024-03-31",
+        ),
+    ),
+]
+TIMES = [
+    None,
+    *map(
+        datetime.fromisoformat,
+        (
+            "2020-01-31 10:11:12",
+            "2020-02-29 23:59:59.999999",
+            "1969-12-31 23:59:59.5",
+            "2021-01-01 00:00:00",
+            "2000-02-29 12:34:56.120",
+        ),
+    ),
+]
 
 
 def check(make: Callable[..., Scalar], *columns: tuple[pa.DataType, list], close: bool = False) -> None:
@@ -113,9 +160,17 @@ def lit(value: object, type: pa.DataType) -> Literal:
 
 @pytest.mark.parametrize(
     ("type", "values"),
-    [(I32, INTS), (dec(9, 2), DECS), (F64, DOUBLES), (F32, [None, 0.0, -0.0, 1.5, math.nan, math.inf]), (STR, STRINGS),
-     (DATE, DATES), (BOOL, BOOLS), (TS, TIMES)],
-)  # fmt: skip
+    [
+        (I32, INTS),
+        (dec(9, 2), DECS),
+        (F64, DOUBLES),
+        (F32, [None, 0.0, -0.0, 1.5, math.nan, math.inf]),
+        (STR, STRINGS),
+        (DATE, DATES),
+        (BOOL, BOOLS),
+        (TS, TIMES),
+    ],
+)
 def test_comparisons(type: pa.DataType, values: list) -> None:
     two = (type, values), (type, values)
     for function in ("=", "<>", "<", "<=", ">", ">=", "is_distinct_from", "is_not_distinct_from"):
@@ -184,6 +239,13 @@ def test_decimal_arithmetic(left: pa.DataType, right: pa.DataType, total: pa.Dat
     check(call("+", total), *columns)
     check(call("-", total), *columns)
     check(call("*", product), *columns)
+    for constant in _extremes(right):
+        for function, result in (("+", total), ("-", total), ("*", product)):
+            check(lambda a, f=function, c=constant, t=result: Call(f, (a, lit(c, right)), t), columns[0])
+    check(
+        lambda a: Call("*", (lit(Decimal(2).scaleb(-left.scale), left), lit(Decimal(3).scaleb(-right.scale), right)), product),
+        columns[0],
+    )
     small = [(left, _extremes(left)[:6]), (right, _extremes(right)[:6])]
     check(call("*", product), *small)
     check(call("%", left), *((left, _extremes(left)), (left, _extremes(left))))
@@ -212,8 +274,16 @@ def test_a_large_batch_of_products_mixes_small_and_wide_values() -> None:
 
 
 def test_casts_between_numbers() -> None:
-    numbers: list[tuple[pa.DataType, list]] = [(BOOL, BOOLS), (I8, TINY), (I32, INTS), (I64, BIGS), (dec(9, 2), DECS), (F64, DOUBLES),
-                                               (dec(38, 20), _extremes(dec(38, 20))), (F32, [None, 0.0, 1.5, 2.5, -2.5, 300.0])]  # fmt: skip
+    numbers: list[tuple[pa.DataType, list]] = [
+        (BOOL, BOOLS),
+        (I8, TINY),
+        (I32, INTS),
+        (I64, BIGS),
+        (dec(9, 2), DECS),
+        (F64, DOUBLES),
+        (dec(38, 20), _extremes(dec(38, 20))),
+        (F32, [None, 0.0, 1.5, 2.5, -2.5, 300.0]),
+    ]
     targets = [BOOL, I8, I32, I64, dec(9, 2), dec(4, 1), dec(38, 0), dec(38, 20), dec(2, 2), F64, F32, STR]
     for (source, values), target in itertools.product(numbers, targets):
         for lenient in (False, True):
@@ -221,10 +291,51 @@ def test_casts_between_numbers() -> None:
 
 
 def test_casts_from_text() -> None:
-    texts = [None, "", "12", " 12 ", "+5", "-1", "1.5", "2.5", "-2.5", "1e3", "15e-1", ".5", "5.", "1_000", "0x1F", "007", "1e400", "nan",
-             "inf", "abc", "true", "T", "no", "2147483648", "9.995", "-0", "1e2"]  # fmt: skip
-    moments = ["2020-01-02", " 2020-01-02 ", "2020-1-2", "2020/01/02", "2020-02-30", "0000-01-01", "2020-01-02 03", "2020-01-02T03:04:05",
-               "2020-01-02 03:04", "2020-01-02 03:04:05.1", "2020-01-02 03:04:05.1234567", "2020-01-02 24:00:00", "2020-01-02 03:04:05Z", "epoch"]  # fmt: skip
+    texts = [
+        None,
+        "",
+        "12",
+        " 12 ",
+        "+5",
+        "-1",
+        "1.5",
+        "2.5",
+        "-2.5",
+        "1e3",
+        "15e-1",
+        ".5",
+        "5.",
+        "1_000",
+        "0x1F",
+        "007",
+        "1e400",
+        "nan",
+        "inf",
+        "abc",
+        "true",
+        "T",
+        "no",
+        "2147483648",
+        "9.995",
+        "-0",
+        "1e2",
+    ]
+    moments = [
+        "2020-01-02",
+        " 2020-01-02 ",
+        "2020-1-2",
+        "2020/01/02",
+        "2020-02-30",
+        "0000-01-01",
+        "2020-01-02 03",
+        "2020-01-02T03:04:05",
+        "2020-01-02 03:04",
+        "2020-01-02 03:04:05.1",
+        "2020-01-02 03:04:05.1234567",
+        "2020-01-02 24:00:00",
+        "2020-01-02 03:04:05Z",
+        "epoch",
+    ]
     for target in (I8, I32, I64, F64, F32, BOOL, dec(9, 2), dec(3, 0), DATE, TS):
         for text in texts + moments:
             for lenient in (False, True):
@@ -235,8 +346,13 @@ def test_casts_from_text() -> None:
 def test_casts_of_dates_and_to_text() -> None:
     check(lambda a: Cast(a, DATE, False), (TS, TIMES))
     check(lambda a: Cast(a, TS, False), (DATE, DATES))
-    for type, values in [(DATE, DATES), (TS, TIMES), (dec(2, 2), decimals("0.50", "-0.50", "0.00", None)), (dec(5, 0), decimals("5", "-5")),
-                         (dec(38, 10), decimals("0.5", "-0.0000000001", "1234567890123456789012345678.5"))]:  # fmt: skip
+    for type, values in [
+        (DATE, DATES),
+        (TS, TIMES),
+        (dec(2, 2), decimals("0.50", "-0.50", "0.00", None)),
+        (dec(5, 0), decimals("5", "-5")),
+        (dec(38, 10), decimals("0.5", "-0.0000000001", "1234567890123456789012345678.5")),
+    ]:
         check(lambda a: Cast(a, STR, False), (type, values))
     check(lambda a: Cast(a, I32, False), (pa.null(), [None, None]))
 
@@ -295,8 +411,21 @@ def test_date_functions() -> None:
     for part in ("year", "quarter", "month", "day", "hour", "minute", "second", "dayofweek", "dayofyear", "week"):
         check(call(part, I64), (DATE, DATES))
         check(call(part, I64), (TS, TIMES))
-    for unit in ("microseconds", "milliseconds", "second", "minute", "hour", "day", "week", "month", "quarter", "year", "decade",
-                 "century", "millennium"):  # fmt: skip
+    for unit in (
+        "microseconds",
+        "milliseconds",
+        "second",
+        "minute",
+        "hour",
+        "day",
+        "week",
+        "month",
+        "quarter",
+        "year",
+        "decade",
+        "century",
+        "millennium",
+    ):
         check(lambda a, u=unit: Call("date_trunc", (lit(u, STR), a), TS), (TS, TIMES))
     for unit in ("week", "month", "quarter", "year", "decade"):
         check(

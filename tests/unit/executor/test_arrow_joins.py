@@ -9,6 +9,24 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
+from hand_made_plans import (
+    DATE,
+    DEC,
+    F64,
+    I32,
+    I64,
+    STR,
+    TUNINGS,
+    Plans,
+    Row,
+    bag,
+    less,
+    listed,
+    node,
+    random_rows,
+    sort_rows,
+    values,
+)
 
 from executor.arrow.context import Tuning
 from executor.arrow.key_index import KeyIndex
@@ -19,13 +37,14 @@ from optimizer.algebra.physical import HashJoin, MergeJoin, NestedLoopJoin, Sort
 from optimizer.algebra.plan import PlanNode
 from optimizer.algebra.scalars import BOOL, Call, Predicate, Scalar
 from optimizer.algebra.traits import SortKey
-from hand_made_plans import DATE, DEC, F64, I32, I64, STR, TUNINGS, Plans, Row, bag, less, listed, node, random_rows, sort_rows, values
 
 KEYS = [(I64,), (STR,), (I32, STR), (DEC, I64), (F64,), (DATE, pa.bool_()), (pa.decimal128(30, 2),)]
 SIZES = [(0, 9), (9, 0), (0, 0), (23, 17), (40, 40)]
 
 
-def joined(kind: JoinKind, left: Sequence[Row], right: Sequence[Row], match, right_ids: Sequence[int], left_ids: Sequence[int]) -> list[Row]:  # type: ignore[no-untyped-def]
+def joined(
+    kind: JoinKind, left: Sequence[Row], right: Sequence[Row], match, right_ids: Sequence[int], left_ids: Sequence[int]
+) -> list[Row]:  # type: ignore[no-untyped-def]
     result: list[Row] = []
     met = set()
     for a in left:
@@ -100,7 +119,7 @@ def test_hash_join_on_computed_keys_with_few_output_columns(tmp_path: Path) -> N
         assert bag(plans.run(plan)) == bag(values(want, columns))
 
 
-@pytest.mark.parametrize("keys", [(I64,), (STR, I32), (F64, DEC), (DATE,)], ids=str)
+@pytest.mark.parametrize("keys", [(I64,), (STR, I32), (F64, DEC), (DATE,), (DEC,)], ids=str)
 @pytest.mark.parametrize("kind", JoinKind)
 def test_merge_join(tmp_path: Path, kind: JoinKind, keys: tuple[pa.DataType, ...]) -> None:
     rng = random.Random(f"{kind}{keys}")
@@ -166,6 +185,25 @@ def test_deep_chains_of_joins_do_not_block(tmp_path: Path, build_left: bool) -> 
         keys = ((plans.ref(0), plans.ref(first)),)
         plan = node(HashJoin(JoinKind.INNER, keys, (), build_left), plan, other, columns=0b11 | other.columns)
     assert len(plans.run(plan, Tuning(batch=7, inline=0, workers=2))) == 60
+
+
+def test_merge_join_of_keys_without_nulls_over_many_windows(tmp_path: Path) -> None:
+    rng = random.Random(9)
+    for kind in JoinKind:
+        plans = Plans(tmp_path)
+        left = plans.table([I64, I64], [(k, i) for i, k in enumerate(sorted(rng.randrange(40) for _ in range(200)))])
+        right = plans.table([I64, I64], [(k, i) for i, k in enumerate(sorted(rng.randrange(60) for _ in range(150)))])
+        pairs = [(plans.ref(0), plans.ref(2))]
+        plan = node(
+            MergeJoin(kind, tuple(pairs), ()),
+            left,
+            right,
+            columns=left.columns if kind.left_only else 0b1111,
+            needs=((SortKey(0),), (SortKey(2),)),
+        )
+        want = joined(kind, plans.rows(left), plans.rows(right), key_match(pairs, ()), [2, 3], [0, 1])
+        for tuning in TUNINGS:
+            assert bag(plans.run(plan, tuning)) == bag(values(want, plan.columns)), kind
 
 
 def test_many_matches_come_in_bounded_batches(tmp_path: Path) -> None:

@@ -1,0 +1,103 @@
+"""Long and deep texts under Python's default recursion limit (S24), and texts that would never end."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+
+import pytest
+
+from optimizer.algebra.logical import SetOp
+from optimizer.algebra.printing import show_tree
+from optimizer.algebra.query import BoundQuery
+from optimizer.algebra.trees import Tree, postorder
+from optimizer.errors import SqlError, Unsupported
+
+Bind = Callable[[str], BoundQuery]
+
+
+def test_the_recursion_limit_is_pythons_own() -> None:
+    assert sys.getrecursionlimit() <= 1000
+
+
+def test_union_all_of_200(bound: Bind) -> None:
+    """S24: a 200-way UNION ALL is one operator with 200 inputs."""
+    query = bound(" union all ".join(["select a from t"] * 200))
+    assert isinstance(query.tree.op, SetOp) and len(query.tree.inputs) == 200
+
+
+def test_union_of_200(bound: Bind) -> None:
+    """S24: so is a 200-way UNION, below one Aggregate."""
+    query = bound(" union ".join(["select a from t"] * 200))
+    assert query.tree.op.name == "aggregate" and len(query.tree.inputs[0].inputs) == 200
+
+
+def test_alternating_set_operations(bound: Bind) -> None:
+    words = ("union all", "union", "except", "intersect")
+    text = " ".join(f"select a from t {words[i % 4]}" for i in range(200)) + " select a from t"
+    assert sum(1 for node in postorder(bound(text).tree) if isinstance(node, Tree) and node.op.name == "scan") == 201
+
+
+@pytest.mark.parametrize("depth", [60, 300])
+def test_nested_derived_tables(depth: int, bound: Bind) -> None:
+    """S24: 60 deep without further ado, 300 deep on a bigger stack."""
+    query = bound("select * from (" * depth + "select a from t" + ") q" * depth)
+    assert [o.name for o in query.outputs] == ["a"] and query.tree.op.name == "scan"
+    assert sys.getrecursionlimit() <= 1000
+
+
+def test_nested_limits_keep_their_operators(bound: Bind) -> None:
+    query = bound("select * from (" * 60 + "select a from t" + " order by a limit 5) q" * 60)
+    assert show_tree(query.tree, query.columns).count("limit") == 60
+
+
+@pytest.mark.parametrize("depth", [60, 300])
+def test_nested_parentheses(depth: int, bound: Bind) -> None:
+    assert bound("select " + "(" * depth + "a" + ")" * depth + " from t").tree.op.name == "scan"
+
+
+def test_a_chain_of_ctes(bound: Bind) -> None:
+    ctes = ["c0 as (select a from t)", *(f"c{i} as (select * from c{i - 1})" for i in range(1, 200))]
+    assert bound(f"with {', '.join(ctes)} select * from c199").tree.op.name == "scan"
+
+
+@pytest.mark.parametrize("word", ["and", "or"])
+def test_long_conditions(word: str, bound: Bind) -> None:
+    query = bound("select a from t where " + f" {word} ".join(f"a <> {i}" for i in range(2000)))
+    assert query.tree.op.name == "filter"
+
+
+def test_many_joins(bound: Bind) -> None:
+    joins = " ".join(f"join t t{i} on t{i}.a = t{i - 1}.a" for i in range(1, 200))
+    assert bound(f"select count(*) from t t0 {joins}").tree.op.name == "aggregate"
+
+
+@pytest.mark.parametrize("text", ["select {} from t", "select a from t where {} > 1", "select sum({}) from t order by {}"])
+def test_operators_too_deep_say_so(text: str, bound: Bind) -> None:
+    with pytest.raises(SqlError, match="nested more than 150 levels deep"):
+        bound(text.replace("{}", " + ".join(["a"] * 500)))
+
+
+def test_100_operators_are_not_too_deep(bound: Bind) -> None:
+    chain, nest = " || ".join(["s"] * 100), "case when bo then " * 50 + "1" + " end" * 50
+    query = bound(f"select {chain} as x, {nest} as y from t")
+    assert show_tree(query.tree, query.columns)
+
+
+def test_ctes_that_double_are_stopped(bound: Bind) -> None:
+    """40 levels of a CTE that names the one before twice would be 2^40 tables."""
+    ctes = ["c0 as (select a from t)", *(f"c{i} as (select x.a from c{i - 1} x, c{i - 1} y)" for i in range(1, 41))]
+    start = time.monotonic()
+    with pytest.raises(Unsupported, match="more than 5000 blocks"):
+        bound(f"with {', '.join(ctes)} select * from c40")
+    assert time.monotonic() - start < 10
+
+
+@pytest.mark.parametrize(
+    "text", ["(" * 5000, "select " + "(" * 5000 + "1" + ")" * 5000, "select " + "not " * 20000 + "bo from t"]
+)
+def test_what_no_stack_holds(text: str, bound: Bind) -> None:
+    with pytest.raises(SqlError):
+        bound(text)
+    assert sys.getrecursionlimit() <= 1000

@@ -1,0 +1,121 @@
+"""No text makes the front end fail with anything but a planscope error that has a caret; whatever binds is consistent.
+
+Texts are valid queries with a few words deleted, doubled, exchanged or replaced, and random word salad. Seeded.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from pathlib import Path
+
+import pytest
+
+from optimizer.algebra.columns import column_ids
+from optimizer.algebra.query import BoundQuery
+from optimizer.algebra.trees import Tree, postorder
+from optimizer.catalog.table import Catalog
+from optimizer.errors import SqlError
+from optimizer.sql.bind import bind
+
+HERE = Path(__file__).parent
+TPCH = HERE.parent.parent.parent / "experiments" / "workloads" / "tpch"
+SALAD = """
+select from where group by having order limit offset distinct all as on using join left right full inner cross natural semi
+anti union intersect except values with recursive case when then else end and or not in is null true false between like
+escape cast extract interval date timestamp exists any over partition filter qualify rollup grouping sets exclude replace
+lateral unnest asc desc nulls first last year month day for update tablesample a b s d n f ts bo t u x y t.a u.a x.b c * t.*
+( ) ( ) ( ) , , , . ; = <> < <= > >= + - * / // % || :: : ? $1 -> ^ ! ~ @ # [ ] { } 1 2 0 -1 1.5 .5 1e3 1e 1e999
+99999999999999999999999999999999999999999 'x' '' '1994-01-01' '1' "a" "" int decimal(5,2) decimal(50) decimal(3,"") double
+boolean int[] sum( count( avg( min( count(*) coalesce( nullif( greatest( abs( round( floor( substring( upper( date_trunc(
+year( date_part( concat( trim( position( random() current_date if( mod( row( list( median( 'a''b' $$q$$ -- /* */ é ‘ 0x1f 1_0
+"""
+WORDS = SALAD.split()
+OPERAND = re.compile(r"(?!as|by|on|in|or|is)[a-z]{1,2}|\d+|'.*'|[a-z]+_[a-z]+|[-+*/<>=]")
+OPERAND_TEXT = """
+a b s d n f ts bo t u x t.a u.c 1 0 2.5 -1 'x' '1' '1994-01-31' null true (a+1) (n*n) sum(a) count(*) max(s) d+1 l_tax
+o_orderkey o_orderdate lineitem orders random() (bo) (a,b) 1e3 70000 date'1994-01-01' coalesce(a,n) s::int + - * / <
+> = <> || // %
+"""
+OPERANDS = OPERAND_TEXT.split()
+TOKEN = re.compile(r"\w+|'[^']*'|\s+|.", re.DOTALL)
+
+
+def corpus() -> list[str]:
+    texts = [path.read_text("utf-8") for path in sorted(TPCH.glob("q*.sql"))]
+    for path in sorted(HERE.glob("*.golden")):
+        parts = path.read_text("utf-8").split("==== ")[1:]
+        texts += [part.partition("\n")[2].partition("\n----\n")[0] for part in parts]
+    return texts
+
+
+def mutated(text: str, rng: random.Random) -> str:
+    tokens = TOKEN.findall(text)
+    for _ in range(rng.choice((1, 1, 1, 2, 3, 6))):
+        if not tokens:
+            break
+        i, j = rng.randrange(len(tokens)), rng.randrange(len(tokens))
+        operands = [k for k, token in enumerate(tokens) if OPERAND.fullmatch(token)]
+        if operands and rng.random() < 0.6:  # keeps the text parsable, so that names and types are tried
+            tokens[rng.choice(operands)] = rng.choice(OPERANDS)
+            continue
+        match rng.randrange(6):
+            case 0:
+                del tokens[i]
+            case 1:
+                tokens.insert(i, f" {rng.choice(WORDS)} ")
+            case 2:
+                tokens[i] = f" {rng.choice(WORDS)} "
+            case 3:
+                tokens[i], tokens[j] = tokens[j], tokens[i]
+            case 4:
+                tokens[i:i] = tokens[j : j + rng.randrange(1, 12)]
+            case _:
+                del tokens[i:]
+    return "".join(tokens)
+
+
+def salad(rng: random.Random) -> str:
+    return " ".join(["select", *(rng.choice(WORDS) for _ in range(rng.randrange(1, 15)))])
+
+
+def assert_consistent(query: BoundQuery) -> None:
+    """Every column an operator reads is produced below it, every output and sort column at the root."""
+    for node in postorder(query.tree):
+        assert isinstance(node, Tree)
+        below = 0
+        for child in node.inputs:
+            below |= child.columns
+        missing = node.op.used_columns() & ~below
+        assert not missing, f"{node.op.name} reads {[query.columns.label(c) for c in column_ids(missing)]}"
+    wanted = [o.id for o in query.outputs] + [key.column for key in query.order]
+    assert query.outputs and all(query.tree.columns >> id & 1 for id in wanted)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_mutated_queries(seed: int, catalog: Catalog) -> None:
+    rng = random.Random(seed)
+    texts = corpus()
+    for _ in range(1000):
+        text = mutated(rng.choice(texts), rng) if rng.random() < 0.8 else salad(rng)
+        try:
+            query = bind(text, catalog)
+        except SqlError as error:
+            refusal = error
+        except Exception as error:
+            raise AssertionError(f"{type(error).__name__} for {text!r}") from error
+        else:
+            assert_consistent(query)
+            continue
+        assert str(refusal) and refusal.start is not None, f"no caret for {text!r}: {refusal}"
+
+
+def test_the_corpus_itself(catalog: Catalog) -> None:
+    bound = 0
+    for text in corpus():
+        try:
+            assert_consistent(bind(text, catalog))
+            bound += 1
+        except SqlError:
+            pass
+    assert bound > 70

@@ -1,0 +1,121 @@
+"""Constants: what a text means as a value of a type."""
+
+from __future__ import annotations
+
+import datetime
+from decimal import Decimal
+
+import pyarrow as pa
+import pytest
+
+from optimizer.algebra.columns import DataType
+from optimizer.algebra.scalars import Literal
+from optimizer.algebra.types import BOOLEAN, DATE, DOUBLE, HUGEINT, INT32, INT64, STRING, TIMESTAMP
+from optimizer.sql.literals import DoesNotFit, add_interval, fold_cast, number_literal, parse_interval
+
+
+@pytest.mark.parametrize(
+    ("text", "value", "type"),
+    [
+        ("7", 7, INT32),
+        ("2147483647", 2147483647, INT32),
+        ("2147483648", 2147483648, INT64),
+        ("9223372036854775808", Decimal(9223372036854775808), HUGEINT),
+        ("0.05", Decimal("0.05"), pa.decimal128(3, 2)),
+        (".5", Decimal("0.5"), pa.decimal128(1, 1)),
+        ("1.", Decimal(1), pa.decimal128(1, 0)),
+        ("1.50", Decimal("1.50"), pa.decimal128(3, 2)),
+        ("1e3", 1000.0, DOUBLE),
+        ("1_000", 1000, INT32),
+        ("1" * 38 + ".5", float("1" * 38 + ".5"), DOUBLE),
+        ("1" * 39, float("1" * 39), DOUBLE),
+    ],
+)
+def test_numbers(text: str, value: object, type: DataType) -> None:
+    assert number_literal(text) is Literal(value, type)
+
+
+@pytest.mark.parametrize(
+    ("text", "type", "value"),
+    [
+        ("1994-01-31", DATE, datetime.date(1994, 1, 31)),
+        (" 1994/1/5 ", DATE, datetime.date(1994, 1, 5)),
+        ("1994-01-31 10:00:00", DATE, datetime.date(1994, 1, 31)),
+        ("1994-01-31", TIMESTAMP, datetime.datetime(1994, 1, 31)),
+        ("1994-01-31T10:20", TIMESTAMP, datetime.datetime(1994, 1, 31, 10, 20)),
+        ("1994-01-31 10:20:30.5Z", TIMESTAMP, datetime.datetime(1994, 1, 31, 10, 20, 30, 500000)),
+        ("1.7", INT32, 2),
+        ("-2.5", INT32, -3),
+        ("1e2", INT32, 100),
+        (" 12 ", INT64, 12),
+        ("1.555", pa.decimal128(5, 2), Decimal("1.56")),
+        ("inf", DOUBLE, float("inf")),
+        ("T", BOOLEAN, True),
+        ("0", BOOLEAN, False),
+    ],
+)
+def test_texts(text: str, type: DataType, value: object) -> None:
+    assert fold_cast(Literal(text, STRING), type) is Literal(value, type)
+
+
+@pytest.mark.parametrize(
+    ("text", "type"),
+    [
+        ("1993-02-29", DATE),
+        ("1994-01-31x", DATE),
+        ("0000-01-01", DATE),
+        ("1994-01-31 25:00", TIMESTAMP),
+        ("1994-01-31 10:00:00+02", TIMESTAMP),
+        ("x", INT32),
+        ("", INT32),
+        ("inf", INT32),
+        ("3e9", INT32),
+        ("1000", pa.decimal128(5, 2)),
+        ("1_0", DOUBLE),
+        ("maybe", BOOLEAN),
+    ],
+)
+def test_texts_that_do_not_fit(text: str, type: DataType) -> None:
+    with pytest.raises(DoesNotFit):
+        fold_cast(Literal(text, STRING), type)
+
+
+@pytest.mark.parametrize(
+    ("text", "months", "days", "nanoseconds"),
+    [
+        ("1 year 2 months", 14, 0, 0),
+        ("-3 days", 0, -3, 0),
+        ("1 week 36 hours", 0, 7, 129_600_000_000_000),
+        ("2 quarters", 6, 0, 0),
+    ],
+)
+def test_intervals(text: str, months: int, days: int, nanoseconds: int) -> None:
+    assert parse_interval(text) == pa.MonthDayNano([months, days, nanoseconds])
+
+
+@pytest.mark.parametrize("text", ["", "1", "day", "1 fortnight", "1.5 days", "99999999999 years"])
+def test_intervals_that_do_not_fit(text: str) -> None:
+    with pytest.raises(DoesNotFit):
+        parse_interval(text)
+
+
+@pytest.mark.parametrize(
+    ("date", "interval", "sign", "expected"),
+    [
+        ("1994-01-31", "1 month", 1, "1994-02-28"),
+        ("1996-01-31", "1 month", 1, "1996-02-29"),
+        ("1996-02-29", "1 year", -1, "1995-02-28"),
+        ("1994-12-15", "1 month", 1, "1995-01-15"),
+        ("1994-01-31", "1 month 1 day", 1, "1994-03-01"),
+        ("1994-03-31", "13 months", -1, "1993-02-28"),
+        ("9998-12-31", "12 months", 1, "9999-12-31"),
+    ],
+)
+def test_calendar_arithmetic(date: str, interval: str, sign: int, expected: str) -> None:
+    moved = add_interval(datetime.date.fromisoformat(date), parse_interval(interval), sign)
+    assert moved == datetime.datetime.fromisoformat(expected)
+
+
+def test_calendar_has_an_end() -> None:
+    with pytest.raises(DoesNotFit):
+        add_interval(datetime.date(9999, 12, 31), parse_interval("1 day"))
