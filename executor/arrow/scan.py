@@ -21,7 +21,7 @@ from executor.arrow.context import Context, TableSource
 from executor.arrow.expressions import compile_predicate
 from executor.arrow.failures import first_line
 from executor.arrow.pipeline import Stage
-from optimizer.algebra.columns import ColumnId, ColumnSet, column_ids
+from optimizer.algebra.columns import ColumnId, ColumnSet, DataType, column_ids
 from optimizer.algebra.functions import MIRRORED
 from optimizer.algebra.logical import Scan
 from optimizer.algebra.physical import TableScan
@@ -167,8 +167,13 @@ def _as_filter(conjunct: Scalar, names: dict[ColumnId, str], schema: pa.Schema) 
         case InList(arg=ColumnRef() as column, items=items) if all(isinstance(item, Literal) for item in items):
             values = [item.value for item in items if isinstance(item, Literal) and item.value is not None]
             if schema.field(names[column.id]).type == column.type and not pa.types.is_floating(column.type):
-                return ds.field(names[column.id]).isin(pa.array(values, column.type))
+                return _field(names[column.id], column.type).isin(pa.array(values, column.type))
     return None
+
+
+def _field(name: str, type: DataType) -> ds.Expression:
+    """The column as filters see it: they run before a file's own type (a string view, a dictionary) becomes `type`."""
+    return ds.field(name).cast(type) if pa.types.is_string(type) else ds.field(name)
 
 
 def _comparison(function: str, name: str, column: Scalar, constant: Literal, schema: pa.Schema) -> ds.Expression | None:
@@ -177,7 +182,7 @@ def _comparison(function: str, name: str, column: Scalar, constant: Literal, sch
         return None
     if pa.types.is_floating(column.type) and (math.isnan(value) or function in ("<>", ">", ">=")):
         return None  # NaN is above every number, but Arrow, and the statistics of row groups, do not know it
-    field, scalar = ds.field(name), pa.scalar(value, constant.type)
+    field, scalar = _field(name, constant.type), pa.scalar(value, constant.type)
     match function:
         case "=":
             return field == scalar
