@@ -10,7 +10,7 @@ from executor.arrow.comparisons import normalized
 from executor.arrow.context import Context
 from executor.arrow.pipeline import ordered_map
 from optimizer.algebra.columns import column_set
-from optimizer.algebra.logical import SetOpKind
+from optimizer.algebra.kinds import SetOpKind
 from optimizer.algebra.physical import HashSetOp
 from optimizer.algebra.plan import PlanNode
 

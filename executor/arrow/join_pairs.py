@@ -18,7 +18,7 @@ from executor.arrow.batches import Batches, batch_schema, column_name
 from executor.arrow.context import Context
 from executor.arrow.expressions import compile_predicate
 from optimizer.algebra.columns import Columns, ColumnSet, column_ids
-from optimizer.algebra.logical import JoinKind
+from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.scalars import Predicate, predicate_columns
 
 

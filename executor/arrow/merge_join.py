@@ -20,7 +20,7 @@ from executor.arrow.join_pairs import Candidates, Matcher
 from executor.arrow.key_index import KeyIndex
 from executor.arrow.key_words import is_ordered, key_words
 from optimizer.algebra.evaluate_order import compare_values
-from optimizer.algebra.logical import JoinKind
+from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.physical import MergeJoin
 from optimizer.algebra.plan import PlanNode
 from optimizer.algebra.traits import Collation

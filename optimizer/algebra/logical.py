@@ -9,57 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from enum import Enum
 from typing import ClassVar, NamedTuple
 
 from optimizer.algebra.columns import ColumnId, ColumnSet, DataType, column_set
-from optimizer.algebra.functions import SCALAR_FUNCTIONS
+from optimizer.algebra.derive_props import filtered_props, join_props
+from optimizer.algebra.kinds import JoinKind, SetOpKind
+from optimizer.algebra.nulls import is_not_null
 from optimizer.algebra.props import LogicalProps, merge_equivalences, minimal_keys
-from optimizer.algebra.scalars import (
-    AggregateCall,
-    Call,
-    Case,
-    Cast,
-    ColumnRef,
-    InList,
-    Literal,
-    Predicate,
-    Scalar,
-    predicate_columns,
-)
+from optimizer.algebra.scalars import AggregateCall, ColumnRef, Predicate, Scalar, predicate_columns
 from optimizer.algebra.traits import Collation
 
 Label = Callable[[ColumnId], str]
-
-
-class JoinKind(Enum):
-    INNER = "inner"
-    LEFT = "left"
-    RIGHT = "right"
-    FULL = "full"
-    SEMI = "semi"
-    ANTI = "anti"
-
-    @property
-    def keeps_left(self) -> bool:
-        """Rows of the left input without a match survive."""
-        return self in (JoinKind.LEFT, JoinKind.FULL)
-
-    @property
-    def keeps_right(self) -> bool:
-        return self in (JoinKind.RIGHT, JoinKind.FULL)
-
-    @property
-    def left_only(self) -> bool:
-        """The output has the left input's columns only."""
-        return self in (JoinKind.SEMI, JoinKind.ANTI)
-
-    @property
-    def mirrored(self) -> JoinKind | None:
-        """The kind that gives the same rows with the inputs exchanged; None where there is none."""
-        if self.left_only:
-            return None
-        return {JoinKind.LEFT: JoinKind.RIGHT, JoinKind.RIGHT: JoinKind.LEFT}.get(self, self)
 
 
 class LogicalOperator:
@@ -319,12 +279,6 @@ class Limit(LogicalOperator):
         return column_set(k.column for k in self.order)
 
 
-class SetOpKind(Enum):
-    UNION = "union"
-    INTERSECT = "intersect"
-    EXCEPT = "except"
-
-
 @dataclass(frozen=True, slots=True)
 class SetOp(LogicalOperator):
     """UNION, INTERSECT or EXCEPT; `all` keeps duplicates (bag semantics). NULL equals NULL.
@@ -367,138 +321,3 @@ class SetOp(LogicalOperator):
         for source in self.sources:
             columns |= column_set(source)
         return columns
-
-
-def is_not_null(scalar: Scalar, not_null: ColumnSet) -> bool:
-    """Whether `scalar` is never NULL when the columns of `not_null` are not; sound, not complete."""
-    match scalar:
-        case ColumnRef():
-            return bool(not_null >> scalar.id & 1)
-        case Literal():
-            return scalar.value is not None
-        case Call(function="//" | "%"):
-            return False
-        case Call(function="is_null" | "is_not_null" | "is_distinct_from" | "is_not_distinct_from"):
-            return True
-        case Call(function="coalesce" | "greatest" | "least"):
-            return any(is_not_null(arg, not_null) for arg in scalar.args)
-        case Call(function="and" | "or"):
-            return all(is_not_null(arg, not_null) for arg in scalar.args)
-        case Call() if SCALAR_FUNCTIONS[scalar.function].strict and scalar.args:
-            return all(is_not_null(arg, not_null) for arg in scalar.args)
-        case Cast() if not scalar.lenient:
-            return is_not_null(scalar.arg, not_null)
-        case Case():
-            return all(is_not_null(v, not_null) for v in (*(v for _, v in scalar.branches), scalar.otherwise))
-    return False
-
-
-def null_rejected(predicate: Predicate) -> ColumnSet:
-    """Columns that are not NULL in every row where the predicate is TRUE; sound, not complete."""
-    rejected = 0
-    for conjunct in predicate:
-        match conjunct:
-            case Call(function="=" | "<>" | "<" | "<=" | ">" | ">=" | "like" | "ilike" | "starts_with"):
-                for arg in conjunct.args:
-                    rejected |= strict_columns(arg)
-            case Call(function="is_not_null"):
-                rejected |= strict_columns(conjunct.args[0])
-            case Call(function="or"):
-                each = [null_rejected((arg,)) for arg in conjunct.args]
-                common = each[0]
-                for other in each[1:]:
-                    common &= other
-                rejected |= common
-            case Call(function="and"):
-                rejected |= null_rejected(conjunct.args)
-            case Call(function="not", args=(inner,)) | inner:
-                rejected |= strict_columns(inner)
-    return rejected
-
-
-def strict_columns(scalar: Scalar) -> ColumnSet:
-    """Columns whose NULL makes `scalar` NULL."""
-    from optimizer.algebra.functions import SCALAR_FUNCTIONS
-
-    match scalar:
-        case ColumnRef():
-            return scalar.columns
-        case Call() if SCALAR_FUNCTIONS[scalar.function].strict:
-            columns = 0
-            for arg in scalar.args:
-                columns |= strict_columns(arg)
-            return columns
-        case Cast():
-            return strict_columns(scalar.arg)
-        case InList():
-            return strict_columns(scalar.arg)
-    return 0
-
-
-def filtered_props(below: LogicalProps, predicate: Predicate) -> LogicalProps:
-    """Properties of the rows of `below` that satisfy `predicate`."""
-    if not predicate:
-        return below
-    constants, classes = below.constants, list(below.equivalences)
-    for conjunct in predicate:
-        if isinstance(conjunct, Call) and conjunct.function in ("=", "is_not_distinct_from"):
-            a, b = conjunct.args
-            if isinstance(a, ColumnRef) and isinstance(b, ColumnRef):
-                classes.append(a.columns | b.columns)
-            elif isinstance(a, ColumnRef) and not b.columns and not b.volatile:
-                constants |= a.columns
-            elif isinstance(b, ColumnRef) and not a.columns and not a.volatile:
-                constants |= b.columns
-    equivalences = merge_equivalences(classes)
-    for members in equivalences:
-        if members & constants:
-            constants |= members
-    not_null = below.not_null | null_rejected(predicate) & below.columns
-    return LogicalProps(below.columns, not_null, below.keys, constants & below.columns, equivalences)
-
-
-def join_props(kind: JoinKind, predicate: Predicate, left: LogicalProps, right: LogicalProps) -> LogicalProps:
-    """Properties of a join's output. An outer join keeps equivalences and constants only of the side it preserves,
-    and of the other side those equivalences that hold within it (both columns turn NULL together)."""
-    if kind is JoinKind.ANTI:
-        return left
-    if kind is JoinKind.SEMI:
-        kept = filtered_props(left, tuple(c for c in predicate if not c.columns & ~left.columns))
-        extra = null_rejected(predicate) & left.columns
-        return LogicalProps(left.columns, kept.not_null | extra, left.keys, kept.constants, kept.equivalences)
-    columns = left.columns | right.columns
-    both = LogicalProps(
-        columns,
-        left.not_null | right.not_null,
-        (),
-        left.constants | right.constants,
-        merge_equivalences([*left.equivalences, *right.equivalences]),
-    )
-    joined = filtered_props(both, predicate)
-    keys: list[ColumnSet] = []
-    if right_at_most_one_match(kind, joined, left, right):
-        keys += left.keys
-    if right_at_most_one_match(kind, joined, right, left):
-        keys += right.keys
-    keys += [a | b for a in left.keys for b in right.keys]
-    if kind is JoinKind.INNER:
-        return LogicalProps(columns, joined.not_null, minimal_keys(keys), joined.constants, joined.equivalences)
-    not_null = (0 if kind.keeps_right else left.not_null) | (0 if kind.keeps_left else right.not_null)
-    constants = (0 if kind.keeps_right else left.constants) | (0 if kind.keeps_left else right.constants)
-    if kind is JoinKind.FULL:
-        # unmatched rows of the two sides must not look alike: one key must be able to tell itself from all NULL
-        keys = [a | b for a in left.keys for b in right.keys if a & left.not_null or b & right.not_null]
-    elif kind is JoinKind.LEFT:
-        keys = [k for k in keys if k & left.columns or left.at_most_one_row]
-    else:
-        keys = [k for k in keys if k & right.columns or right.at_most_one_row]
-    return LogicalProps(columns, not_null, minimal_keys(keys), constants, both.equivalences)
-
-
-def right_at_most_one_match(kind: JoinKind, joined: LogicalProps, left: LogicalProps, right: LogicalProps) -> bool:
-    """Whether each row of `left` appears at most once: the predicate binds a key of `right` to columns of `left`."""
-    if kind is not JoinKind.INNER and kind is not JoinKind.LEFT and kind is not JoinKind.RIGHT:
-        return False
-    within = LogicalProps(joined.columns, 0, (), joined.constants, joined.equivalences)
-    determined = within.closure(left.columns)
-    return any(not key & ~determined for key in right.keys)

@@ -39,26 +39,25 @@ from optimizer.algebra.physical import (
     UnionAll,
 )
 from optimizer.algebra.scalars import ColumnRef, Predicate, walk
-from optimizer.algebra.traits import ANY, TraitSet
+from optimizer.algebra.traits import TraitSet
 from optimizer.cost.model import Bounded
 from optimizer.stats.relation import RelationStats
 
 START = 100_000.0  # an operator's set-up
 
-SCAN_ROW, SCAN_BYTE = 2.0, 0.4
-EXPRESSION = 6.0  # one call on one row
-LEAST_IN = 10.0  # any join, one input row: reading it
+SCAN_ROW, SCAN_BYTE = 4.0, 2.0
+EXPRESSION = 4.0  # one call on one row
+LEAST_IN = 20.0  # any join, one input row: reading it
 OUT = 15.0  # any join, one output row
-HASH_BUILD, HASH_PROBE = 60.0, 35.0
-ORDERED_PROBE = 60.0  # probing in the order of the left input
-MERGE_IN = 75.0
-PAIR = 6.0  # nested loops, one pair of rows
-GROUP_IN, GROUP_CALL, GROUP_OUT = 30.0, 12.0, 60.0
-STREAM_IN = 25.0
-SORT_COMPARE, SORT_ROW = 25.0, 60.0
+HASH_BUILD, HASH_PROBE = 80.0, 25.0
+MERGE_IN = 60.0
+PAIR, PAIR_CALL = 18.0, 12.0  # nested loops, one pair of rows
+GROUP_IN, GROUP_CALL, GROUP_OUT = 12.0, 6.0, 140.0
+STREAM_IN = 40.0
+SORT_COMPARE, SORT_ROW = 9.0, 30.0
 TOP_IN = 12.0
 COPY = 2.0  # handing on a row as it is
-HASH_ROW = 80.0  # INTERSECT, EXCEPT
+HASH_ROW = 180.0  # INTERSECT, EXCEPT
 
 Inputs = Sequence[RelationStats]
 
@@ -149,9 +148,8 @@ def project_rows(op: Project | ProjectRows, rows: float) -> float:
 def hash_join(op: HashJoin, delivered: TraitSet, output: RelationStats, inputs: Inputs) -> float:
     left, right = at_least_one(inputs[0].rows), at_least_one(inputs[1].rows)
     build, probe = (left, right) if op.build_left else (right, left)
-    per_probe = HASH_PROBE if delivered == ANY else ORDERED_PROBE
     rows = at_least_one(output.rows)
-    return HASH_BUILD * build + per_probe * probe + (OUT + EXPRESSION * calls(op.residual)) * rows
+    return HASH_BUILD * build + HASH_PROBE * probe + (OUT + EXPRESSION * calls(op.residual)) * rows
 
 
 def merge_join(op: MergeJoin, delivered: TraitSet, output: RelationStats, inputs: Inputs) -> float:
@@ -162,7 +160,7 @@ def merge_join(op: MergeJoin, delivered: TraitSet, output: RelationStats, inputs
 
 def nested_loop_join(op: NestedLoopJoin, delivered: TraitSet, output: RelationStats, inputs: Inputs) -> float:
     left, right = at_least_one(inputs[0].rows), at_least_one(inputs[1].rows)
-    per_pair = PAIR * max(1, calls(op.predicate))
+    per_pair = PAIR + PAIR_CALL * calls(op.predicate)
     return LEAST_IN * (left + right) + per_pair * left * right + OUT * at_least_one(output.rows)
 
 

@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from optimizer.algebra.columns import column_set
-from optimizer.algebra.logical import Aggregate, Filter, Join, JoinKind, Limit, LogicalOperator, Project, Scan
+from optimizer.algebra.kinds import JoinKind
+from optimizer.algebra.logical import Aggregate, Filter, Join, Limit, LogicalOperator, Project, Scan
 from optimizer.algebra.physical import PhysicalOperator, ProjectRows, StreamingAggregate
 from optimizer.algebra.props import LogicalProps
 from optimizer.algebra.traits import TraitSet, reduce_traits

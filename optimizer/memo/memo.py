@@ -12,7 +12,8 @@ from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from optimizer.algebra.columns import column_ids
-from optimizer.algebra.logical import Join, JoinKind, LogicalOperator
+from optimizer.algebra.kinds import JoinKind
+from optimizer.algebra.logical import Join, LogicalOperator
 from optimizer.algebra.physical import PhysicalOperator
 from optimizer.algebra.props import LogicalProps
 from optimizer.algebra.scalars import conjunction

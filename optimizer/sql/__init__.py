@@ -6,7 +6,9 @@ In: the text and a catalog. Out: a `BoundQuery`; or `SqlError` with a caret, or 
     query = bind("select count(*) from lineitem", catalog)
 
 Read in this order: `parse` (text to AST), `source` (positions, errors, the guard against unhandled AST parts), `bind`
-(the way in), `query` (WITH, parentheses, ORDER BY, LIMIT), `select`, `from_clause`, `joins`, `scope` (names), `grouping`,
-`set_operations`; then expressions: `expressions` (dispatch), `coerce` and `literals` (types meet), `arithmetic`,
-`comparisons`, `conditionals`, `dates`, `calls`, `aggregates`; `names` words the result columns.
+(the way in), `deep` (texts nested deeper than Python's stack), `context` (what is carried along), `query` (WITH,
+parentheses), `select` with `stars`, `grouping`, `ordering` and `names` (of results), `from_clause`, `joins`, `values`,
+`scope` (which column a name means), `set_operations`; then expressions: `expressions` (dispatch), `coerce` and `literals`
+(where types meet), `casts`, `arithmetic`, `comparisons`, `conditionals`, `dates`, `calls`, `aggregates`. Apart from all
+this, `schema` reads a dataset's schema.sql.
 """

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from optimizer.algebra.columns import ColumnId, Columns, ColumnSet
-from optimizer.algebra.logical import is_not_null
+from optimizer.algebra.nulls import is_not_null
 from optimizer.algebra.query import OutputColumn
 from optimizer.algebra.scalars import Scalar
 from optimizer.algebra.traits import Collation

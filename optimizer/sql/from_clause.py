@@ -113,6 +113,10 @@ def _table(context: Context, node: Any, ctes: Ctes | None, outer: Scope | None) 
     from optimizer.sql.query import bind_query
 
     source = context.source
+    if isinstance(node.this, exp.Values):  # VALUES at the start of a join in parentheses
+        source.only(node, "this", "alias", "joins")
+        item = _aliased(context, node, bind_values(context, node.this), outer)
+        return _joined(context, item, node.args.get("joins") or [], ctes, outer)
     if not isinstance(node.this, exp.Identifier):
         raise source.unsupported("a table function", node, "read a table of the dataset")
     source.only(node, "this", "alias", "db", "catalog", "joins")

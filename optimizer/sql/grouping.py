@@ -64,9 +64,6 @@ class Grouping:
         passed = [ProjectItem(id, ColumnRef(id, columns[id].type)) for id in column_ids(needed)]
         return Tree(Project((*passed, *computed)), (tree,))
 
-    def is_key(self, scalar: Scalar) -> bool:
-        return scalar in self._columns and not isinstance(scalar, AggregateCall)
-
     def over_groups(self, scalar: Scalar, refs: Mapping[ColumnId, Any]) -> Scalar:
         """`scalar` over the columns of the Aggregate; `refs` says where a column was written, for the error."""
         id = self._columns.get(scalar)

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from optimizer.algebra.logical import Join, JoinKind
+from optimizer.algebra.kinds import JoinKind
+from optimizer.algebra.logical import Join
 from optimizer.algebra.scalars import Call, Predicate, Scalar, conjunction
 from optimizer.algebra.trees import Tree
 from optimizer.sql.coerce import Operand

@@ -120,7 +120,7 @@ def _check_statement(source: Source, tokens: list[Any]) -> None:
         where = (source.sql, first.start, first.end + 1)
         if word in _STATEMENTS:
             raise Unsupported(f"{word} is not supported", *where, "planscope plans queries: SELECT ...")
-        close = difflib.get_close_matches(word, [*_QUERY_STARTS, *_STATEMENTS], 1)
+        close = difflib.get_close_matches(word, sorted(_QUERY_STARTS | _STATEMENTS), 1)
         hint = f'did you mean "{close[0].lower()}"?' if close else "a query starts with SELECT, WITH, VALUES or FROM"
         raise SqlError(f'syntax error at "{first.text}"', *where, hint)
     for before, after in pairwise(tokens):

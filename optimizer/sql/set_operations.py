@@ -12,7 +12,8 @@ import pyarrow as pa
 from sqlglot import exp
 
 from optimizer.algebra.columns import ColumnId, DataType
-from optimizer.algebra.logical import Aggregate, Project, ProjectItem, SetOp, SetOpKind
+from optimizer.algebra.kinds import SetOpKind
+from optimizer.algebra.logical import Aggregate, Project, ProjectItem, SetOp
 from optimizer.algebra.query import OutputColumn
 from optimizer.algebra.scalars import ColumnRef
 from optimizer.algebra.trees import Tree

@@ -7,11 +7,12 @@ from typing import Any
 import pyarrow as pa
 from sqlglot import exp
 
-from optimizer.algebra.logical import Values, is_not_null
+from optimizer.algebra.logical import Values
+from optimizer.algebra.nulls import is_not_null
 from optimizer.algebra.query import OutputColumn
 from optimizer.algebra.scalars import Literal, Scalar
 from optimizer.algebra.trees import Tree
-from optimizer.algebra.types import INT32, NULL
+from optimizer.algebra.types import INT32
 from optimizer.sql.coerce import Operand, meet
 from optimizer.sql.context import Bound, Context
 from optimizer.sql.expressions import ExpressionBinder
@@ -52,8 +53,3 @@ def one_row(context: Context) -> Tree:
     """One row with a column nobody reads: what SELECT without FROM selects from."""
     id = context.columns.new("dummy", INT32, False).id
     return Tree(Values((id,), (INT32,), ((Literal(0, INT32),),)))
-
-
-def is_null_literal(scalar: Scalar) -> bool:
-    """Whether the scalar is NULL of no particular type."""
-    return isinstance(scalar, Literal) and bool(scalar.type == NULL)

@@ -12,19 +12,8 @@ from collections.abc import Sequence
 import pyarrow as pa
 
 from optimizer.algebra.columns import ColumnId, Columns, ColumnSet, column_ids, column_set
-from optimizer.algebra.logical import (
-    Aggregate,
-    Filter,
-    Join,
-    JoinKind,
-    Limit,
-    LogicalOperator,
-    Project,
-    Scan,
-    SetOp,
-    SetOpKind,
-    Values,
-)
+from optimizer.algebra.kinds import JoinKind, SetOpKind
+from optimizer.algebra.logical import Aggregate, Filter, Join, Limit, LogicalOperator, Project, Scan, SetOp, Values
 from optimizer.algebra.props import LogicalProps
 from optimizer.algebra.scalars import Call, Cast, ColumnRef, Literal, Predicate, Scalar, conjunction
 from optimizer.catalog.table import Catalog, Table
@@ -94,7 +83,7 @@ class Estimator:
     def _guess_distinct(
         self, table: Table, name: str, type: pa.DataType, present: float, low: float | None, high: float | None
     ) -> float:
-        if (name,) in table.keys or present < 100:
+        if (name,) in table.keys:
             return present
         for foreign in table.foreign_keys:
             other = self.catalog.table(foreign.table)
@@ -105,6 +94,8 @@ class Estimator:
                 return min(present, self._stored(other, foreign.referenced[position], 0).ndv)
         if pa.types.is_boolean(type):
             return min(present, 2.0)
+        if present < 100:
+            return present
         if low is not None and high is not None and not pa.types.is_floating(type):
             step = 10.0**-type.scale if pa.types.is_decimal(type) else 1.0
             return min(present, (high - low) / step + 1.0)

@@ -20,19 +20,8 @@ from optimizer.algebra.columns import ColumnId, Columns, column_ids
 from optimizer.algebra.evaluate import Value, evaluate, holds
 from optimizer.algebra.evaluate_numbers import EXACT, fit
 from optimizer.algebra.evaluate_order import group_key, order_key
-from optimizer.algebra.logical import (
-    Aggregate,
-    Filter,
-    Join,
-    JoinKind,
-    Limit,
-    LogicalOperator,
-    Project,
-    Scan,
-    SetOp,
-    SetOpKind,
-    Values,
-)
+from optimizer.algebra.kinds import JoinKind, SetOpKind
+from optimizer.algebra.logical import Aggregate, Filter, Join, Limit, LogicalOperator, Project, Scan, SetOp, Values
 from optimizer.algebra.query import BoundQuery
 from optimizer.algebra.scalars import AggregateCall
 from optimizer.algebra.traits import Collation

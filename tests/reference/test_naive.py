@@ -8,19 +8,18 @@ import pyarrow as pa
 import pytest
 
 from optimizer.algebra.columns import Columns
+from optimizer.algebra.kinds import JoinKind, SetOpKind
 from optimizer.algebra.logical import (
     Aggregate,
     AggregateItem,
     Filter,
     Join,
-    JoinKind,
     Limit,
     Project,
     ProjectItem,
     Scan,
     ScanColumn,
     SetOp,
-    SetOpKind,
     Values,
 )
 from optimizer.algebra.query import BoundQuery, OutputColumn

@@ -11,7 +11,8 @@ from __future__ import annotations
 from itertools import permutations
 
 from optimizer.algebra.columns import column_ids, column_set
-from optimizer.algebra.logical import Join, JoinKind
+from optimizer.algebra.kinds import JoinKind
+from optimizer.algebra.logical import Join
 from optimizer.algebra.physical import HashJoin, MergeJoin, NestedLoopJoin, Sort, TableScan
 from optimizer.algebra.props import LogicalProps, merge_equivalences
 from optimizer.algebra.scalars import Call, ColumnRef, conjunction

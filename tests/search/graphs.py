@@ -8,7 +8,8 @@ from random import Random
 import pyarrow as pa
 
 from optimizer.algebra.columns import Columns, column_set
-from optimizer.algebra.logical import Join, JoinKind, Scan, ScanColumn
+from optimizer.algebra.kinds import JoinKind
+from optimizer.algebra.logical import Join, Scan, ScanColumn
 from optimizer.algebra.scalars import ColumnRef, Scalar, compare, conjunction
 from optimizer.algebra.traits import SortKey, TraitSet
 from optimizer.algebra.trees import Node, Tree

@@ -15,18 +15,8 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from optimizer.algebra.columns import ColumnId, ColumnSet, column_ids, column_set
-from optimizer.algebra.logical import (
-    Aggregate,
-    Filter,
-    Join,
-    Limit,
-    LogicalOperator,
-    Project,
-    Scan,
-    SetOp,
-    SetOpKind,
-    Values,
-)
+from optimizer.algebra.kinds import SetOpKind
+from optimizer.algebra.logical import Aggregate, Filter, Join, Limit, LogicalOperator, Project, Scan, SetOp, Values
 from optimizer.algebra.traits import Collation
 from optimizer.algebra.trees import Node, Tree
 from optimizer.rules.interface import RewriteRule, RuleContext, node

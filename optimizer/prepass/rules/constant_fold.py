@@ -12,16 +12,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from optimizer.algebra.evaluate import evaluate
-from optimizer.algebra.logical import (
-    Aggregate,
-    AggregateItem,
-    Filter,
-    Join,
-    LogicalOperator,
-    Project,
-    ProjectItem,
-    Scan,
-)
+from optimizer.algebra.logical import Aggregate, AggregateItem, Filter, Join, LogicalOperator, Project, ProjectItem, Scan
 from optimizer.algebra.scalars import FALSE, TRUE, AggregateCall, Call, ColumnRef, Literal, Scalar, conjunction, rewrite
 from optimizer.algebra.trees import Tree
 from optimizer.errors import PlanscopeError

@@ -10,7 +10,8 @@ Guards  volatile conjuncts stay; conjuncts that may raise do not go below the jo
 
 from __future__ import annotations
 
-from optimizer.algebra.logical import Filter, Join, JoinKind
+from optimizer.algebra.kinds import JoinKind
+from optimizer.algebra.logical import Filter, Join
 from optimizer.algebra.scalars import conjunction
 from optimizer.algebra.trees import Tree
 from optimizer.rules.interface import ANY, RewriteRule, RuleContext, node

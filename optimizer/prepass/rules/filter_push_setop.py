@@ -9,7 +9,8 @@ Guards  no volatile conjunct; for INTERSECT and EXCEPT none that may raise (it w
 
 from __future__ import annotations
 
-from optimizer.algebra.logical import Filter, SetOp, SetOpKind
+from optimizer.algebra.kinds import SetOpKind
+from optimizer.algebra.logical import Filter, SetOp
 from optimizer.algebra.scalars import ColumnRef, Scalar, conjunction, substitute
 from optimizer.algebra.trees import Tree
 from optimizer.rules.interface import RewriteRule, RuleContext, node

@@ -13,7 +13,8 @@ Guards  no volatile conjunct; no conjunct that may raise is tested on more pairs
 
 from __future__ import annotations
 
-from optimizer.algebra.logical import Join, JoinKind
+from optimizer.algebra.kinds import JoinKind
+from optimizer.algebra.logical import Join
 from optimizer.algebra.scalars import Scalar, conjunction
 from optimizer.algebra.trees import Node, Tree
 from optimizer.rules.interface import ANY, RewriteRule, RuleContext, node

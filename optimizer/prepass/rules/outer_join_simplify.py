@@ -9,7 +9,9 @@ Source  Galindo-Legaria and Rosenthal, Outerjoin Simplification and Reordering, 
 
 from __future__ import annotations
 
-from optimizer.algebra.logical import Filter, Join, JoinKind, null_rejected
+from optimizer.algebra.kinds import JoinKind
+from optimizer.algebra.logical import Filter, Join
+from optimizer.algebra.nulls import null_rejected
 from optimizer.algebra.trees import Tree
 from optimizer.rules.interface import ANY, RewriteRule, RuleContext, node
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from optimizer.algebra.logical import Join, JoinKind
+from optimizer.algebra.kinds import JoinKind
+from optimizer.algebra.logical import Join
 from optimizer.algebra.physical import MergeJoin, PhysicalOperator
 from optimizer.algebra.scalars import ColumnRef, Scalar, equality_sides
 from optimizer.algebra.trees import Tree

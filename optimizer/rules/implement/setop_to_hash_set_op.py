@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from optimizer.algebra.logical import SetOp, SetOpKind
+from optimizer.algebra.kinds import SetOpKind
+from optimizer.algebra.logical import SetOp
 from optimizer.algebra.physical import HashSetOp, PhysicalOperator
 from optimizer.algebra.trees import Tree
 from optimizer.rules.interface import ImplementationRule, RuleContext, node

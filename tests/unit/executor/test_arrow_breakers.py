@@ -35,7 +35,8 @@ from executor.arrow.context import Tuning
 from optimizer.algebra.columns import column_set
 from optimizer.algebra.evaluate import evaluate
 from optimizer.algebra.evaluate_order import group_key, order_key
-from optimizer.algebra.logical import AggregateItem, SetOpKind
+from optimizer.algebra.kinds import SetOpKind
+from optimizer.algebra.logical import AggregateItem
 from optimizer.algebra.physical import (
     ConstantRows,
     HashAggregate,

@@ -32,7 +32,7 @@ from executor.arrow.context import Tuning
 from executor.arrow.key_index import KeyIndex
 from optimizer.algebra.evaluate import evaluate, holds
 from optimizer.algebra.evaluate_order import compare_values
-from optimizer.algebra.logical import JoinKind
+from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.physical import HashJoin, MergeJoin, NestedLoopJoin, Sort
 from optimizer.algebra.plan import PlanNode
 from optimizer.algebra.scalars import BOOL, Call, Predicate, Scalar

@@ -37,7 +37,8 @@ from executor.arrow.counters import Counters
 from executor.arrow.run import execute, execute_table
 from optimizer.algebra.columns import column_set
 from optimizer.algebra.evaluate import holds
-from optimizer.algebra.logical import AggregateItem, JoinKind, ProjectItem, Scan, ScanColumn
+from optimizer.algebra.kinds import JoinKind
+from optimizer.algebra.logical import AggregateItem, ProjectItem, Scan, ScanColumn
 from optimizer.algebra.physical import (
     FilterRows,
     HashAggregate,

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pyarrow as pa
 
 from optimizer.algebra.columns import Columns, column_set
-from optimizer.algebra.logical import AggregateItem, JoinKind, Scan, ScanColumn
+from optimizer.algebra.kinds import JoinKind
+from optimizer.algebra.logical import AggregateItem, Scan, ScanColumn
 from optimizer.algebra.physical import HashAggregate, HashJoin, Sort, TableScan
 from optimizer.algebra.plan import PlanNode, prune_columns
 from optimizer.algebra.scalars import AggregateCall, ColumnRef, Literal, compare, conjunction

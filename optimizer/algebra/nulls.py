@@ -1,0 +1,73 @@
+"""What a scalar or predicate says of NULLs: when it cannot be NULL, and which columns it keeps from being NULL."""
+
+from __future__ import annotations
+
+from optimizer.algebra.columns import ColumnSet
+from optimizer.algebra.functions import SCALAR_FUNCTIONS
+from optimizer.algebra.scalars import Call, Case, Cast, ColumnRef, InList, Literal, Predicate, Scalar
+
+
+def is_not_null(scalar: Scalar, not_null: ColumnSet) -> bool:
+    """Whether `scalar` is never NULL when the columns of `not_null` are not; sound, not complete."""
+    match scalar:
+        case ColumnRef():
+            return bool(not_null >> scalar.id & 1)
+        case Literal():
+            return scalar.value is not None
+        case Call(function="//" | "%"):
+            return False
+        case Call(function="is_null" | "is_not_null" | "is_distinct_from" | "is_not_distinct_from"):
+            return True
+        case Call(function="coalesce" | "greatest" | "least"):
+            return any(is_not_null(arg, not_null) for arg in scalar.args)
+        case Call(function="and" | "or"):
+            return all(is_not_null(arg, not_null) for arg in scalar.args)
+        case Call() if SCALAR_FUNCTIONS[scalar.function].strict and scalar.args:
+            return all(is_not_null(arg, not_null) for arg in scalar.args)
+        case Cast() if not scalar.lenient:
+            return is_not_null(scalar.arg, not_null)
+        case Case():
+            return all(is_not_null(v, not_null) for v in (*(v for _, v in scalar.branches), scalar.otherwise))
+    return False
+
+
+def null_rejected(predicate: Predicate) -> ColumnSet:
+    """Columns that are not NULL in every row where the predicate is TRUE; sound, not complete."""
+    rejected = 0
+    for conjunct in predicate:
+        match conjunct:
+            case Call(function="=" | "<>" | "<" | "<=" | ">" | ">=" | "like" | "ilike" | "starts_with"):
+                for arg in conjunct.args:
+                    rejected |= strict_columns(arg)
+            case Call(function="is_not_null"):
+                rejected |= strict_columns(conjunct.args[0])
+            case Call(function="or"):
+                each = [null_rejected((arg,)) for arg in conjunct.args]
+                common = each[0]
+                for other in each[1:]:
+                    common &= other
+                rejected |= common
+            case Call(function="and"):
+                rejected |= null_rejected(conjunct.args)
+            case Call(function="not", args=(inner,)) | inner:
+                rejected |= strict_columns(inner)
+    return rejected
+
+
+def strict_columns(scalar: Scalar) -> ColumnSet:
+    """Columns whose NULL makes `scalar` NULL."""
+    from optimizer.algebra.functions import SCALAR_FUNCTIONS
+
+    match scalar:
+        case ColumnRef():
+            return scalar.columns
+        case Call() if SCALAR_FUNCTIONS[scalar.function].strict:
+            columns = 0
+            for arg in scalar.args:
+                columns |= strict_columns(arg)
+            return columns
+        case Cast():
+            return strict_columns(scalar.arg)
+        case InList():
+            return strict_columns(scalar.arg)
+    return 0

@@ -1,0 +1,36 @@
+"""Physical operators of the Arrow engine: payloads that an executor runs, and how traits pass through them.
+
+Two pure functions per operator link its output traits to its inputs' (no copies of expressions are made for them):
+
+- `pass_through(required, output, inputs)`: ways to run the operator so that it delivers `required`, or as near as it gets;
+- `derive(delivered, index, output, inputs)`: ways opened by an order that input `index` can deliver anyway.
+
+The caller drops alternatives that do not satisfy the goal and repeated ones. For `ANY`, `pass_through` returns the
+operator's cheapest ways to run.
+"""
+
+from optimizer.algebra.physical.aggregates import HashAggregate, StreamingAggregate
+from optimizer.algebra.physical.joins import HashJoin, MergeJoin, NestedLoopJoin
+from optimizer.algebra.physical.leaves import ConstantRows, TableScan
+from optimizer.algebra.physical.operator import PhysicalOperator
+from optimizer.algebra.physical.ordering import LimitRows, Sort, TopK
+from optimizer.algebra.physical.rows import FilterRows, ProjectRows
+from optimizer.algebra.physical.setops import HashSetOp, UnionAll
+
+__all__ = [
+    "ConstantRows",
+    "FilterRows",
+    "HashAggregate",
+    "HashJoin",
+    "HashSetOp",
+    "LimitRows",
+    "MergeJoin",
+    "NestedLoopJoin",
+    "PhysicalOperator",
+    "ProjectRows",
+    "Sort",
+    "StreamingAggregate",
+    "TableScan",
+    "TopK",
+    "UnionAll",
+]

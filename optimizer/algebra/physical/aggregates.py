@@ -1,0 +1,82 @@
+"""Aggregates: by hashing, or over adjacent rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from optimizer.algebra.columns import ColumnId, ColumnSet, column_set
+from optimizer.algebra.logical import AggregateItem, Label
+from optimizer.algebra.physical.operator import PhysicalOperator, Props
+from optimizer.algebra.props import LogicalProps
+from optimizer.algebra.traits import (
+    Alternative,
+    Collation,
+    SortKey,
+    TraitSet,
+    restrict_collation,
+)
+
+
+def _aggregate_columns(keys: tuple[ColumnId, ...], aggregates: tuple[AggregateItem, ...], output: ColumnSet) -> ColumnSet:
+    columns = column_set(keys)
+    for item in aggregates:
+        if output >> item.id & 1:
+            columns |= item.call.columns
+    return columns
+
+
+def _show_aggregate(keys: tuple[ColumnId, ...], aggregates: tuple[AggregateItem, ...], label: Label) -> str:
+    parts = [f"by {', '.join(label(k) for k in keys)}"] if keys else []
+    return "; ".join(parts + [f"{label(i.id)} := {i.call.show(label)}" for i in aggregates])
+
+
+@dataclass(frozen=True, slots=True)
+class HashAggregate(PhysicalOperator):
+    """Groups by hashing the keys; without keys, one row over the whole input."""
+
+    keys: tuple[ColumnId, ...]
+    aggregates: tuple[AggregateItem, ...]
+    name: ClassVar[str] = "hash_aggregate"
+
+    def describe(self, label: Label) -> str:
+        return _show_aggregate(self.keys, self.aggregates, label)
+
+    def used_columns(self, output: ColumnSet) -> ColumnSet:
+        return _aggregate_columns(self.keys, self.aggregates, output)
+
+
+@dataclass(frozen=True, slots=True)
+class StreamingAggregate(PhysicalOperator):
+    """Groups an input in which the rows of a group are adjacent (sorted on the keys in any permutation); keeps that order."""
+
+    keys: tuple[ColumnId, ...]
+    aggregates: tuple[AggregateItem, ...]
+    name: ClassVar[str] = "streaming_aggregate"
+
+    def _permuted(self, wanted: Collation, props: LogicalProps) -> tuple[Collation, bool, bool]:
+        """Keys sorted as `wanted` says as far as it names them; whether all of it was used; whether it fixed every key."""
+        below = column_set(self.keys)
+        prefix = restrict_collation(wanted, below, props)
+        used = len(prefix) == len(wanted)
+        known = props.closure(column_set(k.column for k in prefix))
+        complete = not below & ~known
+        for column in self.keys:
+            if not known >> column & 1:
+                prefix += (SortKey(column),)
+                known = props.closure(known | 1 << column)
+        return prefix, used, complete
+
+    def pass_through(self, required: TraitSet, output: LogicalProps, inputs: Props) -> tuple[Alternative, ...]:
+        order, used, _ = self._permuted(required.collation, inputs[0])
+        return (Alternative((TraitSet(order),), TraitSet(order)),) if used else ()
+
+    def derive(self, delivered: TraitSet, index: int, output: LogicalProps, inputs: Props) -> tuple[Alternative, ...]:
+        order, _, complete = self._permuted(delivered.collation, inputs[0])
+        return (Alternative((TraitSet(order),), TraitSet(order)),) if complete else ()
+
+    def describe(self, label: Label) -> str:
+        return _show_aggregate(self.keys, self.aggregates, label)
+
+    def used_columns(self, output: ColumnSet) -> ColumnSet:
+        return _aggregate_columns(self.keys, self.aggregates, output)

@@ -1,0 +1,175 @@
+"""Joins: hash, merge and nested loops. Each goes through its left input once, in order, where its kind allows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from optimizer.algebra.columns import ColumnSet
+from optimizer.algebra.kinds import JoinKind
+from optimizer.algebra.logical import Label, show_predicate
+from optimizer.algebra.physical.operator import PhysicalOperator, Props
+from optimizer.algebra.props import LogicalProps
+from optimizer.algebra.scalars import ColumnRef, Predicate, Scalar, predicate_columns
+from optimizer.algebra.traits import (
+    ANY,
+    MOST_SPELLINGS,
+    Alternative,
+    Collation,
+    SortKey,
+    TraitSet,
+    spellings,
+)
+
+_LEFT_ORDER = (JoinKind.INNER, JoinKind.LEFT, JoinKind.SEMI, JoinKind.ANTI)  # each left row's results come together
+
+
+def _left_order(kind: JoinKind, required: TraitSet, output: LogicalProps, inputs: Props) -> tuple[Alternative, ...]:
+    """A join that goes through its left input once keeps that input's order."""
+    if not required.collation:
+        return (Alternative((ANY, ANY)),)
+    if kind not in _LEFT_ORDER:
+        return ()
+    orders = spellings(required.collation, inputs[0].columns, output, inputs[0])
+    return tuple(Alternative((TraitSet(order), ANY), TraitSet(order)) for order in orders)
+
+
+@dataclass(frozen=True, slots=True)
+class HashJoin(PhysicalOperator):
+    """Builds a hash table on one input's keys, probes it with the other's; `residual` is tested on key matches.
+
+    `keys` pairs a scalar of the left input with one of the right; NULL keys match nothing. With the build on the right
+    the left input's order can be kept (`delivered` says whether a plan relies on it).
+    """
+
+    kind: JoinKind
+    keys: tuple[tuple[Scalar, Scalar], ...]
+    residual: Predicate
+    build_left: bool = False
+    name: ClassVar[str] = "hash_join"
+
+    def pass_through(self, required: TraitSet, output: LogicalProps, inputs: Props) -> tuple[Alternative, ...]:
+        if self.build_left:
+            return () if required.collation else (Alternative((ANY, ANY)),)
+        return _left_order(self.kind, required, output, inputs)
+
+    def derive(self, delivered: TraitSet, index: int, output: LogicalProps, inputs: Props) -> tuple[Alternative, ...]:
+        if index or self.build_left or self.kind not in _LEFT_ORDER:
+            return ()
+        return (Alternative((delivered, ANY), delivered),)
+
+    def describe(self, label: Label) -> str:
+        return _show_join(self.kind, self.keys, self.residual, label) + (", build left" if self.build_left else "")
+
+    def used_columns(self, output: ColumnSet) -> ColumnSet:
+        return output | _key_columns(self.keys) | predicate_columns(self.residual)
+
+
+@dataclass(frozen=True, slots=True)
+class MergeJoin(PhysicalOperator):
+    """Merges two inputs sorted on the join keys, in the same permutation and directions; keeps the left input's order.
+
+    `keys` pairs a left column with a right column. The plan node's requirements say which permutation was chosen.
+    """
+
+    kind: JoinKind
+    keys: tuple[tuple[ColumnRef, ColumnRef], ...]
+    residual: Predicate
+    name: ClassVar[str] = "merge_join"
+
+    def _aligned(self, wanted: Collation, side: int, props: LogicalProps) -> list[tuple[Collation, Collation, int]]:
+        """Left and right orders whose key permutation follows `wanted` as far as it can; and how many keys it fixed.
+
+        `props` says which columns are equivalent where `wanted` is meant (the output, or input `side`). Several keys may
+        fit one wanted column; below the join they are different columns, so each gives an order of its own.
+        """
+        partial: list[tuple[tuple[int, ...], Collation, Collation]] = [((), (), ())]
+        finished: list[tuple[tuple[int, ...], Collation, Collation]] = []
+        for key in wanted:
+            same = props.equivalents(key.column)
+            longer = []
+            for used, left, right in partial:
+                fitting = [i for i, pair in enumerate(self.keys) if i not in used and pair[side].columns & same]
+                if not fitting:
+                    finished.append((used, left, right))
+                for i in fitting:
+                    a, b = self.keys[i]
+                    longer.append(((*used, i), (*left, key._replace(column=a.id)), (*right, key._replace(column=b.id))))
+            partial = longer[:MOST_SPELLINGS]
+        result = []
+        for used, left, right in [*partial, *finished]:
+            rest = [pair for i, pair in enumerate(self.keys) if i not in used]
+            left += tuple(SortKey(a.id) for a, _ in rest)
+            right += tuple(SortKey(b.id) for _, b in rest)
+            result.append((left, right, len(used)))
+        return result
+
+    def pass_through(self, required: TraitSet, output: LogicalProps, inputs: Props) -> tuple[Alternative, ...]:
+        if self.kind is JoinKind.FULL:
+            required = ANY
+        result = []
+        for left, right, fixed in self._aligned(required.collation, 0, output):
+            extra = required.collation[fixed:]
+            if not extra:
+                delivered = ANY if self.kind is JoinKind.FULL else TraitSet(left)
+                result.append(Alternative((TraitSet(left), TraitSet(right)), delivered))
+            elif fixed == len(self.keys):  # beyond the keys the left input's order is kept among equal keys
+                for more in spellings(extra, inputs[0].columns, output, inputs[0]):
+                    result.append(Alternative((TraitSet(left + more), TraitSet(right)), TraitSet(left + more)))
+        return tuple(result)
+
+    def derive(self, delivered: TraitSet, index: int, output: LogicalProps, inputs: Props) -> tuple[Alternative, ...]:
+        result = []
+        for left, right, fixed in self._aligned(delivered.collation, index, inputs[index]):
+            if fixed < len(self.keys):
+                continue
+            if self.kind is JoinKind.FULL:
+                result.append(Alternative((TraitSet(left), TraitSet(right))))
+                continue
+            result.append(Alternative((TraitSet(left), TraitSet(right)), TraitSet(left)))
+            if index == 0 and len(delivered.collation) > fixed:
+                longer = TraitSet(left + delivered.collation[fixed:])
+                result.append(Alternative((longer, TraitSet(right)), longer))
+        return tuple(result)
+
+    def describe(self, label: Label) -> str:
+        return _show_join(self.kind, self.keys, self.residual, label)
+
+    def used_columns(self, output: ColumnSet) -> ColumnSet:
+        return output | _key_columns(self.keys) | predicate_columns(self.residual)
+
+
+@dataclass(frozen=True, slots=True)
+class NestedLoopJoin(PhysicalOperator):
+    """Holds the right input and tests the predicate for each left row with each right row; keeps the left order."""
+
+    kind: JoinKind
+    predicate: Predicate
+    name: ClassVar[str] = "nested_loop_join"
+
+    def pass_through(self, required: TraitSet, output: LogicalProps, inputs: Props) -> tuple[Alternative, ...]:
+        return _left_order(self.kind, required, output, inputs)
+
+    def derive(self, delivered: TraitSet, index: int, output: LogicalProps, inputs: Props) -> tuple[Alternative, ...]:
+        if index or self.kind not in _LEFT_ORDER:
+            return ()
+        return (Alternative((delivered, ANY), delivered),)
+
+    def describe(self, label: Label) -> str:
+        return f"{self.kind.value} on {show_predicate(self.predicate, label)}"
+
+    def used_columns(self, output: ColumnSet) -> ColumnSet:
+        return output | predicate_columns(self.predicate)
+
+
+def _key_columns(keys: Sequence[tuple[Scalar, Scalar]]) -> ColumnSet:
+    columns = 0
+    for a, b in keys:
+        columns |= a.columns | b.columns
+    return columns
+
+
+def _show_join(kind: JoinKind, keys: Sequence[tuple[Scalar, Scalar]], residual: Predicate, label: Label) -> str:
+    text = f"{kind.value} on " + " AND ".join(f"{a.show(label)} = {b.show(label)}" for a, b in keys)
+    return f"{text} where {show_predicate(residual, label)}" if residual else text

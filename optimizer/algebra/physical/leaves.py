@@ -1,0 +1,43 @@
+"""Physical operators without inputs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from optimizer.algebra.columns import ColumnId, DataType
+from optimizer.algebra.logical import Label, Scan
+from optimizer.algebra.physical.operator import PhysicalOperator, Props
+from optimizer.algebra.props import LogicalProps
+from optimizer.algebra.scalars import Scalar
+from optimizer.algebra.traits import (
+    Alternative,
+    TraitSet,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class TableScan(PhysicalOperator):
+    """Reads `scan.columns` of a table's files in stored order, filters and stops as the scan says."""
+
+    scan: Scan
+    name: ClassVar[str] = "table_scan"
+
+    def pass_through(self, required: TraitSet, output: LogicalProps, inputs: Props) -> tuple[Alternative, ...]:
+        return (Alternative((), TraitSet(self.scan.order)),)
+
+    def describe(self, label: Label) -> str:
+        return self.scan.describe(label)
+
+
+@dataclass(frozen=True, slots=True)
+class ConstantRows(PhysicalOperator):
+    """The rows of a VALUES list."""
+
+    columns: tuple[ColumnId, ...]
+    types: tuple[DataType, ...]
+    rows: tuple[tuple[Scalar, ...], ...]
+    name: ClassVar[str] = "constant_rows"
+
+    def describe(self, label: Label) -> str:
+        return f"{len(self.rows)} rows ({', '.join(label(c) for c in self.columns)})"

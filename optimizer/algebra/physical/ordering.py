@@ -1,0 +1,83 @@
+"""Sorting, and taking the first rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from optimizer.algebra.columns import ColumnSet, column_set
+from optimizer.algebra.logical import Label
+from optimizer.algebra.physical.operator import PhysicalOperator, Props
+from optimizer.algebra.props import LogicalProps
+from optimizer.algebra.traits import (
+    ANY,
+    Alternative,
+    Collation,
+    TraitSet,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Sort(PhysicalOperator):
+    """The collation enforcer: sorts the rows of its own group. Never a member of a group, only a move between goals."""
+
+    order: Collation
+    name: ClassVar[str] = "sort"
+
+    def describe(self, label: Label) -> str:
+        return ", ".join(k.show(label) for k in self.order)
+
+    def used_columns(self, output: ColumnSet) -> ColumnSet:
+        return output | column_set(k.column for k in self.order)
+
+
+@dataclass(frozen=True, slots=True)
+class TopK(PhysicalOperator):
+    """Sorts by `order` but keeps only `offset + count` rows while doing so."""
+
+    order: Collation
+    offset: int
+    count: int
+    name: ClassVar[str] = "top_k"
+
+    def pass_through(self, required: TraitSet, output: LogicalProps, inputs: Props) -> tuple[Alternative, ...]:
+        return (Alternative((ANY,), TraitSet(self.order)),)
+
+    def describe(self, label: Label) -> str:
+        return _show_limit(self.order, self.offset, self.count, label)
+
+    def used_columns(self, output: ColumnSet) -> ColumnSet:
+        return output | column_set(k.column for k in self.order)
+
+
+@dataclass(frozen=True, slots=True)
+class LimitRows(PhysicalOperator):
+    """Passes rows `offset` … `offset + count` of an input that comes in `order`, then stops it. `count` None: no end."""
+
+    order: Collation
+    offset: int
+    count: int | None
+    name: ClassVar[str] = "limit_rows"
+
+    def pass_through(self, required: TraitSet, output: LogicalProps, inputs: Props) -> tuple[Alternative, ...]:
+        own = Alternative((TraitSet(self.order),), TraitSet(self.order))
+        longer = required.collation
+        # ties of `order` may be cut anywhere, so an input sorted more finely is as good; another order is not
+        if len(longer) > len(self.order) and longer[: len(self.order)] == self.order and self.order:
+            return own, Alternative((required,), required)
+        return (own,)
+
+    def describe(self, label: Label) -> str:
+        return _show_limit(self.order, self.offset, self.count, label)
+
+    def used_columns(self, output: ColumnSet) -> ColumnSet:
+        return output | column_set(k.column for k in self.order)
+
+
+def _show_limit(order: Collation, offset: int, count: int | None, label: Label) -> str:
+    parts = ["all rows" if count is None else f"{count} rows"]
+    if offset:
+        parts.append(f"after {offset}")
+    if order:
+        parts.append("by " + ", ".join(k.show(label) for k in order))
+    return " ".join(parts)
