@@ -173,7 +173,7 @@ class Estimator:
 
     def inner_region(self, leaves: tuple[RelationStats, ...], predicate: Predicate, props: LogicalProps) -> RelationStats:
         """The join of `leaves` under all conjuncts of `predicate`: a function of the two sets alone."""
-        ordered = tuple(sorted(leaves, key=lambda leaf: min(leaf.columns)))
+        ordered = tuple(sorted(leaves, key=lambda leaf: min(leaf.columns, default=-1)))
         figures: dict[ColumnId, ColumnFigures] = {}
         rows = 1.0
         for leaf in ordered:

@@ -1,0 +1,180 @@
+"""Inserting, interning and merging in the memo (M1 to M5, M8 to M10), and binding with members that arrive late (S18, S19)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pyarrow as pa
+import pytest
+
+from optimizer.algebra.columns import Columns
+from optimizer.algebra.kinds import JoinKind
+from optimizer.algebra.logical import Filter, Join, Limit, Project, ProjectItem, Values
+from optimizer.algebra.physical import HashJoin
+from optimizer.algebra.scalars import Call, ColumnRef, Literal, compare, conjunction
+from optimizer.algebra.trees import Tree
+from optimizer.catalog.table import Catalog
+from optimizer.cost.arrow import ArrowCost
+from optimizer.memo.binding import bindings
+from optimizer.memo.memo import Memo
+from optimizer.rules.catalog import IMPLEMENTATIONS, TRANSFORMATIONS, rule_set
+from optimizer.rules.interface import ANY, RuleContext, TransformationRule, node
+from optimizer.search.figures import Figures
+from optimizer.search.search import Search
+from optimizer.search.snapshot import snapshot
+from optimizer.settings import Settings
+from optimizer.stats.estimator import Estimator
+from optimizer.trace.recorder import Trace
+from optimizer.trace.replay import Replay
+
+INT = pa.int64()
+
+
+class Bench:
+    """A memo over small VALUES tables, with the search that works on it."""
+
+    def __init__(self, rules: Sequence[TransformationRule] = TRANSFORMATIONS, trace: Trace | None = None) -> None:
+        self.columns = Columns()
+        cost = ArrowCost()
+        memo = Memo(Figures(Estimator(Catalog("none", []), self.columns), cost), trace, self.columns.label)
+        settings = Settings()
+        self.search = Search(memo, rule_set(settings, rules, IMPLEMENTATIONS), RuleContext(self.columns, settings), cost, trace)
+        self.memo = memo
+
+    def values(self, rows: int = 3) -> tuple[Tree, ColumnRef]:
+        column = self.columns.new("v", INT, False)
+        lines = tuple((Literal(i, INT),) for i in range(rows))
+        return Tree(Values((column.id,), (INT,), lines)), ColumnRef(column.id, INT)
+
+
+def join(a: Tree, b: Tree, *conjuncts: Call) -> Tree:
+    return Tree(Join(JoinKind.INNER, conjunction(conjuncts)), (a, b))
+
+
+def test_the_same_expression_is_kept_once() -> None:
+    bench = Bench()
+    a, x = bench.values()
+    tree = Tree(Filter((compare("<", x, Literal(2, INT)),)), (a,))
+    first, new = bench.memo.insert(tree)
+    again, nothing = bench.memo.insert(Tree(Filter((compare("<", x, Literal(2, INT)),)), (a,)))
+    assert first == again
+    assert (len(new), nothing) == (2, [])
+
+
+@pytest.mark.parametrize("other", [Literal(2.0, pa.float64()), Literal(2, pa.int32()), Literal(True, pa.bool_())])
+def test_literals_of_another_type_are_another_expression(other: Literal) -> None:
+    """M9: equal Python values of different types must not share an expression."""
+    bench = Bench()
+    a, _ = bench.values()
+    out = bench.columns.new("c", INT, False).id
+    first, _ = bench.memo.insert(Tree(Project((ProjectItem(out, Literal(2, INT)),)), (a,)))
+    second, _ = bench.memo.insert(Tree(Project((ProjectItem(out, other),)), (a,)))
+    assert first != second
+
+
+def test_signed_zeros_and_scales_are_kept_apart() -> None:
+    from decimal import Decimal
+
+    assert Literal(0.0, pa.float64()) is not Literal(-0.0, pa.float64())
+    assert Literal(Decimal("1.0"), pa.decimal128(3, 1)) is not Literal(Decimal("1.00"), pa.decimal128(3, 2))
+    assert Literal(1, INT) is Literal(1, INT)
+
+
+def test_commuted_joins_share_their_group() -> None:
+    """M8: column order is no part of a group, so commuting needs no projection and no merge."""
+    bench = Bench()
+    (a, x), (b, y) = bench.values(), bench.values()
+    first, _ = bench.memo.insert(join(a, b, compare("=", x, y)))
+    second, _ = bench.memo.insert(join(b, a, compare("=", x, y)))
+    assert first == second
+    assert bench.memo.merges == 0
+
+
+def test_regrouped_joins_share_their_group() -> None:
+    bench = Bench()
+    (a, x), (b, y), (c, z) = bench.values(), bench.values(), bench.values()
+    left, _ = bench.memo.insert(join(join(a, b, compare("=", x, y)), c, compare("=", y, z)))
+    right, _ = bench.memo.insert(join(a, join(b, c, compare("=", y, z)), compare("=", x, y)))
+    assert left == right
+    crossed, _ = bench.memo.insert(join(join(a, c), b, compare("=", x, y), compare("=", y, z)))
+    assert crossed == left
+
+
+class DropTrueFilter(TransformationRule):
+    """σTRUE(A) ≡ A: shows a group to be the same as its own input (M2)."""
+
+    name = "drop_true_filter"
+    pattern = node(Filter, ANY)
+
+    def apply(self, bound: Tree, context: RuleContext) -> Sequence[Tree]:
+        return (Tree(Limit((), 0, None), bound.inputs),) if bound.op == Filter(()) else ()
+
+
+class DropLimit(TransformationRule):
+    """A limit that takes all rows gives its input: the rule returns an expression of another group."""
+
+    name = "drop_limit"
+    pattern = node(Limit, node(Values))
+
+    def apply(self, bound: Tree, context: RuleContext) -> Sequence[Tree]:
+        below = bound.inputs[0]
+        return (below,) if bound.op == Limit((), 0, None) and isinstance(below, Tree) else ()
+
+
+def test_groups_shown_to_be_one_are_merged_with_their_parents() -> None:
+    """M1, M3, M4, M6: σTRUE(A) and A become one group; their parents turn out equal, and merge in turn."""
+    trace = Trace()
+    trace.header("merging", {}, "")
+    bench = Bench((*TRANSFORMATIONS, DropTrueFilter(), DropLimit()), trace)
+    (a, x), (b, y) = bench.values(), bench.values()
+    plain = join(a, b, compare("=", x, y))
+    filtered = join(Tree(Filter(()), (a,)), b, compare("=", x, y))
+    above = Tree(Filter((compare("<", x, Literal(2, INT)),)), (plain,))
+    above_too = Tree(Filter((compare("<", x, Literal(2, INT)),)), (filtered,))
+    first, _ = bench.memo.insert(above)
+    second, _ = bench.memo.insert(above_too)
+    assert first != second
+    both = Tree(Join(JoinKind.SEMI, ()), (above_too, Tree(Values((), (), ((),)))))
+    goal = bench.search.run(both)
+    memo = bench.memo
+    assert memo.find(first) == memo.find(second)
+    assert memo.merges >= 3
+    assert goal.best is not None
+    keys = [(e.op, tuple(map(memo.find, e.inputs))) for g in memo.live_groups() for e in g.logical]
+    assert len(keys) == len(set(keys)), "an expression is kept twice after merging"
+    for group in memo.live_groups():
+        for mexpr in group.logical:
+            assert memo.find(mexpr.group) == group.id
+            for gid in mexpr.inputs:
+                assert mexpr in memo.group(gid).parents
+    assert Replay(trace.events).final() == snapshot(bench.search)
+
+
+def test_a_late_member_reaches_rules_that_were_applied_before() -> None:
+    """S18, S19: after (A ⋈ B) ⋈ C was bound, an expression that arrives in its input's group gives exactly the new binding."""
+    bench = Bench()
+    (a, x), (b, y), (c, z) = bench.values(), bench.values(), bench.values()
+    root, _ = bench.memo.insert(join(join(a, b, compare("=", x, y)), c, compare("=", y, z)))
+    top = bench.memo.group(root).logical[0]
+    associate = TRANSFORMATIONS[1]
+    assert len(list(bindings(bench.memo, top, associate.pattern))) == 1
+    _, (late,) = bench.memo.insert(join(b, a, compare("=", x, y)))
+    assert len(list(bindings(bench.memo, top, associate.pattern))) == 2
+    (fresh,) = bindings(bench.memo, top, associate.pattern, late)
+    assert [leaf.gid for leaf in fresh.inputs[0].inputs] == list(late.inputs)
+
+
+def test_a_pattern_cannot_name_a_physical_operator() -> None:
+    """M10: a logical rule that binds a physical operator is refused when it is written, not when it crashes."""
+    with pytest.raises(AssertionError, match="can only name a logical operator, not HashJoin"):
+        node(HashJoin, ANY, ANY)  # type: ignore[arg-type]
+
+
+def test_insertion_does_not_recurse() -> None:
+    """S24: a tree far deeper than Python's stack goes in and is explored."""
+    bench = Bench()
+    tree, x = bench.values()
+    for i in range(3000):
+        tree = Tree(Filter((compare("<", x, Literal(i, INT)),)), (tree,))
+    goal = bench.search.run(tree)
+    assert goal.best is not None
