@@ -14,6 +14,7 @@ from optimizer.algebra.columns import ColumnId, column_ids
 from optimizer.algebra.logical import Aggregate, AggregateItem, Project, ProjectItem
 from optimizer.algebra.scalars import AggregateCall, ColumnRef, Scalar, walk
 from optimizer.algebra.trees import Tree
+from optimizer.algebra.types import INT64
 from optimizer.sql.context import Context
 
 
@@ -41,6 +42,9 @@ class Grouping:
             self._columns[call] = id
             items.append(AggregateItem(id, call))
         unique = tuple(dict.fromkeys(self._columns[key] for key in keys))
+        if not unique and not items:  # HAVING alone: one row over any input, and a row has to have a column
+            call = AggregateCall("count", (), False, None, INT64)
+            items.append(AggregateItem(context.columns.new("count", INT64, False).id, call))
         self.tree = Tree(Aggregate(unique, tuple(items)), (tree,))
 
     def _with_keys(self, tree: Tree, keys: list[Scalar], calls: list[AggregateCall], names: Mapping[Scalar, str]) -> Tree:

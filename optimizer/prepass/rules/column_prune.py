@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from optimizer.algebra.columns import ColumnId, ColumnSet, column_ids, column_set
+from optimizer.algebra.columns import ColumnId, ColumnSet
 from optimizer.algebra.kinds import SetOpKind
 from optimizer.algebra.logical import Aggregate, Filter, Join, Limit, LogicalOperator, Project, Scan, SetOp, Values
 from optimizer.algebra.traits import Collation
@@ -88,7 +88,7 @@ def _narrow_one(tree: Tree, needed: ColumnSet, context: RuleContext) -> tuple[Lo
             keep = [i for i, c in enumerate(columns) if needed >> c & 1] or [0]
             op = replace(op, columns=tuple(columns[i] for i in keep), sources=tuple(tuple(s[i] for i in keep) for s in sources))
             return op, op.used_columns()
-    return tree.op, column_set(c for child in tree.inputs for c in column_ids(child.columns))
+    return tree.op, tree.op.used_columns()
 
 
 def narrowest(ids: Iterable[ColumnId], context: RuleContext) -> ColumnId:

@@ -39,20 +39,24 @@ def _is_inner(node: Node) -> bool:
 
 
 def _region(root: Tree) -> tuple[list[Node], list[Scalar], int]:
-    """Leaves of the inner joins at `root` in the order of the text, their conjuncts, and the number of cross products."""
+    """Leaves of the inner joins at `root` in the order of the text, their conjuncts, and how bad its cross products are:
+    each counts the leaves that are still joined above it and one, so that fewer and later ones are better."""
     leaves: list[Node] = []
     predicate: list[Scalar] = []
-    crosses = 0
-    stack: list[Node] = [root]
+    spans: list[tuple[int, int]] = []  # of every cross product: its leaves by number, first and end
+    stack: list[tuple[Node, int]] = [(root, -1)]
     while stack:
-        node = stack.pop()
-        if isinstance(node, Tree) and isinstance(node.op, Join) and node.op.kind is JoinKind.INNER:
+        node, first = stack.pop()
+        if first >= 0:
+            spans.append((first, len(leaves)))
+        elif isinstance(node, Tree) and isinstance(node.op, Join) and node.op.kind is JoinKind.INNER:
             predicate += node.op.predicate
-            crosses += not node.op.predicate
-            stack.extend(reversed(node.inputs))
+            if not node.op.predicate:
+                stack.append((node, len(leaves)))
+            stack.extend((child, -1) for child in reversed(node.inputs))
         else:
             leaves.append(node)
-    return leaves, predicate, crosses
+    return leaves, predicate, sum(len(leaves) - (end - first) + 1 for first, end in spans)
 
 
 def connect(leaves: list[Node], predicate: list[Scalar]) -> Tree:

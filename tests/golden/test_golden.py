@@ -1,0 +1,164 @@
+"""What rules do to queries, word for word: each `RULE.golden` here holds cases for the rule of that name.
+
+    ==== title: the reason
+    prepass fires=RULE silent=OTHER        stage, and which rules must, or must not, fire in it
+    the query
+    ----
+    the tree after the pre-pass, or the memo after exploration
+
+Every query is also executed over tables with NULLs, duplicates and no rows: naive evaluation of the bound tree, of the tree
+after the pre-pass, and the optimized plan must give the same rows. PLANSCOPE_REWRITE=1 writes the files anew; read the diff.
+"""
+
+from __future__ import annotations
+
+import os
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from executor import Session
+from optimizer.algebra.columns import column_ids
+from optimizer.algebra.printing import show_tree
+from optimizer.algebra.query import BoundQuery
+from optimizer.dataset import open_dataset
+from optimizer.pipeline import OptimizedQuery, Optimizer
+from optimizer.prepass.program import PROGRAM
+from optimizer.rules.catalog import TRANSFORMATIONS
+from optimizer.settings import Settings
+from tests.golden import tables
+from tests.reference.compare import assert_same_bag, rows_of
+from tests.reference.naive import run_query
+
+HERE = Path(__file__).parent
+SEEDS = range(4)
+
+
+class Case(NamedTuple):
+    rule: str
+    title: str
+    stage: str
+    fires: tuple[str, ...]
+    silent: tuple[str, ...]
+    settings: tuple[str, ...]
+    sql: str
+    expected: str
+    header: str
+
+
+def read(path: Path) -> tuple[str, list[Case]]:
+    """The file's opening comment and its cases."""
+    head, *parts = path.read_text("utf-8").split("==== ")
+    cases = []
+    for part in parts:
+        title, header, rest = part.split("\n", 2)
+        sql, _, expected = rest.partition("\n----\n")
+        stage, *options = header.split()
+        values = {"fires": [], "silent": [], "set": []}
+        for option in options:
+            name, _, value = option.partition("=")
+            values[name].append(value)
+        cases.append(
+            Case(
+                path.stem,
+                title,
+                stage,
+                tuple(values["fires"]),
+                tuple(values["silent"]),
+                tuple(values["set"]),
+                sql,
+                expected.rstrip("\n"),
+                header,
+            )
+        )
+    return head, cases
+
+
+FILES = sorted(HERE.glob("*.golden"))
+CASES = [pytest.param(case, id=f"{case.rule}: {case.title}") for path in FILES for case in read(path)[1]]
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    base = tmp_path_factory.mktemp("golden")
+    return [tables.write(base / str(seed), seed) for seed in SEEDS]
+
+
+@cache
+def catalog(folder: Path) -> object:
+    return open_dataset(folder)
+
+
+def plan(case: Case, folder: Path) -> OptimizedQuery:
+    return Optimizer(catalog(folder), Settings.from_pairs(case.settings)).optimize(case.sql)
+
+
+def shown(case: Case, query: OptimizedQuery) -> str:
+    if case.stage == "prepass":
+        return show_tree(query.stages[-1].tree, query.columns)
+    assert case.stage == "explore", f"unknown stage {case.stage}"
+    lines = []
+    for group in query.memo.live_groups():
+        for mexpr in group.logical:
+            inputs = "".join(f" G{query.memo.find(g)}" for g in mexpr.inputs)
+            detail = mexpr.op.describe(query.columns.label)
+            lines.append(f"G{group.id}  ({mexpr.op.name} [{detail}]{inputs})  {mexpr.rule or 'given'}")
+    return "\n".join(lines)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_golden(case: Case, folders: list[Path]) -> None:
+    query = plan(case, folders[0])
+    fired = {rule for stage in query.stages for rule, _, _ in stage.firings} | set(query.search.rules_fired)
+    for rule in case.fires:
+        assert rule in fired, f"{rule} did not fire; these did: {sorted(fired)}"
+    for rule in case.silent:
+        assert rule not in fired, f"{rule} fired"
+    if not os.environ.get("PLANSCOPE_REWRITE"):
+        assert shown(case, query) == case.expected
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_rows_are_the_same(case: Case, folders: list[Path]) -> None:
+    """The rewritten tree and the plan give the rows of the bound tree, whatever is NULL, repeated or missing."""
+    for seed, folder in zip(SEEDS, folders, strict=True):
+        rows = tables.make(seed)
+        query = plan(case, folder)
+        reference = run_query(query.bound, rows)
+        rewritten = run_query(BoundQuery(query.stages[-1].tree, query.columns, query.outputs, query.order), rows)
+        actual = Session(catalog(folder), Settings.from_pairs(case.settings)).sql(case.sql).table
+        assert_same_bag(reference, rewritten)
+        assert_same_bag(reference, rows_of(actual))
+
+
+def test_every_rewrite_and_transformation_has_cases() -> None:
+    """One file a rule, at least one case in which it fires and one in which it is silent."""
+    rules = {rule.name for batch in PROGRAM for rule in batch.rules} | {rule.name for rule in TRANSFORMATIONS}
+    cases: dict[str, list[Case]] = {}
+    for path in FILES:
+        cases[path.stem] = read(path)[1]
+    assert set(cases) == rules
+    for rule, own in cases.items():
+        assert any(rule in case.fires for case in own), f"no case in which {rule} fires"
+        assert any(rule in case.silent for case in own), f"no case in which {rule} is silent"
+
+
+def test_groups_of_the_memo_have_one_set_of_columns(folders: list[Path]) -> None:
+    """Every expression of a group produces the group's columns (design §13.3)."""
+    for path in FILES:
+        for case in read(path)[1]:
+            query = plan(case, folders[0])
+            for group in query.memo.live_groups():
+                for mexpr in group.logical:
+                    props = mexpr.op.derive_props([query.memo.group(g).props for g in mexpr.inputs])
+                    assert list(column_ids(props.columns)) == list(column_ids(group.props.columns))
+
+
+@pytest.mark.skipif(not os.environ.get("PLANSCOPE_REWRITE"), reason="rewrites only on request")
+def test_rewrite(folders: list[Path]) -> None:
+    for path in FILES:
+        head, cases = read(path)
+        text = head + "\n".join(f"==== {c.title}\n{c.header}\n{c.sql}\n----\n{shown(c, plan(c, folders[0]))}\n" for c in cases)
+        path.write_text(text, "utf-8")
