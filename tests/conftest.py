@@ -35,6 +35,16 @@ def _reader(table: Table) -> str:
     return _READERS[table.format].format(f"[{files}]")
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--rewrite", action="store_true", help="write the golden files anew instead of checking them")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """With --rewrite only what rewrites golden files runs, without it everything else."""
+    wanted = config.getoption("--rewrite")
+    items[:] = [item for item in items if bool(item.get_closest_marker("rewrites")) == wanted]
+
+
 @pytest.fixture(scope="session")
 def tpch() -> Catalog:
     """TPC-H at scale factor 0.01 (87,000 rows), made on first use; workers wait for the one that makes it."""

@@ -7,12 +7,12 @@
     the tree after the pre-pass, or the memo after exploration
 
 Every query is also executed over tables with NULLs, duplicates and no rows: naive evaluation of the bound tree, of the tree
-after the pre-pass, and the optimized plan must give the same rows. PLANSCOPE_REWRITE=1 writes the files anew; read the diff.
+after the pre-pass, and the optimized plan must give the same rows. `pytest tests/golden --rewrite` writes the files anew;
+read the diff.
 """
 
 from __future__ import annotations
 
-import os
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
@@ -21,8 +21,10 @@ import pytest
 
 from executor import Session
 from optimizer.algebra.columns import column_ids
+from optimizer.algebra.logical import Scan
 from optimizer.algebra.printing import show_tree
 from optimizer.algebra.query import BoundQuery
+from optimizer.algebra.trees import Tree, postorder
 from optimizer.dataset import open_dataset
 from optimizer.pipeline import OptimizedQuery, Optimizer
 from optimizer.prepass.program import PROGRAM
@@ -97,7 +99,12 @@ def plan(case: Case, folder: Path) -> OptimizedQuery:
 
 def shown(case: Case, query: OptimizedQuery) -> str:
     if case.stage == "prepass":
-        return show_tree(query.stages[-1].tree, query.columns)
+        tree = query.stages[-1].tree
+        text = show_tree(tree, query.columns)
+        if case.rule == "column_prune":
+            scans = [node.op for node in postorder(tree) if isinstance(node, Tree) and isinstance(node.op, Scan)]
+            text += "".join(f"\n{scan.alias} reads {', '.join(c.source for c in scan.columns)}" for scan in scans)
+        return text
     assert case.stage == "explore", f"unknown stage {case.stage}"
     lines = []
     for group in query.memo.live_groups():
@@ -116,8 +123,7 @@ def test_golden(case: Case, folders: list[Path]) -> None:
         assert rule in fired, f"{rule} did not fire; these did: {sorted(fired)}"
     for rule in case.silent:
         assert rule not in fired, f"{rule} fired"
-    if not os.environ.get("PLANSCOPE_REWRITE"):
-        assert shown(case, query) == case.expected
+    assert shown(case, query) == case.expected
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -156,7 +162,7 @@ def test_groups_of_the_memo_have_one_set_of_columns(folders: list[Path]) -> None
                     assert list(column_ids(props.columns)) == list(column_ids(group.props.columns))
 
 
-@pytest.mark.skipif(not os.environ.get("PLANSCOPE_REWRITE"), reason="rewrites only on request")
+@pytest.mark.rewrites
 def test_rewrite(folders: list[Path]) -> None:
     for path in FILES:
         head, cases = read(path)

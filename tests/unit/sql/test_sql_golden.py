@@ -5,12 +5,11 @@
     ----
     what `shown` makes of it
 
-With PLANSCOPE_REWRITE=1 in the environment the files are written anew from the present behaviour; read the diff.
+`pytest tests/unit/sql --rewrite` writes the files anew from the present behaviour; read the diff.
 """
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
@@ -43,11 +42,10 @@ CASES = [pytest.param(case, id=f"{path.stem}: {case.title}") for path in FILES f
 
 @pytest.mark.parametrize("case", CASES)
 def test_golden(case: Case, shown: Callable[[str], str]) -> None:
-    if not os.environ.get("PLANSCOPE_REWRITE"):
-        assert shown(case.sql) == case.expected
+    assert shown(case.sql) == case.expected
 
 
-@pytest.mark.skipif(not os.environ.get("PLANSCOPE_REWRITE"), reason="rewrites only on request")
+@pytest.mark.rewrites
 def test_rewrite(shown: Callable[[str], str]) -> None:
     for path in FILES:
         head, cases = read(path)
