@@ -145,7 +145,7 @@ def from_text(text: str, target: DataType) -> Any:
     elif t.is_date(target):
         return _read_date(stripped, text)[0]
     elif t.is_timestamp(target):
-        return _read_timestamp(text.lstrip(_BLANKS), text)
+        return _read_timestamp(text)
     else:
         raise _impossible(pa.string(), target)
     raise _unreadable(text, target)
@@ -176,9 +176,12 @@ def _read_date(stripped: str, text: str) -> tuple[date, str]:
     raise _unreadable(text, pa.date32())
 
 
-def _read_timestamp(stripped: str, text: str) -> datetime:
-    """A date alone, or with a time after a `T` or blanks. No blank may follow a date alone. A zone may follow the seconds; it is ignored, as in DuckDB."""
-    day, rest = _read_date(stripped, text)
+def _read_timestamp(text: str) -> datetime:
+    """A date alone, with nothing after it, or with a time after a `T` or blanks.
+
+    A zone may follow the seconds; it is ignored, as in DuckDB.
+    """
+    day, rest = _read_date(text.lstrip(_BLANKS), text)
     if not rest:
         return as_timestamp(day)
     match = _TIME.fullmatch(rest[1:].lstrip(_BLANKS)) if rest[0] == "T" or rest[0] in _BLANKS else None

@@ -111,9 +111,9 @@ def _join_plans(
     # orders of the left side: what its plans have, and what somebody wants of it, had already or sorted. An order is kept as
     # it was asked for: that `a` alone says as much as `a, b` may be known of the left side and no longer of the join
     lefts = list(best[left].items())
-    for order in _wanted_orders(query):
-        if not column_set(k.column for k in order) & ~props[left].columns:
-            lefts.append((order, cheapest(best[left], order, stats[left], props[left], cost)))
+    for order in _spelled(_wanted_orders(query), props[left]):
+        lefts.append((order, cheapest(best[left], order, stats[left], props[left], cost)))
+    tails = _spelled([w[cut:] for w in _wanted_orders(query) for cut in range(1, len(w))], props[left])
     if pairs:
         hashed = HashJoin(JoinKind.INNER, tuple(pairs), tuple(residual))
         _keep(plans, (), cost.local(hashed, ANY, out, inputs) + any_left + any_right, props[s])
@@ -134,7 +134,7 @@ def _join_plans(
                 ordered_left = cheapest(best[left], keys_left, stats[left], props[left], cost)
                 _keep(plans, keys_left, local + ordered_left + ordered_right, props[s])
                 want = reduce_collation(keys_left, props[left])
-                for order, amount in _extensions(query, left, keys_left, lefts, stats, props, best, cost):
+                for order, amount in _extensions(left, keys_left, tails, lefts, stats, props, best, cost):
                     if reduce_collation(order, props[left])[: len(want)] == want:
                         _keep(plans, order, local + amount + ordered_right, props[s])
     loops = NestedLoopJoin(JoinKind.INNER, predicate)
@@ -161,17 +161,24 @@ def _permutations(query: GraphQuery, pairs: list[tuple[ColumnRef, ColumnRef]], h
     return list(found)
 
 
+def _spelled(orders: list[Collation], props: LogicalProps) -> list[Collation]:
+    """The orders that can be said with the columns of `props`, each once: its equivalent columns stay so further up."""
+    found: dict[Collation, None] = {}
+    for order in orders:
+        if not column_set(k.column for k in order) & ~props.columns:
+            found.setdefault(tuple(k._replace(column=props.representative(k.column)) for k in order))
+    return list(found)
+
+
 def _extensions(
-    query: GraphQuery, left: int, keys: Collation, lefts: list[tuple[Collation, float]], stats: dict[int, RelationStats],
+    left: int, keys: Collation, tails: list[Collation], lefts: list[tuple[Collation, float]], stats: dict[int, RelationStats],
     props: dict[int, LogicalProps], best: dict[int, dict[Collation, float]], cost: CostModel,
 ) -> list[tuple[Collation, float]]:  # fmt: skip
     """Left orders that go on after the merge keys: those at hand, and the keys followed by the rest of the required order."""
     found = list(lefts)
-    tails = {wanted[cut:] for wanted in _wanted_orders(query) for cut in range(1, len(wanted) + 1)}
-    for tail in sorted(tails):
+    for tail in tails:
         order = keys + tail
-        if not column_set(k.column for k in order) & ~props[left].columns:
-            found.append((order, cheapest(best[left], order, stats[left], props[left], cost)))
+        found.append((order, cheapest(best[left], order, stats[left], props[left], cost)))
     return found
 
 
