@@ -41,6 +41,9 @@ class Settings:
     cross_products: bool = _knob(False, "let join reordering make cross products also where the join graph is connected")
     rule_order: int = _knob(0, "0: rules by promise; another number: a random order with that seed (the winner costs the same)")
     budget_tasks: int = _knob(0, "tasks after which the search stops with an error or its best plan; 0: no limit")
+    budget_mexprs: int = _knob(
+        20_000, "logical multi-expressions after which exploration stops; the plan is then complete but not proven; 0: no limit"
+    )
     disable: tuple[str, ...] = _knob((), "names of rules that must not fire")
 
     def as_dict(self) -> dict[str, Any]:

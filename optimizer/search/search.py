@@ -40,6 +40,7 @@ class Search:
         self._deep = tuple((1 << i, rule) for i, rule in enumerate(rules.transformations) if rule.pattern.depth > 1)
         self._next_task = 0
         self._budget = context.settings.budget_tasks or INFINITY
+        self._most_mexprs = context.settings.budget_mexprs or INFINITY
 
     # -- running ----------------------------------------------------------------------------------------------------------
 
@@ -171,6 +172,17 @@ class Search:
     def cut(self, goal: Goal, bound: float) -> bool:
         """Whether a plan that costs at least `bound` can neither meet the goal's limit nor beat its best plan."""
         return self.prune and (bound > goal.limit or bound >= goal.best_cost)
+
+    def may_explore(self) -> bool:
+        """Whether transformation rules may still add to the memo. Once they may not, nothing is proven any more: what was
+        not explored might have been cheaper. The query as given is in the memo before the first rule, so there is a plan."""
+        if self.memo.logical_count < self._most_mexprs:
+            return True
+        if self.counters.proven:
+            self.counters.proven = False
+            if self.trace is not None:
+                self.trace.emit("budget", mexprs=self.memo.logical_count, left=len(self.stack))
+        return False
 
     # -- after rules --------------------------------------------------------------------------------------------------------
 

@@ -31,6 +31,8 @@ class ApplyRule(Task):
         if mexpr.dropped or (self.fresh is not None and self.fresh.dropped):
             return
         for bound in bindings(memo, mexpr, rule.pattern, self.fresh):
+            if not search.may_explore():
+                return
             if trace is not None:
                 trace.emit("bind", rule=rule.name, mexpr=mexpr.id)
             produced = fire(search, rule, mexpr, bound)

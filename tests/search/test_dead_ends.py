@@ -1,0 +1,126 @@
+"""When there is no plan, or no time: explicit statuses, errors that say why, and plans that are not called proven."""
+
+from __future__ import annotations
+
+import pytest
+
+from optimizer.algebra.logical import Join
+from optimizer.algebra.trees import Tree
+from optimizer.errors import BudgetExceeded, InternalError, NoPlan, SettingsError
+from optimizer.memo.goal import Status
+from optimizer.pipeline import Optimizer
+from optimizer.rules.catalog import TRANSFORMATIONS
+from optimizer.rules.interface import ANY, RuleContext, TransformationRule, node
+from optimizer.search.extract import extract
+from optimizer.settings import Settings
+from tests.search.graphs import graph_query
+from tests.search.planning import new_search, plan, recomputed_cost
+
+JOINS = ("join_to_hash_join", "join_to_merge_join", "join_to_nested_loop_join")
+
+
+@pytest.mark.parametrize("mode", ["none", "upper", "lower", "both"])
+def test_a_goal_that_nobody_can_meet_is_impossible(mode: str) -> None:
+    """S5: no plan is a status of its own, not a winner of infinite cost; T11: the message names the group and the rules."""
+    query = graph_query("chain", 3, 5)
+    search = new_search(query, Settings(pruning=mode, disable=JOINS))
+    with pytest.raises(NoPlan, match=r"group \d+ \(join\) has no implementation: is its rule disabled\?"):
+        search.run(query.tree, query.order)
+    assert search.root is not None
+    assert (search.root.status, search.root.best) == (Status.IMPOSSIBLE, None)
+
+
+def test_an_order_without_an_enforcer() -> None:
+    """With the sort off, an order is met only where a plan has it by nature."""
+    met = missed = 0
+    for seed in range(30):
+        query = graph_query("chain", 3, seed)
+        if not query.order.collation:
+            continue
+        try:
+            search, goal = plan(query, disable=("sort",))
+        except NoPlan:
+            missed += 1
+            continue
+        met += 1
+        assert all(node.op.name != "sort" for node in extract(search, goal).walk())
+    assert met
+    assert missed
+
+
+def test_every_budget_ends_with_a_plan_or_says_that_there_is_none() -> None:
+    """S22, S23: budgets of 1, 2, 3 … tasks: a complete plan that is not called proven, or a clear error, never another one."""
+    query = graph_query("cycle", 5, 4)
+    search, goal = plan(query)
+    full, best = search.counters.tasks, goal.best_cost
+    cut = ended = 0
+    for budget in [*range(1, full, 13), full]:
+        search = new_search(query, Settings(budget_tasks=budget))
+        try:
+            goal = search.run(query.tree, query.order)
+        except BudgetExceeded:
+            ended += 1
+            continue
+        assert goal.best_cost >= best
+        assert recomputed_cost(search, extract(search, goal), search.cost) == pytest.approx(goal.best_cost, rel=1e-9)
+        assert search.counters.proven == (budget >= full)
+        cut += not search.counters.proven
+    assert ended
+    assert goal.best_cost == best
+    with pytest.raises(BudgetExceeded, match="raise it with --set budget_tasks=N"):
+        plan(query, budget_tasks=1)
+
+
+def test_exploration_stops_at_its_budget_with_a_plan() -> None:
+    """A join too large for exhaustive search gets a complete plan, soon, and the plan is not called proven."""
+    query = graph_query("star", 6, 4)
+    _, exact = plan(query)
+    costs = []
+    for budget in (1, 30, 100, 0):
+        search, goal = plan(query, budget_mexprs=budget)
+        assert search.counters.proven == (budget == 0)
+        assert not budget or search.memo.logical_count <= budget + 12
+        costs.append(goal.best_cost)
+    assert min(costs) == costs[-1] == exact.best_cost
+    search, goal = plan(graph_query("star", 24, 1), budget_mexprs=500)
+    assert len({node.group for node in extract(search, goal).walk() if node.op.name == "table_scan"}) == 24
+
+
+class FailingRule(TransformationRule):
+    name = "failing_rule"
+    pattern = node(Join, ANY, ANY)
+
+    def apply(self, bound: Tree, context: RuleContext) -> tuple[Tree, ...]:
+        raise ZeroDivisionError("as written")
+
+
+def test_a_rule_that_fails_stops_the_search_by_name(tpch) -> None:
+    """Skipping it would turn a wrong plan into a log line."""
+    optimizer = Optimizer(tpch, transformations=(*TRANSFORMATIONS, FailingRule()))
+    with pytest.raises(InternalError, match=r"rule failing_rule failed on group \d+: ZeroDivisionError: as written"):
+        optimizer.optimize("select count(*) from nation, region where n_regionkey = r_regionkey")
+
+
+def test_a_rule_that_does_not_exist_cannot_be_disabled(tpch) -> None:
+    with pytest.raises(SettingsError, match='unknown rule "join_comute"\ndid you mean "join_commute"'):
+        Optimizer(tpch, Settings(disable=("join_comute",)))
+
+
+def test_wide_and_deep_queries_plan_under_the_default_recursion_limit(tpch) -> None:
+    """S24: a 200-way union and 60 derived tables inside each other."""
+    union = " union all ".join(f"select n_nationkey + {i} as k from nation" for i in range(200))
+    planned = Optimizer(tpch).optimize(f"select count(*) from ({union}) u")
+    assert sum(1 for node in planned.plan.walk() if node.op.name == "table_scan") == 200
+    nested = "select n_nationkey as k from nation"
+    for i in range(60):
+        nested = f"select k + 1 as k from ({nested}) q{i} where k > {i}"
+    assert Optimizer(tpch).optimize(nested).search.proven
+
+
+def test_a_cheap_first_plan_keeps_a_dear_input_closed() -> None:
+    """S4: limits follow the best plan as it falls, so inputs of alternatives that cannot win any more are never opened."""
+    opened = {}
+    for mode in ("none", "both"):
+        search, _ = plan(graph_query("star", 6, 2), pruning=mode)
+        opened[mode] = sum(1 for goal in search.memo.goals if goal.opened)
+    assert opened["both"] < opened["none"]
