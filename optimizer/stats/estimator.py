@@ -265,31 +265,37 @@ def _plain(scalar: Scalar) -> ColumnId | None:
 def _class_shares(classes: Sequence[ColumnSet], leaves: Sequence[RelationStats]) -> list[float]:
     """Selectivity factors of all equality classes.
 
-    Within a class the columns of different leaves, by distinct count, contribute 1/ndv each except the smallest. Factors
-    that fall on the same leaf are combined with back-off, and with 1/|leaf| as the floor where its equated columns hold
-    one of its keys: a join to a key finds one row of the stored table, however many columns the key has.
+    Within a class the columns of different leaves, by distinct count, contribute 1/ndv each except the smallest. Where the
+    equated columns of a leaf hold one of its keys, the factors of the key's columns become one, 1/|stored rows|: a join
+    to a key finds one row, however many columns the key has; equalities beyond the key are taken as independent of it.
+    Factors on a leaf without such a key are combined with back-off.
     """
-    per_leaf: dict[int, list[float]] = {}
+    per_leaf: dict[int, list[tuple[float, ColumnSet]]] = {}
     equated: dict[int, ColumnSet] = {}
     shares: list[float] = []
     for members in classes:
-        entries: list[tuple[float, float, int]] = []
+        entries: list[tuple[float, float, int, ColumnSet]] = []
         for number, leaf in enumerate(leaves):
             own = [c for c in column_ids(members) if c in leaf.columns]
             if not own:
                 continue
             ndvs = sorted(leaf.columns[c].ndv for c in own)
-            entries.append((ndvs[0], -leaf.base_rows, number))  # at equal counts the factor falls on the smaller table
+            # at equal counts the factor falls on the smaller table
+            entries.append((ndvs[0], -leaf.base_rows, number, column_set(own)))
             equated[number] = equated.get(number, 0) | column_set(own)
             shares += (1.0 / max(1.0, ndv) for ndv in ndvs[1:])  # equal columns within one leaf
             shares.append(1.0 - max(leaf.columns[c].null_fraction for c in own))
         entries.sort()
-        for ndv, _, number in entries[1:]:
-            per_leaf.setdefault(number, []).append(1.0 / max(1.0, ndv))
+        for ndv, _, number, columns in entries[1:]:
+            per_leaf.setdefault(number, []).append((1.0 / max(1.0, ndv), columns))
     for number, factors in sorted(per_leaf.items()):
         leaf = leaves[number]
-        share = back_off(factors)
-        if len(factors) > 1 and any(not key & ~equated[number] for key in leaf.keys):
-            share = max(min(share, min(factors)), 1.0 / max(1.0, leaf.base_rows))
-        shares.append(share)
+        key = next((k for k in leaf.keys if k and not k & ~equated[number]), 0)
+        on_key = [factor for factor, columns in factors if columns & key]
+        if on_key:
+            one_row = 1.0 / max(1.0, leaf.base_rows)
+            shares.append(max(one_row, on_key[0]) if len(on_key) == 1 else one_row)
+            shares += (factor for factor, columns in factors if not columns & key)
+        else:
+            shares.append(back_off(factor for factor, _ in factors))
     return shares

@@ -1,0 +1,77 @@
+"""Estimates: the same for every expression of a group, sensible where the answer is known."""
+
+from __future__ import annotations
+
+import pytest
+
+from optimizer.algebra.logical import Join
+from optimizer.catalog.table import Catalog
+from optimizer.pipeline import Optimizer
+from optimizer.settings import Settings
+from optimizer.stats.estimator import Estimator, distinct_rows
+from optimizer.stats.selectivity import back_off
+from tests.search.graphs import SHAPES, graph_query
+from tests.search.planning import plan
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_every_join_of_a_group_gives_the_same_estimate(shape: str) -> None:
+    """§8.4: estimates belong to the set of relations, bit by bit, from every connected complementary pair."""
+    for seed in range(5):
+        query = graph_query(shape, 5, seed)
+        search, _ = plan(query)
+        estimator = Estimator(query.catalog, query.columns)
+        for group in search.memo.live_groups():
+            for mexpr in group.logical:
+                inputs = [search.memo.group(g).stats for g in mexpr.inputs]
+                assert estimator.estimate(mexpr.op, group.props, inputs).rows == group.stats.rows
+
+
+def test_back_off_is_that_of_the_reference() -> None:
+    """§8.2: .1, .2, .5, .9 give 0.0371, between independence (0.009) and full correlation (0.1)."""
+    assert back_off([0.5, 0.9, 0.1, 0.2]) == pytest.approx(0.0371, abs=5e-5)
+
+
+@pytest.mark.parametrize(
+    ("ndvs", "rows", "low", "high"), [([10], 0, 0, 0), ([10], 1, 0.99, 1), ([10], 1e6, 10, 10), ([1e9], 50, 49.9, 50)]
+)
+def test_distinct_rows(ndvs: list[float], rows: float, low: float, high: float) -> None:
+    assert low <= distinct_rows(ndvs, rows) <= high
+
+
+def rows_of(catalog: Catalog, sql: str) -> float:
+    return Optimizer(catalog).optimize(sql).rows
+
+
+@pytest.mark.parametrize(
+    ("sql", "low", "high"),
+    [
+        ("select * from lineitem", 60175, 60175),
+        ("select * from orders, lineitem where o_orderkey = l_orderkey", 60000, 60400),  # every line has its order
+        ("select * from lineitem, partsupp where l_partkey = ps_partkey and l_suppkey = ps_suppkey", 60000, 60400),  # key of two
+        ("select * from lineitem, part where p_partkey = l_partkey and p_size between 1 and 25", 25000, 35000),
+        ("select * from orders where o_orderdate < date '1995-06-17'", 7000, 8000),  # the middle of seven years
+        ("select * from orders where o_orderdate < date '1990-01-01'", 0, 1),
+        ("select * from orders where o_orderkey = 7", 1, 1),
+        ("select * from orders where o_orderkey in (1, 2, 3)", 3, 3),
+        ("select o_custkey, count(*) from orders group by 1", 900, 1500),
+        ("select * from customer left join orders on c_custkey = o_custkey", 15000, 15000),
+        ("select * from customer semi join orders on c_custkey = o_custkey", 700, 1500),
+        ("select * from nation limit 7", 7, 7),
+        ("select * from nation union all select * from nation", 50, 50),
+    ],
+)
+def test_estimates_on_tpch(tpch: Catalog, sql: str, low: float, high: float) -> None:
+    assert low <= rows_of(tpch, sql) <= high
+
+
+def test_estimates_do_not_depend_on_the_order_of_the_text(tpch: Catalog) -> None:
+    tables = ["customer", "orders", "lineitem", "supplier", "nation"]
+    where = "c_custkey = o_custkey and l_orderkey = o_orderkey and l_suppkey = s_suppkey and s_nationkey = n_nationkey"
+    results = set()
+    for turn in range(len(tables)):
+        text = ", ".join(tables[turn:] + tables[:turn])
+        query = Optimizer(tpch, Settings()).optimize(f"select * from {text} where {where} and c_nationkey = s_nationkey")
+        assert any(isinstance(e.op, Join) for g in query.memo.live_groups() for e in g.logical)
+        results.add((float(f"{query.rows:.9g}"), float(f"{query.cost:.9g}")))
+    assert len(results) == 1
