@@ -343,7 +343,16 @@ def conjunction(scalars: Iterable[Scalar]) -> Predicate:
             if part in seen and part.volatile:
                 repeated.append(part)
             seen[part] = None
-    return tuple(sorted([*seen, *repeated], key=lambda s: s.text))
+    return tuple(sorted([*seen, *repeated], key=_canonical))
+
+
+def combined(conjuncts: Iterable[Scalar]) -> Predicate:
+    """Like `conjunction`, for scalars that are conjuncts of predicates already: nothing to flatten, none volatile."""
+    return tuple(sorted(dict.fromkeys(conjuncts), key=_canonical))
+
+
+def _canonical(scalar: Scalar) -> str:
+    return scalar._text or scalar.text
 
 
 def predicate_scalar(predicate: Predicate) -> Scalar:

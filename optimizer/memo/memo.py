@@ -16,7 +16,7 @@ from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical import Join, LogicalOperator
 from optimizer.algebra.physical import PhysicalOperator
 from optimizer.algebra.props import LogicalProps
-from optimizer.algebra.scalars import conjunction
+from optimizer.algebra.scalars import combined
 from optimizer.algebra.traits import TraitSet
 from optimizer.algebra.trees import Leaf, Node, Tree, postorder
 from optimizer.memo.goal import Goal
@@ -144,7 +144,7 @@ class Memo:
             else:
                 leaves += (self.find(leaf) for leaf in region.leaves)
                 conjuncts += region.predicate
-        return Region(tuple(sorted(leaves)), conjunction(conjuncts))
+        return Region(tuple(sorted(leaves)), combined(conjuncts))
 
     def _new_group(self, op: LogicalOperator, inputs: tuple[int, ...], region: Region | None) -> int:
         children = [self.groups[gid] for gid in inputs]

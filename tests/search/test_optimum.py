@@ -34,8 +34,10 @@ def check(shape: str, n: int, seed: int) -> None:
 
 
 # the brute force is slow on dense graphs of six: there are fewer of them here, and the others are among the slow tests
-SEEDS_OF_SIX = {"chain": 30, "star": 30, "cycle": 30, "random": 8, "clique": 2}
-CASES = [(shape, n, seed) for shape in SHAPES for n in range(2, 6) for seed in range(20)]
+SEEDS_OF_SIX = {"chain": 34, "star": 34, "cycle": 34, "random": 5, "clique": 1}
+CASES = [(shape, n, seed) for shape in SHAPES for n in range(2, 6) for seed in range(12 if (shape, n) == ("clique", 5) else 20)]
+CASES.remove(("clique", 5, 10))  # half a minute of brute force: among the slow tests
+CASES.append(("clique", 5, 12))
 CASES += [(shape, 6, seed) for shape, seeds in SEEDS_OF_SIX.items() for seed in range(seeds)]
 
 
@@ -47,6 +49,11 @@ def test_there_are_five_hundred_cases() -> None:
 def test_every_mode_finds_the_optimum(shape: str, n: int, seed: int) -> None:
     """Random join graphs, arrow cost model, half of them with a required order, in three rule orders."""
     check(shape, n, seed)
+
+
+@pytest.mark.slow
+def test_a_dense_graph_with_a_long_order() -> None:
+    check("clique", 5, 10)
 
 
 @pytest.mark.slow

@@ -19,7 +19,7 @@ from collections.abc import Sequence
 
 from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical import Join
-from optimizer.algebra.scalars import conjunction
+from optimizer.algebra.scalars import combined
 from optimizer.algebra.trees import Tree
 from optimizer.rules.interface import ANY, RuleContext, TransformationRule, node
 
@@ -32,12 +32,14 @@ class JoinAssociate(TransformationRule):
         match bound:
             case Tree(Join(JoinKind.INNER, q), (Tree(Join(JoinKind.INNER, p), (a, b)), c)):
                 within = b.columns | c.columns
-                lower = [s for s in (*p, *q) if not s.columns & ~within]
-                upper = [s for s in (*p, *q) if s.columns & ~within]
+                outside = ~within
+                both = p + q
+                lower = [s for s in both if not s.columns & outside]
+                upper = [s for s in both if s.columns & outside]
                 if not context.settings.cross_products and not (lower and upper):
                     return ()
-                if any(s.volatile for s in (*p, *q)) or any(s.raises for s in q if not s.columns & ~within):
+                if any(s.volatile for s in both) or any(s.raises for s in q if not s.columns & outside):
                     return ()
-                below = Tree(Join(JoinKind.INNER, conjunction(lower)), (b, c))
-                return (Tree(Join(JoinKind.INNER, conjunction(upper)), (a, below)),)
+                below = Tree(Join(JoinKind.INNER, combined(lower)), (b, c))
+                return (Tree(Join(JoinKind.INNER, combined(upper)), (a, below)),)
         return ()
