@@ -167,7 +167,7 @@ def test_a_late_member_reaches_rules_that_were_applied_before() -> None:
 def test_a_pattern_cannot_name_a_physical_operator() -> None:
     """M10: a logical rule that binds a physical operator is refused when it is written, not when it crashes."""
     with pytest.raises(AssertionError, match="can only name a logical operator, not HashJoin"):
-        node(HashJoin, ANY, ANY)  # type: ignore[arg-type]
+        node(HashJoin, ANY, ANY)
 
 
 def test_insertion_does_not_recurse() -> None:

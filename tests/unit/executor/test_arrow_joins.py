@@ -44,7 +44,7 @@ SIZES = [(0, 9), (9, 0), (0, 0), (23, 17), (40, 40)]
 
 def joined(
     kind: JoinKind, left: Sequence[Row], right: Sequence[Row], match, right_ids: Sequence[int], left_ids: Sequence[int]
-) -> list[Row]:  # type: ignore[no-untyped-def]
+) -> list[Row]:
     result: list[Row] = []
     met = set()
     for a in left:
@@ -76,7 +76,7 @@ class Inputs:
         return self.left.columns if kind.left_only else self.left.columns | self.right.columns
 
 
-def key_match(pairs: Sequence[tuple[Scalar, Scalar]], residual: Predicate):  # type: ignore[no-untyped-def]
+def key_match(pairs: Sequence[tuple[Scalar, Scalar]], residual: Predicate):
     def match(a: Row, b: Row) -> bool:
         for x, y in pairs:
             u, v = evaluate(x, a), evaluate(y, b)
@@ -238,7 +238,7 @@ def test_text_hashes_that_collide_are_no_matches(monkeypatch: pytest.MonkeyPatch
 
     true_hash = key_words._text_hash
 
-    def poor_hash(key: pa.Array, seed: int):  # type: ignore[no-untyped-def]
+    def poor_hash(key: pa.Array, seed: int):
         # the first seed gives every text one hash; the second tells only the build side's apart
         return np.zeros(len(key), np.int64) if seed == 0 else true_hash(key, seed) & np.int64(1023)
 

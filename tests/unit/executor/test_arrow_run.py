@@ -165,7 +165,7 @@ def test_limit_stops_its_input(tmp_path: Path) -> None:
     assert counters[2].rows <= 400 and counters[3].rows <= 1_000
     nothing = node(
         LimitRows((), 0, 0), node(ProjectRows(project.op.items), scan_missing(plans), columns=1 << number), columns=1 << number
-    )  # type: ignore[attr-defined]
+    )
     assert plans.run(nothing) == []
 
 
