@@ -54,9 +54,7 @@ class OutputError(PlanscopeError):
 
 
 class NoPlan(PlanscopeError):
-    """The search closed every path: names the group, the traits and what closed each path."""
-
-    exit_code = 4
+    """Every path is closed, since rules that the query needs are disabled: names the group, the traits and what is missing."""
 
 
 class BudgetExceeded(PlanscopeError):

@@ -40,9 +40,12 @@ class Settings:
     prepass_limit: int = _knob(10_000, "rule firings after which the pre-pass stops and says that it did not converge")
     cross_products: bool = _knob(False, "let join reordering make cross products also where the join graph is connected")
     rule_order: int = _knob(0, "0: rules by promise; another number: a random order with that seed (the winner costs the same)")
-    budget_tasks: int = _knob(0, "tasks after which the search stops with an error or its best plan; 0: no limit")
-    budget_mexprs: int = _knob(
-        20_000, "logical multi-expressions after which exploration stops; the plan is then complete but not proven; 0: no limit"
+    budget_tasks: int = _knob(
+        200_000, "tasks after which the search stops; the plan is then complete, the best so far, but not proven; 0: no limit"
+    )
+    budget_mexprs: int = _knob(20_000, "logical multi-expressions after which exploration stops, likewise; 0: no limit")
+    budget_ms: int = _knob(
+        0, "milliseconds after which the search stops, likewise; plans then depend on the machine; 0: no limit"
     )
     disable: tuple[str, ...] = _knob((), "names of rules that must not fire")
 

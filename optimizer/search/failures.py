@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from optimizer.errors import InternalError, PlanscopeError
 from optimizer.memo.goal import Goal
 
 if TYPE_CHECKING:
-    from optimizer.memo.memo import Memo
+    from optimizer.search.search import Search
 
 
 def rule_failed(name: str, gid: int, error: Exception) -> PlanscopeError:
@@ -19,19 +18,25 @@ def rule_failed(name: str, gid: int, error: Exception) -> PlanscopeError:
     return InternalError(f"rule {name} failed on group {gid}: {type(error).__name__}: {error}")
 
 
-def why_no_plan(memo: Memo, goal: Goal, label: Callable[[int], str]) -> str:
-    """Follow a goal without a plan down to the groups that close it."""
-    lines = [f"no physical plan for group {goal.group} with traits {goal.required.show(label)}"]
+def why_no_plan(search: Search, goal: Goal) -> str:
+    """Follow a goal without a plan down to the groups that close it, and say what closes them."""
+    label, memo = search.context.columns.label, search.memo
+    lines = {f"no physical plan for group {goal.group} with traits {goal.required.show(label)}": None}
     seen: set[int] = set()
     pending = [goal]
-    while pending and len(lines) < 12:
+    while pending and len(lines) < 8:
         here = pending.pop()
         if here.id in seen:
             continue
         seen.add(here.id)
         group = memo.groups[here.group]
-        if not here.candidates:
-            ops = sorted({mexpr.op.name for mexpr in group.logical})
-            lines.append(f"group {here.group} ({', '.join(ops)}) has no implementation: is its rule disabled?")
+        ops = ", ".join(sorted({mexpr.op.name for mexpr in group.logical}))
+        if not any(mexpr.physical for mexpr in group.logical):
+            lines[f"group {here.group} ({ops}) has no implementation"] = None
+        elif here.required.collation and not here.candidates:
+            lines[f"no plan of group {here.group} ({ops}) comes in {here.required.show(label)}, and nothing may sort it"] = None
         pending += [i for c in here.candidates for i in c.inputs if i.best is None]
+    disabled = search.context.settings.disable
+    if disabled:
+        lines[f"disabled rules: {', '.join(disabled)}"] = None
     return "\n".join(lines)

@@ -7,10 +7,12 @@ Exploration is never pruned, so which plans exist does not depend on bounds; bou
 
 from __future__ import annotations
 
+from time import perf_counter
+
 from optimizer.algebra.traits import ANY, TraitSet, reduce_traits
 from optimizer.algebra.trees import Tree
 from optimizer.cost.model import CostModel
-from optimizer.errors import BudgetExceeded, NoPlan
+from optimizer.errors import NoPlan
 from optimizer.memo.goal import INFINITY, Goal, Status
 from optimizer.memo.group import LogicalExpr, PhysicalExpr
 from optimizer.memo.memo import Memo
@@ -26,13 +28,18 @@ from optimizer.trace.recorder import Trace
 
 
 class Search:
-    """One search over one memo. `stack`: tasks, the last runs next. Goals are searched with inclusive limits."""
+    """One search over one memo. `stack`: tasks, the last runs next. Goals are searched with inclusive limits.
+
+    `finishing`: a budget is spent. What was found stays, and goals without a plan get one from the first expression of
+    their group, the query as it was given; that takes a few tasks for each operator of the query, and proves nothing.
+    """
 
     def __init__(self, memo: Memo, rules: RuleSet, context: RuleContext, cost: CostModel, trace: Trace | None = None) -> None:
         self.memo, self.rules, self.context, self.cost, self.trace = memo, rules, context, cost, trace
         self.pass_limits = context.settings.pruning in ("upper", "both")
         self.use_bounds = context.settings.pruning in ("lower", "both")
         self.prune = context.settings.pruning != "none"
+        self.finishing = False
         self.stack: list[Task] = []
         self.counters = Counters()
         self.root: Goal | None = None
@@ -40,6 +47,8 @@ class Search:
         self._deep = tuple((1 << i, rule) for i, rule in enumerate(rules.transformations) if rule.pattern.depth > 1)
         self._next_task = 0
         self._budget = context.settings.budget_tasks or INFINITY
+        milliseconds = context.settings.budget_ms
+        self._deadline = perf_counter() + milliseconds / 1000 if milliseconds else INFINITY
         self._most_mexprs = context.settings.budget_mexprs or INFINITY
 
     # -- running ----------------------------------------------------------------------------------------------------------
@@ -57,20 +66,20 @@ class Search:
         self.root = goal
         if self.trace is not None:
             self.trace.emit("root", goal=goal.id)
-        self.push(OptimizeGroup(goal, limit))
-        self._drain()
+        if not self.finishing:
+            self.push(OptimizeGroup(goal, limit))
+            self._drain()
+        if self.finishing and goal.best is None:
+            self._budget = INFINITY
+            self.push(OptimizeGroup(goal, INFINITY))
+            self._drain()
         return goal
 
     def run(self, tree: Tree, required: TraitSet = ANY) -> Goal:
-        """Explore, then optimize; the returned goal has a plan. Raises NoPlan or BudgetExceeded."""
+        """Explore, then optimize; the returned goal has a plan. Raises NoPlan."""
         goal = self.optimize(self.explore(tree), required)
         if goal.best is None:
-            if goal.status is Status.ABANDONED:
-                raise BudgetExceeded(
-                    f"the budget of {self.context.settings.budget_tasks} tasks ran out before there was a plan\n"
-                    "raise it with --set budget_tasks=N, or 0 for no limit"
-                )
-            raise NoPlan(why_no_plan(self.memo, goal, self.context.columns.label))
+            raise NoPlan(why_no_plan(self, goal))
         return goal
 
     def push(self, task: Task) -> None:
@@ -81,9 +90,9 @@ class Search:
         self.stack.append(task)
 
     def _drain(self) -> None:
-        stack, counters, trace, budget = self.stack, self.counters, self.trace, self._budget
+        stack, counters, trace = self.stack, self.counters, self.trace
         while stack:
-            if counters.tasks >= budget:
+            if counters.tasks >= self._budget or (self._deadline < INFINITY and perf_counter() > self._deadline):
                 self._abandon()
                 return
             task = stack.pop()
@@ -100,16 +109,17 @@ class Search:
     def _abandon(self) -> None:
         """The budget is spent: every open goal is left as it stands, and nothing more is proved."""
         if self.trace is not None:
-            self.trace.emit("budget", tasks=self.counters.tasks, left=len(self.stack))
+            self.trace.emit("budget", tasks=self.counters.tasks, left=[task.id for task in self.stack])
         self.stack.clear()
+        self.finishing = True
+        self.prune = False
+        self._deadline = INFINITY
         self.counters.proven = False
-        goals = [goal for goal in self.memo.goals if goal.status is Status.OPEN]
-        if self.root is not None and self.root.status is Status.NEW:
-            goals.append(self.root)
-        for goal in goals:
-            goal.status = Status.ABANDONED
-            if self.trace is not None:
-                self.trace.emit("goal_close", goal=goal.id, result="abandoned", cost=goal.best_cost, lower=goal.lower)
+        for goal in self.memo.goals:
+            if goal.status is Status.OPEN:
+                goal.status = Status.ABANDONED
+                if self.trace is not None:
+                    self.trace.emit("goal_close", goal=goal.id, result="abandoned", cost=goal.best_cost, lower=goal.lower)
 
     # -- goals and bounds ---------------------------------------------------------------------------------------------------
 
@@ -133,6 +143,10 @@ class Search:
             return goal.lower
         free = self.memo.groups[goal.group].goals.get(ANY)
         return goal.lower if free is None or free.lower < goal.lower else free.lower
+
+    def expected(self, goal: Goal) -> float:
+        """What an input costs, or at least costs: its plan's cost once it is settled, else its bound."""
+        return goal.best_cost if self.finishing and goal.best is not None else self.lower(goal)
 
     def least(self, mexpr: LogicalExpr) -> float:
         """The cheapest local cost that any implementation of `mexpr` can have."""

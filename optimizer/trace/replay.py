@@ -136,6 +136,11 @@ def _explored(state: MemoState, event: dict[str, Any]) -> None:
     state.groups[event["group"]].explored = True
 
 
+def _budget(state: MemoState, event: dict[str, Any]) -> None:
+    if "tasks" in event:  # the search was cut: what was on the stack is dropped
+        state.stack.clear()
+
+
 def _root(state: MemoState, event: dict[str, Any]) -> None:
     state.root = event["goal"]
 
@@ -175,6 +180,7 @@ _CHANGES = {
     "mexpr": _mexpr,
     "merge": _merge,
     "explored": _explored,
+    "budget": _budget,
     "root": _root,
     "goal": _goal,
     "goal_open": _goal_open,

@@ -55,35 +55,21 @@ class ApplyRule(Task):
         return f"{self.rule.name} on expression {self.mexpr.id}{fresh}"
 
 
-class ImplementWith(Task):
-    """Fire an implementation rule on a logical expression.
-
-    ImplementWith(rule, e) …  →  …
-    """
-
-    __slots__ = ("mexpr", "rule")
-
-    def __init__(self, rule: ImplementationRule, mexpr: LogicalExpr) -> None:
-        self.rule, self.mexpr = rule, mexpr
-
-    def perform(self, search: Search) -> None:
-        rule, mexpr, memo = self.rule, self.mexpr, search.memo
-        bound = Tree(mexpr.op, tuple(memo.binding_leaf(gid) for gid in mexpr.inputs))
-        try:
-            operators = rule.apply(bound, search.context)
-        except Exception as error:
-            raise rule_failed(rule.name, mexpr.group, error) from error
-        if operators:
-            search.counters.rules_fired[rule.name] += 1
-        made = [memo.add_physical(mexpr, op, rule.name).id for op in operators]
-        if search.trace is not None:
-            if made:
-                search.trace.emit("fire", rule=rule.name, mexpr=mexpr.id, produced=len(made), new=made)
-            else:
-                search.trace.emit("skip", rule=rule.name, mexpr=mexpr.id, reason="guard")
-
-    def describe(self, search: Search) -> str:
-        return f"{self.rule.name} on expression {self.mexpr.id}"
+def implement(search: Search, rule: ImplementationRule, mexpr: LogicalExpr) -> None:
+    """Fire an implementation rule on a logical expression and keep the physical ones it makes."""
+    bound = Tree(mexpr.op, tuple(search.memo.binding_leaf(gid) for gid in mexpr.inputs))
+    try:
+        operators = rule.apply(bound, search.context)
+    except Exception as error:
+        raise rule_failed(rule.name, mexpr.group, error) from error
+    if operators:
+        search.counters.rules_fired[rule.name] += 1
+    made = [search.memo.add_physical(mexpr, op, rule.name).id for op in operators]
+    if search.trace is not None:
+        if made:
+            search.trace.emit("fire", rule=rule.name, mexpr=mexpr.id, produced=len(made), new=made)
+        else:
+            search.trace.emit("skip", rule=rule.name, mexpr=mexpr.id, reason="guard")
 
 
 def fire(search: Search, rule: TransformationRule, mexpr: LogicalExpr, bound: Tree) -> list[Tree]:

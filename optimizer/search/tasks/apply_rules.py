@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from optimizer.memo.binding import matches
 from optimizer.memo.group import LogicalExpr
-from optimizer.search.tasks.apply_rule import ApplyRule, ImplementWith
+from optimizer.search.tasks.apply_rule import ApplyRule, implement
 from optimizer.search.tasks.task import Task
 
 if TYPE_CHECKING:
@@ -16,7 +16,10 @@ if TYPE_CHECKING:
 class ApplyRules(Task):
     """Schedule, by promise, each rule that was not yet applied and whose pattern has the expression's operator at its root.
 
-    ApplyRules(e) …  →  ApplyRule(most promising, e) ApplyRule(next, e) …
+        ApplyRules(e) …  →  ApplyRule(most promising, e) ApplyRule(next, e) …
+
+    Implementation rules look at one operator and schedule nothing, so they are fired at once: an expression is implemented
+    as a whole or not at all.
     """
 
     __slots__ = ("implement", "mexpr")
@@ -30,9 +33,9 @@ class ApplyRules(Task):
             return
         if self.implement:
             mexpr.implemented = True
-            for rule in reversed(search.rules.implementations):
+            for rule in search.rules.implementations:
                 if matches(mexpr, rule.pattern):
-                    search.push(ImplementWith(rule, mexpr))
+                    implement(search, rule, mexpr)
             return
         scheduled = []
         for i, transformation in enumerate(search.rules.transformations):

@@ -30,7 +30,10 @@ class GroupOptimized(Task):
         open_bounds = [c.bound for c in goal.candidates if not c.done]
         open_bounds += goal.waiting.values()
         cheapest_other = min(open_bounds, default=INFINITY)
-        if goal.best is not None and goal.best_cost <= max(goal.limit, cheapest_other):
+        if search.finishing:
+            goal.status = Status.ABANDONED
+            result = "abandoned"
+        elif goal.best is not None and goal.best_cost <= max(goal.limit, cheapest_other):
             goal.status, goal.lower = Status.OPTIMAL, goal.best_cost
             result = "win"
         elif goal.best is None and cheapest_other == INFINITY:

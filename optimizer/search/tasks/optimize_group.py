@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from optimizer.algebra.traits import Alternative
-from optimizer.memo.goal import Candidate, Goal, Status
+from optimizer.memo.goal import INFINITY, Candidate, Goal, Status
 from optimizer.rules.enforce import sort
 from optimizer.search.tasks.group_optimized import GroupOptimized
 from optimizer.search.tasks.optimize_inputs import OptimizeInputs
@@ -37,12 +37,14 @@ class OptimizeGroup(Task):
         goal, limit = self.goal, self.limit
         if goal.status in (Status.OPTIMAL, Status.IMPOSSIBLE) or goal.lower > limit:
             return
+        if search.finishing and goal.best is not None:
+            return
         assert goal.status is not Status.OPEN, f"goal {goal.id} was entered while it is open"
         goal.opened += 1
         search.counters.goals_opened += 1
         if goal.opened > 1:
             search.counters.goals_reopened += 1
-            if goal.opened > RAISE_AFTER:  # asked again and again with a little more: jump
+            if goal.opened > RAISE_AFTER and limit < INFINITY:  # asked again and again with a little more: jump
                 limit = max(limit, goal.lower * 2.0 ** (goal.opened - RAISE_AFTER))
         first = goal.opened == 1
         goal.limit = limit
@@ -52,10 +54,17 @@ class OptimizeGroup(Task):
         search.push(GroupOptimized(goal))
         if first:
             self._first_look(search)
+        candidates = goal.candidates
+        if search.finishing:  # the query as it was given is enough
+            given = search.memo.groups[goal.group].logical[0]
+            goal.waiting = {given: 0.0} if given in goal.waiting else {}
+            candidates = [c for c in candidates if c.mexpr is None or c.mexpr.source == given.id]
+            for candidate in candidates:
+                candidate.asked = -1
         work: list[tuple[float, int, Task]] = []
         for mexpr in goal.waiting:
             work.append((search.expression_bound(mexpr), len(work), OptimizeMExpr(goal, mexpr)))
-        for candidate in goal.candidates:
+        for candidate in candidates:
             if not candidate.done:
                 work.append((candidate.bound, len(work), OptimizeInputs(candidate)))
         work.sort(key=lambda item: item[:2], reverse=True)

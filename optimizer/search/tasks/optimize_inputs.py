@@ -35,7 +35,7 @@ class OptimizeInputs(Task):
         while True:
             total = candidate.local
             for below in candidate.inputs:
-                total += search.lower(below)
+                total += search.expected(below)
             candidate.bound = total
             if search.cut(goal, total):
                 self._pruned(search, self._mechanism())
@@ -43,10 +43,10 @@ class OptimizeInputs(Task):
             if candidate.index == len(candidate.inputs):
                 break
             below = candidate.inputs[candidate.index]
-            if below.status is Status.OPTIMAL:
+            if below.status is Status.OPTIMAL or (search.finishing and below.best is not None):
                 candidate.index += 1
                 continue
-            if below.status is Status.IMPOSSIBLE:
+            if below.status is Status.IMPOSSIBLE or (search.finishing and candidate.asked == candidate.index):
                 candidate.bound = INFINITY
                 return
             if below.status is Status.OPEN:  # the goal is its own input: such a plan would never end
@@ -56,7 +56,7 @@ class OptimizeInputs(Task):
                     search.trace.emit("cycle", goal=goal.id, mexpr=None if candidate.mexpr is None else candidate.mexpr.id)
                 return
             left = INFINITY
-            if search.pass_limits:
+            if search.pass_limits and not search.finishing:
                 ceiling = min(goal.limit, goal.best_cost)
                 left = ceiling - (total - search.lower(below)) + SLACK * (ceiling if ceiling < INFINITY else 0.0)
                 if below.lower > left:  # it failed, and only rounding hid that from the test above
