@@ -121,7 +121,8 @@ def _run(arguments: list[str], facts: dict[str, object]) -> int:
     except click.exceptions.Exit as done:  # --help and --version end this way
         return done.exit_code
     finally:
-        sys.stdout.flush()
+        if sys.stdout is not None:
+            sys.stdout.flush()
     return 0
 
 

@@ -137,7 +137,7 @@ class Optimizer:
         query.plan = extract(query.engine, goal)
         prune_columns(query.plan, column_set(output.id for output in bound.outputs))
         ms["search"] = _since(start)
-        query.search = search_stats(query.engine)
+        query.search = search_stats(query.engine, all(stage.converged for stage in query.stages))
         if trace is not None:
             trace.finish()
         return query
@@ -157,8 +157,8 @@ def required_only(bound: BoundQuery) -> Tree:
     return Tree(Project(tuple(ProjectItem(id, ColumnRef(id, bound.columns[id].type)) for id in needed)), (bound.tree,))
 
 
-def search_stats(search: Search) -> SearchStats:
-    """The figures of design §11 for a finished search, and some more."""
+def search_stats(search: Search, prepass_converged: bool = True) -> SearchStats:
+    """The figures of a finished search, and whether the pre-pass before it ran to its end."""
     memo, counters = search.memo, search.counters
     pairs = 0
     for group in memo.live_groups():
@@ -179,6 +179,7 @@ def search_stats(search: Search) -> SearchStats:
         pruned=dict(Counter(counters.pruned)),
         joins_enumerated=pairs,
         proven=counters.proven,
+        prepass_converged=prepass_converged,
     )
 
 

@@ -37,6 +37,8 @@ def command(
         raise click.UsageError("--format json describes the plan; leave --stage out")
     if format == "svg" and stage not in ("plan", "memo"):
         raise click.UsageError("there are pictures of --stage plan and --stage memo; other stages are text")
+    if analyze and stage not in ("plan", "all"):
+        raise click.UsageError("--analyze runs the plan and shows it; leave --stage out")
     session, sql = inputs.open(facts)
     explanation = session.explain(sql, analyze=analyze)
     names = [s.name for s in explanation.query.stages]

@@ -11,6 +11,8 @@ from typing import BinaryIO
 
 import click
 
+from optimizer.errors import OutputError
+
 
 def text_width() -> int:
     """Columns to write for: those of the terminal between 80 and 160, otherwise 100."""
@@ -25,6 +27,8 @@ def sink(output: str | None) -> Iterator[BinaryIO]:
     from executor.atomic import atomic_output
 
     if output in (None, "-"):
+        if sys.stdout is None:
+            raise OutputError("standard output is closed: name a file with -o")
         sys.stdout.flush()
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
@@ -36,6 +40,8 @@ def sink(output: str | None) -> Iterator[BinaryIO]:
 def write_text(text: str, output: str | None) -> None:
     """`text` and a newline to a file (UTF-8) or standard output (its encoding)."""
     if output in (None, "-"):
+        if sys.stdout is None:
+            raise OutputError("standard output is closed: name a file with -o")
         click.echo(text)
         return
     with sink(output) as file:

@@ -35,6 +35,12 @@ def read_dataset(folder: Path, parse_schema: ParseSchema, name: str | None = Non
     tables: dict[str, Table] = {}
     fingerprints: list[str] = []
     for files in found:
+        other = tables.get(files.name.lower())
+        if other is not None:
+            raise CatalogError(
+                f'{folder} has a table "{other.name}" and a table "{files.name}"\n'
+                "SQL does not tell upper from lower case: rename one of them"
+            )
         declared = declarations.get(files.name.lower())
         facts = _facts(files, declared)
         table = _table(folder, files, facts)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -37,6 +38,11 @@ def _reason(error: Exception) -> str:
 
 
 def _facts(path: Path, footer: Any, schema: pa.Schema) -> FileFacts:
+    repeated = next((name for name, count in Counter(schema.names).items() if count > 1), None)
+    if repeated is not None:
+        raise CatalogError(
+            f'{path} has more than one column "{repeated}"\nrename all but one of them, or move the file out of the folder'
+        )
     groups = [footer.row_group(i) for i in range(footer.num_row_groups)]
     columns: list[TableColumn] = []
     unsupported: dict[str, str] = {}

@@ -86,6 +86,7 @@ def parse(sql: str) -> tuple[Any, Source]:
     except (ValueError, TypeError, AttributeError, LookupError) as error:  # sqlglot trips over some malformed texts
         parser.failed_at, parser.failed_previous = parser._curr, parser._prev
         raise _syntax_error(sql, parser, "") from error
+    trees = [tree for tree in trees if tree is not None and not isinstance(tree, exp.Semicolon)]  # a comment after the last ;
     if len(trees) != 1:
         second = next((t for t in tokens if t.token_type is TokenType.SEMICOLON), tokens[-1])
         raise SqlError("more than one statement", sql, second.start, second.end + 1, "give one query at a time")

@@ -8,9 +8,9 @@ from decimal import Decimal
 
 import pyarrow.parquet as pq
 import pytest
-from conftest import start
 
 from optimizer.trace.replay import Replay
+from tests.e2e.conftest import start
 
 JOIN = "select p.name, count(*) as n, sum(s.amount) from people p join sales s on p.id = s.person group by p.name order by n desc"
 

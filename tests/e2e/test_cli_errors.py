@@ -8,7 +8,8 @@ import sys
 import time
 
 import pytest
-from conftest import ROOT, start
+
+from tests.e2e.conftest import ROOT, start
 
 SELECT = "select name from people"
 
