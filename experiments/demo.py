@@ -147,7 +147,7 @@ def _times(query: OptimizedQuery, actual: Mapping[int, Actual], seconds: float) 
     parts = " + ".join(f"{name} {ms:.1f}" for name, ms in query.ms.items() if ms >= 0.05)
     _step("Where the time went")
     _say(f"planning   {sum(query.ms.values()):>8.1f} ms = {parts}")
-    _say(f"execution  {seconds * 1000:>8.1f} ms")
+    _say(f"execution  {seconds * 1000:>8.1f} ms; its operators, with the work of all threads added up:")
     timed = [(actual[n.id].ms, n) for n in query.plan.walk() if n.id in actual and actual[n.id].ms]
     for ms, node in sorted(timed, key=lambda pair: -pair[0])[:4]:
         _say(f"           {ms:>8.1f} ms in {_name(node, query)}")
