@@ -10,7 +10,8 @@ from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical import Aggregate, Filter, Join, Limit, LogicalOperator, Project, Scan
 from optimizer.algebra.physical import PhysicalOperator, ProjectRows, StreamingAggregate
 from optimizer.algebra.props import LogicalProps
-from optimizer.algebra.traits import TraitSet, reduce_traits
+from optimizer.algebra.scalars import ColumnRef, equality_sides
+from optimizer.algebra.traits import SortKey, TraitSet, reduce_traits
 from optimizer.cost.arrow import ArrowCost
 from optimizer.cost.c_out import COut
 from optimizer.cost.model import CostModel
@@ -31,9 +32,9 @@ class Offering(Protocol):
 def offers(op: LogicalOperator, props: LogicalProps, inputs: Sequence[Offering]) -> tuple[TraitSet, ...]:
     """Orders that some plan of a group can deliver without a sort, reduced in the group; at most MOST_OFFERS.
 
-    They come from stored orders and travel up through every operator that can keep them. The search asks each physical
-    operator what such an order is worth to it (`derive`), so that orders nobody would request are found too. Offers
-    depend on the group alone, not on which plans were looked at, so pruning cannot hide one.
+    They come from stored orders and from the keys of joins, and travel up through every operator that can keep them. The
+    search asks each physical operator what such an order is worth to it (`derive`), so that orders nobody would request
+    are found too. Offers depend on the group alone, not on which plans were looked at, so pruning cannot hide one.
     """
     found: list[TraitSet] = []
     match op:
@@ -43,7 +44,11 @@ def offers(op: LogicalOperator, props: LogicalProps, inputs: Sequence[Offering])
             found = list(inputs[0].offers)
         case Project(items):
             found = _through(ProjectRows(items), props, inputs[0])
-        case Join(kind=kind):
+        case Join(kind=kind, predicate=predicate):
+            for conjunct in predicate if kind is not JoinKind.FULL else ():  # a merge join delivers its keys' order
+                match equality_sides(conjunct, inputs[0].props.columns, inputs[1].props.columns):
+                    case ColumnRef() as a, ColumnRef() as b:
+                        found.append(TraitSet((SortKey(b.id if kind is JoinKind.RIGHT else a.id),)))
             if kind in (JoinKind.INNER, JoinKind.LEFT, JoinKind.SEMI, JoinKind.ANTI):
                 found += inputs[0].offers
             if kind in (JoinKind.INNER, JoinKind.RIGHT):

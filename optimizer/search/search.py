@@ -58,6 +58,11 @@ class Search:
         root, _ = self.memo.insert(tree)
         self.push(ExploreInput(root))
         self._drain()
+        if self.memo.merges:  # a merged group may be cheaper than the bounds of its parents assumed
+            for group in self.memo.live_groups():
+                group.lower = 0.0
+                if self.trace is not None:
+                    self.trace.emit("lower", group=group.id, lower=0.0, because="merge")
         return self.memo.find(root)
 
     def optimize(self, root: int, required: TraitSet = ANY, limit: float = INFINITY) -> Goal:
@@ -138,11 +143,12 @@ class Search:
         return known
 
     def lower(self, goal: Goal) -> float:
-        """What a plan for `goal` costs at least, as proved so far: its own bound, or that of the group for any traits."""
-        if goal.required == ANY:
-            return goal.lower
-        free = self.memo.groups[goal.group].goals.get(ANY)
-        return goal.lower if free is None or free.lower < goal.lower else free.lower
+        """What a plan for `goal` costs at least, as proved so far.
+
+        The optimum for any traits is no bound for stronger traits: a requirement passed through may reach an order that
+        the group's own alternatives never ask for, and so a cheaper plan.
+        """
+        return goal.lower
 
     def expected(self, goal: Goal) -> float:
         """What an input costs, or at least costs: its plan's cost once it is settled, else its bound."""
@@ -160,9 +166,9 @@ class Search:
         """What any plan through a logical expression costs at least: its cheapest local cost and its inputs' bounds."""
         bound = self.least(mexpr) if self.use_bounds else 0.0
         groups = self.memo.groups
-        for gid in mexpr.inputs:
-            free = groups[gid].goals.get(ANY)
-            bound += free.lower if free is not None else (groups[gid].lower if self.use_bounds else 0.0)
+        if self.use_bounds:
+            for gid in mexpr.inputs:
+                bound += groups[gid].lower
         return bound
 
     def local_cost(self, goal: Goal, physical: PhysicalExpr, delivered: TraitSet) -> float:

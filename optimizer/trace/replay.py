@@ -136,6 +136,10 @@ def _explored(state: MemoState, event: dict[str, Any]) -> None:
     state.groups[event["group"]].explored = True
 
 
+def _lower(state: MemoState, event: dict[str, Any]) -> None:
+    state.groups[event["group"]].lower = event["lower"]
+
+
 def _budget(state: MemoState, event: dict[str, Any]) -> None:
     if "tasks" in event:  # the search was cut: what was on the stack is dropped
         state.stack.clear()
@@ -181,6 +185,7 @@ _CHANGES = {
     "merge": _merge,
     "explored": _explored,
     "budget": _budget,
+    "lower": _lower,
     "root": _root,
     "goal": _goal,
     "goal_open": _goal_open,

@@ -54,26 +54,25 @@ class StreamingAggregate(PhysicalOperator):
     aggregates: tuple[AggregateItem, ...]
     name: ClassVar[str] = "streaming_aggregate"
 
-    def _permuted(self, wanted: Collation, props: LogicalProps) -> tuple[Collation, bool, bool]:
-        """Keys sorted as `wanted` says as far as it names them; whether all of it was used; whether it fixed every key."""
+    def _permuted(self, wanted: Collation, props: LogicalProps) -> tuple[Collation, bool]:
+        """Keys sorted as `wanted` says as far as it names them; and whether all of it was used."""
         below = column_set(self.keys)
         prefix = restrict_collation(wanted, below, props)
         used = len(prefix) == len(wanted)
         known = props.closure(column_set(k.column for k in prefix))
-        complete = not below & ~known
         for column in self.keys:
             if not known >> column & 1:
                 prefix += (SortKey(column),)
                 known = props.closure(known | 1 << column)
-        return prefix, used, complete
+        return prefix, used
 
     def pass_through(self, required: TraitSet, output: LogicalProps, inputs: Props) -> tuple[Alternative, ...]:
-        order, used, _ = self._permuted(required.collation, inputs[0])
+        order, used = self._permuted(required.collation, inputs[0])
         return (Alternative((TraitSet(order),), TraitSet(order)),) if used else ()
 
     def derive(self, delivered: TraitSet, index: int, output: LogicalProps, inputs: Props) -> tuple[Alternative, ...]:
-        order, _, complete = self._permuted(delivered.collation, inputs[0])
-        return (Alternative((TraitSet(order),), TraitSet(order)),) if complete else ()
+        order, _ = self._permuted(delivered.collation, inputs[0])  # what it leaves open may be determined further down
+        return (Alternative((TraitSet(order),), TraitSet(order)),)
 
     def describe(self, label: Label) -> str:
         return _show_aggregate(self.keys, self.aggregates, label)

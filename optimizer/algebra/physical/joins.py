@@ -109,6 +109,12 @@ class MergeJoin(PhysicalOperator):
         if self.kind is JoinKind.FULL:
             required = ANY
         result = []
+        if not required.collation and len(self.keys) > 1:  # in the inputs the leading key may determine the others
+            for a, _ in self.keys:
+                for left, right, _fixed in self._aligned((SortKey(a.id),), 0, inputs[0]):
+                    delivered = ANY if self.kind is JoinKind.FULL else TraitSet(left)
+                    result.append(Alternative((TraitSet(left), TraitSet(right)), delivered))
+            return tuple(result)
         for left, right, fixed in self._aligned(required.collation, 0, output):
             extra = required.collation[fixed:]
             if not extra:
@@ -122,13 +128,13 @@ class MergeJoin(PhysicalOperator):
     def derive(self, delivered: TraitSet, index: int, output: LogicalProps, inputs: Props) -> tuple[Alternative, ...]:
         result = []
         for left, right, fixed in self._aligned(delivered.collation, index, inputs[index]):
-            if fixed < len(self.keys):
+            if not fixed:
                 continue
             if self.kind is JoinKind.FULL:
                 result.append(Alternative((TraitSet(left), TraitSet(right))))
                 continue
             result.append(Alternative((TraitSet(left), TraitSet(right)), TraitSet(left)))
-            if index == 0 and len(delivered.collation) > fixed:
+            if index == 0 and fixed == len(self.keys) and len(delivered.collation) > fixed:
                 longer = TraitSet(left + delivered.collation[fixed:])
                 result.append(Alternative((longer, TraitSet(right)), longer))
         return tuple(result)

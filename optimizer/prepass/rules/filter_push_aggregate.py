@@ -3,7 +3,8 @@
     σp(γk;f(A))  ≡  γk;f(σp(A))        p over k only
 
 NULLs   safe: all rows of a group agree on k, NULL included, so p keeps or drops whole groups
-Guards  there are keys (without keys there is a row even over no input); p reads keys only; no volatile conjunct
+Guards  there are keys (without keys there is a row even over no input); p reads keys only; no volatile conjunct;
+        where a conjunct stays above, none that may raise goes below, out of its shelter
 """
 
 from __future__ import annotations
@@ -24,8 +25,10 @@ class FilterPushAggregate(RewriteRule):
             case Tree(Filter(predicate), (Tree(Aggregate(keys) as aggregate, (below,)),)) if keys:
                 within = column_set(keys)
                 moved = [s for s in predicate if not s.columns & ~within and not s.volatile]
+                if len(moved) < len(predicate):  # what stays above may keep groups from a conjunct that raises
+                    moved = [s for s in moved if not s.raises]
                 if moved:
-                    kept = conjunction(s for s in predicate if s.columns & ~within or s.volatile)
+                    kept = conjunction(s for s in predicate if s not in moved)
                     lower = Tree(aggregate, (Tree(Filter(conjunction(moved)), (below,)),))
                     return Tree(Filter(kept), (lower,)) if kept else lower
         return None

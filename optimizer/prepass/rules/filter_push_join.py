@@ -5,7 +5,8 @@
 Kinds   inner: all three. To the left input also for left, semi and anti joins, to the right one also for right joins: rows
         of a kept side reach the output unchanged. Nothing passes to a NULL-extended side, and nothing through a full join
 NULLs   safe: a conjunct over a kept side sees the same values above and below
-Guards  volatile conjuncts stay; conjuncts that may raise do not go below the join, where they would see rows without a match
+Guards  volatile conjuncts stay; conjuncts that may raise do not go below the join, where they would see rows without
+        a match, nor into a join predicate that may raise itself, which had sheltered them
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ class FilterPushJoin(RewriteRule):
                         on_left.append(conjunct)
                     elif to_right and not conjunct.columns & ~right.columns and not conjunct.raises:
                         on_right.append(conjunct)
-                    elif kind is JoinKind.INNER:
+                    elif kind is JoinKind.INNER and not (conjunct.raises and any(s.raises for s in on)):
                         here.append(conjunct)
                     else:
                         above.append(conjunct)

@@ -9,7 +9,8 @@ Kinds   inner only; an outer join fixes its NULL-extended side
 NULLs   safe: an inner join drops FALSE and UNKNOWN alike, so a conjunct may change joins
 Rows    same bag; same column set
 Guards  p' and q' non-empty, so no cross product appears (setting cross_products lifts this); no volatile conjunct;
-        no conjunct of q that may raise moves down, where it would see rows that p had removed
+        no conjunct that may raise goes down, where it would see rows that the others had removed; not when both p and
+        q have one: within one predicate only conjuncts that cannot raise are sure to be tested first
 Source  Graefe and McKenna, The Volcano Optimizer Generator, ICDE 1993; Shanbhag and Sudarshan, PVLDB 2014 (rule sets)
 """
 
@@ -38,7 +39,9 @@ class JoinAssociate(TransformationRule):
                 upper = [s for s in both if s.columns & outside]
                 if not context.settings.cross_products and not (lower and upper):
                     return ()
-                if any(s.volatile for s in both) or any(s.raises for s in q if not s.columns & outside):
+                if any(s.volatile for s in both) or any(s.raises for s in lower):
+                    return ()
+                if any(s.raises for s in p) and any(s.raises for s in q):
                     return ()
                 below = Tree(Join(JoinKind.INNER, combined(lower)), (b, c))
                 return (Tree(Join(JoinKind.INNER, combined(upper)), (a, below)),)

@@ -1,0 +1,48 @@
+"""A conjunct that raises is never moved to rows that another conjunct had kept from it: DuckDB returns rows, and so do we."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import duckdb
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from executor import Session
+from tests.reference.compare import assert_same_bag, rows_of
+
+TABLES = {
+    "a": {"x": [1, 2, 3]},
+    "b": {"x": [1, 2, 9], "y": [10, 20, 30], "s": ["5", "6", "abc"]},
+    "c": {"y": [10, 30]},
+    "g": {"k": ["1", "2", "zz", "1", "2"], "v": [1, 2, 3, 4, 5]},
+    "h": {"s": ["5", "abc"], "x": [1, 2], "y": [10, 30]},
+}
+
+QUERIES = {
+    "join order": "select a.x, b.s from a join b on a.x = b.x and cast(b.s as int) > 0 join c on b.y = c.y",
+    "having": "select k from (select k from g group by k having min(v) <> 3) t where cast(k as int) > 0",
+    "join predicate": "select * from (select h.s, a.x from h join a on a.x = h.x and abs(h.y + a.x) < 25) t where t.s::int > 0",
+    "filter": "select * from (select * from b where y < 25) t where cast(s as int) > 0",
+    "left join": "select b.x, a.x from b left join a on b.x = a.x and b.y < 25 and cast(b.s as int) > 0 where b.y < 25",
+}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("sheltered")
+    for name, columns in TABLES.items():
+        pq.write_table(pa.table(columns), folder / f"{name}.parquet")
+    return folder
+
+
+@pytest.mark.parametrize("disable", [(), ("join_to_hash_join",), ("join_to_hash_join", "join_to_merge_join"), ("join_commute",)])
+@pytest.mark.parametrize("query", QUERIES)
+def test_nothing_raises(query: str, disable: tuple[str, ...], folder: Path) -> None:
+    connection = duckdb.connect()
+    for name in TABLES:
+        connection.execute(f"create view {name} as select * from '{folder / name}.parquet'")
+    expected = connection.execute(QUERIES[query]).to_arrow_table()
+    actual = Session(folder, {"disable": disable}).sql(QUERIES[query]).table
+    assert_same_bag(rows_of(expected), rows_of(actual))
