@@ -102,10 +102,10 @@ class ExpressionBinder:
             return self.source.unsupported(form, node, hint)
         if isinstance(node, exp.AggFunc):
             return self.source.unsupported(
-                f"the aggregate {node.sql_name().lower()}", node, f"the aggregates are {listing(aggregates.NAMES, 9)}"
+                f"the aggregate {self.source.function_name(node)}", node, f"the aggregates are {listing(aggregates.NAMES, 9)}"
             )
         if isinstance(node, exp.Func):
-            return self.source.unsupported(f"the function {node.sql_name().lower()}", node, calls.known_functions())
+            return self.source.unsupported(f"the function {self.source.function_name(node)}", node, calls.known_functions())
         return self.source.unsupported(form_name(node), node)
 
 
