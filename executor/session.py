@@ -48,7 +48,7 @@ class Session:
         self._optimizer = Optimizer(self.catalog, self.settings)
 
     def optimize(self, sql: str, trace: Trace | None = None) -> OptimizedQuery:
-        """Plan `sql`, with every intermediate tree. Raises SqlError, Unsupported, NoPlan, BudgetExceeded."""
+        """Plan `sql`, with every intermediate tree. Raises SqlError, Unsupported, NoPlan."""
         return self._optimizer.optimize(sql, trace)
 
     def explain(self, sql: str, analyze: bool = False) -> Explanation:

@@ -57,12 +57,6 @@ class NoPlan(PlanscopeError):
     """Every path is closed, since rules that the query needs are disabled: names the group, the traits and what is missing."""
 
 
-class BudgetExceeded(PlanscopeError):
-    """A budget (tasks, milliseconds, groups) ran out before there was any complete plan."""
-
-    exit_code = 4
-
-
 class ExecutionError(PlanscopeError):
     """A plan failed while it ran: overflow, a bad cast, an unreadable file. Names the operator."""
 

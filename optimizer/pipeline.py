@@ -103,7 +103,7 @@ class Optimizer:
         self.rules = rule_set(settings, transformations, implementations)
 
     def optimize(self, sql: str, trace: Trace | None = None) -> OptimizedQuery:
-        """Plan one query. Raises SqlError, Unsupported, NoPlan, BudgetExceeded."""
+        """Plan one query. Raises SqlError, Unsupported, NoPlan."""
         if trace is not None:
             trace.header(sql, self.settings.as_dict(), self.catalog.digest)
         ms: dict[str, float] = {}
@@ -177,6 +177,7 @@ def search_stats(search: Search, prepass_converged: bool = True) -> SearchStats:
         candidates=counters.candidates,
         costed=counters.costed,
         pruned=dict(Counter(counters.pruned)),
+        cycles=counters.cycles,
         joins_enumerated=pairs,
         proven=counters.proven,
         prepass_converged=prepass_converged,

@@ -33,7 +33,6 @@ class AggregateFunction(NamedTuple):
 
 COMPARISONS = ("=", "<>", "<", "<=", ">", ">=")
 MIRRORED = {"=": "=", "<>": "<>", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
-NEGATED = {"=": "<>", "<>": "=", "<": ">=", "<=": ">", ">": "<=", ">=": "<"}
 
 _SCALAR = (
     *(Function(name, "comparison; both sides of one type") for name in COMPARISONS),

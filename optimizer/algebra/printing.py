@@ -1,9 +1,8 @@
-"""Trees and plans as text: one operator a line, inputs indented below it."""
+"""Trees as text, one operator a line, inputs indented below it; and figures for people."""
 
 from __future__ import annotations
 
 from optimizer.algebra.columns import Columns
-from optimizer.algebra.plan import PlanNode
 from optimizer.algebra.trees import Leaf, Node
 
 
@@ -22,21 +21,6 @@ def show_tree(root: Node, columns: Columns) -> str:
         for i in range(len(children) - 1, -1, -1):
             last = i == len(children) - 1
             stack.append((children[i], rest + ("└─ " if last else "├─ "), rest + ("   " if last else "│  ")))
-    return "\n".join(lines)
-
-
-def show_plan(root: PlanNode, columns: Columns) -> str:
-    """A physical plan as indented text with estimated rows and cumulative cost."""
-    lines: list[str] = []
-    stack: list[tuple[PlanNode, str, str]] = [(root, "", "")]
-    while stack:
-        node, first, rest = stack.pop()
-        detail = node.op.describe(columns.label)
-        figures = f"(rows {number(node.rows)}, cost {number(node.cost)})"
-        lines.append("  ".join(filter(None, (first + node.op.name, detail, figures))))
-        for i in range(len(node.inputs) - 1, -1, -1):
-            last = i == len(node.inputs) - 1
-            stack.append((node.inputs[i], rest + ("└─ " if last else "├─ "), rest + ("   " if last else "│  ")))
     return "\n".join(lines)
 
 

@@ -5,7 +5,7 @@ In a binding some inputs are `Leaf`s: groups of the memo that the rule's pattern
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import TypeAlias
 
 from optimizer.algebra.columns import ColumnSet
@@ -82,12 +82,3 @@ def postorder(root: Node) -> Iterator[Node]:
         else:
             stack.append((node, True))
             stack.extend((child, False) for child in reversed(node.inputs))
-
-
-def transform_up(root: Node, change: Callable[[Node], Node]) -> Node:
-    """Rebuild bottom-up: `change` sees each node over its already changed inputs. Iterative."""
-    done: dict[int, Node] = {}
-    for node in postorder(root):
-        rebuilt = node.with_inputs(tuple(done[id(i)] for i in node.inputs)) if isinstance(node, Tree) else node
-        done[id(node)] = change(rebuilt)
-    return done[id(root)]

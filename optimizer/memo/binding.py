@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from optimizer.algebra.trees import Leaf, Node, Tree
+from optimizer.algebra.trees import Node, Tree
 from optimizer.memo.group import LogicalExpr
 from optimizer.memo.memo import Memo
 from optimizer.rules.interface import Pattern
@@ -61,6 +61,3 @@ def _product(choices: list[list[tuple[Node, bool]]]) -> Iterator[tuple[tuple[Nod
     for first in choices[0]:
         for rest in _product(choices[1:]):
             yield (first, *rest)
-
-
-__all__ = ["Leaf", "bindings", "matches"]

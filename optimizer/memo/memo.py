@@ -18,7 +18,7 @@ from optimizer.algebra.physical import PhysicalOperator
 from optimizer.algebra.props import LogicalProps
 from optimizer.algebra.scalars import combined
 from optimizer.algebra.traits import TraitSet
-from optimizer.algebra.trees import Leaf, Node, Tree, postorder
+from optimizer.algebra.trees import Leaf, Tree, postorder
 from optimizer.memo.goal import Goal
 from optimizer.memo.group import Group, LogicalExpr, PhysicalExpr, Region
 from optimizer.stats.relation import RelationStats
@@ -252,18 +252,3 @@ class Memo:
     def binding_leaf(self, gid: int) -> Leaf:
         group = self.group(gid)
         return Leaf(group.id, group.props)
-
-    def first_tree(self, gid: int) -> Node:
-        """The tree of first expressions below a group (for messages)."""
-        done: dict[int, Tree] = {}
-        stack = [self.find(gid)]
-        while stack:
-            top = stack[-1]
-            mexpr = self.groups[top].logical[0]
-            waiting = [i for i in map(self.find, mexpr.inputs) if i not in done and i != top]
-            if waiting:
-                stack += waiting
-            else:
-                stack.pop()
-                done[top] = Tree(mexpr.op, tuple(done[self.find(i)] for i in mexpr.inputs))
-        return done[self.find(gid)]

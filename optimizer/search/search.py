@@ -45,6 +45,7 @@ class Search:
         self.root: Goal | None = None
         self._goals: dict[tuple[int, TraitSet], Goal] = {}
         self._deep = tuple((1 << i, rule) for i, rule in enumerate(rules.transformations) if rule.pattern.depth > 1)
+        self._deepest = max((rule.pattern.depth for rule in rules.transformations), default=1)
         self._next_task = 0
         self._budget = context.settings.budget_tasks or INFINITY
         milliseconds = context.settings.budget_ms
@@ -225,8 +226,15 @@ class Search:
                     self.push(ExploreMExpr(mexpr))
 
     def _rebind(self, parents: list[LogicalExpr], members: list[LogicalExpr]) -> None:
-        for parent in parents:
-            for bit, rule in self._deep:
-                if parent.applied & bit:
-                    for mexpr in members:
-                        self.push(ApplyRule(rule, parent, mexpr))
+        """Let rules that have already bound above see new members: as many levels up as their patterns look down."""
+        scheduled: set[tuple[int, int]] = set()
+        level = parents
+        for distance in range(1, self._deepest):
+            for parent in level:
+                for bit, rule in self._deep:
+                    if rule.pattern.depth > distance and parent.applied & bit and (parent.id, bit) not in scheduled:
+                        scheduled.add((parent.id, bit))
+                        for mexpr in members:
+                            self.push(ApplyRule(rule, parent, mexpr))
+            if distance + 1 < self._deepest:
+                level = [above for parent in level for above in self.memo.group(parent.group).parents]

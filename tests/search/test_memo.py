@@ -164,6 +164,33 @@ def test_a_late_member_reaches_rules_that_were_applied_before() -> None:
     assert [leaf.gid for leaf in fresh.inputs[0].inputs] == list(late.inputs)
 
 
+class Watch(TransformationRule):
+    """Produces nothing; remembers the joins it saw two levels down."""
+
+    name = "watch"
+    pattern = node(Filter, node(Limit, node(Join, ANY, ANY)))
+    seen: list[tuple[int, ...]]
+
+    def apply(self, bound: Tree, context: RuleContext) -> Sequence[Tree]:
+        self.seen.append(tuple(leaf.gid for leaf in bound.inputs[0].inputs[0].inputs))
+        return ()
+
+
+def test_a_late_member_reaches_patterns_that_look_deeper() -> None:
+    """A pattern of three levels is bound anew, once, when a member arrives two levels below its root."""
+    watch = Watch()
+    watch.seen = []
+    bench = Bench((watch,))
+    (a, x), (b, y) = bench.values(), bench.values()
+    below = join(a, b, compare("=", x, y))
+    bench.search.explore(Tree(Filter((compare("<", x, Literal(2, INT)),)), (Tree(Limit((), 0, 2), (below,)),)))
+    assert len(watch.seen) == 1
+    _, new = bench.memo.insert(join(b, a, compare("=", x, y)))
+    bench.search.schedule_new(new)
+    bench.search._drain()
+    assert watch.seen == [watch.seen[0], watch.seen[0][::-1]]
+
+
 def test_a_pattern_cannot_name_a_physical_operator() -> None:
     """M10: a logical rule that binds a physical operator is refused when it is written, not when it crashes."""
     with pytest.raises(AssertionError, match="can only name a logical operator, not HashJoin"):
