@@ -49,11 +49,15 @@ def write_text(text: str, output: str | None) -> None:
 
 
 def format_of(output: str | None, chosen: str | None, known: tuple[str, ...]) -> str:
-    """The format asked for, else the one that the file name's ending says, else the first of `known`."""
+    """The format asked for, else the one that the file name's ending says; the first of `known` for .txt or no ending."""
     if chosen is not None:
         return chosen
-    ending = Path(output).suffix[1:].lower() if output else ""
-    return ending if ending in known else known[0]
+    ending = Path(output).suffix[1:].lower() if output and not output.startswith("/dev/") else ""
+    if ending in known:
+        return ending
+    if ending in ("", "txt"):
+        return known[0]
+    raise click.UsageError(f"no format goes by .{ending}: end the name in .{', .'.join(known)} or .txt, or give --format")
 
 
 def table_text(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:

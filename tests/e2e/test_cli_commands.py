@@ -41,6 +41,14 @@ def test_run_formats(planscope, shop, tmp_path):
     assert table["balance"].to_pylist() == [Decimal("1.10"), Decimal("-20.00"), None, Decimal("0.05")]
 
 
+@pytest.mark.parametrize("command", ["run", "explain"])
+def test_an_unknown_ending_is_no_format(planscope, shop, tmp_path, command):
+    done = planscope(command, "select 1 as x", "-d", str(shop), "-o", str(tmp_path / "out.png"))
+    assert done.code == 2
+    assert "no format goes by .png" in done.err
+    assert not (tmp_path / "out.png").exists()
+
+
 @pytest.mark.parametrize("format", ["csv", "json", "parquet"])
 def test_format_from_the_ending(planscope, shop, tmp_path, format):
     target = tmp_path / f"out.{format}"
