@@ -79,7 +79,10 @@ def plan_table(plan: PlanNode, columns: Columns, actual: Actuals | None = None, 
 def search_text(search: Mapping[str, Any], ms: Mapping[str, float], cost: float) -> str:
     """What a search did: its figures (the `search` object of `explain --format json`), milliseconds by phase, winner's cost."""
     pruned = ", ".join(f"{count:,} by {name}" for name, count in search["pruned"].items() if count) or "nothing"
-    proof = "proven to be the cheapest of its space" if search["proven"] else "not proven: the budget ran out"
+    proof = "proven to be the cheapest of its space"
+    if not search["proven"]:
+        least = search.get("lower_bound", 0.0)
+        proof = f"not proven: a budget ran out (budget_tasks, budget_mexprs); no plan costs less than {number(least)}"
     fired = sum(search["rules_fired"].values())
     parts = [
         f"{search['groups']:,} groups, {search['mexprs_logical']:,} logical and {search['mexprs_physical']:,} physical "

@@ -160,6 +160,8 @@ def required_only(bound: BoundQuery) -> Tree:
 def search_stats(search: Search, prepass_converged: bool = True) -> SearchStats:
     """The figures of a finished search, and whether the pre-pass before it ran to its end."""
     memo, counters = search.memo, search.counters
+    root = search.root
+    assert root is not None, "statistics of a search that has not run"
     pairs = 0
     for group in memo.live_groups():
         pairs += len({frozenset(map(memo.find, e.inputs)) for e in group.logical if isinstance(e.op, Join)})
@@ -180,6 +182,7 @@ def search_stats(search: Search, prepass_converged: bool = True) -> SearchStats:
         cycles=counters.cycles,
         joins_enumerated=pairs,
         proven=counters.proven,
+        lower_bound=root.best_cost if counters.proven else memo.groups[root.group].lower,
         prepass_converged=prepass_converged,
     )
 
