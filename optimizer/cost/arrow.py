@@ -4,11 +4,12 @@ Every operator costs a start-up plus so much per row in, per row out and, for jo
 nanoseconds per row, as measured on the executors of this project (see docs/architecture.md). Rows are taken as at least
 one, so that no operator is free.
 
-Lower bound. A binary join of any kind and algorithm costs at least START + LEAST_IN per input row + OUT per output row: each
-formula below is that plus something not negative. In a tree of joins over k leaves there are k - 1 joins, every leaf is
-an input of one of them, and the topmost gives the group's rows; hence
+Lower bound. A binary join of any kind and algorithm costs at least START + INPUT per input row + OUT per output row: a hash
+join HASH_PROBE for each, a merge join MERGE_IN, nested loops LEAST_IN and PAIR · l · r, which is at least PAIR/2 · (l + r) since
+l, r ≥ 1. In a tree of joins over k leaves there are k - 1 joins, every leaf is an input of one of them, and the topmost
+gives the group's rows; hence
 
-    bound(G) = Σ bound(leaf) + (k - 1) START + LEAST_IN · Σ rows(leaf) + OUT · rows(G)
+    bound(G) = Σ bound(leaf) + (k - 1) START + INPUT · Σ rows(leaf) + OUT · rows(G)
 
 Any other group: the bounds of its inputs plus the cheapest of its operators that the engine has.
 """
@@ -38,7 +39,7 @@ from optimizer.algebra.physical import (
     TopK,
     UnionAll,
 )
-from optimizer.algebra.scalars import ColumnRef, Predicate, walk
+from optimizer.algebra.scalars import Call, ColumnRef, Predicate, walk
 from optimizer.algebra.traits import TraitSet
 from optimizer.cost.model import Bounded
 from optimizer.stats.relation import RelationStats
@@ -47,11 +48,12 @@ START = 100_000.0  # an operator's set-up
 
 SCAN_ROW, SCAN_BYTE = 4.0, 2.0
 EXPRESSION = 4.0  # one call on one row
-LEAST_IN = 20.0  # any join, one input row: reading it
+LEAST_IN = 20.0  # nested loops, one input row: reading it
 OUT = 15.0  # any join, one output row
 HASH_BUILD, HASH_PROBE = 80.0, 25.0
 MERGE_IN = 60.0
 PAIR, PAIR_CALL = 18.0, 12.0  # nested loops, one pair of rows
+INPUT = min(HASH_PROBE, HASH_BUILD, MERGE_IN, LEAST_IN + PAIR / 2)  # any join, one input row
 GROUP_IN, GROUP_CALL, GROUP_OUT = 12.0, 6.0, 140.0
 STREAM_IN = 40.0
 SORT_COMPARE, SORT_ROW = 9.0, 30.0
@@ -96,10 +98,7 @@ class ArrowCost:
         return (START + self._formulas[type(op)](op, delivered, output, inputs)) / 1000.0
 
     def least(self, op: LogicalOperator, output: RelationStats, inputs: Inputs) -> float:
-        if isinstance(op, Join):
-            own = LEAST_IN * sum(at_least_one(each.rows) for each in inputs) + OUT * at_least_one(output.rows)
-        else:
-            own = least_local(op, output, inputs)
+        own = least_join(op, output, inputs) if isinstance(op, Join) else least_local(op, output, inputs)
         return (START + own) / 1000.0
 
     def lower_bound(
@@ -109,8 +108,20 @@ class ArrowCost:
         if not isinstance(op, Join):
             return below + self.least(op, output, [each.stats for each in inputs])
         rows_in = sum(at_least_one(leaf.stats.rows) for leaf in leaves)
-        own = (len(leaves) - 1) * START + LEAST_IN * rows_in + OUT * at_least_one(output.rows)
+        own = (len(leaves) - 1) * START + INPUT * rows_in + OUT * at_least_one(output.rows)
         return below + own / 1000.0
+
+
+def least_join(op: Join, output: RelationStats, inputs: Inputs) -> float:
+    """The cheapest join algorithm for the inputs in this order, without START and residuals; hash and merge joins need an
+    equality. The other order is another expression, but for semi and anti joins, which may build on either side."""
+    left, right = at_least_one(inputs[0].rows), at_least_one(inputs[1].rows)
+    own = LEAST_IN * (left + right) + PAIR * left * right
+    if any(isinstance(conjunct, Call) and conjunct.function == "=" for conjunct in op.predicate):
+        own = min(own, HASH_BUILD * right + HASH_PROBE * left, MERGE_IN * (left + right))
+        if op.kind.left_only:
+            own = min(own, HASH_BUILD * left + HASH_PROBE * right)
+    return own + OUT * at_least_one(output.rows)
 
 
 def least_local(op: LogicalOperator, output: RelationStats, inputs: Inputs) -> float:

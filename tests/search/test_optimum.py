@@ -131,6 +131,18 @@ def test_bounds_hold(shape: str) -> None:
                     assert goal.lower <= optimum_cost * (1 + 1e-9) <= goal.best_cost * (1 + 2e-9)
 
 
+def test_no_implementation_undercuts_the_least_cost_of_its_expression() -> None:
+    """What lets a logical expression be dropped before it is implemented is below every operator that could come of it."""
+    for shape in SHAPES:
+        for seed in range(5):
+            search, _ = plan(graph_query(shape, 5, seed), pruning="none")
+            for group in search.memo.live_groups():
+                for mexpr in group.logical:
+                    costs = [cost for physical in mexpr.physical for cost in physical.costs.values()]
+                    assert costs
+                    assert search.least(mexpr) <= min(costs)
+
+
 def test_memo_counts_of_connected_pairs() -> None:
     """Groups and joins of a region are those of the closed forms: csg groups, 2·ccp ordered joins (§2.1, §4.3)."""
     closed = {
