@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from optimizer.algebra.columns import ColumnSet
+from optimizer.algebra.columns import ColumnId, ColumnSet
 from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical import Label, show_predicate
 from optimizer.algebra.physical.operator import PhysicalOperator, Props
@@ -19,6 +19,7 @@ from optimizer.algebra.traits import (
     Collation,
     SortKey,
     TraitSet,
+    ascending,
     spellings,
 )
 
@@ -78,7 +79,17 @@ class MergeJoin(PhysicalOperator):
     residual: Predicate
     name: ClassVar[str] = "merge_join"
 
-    def _aligned(self, wanted: Collation, side: int, props: LogicalProps) -> list[tuple[Collation, Collation, int]]:
+    def _distinct(self, numbers: Iterable[int], inputs: Props) -> list[int]:
+        """The keys `numbers` without those that both inputs know to be equal to an earlier one: they give the same orders."""
+        found: dict[tuple[ColumnId, ColumnId], int] = {}
+        for i in numbers:
+            a, b = self.keys[i]
+            found.setdefault((inputs[0].representative(a.id), inputs[1].representative(b.id)), i)
+        return list(found.values())
+
+    def _aligned(
+        self, wanted: Collation, side: int, props: LogicalProps, inputs: Props
+    ) -> list[tuple[Collation, Collation, int]]:
         """Left and right orders whose key permutation follows `wanted` as far as it can; and how many keys it fixed.
 
         `props` says which columns are equivalent where `wanted` is meant (the output, or input `side`). Several keys may
@@ -93,7 +104,7 @@ class MergeJoin(PhysicalOperator):
                 fitting = [i for i, pair in enumerate(self.keys) if i not in used and pair[side].columns & same]
                 if not fitting:
                     finished.append((used, left, right))
-                for i in fitting:
+                for i in self._distinct(fitting, inputs):
                     a, b = self.keys[i]
                     longer.append(((*used, i), (*left, key._replace(column=a.id)), (*right, key._replace(column=b.id))))
             partial = longer[:MOST_SPELLINGS]
@@ -110,12 +121,12 @@ class MergeJoin(PhysicalOperator):
             required = ANY
         result = []
         if not required.collation and len(self.keys) > 1:  # in the inputs the leading key may determine the others
-            for a, _ in self.keys:
-                for left, right, _fixed in self._aligned((SortKey(a.id),), 0, inputs[0]):
-                    delivered = ANY if self.kind is JoinKind.FULL else TraitSet(left)
-                    result.append(Alternative((TraitSet(left), TraitSet(right)), delivered))
+            for lead in self._distinct(range(len(self.keys)), inputs):
+                pairs = [self.keys[lead], *(pair for i, pair in enumerate(self.keys) if i != lead)]
+                first, second = TraitSet(ascending(a.id for a, _ in pairs)), TraitSet(ascending(b.id for _, b in pairs))
+                result.append(Alternative((first, second), ANY if self.kind is JoinKind.FULL else first))
             return tuple(result)
-        for left, right, fixed in self._aligned(required.collation, 0, output):
+        for left, right, fixed in self._aligned(required.collation, 0, output, inputs):
             extra = required.collation[fixed:]
             if not extra:
                 delivered = ANY if self.kind is JoinKind.FULL else TraitSet(left)
@@ -127,7 +138,7 @@ class MergeJoin(PhysicalOperator):
 
     def derive(self, delivered: TraitSet, index: int, output: LogicalProps, inputs: Props) -> tuple[Alternative, ...]:
         result = []
-        for left, right, fixed in self._aligned(delivered.collation, index, inputs[index]):
+        for left, right, fixed in self._aligned(delivered.collation, index, inputs[index], inputs):
             if not fixed:
                 continue
             if self.kind is JoinKind.FULL:
