@@ -23,6 +23,7 @@ from executor.formats import show_table
 from memo_viz.explain import Actual, Actuals, finite, plan_json, plan_table, search_text
 from optimizer.algebra.plan import PlanNode
 from optimizer.catalog.table import Catalog
+from optimizer.errors import CatalogError
 from optimizer.pipeline import OptimizedQuery, Optimizer
 from optimizer.settings import Settings
 from optimizer.trace.recorder import Trace
@@ -53,15 +54,26 @@ class Session:
 
     def explain(self, sql: str, analyze: bool = False) -> Explanation:
         """Plan `sql` without running it; with `analyze`, run it too and count rows and time of each operator."""
+        if analyze:
+            self.check_rows()
         query = self.optimize(sql)
         return Explanation(self, query, self._measure(query) if analyze else None)
 
     def sql(self, sql: str, analyze: bool = False) -> Result:
         """Plan and run `sql`. `analyze`: also count rows and time of each operator. Raises also ExecutionError."""
+        self.check_rows()
         query = self.optimize(sql)
         counters = new_counters() if analyze else None
         table = reader(query, counters).read_all()
         return Result(table, Explanation(self, query, None if counters is None else actuals(query.plan, counters)))
+
+    def check_rows(self) -> None:
+        """Raises CatalogError when the dataset has statistics only, so that nothing can be run on it."""
+        if self.catalog.statistics_only:
+            raise CatalogError(
+                f"the dataset {self.catalog.name} has statistics only: its queries can be planned, not run\n"
+                f"planscope explain shows the plan, without --analyze; planscope memo and planscope trace the search"
+            )
 
     def _measure(self, query: OptimizedQuery) -> Actuals:
         counters = new_counters()
@@ -213,7 +225,7 @@ class Memo:
 def open_data(data: str | os.PathLike[str]) -> Catalog:
     """The catalog of a folder, or of a built-in dataset such as `tpch:0.1`. Raises CatalogError."""
     text = os.fspath(data)
-    if isinstance(data, Path) or os.path.isdir(text) or os.sep in text:
+    if isinstance(data, Path) or os.sep in text:
         from optimizer.dataset import open_dataset
 
         return open_dataset(text)

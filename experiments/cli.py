@@ -25,6 +25,7 @@ COMMANDS = {  # name -> what `planscope --help` says; the command itself is impo
     "demo": "The tour: data, plan, search, execution, trace and pictures.",
     "run": "Run a query and print its rows.",
     "explain": "Show the plan of a query, and how it came about.",
+    "plans": "Count, sample, list and run the plans of a query's space.",
     "memo": "Write the memo of a query as a picture or as data.",
     "trace": "Write every event of the search for a query.",
     "data": "Datasets: where they are, what they hold.",

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from optimizer.catalog.dataset import read_dataset
+from optimizer.catalog.declarations import TableDeclaration
 from optimizer.catalog.table import Catalog
 from optimizer.sql.schema import parse_schema
 
@@ -15,3 +17,8 @@ def open_dataset(folder: Path | str, name: str | None = None) -> Catalog:
     Raises CatalogError for whatever is missing, unreadable or contradictory.
     """
     return read_dataset(Path(folder), parse_schema, name)
+
+
+def read_declarations(files: Sequence[Path]) -> list[TableDeclaration]:
+    """The tables that SQL files of CREATE TABLE and ALTER TABLE declare, read as one text. Raises CatalogError."""
+    return parse_schema("\n".join(file.read_text(encoding="utf-8") for file in files), files[0])

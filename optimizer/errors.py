@@ -57,6 +57,10 @@ class NoPlan(PlanscopeError):
     """Every path is closed, since rules that the query needs are disabled: names the group, the traits and what is missing."""
 
 
+class SpaceTooLarge(PlanscopeError):
+    """More plans than can be listed one by one: says how many there are, and what can be asked instead."""
+
+
 class ExecutionError(PlanscopeError):
     """A plan failed while it ran: overflow, a bad cast, an unreadable file. Names the operator."""
 

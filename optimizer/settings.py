@@ -40,6 +40,37 @@ class Settings:
     prepass_limit: int = _knob(10_000, "rule firings after which the pre-pass stops and says that it did not converge")
     cross_products: bool = _knob(False, "let join reordering make cross products also where the join graph is connected")
     rule_order: int = _knob(0, "0: rules by promise; another number: a random order with that seed (the winner costs the same)")
+    enumeration: str = _knob(
+        "adaptive",
+        "how joins are ordered: rules (commute, associate), rules_b0 (both associativities), duplicate_free_rules (Pellenkoft; needs "
+        "cross_products), partition (connected splits of join graphs), left_deep (splits with one relation), adaptive (partition "
+        "while it fits, heuristics beyond)",
+        ("adaptive", "partition", "left_deep", "rules", "rules_b0", "duplicate_free_rules"),
+    )
+    partitioner: str = _knob("branch", "which algorithm finds the splits of a join graph", ("branch", "conservative"))
+    exact_below: int = _knob(14, "adaptive: fewer relations than this are always ordered exactly")
+    exact_sets: int = _knob(10_000, "adaptive: so are regions with at most this many connected sets of relations")
+    linearized_up_to: int = _knob(100, "adaptive: larger regions use linearized DP up to this many relations, GOO-DP beyond")
+    seed: str = _knob(
+        "best",
+        "join order installed as a plan before the search: greedy (GOO), linearized (DP over an IKKBZ order), the cheaper of both, none",
+        ("none", "greedy", "linearized", "best"),
+    )
+    exploration: str = _knob(
+        "all",
+        "when transformation rules fire: on all groups before anything is costed, or on a group when it is first costed",
+        ("all", "on_demand"),
+    )
+    driver: str = _knob(
+        "top_down", "what runs the search: the task stack, or one queue of rule matches by importance", ("top_down", "iterative")
+    )
+    gap: float = _knob(0.0, "stop a search when its plan is proved to be within this fraction of the optimum (0.05: 5 %)")
+    epsilon: float = _knob(
+        0.0,
+        "global epsilon pruning: a goal is done when its plan costs at most this fraction of the seed, divided by the number "
+        "of operators; the plan then costs at most that fraction of the seed more than the optimum",
+    )
+    budget_groups: int = _knob(0, "memo groups after which exploration stops, as with budget_mexprs; 0: no limit")
     budget_tasks: int = _knob(
         200_000, "tasks after which the search stops; the plan is then complete, the best so far, but not proven; 0: no limit"
     )
@@ -118,6 +149,14 @@ def _read(name: str, value: Any) -> Any:
         if number < 0:
             raise SettingsError(f"setting {name} cannot be negative ({number})")
         return number
+    if isinstance(default, float):
+        try:
+            share = float(value)
+        except (TypeError, ValueError):
+            raise SettingsError(f'setting {name} is a number, not "{value}"') from None
+        if not 0 <= share < float("inf"):
+            raise SettingsError(f"setting {name} cannot be {value}: it is a number from 0 up")
+        return share
     if isinstance(value, str):
         return tuple(part.strip() for part in value.split(",") if part.strip())
     return tuple(str(part) for part in value)

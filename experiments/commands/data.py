@@ -72,7 +72,7 @@ def _table_json(table: Table) -> dict[str, Any]:
             "max": None if stats is None else _value(stats.max),
             "ndv": None if stats is None else stats.ndv,
             "avg_width": None if stats is None else stats.avg_width,
-            "mcv": None,
+            "mcv": [[_value(value), share] for value, share in stats.mcv] if stats is not None and stats.mcv else None,
             "histogram": None,
         }
     return {
@@ -94,7 +94,8 @@ def _value(value: Any) -> Any:
 
 
 def _table_text(table: Table) -> str:
-    head = f"{table.name}  {table.stats.rows:,} rows, {_size(table.stats.bytes)}"
+    head = f"{table.name}  {table.stats.rows:,} rows, "
+    head += _size(table.stats.bytes) if table.files else "statistics only"
     if table.format:
         head += f", {table.format}" + (f" in {len(table.files)} files" if len(table.files) > 1 else "")
     lines = [head]

@@ -40,6 +40,8 @@ def command(
     if analyze and stage not in ("plan", "all"):
         raise click.UsageError("--analyze runs the plan and shows it; leave --stage out")
     session, sql = inputs.open(facts)
+    if analyze:
+        session.check_rows()
     explanation = session.explain(sql, analyze=analyze)
     names = [s.name for s in explanation.query.stages]
     if stage not in (*names, "memo", "plan", "all"):

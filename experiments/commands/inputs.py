@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from executor.session import Session
     from optimizer.settings import Settings
 
-DATA_HELP = "A folder of tables, or a built-in dataset such as tpch:0.1."
+DATA_HELP = "A folder of tables, or a built-in dataset such as tpch:0.1 or job."
+_OPTION_HELP = DATA_HELP + " Not needed for built-in queries that belong to one dataset: job/1a, clique/8."
 
 
 @dataclass(frozen=True)
@@ -21,7 +22,7 @@ class Inputs:
     """The texts a user gave, before anything was looked up."""
 
     sql: str
-    data: str
+    data: str | None
     pairs: tuple[str, ...]
     disable: tuple[str, ...]
     settings_file: Path | None
@@ -42,11 +43,15 @@ class Inputs:
         facts.update(data=self.data, settings=settings.as_dict())
         from executor.session import Session
         from experiments.workloads.data import open_data
-        from experiments.workloads.queries import resolve_sql
+        from experiments.workloads.queries import default_data, resolve_sql
 
+        data = self.data if self.data is not None else default_data(self.sql)
+        if data is None:
+            raise click.UsageError("Missing option '-d' / '--data': a folder of tables, or a built-in dataset such as tpch:0.1.")
+        facts["data"] = data
         sql = resolve_sql(self.sql)
         facts["sql"] = sql
-        return Session(open_data(self.data, progress(self.quiet)), settings), sql
+        return Session(open_data(data, progress(self.quiet)), settings), sql
 
 
 def progress(quiet: bool) -> Callable[[str], None] | None:
@@ -58,7 +63,7 @@ def query_inputs(function: Callable[..., Any]) -> Callable[..., Any]:
     """Adds the argument SQL and the options that say on what and how it is planned; passes them as `inputs`."""
 
     @click.argument("sql")
-    @click.option("-d", "--data", required=True, metavar="DATA", help=DATA_HELP)
+    @click.option("-d", "--data", metavar="DATA", help=_OPTION_HELP)
     @click.option("--set", "pairs", multiple=True, metavar="NAME=VALUE", help="Change a setting (repeatable).")
     @click.option("--disable", multiple=True, metavar="RULE", help="Switch a rule off (repeatable).")
     @click.option(
@@ -67,7 +72,7 @@ def query_inputs(function: Callable[..., Any]) -> Callable[..., Any]:
     @click.option("-q", "--quiet", is_flag=True, help="No progress on standard error.")
     def wrapped(
         sql: str,
-        data: str,
+        data: str | None,
         pairs: tuple[str, ...],
         disable: tuple[str, ...],
         settings_file: Path | None,

@@ -37,6 +37,7 @@ def command(
     if format == "parquet" and output in (None, "-"):
         raise click.UsageError("Parquet is not text: name a file with -o, for example -o result.parquet")
     session, sql = inputs.open(facts)
+    session.check_rows()
     from executor.formats import write_rows
     from executor.session import Explanation, actuals, new_counters, reader
 

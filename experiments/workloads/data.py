@@ -3,22 +3,32 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 from experiments.workloads.cache import Progress
+from experiments.workloads.job_data import job_catalog
+from experiments.workloads.joingraph_data import JoinGraphCatalog
 from experiments.workloads.tpch_data import parse_scale, tpch_folder
 from optimizer.catalog.table import Catalog
 from optimizer.dataset import open_dataset
 from optimizer.errors import CatalogError
 
-BUILT_IN = {"tpch:SF": "TPC-H at scale factor SF (tpch:0.1 has 0.87 million rows), made on first use, keys declared"}
+BUILT_IN = {
+    "tpch:SF": "TPC-H at scale factor SF (tpch:0.1 has 0.87 million rows), made on first use, keys declared",
+    "job": "IMDB as the Join Order Benchmark uses it (74 million rows): statistics only, to plan job/1a and the like",
+    "joingraph": "tables for chain/N, star/N, clique/N and other join graphs: statistics only",
+}
+_STATISTICS_ONLY: dict[str, Callable[[], Catalog]] = {"job": job_catalog, "joingraph": JoinGraphCatalog}
 
 
 def open_data(spec: str, progress: Progress | None = None) -> Catalog:
-    """The catalog of dataset `spec`: a folder, or a built-in name such as `tpch:0.1`.
+    """The catalog of dataset `spec`: a folder, or a built-in name such as `tpch:0.1` (a folder `job` is `./job`).
 
     `progress` gets a line of text now and then while data is being made. Raises CatalogError.
     """
+    if spec in _STATISTICS_ONLY:
+        return _STATISTICS_ONLY[spec]()
     name, _, argument = spec.partition(":")
     if name == "tpch":
         return open_dataset(dataset_folder(spec, progress), name=f"tpch:{parse_scale(argument).normalize():f}")
@@ -26,7 +36,15 @@ def open_data(spec: str, progress: Progress | None = None) -> Catalog:
 
 
 def dataset_folder(spec: str, progress: Progress | None = None) -> Path:
-    """The folder with the files of dataset `spec`, made if need be; a folder is taken as it is. Raises CatalogError."""
+    """The folder with the files of dataset `spec`, made if need be; a folder is taken as it is.
+
+    Raises CatalogError, also for a dataset that has statistics only.
+    """
+    if spec in _STATISTICS_ONLY:
+        raise CatalogError(
+            f'the dataset "{spec}" has statistics only, no files and so no folder\n'
+            f"planscope data show {spec} shows its tables; a folder of that name is ./{spec}"
+        )
     name, _, argument = spec.partition(":")
     if name == "tpch":
         if not argument:

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from experiments.workloads.join_graphs import FAMILIES, graph_sql, is_graph_name, join_graph
 from optimizer.errors import SqlError
 
 _HERE = Path(__file__).parent
@@ -24,7 +25,7 @@ class BuiltInQuery(NamedTuple):
 
 
 def built_in_queries() -> list[BuiltInQuery]:
-    """All built-in queries, by workload and name."""
+    """The built-in queries that have a file, by workload and in its order; join graphs (`FAMILIES`) come on top."""
     queries = []
     for index in sorted(_HERE.glob("*/index.csv")):
         with index.open(encoding="utf-8", newline="") as file:
@@ -41,6 +42,8 @@ def resolve_sql(text: str) -> str:
         sql = _decode(sys.stdin.buffer.read(), "standard input")
     elif text.startswith("@"):
         sql = _read_file(Path(text[1:]).expanduser())
+    elif is_graph_name(text):
+        sql = graph_sql(join_graph(text))
     elif _QUERY_NAME.fullmatch(text):
         sql = _built_in(text)
     else:
@@ -50,10 +53,17 @@ def resolve_sql(text: str) -> str:
     return sql
 
 
+def default_data(text: str) -> str | None:
+    """The dataset that a built-in query is about, where there is only one: `job` for job/1a, `joingraph` for clique/8."""
+    if is_graph_name(text):
+        return "joingraph"
+    return "job" if text.startswith("job/") and _QUERY_NAME.fullmatch(text) else None
+
+
 def _built_in(name: str) -> str:
     names = [query.name for query in built_in_queries()]
     if name not in names:
-        workloads = sorted({known.split("/")[0] for known in names})
+        workloads = sorted({known.split("/")[0] for known in (*names, *FAMILIES)})
         near = _near(name, names)
         hint = f"did you mean {near}?" if near else f"workloads: {', '.join(workloads)}; planscope workloads lists their queries"
         raise SqlError(f'there is no built-in query "{name}"', hint=hint)

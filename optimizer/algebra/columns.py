@@ -5,7 +5,7 @@ Operators and scalars refer to ids, never to positions, so a join can be reorder
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator
 from typing import Any
 
 ColumnId = int
@@ -34,16 +34,30 @@ class Column:
 
 
 class Columns:
-    """All columns of one query, by id. The binder makes most of them; a rule that computes something new adds its own."""
+    """All columns of one query, by id. The binder makes most of them; a rule that computes something new adds its own.
 
-    __slots__ = ("_all",)
+    `derived_ids`: the columns that rules of the search added.
+    """
+
+    __slots__ = ("_all", "_derived", "derived_ids")
 
     def __init__(self) -> None:
         self._all: list[Column] = []
+        self._derived: dict[Hashable, Column] = {}
+        self.derived_ids: ColumnSet = 0
 
     def new(self, name: str, type: DataType, nullable: bool, origin: str = "") -> Column:
         column = Column(len(self._all), name, type, nullable, origin)
         self._all.append(column)
+        return column
+
+    def derived(self, meaning: Hashable, name: str, type: DataType, nullable: bool) -> Column:
+        """The column that means `meaning`: the same one each time, so that a rule that fires twice on the same expression
+        produces the same expression, which the memo then knows. `meaning` says what is computed, over which columns."""
+        column = self._derived.get(meaning)
+        if column is None:
+            column = self._derived[meaning] = self.new(name, type, nullable)
+            self.derived_ids |= 1 << column.id
         return column
 
     def __getitem__(self, id: ColumnId) -> Column:

@@ -52,12 +52,20 @@ class ScanColumn(NamedTuple):
     source: str
 
 
+class ScanForeignKey(NamedTuple):
+    """Where none of `columns` is NULL, some row of `table` has the same values in its stored columns `referenced`."""
+
+    columns: tuple[ColumnId, ...]
+    table: str
+    referenced: tuple[str, ...]
+
+
 @dataclass(frozen=True, slots=True)
 class Scan(LogicalOperator):
     """Rows of a base table, only `columns`, only those where `predicate` is TRUE, at most `limit` of them (any).
 
-    `keys` and `not_null` come from the catalog, in the query's column ids; `order` is an order the stored rows have.
-    The predicate may read only `columns`.
+    `keys`, `not_null` and `foreign_keys` come from the catalog, in the query's column ids, and may name columns that the scan
+    no longer reads; `order` is an order the stored rows have. The predicate may read only `columns`.
     """
 
     table: str
@@ -68,6 +76,7 @@ class Scan(LogicalOperator):
     order: Collation = ()
     predicate: Predicate = ()
     limit: int | None = None
+    foreign_keys: tuple[ScanForeignKey, ...] = ()
     name: ClassVar[str] = "scan"
     arity: ClassVar[int | None] = 0
 

@@ -43,6 +43,7 @@ class ColumnStats:
     `nulls`: number of NULLs. `min`, `max`: bounds of the other values as Python objects of the column's type (Parquet
     writers may cut long strings: no value lies outside, but the bound itself need not occur; NaN is not counted).
     `ndv`: distinct values other than NULL. `avg_width`: bytes a value takes in memory, NULLs not counted.
+    `mcv`: the most common values, each with its share of all rows (0 to 1, NULLs counted among the rows); () unknown.
     """
 
     nulls: int | None = None
@@ -50,6 +51,7 @@ class ColumnStats:
     max: Any = None
     ndv: float | None = None
     avg_width: float | None = None
+    mcv: tuple[tuple[Any, float], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +116,11 @@ class Catalog:
         """The table of that name, whatever its letter case."""
         return self._by_lower_name.get(name.lower())
 
+    @property
+    def statistics_only(self) -> bool:
+        """Whether it has tables, and rows of none of them: queries can be planned, not run."""
+        return bool(self.tables) and not any(table.files for table in self.tables.values())
+
     def __repr__(self) -> str:
         return f"Catalog({self.name}: {', '.join(self.tables)})"
 
@@ -137,4 +144,5 @@ def _digest(tables: Iterable[Table], fingerprints: Iterable[str]) -> str:
 
 
 def _figures(stats: ColumnStats) -> tuple[Any, ...]:
-    return (stats.nulls, stats.min, stats.max, stats.ndv, stats.avg_width)
+    known = (stats.nulls, stats.min, stats.max, stats.ndv, stats.avg_width)
+    return (*known, stats.mcv) if stats.mcv else known

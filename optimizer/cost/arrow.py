@@ -21,6 +21,7 @@ from math import log2, sqrt
 from typing import Any
 
 from optimizer.algebra.columns import column_set
+from optimizer.algebra.join_graph import JoinGraph
 from optimizer.algebra.logical import Aggregate, Filter, Join, Limit, LogicalOperator, Project, Scan, SetOp, Values
 from optimizer.algebra.physical import (
     ConstantRows,
@@ -41,6 +42,7 @@ from optimizer.algebra.physical import (
 )
 from optimizer.algebra.scalars import Call, ColumnRef, Predicate, walk
 from optimizer.algebra.traits import TraitSet
+from optimizer.cost.joins import JoinCosts
 from optimizer.cost.model import Bounded
 from optimizer.stats.relation import RelationStats
 
@@ -97,6 +99,10 @@ class ArrowCost:
     def local(self, op: PhysicalOperator, delivered: TraitSet, output: RelationStats, inputs: Inputs) -> float:
         return (START + self._formulas[type(op)](op, delivered, output, inputs)) / 1000.0
 
+    def join_costs(self) -> JoinCosts:
+        figures = (START, HASH_BUILD, HASH_PROBE, MERGE_IN, LEAST_IN, PAIR, PAIR_CALL, OUT, EXPRESSION)
+        return JoinCosts(1.0, *(figure / 1000.0 for figure in figures))
+
     def least(self, op: LogicalOperator, output: RelationStats, inputs: Inputs) -> float:
         own = least_join(op, output, inputs) if isinstance(op, Join) else least_local(op, output, inputs)
         return (START + own) / 1000.0
@@ -105,7 +111,7 @@ class ArrowCost:
         self, op: LogicalOperator, output: RelationStats, inputs: Sequence[Bounded], leaves: Sequence[Bounded]
     ) -> float:
         below = sum(leaf.lower for leaf in leaves)
-        if not isinstance(op, Join):
+        if not isinstance(op, Join | JoinGraph):
             return below + self.least(op, output, [each.stats for each in inputs])
         rows_in = sum(at_least_one(leaf.stats.rows) for leaf in leaves)
         own = (len(leaves) - 1) * START + INPUT * rows_in + OUT * at_least_one(output.rows)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from optimizer.algebra.logical import LogicalOperator
 from optimizer.algebra.physical import PhysicalOperator
 from optimizer.algebra.traits import TraitSet
+from optimizer.cost.joins import JoinCosts
 from optimizer.stats.relation import RelationStats
 
 
@@ -43,3 +44,10 @@ class CostModel(Protocol):
         `op` over `inputs` is the group's first expression; for a region of inner joins `leaves` are the relations joined.
         """
         ...
+
+
+@runtime_checkable
+class LinearJoins(Protocol):
+    """A cost model whose inner joins are linear in rows may say so; the coefficients must agree with `local`."""
+
+    def join_costs(self) -> JoinCosts: ...

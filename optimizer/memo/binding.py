@@ -33,6 +33,14 @@ def bindings(memo: Memo, mexpr: LogicalExpr, pattern: Pattern, fresh: LogicalExp
 def _expand(memo: Memo, mexpr: LogicalExpr, pattern: Pattern, fresh: LogicalExpr | None) -> Iterator[tuple[Tree, bool]]:
     """Bindings of one expression, each with whether it contains `fresh`."""
     own = mexpr is fresh
+    if pattern.some is not None:
+        leaves: list[Node] = [memo.binding_leaf(g) for g in mexpr.inputs]
+        for i, gid in enumerate(mexpr.inputs):
+            for member in list(memo.group(gid).logical):
+                if pattern.some.op is not None and isinstance(member.op, pattern.some.op):
+                    for tree, holds in _expand(memo, member, pattern.some, fresh):
+                        yield Tree(mexpr.op, (*leaves[:i], tree, *leaves[i + 1 :])), own or holds
+        return
     if pattern.inputs is None:
         yield Tree(mexpr.op, tuple(memo.binding_leaf(g) for g in mexpr.inputs)), own
         return

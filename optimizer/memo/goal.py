@@ -7,6 +7,7 @@ never a statement that there is no plan.
 from __future__ import annotations
 
 from enum import Enum
+from typing import Any
 
 from optimizer.algebra.physical import PhysicalOperator
 from optimizer.algebra.traits import Alternative, TraitSet
@@ -20,6 +21,7 @@ class Status(Enum):
     OPEN = "open"  # being searched, with `limit`
     OPTIMAL = "optimal"  # `best` is the cheapest plan
     BELOW = "below"  # searched and failed: no plan costs less than `lower`
+    BOUNDED = "bounded"  # `best` is a plan, the optimum is at least `lower`: a gap, an epsilon or a heuristic ended the search
     IMPOSSIBLE = "impossible"  # no way to meet the traits at any cost
     ABANDONED = "abandoned"  # a budget ran out while it was open
 
@@ -53,7 +55,8 @@ class Candidate:
 
 class Goal:
     """`limit`: inclusive, that of the current or last search. `opened`: how often it was searched. `waiting`: logical
-    expressions of the group that have no candidates here yet, with what any plan through them costs at least."""
+    expressions of the group that have no candidates here yet, with what any plan through them costs at least. `settled`:
+    there is a plan, and the search for it is over. `joins`: the node of a join space that the goal stands for, if any."""
 
     __slots__ = (
         "best",
@@ -61,10 +64,12 @@ class Goal:
         "candidates",
         "group",
         "id",
+        "joins",
         "limit",
         "lower",
         "opened",
         "required",
+        "settled",
         "status",
         "waiting",
     )
@@ -78,3 +83,12 @@ class Goal:
         self.candidates: list[Candidate] = []
         self.waiting: dict[LogicalExpr, float] = {}
         self.opened = 0
+        self.settled = False
+        self.joins: Any = None
+
+    def reset(self) -> None:
+        """Forget what was concluded, because the group may hold more now; what was proved from figures alone is proved again."""
+        self.status, self.settled, self.joins = Status.NEW, False, None
+        self.limit, self.lower = -INFINITY, 0.0
+        self.best, self.best_cost = None, INFINITY
+        self.candidates, self.waiting, self.opened = [], {}, 0

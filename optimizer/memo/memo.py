@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from optimizer.algebra.columns import column_ids
+from optimizer.algebra.join_graph import JoinGraph
 from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical import Join, LogicalOperator
 from optimizer.algebra.physical import PhysicalOperator
@@ -86,6 +87,16 @@ class Memo:
             gids[id(node)] = self._insert_one(node.op, inputs, target, rule, source, new)
         return self.find(gids[id(tree)]), new
 
+    def insert_one(self, tree: Tree, into: int, rule: str, source: int) -> LogicalExpr:
+        """The expression of an operator over groups in group `into`: the one there is, or a new one."""
+        inputs = tuple(self.find(leaf.gid) for leaf in tree.inputs if isinstance(leaf, Leaf))
+        known = self._index.get((tree.op, inputs))
+        if known is None:
+            self._insert_one(tree.op, inputs, into, rule, source, [])
+            known = self._index[tree.op, inputs]
+        assert self.find(known.group) == self.find(into), f"expression {known.id} is in group {known.group}, not in {into}"
+        return known
+
     def _insert_one(
         self,
         op: LogicalOperator,
@@ -133,7 +144,10 @@ class Memo:
         return gid
 
     def _region_of(self, op: LogicalOperator, inputs: tuple[int, ...]) -> Region | None:
-        if not isinstance(op, Join) or op.kind is not JoinKind.INNER or any(s.volatile for s in op.predicate):
+        if isinstance(op, Join):
+            if op.kind is not JoinKind.INNER or any(s.volatile for s in op.predicate):
+                return None
+        elif not isinstance(op, JoinGraph):
             return None
         leaves: list[int] = []
         conjuncts = list(op.predicate)

@@ -61,7 +61,7 @@ def fits(node: Node, pattern: Pattern) -> bool:
     if not isinstance(node, Tree) or not isinstance(node.op, pattern.op):
         return False
     if pattern.inputs is None:
-        return True
+        return pattern.some is None or any(fits(child, pattern.some) for child in node.inputs)
     return len(pattern.inputs) == len(node.inputs) and all(map(fits, node.inputs, pattern.inputs))
 
 

@@ -11,10 +11,13 @@ from optimizer.prepass.rules.filter_push_join import FilterPushJoin
 from optimizer.prepass.rules.filter_push_project import FilterPushProject
 from optimizer.prepass.rules.filter_push_scan import FilterPushScan
 from optimizer.prepass.rules.filter_push_setop import FilterPushSetOp
+from optimizer.prepass.rules.foreign_key_join_remove import ForeignKeyJoinRemove
 from optimizer.prepass.rules.join_connect import JoinConnect
 from optimizer.prepass.rules.join_push_condition import JoinPushCondition
 from optimizer.prepass.rules.or_factor import OrFactor
+from optimizer.prepass.rules.outer_join_remove import OuterJoinRemove
 from optimizer.prepass.rules.outer_join_simplify import OuterJoinSimplify
+from optimizer.prepass.rules.outer_join_to_anti import OuterJoinToAnti
 from optimizer.prepass.rules.project_merge import ProjectMerge
 from optimizer.prepass.rules.project_remove import ProjectRemove
 
@@ -23,6 +26,7 @@ _REWRITES = (
     OrFactor(),
     FilterMerge(),
     OuterJoinSimplify(),
+    OuterJoinToAnti(),
     FilterPushProject(),
     FilterPushJoin(),
     FilterPushAggregate(),
@@ -33,9 +37,11 @@ _REWRITES = (
     ProjectMerge(),
 )
 
+# joins go once the predicates show which columns they read, and before pruning, so that their keys are not read for nothing;
 # projections end columns, so they go only after the columns are pruned; then joins that they kept apart meet
 PROGRAM: tuple[Batch, ...] = (
     Batch("predicates", _REWRITES),
+    Batch("joins", (OuterJoinRemove(), ForeignKeyJoinRemove())),
     Batch("columns", (ColumnPrune(),), fixpoint=False),
     Batch("projections", (*_REWRITES, ProjectRemove())),
 )

@@ -22,10 +22,27 @@ from optimizer.rules.implement.union_to_union_all import UnionToUnionAll
 from optimizer.rules.implement.values_to_constant_rows import ValuesToConstantRows
 from optimizer.rules.interface import ImplementationRule, Rule, TransformationRule
 from optimizer.rules.transform.join_associate import JoinAssociate
+from optimizer.rules.transform.join_associate_left import JoinAssociateLeft
 from optimizer.rules.transform.join_commute import JoinCommute
+from optimizer.rules.transform.join_exchange_full import JoinExchangeFull
+from optimizer.rules.transform.join_exchange_left import JoinExchangeLeft
+from optimizer.rules.transform.join_exchange_semi import JoinExchangeSemi
+from optimizer.rules.transform.partition_joins import PartitionJoins
+from optimizer.rules.transform.semi_join_to_inner_on_distinct import SemiJoinToInnerOnDistinct
+from optimizer.rules.transform.semi_join_to_inner_on_key import SemiJoinToInnerOnKey
 from optimizer.settings import Settings
 
-TRANSFORMATIONS: tuple[TransformationRule, ...] = (JoinCommute(), JoinAssociate())
+TRANSFORMATIONS: tuple[TransformationRule, ...] = (
+    PartitionJoins(),
+    JoinCommute(),
+    JoinAssociate(),
+    JoinExchangeLeft(),
+    JoinExchangeFull(),
+    JoinExchangeSemi(),
+    JoinAssociateLeft(),
+    SemiJoinToInnerOnKey(),
+    SemiJoinToInnerOnDistinct(),
+)
 
 IMPLEMENTATIONS: tuple[ImplementationRule, ...] = (
     ScanToTableScan(),
@@ -62,7 +79,7 @@ def rule_set(
     """The rules that `settings` leave on, by promise, or in random order when `rule_order` seeds one."""
 
     def ordered(rules: Sequence[Rule]) -> list[Rule]:
-        kept = [rule for rule in rules if rule.name not in settings.disable]
+        kept = [rule for rule in rules if rule.name not in settings.disable and _used(rule, settings.enumeration)]
         if settings.rule_order:
             Random(settings.rule_order).shuffle(kept)
             return kept
@@ -73,3 +90,7 @@ def rule_set(
         tuple(rule for rule in ordered(implementations) if isinstance(rule, ImplementationRule)),
         tuple(name for name in ENFORCERS if name not in settings.disable),
     )
+
+
+def _used(rule: Rule, enumeration: str) -> bool:
+    return not isinstance(rule, TransformationRule) or not rule.enumerations or enumeration in rule.enumerations

@@ -21,18 +21,20 @@ from optimizer.settings import Settings
 class Pattern(NamedTuple):
     """An operator type over patterns for its inputs. `op` None is ANY: an input the rule does not look into.
 
-    `inputs` None: any number of inputs, none of them looked into.
+    `inputs` None: any number of inputs, none of them looked into but, where there is `some`, one that fits it.
     """
 
     op: type[LogicalOperator] | None
     inputs: tuple[Pattern, ...] | None = None
+    some: Pattern | None = None
 
     @property
     def depth(self) -> int:
         """Levels of operators a binding holds: 0 for ANY, 1 for an operator over ANY inputs."""
         if self.op is None:
             return 0
-        return 1 + max((p.depth for p in self.inputs or ()), default=0)
+        below = self.inputs or (() if self.some is None else (self.some,))
+        return 1 + max((p.depth for p in below), default=0)
 
 
 ANY = Pattern(None)
@@ -42,6 +44,11 @@ def node(op: type[LogicalOperator], *inputs: Pattern) -> Pattern:
     """Pattern of an operator over inputs; `node(SetOp)` takes any number of ANY inputs."""
     assert issubclass(op, LogicalOperator), f"a pattern can only name a logical operator, not {op.__name__}"
     return Pattern(op, inputs or None)
+
+
+def node_over_some(op: type[LogicalOperator], some: Pattern) -> Pattern:
+    """Pattern of an operator over any number of inputs, with a binding for each that fits `some`; the others are ANY."""
+    return Pattern(op, None, some)
 
 
 class Promise(IntEnum):
@@ -73,9 +80,15 @@ class Rule:
 
 
 class TransformationRule(Rule):
-    """Logical to logical, both kept: `apply` returns trees equivalent to `bound`; () means that it does not apply."""
+    """Logical to logical, both kept: `apply` returns trees equivalent to `bound`; () means that it does not apply.
+
+    `enumerations`: the settings of `enumeration` under which the rule is used, () for all. `closes`: rules that are never
+    tried on the root expression of a result, since they would only find again what is there (Pellenkoft's flags).
+    """
 
     promise = Promise.EXPLORE
+    enumerations: ClassVar[tuple[str, ...]] = ()
+    closes: ClassVar[tuple[str, ...]] = ()
 
     def apply(self, bound: Tree, context: RuleContext) -> Sequence[Tree]:
         raise AssertionError(f"{self.name} has no apply")

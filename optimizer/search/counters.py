@@ -13,6 +13,8 @@ class Counters:
     - `predicted`: a costed alternative dropped before its inputs were searched, by local cost and bounds;
     - `accumulated`: one dropped midway, once the true cost of some inputs was known;
     - `limit`: one dropped because an input has no plan within what is left of the limit.
+
+    `reopened`: how often goals were opened again, by reason. `heuristic`: why a region was not searched exactly, if so.
     """
 
     def __init__(self) -> None:
@@ -22,7 +24,8 @@ class Counters:
         self.candidates = 0
         self.pruned: Counter[str] = Counter({"group_bound": 0, "predicted": 0, "accumulated": 0, "limit": 0})
         self.goals_opened = 0
-        self.goals_reopened = 0
+        self.reopened: Counter[str] = Counter({"limit": 0, "new expressions": 0})
+        self.heuristic = ""
         self.cycles = 0
         self.proven = True
 

@@ -17,8 +17,7 @@ def extract(search: Search, root: Goal) -> PlanNode:
     stack: list[tuple[Goal, bool]] = [(root, False)]
     while stack:
         goal, ready = stack.pop()
-        candidate = goal.best
-        assert candidate is not None, f"goal {goal.id} of group {goal.group} has no plan"
+        candidate = search.plan_of(goal)
         if not ready:
             stack.append((goal, True))
             stack.extend((below, False) for below in reversed(candidate.inputs))

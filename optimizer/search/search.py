@@ -1,44 +1,84 @@
 """The driver of the task stack, and what all tasks share.
 
-First everything reachable is explored: transformation rules run to a fixpoint, groups are merged where a rule shows two to
-be one. Then the root goal is optimized: groups are implemented and costed only as far as the bounds let plans through.
-Exploration is never pruned, so which plans exist does not depend on bounds; bounds only skip costing.
+Exploration `all`: first everything reachable is explored: transformation rules run to a fixpoint, groups are merged where a
+rule shows two to be one. Then the root goal is optimized: groups are implemented and costed only as far as the bounds let
+plans through. Exploration `on_demand`: a group is explored when the first of its goals is opened, so a group whose every
+consumer was cut is never explored. Which plans a goal has does not depend on bounds in either; bounds only skip.
+
+Join graphs are the exception to `all`: their splits are enumerated set by set while they are costed (`join_space`).
+
+A rule that fires while goals are being costed may show two costed groups to be one, or add to a group whose goals are
+settled. What was concluded from the smaller memo is then out of date: the goals are reset, expressions and costs are kept, and
+the root is optimized again.
 """
 
 from __future__ import annotations
 
 from time import perf_counter
 
+from optimizer.algebra.join_graph import JoinGraph
+from optimizer.algebra.logical import Join
 from optimizer.algebra.traits import ANY, TraitSet, reduce_traits
 from optimizer.algebra.trees import Tree
-from optimizer.cost.model import CostModel
+from optimizer.cost.joins import JoinCosts
+from optimizer.cost.model import CostModel, LinearJoins
 from optimizer.errors import NoPlan
-from optimizer.memo.goal import INFINITY, Goal, Status
+from optimizer.joins.collect import collect_join_graphs
+from optimizer.joins.graph import JoinGraph as Graph
+from optimizer.joins.graph import Relations
+from optimizer.joins.inner import inner_region
+from optimizer.joins.partition import PARTITIONERS
+from optimizer.memo.binding import matches
+from optimizer.memo.goal import INFINITY, Candidate, Goal, Status
 from optimizer.memo.group import LogicalExpr, PhysicalExpr
 from optimizer.memo.memo import Memo
 from optimizer.rules.catalog import RuleSet
+from optimizer.rules.implement.join_to_hash_join import JoinToHashJoin
+from optimizer.rules.implement.join_to_merge_join import JoinToMergeJoin
+from optimizer.rules.implement.join_to_nested_loop_join import JoinToNestedLoopJoin
 from optimizer.rules.interface import RuleContext
 from optimizer.search.counters import Counters
 from optimizer.search.failures import why_no_plan
-from optimizer.search.tasks.apply_rule import ApplyRule
+from optimizer.search.join_space import PARTITION, JoinNode, JoinSpace
+from optimizer.search.tasks.apply_rule import ApplyRule, implement
 from optimizer.search.tasks.explore_input import ExploreInput, ExploreMExpr
 from optimizer.search.tasks.optimize_group import OptimizeGroup
 from optimizer.search.tasks.task import Task
 from optimizer.trace.recorder import Trace
 
+RESULTS = {
+    Status.OPTIMAL: "win", Status.BOUNDED: "bounded", Status.BELOW: "fail", Status.IMPOSSIBLE: "impossible",
+    Status.ABANDONED: "abandoned",
+}  # fmt: skip
+
 
 class Search:
     """One search over one memo. `stack`: tasks, the last runs next. Goals are searched with inclusive limits.
 
-    `finishing`: a budget is spent. What was found stays, and goals without a plan get one from the first expression of
+    `keep`: what the joins of a region were costed as stays in the memo, for traces and pictures. `finishing`: a budget is spent. What was found stays, and goals without a plan get one from the first expression of
     their group, the query as it was given; that takes a few tasks for each operator of the query, and proves nothing.
     """
 
-    def __init__(self, memo: Memo, rules: RuleSet, context: RuleContext, cost: CostModel, trace: Trace | None = None) -> None:
+    def __init__(self, memo: Memo, rules: RuleSet, context: RuleContext, cost: CostModel, trace: Trace | None = None, keep: bool = False) -> None:
         self.memo, self.rules, self.context, self.cost, self.trace = memo, rules, context, cost, trace
-        self.pass_limits = context.settings.pruning in ("upper", "both")
-        self.use_bounds = context.settings.pruning in ("lower", "both")
-        self.prune = context.settings.pruning != "none"
+        settings = context.settings
+        self.pass_limits = settings.pruning in ("upper", "both")
+        self.use_bounds = settings.pruning in ("lower", "both")
+        self.prune = settings.pruning != "none"
+        self.grace = 1.0 + settings.gap
+        self.enough = -1.0
+        self.on_demand = settings.exploration == "on_demand"
+        self.keep = keep or trace is not None
+        self.stale = False
+        self.spaces: list[JoinSpace] = []
+        self.join_graphs = settings.enumeration in ("adaptive", "partition", "left_deep")
+        joins = [rule for rule in rules.implementations if issubclass(Join, rule.pattern.op or Join)]
+        self.can_hash = any(type(rule) is JoinToHashJoin for rule in joins)
+        self.can_loop = any(type(rule) is JoinToNestedLoopJoin for rule in joins)
+        self.join_alternatives = 2 * self.can_hash + 2 * self.can_loop
+        self.join_costs = self._join_costs([type(rule) for rule in joins])
+        self._partition = PARTITIONERS[settings.partitioner]
+        self._left_deep = settings.enumeration == "left_deep"
         self.finishing = False
         self.stack: list[Task] = []
         self.counters = Counters()
@@ -46,17 +86,26 @@ class Search:
         self._goals: dict[tuple[int, TraitSet], Goal] = {}
         self._deep = tuple((1 << i, rule) for i, rule in enumerate(rules.transformations) if rule.pattern.depth > 1)
         self._deepest = max((rule.pattern.depth for rule in rules.transformations), default=1)
+        names = [rule.name for rule in rules.transformations]
+        self.partition_bit = 1 << names.index(PARTITION) if PARTITION in names else 0
+        self.partition_rule = rules.transformations[names.index(PARTITION)] if PARTITION in names else None
+        self.closed_rules = {
+            rule.name: sum(1 << names.index(name) for name in rule.closes if name in names) for rule in rules.transformations
+        }
         self._next_task = 0
         self._budget = context.settings.budget_tasks or INFINITY
         milliseconds = context.settings.budget_ms
         self._deadline = perf_counter() + milliseconds / 1000 if milliseconds else INFINITY
+        self._most_groups = settings.budget_groups or INFINITY
         self._most_mexprs = context.settings.budget_mexprs or INFINITY
 
     # -- running ----------------------------------------------------------------------------------------------------------
 
     def explore(self, tree: Tree) -> int:
         """Insert the query and apply transformation rules to a fixpoint. Returns the root group."""
-        root, _ = self.memo.insert(tree)
+        root, _ = self.memo.insert(collect_join_graphs(tree) if self.join_graphs else tree)
+        if self.on_demand:
+            return root
         self.push(ExploreInput(root))
         self._drain()
         if self.memo.merges:  # a merged group may be cheaper than the bounds of its parents assumed
@@ -72,19 +121,34 @@ class Search:
         self.root = goal
         if self.trace is not None:
             self.trace.emit("root", goal=goal.id)
-        if not self.finishing:
+        while not self.finishing:
             self.push(OptimizeGroup(goal, limit))
             self._drain()
-        if self.finishing and goal.best is None:
+            if not self.stale or self.finishing:
+                break
+            goal = self.root = self._restart(goal)
+        if self.finishing and goal.best_cost == INFINITY:
             self._budget = INFINITY
             self.push(OptimizeGroup(goal, INFINITY))
             self._drain()
         return goal
 
+    def _restart(self, root: Goal) -> Goal:
+        """Reset every goal, because the memo grew where goals were settled; the root goal, which may now be another's."""
+        self.stale = False
+        self._goals.clear()
+        self.spaces.clear()
+        for goal in self.memo.goals:
+            goal.reset()
+        self.counters.reopened["new expressions"] += 1
+        if self.trace is not None:
+            self.trace.emit("restart")
+        return self.goal(root.group, root.required)
+
     def run(self, tree: Tree, required: TraitSet = ANY) -> Goal:
         """Explore, then optimize; the returned goal has a plan. Raises NoPlan."""
         goal = self.optimize(self.explore(tree), required)
-        if goal.best is None:
+        if goal.best_cost == INFINITY:
             raise NoPlan(why_no_plan(self, goal))
         return goal
 
@@ -121,6 +185,8 @@ class Search:
         self.prune = False
         self._deadline = INFINITY
         self.counters.proven = False
+        for space in self.spaces:
+            space.abandon()
         for goal in self.memo.goals:
             if goal.status is Status.OPEN:
                 goal.status = Status.ABANDONED
@@ -153,7 +219,7 @@ class Search:
 
     def expected(self, goal: Goal) -> float:
         """What an input costs, or at least costs: its plan's cost once it is settled, else its bound."""
-        return goal.best_cost if self.finishing and goal.best is not None else self.lower(goal)
+        return goal.best_cost if self.finishing and goal.best_cost < INFINITY else goal.lower
 
     def least(self, mexpr: LogicalExpr) -> float:
         """The cheapest local cost that any implementation of `mexpr` can have."""
@@ -172,8 +238,8 @@ class Search:
                 bound += groups[gid].lower
         return bound
 
-    def local_cost(self, goal: Goal, physical: PhysicalExpr, delivered: TraitSet) -> float:
-        """Local cost of a physical expression, computed once for each delivered traits."""
+    def local_cost(self, goal: Goal, physical: PhysicalExpr, delivered: TraitSet, count: bool = True) -> float:
+        """Local cost of a physical expression, computed once for each delivered traits. `count`: as a costed alternative."""
         known = physical.costs.get(delivered)
         if known is None:
             groups = self.memo.groups
@@ -181,28 +247,117 @@ class Search:
             known = self.cost.local(physical.op, delivered, stats, [groups[g].stats for g in physical.inputs])
             assert known >= 0.0, f"{self.cost.name} gives {physical.op.name} the negative cost {known}"
             physical.costs[delivered] = known
-            self.counters.costed += 1
+            self.counters.costed += count
             if self.trace is not None:
                 traits = delivered.show(self.context.columns.label)
                 self.trace.emit("cost", goal=goal.id, mexpr=physical.id, local=known, delivered=traits)
         return known
 
-    def open_goal(self, goal: Goal, limit: float) -> None:
+    def push_goal(self, goal: Goal, limit: float = INFINITY) -> None:
         self.push(OptimizeGroup(goal, limit))
+
+    def plan_of(self, goal: Goal) -> Candidate:
+        """The best plan of a goal that has one; a plan found by arithmetic gets its expressions now."""
+        if goal.joins is not None:
+            space, node = goal.joins
+            return space.winner(node)
+        assert goal.best is not None, f"goal {goal.id} of group {goal.group} has no plan"
+        return goal.best
+
+    def implement(self, mexpr: LogicalExpr) -> None:
+        """Fire the implementation rules on an expression: it is implemented as a whole or not at all."""
+        mexpr.implemented = True
+        for rule in self.rules.implementations:
+            if matches(mexpr, rule.pattern):
+                implement(self, rule, mexpr)
+
+    # -- join graphs --------------------------------------------------------------------------------------------------------
+
+    def _join_costs(self, joins: list[type]) -> JoinCosts | None:
+        """Coefficients by which joins without required traits may be costed, if nothing is lost by it: the model's joins are
+        linear, every join rule is known, and a merge join is never the cheapest way to a result in any order."""
+        if not isinstance(self.cost, LinearJoins) or not self.can_loop:
+            return None
+        costs = self.cost.join_costs()
+        merging = JoinToMergeJoin in joins and not (self.can_hash and costs.hash_beats_merge and self.use_bounds)
+        known = (JoinToHashJoin, JoinToMergeJoin, JoinToNestedLoopJoin)
+        return None if merging or any(rule not in known for rule in joins) else costs
+
+    def partition(self, graph: Graph, s: Relations) -> list[Relations]:
+        """The splits of a set that the enumeration mode allows, each as the part with the lowest relation."""
+        parts = self._partition(graph, s)
+        if self._left_deep:
+            return [a for a in parts if not a & (a - 1) or not (s ^ a) & ((s ^ a) - 1)]
+        return parts
+
+    def joins_of(self, goal: Goal) -> tuple[JoinSpace, JoinNode] | None:
+        """The node that settles a goal by arithmetic, if it is a join graph's, asks for no traits and its costs allow it."""
+        if goal.joins is not None or goal.required.collation or self.join_costs is None:
+            return goal.joins
+        group = self.memo.groups[goal.group]
+        first = group.logical[0]
+        if not isinstance(first.op, JoinGraph) or group.region is None:
+            return None
+        leaves = [self.memo.find(gid) for gid in group.region.leaves]
+        space = next((space for space in self.spaces if space.holds(leaves, group.region.predicate)), None)
+        if space is None:
+            groups = [self.memo.groups[gid] for gid in leaves]
+            columns = tuple(leaf.props.columns for leaf in groups)
+            region = inner_region(columns, group.region.predicate, self.context.settings.cross_products)
+            if not region.decided:
+                return None
+            space = JoinSpace(self, groups, region, self.join_costs)
+            self.spaces.append(space)
+        node = space.node(space.set_of(leaves))
+        node.goal = goal
+        goal.joins = (space, node)
+        space.update(node)
+        return goal.joins
+
+    def compact(self, mexpr: LogicalExpr) -> bool:
+        """Whether the splits of a join graph are left to its join space until someone asks for its group in some order."""
+        if not isinstance(mexpr.op, JoinGraph) or self.join_costs is None:
+            return False
+        columns = tuple(self.memo.group(gid).props.columns for gid in mexpr.inputs)
+        return inner_region(columns, mexpr.op.predicate, self.context.settings.cross_products).decided
+
+    # -- what traces are told -------------------------------------------------------------------------------------------------
+
+    def emit_best(self, goal: Goal, candidate: Candidate, old: float) -> None:
+        if self.trace is not None:
+            label = self.context.columns.label
+            self.trace.emit(
+                "best", goal=goal.id, mexpr=None if candidate.mexpr is None else candidate.mexpr.id,
+                op=candidate.op.name, detail=candidate.op.describe(label), local=candidate.local, cost=goal.best_cost, old=old,
+                inputs=[i.id for i in candidate.inputs], delivered=candidate.alternative.delivered.show(label),
+            )  # fmt: skip
+
+    def emit_close(self, goal: Goal) -> None:
+        if self.trace is not None:
+            result = RESULTS[goal.status]
+            self.trace.emit("goal_close", goal=goal.id, result=result, cost=goal.best_cost, lower=goal.lower, limit=goal.limit)
 
     def cut(self, goal: Goal, bound: float) -> bool:
         """Whether a plan that costs at least `bound` can neither meet the goal's limit nor beat its best plan."""
-        return self.prune and (bound > goal.limit or bound >= goal.best_cost)
+        return self.prune and (bound > goal.limit or bound * self.grace >= goal.best_cost)
 
     def may_explore(self) -> bool:
         """Whether transformation rules may still add to the memo. Once they may not, nothing is proven any more: what was
         not explored might have been cheaper. The query as given is in the memo before the first rule, so there is a plan."""
-        if self.memo.logical_count < self._most_mexprs:
+        if self.memo.logical_count < self._most_mexprs and len(self.memo.groups) < self._most_groups:
             return True
         if self.counters.proven:
             self.counters.proven = False
             if self.trace is not None:
                 self.trace.emit("budget", mexprs=self.memo.logical_count, left=len(self.stack))
+        return False
+
+    def looks_into(self, mexpr: LogicalExpr, position: int) -> bool:
+        """Whether a transformation rule that fits an expression binds expressions of one of its inputs."""
+        for rule in self.rules.transformations:
+            inputs = rule.pattern.inputs
+            if inputs and position < len(inputs) and inputs[position].op is not None and matches(mexpr, rule.pattern):
+                return True
         return False
 
     # -- after rules --------------------------------------------------------------------------------------------------------
@@ -217,6 +372,9 @@ class Search:
             self._rebind(group.parents, [mexpr])
             if group.exploring or group.explored:
                 self.push(ExploreMExpr(mexpr))
+            if any(goal.opened for goal in group.goals.values()) and mexpr.rule != PARTITION:
+                self.stale = True
+        self.stale = self.stale or (bool(self.memo.news) and any(goal.opened for goal in self.memo.goals))
         while self.memo.news:
             parents, members = self.memo.news.pop()
             self._rebind(parents, members)

@@ -12,7 +12,7 @@ from typing import Any
 from sqlglot import exp
 
 from optimizer.algebra.columns import column_set
-from optimizer.algebra.logical import Scan, ScanColumn
+from optimizer.algebra.logical import Scan, ScanColumn, ScanForeignKey
 from optimizer.algebra.scalars import ColumnRef, Scalar
 from optimizer.algebra.traits import ascending
 from optimizer.algebra.trees import Tree
@@ -167,7 +167,12 @@ def _scan(context: Context, node: Any, table: Table) -> FromItem:
             break
         order.append(ids[name])
     columns = tuple(ScanColumn(id, name) for name, id in ids.items())
-    scan = Scan(table.name, alias, columns, keys, not_null, ascending(order))
+    foreign = tuple(
+        ScanForeignKey(tuple(ids[c] for c in key.columns), key.table, key.referenced)
+        for key in table.foreign_keys
+        if all(c in ids for c in key.columns)
+    )
+    scan = Scan(table.name, alias, columns, keys, not_null, ascending(order), foreign_keys=foreign)
     relation = Relation(
         alias,
         tuple((name, ColumnRef(id, context.columns[id].type)) for name, id in ids.items()),

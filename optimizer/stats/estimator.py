@@ -12,10 +12,11 @@ from collections.abc import Sequence
 import pyarrow as pa
 
 from optimizer.algebra.columns import ColumnId, Columns, ColumnSet, column_ids, column_set
+from optimizer.algebra.join_graph import JoinGraph
 from optimizer.algebra.kinds import JoinKind, SetOpKind
 from optimizer.algebra.logical import Aggregate, Filter, Join, Limit, LogicalOperator, Project, Scan, SetOp, Values
 from optimizer.algebra.props import LogicalProps
-from optimizer.algebra.scalars import Call, Cast, ColumnRef, Literal, Predicate, Scalar, conjunction
+from optimizer.algebra.scalars import Call, Cast, ColumnRef, Literal, Predicate, Scalar, combined, conjunction
 from optimizer.catalog.table import Catalog, Table
 from optimizer.stats.relation import ColumnFigures, RelationStats, as_number
 from optimizer.stats.selectivity import back_off, conjunction_selectivity, selectivity
@@ -41,6 +42,9 @@ class Estimator:
                 return RelationStats(below.rows * share, below.columns, below.base_rows, keys=props.keys)
             case Project():
                 return self._project(op, props, inputs[0])
+            case JoinGraph():
+                leaves = [leaf for stats in inputs for leaf in stats.leaves]
+                return self.inner_region(tuple(leaves), combined([*op.predicate, *(s for i in inputs for s in i.predicate)]), props)
             case Join():
                 return self._join(op, props, inputs[0], inputs[1])
             case Aggregate():
@@ -241,7 +245,7 @@ def _equality_classes(predicate: Predicate) -> tuple[list[ColumnSet], list[Scala
     for conjunct in predicate:
         match conjunct:
             case Call(function="=", args=(a, b)):
-                x, y = _plain(a), _plain(b)
+                x, y = plain_column(a), plain_column(b)
                 if x is not None and y is not None:
                     members = 1 << x | 1 << y
                     rest = []
@@ -256,7 +260,8 @@ def _equality_classes(predicate: Predicate) -> tuple[list[ColumnSet], list[Scala
     return sorted(classes, key=lambda m: m & -m), others
 
 
-def _plain(scalar: Scalar) -> ColumnId | None:
+def plain_column(scalar: Scalar) -> ColumnId | None:
+    """The column behind a reference or casts of one."""
     while isinstance(scalar, Cast):
         scalar = scalar.arg
     return scalar.id if isinstance(scalar, ColumnRef) else None
@@ -289,13 +294,19 @@ def _class_shares(classes: Sequence[ColumnSet], leaves: Sequence[RelationStats])
         for ndv, _, number, columns in entries[1:]:
             per_leaf.setdefault(number, []).append((1.0 / max(1.0, ndv), columns))
     for number, factors in sorted(per_leaf.items()):
-        leaf = leaves[number]
-        key = next((k for k in leaf.keys if k and not k & ~equated[number]), 0)
-        on_key = [factor for factor, columns in factors if columns & key]
-        if on_key:
-            one_row = 1.0 / max(1.0, leaf.base_rows)
-            shares.append(max(one_row, on_key[0]) if len(on_key) == 1 else one_row)
-            shares += (factor for factor, columns in factors if not columns & key)
-        else:
-            shares.append(back_off(factor for factor, _ in factors))
+        shares.append(back_off_leaf(leaves[number], factors, equated[number]))
     return shares
+
+
+def back_off_leaf(leaf: RelationStats, factors: Sequence[tuple[float, ColumnSet]], equated: ColumnSet) -> float:
+    """The factors (1/ndv, equated columns) that fall on one leaf, combined; `equated`: all its equated columns."""
+    key = next((k for k in leaf.keys if k and not k & ~equated), 0)
+    on_key = [factor for factor, columns in factors if columns & key]
+    if not on_key:
+        return back_off(factor for factor, _ in factors)
+    one_row = 1.0 / max(1.0, leaf.base_rows)
+    share = max(one_row, on_key[0]) if len(on_key) == 1 else one_row
+    for factor, columns in factors:
+        if not columns & key:
+            share *= factor
+    return share

@@ -1,37 +1,103 @@
-"""An outer join under a filter that rejects its NULL-extended rows becomes the join without them.
+"""An outer join whose NULL-extended rows cannot reach the result becomes the join without them.
 
-    σp(A ⟕q B)  ≡  σp(A ⋈q B)        where p is never TRUE when all columns of B are NULL
+    σp(A ⟕q B)  ≡  σp(A ⋈q B)        C ⋈p (A ⟕q B)  ≡  C ⋈p (A ⋈q B)        p is never TRUE when all columns of B are NULL
 
-Kinds   left and right become inner; full becomes left, right or inner, depending on the side whose NULLs p rejects
-NULLs   p rejects NULL in a column of B when the column stands in it under strict functions and comparisons only
+p may stand far above: it is carried down, from filters and join predicates, through everything that lets a row with NULLs in B
+become nothing but rows with the same NULLs: filters, joins that do not NULL-extend, projections, grouping by the columns of p.
+
+Kinds   left and right become inner; full becomes left, right or inner, depending on the side whose NULLs p rejects. The
+        predicate of a join rejects rows of an input that the join does not keep: both inputs of inner and semi joins,
+        the right one of left and anti joins, the left one of right joins, none of full joins
+NULLs   p is evaluated with every column of B NULL and the others unknown (`rejects_nulls`)
+Rows    only rows go that would have gone anyway, and no other row depends on them
+Guards  volatile conjuncts reject nothing
 Source  Galindo-Legaria and Rosenthal, Outerjoin Simplification and Reordering, TODS 1997
 """
 
 from __future__ import annotations
 
 from optimizer.algebra.kinds import JoinKind
-from optimizer.algebra.logical import Filter, Join
-from optimizer.algebra.nulls import null_rejected
-from optimizer.algebra.trees import Tree
-from optimizer.rules.interface import ANY, RewriteRule, RuleContext, node
+from optimizer.algebra.logical import Aggregate, Filter, Join, LogicalOperator, Project
+from optimizer.algebra.null_rejection import rejects_nulls
+from optimizer.algebra.scalars import Predicate, Scalar, substitute
+from optimizer.algebra.trees import Node, Tree
+from optimizer.rules.interface import RewriteRule, RuleContext, node
+
+_KIND = {
+    (True, True): JoinKind.FULL,
+    (True, False): JoinKind.LEFT,
+    (False, True): JoinKind.RIGHT,
+    (False, False): JoinKind.INNER,
+}
 
 
 class OuterJoinSimplify(RewriteRule):
     name = "outer_join_simplify"
-    pattern = node(Filter, node(Join, ANY, ANY))
+    pattern = node(LogicalOperator)
 
     def apply(self, bound: Tree, context: RuleContext) -> Tree | None:
         match bound:
-            case Tree(Filter(predicate) as above, (Tree(Join(kind, on), (left, right)),)):
-                rejected = null_rejected(predicate)
-                keeps_left = kind.keeps_left and not rejected & right.columns
-                keeps_right = kind.keeps_right and not rejected & left.columns
+            case Tree(Filter(predicate), (below,)):
+                inputs: tuple[Node, ...] = (simplified(below, predicate),)
+            case Tree(Join(kind, on), (left, right)):
+                if kind in (JoinKind.INNER, JoinKind.SEMI, JoinKind.RIGHT):
+                    left = simplified(left, on)
+                if kind in (JoinKind.INNER, JoinKind.SEMI, JoinKind.LEFT, JoinKind.ANTI):
+                    right = simplified(right, on)
+                inputs = (left, right)
+            case _:
+                return None
+        changed = bound.with_inputs(inputs)
+        return None if changed is bound else changed
+
+
+def simplified(root: Node, predicate: Predicate) -> Node:
+    """`root` where only rows matter for which the predicate may be TRUE; the same object when nothing changes.
+
+    The predicate may also read columns that `root` does not have.
+    """
+    built: list[Node] = []
+    stack: list[tuple[Node, Predicate, LogicalOperator | None]] = [(root, predicate, None)]
+    while stack:
+        tree, known, done = stack.pop()
+        if done is not None:
+            assert isinstance(tree, Tree)
+            arity = len(tree.inputs)
+            inputs = tuple(built[len(built) - arity :])
+            del built[len(built) - arity :]
+            same = done is tree.op and all(a is b for a, b in zip(inputs, tree.inputs, strict=True))
+            built.append(tree if same else Tree(done, inputs))
+            continue
+        known = tuple(s for s in known if s.columns & tree.columns and not s.volatile)
+        if not known or not isinstance(tree, Tree):
+            built.append(tree)
+            continue
+        op, below = _carried(tree, known)
+        stack.append((tree, known, op))
+        stack.extend((child, p, None) for child, p in zip(reversed(tree.inputs), reversed(below), strict=True))
+    return built[0]
+
+
+def _carried(tree: Tree, known: Predicate) -> tuple[LogicalOperator, list[Predicate]]:
+    """The operator, simplified, and what is known of the rows that matter of each input."""
+    op = tree.op
+    match op:
+        case Filter():
+            return op, [known]
+        case Project(items):
+            values: dict[int, Scalar] = {item.id: item.value for item in items}
+            return op, [tuple(substitute(s, values) for s in known)]
+        case Aggregate(keys) if keys:
+            return op, [known]
+        case Join(kind, on):
+            left, right = tree.inputs
+            if kind.keeps_left or kind.keeps_right:
+                keeps_left = kind.keeps_left and not rejects_nulls(known, right.columns)
+                keeps_right = kind.keeps_right and not rejects_nulls(known, left.columns)
                 if (keeps_left, keeps_right) != (kind.keeps_left, kind.keeps_right):
-                    simpler = {
-                        (True, True): JoinKind.FULL,
-                        (True, False): JoinKind.LEFT,
-                        (False, True): JoinKind.RIGHT,
-                        (False, False): JoinKind.INNER,
-                    }[keeps_left, keeps_right]
-                    return Tree(above, (Tree(Join(simpler, on), (left, right)),))
-        return None
+                    kind = _KIND[keeps_left, keeps_right]
+                    op = Join(kind, on)
+            to_left = () if kind.keeps_right else known
+            to_right = () if kind.keeps_left or kind.left_only else known
+            return op, [to_left, to_right]
+    return op, [() for _ in tree.inputs]

@@ -42,8 +42,12 @@ class ApplyRule(Task):
                 continue
             search.counters.rules_fired[rule.name] += 1
             news: list[LogicalExpr] = []
+            closed = search.closed_rules[rule.name]
             for tree in produced:
-                news += memo.insert(tree, mexpr.group, rule.name, mexpr.id)[1]
+                added = memo.insert(tree, mexpr.group, rule.name, mexpr.id)[1]
+                if closed and added and added[-1].group == memo.find(mexpr.group):  # the root comes last, if it is new
+                    added[-1].applied |= closed
+                news += added
             if trace is not None:
                 trace.emit("fire", rule=rule.name, mexpr=mexpr.id, produced=len(produced), new=[n.id for n in news])
             search.schedule_new(news)

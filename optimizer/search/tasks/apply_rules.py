@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from optimizer.memo.binding import matches
 from optimizer.memo.group import LogicalExpr
-from optimizer.search.tasks.apply_rule import ApplyRule, implement
+from optimizer.search.tasks.apply_rule import ApplyRule
 from optimizer.search.tasks.task import Task
 
 if TYPE_CHECKING:
@@ -32,14 +32,13 @@ class ApplyRules(Task):
         if mexpr.dropped:
             return
         if self.implement:
-            mexpr.implemented = True
-            for rule in search.rules.implementations:
-                if matches(mexpr, rule.pattern):
-                    implement(search, rule, mexpr)
+            search.implement(mexpr)
             return
         scheduled = []
         for i, transformation in enumerate(search.rules.transformations):
             bit = 1 << i
+            if bit == search.partition_bit and search.compact(mexpr):
+                continue
             if not mexpr.applied & bit and matches(mexpr, transformation.pattern):
                 mexpr.applied |= bit  # before binding: expressions that arrive from now on come as fresh bindings
                 scheduled.append(transformation)

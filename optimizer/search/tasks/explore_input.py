@@ -52,9 +52,11 @@ class ExploreMExpr(Task):
     def perform(self, search: Search) -> None:
         if self.mexpr.dropped:
             return
-        search.push(ApplyRules(self.mexpr, implement=False))
-        for gid in reversed(self.mexpr.inputs):
-            search.push(ExploreInput(gid))
+        mexpr = self.mexpr
+        search.push(ApplyRules(mexpr, implement=False))
+        for position in reversed(range(len(mexpr.inputs))):
+            if not search.on_demand or search.looks_into(mexpr, position):
+                search.push(ExploreInput(mexpr.inputs[position]))
 
     def describe(self, search: Search) -> str:
         return f"explore expression {self.mexpr.id} of group {search.memo.find(self.mexpr.group)}"

@@ -27,24 +27,22 @@ class GroupOptimized(Task):
 
     def perform(self, search: Search) -> None:
         goal = self.goal
-        open_bounds = [c.bound for c in goal.candidates if not c.done]
-        open_bounds += goal.waiting.values()
-        cheapest_other = min(open_bounds, default=INFINITY)
+        cheapest_other = min((c.bound for c in goal.candidates if c is not goal.best), default=INFINITY)
+        cheapest_other = min(cheapest_other, min(goal.waiting.values(), default=INFINITY))
+        if goal.best is not None:
+            cheapest_other = min(cheapest_other, goal.best.bound)
         if search.finishing:
             goal.status = Status.ABANDONED
-            result = "abandoned"
-        elif goal.best is not None and goal.best_cost <= max(goal.limit, cheapest_other):
-            goal.status, goal.lower = Status.OPTIMAL, goal.best_cost
-            result = "win"
+        elif goal.best is not None and goal.best_cost <= cheapest_other:
+            goal.status, goal.lower, goal.settled = Status.OPTIMAL, goal.best_cost, True
+        elif goal.best is not None and goal.best_cost <= goal.limit:
+            goal.status, goal.lower, goal.settled = Status.BOUNDED, max(goal.lower, min(cheapest_other, goal.best_cost)), True
         elif goal.best is None and cheapest_other == INFINITY:
             goal.status, goal.lower = Status.IMPOSSIBLE, INFINITY
-            result = "impossible"
         else:
             goal.status, goal.lower = Status.BELOW, max(goal.lower, min(cheapest_other, goal.best_cost))
-            result = "fail"
             assert goal.lower > goal.limit, f"goal {goal.id} failed at {goal.limit} but is only proved above {goal.lower}"
-        if search.trace is not None:
-            search.trace.emit("goal_close", goal=goal.id, result=result, cost=goal.best_cost, lower=goal.lower, limit=goal.limit)
+        search.emit_close(goal)
 
     def describe(self, search: Search) -> str:
         return f"settle goal {self.goal.id}"

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from optimizer.algebra.join_graph import JoinGraph
 from optimizer.algebra.traits import Alternative
 from optimizer.memo.goal import INFINITY, Candidate, Goal, Status
 from optimizer.rules.enforce import sort
+from optimizer.search.tasks.apply_rule import ApplyRule
+from optimizer.search.tasks.explore_input import ExploreInput
 from optimizer.search.tasks.group_optimized import GroupOptimized
 from optimizer.search.tasks.optimize_inputs import OptimizeInputs
+from optimizer.search.tasks.optimize_joins import OptimizeJoins
 from optimizer.search.tasks.optimize_mexpr import OptimizeMExpr
 from optimizer.search.tasks.task import Task
 
@@ -22,6 +26,9 @@ class OptimizeGroup(Task):
     """Find the cheapest plan of a group with required traits, or prove that none costs at most `limit`.
 
         OptimizeGroup(goal, limit) …  →  …                                           settled, or failed at this limit before
+        OptimizeGroup(goal, limit) …  →  OptimizeJoins(S, limit) …                   a join graph, any traits
+        OptimizeGroup(goal, limit) …  →  ApplyRule(partition_joins, e) OptimizeGroup(goal, limit) …   a join graph in some order
+        OptimizeGroup(goal, limit) …  →  ExploreInput(G) OptimizeGroup(goal, limit) …                 exploring on demand
         OptimizeGroup(goal, limit) …  →  OptimizeInputs(c) OptimizeMExpr(goal, e) … GroupOptimized(goal) …
 
     Work that looks cheapest comes first, so that a good plan soon lowers the bar for the rest. A re-opened goal keeps
@@ -35,15 +42,22 @@ class OptimizeGroup(Task):
 
     def perform(self, search: Search) -> None:
         goal, limit = self.goal, self.limit
-        if goal.status in (Status.OPTIMAL, Status.IMPOSSIBLE) or goal.lower > limit:
+        if goal.settled or goal.status is Status.IMPOSSIBLE or goal.lower > limit:
             return
-        if search.finishing and goal.best is not None:
+        if search.finishing and goal.best_cost < INFINITY:
+            return
+        joins = search.joins_of(goal)
+        if joins is not None and not goal.settled and goal.lower <= limit:
+            search.push(OptimizeJoins(*joins, limit))
+        if joins is not None:
+            return
+        if not search.finishing and self._explore(search):
             return
         assert goal.status is not Status.OPEN, f"goal {goal.id} was entered while it is open"
         goal.opened += 1
         search.counters.goals_opened += 1
         if goal.opened > 1:
-            search.counters.goals_reopened += 1
+            search.counters.reopened["limit"] += 1
             if goal.opened > RAISE_AFTER and limit < INFINITY:  # asked again and again with a little more: jump
                 limit = max(limit, goal.lower * 2.0 ** (goal.opened - RAISE_AFTER))
         first = goal.opened == 1
@@ -71,11 +85,27 @@ class OptimizeGroup(Task):
         for _, _, task in work:
             search.push(task)
 
+    def _explore(self, search: Search) -> bool:
+        """Whether something of the group must be explored first; then that is pushed, and this task below it."""
+        group = search.memo.group(self.goal.group)
+        graphs = [m for m in group.logical if isinstance(m.op, JoinGraph) and not m.applied & search.partition_bit]
+        if graphs and search.partition_rule is not None:
+            search.push(self)
+            for mexpr in graphs:
+                mexpr.applied |= search.partition_bit
+                search.push(ApplyRule(search.partition_rule, mexpr))
+            return True
+        if search.on_demand and not group.explored and not group.exploring:
+            search.push(self)
+            search.push(ExploreInput(group.id))
+            return True
+        return False
+
     def _first_look(self, search: Search) -> None:
         """List what there is to try: every logical expression, and for a required order the enforcer."""
         goal = self.goal
         group = search.memo.groups[goal.group]
-        goal.waiting = dict.fromkeys(group.logical, 0.0)
+        goal.waiting = {mexpr: 0.0 for mexpr in group.logical if not isinstance(mexpr.op, JoinGraph)}
         enforced = sort.enforce(goal.required) if sort.name in search.rules.enforcers else None
         if enforced is not None:
             op, weaker = enforced

@@ -43,7 +43,7 @@ class OptimizeInputs(Task):
             if candidate.index == len(candidate.inputs):
                 break
             below = candidate.inputs[candidate.index]
-            if below.status is Status.OPTIMAL or (search.finishing and below.best is not None):
+            if below.settled or (search.finishing and below.best_cost < INFINITY):
                 candidate.index += 1
                 continue
             if below.status is Status.IMPOSSIBLE or (search.finishing and candidate.asked == candidate.index):
@@ -65,18 +65,15 @@ class OptimizeInputs(Task):
                     return
             candidate.asked = candidate.index
             search.push(self)
-            search.open_goal(below, left)
+            search.push_goal(below, left)
             return
         candidate.done = True
-        if total < goal.best_cost:
-            old, goal.best, goal.best_cost = goal.best_cost, candidate, total
-            if search.trace is not None:
-                label = search.context.columns.label
-                search.trace.emit(
-                    "best", goal=goal.id, mexpr=None if candidate.mexpr is None else candidate.mexpr.id,
-                    op=candidate.op.name, detail=candidate.op.describe(label), local=candidate.local, cost=total, old=old,
-                    inputs=[i.id for i in candidate.inputs], delivered=candidate.alternative.delivered.show(label),
-                )  # fmt: skip
+        cost = candidate.local
+        for below in candidate.inputs:
+            cost += below.best_cost
+        if cost < goal.best_cost:
+            old, goal.best, goal.best_cost = goal.best_cost, candidate, cost
+            search.emit_best(goal, candidate, old)
 
     def _mechanism(self) -> str:
         candidate = self.candidate

@@ -1,0 +1,143 @@
+"""Plans of a query's space, taken out and run: what `planscope plans` shows.
+
+A plan of the space is run like the chosen one and must give the same result. Where a LIMIT takes some of several rows that
+its order does not tell apart, or a function is volatile, results may rightly differ.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from copy import copy
+from random import Random
+from time import perf_counter
+from typing import NamedTuple
+
+import pyarrow as pa
+
+from experiments.same_rows import difference
+from optimizer.algebra.columns import column_set
+from optimizer.algebra.logical import Aggregate, Filter, Join, Limit, Project
+from optimizer.algebra.physical import TableScan
+from optimizer.algebra.plan import PlanNode, prune_columns
+from optimizer.algebra.trees import Tree, postorder
+from optimizer.errors import ExecutionError
+from optimizer.memo.space import PlanSpace
+from optimizer.pipeline import OptimizedQuery
+
+DRAWS = 1000  # for each plan wanted, before drawing among cheap ones gives up
+RUNS, ENOUGH_MS = 3, 500.0  # of each plan: short runs are noisy
+
+
+class Run(NamedTuple):
+    """One execution: rows out, milliseconds, and how the result differs from the expected one (None: it does not)."""
+
+    rows: int
+    ms: float
+    difference: str | None
+
+
+def ready(plan: PlanNode, query: OptimizedQuery) -> PlanNode:
+    """A plan fresh from a space, with only the columns that the query's result needs."""
+    prune_columns(plan, column_set(output.id for output in query.outputs))
+    return plan
+
+
+def draw(space: PlanSpace, size: int, random: Random, within: float | None = None) -> list[int]:
+    """Ranks of `size` different plans drawn uniformly; with `within`, among those that cost at most so many times the cheapest.
+
+    Plans above that cost are drawn and thrown away, at most DRAWS for each plan wanted, so there may be fewer than `size`.
+    """
+    if not space.count:
+        return []
+    if within is None:
+        return space.sample_ranks(size, random, distinct=True)
+    most = space.best_cost * within
+    if space.count <= DRAWS * size:
+        cheap = [rank for rank in range(space.count) if space.unrank(rank).cost <= most]
+        return random.sample(cheap, min(size, len(cheap)))
+    found: dict[int, None] = {}
+    for _ in range(DRAWS * size):
+        (rank,) = space.sample_ranks(1, random)
+        if rank not in found and space.unrank(rank).cost <= most:
+            found[rank] = None
+            if len(found) == size:
+                break
+    return list(found)
+
+
+def execute(query: OptimizedQuery, plan: PlanNode) -> tuple[pa.Table, float]:
+    """The result of `plan`, and the milliseconds it took: the best of up to RUNS runs that fit into ENOUGH_MS.
+
+    Raises ExecutionError.
+    """
+    from executor.session import reader
+
+    variant = copy(query)
+    variant.plan = plan
+    times: list[float] = []
+    while True:
+        start = perf_counter()
+        table = reader(variant).read_all()
+        times.append((perf_counter() - start) * 1000)
+        if len(times) == RUNS or sum(times) + min(times) > ENOUGH_MS:
+            return table, min(times)
+
+
+def compare_run(query: OptimizedQuery, plan: PlanNode, expected: pa.Table) -> Run:
+    """Run `plan` and compare what it gives with `expected`, the result of the chosen plan."""
+    try:
+        table, ms = execute(query, plan)
+    except ExecutionError as error:
+        return Run(0, 0.0, f"fails: {str(error).splitlines()[0]}")
+    return Run(table.num_rows, ms, difference(expected, table, visible_keys(query)))
+
+
+def visible_keys(query: OptimizedQuery) -> list[int]:
+    """Positions of the result's columns on which it is sorted."""
+    positions = {output.id: position for position, output in enumerate(query.outputs)}
+    return [positions[key.column] for key in query.order if key.column in positions]
+
+
+def leaves_choice(query: OptimizedQuery) -> bool:
+    """Whether two right results of the query may differ: a LIMIT among ties, or a volatile function."""
+    for node in postorder(query.bound.tree):
+        if not isinstance(node, Tree):
+            continue
+        match node.op:
+            case Limit(order):
+                if not node.inputs[0].props.unique_on(column_set(key.column for key in order)):
+                    return True
+            case Filter(predicate) | Join(_, predicate):
+                if any(conjunct.volatile for conjunct in predicate):
+                    return True
+            case Project(items):
+                if any(item.value.volatile for item in items):
+                    return True
+            case Aggregate(_, aggregates):
+                if any(item.call.volatile for item in aggregates):
+                    return True
+    return False
+
+
+def plan_line(plan: PlanNode) -> str:
+    """The operators of a plan on one line, a scan by its alias: `sort(hash_join(o, l))`. Iterative."""
+    made: dict[int, str] = {}
+    for node in reversed(list(plan.walk())):
+        if isinstance(node.op, TableScan):
+            made[id(node)] = node.op.scan.alias
+        elif node.inputs:
+            made[id(node)] = f"{node.op.name}({', '.join(made.pop(id(child)) for child in node.inputs)})"
+        else:
+            made[id(node)] = node.op.name
+    return made[id(plan)]
+
+
+def costs_at(space: PlanSpace, positions: Sequence[int]) -> list[tuple[int, float]]:
+    """(position, cost) of the plans that are the 1st, 2nd, … cheapest, as far as there are so many."""
+    found = []
+    for position, plan in enumerate(space.cheapest(), 1):
+        if position in positions:
+            found.append((position, plan.cost))
+        if position >= max(positions):
+            break
+    return found

@@ -1,0 +1,132 @@
+"""The dataset `joingraph`: figures, no rows, for the tables behind every join graph (`join_graphs`).
+
+The table of relation i of a graph has one column `toJ` for each edge i–J. Everything follows from the graph's name:
+
+    rows       spread evenly by magnitude: 300 to 1 million; the hub of a star 1 to 10 million; fewer in graphs of more than 65
+    main edge  every relation but r0 has one, to a relation before it: in seven of ten its own column is a key, and in most of
+               those the other column refers to it, in the others that column has more values than find a partner; in the
+               rest a value occurs a few times on both sides
+    others     few distinct values, the fewer the more such edges a relation has
+
+So any set that the main edges connect joins to a number of rows that neither explodes nor vanishes, whatever the shape;
+what the edges of a clique leave out is an expensive detour.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from math import log10
+from typing import NamedTuple
+
+import pyarrow as pa
+
+from experiments.workloads.join_graphs import Edge, JoinGraph, graph_of_table, join_graph
+from optimizer.catalog.table import Catalog, ColumnStats, ForeignKey, Table, TableColumn, TableStats
+
+NAME = "joingraph"
+SAMPLES = ("chain/4", "star/4", "cycle/4", "clique/4", "grid/2x3", "random/6/1")
+
+
+class JoinGraphCatalog(Catalog):
+    """Knows the tables of every join graph. `tables` are those of a few small ones; others are made when asked for."""
+
+    __slots__ = ("_made",)
+
+    def __init__(self) -> None:
+        self._made: dict[str, Table] = {}
+        super().__init__(NAME, [table for name in SAMPLES for table in graph_tables(join_graph(name))])
+
+    def table(self, name: str) -> Table | None:
+        wanted = name.lower()
+        if wanted not in self._made:
+            graph = graph_of_table(wanted)
+            if graph is None:
+                return None
+            self._made.update((table.name, table) for table in graph_tables(graph))
+        return self._made[wanted]
+
+
+def graph_tables(graph: JoinGraph) -> list[Table]:
+    """The tables of a graph by relation number: the same in every process."""
+    rows = [_rows(graph, i) for i in range(graph.relations)]
+    main = _main_edges(graph)
+    reduced: set[int] = set()
+    others = Counter(i for edge in graph.edges if edge not in main for i in edge)
+    columns: list[list[TableColumn]] = [[] for _ in rows]
+    stats: list[dict[str, ColumnStats]] = [{} for _ in rows]
+    keys: list[list[tuple[str, ...]]] = [[] for _ in rows]
+    foreign: list[list[ForeignKey]] = [[] for _ in rows]
+    for edge in graph.edges:
+        low, high = edge
+        names = f"to{high}", f"to{low}"
+        generator = random.Random(f"edge {graph.prefix} {low} {high}")
+        if edge in main:
+            counts = _main_counts(graph, rows[low], rows[high], low not in reduced, generator)
+            if counts.low > counts.high:
+                reduced.add(low)
+        else:
+            count = _round(10 ** (0.6 / max(others[low], others[high]) * generator.uniform(0.5, 1.5)), generator)
+            counts = Counts(min(count, rows[low]), min(count, rows[high]))
+        for i, name, ndv in zip(edge, names, counts[:2], strict=True):
+            columns[i].append(TableColumn(name, pa.int64(), nullable=False))
+            stats[i][name] = ColumnStats(0, 1, max(counts[:2]), float(ndv), 8.0)
+        if counts.key:
+            keys[high].append((names[1],))
+            stats[high][names[1]] = ColumnStats(0, 1, rows[high], float(rows[high]), 8.0)
+            if counts.low <= counts.high:
+                foreign[low].append(ForeignKey((names[0],), graph.table(high), (names[1],)))
+    return [
+        Table(graph.table(i), tuple(columns[i]), tuple(keys[i]), tuple(foreign[i]), stats=TableStats(rows[i], 0, stats[i]))
+        for i in range(graph.relations)
+    ]
+
+
+class Counts(NamedTuple):
+    """Distinct counts of an edge's columns, in the lower and the higher relation; whether the latter is a key."""
+
+    low: int
+    high: int
+    key: bool = False
+
+
+def _rows(graph: JoinGraph, relation: int) -> int:
+    generator = random.Random(f"rows {graph.shape} {relation}")
+    if graph.shape == "star" and relation == 0:
+        return _round(10 ** generator.uniform(6.0, 7.0), generator)
+    # up to 100 relations their product stays within the range of floats, whatever order an estimator multiplies in
+    scale = max(0.66, min(1.0, 65 / graph.relations))
+    return _round(10 ** (scale * generator.uniform(2.5, 6.0)), generator)
+
+
+def _main_edges(graph: JoinGraph) -> set[Edge]:
+    """A spanning tree: for each relation but r0 one edge to a relation before it."""
+    before: list[list[int]] = [[] for _ in range(graph.relations)]
+    for low, high in graph.edges:
+        before[high].append(low)
+    generator = random.Random(f"main edges {graph.prefix}")
+    return {(generator.choice(lows), high) for high, lows in enumerate(before) if lows}
+
+
+def _main_counts(graph: JoinGraph, low: int, high: int, may_reduce: bool, generator: random.Random) -> Counts:
+    """Distinct counts of a main edge between tables of `low` and `high` rows; `may_reduce`: the lower side may have more.
+
+    That is so at most once per relation: estimators that take several predicates on one table as dependent would make
+    little of the second.
+    """
+    many_to_many = 0.1 if graph.shape == "star" else 0.3
+    kind = generator.random()
+    if kind < many_to_many:
+        count = _round(high ** generator.uniform(0.75, 1.0), generator)
+        return Counts(max(1, min(low, _round(count * generator.uniform(0.2, 1.0), generator))), count)
+    if may_reduce and kind < many_to_many + 0.2 and low >= 2 * high:
+        return Counts(min(low, _round(high * generator.uniform(1.5, 6.0), generator)), high, True)
+    return Counts(max(1, min(low, _round(high * generator.uniform(0.3, 1.0), generator))), high, True)
+
+
+def _round(value: float, generator: random.Random) -> int:
+    """Two digits; below 10 a whole number, up or down at random so that the mean of many stays `value`."""
+    if value < 10:
+        return max(1, int(value) + (generator.random() < value % 1))
+    unit = 10 ** (int(log10(value)) - 1)
+    return round(value / unit) * unit

@@ -1,0 +1,76 @@
+"""Part of a join problem as one of its own: some join trees, found before, are its relations."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from optimizer.joins.costing import JoinCosting
+from optimizer.joins.cross_products import Part
+from optimizer.joins.graph import JoinGraph, JoinTree, Relations, bits
+
+
+class BlockProblem:
+    """`blocks`: disjoint trees, numbered as they come. The costing of the problem whose relations they are.
+
+    `graph`: the edges between blocks. A hyperedge of the whole graph stays if all its relations are in the blocks and no block
+    has some of both its sides; one whose sides fill no more than a block each is an edge.
+    """
+
+    __slots__ = ("_costing", "_known", "blocks", "graph")
+
+    def __init__(self, graph: JoinGraph, costing: JoinCosting, blocks: Sequence[Part]) -> None:
+        self._costing, self.blocks = costing, blocks
+        self._known: dict[Relations, Relations] = {}
+        home = {low: number for number, block in enumerate(blocks) for low in bits(block.relations)}
+        edges = []
+        for number, block in enumerate(blocks):
+            near = {home[low] for low in bits(graph.neighbours(block.relations)) if low in home}
+            edges += [(number, other) for other in sorted(near) if number < other]
+        hyperedges = []
+        for left, right in graph.hyperedges:
+            if all(low in home for low in bits(left | right)):
+                a, b = _blocks_of(left, home), _blocks_of(right, home)
+                if not a & b:
+                    hyperedges.append((a, b))
+        self.graph = JoinGraph(len(blocks), edges, hyperedges)
+
+    def relations(self, s: Relations) -> Relations:
+        """The relations of the whole graph in a set of blocks."""
+        known = self._known.get(s)
+        if known is None:
+            known = 0
+            for low in bits(s):
+                known |= self.blocks[low.bit_length() - 1].relations
+            self._known[s] = known
+        return known
+
+    def rows(self, s: Relations) -> float:
+        return self._costing.rows(self.relations(s))
+
+    def leaf(self, relation: int) -> float:
+        return self.blocks[relation].cost
+
+    def join(self, left: Relations, right: Relations) -> float:
+        return self._costing.join(self.relations(left), self.relations(right))
+
+    def expand(self, tree: JoinTree) -> JoinTree:
+        """A tree over the blocks as one over their relations."""
+        made: list[JoinTree] = []
+        stack: list[tuple[JoinTree, bool]] = [(tree, False)]
+        while stack:
+            node, ready = stack.pop()
+            if isinstance(node, int):
+                made.append(self.blocks[node].tree)
+            elif ready:
+                right, left = made.pop(), made.pop()
+                made.append((left, right))
+            else:
+                stack += [(node, True), (node[1], False), (node[0], False)]
+        return made[0]
+
+
+def _blocks_of(s: Relations, home: dict[Relations, int]) -> Relations:
+    found = 0
+    for low in bits(s):
+        found |= 1 << home[low]
+    return found

@@ -1,0 +1,58 @@
+"""What join ordering asks about sets of relations: rows and costs."""
+
+from __future__ import annotations
+
+from typing import NamedTuple, Protocol
+
+from optimizer.joins.graph import JoinTree, Relations
+
+
+class JoinCosting(Protocol):
+    """Costs are additive: a join tree costs its leaves plus `join` for each of its joins."""
+
+    def rows(self, s: Relations) -> float:
+        """Estimated rows of the join of a set, the same whatever the order."""
+        ...
+
+    def leaf(self, relation: int) -> float:
+        """Cost of reading one relation (by number)."""
+        ...
+
+    def join(self, left: Relations, right: Relations) -> float:
+        """Cost of joining two disjoint sets, without their own costs; the cheapest algorithm, inputs in this order."""
+        ...
+
+
+class Ordered(NamedTuple):
+    """A join order and its cost; `pairs`: how many joins were costed to find it."""
+
+    cost: float
+    tree: JoinTree
+    pairs: int
+
+
+class COutCosting:
+    """C_out: a join costs the rows it gives, a leaf nothing. `selectivity`: by (lower, higher) relation number."""
+
+    def __init__(self, cardinalities: list[float], selectivity: dict[tuple[int, int], float]) -> None:
+        self.cardinalities, self.selectivity = cardinalities, selectivity
+        self._rows: dict[Relations, float] = {}
+
+    def rows(self, s: Relations) -> float:
+        known = self._rows.get(s)
+        if known is None:
+            known = 1.0
+            for i, cardinality in enumerate(self.cardinalities):
+                if s >> i & 1:
+                    known *= cardinality
+            for (i, j), share in self.selectivity.items():
+                if s >> i & 1 and s >> j & 1:
+                    known *= share
+            self._rows[s] = known
+        return known
+
+    def leaf(self, relation: int) -> float:
+        return 0.0
+
+    def join(self, left: Relations, right: Relations) -> float:
+        return self.rows(left | right)

@@ -1,0 +1,90 @@
+"""Connected sets of relations: all of them, or how many there are.
+
+Source: the enumeration of connected subgraphs of Moerkotte and Neumann, VLDB 2006: a set grows by every non-empty subset of its
+neighbours, which are then left out of what grows from there, and it only ever grows by relations above its lowest one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from optimizer.joins.graph import JoinGraph, Relations, subsets
+from optimizer.joins.partition.hypergraph import connected
+
+TESTED_FOR_EACH = 4  # sets of a hypergraph that may be tested for each connected set of the budget
+
+
+def connected_sets(graph: JoinGraph) -> Iterator[Relations]:
+    """Every connected set once; its connected subsets with the same lowest relation come before it. Edges and hyperedges."""
+    if not graph.hyperedges:
+        yield from _by_growing(graph)
+        return
+    for s in _by_growing(_skeleton(graph)):
+        if connected(graph, s):
+            yield s
+
+
+def count_connected_sets(graph: JoinGraph, budget: int | None = None) -> int:
+    """How many connected sets there are, or budget + 1 as soon as it is known that there are more than `budget`.
+
+    With hyperedges also when they have not been found among `TESTED_FOR_EACH` times as many sets: to enumerate these would
+    cost as much.
+    """
+    if budget is None:
+        return sum(1 for _ in connected_sets(graph))
+    number = 0
+    if not graph.hyperedges:
+        for _ in _by_growing(graph):
+            number += 1
+            if number > budget:
+                break
+        return number
+    for tested, s in enumerate(_by_growing(_skeleton(graph))):
+        if tested >= TESTED_FOR_EACH * budget:
+            return budget + 1
+        if connected(graph, s):
+            number += 1
+            if number > budget:
+                break
+    return number
+
+
+def sizes_of_connected_sets(graph: JoinGraph) -> list[int]:
+    """At index k the number of connected sets of k relations; at 0, 0."""
+    sizes = [0] * (graph.n + 1)
+    for s in connected_sets(graph):
+        sizes[s.bit_count()] += 1
+    return sizes
+
+
+def supersets(graph: JoinGraph, start: Relations, excluded: Relations) -> Iterator[Relations]:
+    """The connected sets that add relations to the connected set `start`, none of them `excluded`. By simple edges.
+
+    Every one once, its subsets that contain `start` before it. Does not recurse.
+    """
+    near = graph.neighbours(start) & ~excluded
+    pending = [(start, near, excluded | near, 0)]
+    yield from (start | more for more in subsets(near))
+    while pending:
+        s, near, excluded, last = pending.pop()
+        more = (last - near) & near  # the subset of `near` after `last`; none after `near` itself
+        if not more:
+            continue
+        pending.append((s, near, excluded, more))
+        beyond = graph.neighbours(s | more) & ~excluded
+        if beyond:
+            yield from (s | more | further for further in subsets(beyond))
+            pending.append((s | more, beyond, excluded | beyond, 0))
+
+
+def _by_growing(graph: JoinGraph) -> Iterator[Relations]:
+    """By simple edges: highest lowest relation first."""
+    for i in reversed(range(graph.n)):
+        yield 1 << i
+        yield from supersets(graph, 1 << i, (1 << i) - 1)
+
+
+def _skeleton(graph: JoinGraph) -> JoinGraph:
+    """A simple graph in which every connected set of `graph` is connected: see `partition.hypergraph`."""
+    ends = [((u & -u).bit_length() - 1, (v & -v).bit_length() - 1) for u, v in graph.hyperedges]
+    return JoinGraph(graph.n, graph.edges() + ends)

@@ -1,0 +1,193 @@
+"""Join graphs: relations are bits 0 … n - 1, a set of relations is an int, and edges are pairs of such sets.
+
+Most edges join two single relations; they are kept as adjacency bitsets. A hyperedge joins two disjoint sets, at least one
+of them of several relations: it holds between A and B when one set lies in A and the other in B.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from random import Random
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from optimizer.joins.partition.blocks import Blocks
+    from optimizer.joins.partition.hypergraph import Index
+
+Relations = int  # a set of relations
+
+
+def bits(s: Relations) -> Iterator[Relations]:
+    """The singletons of a set, lowest first."""
+    while s:
+        low = s & -s
+        yield low
+        s ^= low
+
+
+def subsets(s: Relations) -> Iterator[Relations]:
+    """Non-empty subsets in increasing order, `s` itself last."""
+    part = 0
+    while True:
+        part = (part - s) & s
+        if not part:
+            return
+        yield part
+
+
+class JoinGraph:
+    """`adjacency[i]`: the relations that share a simple edge with relation i. `hyperedges`: pairs of disjoint sets.
+
+    A graph does not change; `blocks` and `index` are what partitioning has found out about it, None before it was asked.
+    """
+
+    __slots__ = ("adjacency", "all", "blocks", "hyperedges", "index", "n")
+
+    def __init__(
+        self,
+        n: int,
+        edges: Iterable[tuple[int, int]] = (),
+        hyperedges: Iterable[tuple[Relations, Relations]] = (),
+    ) -> None:
+        """`edges` pairs relation numbers, `hyperedges` pairs sets; a hyperedge between two single relations is an edge."""
+        adjacency = [0] * n
+        for u, v in edges:
+            assert u != v, f"relation {u} is joined to itself"
+            adjacency[u] |= 1 << v
+            adjacency[v] |= 1 << u
+        wide = []
+        for left, right in hyperedges:
+            assert left and right and not left & right, f"hyperedge {left:b} - {right:b} is not between disjoint sets"
+            if left & (left - 1) or right & (right - 1):
+                wide.append((left, right))
+            else:
+                adjacency[left.bit_length() - 1] |= right
+                adjacency[right.bit_length() - 1] |= left
+        self.n = n
+        self.all: Relations = (1 << n) - 1
+        self.adjacency: tuple[Relations, ...] = tuple(adjacency)
+        self.hyperedges: tuple[tuple[Relations, Relations], ...] = tuple(dict.fromkeys(wide))
+        self.blocks: Blocks | None = None
+        self.index: Index | None = None
+
+    def neighbours(self, s: Relations) -> Relations:
+        """Relations outside `s` that share a simple edge with one in it."""
+        found = 0
+        rest = s
+        while rest:
+            low = rest & -rest
+            found |= self.adjacency[low.bit_length() - 1]
+            rest ^= low
+        return found & ~s
+
+    def reach(self, within: Relations, start: Relations) -> Relations:
+        """Relations of `within` reachable from `start` (a subset of it) by simple edges inside `within`."""
+        adjacency = self.adjacency
+        reached = frontier = start
+        while frontier:
+            found = 0
+            while frontier:
+                low = frontier & -frontier
+                found |= adjacency[low.bit_length() - 1]
+                frontier ^= low
+            frontier = found & within & ~reached
+            reached |= frontier
+        return reached
+
+    def joined(self, a: Relations, b: Relations) -> bool:
+        """Whether an edge or a hyperedge holds between two disjoint sets."""
+        if self.neighbours(a) & b:
+            return True
+        return any((not u & ~a and not v & ~b) or (not u & ~b and not v & ~a) for u, v in self.hyperedges)
+
+    def connected(self, s: Relations) -> bool:
+        """Whether `s` can be joined without a cross product by simple edges (for graphs with hyperedges see
+        `partition.hypergraph`)."""
+        return bool(s) and self.reach(s, s & -s) == s
+
+    def components(self, s: Relations) -> list[Relations]:
+        """Connected parts of `s` by simple edges, by lowest relation."""
+        parts = []
+        while s:
+            part = self.reach(s, s & -s)
+            parts.append(part)
+            s ^= part
+        return parts
+
+    def edges(self) -> list[tuple[int, int]]:
+        """Simple edges as pairs of relation numbers, the lower first."""
+        return [(u, v.bit_length() - 1) for u in range(self.n) for v in bits(self.adjacency[u] >> u + 1 << u + 1)]
+
+
+def chain(n: int) -> JoinGraph:
+    return JoinGraph(n, [(i, i + 1) for i in range(n - 1)])
+
+
+def cycle(n: int) -> JoinGraph:
+    """A ring; of two relations, one edge."""
+    return JoinGraph(n, [(i, (i + 1) % n) for i in range(n)] if n > 2 else [(i, i + 1) for i in range(n - 1)])
+
+
+def star(n: int) -> JoinGraph:
+    """Relation 0 joined to each of the others."""
+    return JoinGraph(n, [(0, i) for i in range(1, n)])
+
+
+def clique(n: int) -> JoinGraph:
+    return JoinGraph(n, [(i, j) for i in range(n) for j in range(i + 1, n)])
+
+
+def grid(rows: int, columns: int) -> JoinGraph:
+    right = [(r * columns + c, r * columns + c + 1) for r in range(rows) for c in range(columns - 1)]
+    down = [(r * columns + c, (r + 1) * columns + c) for r in range(rows - 1) for c in range(columns)]
+    return JoinGraph(rows * columns, right + down)
+
+
+def random_graph(n: int, extra_edges: int, seed: int) -> JoinGraph:
+    """A random tree with up to `extra_edges` more edges: connected."""
+    random = Random(seed)
+    edges = {(random.randrange(i), i) for i in range(1, n)}
+    missing = [(i, j) for i in range(n) for j in range(i + 1, n) if (i, j) not in edges]
+    edges.update(random.sample(missing, min(extra_edges, len(missing))))
+    return JoinGraph(n, sorted(edges))
+
+
+SHAPES = {"chain": chain, "cycle": cycle, "star": star, "clique": clique}
+
+
+def shape(name: str, n: int) -> JoinGraph:
+    return SHAPES[name](n)
+
+
+JoinTree = int | tuple["JoinTree", "JoinTree"]  # a relation number, or two joined trees
+
+
+def relations_of(tree: JoinTree) -> Relations:
+    """The set of relations of a join tree."""
+    found = 0
+    stack: list[JoinTree] = [tree]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, int):
+            found |= 1 << node
+        else:
+            stack.extend(node)
+    return found
+
+
+def joins_of(tree: JoinTree) -> Sequence[tuple[Relations, Relations]]:
+    """The joins of a tree as (left set, right set), inputs before the joins that use them. Iterative."""
+    done: list[tuple[Relations, Relations]] = []
+    sets: list[Relations] = []
+    stack: list[tuple[JoinTree, bool]] = [(tree, False)]
+    while stack:
+        node, ready = stack.pop()
+        if isinstance(node, int):
+            sets.append(1 << node)
+        elif ready:
+            right, left = sets.pop(), sets.pop()
+            done.append((left, right))
+            sets.append(left | right)
+        else:
+            stack += [(node, True), (node[1], False), (node[0], False)]
+    return done

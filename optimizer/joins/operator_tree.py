@@ -1,0 +1,188 @@
+"""From a tree of joins to what conflict detection asks for: relations (the leaves) and operators over them.
+
+The region grows from the root through joins whose inputs are joins; everything else is a leaf. Right joins are read as left
+joins with their inputs exchanged. An inner join gives one operator for each conjunct.
+
+Guards  a join with a volatile conjunct is a leaf with all that is below it, or, at the root, one operator that is kept whole
+        over leaves. So is a join with a conjunct that may raise, with one exception: the topmost inner one. Its conjuncts that
+        may raise wait for all relations that were below it, whose other operators are then tested before them or with them,
+        where those that cannot raise come first; so they see no row they did not see before. A second one would be tested on
+        rows that the first had removed
+Cross   inner joins without a conjunct over both inputs get an edge that is always TRUE between a relation of each, unless
+        other conjuncts of the same inner joins connect them. A conjunct over one input waits for all of the other
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from optimizer.algebra.columns import ColumnSet, column_ids
+from optimizer.algebra.kinds import JoinKind
+from optimizer.algebra.logical import Join
+from optimizer.algebra.null_rejection import rejects_nulls
+from optimizer.algebra.scalars import Predicate
+from optimizer.algebra.trees import Node, Tree
+from optimizer.joins.conflicts import TreeOperator
+from optimizer.joins.graph import Relations, bits
+
+
+class RegionOperator(NamedTuple):
+    """An operator of a region with its predicate. `reads`: relations that its predicate reads, or that an edge without a
+    predicate connects: it links two sets where it has some in each."""
+
+    operator: TreeOperator
+    predicate: Predicate
+    reads: Relations
+
+
+class OperatorsOfTree(NamedTuple):
+    leaves: tuple[Node, ...]
+    columns: tuple[ColumnSet, ...]
+    operators: tuple[RegionOperator, ...]  # of inputs before those of the joins above them
+
+
+@dataclass(slots=True)
+class _JoinNode:
+    """A join of the region, right joins turned into left ones. `visible`: relations whose columns come out of it.
+
+    `block`: number of the maximal group of inner joins it belongs to, or -1.
+    """
+
+    kind: JoinKind
+    predicate: Predicate
+    left: Relations
+    right: Relations
+    visible_left: Relations
+    visible_right: Relations
+    block: int
+
+
+def operators_of(root: Tree) -> OperatorsOfTree:
+    """Leaves in the order of the text and operators of the region at a join. Iterative."""
+    assert isinstance(root.op, Join), f"the root of a region is a join, not {root.op.name}"
+    blocks = _blocks(root)
+    leaves: list[Node] = []
+    joins: list[_JoinNode] = []
+    done: list[tuple[Relations, Relations]] = []  # relations of a finished input, and those that are visible
+    stack: list[tuple[Node, bool]] = [(root, False)]
+    while stack:
+        node, ready = stack.pop()
+        if id(node) not in blocks:
+            bit = 1 << len(leaves)
+            leaves.append(node)
+            done.append((bit, bit))
+        elif not ready:
+            stack += [(node, True), (node.inputs[1], False), (node.inputs[0], False)]
+        else:
+            assert isinstance(node, Tree) and isinstance(node.op, Join)
+            second, first = done.pop(), done.pop()
+            kind, predicate = node.op.kind, node.op.predicate
+            if kind is JoinKind.RIGHT:
+                kind, first, second = JoinKind.LEFT, second, first
+            joins.append(_JoinNode(kind, predicate, first[0], second[0], first[1], second[1], blocks[id(node)]))
+            done.append((first[0] | second[0], first[1] if kind.left_only else first[1] | second[1]))
+    columns = tuple(leaf.columns for leaf in leaves)
+    return OperatorsOfTree(tuple(leaves), columns, tuple(_operators(joins, columns)))
+
+
+def _blocks(root: Tree) -> dict[int, int]:
+    """The joins of the region by identity, each with its block of inner joins (-1: it is not inner)."""
+    found: dict[int, int] = {}
+    blocks = 0
+    raising = False  # whether the join whose conjuncts may raise was met
+    stack: list[tuple[Node, int]] = [(root, -1)]
+    while stack:
+        node, block = stack.pop()
+        if not isinstance(node, Tree) or not isinstance(node.op, Join):
+            continue
+        join = node.op
+        inner = join.kind is JoinKind.INNER
+        raises = any(s.raises for s in join.predicate)
+        whole = any(s.volatile for s in join.predicate) or (raises and (raising or not inner))
+        if whole and node is not root:
+            continue
+        raising = raising or raises
+        if inner and block < 0:
+            block, blocks = blocks, blocks + 1
+        found[id(node)] = block if inner else -1
+        if not whole:
+            stack += [(child, block if inner else -1) for child in reversed(node.inputs)]
+    return found
+
+
+def _operators(joins: Sequence[_JoinNode], columns: Sequence[ColumnSet]) -> list[RegionOperator]:
+    home = {column: 1 << i for i, own in enumerate(columns) for column in column_ids(own)}
+    operators = []
+    crossing = _cross_edges(joins, home)
+    for join, crosses in zip(joins, crossing, strict=True):
+        both = join.left | join.right
+        if join.kind is not JoinKind.INNER or any(s.volatile for s in join.predicate):
+            reads = _relations(join.predicate, home)
+            rejects = 0
+            if join.kind in (JoinKind.LEFT, JoinKind.FULL):
+                for bit in bits(reads):
+                    if rejects_nulls(join.predicate, columns[bit.bit_length() - 1]):
+                        rejects |= bit
+            operator = TreeOperator(join.kind, join.left, join.right, reads, rejects)
+            operators.append(RegionOperator(operator, join.predicate, operator.ses))
+            continue
+        for conjunct in join.predicate:
+            reads = _relations((conjunct,), home)
+            needs = both if conjunct.raises else reads
+            operators.append(RegionOperator(TreeOperator(JoinKind.INNER, join.left, join.right, needs), (conjunct,), reads))
+        if crosses:
+            operators.append(RegionOperator(TreeOperator(JoinKind.INNER, join.left, join.right, crosses), (), crosses))
+    return operators
+
+
+def _relations(predicate: Predicate, home: dict[int, Relations]) -> Relations:
+    """Relations whose columns a predicate reads; columns of an outer query belong to none."""
+    read = 0
+    for conjunct in predicate:
+        for column in column_ids(conjunct.columns):
+            read |= home.get(column, 0)
+    return read
+
+
+def _cross_edges(joins: Sequence[_JoinNode], home: dict[int, Relations]) -> list[Relations]:
+    """For each join the two relations that an edge without a predicate has to connect, or 0.
+
+    Within a block of inner joins, its inputs are connected by conjuncts over two of them, then, lower joins first, by what a
+    join itself tests, and by an edge where that is nothing.
+    """
+    inputs: dict[tuple[int, Relations], Relations] = {}  # of a block: a relation -> the one that stands for its input
+    parent: dict[tuple[int, Relations], Relations] = {}  # union-find
+
+    def find(block: int, relation: Relations) -> Relations:
+        at = inputs[block, relation]
+        while parent[block, at] != at:
+            at = parent[block, at]
+        return at
+
+    inner = [join for join in joins if join.block >= 0]
+    for join in inner:
+        for side, visible in ((join.left, join.visible_left), (join.right, join.visible_right)):
+            for bit in bits(side):
+                inputs.setdefault((join.block, bit), visible & -visible)
+    parent = {(block, at): at for (block, _), at in inputs.items()}
+    for join in inner:
+        for conjunct in join.predicate:
+            touched = {inputs[join.block, bit] for bit in bits(_relations((conjunct,), home))}
+            if len(touched) == 2 and not conjunct.raises and not conjunct.volatile:
+                one, other = (find(join.block, bit) for bit in sorted(touched))
+                parent[join.block, other] = one
+    edges = []
+    for join in joins:
+        edge = 0
+        if join.block >= 0:
+            left, right = join.visible_left & -join.visible_left, join.visible_right & -join.visible_right
+            one, other = find(join.block, left), find(join.block, right)
+            if one != other:
+                parent[join.block, other] = one
+                reads = [_relations((conjunct,), home) for conjunct in join.predicate]
+                if not any(r & join.left and r & join.right for r in reads):
+                    edge = left | right
+        edges.append(edge)
+    return edges

@@ -1,0 +1,111 @@
+"""Connected sets and partitions of graphs with hyperedges.
+
+A set is connected if it is one relation, or if two connected parts of it are joined: by an edge, or by a hyperedge that has
+one end in one part and the other end in the other. It is found out by merging connected sets as long as two of them
+are joined. The order does not matter: let S = A ∪ B be a smallest connected set left in pieces. A and B, being smaller, each lie
+in one piece, and what joins them joins these two pieces, which therefore are one.
+
+Partitions: every hyperedge that lies in S stands for a simple edge between the lowest relations of its ends. What is connected
+with the hyperedge is connected with the simple edge, so the partitions of this simple graph, the skeleton of S, include those
+of S; what is not connected or not joined is dropped.
+
+Source of the idea: Fender and Moerkotte, Top Down Plan Generation: From Theory to Practice, ICDE 2013.
+"""
+
+from __future__ import annotations
+
+from optimizer.joins.graph import JoinGraph, Relations
+from optimizer.joins.partition.blocks import by_blocks
+from optimizer.joins.partition.min_cut_conservative import conservative
+
+NOT_CONNECTED = -1
+
+
+class Index:
+    """What is known about the sets and the subsets of hyperedges of one graph."""
+
+    __slots__ = ("neighbours", "skeletons")
+
+    def __init__(self) -> None:
+        self.neighbours: dict[Relations, Relations] = {}  # of connected sets, by simple edges; else NOT_CONNECTED
+        self.skeletons: dict[int, JoinGraph] = {}  # by the set of hyperedge numbers
+
+
+def connected(graph: JoinGraph, s: Relations) -> bool:
+    """Whether `s` can be joined without a cross product, by edges and hyperedges."""
+    if not graph.hyperedges:
+        return graph.connected(s)
+    return _neighbours(graph, graph.index or _new_index(graph), s) != NOT_CONNECTED
+
+
+def hypergraph(graph: JoinGraph, s: Relations) -> list[Relations]:
+    """The partitions of the connected set `s` into two connected, joined parts, each once, as the part with the lowest relation.
+
+    The other part is `s ^ part`. A single relation has no partition. Where many hyperedges have ends of several relations,
+    candidates may outnumber partitions.
+    """
+    if not graph.hyperedges:
+        return by_blocks(graph, s, conservative)
+    index = graph.index or _new_index(graph)
+    inside = [(number, u, v) for number, (u, v) in enumerate(graph.hyperedges) if not (u | v) & ~s]
+    active = 0
+    for number, _, _ in inside:
+        active |= 1 << number
+    candidates = by_blocks(index.skeletons.get(active) or _new_skeleton(graph, index, active), s, conservative)
+    known = index.neighbours
+    parts = []
+    for part in candidates:
+        other = s ^ part
+        near = known.get(part)
+        if near is None:
+            near = _neighbours(graph, index, part)
+        if near == NOT_CONNECTED:
+            continue
+        beyond = known.get(other)
+        if beyond is None:
+            beyond = _neighbours(graph, index, other)
+        if beyond == NOT_CONNECTED:
+            continue
+        if near & other or any((not u & other and not v & part) or (not u & part and not v & other) for _, u, v in inside):
+            parts.append(part)
+    return parts
+
+
+def _new_index(graph: JoinGraph) -> Index:
+    graph.index = Index()
+    return graph.index
+
+
+def _new_skeleton(graph: JoinGraph, index: Index, active: int) -> JoinGraph:
+    edges = graph.edges()
+    for number, (u, v) in enumerate(graph.hyperedges):
+        if active >> number & 1:
+            edges.append(((u & -u).bit_length() - 1, (v & -v).bit_length() - 1))
+    skeleton = index.skeletons[active] = JoinGraph(graph.n, edges)
+    return skeleton
+
+
+def _neighbours(graph: JoinGraph, index: Index, s: Relations) -> Relations:
+    """The neighbours of `s` by simple edges; NOT_CONNECTED if it cannot be joined without a cross product."""
+    known = index.neighbours.get(s)
+    if known is None:
+        known = graph.neighbours(s) if _merged(graph, s) else NOT_CONNECTED
+        index.neighbours[s] = known
+    return known
+
+
+def _merged(graph: JoinGraph, s: Relations) -> bool:
+    """Whether merging along edges, then along hyperedges, leaves one piece of `s`."""
+    pieces = graph.components(s)
+    waiting = [(u, v) for u, v in graph.hyperedges if not (u | v) & ~s]
+    progress = True
+    while progress and len(pieces) > 1:
+        progress = False
+        for u, v in waiting:
+            left = next((piece for piece in pieces if not u & ~piece), 0)
+            right = next((piece for piece in pieces if not v & ~piece), 0)
+            if left and right and left != right:
+                pieces = [piece for piece in pieces if piece not in (left, right)]
+                pieces.append(left | right)
+                progress = True
+    return len(pieces) == 1

@@ -1,0 +1,60 @@
+"""Which enumerator a join graph gets: exact while its plans fit a budget, heuristic beyond.
+
+Neumann and Radke, Adaptive Optimization of Very Large Join Queries, SIGMOD 2018. What exact enumeration needs is measured by the
+connected subgraphs rather than by the relations: a chain of 100 has 5,050 of them, a clique of 14 has 16,383.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import NamedTuple
+
+from optimizer.joins.csg import count_connected_sets
+from optimizer.joins.graph import JoinGraph
+
+
+class Enumeration(StrEnum):
+    """The ways of ordering joins that `choose` decides between."""
+
+    EXACT = "exact"
+    LINEARIZED = "linearized"
+    GOO_DP = "goo_dp"
+
+
+class Choice(NamedTuple):
+    """`k`: of GOO-DP, the leaves of a subtree that is ordered again; 0 otherwise. `exact_inside`: whether those subtrees are
+    ordered exactly (hyperedges and joins that are not inner) or by linearized DP. `why`: a sentence for traces."""
+
+    enumeration: Enumeration
+    why: str
+    k: int = 0
+    exact_inside: bool = False
+
+
+def choose(
+    graph: JoinGraph,
+    inner_joins: bool = True,
+    exact_below: int = 14,
+    csgs: int = 10_000,
+    linearized_up_to: int = 100,
+    k: int = 100,
+    k_exact: int = 10,
+) -> Choice:
+    """The enumeration for a graph; `inner_joins`: whether all its joins are inner.
+
+    Exact below `exact_below` relations and up to `csgs` connected subgraphs; the count stops there. Beyond, simple graphs
+    of inner joins are linearized up to `linearized_up_to` relations. GOO-DP takes the rest.
+    """
+    n = graph.n
+    if n < exact_below:
+        return Choice(Enumeration.EXACT, f"{n} relations, fewer than {exact_below}")
+    counted = count_connected_sets(graph, csgs)
+    if counted <= csgs:
+        return Choice(Enumeration.EXACT, f"{counted:,} connected subgraphs, at most {csgs:,}")
+    many = f"more than {csgs:,} connected subgraphs"
+    if graph.hyperedges or not inner_joins:
+        kind = "hyperedges" if graph.hyperedges else "joins that are not inner"
+        return Choice(Enumeration.GOO_DP, f"{many}, {kind}", k_exact, True)
+    if n <= linearized_up_to:
+        return Choice(Enumeration.LINEARIZED, f"{many}, at most {linearized_up_to} relations")
+    return Choice(Enumeration.GOO_DP, f"{many}, more than {linearized_up_to} relations", k)

@@ -1,0 +1,243 @@
+"""A region of joins of any kind that may be reordered: its relations, and the join that stands over each split of them.
+
+The operators within a set of relations are those whose TES lies in it. Every plan of the set has applied exactly these, so
+all its plans give the same rows. A split (a, b) is valid if what is within a | b and in neither part can be applied by one
+join: at most one operator that is not inner, with its left relations on one side and its right ones on the other, and
+inner conjuncts, which go into the predicate of an inner join and into a filter above any other.
+
+`graph` has an edge for each operator, a superset of the valid splits: a partitioner proposes, `joins` decides, and `buildable`
+tells whether a part has any plan at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+from optimizer.algebra.columns import ColumnId, ColumnSet, column_ids
+from optimizer.algebra.kinds import JoinKind
+from optimizer.algebra.logical import Filter, Join, show_predicate
+from optimizer.algebra.scalars import Predicate, Scalar, combined
+from optimizer.algebra.trees import Node, Tree
+from optimizer.joins.conflicts import Edge, detect
+from optimizer.joins.graph import JoinGraph, Relations, bits, subsets
+from optimizer.joins.operator_tree import operators_of
+from optimizer.joins.partition.hypergraph import connected, hypergraph
+
+OperatorSet = int  # operators of a region, by number
+
+WIDEST = 6  # relations of a conjunct that may be split in every way; a wider one only as in the initial tree
+
+
+class RegionJoin(NamedTuple):
+    """The join to put on top of two plans, in the order of the split, and the filter above it (empty: none)."""
+
+    join: Join
+    filter: Predicate
+
+    def over(self, left: Node, right: Node) -> Tree:
+        tree = Tree(self.join, (left, right))
+        return Tree(Filter(self.filter), (tree,)) if self.filter else tree
+
+
+class _Made(NamedTuple):
+    """What a set of operators makes of a split: `forward` with `left` in its first part and `right` in its second, `backward`
+    the other way round; for inner joins both sides are empty."""
+
+    left: Relations
+    right: Relations
+    hidden: bool  # the right part must be no more than the operator's right input
+    forward: RegionJoin
+    backward: RegionJoin | None
+
+
+class JoinRegion:
+    """Vertex i is `leaves[i]`, with `columns[i]`. `operators[k]` has the TES and rules `edges[k]`."""
+
+    def __init__(self, tree: Tree) -> None:
+        """The maximal region at a join; its leaves are trees or memo groups."""
+        self.leaves, self.columns, self.operators = operators_of(tree)
+        self.edges: tuple[Edge, ...] = tuple(detect([o.operator for o in self.operators]))
+        self.inner_only = all(o.operator.kind is JoinKind.INNER for o in self.operators)
+        self.graph = JoinGraph(len(self.leaves), (), (pair for k in range(len(self.operators)) for pair in self._ends(k)))
+        self._everything: OperatorSet = (1 << len(self.operators)) - 1
+        needing = [0] * len(self.leaves)  # by relation: operators whose TES holds it
+        outer = linking = ruled = 0
+        for k, (operator, edge) in enumerate(zip(self.operators, self.edges, strict=True)):
+            for bit in bits(edge.tes):
+                needing[bit.bit_length() - 1] |= 1 << k
+            if operator.operator.kind is not JoinKind.INNER:
+                outer |= 1 << k
+            if operator.operator.kind is not JoinKind.INNER or operator.reads == edge.tes:
+                linking |= 1 << k
+            if edge.rules:
+                ruled |= 1 << k
+        self._needing, self._outer, self._linking, self._ruled = needing, outer, linking, ruled
+        self._within: dict[Relations, OperatorSet] = {}
+        self._made: dict[OperatorSet, _Made | None] = {}
+        self._buildable: dict[Relations, bool] = {}
+
+    def within(self, s: Relations) -> OperatorSet:
+        """Operators applied in every plan of `s`."""
+        known = self._within.get(s)
+        if known is None:
+            missing = 0
+            for bit in bits(self.graph.all & ~s):
+                missing |= self._needing[bit.bit_length() - 1]
+            known = self._within[s] = self._everything & ~missing
+        return known
+
+    def visible(self, s: Relations) -> ColumnSet:
+        """Columns that a plan of `s` gives: those of its relations, without the right side of semi and anti joins."""
+        for k in bits(self.within(s) & self._outer):
+            operator = self.operators[k.bit_length() - 1].operator
+            if operator.kind.left_only:
+                s &= ~operator.right
+        columns = 0
+        for bit in bits(s):
+            columns |= self.columns[bit.bit_length() - 1]
+        return columns
+
+    def joins(self, a: Relations, b: Relations) -> RegionJoin | None:
+        """The join of a plan of `a`, its left input, with a plan of `b`; None if none, or more than one, is due there."""
+        new = self.within(a | b) & ~(self.within(a) | self.within(b))
+        if not new or (new & self._ruled and not self._rules_allow(new, a | b)):
+            return None
+        if not new & self._linking and not self._links(new, a, b):
+            return None
+        if new in self._made:
+            made = self._made[new]
+        else:
+            made = self._made[new] = self._make(new)
+        if made is None:
+            return None
+        if not made.left & ~a and not made.right & ~b:
+            return made.forward if not made.hidden or not b & ~made.right else None
+        if not made.left & ~b and not made.right & ~a:
+            return made.backward
+        return None
+
+    def buildable(self, s: Relations) -> bool:
+        """Whether `s` has a plan: it is one relation, or it has a valid split into buildable parts. Iterative."""
+        if self.inner_only:
+            return connected(self.graph, s)
+        known = self._buildable
+        splits: dict[Relations, list[Relations]] = {}  # of the sets on the stack, those not refuted yet
+        stack = [s] if s & s - 1 else []
+        while stack:
+            at = stack[-1]
+            if at not in splits:
+                splits[at] = [] if at in known else self._proposals(at)
+            while splits[at]:
+                parts = splits[at][-1], at ^ splits[at][-1]
+                unknown = [part for part in parts if part & part - 1 and part not in known]
+                if unknown:
+                    stack.append(unknown[0])
+                    break
+                if all(known.get(part, True) for part in parts):
+                    known[at] = True
+                    stack.pop()
+                    break
+                splits[at].pop()
+            else:
+                known.setdefault(at, False)
+                stack.pop()
+        return known.get(s, s != 0)
+
+    def partitions(self, s: Relations) -> list[Relations]:
+        """The valid splits of `s` into two buildable parts, each once, as the part with the lowest relation."""
+        return [part for part in self._proposals(s) if self.buildable(part) and self.buildable(s ^ part)]
+
+    def _proposals(self, s: Relations) -> list[Relations]:
+        if not connected(self.graph, s):
+            return []
+        return [
+            part
+            for part in hypergraph(self.graph, s)
+            if self.joins(part, s ^ part) is not None or self.joins(s ^ part, part) is not None
+        ]
+
+    def _rules_allow(self, new: OperatorSet, s: Relations) -> bool:
+        return all(rule.allows(s) for k in bits(new & self._ruled) for rule in self.edges[k.bit_length() - 1].rules)
+
+    def _links(self, new: OperatorSet, a: Relations, b: Relations) -> bool:
+        """Whether some of the operators reads relations of both parts: else they would be joined by a cross product."""
+        reads = (self.operators[k.bit_length() - 1].reads for k in bits(new))
+        return any(r & a and r & b for r in reads)
+
+    def _make(self, new: OperatorSet) -> _Made | None:
+        conjuncts: list[Scalar] = []
+        for k in bits(new & ~self._outer):
+            conjuncts += self.operators[k.bit_length() - 1].predicate
+        outer = new & self._outer
+        if not outer:
+            # a predicate that is kept whole may hold a volatile conjunct more than once
+            predicate = tuple(conjuncts) if not new & new - 1 else combined(conjuncts)
+            plain = RegionJoin(Join(JoinKind.INNER, predicate), ())
+            return _Made(0, 0, False, plain, plain)
+        if outer & outer - 1:
+            return None
+        number = outer.bit_length() - 1
+        edge, predicate, above = self.edges[number], self.operators[number].predicate, combined(conjuncts)
+        kind = edge.operator.kind
+        if not kind.left_only:
+            forward, mirrored = (RegionJoin(Join(k, predicate), above) for k in (kind, kind.mirrored) if k is not None)
+            return _Made(edge.tes_left, edge.tes_right, False, forward, mirrored)
+        hidden = self._columns(edge.operator.right)
+        if any(s.columns & hidden for s in above):
+            return None
+        return _Made(edge.tes_left, edge.operator.right, True, RegionJoin(Join(kind, predicate), above), None)
+
+    def _columns(self, s: Relations) -> ColumnSet:
+        columns = 0
+        for bit in bits(s):
+            columns |= self.columns[bit.bit_length() - 1]
+        return columns
+
+    def _ends(self, number: int) -> Iterator[tuple[Relations, Relations]]:
+        """The pairs of sets that an operator connects."""
+        edge, reads = self.edges[number], self.operators[number].reads
+        left, right = edge.tes_left, edge.tes_right
+        if edge.operator.kind is JoinKind.INNER and reads == edge.tes and 2 < reads.bit_count() <= WIDEST:
+            lowest = reads & -reads
+            yield from ((reads ^ other, other) for other in subsets(reads ^ lowest))
+        elif reads & edge.operator.left and reads & edge.operator.right:
+            yield left, right
+
+    # -- for those who look ---------------------------------------------------------------------------------------------------
+
+    def describe(self, label: Callable[[ColumnId], str] = str) -> list[str]:
+        """A line for each operator: kind, predicate, SES, TES, rules."""
+        lines = []
+        for operator, edge in zip(self.operators, self.edges, strict=True):
+            kind = operator.operator.kind.value
+            rules = "".join(f", {_names(rule.when)} → {_names(rule.then)}" for rule in edge.rules)
+            predicate = show_predicate(operator.predicate, label)
+            tes = f"{_names(edge.tes_left)} – {_names(edge.tes_right)}"
+            lines.append(f"{kind} [{predicate}]: ses {_names(operator.operator.ses)}, tes {tes}{rules}")
+        return lines
+
+    def refusal(self, a: Relations, b: Relations) -> str | None:
+        """Why `joins(a, b)` is None, in words; None if it is not."""
+        if self.joins(a, b) is not None:
+            return None
+        new = self.within(a | b) & ~(self.within(a) | self.within(b))
+        if not new:
+            return "no operator becomes applicable"
+        for k in bits(new & self._ruled):
+            for rule in self.edges[k.bit_length() - 1].rules:
+                if not rule.allows(a | b):
+                    return f"operator {k.bit_length() - 1} needs {_names(rule.then)} where there is {_names(rule.when)}"
+        if not new & self._linking and not self._links(new, a, b):
+            return "a cross product: no operator reads relations of both parts"
+        outer = [k.bit_length() - 1 for k in bits(new & self._outer)]
+        if len(outer) > 1:
+            return f"operators {', '.join(map(str, outer))} cannot be one join"
+        edge = self.edges[outer[0]]
+        if not edge.tes_left & ~b and not edge.tes_right & ~a:
+            return f"a {edge.operator.kind.value} join has no mirror image"
+        return f"operator {outer[0]} needs {_names(edge.tes_left)} on one side and {_names(edge.tes_right)} on the other"
+
+
+def _names(s: Relations) -> str:
+    return "{" + ", ".join(str(i) for i in column_ids(s)) + "}"

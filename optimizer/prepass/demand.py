@@ -1,0 +1,114 @@
+"""What is demanded of a join: which of its columns are read above, and whether it matters how often its rows come.
+
+Columns end at projections, aggregates and set operations, and on the right of a semi or anti join. From such an operator the
+demand travels down to the next one:
+
+    needed   the columns that something above reads
+    once     duplicates do not matter: only which distinct rows there are (below DISTINCT, which UNION is too, below min and max,
+             on the right of a semi or anti join)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from optimizer.algebra.columns import ColumnSet, column_set
+from optimizer.algebra.functions import AGGREGATE_FUNCTIONS
+from optimizer.algebra.kinds import SetOpKind
+from optimizer.algebra.logical import Aggregate, Filter, Join, Limit, LogicalOperator, Project, Scan, SetOp
+from optimizer.algebra.scalars import Scalar
+from optimizer.algebra.trees import Node, Tree, postorder
+
+Reduce = Callable[[Tree, ColumnSet, bool], Node | None]
+Demand = tuple[ColumnSet, bool]
+
+
+def reduce_joins(root: Tree, reduce: Reduce) -> Tree | None:
+    """`root` with its joins replaced by what `reduce(join, needed, once)` gives for them, where it is not None.
+
+    `needed` does not count what the join itself reads. Only joins up to the next operator where columns end are asked; those
+    below have that operator for a root. None when nothing was replaced.
+    """
+    inputs = list(root.inputs)
+    for i, (child, demand) in enumerate(zip(root.inputs, starts(root), strict=True)):
+        if demand is not None:
+            inputs[i] = _reduced(child, demand, reduce)
+    changed = root.with_inputs(tuple(inputs))
+    return None if changed is root else changed
+
+
+def starts(root: Tree) -> list[Demand | None]:
+    """What an operator where columns end demands of each input; None: it is no such operator for that input."""
+    match root.op:
+        case Project() as project:
+            return [(project.used_columns(), False)]
+        case Aggregate(_, aggregates) as aggregate:
+            once = all(
+                (item.call.distinct or AGGREGATE_FUNCTIONS[item.call.function].duplicate_insensitive) and not item.call.volatile
+                for item in aggregates
+            )
+            return [(aggregate.used_columns(), once)]
+        case SetOp(all=all_, sources=sources):
+            return [(column_set(source), not all_) for source in sources]
+        case Join(kind, predicate) as join if kind.left_only:
+            return [None, (join.used_columns(), not any(s.volatile for s in predicate))]
+    return [None for _ in root.inputs]
+
+
+def _reduced(start: Node, demand: Demand, reduce: Reduce) -> Node:
+    built: list[Node] = []
+    stack: list[tuple[Node, Demand | None, bool]] = [(start, demand, False)]
+    while stack:
+        node, wanted, ready = stack.pop()
+        if wanted is None or not isinstance(node, Tree):
+            built.append(node)
+        elif ready:
+            arity = len(node.inputs)
+            inputs = tuple(built[len(built) - arity :])
+            del built[len(built) - arity :]
+            built.append(node.with_inputs(inputs))
+        else:
+            other = reduce(node, *wanted) if isinstance(node.op, Join) else None
+            if other is not None:
+                stack.append((other, wanted, False))
+                continue
+            below = _passed(node, wanted)
+            stack.append((node, wanted, True))
+            stack.extend((child, d, False) for child, d in zip(reversed(node.inputs), reversed(below), strict=True))
+    return built[0]
+
+
+def _passed(tree: Tree, demand: Demand) -> list[Demand | None]:
+    """The demand on each input of an operator that is no end of columns; None where it is one."""
+    needed, once = demand
+    match tree.op:
+        case Filter(predicate) as op:
+            return [(needed | op.used_columns(), once and not any(s.volatile for s in predicate))]
+        case Join(kind, predicate) as op:
+            each = (needed | op.used_columns(), once and not any(s.volatile for s in predicate))
+            return [each, None if kind.left_only else each]
+        case Limit() as op:
+            return [(needed | op.used_columns(), False)]
+        case Project() as op if once and not any(item.value.volatile for item in op.items):
+            return [(op.used_columns(), True)]
+        case SetOp(SetOpKind.UNION, sources=sources) if once:  # not EXCEPT ALL: how often a row comes decides whether any is left
+            return [(column_set(source), True) for source in sources]
+    return [None for _ in tree.inputs]
+
+
+def may_raise(root: Node) -> bool:
+    """Whether some scalar in the tree may raise, so that leaving the tree out could hide an error."""
+    return any(s.raises for node in postorder(root) if isinstance(node, Tree) for s in _scalars(node.op))
+
+
+def _scalars(op: LogicalOperator) -> tuple[Scalar, ...]:
+    match op:
+        case Filter(predicate) | Join(_, predicate):
+            return predicate
+        case Scan():
+            return op.predicate
+        case Project(items):
+            return tuple(item.value for item in items)
+        case Aggregate(_, aggregates):
+            return tuple(item.call for item in aggregates)
+    return ()

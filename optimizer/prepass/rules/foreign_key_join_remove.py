@@ -1,0 +1,102 @@
+"""A join that only follows a foreign key to a table that nobody reads disappears.
+
+    π_A(A ⋈(f = k) B)  ≡  π_A(σ(f IS NOT NULL)(A))        B: all rows of a table, k its key, f in A a foreign key to it
+    A ⋉(f = k) B  ≡  σ(f IS NOT NULL)(A)
+
+f may have come to A through any operators: a column keeps its id only where it keeps its values, or is NULL-extended.
+
+Kinds   inner, with the foreign key on either side; semi
+NULLs   a NULL in f matches nothing, so its row goes; the filter is left out where f cannot be NULL
+Rows    by the foreign key every row of A has a match, by the key only one; for semi, or where duplicates do not matter, the key
+        is not needed
+Guards  the predicate equates the columns of one declared foreign key with those it refers to, and says nothing else; B is a scan
+        without predicate and limit; nothing reads a column of B. Foreign keys are trusted as declared in schema.sql, not checked
+        (`catalog.table.ForeignKey`): on data that break one, this rewrite changes results. `--disable` turns it off
+"""
+
+from __future__ import annotations
+
+from optimizer.algebra.columns import ColumnId, ColumnSet, column_ids, column_set
+from optimizer.algebra.kinds import JoinKind
+from optimizer.algebra.logical import Filter, Join, LogicalOperator, Scan
+from optimizer.algebra.scalars import BOOL, Call, Cast, ColumnRef, Predicate, Scalar, conjunction
+from optimizer.algebra.trees import Node, Tree, postorder
+from optimizer.algebra.types import is_integer
+from optimizer.prepass.demand import reduce_joins
+from optimizer.rules.interface import RewriteRule, RuleContext, node
+
+
+class ForeignKeyJoinRemove(RewriteRule):
+    name = "foreign_key_join_remove"
+    pattern = node(LogicalOperator)
+
+    def apply(self, bound: Tree, context: RuleContext) -> Tree | None:
+        def reduce(join: Tree, needed: ColumnSet, once: bool) -> Node | None:
+            return without_referenced(join, needed, once, context)
+
+        match bound:
+            case Tree(Join(JoinKind.SEMI, predicate), (left, Tree(Scan() as scan))):
+                columns = referring(predicate, left, scan)
+                return not_null(left, columns, context) if columns else None
+        return reduce_joins(bound, reduce)
+
+
+def without_referenced(join: Tree, needed: ColumnSet, once: bool, context: RuleContext) -> Node | None:
+    """The referring side of an inner join along a foreign key whose other side is not needed."""
+    if isinstance(join.op, Join) and join.op.kind is JoinKind.INNER:
+        for here, there in (join.inputs, join.inputs[::-1]):
+            if isinstance(there, Tree) and isinstance(there.op, Scan) and not needed & there.columns:
+                columns = referring(join.op.predicate, here, there.op)
+                if columns and (once or there.props.unique_on(join.op.used_columns() & there.columns)):
+                    return not_null(here, columns, context)
+    return None
+
+
+def referring(predicate: Predicate, here: Node, there: Scan) -> ColumnSet:
+    """The columns of `here` that are a foreign key to all rows of `there`, where the predicate says that they equal what
+    they refer to, and nothing else; 0 where it does not."""
+    if there.predicate or there.limit is not None:
+        return 0
+    names = {column.id: column.source for column in there.columns}
+    pairs: dict[str, ColumnId] = {}
+    for conjunct in predicate:
+        pair = _equal_columns(conjunct)
+        if pair is None:
+            return 0
+        a, b = pair if pair[1] in names else pair[::-1]
+        if b not in names or a in names or pairs.setdefault(names[b], a) != a:
+            return 0
+    columns = column_set(pairs.values())
+    if not pairs or columns & ~here.columns:
+        return 0
+    for source in postorder(here):
+        if isinstance(source, Tree) and isinstance(source.op, Scan):
+            for key in source.op.foreign_keys:
+                if key.table == there.table and dict(zip(key.referenced, key.columns, strict=True)) == pairs:
+                    return columns
+    return 0
+
+
+def _equal_columns(conjunct: Scalar) -> tuple[ColumnId, ColumnId] | None:
+    if isinstance(conjunct, Call) and conjunct.function == "=":
+        a, b = (_column(arg) for arg in conjunct.args)
+        if a is not None and b is not None:
+            return a, b
+    return None
+
+
+def _column(scalar: Scalar) -> ColumnId | None:
+    """The column behind a reference, or behind a cast of integers that keeps every value."""
+    while isinstance(scalar, Cast) and not scalar.raises and is_integer(scalar.type) and is_integer(scalar.arg.type):
+        scalar = scalar.arg
+    return scalar.id if isinstance(scalar, ColumnRef) else None
+
+
+def not_null(tree: Node, columns: ColumnSet, context: RuleContext) -> Tree:
+    """The rows of `tree` in which none of the columns is NULL."""
+    nullable = columns & ~tree.props.not_null
+    assert isinstance(tree, Tree), "the pre-pass has no memo groups"
+    if not nullable:
+        return tree
+    tests = (Call("is_not_null", (ColumnRef(id, context.columns[id].type),), BOOL) for id in column_ids(nullable))
+    return Tree(Filter(conjunction(tests)), (tree,))

@@ -1,0 +1,52 @@
+"""A left join whose right side nobody reads disappears, where it cannot repeat rows of the left side or that does not matter.
+
+    π_A(A ⟕p B)  ≡  π_A(A)        no row of A matches two of B: p binds a key of B to columns of A, or B has at most one row
+    δ(π_A(A ⟕p B))  ≡  δ(π_A(A))        whatever B is; likewise below min, max, UNION, and on the right of a semi or anti join
+
+Kinds   left, and right as its mirror image
+NULLs   a left join keeps every row of A, with a match or without one; NULL keys of B match nothing
+Rows    each row of A comes exactly once on both sides, or duplicates do not matter
+Guards  nothing between here and the operator where columns end reads a column of B; p is not volatile; nothing in p or B
+        may raise, or an error would be lost
+"""
+
+from __future__ import annotations
+
+from optimizer.algebra.columns import ColumnSet
+from optimizer.algebra.derive_props import filtered_props, right_at_most_one_match
+from optimizer.algebra.kinds import JoinKind
+from optimizer.algebra.logical import Join, LogicalOperator
+from optimizer.algebra.props import LogicalProps, merge_equivalences
+from optimizer.algebra.scalars import Predicate
+from optimizer.algebra.trees import Node, Tree
+from optimizer.prepass.demand import may_raise, reduce_joins
+from optimizer.rules.interface import RewriteRule, RuleContext, node
+
+
+class OuterJoinRemove(RewriteRule):
+    name = "outer_join_remove"
+    pattern = node(LogicalOperator)
+
+    def apply(self, bound: Tree, context: RuleContext) -> Tree | None:
+        return reduce_joins(bound, without_right)
+
+
+def without_right(join: Tree, needed: ColumnSet, once: bool) -> Node | None:
+    """The kept side of an outer join whose other side is not needed."""
+    match join:
+        case Tree(Join(JoinKind.LEFT, p), (kept, other)) | Tree(Join(JoinKind.RIGHT, p), (other, kept)):
+            if needed & other.columns or any(s.volatile or s.raises for s in p):
+                return None
+            if (once or at_most_one_match(p, kept, other)) and not may_raise(other):
+                return kept
+    return None
+
+
+def at_most_one_match(predicate: Predicate, kept: Node, other: Node) -> bool:
+    """Whether no row of `kept` satisfies the predicate with two rows of `other`."""
+    left, right = kept.props, other.props
+    both = LogicalProps(
+        left.columns | right.columns, 0, (), left.constants | right.constants,
+        merge_equivalences([*left.equivalences, *right.equivalences]),
+    )  # fmt: skip
+    return right_at_most_one_match(JoinKind.LEFT, filtered_props(both, predicate), left, right)

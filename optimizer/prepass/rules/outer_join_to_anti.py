@@ -1,0 +1,49 @@
+"""A left join of which only the rows without a match are kept is an anti join.
+
+    σ(b IS NULL ∧ r)(A ⟕p B)  ≡  σr(π_A,NULLs(A ▷p B))        b of B is never NULL in a row of A ⟕p B that has a match
+
+Kinds   left, and right as its mirror image; a full join has unmatched rows of both sides
+NULLs   b is NOT NULL in B, or p is never TRUE where b is NULL; so b is NULL exactly in the NULL-extended rows
+Rows    each row of A without a match comes once in both; the projection gives the columns of B, which are all NULL
+Guards  b IS NULL is a conjunct of its own; p is not volatile (it is tested for the same pairs in both)
+"""
+
+from __future__ import annotations
+
+from optimizer.algebra.columns import ColumnSet, column_ids
+from optimizer.algebra.kinds import JoinKind
+from optimizer.algebra.logical import Filter, Join, Project, ProjectItem
+from optimizer.algebra.nulls import null_rejected
+from optimizer.algebra.scalars import Call, ColumnRef, Literal, Scalar, conjunction
+from optimizer.algebra.trees import Tree
+from optimizer.rules.interface import ANY, RewriteRule, RuleContext, node
+
+
+class OuterJoinToAnti(RewriteRule):
+    name = "outer_join_to_anti"
+    pattern = node(Filter, node(Join, ANY, ANY))
+
+    def apply(self, bound: Tree, context: RuleContext) -> Tree | None:
+        match bound:
+            case Tree(
+                Filter(predicate),
+                (Tree(Join(JoinKind.LEFT, on), (kept, other)) | Tree(Join(JoinKind.RIGHT, on), (other, kept)),),
+            ) if not any(s.volatile for s in on):
+                telling = other.columns & (other.props.not_null | null_rejected(on))
+                rest = [s for s in predicate if not says_null(s, telling)]
+                if len(rest) == len(predicate):
+                    return None
+                columns = context.columns
+                items = [ProjectItem(id, ColumnRef(id, columns[id].type)) for id in column_ids(kept.columns)]
+                items += [ProjectItem(id, Literal(None, columns[id].type)) for id in column_ids(other.columns)]
+                unmatched = Tree(Project(tuple(items)), (Tree(Join(JoinKind.ANTI, on), (kept, other)),))
+                return Tree(Filter(conjunction(rest)), (unmatched,)) if rest else unmatched
+        return None
+
+
+def says_null(scalar: Scalar, columns: ColumnSet) -> bool:
+    """Whether the conjunct is `c IS NULL` for one of the columns."""
+    match scalar:
+        case Call(function="is_null", args=(ColumnRef(id=id),)):
+            return bool(columns >> id & 1)
+    return False

@@ -1,0 +1,132 @@
+"""When rows may be grouped before a join instead of after it: what the rules that move aggregates and joins share.
+
+Rows of an input that agree on the columns K⁺ which the join predicate and the grouping above read are alike for the join:
+they have the same partners. So a group of them may go through the join as one row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+import pyarrow as pa
+
+from optimizer.algebra.columns import ColumnId, ColumnSet, column_ids
+from optimizer.algebra.derive_props import filtered_props
+from optimizer.algebra.join_graph import JoinGraph
+from optimizer.algebra.kinds import JoinKind
+from optimizer.algebra.logical import AggregateItem, Join, ProjectItem
+from optimizer.algebra.props import LogicalProps, merge_equivalences
+from optimizer.algebra.scalars import ColumnRef, Predicate, combined, predicate_columns
+from optimizer.algebra.trees import Node, Tree
+from optimizer.joins.inner import inner_region
+from optimizer.rules.interface import RuleContext
+from optimizer.rules.transform.partial_aggregates import may_overflow
+from optimizer.rules.transform.partition_joins import part
+
+KEPT_LEFT = (JoinKind.INNER, JoinKind.LEFT, JoinKind.SEMI, JoinKind.ANTI)  # left rows reach the output unchanged, or not at all
+BY_RULES = ("rules", "rules_b0", "duplicate_free_rules")  # enumerations that bring an inner join into every form
+MOST_RELATIONS = 6  # below an aggregate, for places of the aggregate among the joins to be looked for
+MOST_FOR_ALL = 4  # up to here every connected set of relations is grouped, beyond only single ones, and all but one
+
+
+class JoinView(NamedTuple):
+    """A join as one of two parts: `a`, which may be grouped, with `b`. `rest`: the leaves of `b` in a join graph."""
+
+    join: Join
+    a: Node
+    b: Node
+    rest: tuple[Node, ...] = ()
+    within: Predicate = ()
+
+    def over(self, a: Tree) -> Tree:
+        """The join with `a` in the place of the part `a`."""
+        if not self.rest:
+            return Tree(self.join, (a, self.b))
+        return Tree(JoinGraph(combined((*self.join.predicate, *self.within))), (a, *self.rest))
+
+
+def join_views(below: Node, context: RuleContext) -> Iterator[JoinView]:
+    """The parts of a join that may be grouped. A binary join shows its left input (join_commute gives the mirror image), a
+    join graph every part it has few enough relations for; none where there are more than MOST_RELATIONS."""
+    match below:
+        case Tree(Join(kind, predicate) as join, (a, b)) if kind in KEPT_LEFT:
+            graphs = context.settings.enumeration not in BY_RULES and not any(s.raises for s in predicate)
+            sizes = relations(a.columns, context), relations(b.columns, context)
+            few = sum(sizes) <= (MOST_RELATIONS if 1 in sizes else MOST_FOR_ALL)
+            if few and not (kind is JoinKind.INNER and graphs):  # else the join is a split of a join graph
+                yield JoinView(join, a, b)
+        case Tree(JoinGraph(predicate), leaves) if len(leaves) <= MOST_RELATIONS:
+            region = inner_region(tuple(leaf.columns for leaf in leaves), predicate, context.settings.cross_products)
+            n, everything = len(leaves), region.graph.all
+            for s in range(1, everything):
+                size = s.bit_count()
+                if (n <= MOST_FOR_ALL or size in (1, n - 1)) and region.graph.connected(s):
+                    rest = everything & ~s
+                    join = Join(JoinKind.INNER, region.across(s, rest))
+                    others = tuple(leaf for i, leaf in enumerate(leaves) if rest >> i & 1)
+                    yield JoinView(join, part(region, s, leaves), part(region, rest, leaves), others, region.within(rest))
+
+
+def lower_keys(join: Join, keys: Iterable[ColumnId], side: Node, context: RuleContext) -> tuple[ColumnId, ...]:
+    """K⁺: the columns of `side` that the predicate or the `keys` above read, ascending.
+
+    Empty where there are none (a group without keys would be a row even over no input), and where the join may tell apart
+    what a group does not: a volatile predicate, or one over floats (-0.0 and 0.0 are one group) or intervals.
+    """
+    read = predicate_columns(join.predicate) & side.columns
+    if any(s.volatile for s in join.predicate) or not all(one_value(id, context) for id in column_ids(read)):
+        return ()
+    for key in keys:
+        read |= 1 << key
+    return tuple(column_ids(read & side.columns))
+
+
+def one_value(id: ColumnId, context: RuleContext) -> bool:
+    """Whether values of the column that are equal to a grouping are one value to every expression."""
+    type = context.columns[id].type
+    return not (pa.types.is_floating(type) or pa.types.is_interval(type))
+
+
+def may_see_more_rows(items: Iterable[AggregateItem]) -> bool:
+    """Whether the aggregates may run on rows that a join would have removed: none is volatile, may raise or overflow."""
+    return not any(item.call.volatile or item.call.raises or may_overflow(item.call) for item in items)
+
+
+def matching_props(predicate: Predicate, left: LogicalProps, right: LogicalProps) -> LogicalProps:
+    """What holds of the pairs of rows that satisfy a join predicate, without keys."""
+    both = LogicalProps(
+        left.columns | right.columns,
+        left.not_null | right.not_null,
+        (),
+        left.constants | right.constants,
+        merge_equivalences([*left.equivalences, *right.equivalences]),
+    )
+    return filtered_props(both, predicate)
+
+
+def at_most_one_partner(pairs: LogicalProps, side: LogicalProps, other: LogicalProps) -> bool:
+    """Whether a row of `side` is in at most one of the `pairs`: they bind a key of `other` to its columns."""
+    determined = pairs.closure(side.columns)
+    return any(not key & ~determined for key in other.keys)
+
+
+def determined_in_pairs(pairs: LogicalProps, left: LogicalProps, right: LogicalProps, known: ColumnSet) -> ColumnSet:
+    """The columns that `known` fixes in the `pairs`, by the equalities of the join and by the keys of both inputs."""
+    while True:
+        closed = pairs.closure(known)
+        for side in (left, right):
+            closed |= side.closure(closed & side.columns)
+        if closed == known:
+            return known
+        known = closed
+
+
+def passed(columns: Iterable[ColumnId], context: RuleContext) -> tuple[ProjectItem, ...]:
+    """Items of a projection that hands on `columns`."""
+    return tuple(ProjectItem(id, ColumnRef(id, context.columns[id].type)) for id in columns)
+
+
+def relations(columns: ColumnSet, context: RuleContext) -> int:
+    """How many stored relations the columns come from, by the aliases of their origins (for limits on the search only)."""
+    return len({context.columns[id].origin.partition(".")[0] for id in column_ids(columns)} - {""})

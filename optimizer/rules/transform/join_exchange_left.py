@@ -1,0 +1,57 @@
+"""Two joins on the same left input change places, where one is a left join and the other a left or an inner join.
+
+    (A ⋈p B) ⟕q C  ≡  (A ⟕q C) ⋈p B        (A ⟕p B) ⋈q C  ≡  (A ⋈q C) ⟕p B
+    (A ⟕p B) ⟕q C  ≡  (A ⟕q C) ⟕p B        p over A and B, q over A and C
+
+Either join gives, for a row of A, its matches (a left join at least a NULL row); which of the two is taken first does not matter.
+With join_commute this is also the associativity of an inner with a left join, and it serves right joins, their mirror
+images: (B ⋈p A) ⟕q C ≡ B ⋈p (A ⟕q C).
+
+Kinds   one LEFT, the other LEFT or INNER; two inner joins: join_associate; with a full join: join_exchange_full
+NULLs   safe: neither predicate reads what the other join extends with NULLs
+Rows    same bag: for each row of A the product of its matches in B and in C; same column set
+Guards  q reads no column of B; q links A and C, so no cross product appears (setting cross_products lifts this); nothing
+        volatile; no conjunct of q may raise: it would see rows of A that the other join had removed
+Source  Galindo-Legaria and Rosenthal, TODS 1997; Moerkotte, Fender and Eich, SIGMOD 2013 (table of l-asscom)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from optimizer.algebra.kinds import JoinKind
+from optimizer.algebra.logical import Join
+from optimizer.algebra.scalars import Predicate
+from optimizer.algebra.trees import Node, Tree
+from optimizer.rules.interface import ANY, RuleContext, TransformationRule, node
+
+_KINDS = {
+    (JoinKind.INNER, JoinKind.LEFT),
+    (JoinKind.LEFT, JoinKind.INNER),
+    (JoinKind.LEFT, JoinKind.LEFT),
+}
+
+
+class JoinExchangeLeft(TransformationRule):
+    name = "join_exchange_left"
+    pattern = node(Join, node(Join, ANY, ANY), ANY)
+
+    def apply(self, bound: Tree, context: RuleContext) -> Sequence[Tree]:
+        match bound:
+            case Tree(Join(upper, q), (Tree(Join(lower, p), (a, b)), c)) if (lower, upper) in _KINDS:
+                if may_go_down(q, a, c, context) and not any(s.volatile for s in p):
+                    return (Tree(Join(lower, p), (Tree(Join(upper, q), (a, c)), b)),)
+        return ()
+
+
+def may_go_down(predicate: Predicate, a: Node, c: Node, context: RuleContext) -> bool:
+    """Whether a join on `predicate` may become a join of `a` and `c` alone, on rows that it did not see before."""
+    within = a.columns | c.columns
+    if any(s.columns & ~within or s.volatile or s.raises for s in predicate):
+        return False
+    return context.settings.cross_products or links(predicate, a, c)
+
+
+def links(predicate: Predicate, a: Node, c: Node) -> bool:
+    """Whether a conjunct reads columns of both."""
+    return any(s.columns & a.columns and s.columns & c.columns for s in predicate)

@@ -1,0 +1,39 @@
+"""A semi or anti join changes places with another join on the same left input: it moves below that join, or above it.
+
+    (A ⋈p B) ⋉q C  ≡  (A ⋉q C) ⋈p B        likewise ▷ for ⋉, and ⟕, ⋉ or ▷ for ⋈        p over A and B, q over A and C
+
+Each of the two joins decides for a row of A alone: how often it appears, and with what. A semi or anti join that reads the
+right input of an inner join goes there by way of join_commute; the right input of a left join is no place for it.
+
+Kinds   at least one SEMI or ANTI, the other also INNER or LEFT; a full join adds rows without A, which are nobody's to filter
+NULLs   safe: q does not read B, so NULL-extension of B does not matter to it; UNKNOWN is no match, below as above
+Rows    same bag: a row of A that the semi or anti join keeps comes with all its matches in B; same column set
+Guards  q reads no column of B; q links A and C, so no cross product appears (setting cross_products lifts this); nothing
+        volatile; no conjunct of q may raise: it would see rows of A that the other join had removed
+Source  Rao et al., TODS 2004 (antijoins); Moerkotte, Fender and Eich, SIGMOD 2013 (table of l-asscom)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from optimizer.algebra.kinds import JoinKind
+from optimizer.algebra.logical import Join
+from optimizer.algebra.trees import Tree
+from optimizer.rules.interface import ANY, RuleContext, TransformationRule, node
+from optimizer.rules.transform.join_exchange_left import may_go_down
+
+_MOVABLE = frozenset((JoinKind.INNER, JoinKind.LEFT, JoinKind.SEMI, JoinKind.ANTI))
+
+
+class JoinExchangeSemi(TransformationRule):
+    name = "join_exchange_semi"
+    pattern = node(Join, node(Join, ANY, ANY), ANY)
+
+    def apply(self, bound: Tree, context: RuleContext) -> Sequence[Tree]:
+        match bound:
+            case Tree(Join(upper, q), (Tree(Join(lower, p), (a, b)), c)) if lower.left_only or upper.left_only:
+                if lower in _MOVABLE and upper in _MOVABLE:
+                    if may_go_down(q, a, c, context) and not any(s.volatile for s in p):
+                        return (Tree(Join(lower, p), (Tree(Join(upper, q), (a, c)), b)),)
+        return ()

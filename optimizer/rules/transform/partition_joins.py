@@ -1,0 +1,63 @@
+"""Partitioning: a join graph becomes each of its splits into two connected, joined parts.
+
+    JoinGraph[p](S)  ≡  JoinGraph[p within A](A) ⋈[p across A, B] JoinGraph[p within B](B)        A ∪ B = S
+
+One binding gives every split in both orders, so no join is made twice and none is missed (rule set RS-Graph). The parts
+are groups of their own, split when they are explored.
+
+Kinds   inner only
+NULLs   safe: an inner join drops FALSE and UNKNOWN alike, so conjuncts may change joins
+Rows    same bag; same column set
+Guards  join graphs hold no conjunct that is volatile or may raise; no cross products where conjuncts connect the relations,
+        unless the setting cross_products allows them
+Source  DeHaan and Tompa, SIGMOD 2007; Fender and Moerkotte, ICDE 2011; Shanbhag and Sudarshan, PVLDB 2014 (RS-Graph)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from optimizer.algebra.join_graph import JoinGraph
+from optimizer.algebra.kinds import JoinKind
+from optimizer.algebra.logical import Join
+from optimizer.algebra.trees import Node, Tree
+from optimizer.joins.graph import Relations
+from optimizer.joins.inner import InnerRegion, inner_region
+from optimizer.joins.partition import PARTITIONERS
+from optimizer.rules.interface import RuleContext, TransformationRule, node
+from optimizer.settings import Settings
+
+
+class PartitionJoins(TransformationRule):
+    name = "partition_joins"
+    pattern = node(JoinGraph)
+    enumerations = ("adaptive", "partition", "left_deep")
+    closes = ("join_commute", "join_associate")
+
+    def apply(self, bound: Tree, context: RuleContext) -> Sequence[Tree]:
+        match bound:
+            case Tree(JoinGraph(predicate), leaves):
+                region = inner_region(tuple(leaf.columns for leaf in leaves), predicate, context.settings.cross_products)
+                found: list[Tree] = []
+                for a in splits(region, context.settings):
+                    b = region.graph.all ^ a
+                    one, other = part(region, a, leaves), part(region, b, leaves)
+                    join = Join(JoinKind.INNER, region.across(a, b))
+                    found += (Tree(join, (one, other)), Tree(join, (other, one)))
+                return found
+        return ()
+
+
+def splits(region: InnerRegion, settings: Settings) -> list[Relations]:
+    """The splits of the whole region that the settings allow, each as the part with relation 0."""
+    everything = region.graph.all
+    parts = PARTITIONERS[settings.partitioner](region.graph, everything)
+    if settings.enumeration == "left_deep":
+        return [a for a in parts if a.bit_count() == 1 or (everything ^ a).bit_count() == 1]
+    return parts
+
+
+def part(region: InnerRegion, s: Relations, leaves: Sequence[Node]) -> Node:
+    """The join graph over a subset of the leaves; a single leaf as it is."""
+    chosen = tuple(leaf for i, leaf in enumerate(leaves) if s >> i & 1)
+    return chosen[0] if len(chosen) == 1 else Tree(JoinGraph(region.within(s)), chosen)

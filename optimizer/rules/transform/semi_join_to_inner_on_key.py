@@ -1,0 +1,51 @@
+"""A semi join whose right side is unique on the columns equated with the left is an inner join without the right columns.
+
+    A ⋉p B  ≡  π_A(A ⋈p B)        p has equalities of A with columns of B, and no two rows of B agree on these
+
+As an inner join it can be commuted and regrouped with others. An anti join has no such form.
+
+Kinds   SEMI
+NULLs   a key of B may hold NULL (unique with NULL as a value); an equality is never TRUE of it, in either form
+Rows    at most one row of B matches a row of A, so no row of A comes twice; the projection restores the column set
+Guards  no volatile conjunct in p. Other conjuncts of p only take matches away
+Source  Galindo-Legaria and Joshi, Orthogonal Optimization of Subqueries and Aggregation, SIGMOD 2001
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from optimizer.algebra.columns import ColumnSet, column_ids
+from optimizer.algebra.kinds import JoinKind
+from optimizer.algebra.logical import Join, Project, ProjectItem
+from optimizer.algebra.scalars import ColumnRef, Predicate, equality_sides
+from optimizer.algebra.trees import Node, Tree
+from optimizer.rules.interface import ANY, RuleContext, TransformationRule, node
+
+
+class SemiJoinToInnerOnKey(TransformationRule):
+    name = "semi_join_to_inner_on_key"
+    pattern = node(Join, ANY, ANY)
+
+    def apply(self, bound: Tree, context: RuleContext) -> Sequence[Tree]:
+        match bound:
+            case Tree(Join(JoinKind.SEMI, p), (a, b)) if not any(s.volatile for s in p):
+                if b.props.unique_on(equated(p, a, b)):
+                    return (only(a.columns, Tree(Join(JoinKind.INNER, p), (a, b)), context),)
+        return ()
+
+
+def equated(predicate: Predicate, a: Node, b: Node) -> ColumnSet:
+    """Columns of `b` that the predicate equates with something of `a`."""
+    columns = 0
+    for conjunct in predicate:
+        match equality_sides(conjunct, a.columns, b.columns):
+            case _, ColumnRef() as column:
+                columns |= column.columns
+    return columns
+
+
+def only(columns: ColumnSet, tree: Tree, context: RuleContext) -> Tree:
+    """`tree` without the columns outside `columns`."""
+    items = tuple(ProjectItem(id, ColumnRef(id, context.columns[id].type)) for id in column_ids(columns))
+    return Tree(Project(items), (tree,))

@@ -1,0 +1,179 @@
+"""The plan spaces of a search: all plans that its memo, rules and operators allow, and those that it did not prune.
+
+The *full* space owes nothing to pruning: every logical expression of every reachable group under every implementation rule,
+every alternative (pass-through and derive) for every goal reached, and the enforcers. It is what the search would look
+at without bounds. The *searched* space has only the candidates that the search costed to the end.
+
+Below an enforcer there are only plans that an operator of the group gives, not another enforcer's, and none that has the
+required traits already: nothing is sorted twice, or in vain.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from copy import copy
+from typing import TYPE_CHECKING, NamedTuple
+
+from optimizer.algebra.physical import PhysicalOperator
+from optimizer.algebra.traits import Alternative, TraitSet, satisfies
+from optimizer.algebra.trees import Tree
+from optimizer.memo.binding import matches
+from optimizer.memo.goal import Goal
+from optimizer.memo.group import LogicalExpr, PhysicalExpr
+from optimizer.memo.space import Choice, PlanSpace, Way
+from optimizer.rules.enforce import sort
+from optimizer.search.alternatives import alternatives
+from optimizer.search.failures import rule_failed
+
+if TYPE_CHECKING:
+    from optimizer.search.search import Search
+
+
+class Move(NamedTuple):
+    """One way to meet a goal, as goals: `inputs` must be met, by anything or, for an enforcer, by operators alone."""
+
+    op: PhysicalOperator
+    alternative: Alternative
+    inputs: tuple[Goal, ...]
+    local: float
+
+
+class Moves(NamedTuple):
+    native: list[Move]
+    enforcers: list[Move]
+
+
+def full_space(search: Search, root: Goal | None = None) -> PlanSpace:
+    """The space of `root` (default: the goal of the search), before pruning.
+
+    Groups that the search left unexpanded are expanded first. Reads the memo and adds goals to it, which stay unsearched;
+    expressions the search never implemented are implemented on the side.
+    """
+    if hasattr(search, "expand_all"):
+        search.expand_all()
+    goal = root if root is not None else search.root
+    assert goal is not None, "the plan space of a search that has not run"
+    space = _space(search, goal, _AllMoves(search).of)
+    assert space.count or goal.best is None, f"goal {goal.id} has a plan, but its plan space is empty"
+    return space
+
+
+def searched_space(search: Search, root: Goal | None = None) -> PlanSpace:
+    """The part of the space of `root` (default: the goal of the search) that was costed to the end."""
+    goal = root if root is not None else search.root
+    assert goal is not None, "the plan space of a search that has not run"
+    return _space(search, goal, _kept_moves)
+
+
+def _kept_moves(goal: Goal) -> Moves:
+    moves = Moves([], [])
+    for candidate in goal.candidates:
+        if candidate.done:
+            move = Move(candidate.op, candidate.alternative, candidate.inputs, candidate.local)
+            (moves.enforcers if candidate.mexpr is None else moves.native).append(move)
+    return moves
+
+
+class _AllMoves:
+    """Every move of a goal, found from rules and operators alone, in an order that does not depend on what was searched."""
+
+    def __init__(self, search: Search) -> None:
+        self._search = copy(search)
+        self._search.trace = None  # looking at the space is no part of the search
+        self._physical: dict[int, list[PhysicalExpr]] = {}
+
+    def of(self, goal: Goal) -> Moves:
+        search, moves = self._search, Moves([], [])
+        group = search.memo.group(goal.group)
+        for mexpr in group.logical:
+            for physical in self._implementations(mexpr):
+                for alternative in alternatives(search, goal, physical):
+                    inputs = tuple(search.goal(g, t) for g, t in zip(physical.inputs, alternative.inputs, strict=True))
+                    local = self._local(goal, physical, alternative.delivered)
+                    moves.native.append(Move(physical.op, alternative, inputs, local))
+        enforced = sort.enforce(goal.required) if sort.name in search.rules.enforcers else None
+        if enforced is not None:
+            op, weaker = enforced
+            local = search.cost.local(op, goal.required, group.stats, [group.stats])
+            moves.enforcers.append(Move(op, Alternative((weaker,), goal.required), (search.goal(group.id, weaker),), local))
+        return moves
+
+    def _implementations(self, mexpr: LogicalExpr) -> list[PhysicalExpr]:
+        known = self._physical.get(mexpr.id)
+        if known is None:
+            search, memo = self._search, self._search.memo
+            inputs = tuple(memo.find(gid) for gid in mexpr.inputs)
+            bound = Tree(mexpr.op, tuple(memo.binding_leaf(gid) for gid in inputs))
+            known = self._physical[mexpr.id] = []
+            for rule in search.rules.implementations:
+                if not matches(mexpr, rule.pattern):
+                    continue
+                try:
+                    operators = rule.apply(bound, search.context)
+                except Exception as error:
+                    raise rule_failed(rule.name, mexpr.group, error) from error
+                known += (PhysicalExpr(-1, memo.find(mexpr.group), op, inputs, rule.name, mexpr.id) for op in operators)
+        return known
+
+    def _local(self, goal: Goal, physical: PhysicalExpr, delivered: TraitSet) -> float:
+        known = physical.costs.get(delivered)
+        if known is None:
+            search, memo = self._search, self._search.memo
+            stats = [memo.group(gid).stats for gid in physical.inputs]
+            known = search.cost.local(physical.op, delivered, memo.group(goal.group).stats, stats)
+            physical.costs[delivered] = known
+        return known
+
+
+def _space(search: Search, root: Goal, moves_of: Callable[[Goal], Moves]) -> PlanSpace:
+    """Number the choices that `root` reaches, and turn moves between goals into ways between choices.
+
+    A choice is a goal, or what an enforcer may be put on: a goal and the positions of those of its native moves.
+    """
+    memo = search.memo
+    choices: list[Choice] = []
+    numbers: dict[tuple[int, tuple[int, ...] | None], int] = {}
+    known: dict[int, Moves] = {}
+    work: list[tuple[int, Goal, tuple[int, ...] | None]] = []
+
+    def moves(goal: Goal) -> Moves:
+        if goal.id not in known:
+            known[goal.id] = _distinct(moves_of(goal))
+        return known[goal.id]
+
+    def number_of(goal: Goal, native: tuple[int, ...] | None = None) -> int:
+        number = numbers.get((goal.id, native))
+        if number is None:
+            number = numbers[goal.id, native] = len(choices)
+            group = memo.group(goal.group)
+            choices.append(Choice(group.id, group.props.columns, group.stats.rows))
+            work.append((number, goal, native))
+        return number
+
+    number_of(root)
+    while work:
+        number, goal, native = work.pop()
+        ways: list[Way] = []
+        all_native = moves(goal).native
+        for move in all_native if native is None else [all_native[at] for at in native]:
+            inputs = tuple(number_of(below) for below in move.inputs)
+            ways.append(Way(move.op, inputs, move.alternative, move.local))
+        for move in moves(goal).enforcers if native is None else ():
+            (below,) = move.inputs
+            props = memo.group(goal.group).props
+            unmet = tuple(
+                at
+                for at, other in enumerate(moves(below).native)
+                if not satisfies(other.alternative.delivered, goal.required, props)
+            )
+            ways.append(Way(move.op, (number_of(below, unmet),), move.alternative, move.local))
+        choices[number].ways = ways
+    return PlanSpace(choices, 0)
+
+
+def _distinct(moves: Moves) -> Moves:
+    """Each native move once: two logical expressions may have one implementation in common."""
+    first: dict[tuple[PhysicalOperator, Alternative, tuple[int, ...]], Move] = {}
+    for move in moves.native:
+        first.setdefault((move.op, move.alternative, tuple(below.id for below in move.inputs)), move)
+    return Moves(list(first.values()), moves.enforcers)

@@ -1,0 +1,167 @@
+"""Rows of every subset of an inner-join region, compiled once for the region.
+
+The same estimate as `Estimator.inner_region`, factor by factor, but what a subset shares with others is looked up: the
+product of its leaves' rows, and the factors of an equality class for the members of the class that the subset holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from optimizer.algebra.columns import ColumnId, ColumnSet, column_ids, column_set
+from optimizer.algebra.scalars import Call, Predicate
+from optimizer.stats.estimator import back_off_leaf, plain_column
+from optimizer.stats.relation import ColumnFigures, RelationStats
+from optimizer.stats.selectivity import selectivity
+
+Relations = int
+Factor = tuple[int, float, ColumnSet]  # relation, 1 / distinct values, its equated columns
+
+
+class RegionRows:
+    """`leaves[i]` is relation i, bit i of a set. `rows(s)`: estimated rows of the join of the relations in `s`."""
+
+    def __init__(self, leaves: Sequence[RelationStats], predicate: Predicate) -> None:
+        self.leaves = leaves
+        home = {column: i for i, leaf in enumerate(leaves) for column in leaf.columns}
+        figures: dict[ColumnId, ColumnFigures] = {}
+        for leaf in leaves:
+            figures.update(leaf.columns)
+        self._shares: list[tuple[Relations, float]] = []  # of conjuncts that are no equality of two columns
+        equalities: list[tuple[ColumnId, ColumnId]] = []
+        for conjunct in predicate:
+            pair = _equated(conjunct)
+            if pair is not None:
+                equalities.append(pair)
+            else:
+                within = column_set(home[c] for c in column_ids(conjunct.columns))
+                self._shares.append((within, selectivity(conjunct, figures)))
+        self._classes = [_EqualityClass(pairs, home, leaves) for pairs in _connected(equalities)]
+        columns = {c for pair in equalities for c in pair}
+        self._several = column_set(i for i, leaf in enumerate(leaves) if sum(1 for c in columns if c in leaf.columns) > 1)
+        self._products: dict[Relations, float] = {0: 1.0}
+
+    def rows(self, s: Relations) -> float:
+        rows = self._product(s)
+        shared: dict[int, list[tuple[float, ColumnSet]]] = {}
+        equated: dict[int, ColumnSet] = {}
+        several = self._several
+        for each in self._classes:
+            held = s & each.relations
+            if held & (held - 1) or held & each.alone:
+                share, factors, columns = each.factors(held, several)
+                rows *= share
+                for i, factor, own in factors:
+                    shared.setdefault(i, []).append((factor, own))
+                for i, own in columns:
+                    equated[i] = equated.get(i, 0) | own
+        for i, entries in sorted(shared.items()):
+            rows *= entries[0][0] if len(entries) == 1 and not self.leaves[i].keys else back_off_leaf(self.leaves[i], entries, equated[i])
+        for within, share in self._shares:
+            if not within & ~s:
+                rows *= share
+        return rows
+
+    def _product(self, s: Relations) -> float:
+        """Rows of the cross product, multiplied in the order of the relations."""
+        known = self._products.get(s)
+        if known is None:
+            top = 1 << s.bit_length() - 1
+            below = s ^ top
+            if below not in self._products:  # fill from the bottom: no recursion as deep as the set is large
+                part = 0
+                for i in column_ids(below):
+                    last = self._products[part]
+                    part |= 1 << i
+                    self._products.setdefault(part, last * self.leaves[i].rows)
+            known = self._products[below] * self.leaves[top.bit_length() - 1].rows
+            self._products[s] = known
+        return known
+
+
+class _EqualityClass:
+    """Columns that a region equates, directly or in turn. A subset may link only some of them: `factors` looks at the
+    equalities whose two columns it holds."""
+
+    def __init__(
+        self, pairs: list[tuple[ColumnId, ColumnId]], home: dict[ColumnId, int], leaves: Sequence[RelationStats]
+    ) -> None:
+        self._leaves = leaves
+        self._pairs = [(1 << home[a] | 1 << home[b], 1 << a | 1 << b) for a, b in pairs]
+        self.relations: Relations = 0
+        self.alone: Relations = 0  # relations with an equality of two columns of their own
+        for within, _ in self._pairs:
+            self.relations |= within
+            if not within & (within - 1):
+                self.alone |= within
+        self._known: dict[Relations, tuple[float, tuple[Factor, ...], tuple[tuple[int, ColumnSet], ...]]] = {}
+
+    def factors(
+        self, held: Relations, several: Relations
+    ) -> tuple[float, tuple[Factor, ...], tuple[tuple[int, ColumnSet], ...]]:
+        """For the relations held: the factor that stands by itself; factors of relations of which more columns are equated
+         columns of this one (`several`), to be combined with theirs; and the equated columns of those relations."""
+        known = self._known.get(held)
+        if known is None:
+            known = self._compute(held, several)
+            self._known[held] = known
+        return known
+
+    def _compute(
+        self, held: Relations, several: Relations
+    ) -> tuple[float, tuple[Factor, ...], tuple[tuple[int, ColumnSet], ...]]:
+        share = 1.0
+        factors: list[Factor] = []
+        equated: list[tuple[int, ColumnSet]] = []
+        for members in _merged([columns for within, columns in self._pairs if not within & ~held]):
+            entries: list[tuple[float, float, int, ColumnSet]] = []
+            for i in column_ids(held):
+                leaf = self._leaves[i]
+                own = [c for c in column_ids(members) if c in leaf.columns]
+                if not own:
+                    continue
+                ndvs = sorted(leaf.columns[c].ndv for c in own)
+                columns = column_set(own)
+                entries.append((ndvs[0], -leaf.base_rows, i, columns))
+                if several >> i & 1:
+                    equated.append((i, columns))
+                for ndv in ndvs[1:]:
+                    share *= 1.0 / max(1.0, ndv)
+                share *= 1.0 - max(leaf.columns[c].null_fraction for c in own)
+            entries.sort()
+            for ndv, _, i, columns in entries[1:]:
+                factor = 1.0 / max(1.0, ndv)
+                if several >> i & 1:
+                    factors.append((i, factor, columns))
+                else:
+                    share *= back_off_leaf(self._leaves[i], [(factor, columns)], columns)
+        return share, tuple(factors), tuple(equated)
+
+
+def _equated(conjunct: object) -> tuple[ColumnId, ColumnId] | None:
+    match conjunct:
+        case Call(function="=", args=(a, b)):
+            x, y = plain_column(a), plain_column(b)
+            if x is not None and y is not None:
+                return x, y
+    return None
+
+
+def _connected(pairs: list[tuple[ColumnId, ColumnId]]) -> list[list[tuple[ColumnId, ColumnId]]]:
+    """Equalities by the class they belong to, classes by lowest column."""
+    classes = _merged([1 << a | 1 << b for a, b in pairs])
+    return [[(a, b) for a, b in pairs if members >> a & 1] for members in classes]
+
+
+def _merged(sets: list[ColumnSet]) -> list[ColumnSet]:
+    """Overlapping sets united, by lowest member."""
+    classes: list[ColumnSet] = []
+    for members in sets:
+        rest = []
+        for other in classes:
+            if other & members:
+                members |= other
+            else:
+                rest.append(other)
+        classes = [*rest, members]
+    return sorted(classes, key=lambda m: m & -m)

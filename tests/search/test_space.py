@@ -1,0 +1,433 @@
+"""The plan space: counts, ranks, samples and plans by cost, against closed forms, exhaustive lists and the search."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from itertools import islice, pairwise, product
+from math import prod
+from random import Random
+from typing import Any
+
+import pytest
+
+from optimizer.algebra.physical import ConstantRows, LimitRows, Sort, UnionAll
+from optimizer.algebra.plan import PlanNode
+from optimizer.algebra.traits import ANY, Alternative, Collation
+from optimizer.errors import SpaceTooLarge
+from optimizer.memo.goal import Goal
+from optimizer.memo.space import Choice, PlanSpace, Way
+from optimizer.memo.space.operator_trees import count_operator_trees
+from optimizer.memo.space.plan_space import show_count
+from optimizer.memo.space.settle import settle
+from optimizer.pipeline import Optimizer
+from optimizer.search.alternatives import alternatives
+from optimizer.search.extract import extract
+from optimizer.search.search import Search
+from optimizer.search.space import full_space, searched_space
+from optimizer.settings import Settings
+from optimizer.trace.recorder import Trace
+from tests.search.brute_force import optimum
+from tests.search.counted_setting import counted_search
+from tests.search.graphs import SHAPES, graph_query
+from tests.search.planning import plan, recomputed_cost
+
+RULES = {"enumeration": "rules"}  # joins as the memo's own expressions
+MODES = ("none", "upper", "lower", "both")
+SMALL = [(shape, n, seed) for shape in SHAPES for n, seed in ((2, 0), (2, 3), (3, 0), (3, 1), (3, 2), (3, 5), (4, 1))]
+
+
+def small_space(shape: str, n: int, seed: int, **settings: Any) -> tuple[PlanSpace, Search, Goal]:
+    search, goal = plan(graph_query(shape, n, seed), **{"pruning": "none", **RULES, **settings})
+    return full_space(search), search, goal
+
+
+Shape = tuple[Any, ...]
+
+
+def shape_of(node: PlanNode) -> Shape:
+    """All that tells one plan from another: groups, operators, promises, inputs."""
+    return (node.group, node.op, node.alternative, *map(shape_of, node.inputs))
+
+
+def tree_of(node: PlanNode) -> Shape:
+    return (node.group, node.op, *map(tree_of, node.inputs))
+
+
+# -- closed forms -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("ordered", [False, True])
+@pytest.mark.parametrize(
+    ("shape", "n", "trees", "plans"),
+    [
+        ("chain", 2, 2, 16),
+        ("chain", 3, 8, 256),
+        ("chain", 4, 40, 5120),
+        ("star", 4, 48, 6144),
+        ("clique", 3, 12, 384),
+        ("clique", 4, 120, 15360),
+    ],
+)
+def test_numbers_of_plans_in_the_counted_setting(shape: str, n: int, trees: int, plans: int, ordered: bool) -> None:
+    """The check values of the method, for both requirements on the root; each plan is another tree of operators."""
+    search, _ = counted_search(shape, n, ordered)
+    space = full_space(search)
+    assert space.count == plans == trees * 2**n * 2 ** (n - 1)
+    assert space.operator_trees() == plans
+    assert searched_space(search).count == plans
+
+
+# -- ranks ------------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("shape", "ordered"), [("chain", True), ("clique", False)])
+def test_ranks_of_the_counted_setting(shape: str, ordered: bool) -> None:
+    space = full_space(counted_search(shape, 3, ordered)[0])
+    plans = list(space.enumerate())
+    assert [space.rank(each) for each in plans] == list(range(space.count))
+    assert len(set(map(shape_of, plans))) == space.count
+
+
+@pytest.mark.parametrize(("shape", "n", "seed"), SMALL)
+def test_every_plan_has_its_rank(shape: str, n: int, seed: int) -> None:
+    space, search, goal = small_space(shape, n, seed)
+    assert 0 < space.count < 30_000
+    for rank in range(space.count) if space.count < 3000 else Random(seed).sample(range(space.count), 1000):
+        found = space.unrank(rank)
+        assert space.rank(found) == rank
+        assert found.cost >= goal.best_cost
+        assert recomputed_cost(search, found, search.cost) == pytest.approx(found.cost, rel=1e-12)
+
+
+@pytest.mark.parametrize(("shape", "n", "seed"), [case for case in SMALL if case[1] < 4])
+def test_the_plans_are_those_of_the_definition(shape: str, n: int, seed: int) -> None:
+    """The same plans, each once, as a plain recursion over goals gives."""
+    space, search, goal = small_space(shape, n, seed)
+    assert Counter(map(shape_of, space.enumerate())) == Counter(defined_plans(search, goal))
+
+
+def defined_plans(search: Search, goal: Goal, below_sort_to: Collation | None = None) -> Iterator[Shape]:
+    """Plans of a goal from its definition; below a sort only those of operators that do not have the order."""
+    memo = search.memo
+    for mexpr in memo.group(goal.group).logical:
+        for physical in mexpr.physical:
+            for alternative in alternatives(search, goal, physical):
+                if below_sort_to is not None:
+                    sorted_goal = search.goal(goal.group, goal.required._replace(collation=below_sort_to))
+                    if alternative in alternatives(search, sorted_goal, physical):
+                        continue  # it has the order already
+                goals = [search.goal(g, t) for g, t in zip(physical.inputs, alternative.inputs, strict=True)]
+                for inputs in product(*(list(defined_plans(search, each)) for each in goals)):
+                    yield (goal.group, physical.op, alternative, *inputs)
+    if goal.required.collation and below_sort_to is None:
+        op = Sort(goal.required.collation)
+        for below in defined_plans(search, search.goal(goal.group, ANY), goal.required.collation):
+            yield (goal.group, op, Alternative((ANY,), goal.required), below)
+
+
+def test_nothing_is_sorted_twice_or_in_vain() -> None:
+    sorts = 0
+    for shape in SHAPES:
+        space, _, _ = small_space(shape, 4, 1)
+        for each in space.sample(300, Random(shape)):
+            for node in each.walk():
+                if isinstance(node.op, Sort):
+                    sorts += 1
+                    below = node.inputs[0]
+                    assert not isinstance(below.op, Sort)
+                    assert below.alternative.delivered.collation[: len(node.op.order)] != node.op.order
+    assert sorts > 1000
+
+
+# -- the search and the space -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("shape", SHAPES)
+def test_the_cheapest_plan_of_the_space_is_the_winner(shape: str, seed: int) -> None:
+    """In every pruning mode; the full space is the same in all, the searched space a part of it with the same optimum."""
+    query = graph_query(shape, 2 + seed % 4, seed)
+    counts = set()
+    for mode in MODES:
+        search, goal = plan(query, pruning=mode, **RULES)
+        space, searched = full_space(search), searched_space(search)
+        counts.add((space.count, space.unrank(space.count // 2).cost))
+        assert space.best_cost == next(space.cheapest()).cost == pytest.approx(goal.best_cost, rel=1e-12)
+        assert searched.best_cost == pytest.approx(goal.best_cost, rel=1e-12)
+        assert (searched.count == space.count) if mode == "none" else (1 <= searched.count <= space.count)
+        assert space.unrank(space.rank(extract(search, goal))).cost == goal.best_cost
+        for each in searched.sample(20, Random(seed)):
+            assert space.unrank(space.rank(each)).cost == each.cost
+    assert len(counts) == 1, "the full space depends on the pruning mode"
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("shape", SHAPES)
+def test_the_cheapest_plan_is_that_of_the_brute_force(shape: str, seed: int) -> None:
+    query = graph_query(shape, 2 + seed % 3, seed)
+    search, _ = plan(query, pruning="both", **RULES)
+    assert full_space(search).best_cost == pytest.approx(optimum(query, search.cost), rel=1e-9)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_the_cheapest_plan_where_ties_abound(shape: str) -> None:
+    """Under C_out most operators are free, and a sort may be chosen where none is needed; the cost is still the optimum."""
+    for seed in range(4):
+        space, _, goal = small_space(shape, 4, seed, cost_model="c_out")
+        assert space.best_cost == pytest.approx(goal.best_cost, rel=1e-12)
+
+
+def test_no_sampled_plan_undercuts_the_winner() -> None:
+    space, _, goal = small_space("clique", 5, 0)
+    costs = [each.cost for each in space.sample(10_000, Random(5))]
+    assert space.count > 10**6
+    assert min(costs) >= goal.best_cost
+    assert len(set(costs)) > 5000
+
+
+def test_pruning_leaves_a_small_part() -> None:
+    search, _ = plan(graph_query("star", 6, 1), pruning="both", **RULES)
+    assert searched_space(search).count * 100 < full_space(search).count
+
+
+def test_looking_at_the_space_changes_nothing_of_the_search() -> None:
+    trace = Trace()
+    search, goal = plan(graph_query("cycle", 4, 1), trace, pruning="both", **RULES)
+    before = (len(trace.events), search.memo.physical_count, vars(search.counters).copy(), goal.best_cost, goal.best)
+    full_space(search)
+    assert before == (len(trace.events), search.memo.physical_count, vars(search.counters), goal.best_cost, goal.best)
+    assert search.trace is trace
+
+
+# -- samples ------------------------------------------------------------------------------------------------------------------
+
+
+def test_samples_are_uniform() -> None:
+    """χ² of 256,000 draws over 256 plans, within 6 standard deviations of its mean; likewise for draws without repetition."""
+    space = full_space(counted_search("chain", 3, True)[0])
+    assert space.count == 256
+    draws = 1000 * space.count
+    assert abs(chi_square(Counter(space.sample_ranks(draws, Random(1))), space.count) - 255) < 6 * (2 * 255) ** 0.5
+    random = Random(2)
+    parts = Counter(rank for _ in range(4000) for rank in space.sample_ranks(16, random, distinct=True))
+    assert abs(chi_square(parts, space.count) - 255) < 6 * (2 * 255) ** 0.5
+
+
+def chi_square(counts: Counter[int], cells: int) -> float:
+    expected = counts.total() / cells
+    return sum((counts[cell] - expected) ** 2 / expected for cell in range(cells))
+
+
+def test_samples_follow_their_seed() -> None:
+    space, _, _ = small_space("star", 4, 0)
+    first, again, other = (list(map(shape_of, space.sample(30, Random(s)))) for s in (1, 1, 2))
+    assert first == again != other
+    ranks = space.sample_ranks(500, Random(3), distinct=True)
+    assert len(set(ranks)) == 500
+    assert space.sample_ranks(10**6, Random(3), distinct=True) == list(range(space.count))
+
+
+# -- by cost ------------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("cost_model", ["arrow", "c_out"])
+@pytest.mark.parametrize(("shape", "n", "seed"), SMALL)
+def test_plans_by_cost_are_the_sorted_list(shape: str, n: int, seed: int, cost_model: str) -> None:
+    """Exactly: the same costs, to the last bit, and every plan once."""
+    space, _, _ = small_space(shape, n, seed, cost_model=cost_model)
+    size = min(space.count, 3000)
+    every = sorted(each.cost for each in space.enumerate())
+    found = space.top(size)
+    assert [each.cost for each in found] == every[:size]
+    assert len({space.rank(each) for each in found}) == size
+    if size == space.count:
+        assert space.top(size + 10)[-1].cost == every[-1]
+        assert len(space.top(size + 10)) == size
+
+
+def test_plans_by_cost_of_the_counted_setting() -> None:
+    """Here nearly all plans tie."""
+    space = full_space(counted_search("star", 4, False)[0])
+    found = space.top(space.count + 1)
+    assert sorted(space.rank(each) for each in found) == list(range(space.count))
+    assert all(a.cost <= b.cost for a, b in pairwise(found))
+    assert len({each.cost for each in found}) < 60
+
+
+def test_the_first_of_very_many_plans_come_at_once() -> None:
+    space, _, goal = small_space("chain", 10, 1)
+    assert space.count > 10**10
+    costs = [each.cost for each in islice(space.cheapest(), 2000)]
+    assert costs == sorted(costs)
+    assert costs[0] == goal.best_cost
+
+
+# -- operator trees -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("shape", "n", "seed"), SMALL)
+def test_operator_trees_are_counted_once(shape: str, n: int, seed: int) -> None:
+    space, _, _ = small_space(shape, n, seed)
+    assert space.operator_trees() == len(set(map(tree_of, space.enumerate())))
+
+
+def test_some_operator_trees_are_several_plans() -> None:
+    counts = [(space.count, space.operator_trees()) for space, _, _ in (small_space(*case) for case in SMALL)]
+    assert any(plans > trees for plans, trees in counts if trees is not None)
+
+
+def test_counting_operator_trees_gives_up() -> None:
+    space, _, _ = small_space("clique", 4, 1)
+    assert count_operator_trees(space.choices, settle(space.choices, 0), 0, most_steps=100) is None
+
+
+# -- hand-made spaces: deep, wide, recursive, empty -----------------------------------------------------------------------------
+
+LEAF = ConstantRows((0,), (), ())
+
+
+def leaf(cost: float, rows: int = 0) -> Way:
+    return Way(ConstantRows((rows,), (), ()), (), Alternative(()), cost)
+
+
+def over(*inputs: int, cost: float = 1.0, tag: int = 0) -> Way:
+    op = LimitRows((), tag, None) if len(inputs) == 1 else UnionAll((tag,), ())
+    return Way(op, inputs, Alternative((ANY,) * len(inputs)), cost)
+
+
+def space_of(*ways: list[Way]) -> PlanSpace:
+    return PlanSpace([Choice(group, 1, 1.0, each) for group, each in enumerate(ways)], 0)
+
+
+def test_a_very_deep_space() -> None:
+    """No step recurses: 5,000 operators above one another, two ways each."""
+    depth = 5000
+    ways = [[over(i + 1, tag=0), over(i + 1, cost=2.0, tag=1)] for i in range(depth)]
+    space = space_of(*ways, [leaf(1.0)])
+    assert space.count == 2**depth
+    rank = Random(1).randrange(space.count)
+    assert space.rank(space.unrank(rank)) == rank
+    found = space.top(3)
+    assert [each.cost for each in found] == [depth + 1.0, depth + 2.0, depth + 2.0]
+    assert space.operator_trees() == 2**depth
+
+
+def test_a_very_wide_plan() -> None:
+    space = space_of([over(*range(1, 201))], *([leaf(1.0), leaf(1.5, rows=1), leaf(4.0, rows=2)] for _ in range(200)))
+    assert space.count == 3**200 == space.operator_trees()
+    costs = [each.cost for each in space.top(230)]
+    assert costs == sorted(costs)
+    assert costs[:2] == [201.0, 201.5] and costs[200:202] == [201.5, 202.0]
+    assert space.rank(space.unrank(3**199 + 5)) == 3**199 + 5
+
+
+def test_recursive_choices_give_finite_spaces() -> None:
+    """Of ways that lead from one choice to another and back, those to the cheaper plan count."""
+    space = space_of([leaf(5.0), over(1)], [leaf(1.0), over(0)])
+    assert (space.count, space.best_cost) == (2, 2.0)
+    assert [each.cost for each in space.top(9)] == [2.0, 5.0]
+    assert space.operator_trees() == 2
+    alone = space_of([leaf(5.0), over(0, cost=0.0)])
+    assert alone.count == 1
+    ring = space_of([over(1)], [over(2), leaf(9.0)], [over(0), leaf(3.0)])
+    assert (ring.count, ring.best_cost) == (2, 5.0)
+    outside = space_of([over(1, 2, cost=0.0), leaf(50.0)], [over(0, cost=0.0), leaf(7.0, rows=1), over(2)], [leaf(1.0)])
+    assert (outside.count, outside.best_cost) == (3, 3.0)
+
+
+def test_ways_that_end_nowhere_do_not_count() -> None:
+    space = space_of([over(1), over(2, tag=1)], [over(3)], [leaf(1.0)], [])
+    assert space.count == 1 and space.best_cost == 2.0
+    nothing = space_of([over(1)], [])
+    assert nothing.count == 0 and nothing.top(3) == [] and list(nothing.enumerate()) == []
+    with pytest.raises(ValueError, match="no plan to draw"):
+        nothing.sample_ranks(1, Random(0))
+    assert space_of([over(1)], [over(0)]).count == 0
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_random_hand_made_spaces(seed: int) -> None:
+    """Counts, ranks and costs of random AND/OR graphs (also with cycles) against each other and a plain recursion."""
+    random = Random(seed)
+    n, acyclic = random.randrange(2, 7), seed % 2 == 0
+    ways: list[list[Way]] = []
+    for i in range(n):
+        own = [leaf(random.randrange(1, 9), rows=k) for k in range(random.randrange(0 if i < n - 1 else 1, 3))]
+        for tag in range(random.randrange(1, 3)):
+            below = range(i + 1, n) if acyclic else range(n)
+            if below:
+                own.append(
+                    over(*(random.choice(below) for _ in range(random.randrange(1, 3))), cost=random.randrange(4), tag=tag)
+                )
+        ways.append(own)
+    space = space_of(*ways)
+    if not space.count or space.count > 20_000:
+        return
+    plans = list(space.enumerate())
+    assert len({shape_of(each) for each in plans}) == len(plans) == space.operator_trees()
+    assert [space.rank(each) for each in plans] == list(range(len(plans)))
+    assert [each.cost for each in space.top(len(plans) + 1)] == sorted(each.cost for each in plans)
+    if acyclic:
+        counts = [0] * n
+        for i in reversed(range(n)):
+            counts[i] = sum(prod(counts[j] for j in way.inputs) for way in ways[i])
+        assert space.count == counts[0]
+    assert space.best_cost == least_cost(ways)
+
+
+def least_cost(ways: list[list[Way]]) -> float:
+    """The cheapest derivation, by relaxing until nothing changes; cycles never pay."""
+    best = [float("inf")] * len(ways)
+    for _ in range(len(ways) + 1):
+        best = [min((w.local + sum(best[i] for i in w.inputs) for w in own), default=float("inf")) for own in ways]
+    return best[0]
+
+
+# -- queries ------------------------------------------------------------------------------------------------------------------
+
+
+def test_a_union_of_two_hundred_joins() -> None:
+    """Deep and wide queries: as many plans as the 200 joins have together, no recursion error."""
+    query = graph_query("chain", 2, 3)
+    part = "select count(*) from t0 join t1 on t0.c0 = t1.c0"
+    one = full_space(Optimizer(query.catalog, Settings(**RULES)).optimize(part).engine)
+    optimized = Optimizer(query.catalog, Settings(**RULES)).optimize(" union all ".join([part] * 200))
+    space = full_space(optimized.engine)
+    assert one.count > 2
+    assert space.count == one.count**200
+    assert space.best_cost == optimized.cost
+    rank = space.sample_ranks(1, Random(0))[0]
+    assert space.rank(space.unrank(rank)) == rank
+    assert space.rank(optimized.plan) < space.count
+
+
+# -- refusals -----------------------------------------------------------------------------------------------------------------
+
+
+def test_refusals() -> None:
+    space, search, goal = small_space("chain", 3, 0)
+    for rank in (-1, space.count):
+        with pytest.raises(ValueError, match=f"there is no plan {rank}: there are {space.count}, numbered from 0"):
+            space.unrank(rank)
+    with pytest.raises(SpaceTooLarge, match=f"has {space.count} plans, more than the 10 "):
+        space.enumerate(10)
+    with pytest.raises(SpaceTooLarge, match="more than the 1,000,000 "):
+        small_space("chain", 9, 1)[0].enumerate()
+    other = small_space("star", 4, 0)[0].unrank(0)
+    with pytest.raises(ValueError, match="the plan is not in the space"):
+        space.rank(other)
+    assert space.rank(extract(search, goal)) < space.count
+
+
+def test_large_numbers_read_well() -> None:
+    shown = {
+        0: "0",
+        18_400: "18,400",
+        10**15 - 1: "999,999,999,999,999",
+        10**15: "1.00e+15",
+        1509129216 * 10**20: "1.51e+29",
+        9999 * 10**20: "1.00e+24",
+        7 * 10**9999: "7.00e+9999",  # longer than Python prints
+    }
+    assert {count: show_count(count) for count in shown} == shown
