@@ -17,7 +17,7 @@ from functools import partial
 
 import click
 
-from optimizer.errors import OutputError, PlanscopeError
+from optimizer.errors import Interrupted, OutputError, PlanscopeError
 
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
@@ -28,6 +28,7 @@ COMMANDS = {  # name -> what `planscope --help` says; the command itself is impo
     "plans": "Count, sample, list and run the plans of a query's space.",
     "memo": "Write the memo of a query as a picture or as data.",
     "trace": "Write every event of the search for a query.",
+    "bench": "Experiments that compare parts of the optimizer.",
     "data": "Datasets: where they are, what they hold.",
     "rules": "List the rules of the optimizer.",
     "settings": "List the settings.",
@@ -98,8 +99,8 @@ def main(args: Sequence[str] | None = None) -> int:
     except click.ClickException as error:
         _quietly(error.show)
         return 2
-    except (KeyboardInterrupt, click.Abort):
-        return _fail("interrupted", 130)
+    except (KeyboardInterrupt, click.Abort) as stop:
+        return _fail(str(stop) if isinstance(stop, Interrupted) else "interrupted", 130)
     except BrokenPipeError:
         _drop_output()
         return 141

@@ -81,8 +81,10 @@ def search_text(search: Mapping[str, Any], ms: Mapping[str, float], cost: float)
     pruned = ", ".join(f"{count:,} by {name}" for name, count in search["pruned"].items() if count) or "nothing"
     proof = "proven to be the cheapest of its space"
     if not search["proven"]:
-        least = search.get("lower_bound", 0.0)
-        proof = f"not proven: a budget ran out (budget_tasks, budget_mexprs); no plan costs less than {number(least)}"
+        least, gap = search.get("lower_bound", 0.0), search.get("gap")
+        why = f"joins were ordered by heuristics ({h})" if (h := search.get("heuristic")) else "a budget, gap or epsilon ended the search"
+        proof = f"not proven: {why}; no plan costs less than {number(least)}"
+        proof += f", so it is at most {100 * gap:.3g} % above the optimum" if gap is not None and gap < 10 else ""
     fired = sum(search["rules_fired"].values())
     parts = [
         f"{search['groups']:,} groups, {search['mexprs_logical']:,} logical and {search['mexprs_physical']:,} physical "

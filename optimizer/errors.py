@@ -85,3 +85,7 @@ def _excerpt(sql: str, start: int, end: int) -> list[str]:
         line, column = line[left : left + 110], column - left
     before = "".join("\t" if c == "\t" else " " for c in line[:column])
     return ["  " + line, "  " + before + "^" * min(width, max(1, len(line) - column))]
+
+
+class Interrupted(KeyboardInterrupt):
+    """The user stopped a search; `str(error)` says what it had found."""

@@ -23,6 +23,7 @@ from optimizer.algebra.trees import Tree
 from optimizer.catalog.table import Catalog
 from optimizer.cost.model import CostModel
 from optimizer.engines.arrow import COST_MODELS
+from optimizer.memo.goal import Status
 from optimizer.memo.memo import Memo
 from optimizer.prepass.hep import Batch, Firing, run_program
 from optimizer.prepass.program import PROGRAM
@@ -96,6 +97,7 @@ class Optimizer:
         estimator: type[Estimator] = Estimator,
         cost: CostModel | None = None,
     ) -> None:
+        settings.check_together()
         self.catalog, self.settings, self.program, self.estimator = catalog, settings, program, estimator
         self.cost = cost if cost is not None else COST_MODELS[settings.cost_model]()
         rules: list[Rule] = [rule for batch in program for rule in batch.rules]
@@ -162,18 +164,24 @@ def search_stats(search: Search, prepass_converged: bool = True) -> SearchStats:
     memo, counters = search.memo, search.counters
     root = search.root
     assert root is not None, "statistics of a search that has not run"
-    pairs = 0
+    nodes = [node for space in search.spaces for node in space.nodes.values() if node.goal is None]
+    settled_by_arithmetic = {goal.group for goal in memo.goals if goal.joins is not None}
+    pairs = sum(space.pairs for space in search.spaces)
     for group in memo.live_groups():
-        pairs += len({frozenset(map(memo.find, e.inputs)) for e in group.logical if isinstance(e.op, Join)})
+        if group.id not in settled_by_arithmetic:
+            pairs += len({frozenset(map(memo.find, e.inputs)) for e in group.logical if isinstance(e.op, Join)})
+    lower = memo.groups[root.group].lower
+    if counters.proven or search.finishing:
+        lower = max(lower, min(root.lower, root.best_cost))
     return SearchStats(
-        groups=len(memo.live_groups()),
+        groups=len(memo.live_groups()) + len(nodes),
         mexprs_logical=memo.logical_count,
         mexprs_physical=memo.physical_count,
         duplicates=memo.duplicates,
         merges=memo.merges,
         tasks=counters.tasks,
         rules_fired=dict(sorted(counters.rules_fired.items())),
-        goals=len(memo.goals),
+        goals=len(memo.goals) + len(nodes),
         goals_opened=counters.goals_opened,
         goals_reopened=sum(counters.reopened.values()),
         reopened=dict(counters.reopened),
@@ -182,8 +190,10 @@ def search_stats(search: Search, prepass_converged: bool = True) -> SearchStats:
         pruned=dict(Counter(counters.pruned)),
         cycles=counters.cycles,
         joins_enumerated=pairs,
-        proven=counters.proven,
-        lower_bound=root.best_cost if counters.proven else memo.groups[root.group].lower,
+        proven=counters.proven and root.status is Status.OPTIMAL,
+        lower_bound=lower,
+        gap=max(0.0, root.best_cost / lower - 1.0) if lower > 0.0 else None,
+        heuristic=counters.heuristic,
         prepass_converged=prepass_converged,
     )
 

@@ -50,7 +50,12 @@ class Settings:
     partitioner: str = _knob("branch", "which algorithm finds the splits of a join graph", ("branch", "conservative"))
     exact_below: int = _knob(14, "adaptive: fewer relations than this are always ordered exactly")
     exact_sets: int = _knob(10_000, "adaptive: so are regions with at most this many connected sets of relations")
+    exact_mixed_below: int = _knob(7, "adaptive: so are fewer joins of several kinds (outer, semi, anti) than this")
+    exact_mixed_sets: int = _knob(200, "adaptive: and regions of them with at most this many connected sets")
     linearized_up_to: int = _knob(100, "adaptive: larger regions use linearized DP up to this many relations, GOO-DP beyond")
+    expand_joins: int = _knob(
+        5, "regions of up to this many relations are expanded for built-in rules that look into joins, such as eager aggregation"
+    )
     seed: str = _knob(
         "best",
         "join order installed as a plan before the search: greedy (GOO), linearized (DP over an IKKBZ order), the cheaper of both, none",
@@ -88,6 +93,14 @@ class Settings:
         """A copy with other values, checked like those of `from_mapping`."""
         return Settings.from_mapping({**self.as_dict(), **changes})
 
+    def check_together(self) -> None:
+        """Raises SettingsError when two settings exclude each other."""
+        if self.enumeration == "duplicate_free_rules" and not self.cross_products:
+            raise SettingsError(
+                "enumeration=duplicate_free_rules needs cross_products=true\n"
+                "without cross products its rules miss join orders: on a cycle of four tables, 6 of the 36 joins"
+            )
+
     def check_disabled(self, known: set[str]) -> None:
         """Raises SettingsError when `disable` names a rule that is not in `known`."""
         for name in self.disable:
@@ -99,7 +112,9 @@ class Settings:
     @classmethod
     def from_mapping(cls, values: dict[str, Any]) -> Settings:
         """Settings from name to value (strings are read as the setting's type). Raises SettingsError."""
-        return cls(**{name: _read(name, value) for name, value in values.items()})
+        settings = cls(**{name: _read(name, value) for name, value in values.items()})
+        settings.check_together()
+        return settings
 
     @classmethod
     def from_pairs(cls, pairs: Iterable[str] = (), disable: Iterable[str] = (), file: Path | None = None) -> Settings:

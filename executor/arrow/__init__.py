@@ -19,5 +19,5 @@ Read in this order: `run` (plan to pipelines), `pipeline`, `context`, `counters`
 `comparisons`, `arithmetic`, `decimals`, `casts`, `strings`, `dates`, `distinct`; the operators without memory `scan`,
 `constant_rows`, `filter_rows`, `project_rows`, `limit_rows`, `union_all`; the joins `key_words`, `key_index`, `join_pairs`,
 `hash_join`, `merge_join`, `nested_loop_join`; the breakers `aggregates`, `hash_aggregate`, `streaming_aggregate`,
-`ordering`, `sort`, `top_k`, `hash_set_op`.
+`ordering`, `sort`, `partial_sort`, `top_k`, `merge_union`, `hash_set_op`.
 """

@@ -35,7 +35,7 @@ def produce(node: PlanNode, context: Context) -> Batches:
         order = traits.collation[: len(op.keys)]
         assert len(order) == len(op.keys), f"merge_join was planned on {len(op.keys)} keys but with order {order}"
         schema = batch_schema(child.columns, context.columns)
-        sides.append(_Side(context.open(child), schema, order, context.tuning.window))
+        sides.append(Side(context.open(child), schema, order, context.tuning.window))
     left, right = sides
     matcher = Matcher(op.kind, True, empty_batch(right.schema), op.residual, node.columns, context)
     right_matters = op.kind.keeps_right
@@ -86,7 +86,7 @@ def _candidates(outer: list[pa.Array], inner: list[pa.Array], order: Collation) 
     return Candidates(np.searchsorted(present, wanted, side="right") - first, lambda rows, nth: first[rows] + nth)
 
 
-class _Side:
+class Side:
     """The rows of one input gathered so far, sorted by `order`. `exhausted`: no more will come."""
 
     def __init__(self, source: Batches, schema: pa.Schema, order: Collation, window: int) -> None:
@@ -137,11 +137,19 @@ class _Side:
         return tuple(self._held.column(column_name(key.column))[row].as_py() for key in self.order)
 
     def count_below(self, cut: tuple[Any, ...]) -> int:
-        """How many of the rows come strictly before `cut`: a binary search."""
+        """How many of the rows come strictly before `cut`."""
+        return self._count(cut, 0)
+
+    def count_up_to(self, cut: tuple[Any, ...]) -> int:
+        """How many of the rows come before `cut` or with it."""
+        return self._count(cut, 1)
+
+    def _count(self, cut: tuple[Any, ...], limit: int) -> int:
+        """How many rows compare with `cut` as less than `limit`: a binary search."""
         low, high = 0, self.rows
         while low < high:
             middle = (low + high) // 2
-            if compare_keys(self._key(middle), cut, self.order) < 0:
+            if compare_keys(self._key(middle), cut, self.order) < limit:
                 low = middle + 1
             else:
                 high = middle

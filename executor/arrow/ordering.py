@@ -5,6 +5,7 @@ Arrow keeps NaN at the end of either direction; a float key that has NaN is ther
 
 from __future__ import annotations
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -16,6 +17,24 @@ def sorted_rows(table: pa.Table, order: Collation, limit: int | None = None) -> 
     """The rows in order; with `limit` only the first so many."""
     if table.num_rows == 0 or not order:
         return table.slice(0, limit)
+    columns, keys = _sort_keys(table, order)
+    if not keys:
+        return table.slice(0, limit)
+    indices = pc.sort_indices(pa.table(columns), sort_keys=keys)
+    return table.take(indices if limit is None else indices.slice(0, limit))
+
+
+def sorted_runs(table: pa.Table, runs: np.ndarray, order: Collation) -> pa.Table:
+    """The rows of each run in order, the runs as they stand. `runs`: a number for each row, ascending."""
+    columns, keys = _sort_keys(table, order)
+    if not keys or len(runs) == 0 or runs[-1] - runs[0] + 1 == len(runs):
+        return table
+    indices = pc.sort_indices(pa.table({"run": runs, **columns}), sort_keys=[("run", "ascending"), *keys])
+    return table.take(indices)
+
+
+def _sort_keys(table: pa.Table, order: Collation) -> tuple[dict[str, pa.ChunkedArray], list[tuple[str, str, str]]]:
+    """The columns to sort by, and the sort keys that name them."""
     columns: dict[str, pa.ChunkedArray] = {}
     keys = []
     for key in order:
@@ -31,10 +50,7 @@ def sorted_rows(table: pa.Table, order: Collation, limit: int | None = None) -> 
                 keys.append((f"k{len(keys)}", direction, nulls))
         columns[f"k{len(keys)}"] = values
         keys.append((f"k{len(keys)}", direction, nulls))
-    if not keys:
-        return table.slice(0, limit)
-    indices = pc.sort_indices(pa.table(columns), sort_keys=keys)
-    return table.take(indices if limit is None else indices.slice(0, limit))
+    return columns, keys
 
 
 def may_precede(batch: pa.RecordBatch, bound: pa.Scalar, order: Collation) -> pa.Array | None:

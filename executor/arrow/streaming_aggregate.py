@@ -5,6 +5,8 @@ Memory: a window of rows, or one group's rows where those are more.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -14,6 +16,7 @@ from executor.arrow.aggregates import Aggregation
 from executor.arrow.batches import Batches, batch_schema, column_name, nbytes, one_batch
 from executor.arrow.comparisons import distinct_from
 from executor.arrow.context import Context
+from optimizer.algebra.columns import ColumnId
 from optimizer.algebra.physical import StreamingAggregate
 from optimizer.algebra.plan import PlanNode
 
@@ -26,7 +29,6 @@ def produce(node: PlanNode, context: Context) -> Batches:
         return
     aggregation = Aggregation(op.keys, op.aggregates, context.schema(node), in_order=True)
     schema = batch_schema(child.columns, context.columns)
-    keys = [column_name(key) for key in op.keys]
     held: list[pa.RecordBatch] = []  # the rows of the last group are at the end, and may go on
     rows, wanted = 0, context.tuning.window
     for batch in context.open(child):
@@ -36,7 +38,7 @@ def produce(node: PlanNode, context: Context) -> Batches:
             continue
         context.held(node, nbytes(held))
         gathered = one_batch(pa.Table.from_batches(held, schema))
-        last = _last_group(gathered, keys)
+        last = int(group_starts(gathered, op.keys)[-1])
         if last:
             yield from _results(aggregation, gathered.slice(0, last))
         held = [gathered.slice(last)]
@@ -50,13 +52,12 @@ def _results(aggregation: Aggregation, batch: pa.RecordBatch) -> list[pa.RecordB
     return [b for b in aggregation.finish(aggregation.partial(batch)).to_batches() if b.num_rows]
 
 
-def _last_group(batch: pa.RecordBatch, keys: list[str]) -> int:
-    """Where the last group begins."""
-    changes = np.zeros(max(batch.num_rows - 1, 0), np.bool_)
+def group_starts(batch: pa.RecordBatch, keys: Sequence[ColumnId]) -> np.ndarray:
+    """Rows at which a value of `keys` differs from the row before, and the first row; NULL equals NULL."""
+    changes = np.zeros(batch.num_rows, np.bool_)
+    changes[:1] = True
     for key in keys:
-        column = batch.column(key)
-        changes |= pc.fill_null(distinct_from(column.slice(1), column.slice(0, len(column) - 1)), True).to_numpy(
-            zero_copy_only=False
-        )
-    places = np.flatnonzero(changes)
-    return int(places[-1]) + 1 if len(places) else 0
+        column = batch.column(column_name(key))
+        differs = pc.fill_null(distinct_from(column.slice(1), column.slice(0, len(column) - 1)), True)
+        changes[1:] |= differs.to_numpy(zero_copy_only=False)
+    return np.flatnonzero(changes)

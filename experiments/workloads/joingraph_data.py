@@ -4,8 +4,8 @@ The table of relation i of a graph has one column `toJ` for each edge i–J. Eve
 
     rows       spread evenly by magnitude: 300 to 1 million; the hub of a star 1 to 10 million; fewer in graphs of more than 65
     main edge  every relation but r0 has one, to a relation before it: in seven of ten its own column is a key, and in most of
-               those the other column refers to it, in the others that column has more values than find a partner; in the
-               rest a value occurs a few times on both sides
+               those every value of the other column finds a partner, in the others some do not; in the rest a value
+               occurs a few times on both sides. No foreign keys are declared, so that no join is dropped for being one
     others     few distinct values, the fewer the more such edges a relation has
 
 So any set that the main edges connect joins to a number of rows that neither explodes nor vanishes, whatever the shape;
@@ -22,7 +22,7 @@ from typing import NamedTuple
 import pyarrow as pa
 
 from experiments.workloads.join_graphs import Edge, JoinGraph, graph_of_table, join_graph
-from optimizer.catalog.table import Catalog, ColumnStats, ForeignKey, Table, TableColumn, TableStats
+from optimizer.catalog.table import Catalog, ColumnStats, Table, TableColumn, TableStats
 
 NAME = "joingraph"
 SAMPLES = ("chain/4", "star/4", "cycle/4", "clique/4", "grid/2x3", "random/6/1")
@@ -56,7 +56,6 @@ def graph_tables(graph: JoinGraph) -> list[Table]:
     columns: list[list[TableColumn]] = [[] for _ in rows]
     stats: list[dict[str, ColumnStats]] = [{} for _ in rows]
     keys: list[list[tuple[str, ...]]] = [[] for _ in rows]
-    foreign: list[list[ForeignKey]] = [[] for _ in rows]
     for edge in graph.edges:
         low, high = edge
         names = f"to{high}", f"to{low}"
@@ -74,10 +73,8 @@ def graph_tables(graph: JoinGraph) -> list[Table]:
         if counts.key:
             keys[high].append((names[1],))
             stats[high][names[1]] = ColumnStats(0, 1, rows[high], float(rows[high]), 8.0)
-            if counts.low <= counts.high:
-                foreign[low].append(ForeignKey((names[0],), graph.table(high), (names[1],)))
     return [
-        Table(graph.table(i), tuple(columns[i]), tuple(keys[i]), tuple(foreign[i]), stats=TableStats(rows[i], 0, stats[i]))
+        Table(graph.table(i), tuple(columns[i]), tuple(keys[i]), (), stats=TableStats(rows[i], 0, stats[i]))
         for i in range(graph.relations)
     ]
 

@@ -1,12 +1,33 @@
-"""Logical properties of filtered and of joined rows."""
+"""Logical properties of what each operator produces, from those of its inputs.
+
+Functional dependencies travel up with the rows: a subset of the rows keeps them, repeating rows keeps them, and dropping
+columns keeps those that can still be said. NULL-extending rows keeps one only if its determinant tells a row that was
+extended from one that was not.
+"""
 
 from __future__ import annotations
 
-from optimizer.algebra.columns import ColumnSet
+from collections.abc import Iterable, Mapping, Sequence
+
+from optimizer.algebra.columns import ColumnId, ColumnSet, column_ids, column_set
+from optimizer.algebra.congruence import is_congruent
 from optimizer.algebra.kinds import JoinKind
-from optimizer.algebra.nulls import null_rejected
-from optimizer.algebra.props import LogicalProps, merge_equivalences, minimal_keys
-from optimizer.algebra.scalars import Call, ColumnRef, Predicate
+from optimizer.algebra.nulls import is_not_null, null_rejected
+from optimizer.algebra.props import Dependency, LogicalProps, merge_equivalences, minimal_keys
+from optimizer.algebra.scalars import Call, ColumnRef, Predicate, Scalar
+
+
+def key_dependencies(keys: Iterable[ColumnSet], columns: ColumnSet) -> list[Dependency]:
+    """What keys determine, said in a form that survives when rows repeat."""
+    return [Dependency(key, columns & ~key) for key in keys if columns & ~key]
+
+
+def united(dependencies: Iterable[Dependency]) -> tuple[Dependency, ...]:
+    """One dependency for each determinant, in canonical order; without those that say nothing."""
+    found: dict[ColumnSet, ColumnSet] = {}
+    for determinant, dependent in dependencies:
+        found[determinant] = found.get(determinant, 0) | dependent
+    return tuple(Dependency(a, b & ~a) for a, b in sorted(found.items()) if b & ~a)
 
 
 def filtered_props(below: LogicalProps, predicate: Predicate) -> LogicalProps:
@@ -14,21 +35,110 @@ def filtered_props(below: LogicalProps, predicate: Predicate) -> LogicalProps:
     if not predicate:
         return below
     constants, classes = below.constants, list(below.equivalences)
+    computed: list[Dependency] = []
     for conjunct in predicate:
         if isinstance(conjunct, Call) and conjunct.function in ("=", "is_not_distinct_from"):
-            a, b = conjunct.args
-            if isinstance(a, ColumnRef) and isinstance(b, ColumnRef):
-                classes.append(a.columns | b.columns)
-            elif isinstance(a, ColumnRef) and not b.columns and not b.volatile:
-                constants |= a.columns
-            elif isinstance(b, ColumnRef) and not a.columns and not a.volatile:
-                constants |= b.columns
+            for a, b in (conjunct.args, conjunct.args[::-1]):
+                if not isinstance(a, ColumnRef):
+                    continue
+                if isinstance(b, ColumnRef):
+                    classes.append(a.columns | b.columns)
+                    break
+                if not b.columns:
+                    if not b.volatile:
+                        constants |= a.columns
+                elif is_congruent(b):
+                    computed.append(Dependency(b.columns, a.columns))
     equivalences = merge_equivalences(classes)
     for members in equivalences:
         if members & constants:
             constants |= members
     not_null = below.not_null | null_rejected(predicate) & below.columns
-    return LogicalProps(below.columns, not_null, below.keys, constants & below.columns, equivalences)
+    dependencies = united((*below.dependencies, *computed)) if computed else below.dependencies
+    return LogicalProps(below.columns, not_null, below.keys, constants & below.columns, equivalences, dependencies)
+
+
+def projected_props(below: LogicalProps, values: Mapping[ColumnId, Scalar]) -> LogicalProps:
+    """Properties of one row for each row of `below`, with the columns of `values`, each computed as it says."""
+    columns = column_set(values)
+    not_null = constants = 0
+    copies: dict[Scalar, ColumnSet] = {}  # what is computed -> output columns that hold it
+    for id, value in values.items():
+        bit = 1 << id
+        if is_not_null(value, below.not_null):
+            not_null |= bit
+        if not value.columns & ~below.constants and is_congruent(value):
+            constants |= bit
+        if not value.volatile:
+            copies[value] = copies.get(value, 0) | bit
+    sources = {value.id: targets for value, targets in copies.items() if isinstance(value, ColumnRef)}
+    equivalences = list(copies.values())
+    for members in below.equivalences:
+        same = 0
+        for source, targets in sources.items():
+            if members >> source & 1:
+                same |= targets
+        equivalences.append(same)
+
+    def said(inner: ColumnSet) -> ColumnSet | None:
+        """Output columns that hold the input columns `inner`, one for each; None where one is missing."""
+        mapped = 0
+        for column in column_ids(inner):
+            same = below.equivalents(column)
+            target = next((t for source, t in sources.items() if same >> source & 1), 0)
+            if not target:
+                return None
+            mapped |= target & -target
+        return mapped
+
+    keys = [mapped for key in below.keys if (mapped := said(key & ~below.constants)) is not None]
+    computed = [(value, targets) for value, targets in copies.items() if not isinstance(value, ColumnRef) and is_congruent(value)]
+    dependencies = key_dependencies(keys, columns)
+    determinants = [determinant for determinant, _ in below.dependencies]
+    determinants += [value.columns for value, _ in computed]
+    for determinant in dict.fromkeys(determinants):
+        mapped = said(determinant & ~below.constants)
+        if mapped:
+            known = below.closure(determinant)
+            follows = 0
+            for source, targets in sources.items():
+                if known >> source & 1:
+                    follows |= targets
+            for value, targets in computed:
+                if not value.columns & ~known:
+                    follows |= targets
+            dependencies.append(Dependency(mapped, follows))
+    return LogicalProps(columns, not_null, minimal_keys(keys), constants, merge_equivalences(equivalences), united(dependencies))
+
+
+def renamed_props(below: LogicalProps, sources: Sequence[ColumnId], columns: Sequence[ColumnId]) -> LogicalProps:
+    """Properties of the rows of `below` with column `sources[i]` under the name `columns[i]`, and no others."""
+    return projected_props(below, {out: ColumnRef(source, None) for out, source in zip(columns, sources, strict=True)})
+
+
+def aggregated_props(below: LogicalProps, keys: ColumnSet, aggregates: ColumnSet, counts: ColumnSet) -> LogicalProps:
+    """Properties of one row for each combination of `keys`; `counts` are those of `aggregates` that are never NULL."""
+    columns = keys | aggregates
+    constants = below.constants & keys if keys else columns
+    unique = minimal_keys([below.without_determined(keys), *(k for k in below.keys if not k & ~keys)])
+    equivalences = merge_equivalences(m & keys for m in below.equivalences)
+    dependencies = [*kept_dependencies(below, keys), *key_dependencies(unique, columns)]
+    return LogicalProps(columns, below.not_null & keys | counts, unique, constants, equivalences, united(dependencies))
+
+
+def kept_dependencies(below: LogicalProps, columns: ColumnSet) -> list[Dependency]:
+    """The dependencies that can still be said when only `columns` are left."""
+    kept = []
+    for determinant, _ in below.dependencies:
+        said = 0
+        for column in column_ids(determinant & ~below.constants):
+            same = below.equivalents(column) & columns
+            if not same:
+                break
+            said |= same & -same
+        else:
+            kept.append(Dependency(said, below.closure(determinant) & columns))
+    return kept
 
 
 def join_props(kind: JoinKind, predicate: Predicate, left: LogicalProps, right: LogicalProps) -> LogicalProps:
@@ -39,7 +149,7 @@ def join_props(kind: JoinKind, predicate: Predicate, left: LogicalProps, right: 
     if kind is JoinKind.SEMI:
         kept = filtered_props(left, tuple(c for c in predicate if not c.columns & ~left.columns))
         extra = null_rejected(predicate) & left.columns
-        return LogicalProps(left.columns, kept.not_null | extra, left.keys, kept.constants, kept.equivalences)
+        return LogicalProps(left.columns, kept.not_null | extra, left.keys, kept.constants, kept.equivalences, kept.dependencies)
     columns = left.columns | right.columns
     both = LogicalProps(
         columns,
@@ -47,6 +157,7 @@ def join_props(kind: JoinKind, predicate: Predicate, left: LogicalProps, right: 
         (),
         left.constants | right.constants,
         merge_equivalences([*left.equivalences, *right.equivalences]),
+        left.dependencies + right.dependencies,
     )
     joined = filtered_props(both, predicate)
     keys: list[ColumnSet] = []
@@ -56,7 +167,9 @@ def join_props(kind: JoinKind, predicate: Predicate, left: LogicalProps, right: 
         keys += right.keys
     keys += [a | b for a in left.keys for b in right.keys]
     if kind is JoinKind.INNER:
-        return LogicalProps(columns, joined.not_null, minimal_keys(keys), joined.constants, joined.equivalences)
+        return LogicalProps(
+            columns, joined.not_null, minimal_keys(keys), joined.constants, joined.equivalences, joined.dependencies
+        )
     not_null = (0 if kind.keeps_right else left.not_null) | (0 if kind.keeps_left else right.not_null)
     constants = (0 if kind.keeps_right else left.constants) | (0 if kind.keeps_left else right.constants)
     if kind is JoinKind.FULL:
@@ -66,13 +179,63 @@ def join_props(kind: JoinKind, predicate: Predicate, left: LogicalProps, right: 
         keys = [k for k in keys if k & left.columns or left.at_most_one_row]
     else:
         keys = [k for k in keys if k & right.columns or right.at_most_one_row]
-    return LogicalProps(columns, not_null, minimal_keys(keys), constants, both.equivalences)
+    unique = minimal_keys(keys)
+    dependencies = [*outer_dependencies(kind, predicate, left, right), *key_dependencies(unique, columns)]
+    return LogicalProps(columns, not_null, unique, constants, both.equivalences, united(dependencies))
+
+
+def outer_dependencies(kind: JoinKind, predicate: Predicate, left: LogicalProps, right: LogicalProps) -> list[Dependency]:
+    """What an outer join keeps of its inputs' dependencies, and those that its equalities add.
+
+    A side that is not NULL-extended keeps its own. Of an extended side one is kept if its determinant has a column that is
+    not NULL in any row that was not extended: two rows that agree on it are then both extended (and all NULL), or neither.
+    On one side only, an equality adds a dependency: whether a kept row finds matches is decided by its columns in the
+    predicate, and rows that agree on these agree on what the other side's columns are equal to.
+    """
+    found: list[Dependency] = []
+    rejected = null_rejected(predicate)
+    for side, other, extended, whole in (
+        (left, right, kind.keeps_right, kind.keeps_left),
+        (right, left, kind.keeps_left, kind.keeps_right),
+    ):
+        if not extended:
+            found += side.dependencies
+            found += _matched_dependencies(predicate, side, other)
+            continue
+        # rows of a side that is kept whole appear without a match too, where the predicate says nothing of them
+        never_null = side.not_null if whole else side.not_null | rejected & side.columns
+        found += [d for d in side.dependencies if d.determinant & never_null]
+        if side.constants:
+            found += [Dependency(1 << c, side.constants) for c in column_ids(never_null & rejected)]
+    return found
+
+
+def _matched_dependencies(predicate: Predicate, kept: LogicalProps, other: LogicalProps) -> list[Dependency]:
+    """Columns of the NULL-extended side that an equality of the predicate ties to the kept side's."""
+    pairs = []
+    deciding = 0
+    for conjunct in predicate:
+        if isinstance(conjunct, Call) and conjunct.function in ("=", "is_not_distinct_from"):
+            a, b = conjunct.args
+            if isinstance(a, ColumnRef) and isinstance(b, ColumnRef):
+                if a.columns & other.columns:
+                    a, b = b, a
+                if a.columns & kept.columns and b.columns & other.columns:
+                    pairs.append(b.columns)
+                    deciding |= a.columns
+                    continue
+        if conjunct.volatile or conjunct.columns & kept.columns:
+            return []  # it may tell kept rows apart that these columns do not
+    dependent = 0
+    for column in pairs:
+        dependent |= column
+    return [Dependency(deciding, dependent)] if pairs else []
 
 
 def right_at_most_one_match(kind: JoinKind, joined: LogicalProps, left: LogicalProps, right: LogicalProps) -> bool:
     """Whether each row of `left` appears at most once: the predicate binds a key of `right` to columns of `left`."""
     if kind is not JoinKind.INNER and kind is not JoinKind.LEFT and kind is not JoinKind.RIGHT:
         return False
-    within = LogicalProps(joined.columns, 0, (), joined.constants, joined.equivalences)
-    determined = within.closure(left.columns)
+    matches = LogicalProps(joined.columns, 0, (), joined.constants, joined.equivalences, joined.dependencies)
+    determined = matches.closure(left.columns)
     return any(not key & ~determined for key in right.keys)

@@ -12,10 +12,18 @@ from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 from optimizer.algebra.columns import ColumnId, ColumnSet, DataType, column_set
-from optimizer.algebra.derive_props import filtered_props, join_props
+from optimizer.algebra.derive_props import (
+    aggregated_props,
+    filtered_props,
+    join_props,
+    key_dependencies,
+    projected_props,
+    renamed_props,
+    united,
+)
 from optimizer.algebra.kinds import JoinKind, SetOpKind
 from optimizer.algebra.nulls import is_not_null
-from optimizer.algebra.props import LogicalProps, merge_equivalences, minimal_keys
+from optimizer.algebra.props import LogicalProps, minimal_keys
 from optimizer.algebra.scalars import AggregateCall, ColumnRef, Predicate, Scalar, predicate_columns
 from optimizer.algebra.traits import Collation
 
@@ -31,6 +39,10 @@ class LogicalOperator:
 
     def derive_props(self, inputs: Sequence[LogicalProps]) -> LogicalProps:
         raise AssertionError(f"{self.name} does not say what it produces")
+
+    def output_columns(self, inputs: Sequence[ColumnSet]) -> ColumnSet | None:
+        """The columns produced over inputs with these columns, where that is quick to say; None: `derive_props` knows."""
+        return None
 
     def describe(self, label: Label) -> str:
         """The payload in words, without the operator's name and inputs."""
@@ -82,9 +94,12 @@ class Scan(LogicalOperator):
 
     def derive_props(self, inputs: Sequence[LogicalProps]) -> LogicalProps:
         columns = column_set(c.id for c in self.columns)
-        keys = [k for k in self.keys if not k & ~columns]
-        props = LogicalProps(columns, self.not_null & columns, minimal_keys(keys))
+        keys = minimal_keys(k for k in self.keys if not k & ~columns)
+        props = LogicalProps(columns, self.not_null & columns, keys, dependencies=united(key_dependencies(keys, columns)))
         return filtered_props(props, self.predicate)
+
+    def output_columns(self, inputs: Sequence[ColumnSet]) -> ColumnSet:
+        return column_set(c.id for c in self.columns)
 
     def describe(self, label: Label) -> str:
         text = self.table if self.alias == self.table else f"{self.table} as {self.alias}"
@@ -124,6 +139,9 @@ class Filter(LogicalOperator):
     def derive_props(self, inputs: Sequence[LogicalProps]) -> LogicalProps:
         return filtered_props(inputs[0], self.predicate)
 
+    def output_columns(self, inputs: Sequence[ColumnSet]) -> ColumnSet:
+        return inputs[0]
+
     def describe(self, label: Label) -> str:
         return show_predicate(self.predicate, label)
 
@@ -147,38 +165,10 @@ class Project(LogicalOperator):
     arity: ClassVar[int | None] = 1
 
     def derive_props(self, inputs: Sequence[LogicalProps]) -> LogicalProps:
-        below = inputs[0]
-        columns = column_set(item.id for item in self.items)
-        not_null = constants = 0
-        copies: dict[ColumnId, ColumnSet] = {}  # input column -> output columns that hold it
-        for item in self.items:
-            bit = 1 << item.id
-            if is_not_null(item.value, below.not_null):
-                not_null |= bit
-            if not item.value.volatile and not item.value.columns & ~below.constants:
-                constants |= bit
-            if isinstance(item.value, ColumnRef):
-                copies[item.value.id] = copies.get(item.value.id, 0) | bit
-        equivalences = list(copies.values())
-        for members in below.equivalences:
-            united = 0
-            for source, targets in copies.items():
-                if members >> source & 1:
-                    united |= targets
-            equivalences.append(united)
-        keys = []
-        for key in below.keys:
-            mapped = 0
-            for column in range(key.bit_length()):
-                if key >> column & 1:
-                    same = below.equivalents(column) | 1 << column
-                    target = next((t for source, t in copies.items() if same >> source & 1), 0)
-                    if not target:
-                        break
-                    mapped |= target & -target
-            else:
-                keys.append(mapped)
-        return LogicalProps(columns, not_null, minimal_keys(keys), constants, merge_equivalences(equivalences))
+        return projected_props(inputs[0], dict(self.items))
+
+    def output_columns(self, inputs: Sequence[ColumnSet]) -> ColumnSet:
+        return column_set(item.id for item in self.items)
 
     def describe(self, label: Label) -> str:
         return ", ".join(
@@ -208,6 +198,9 @@ class Join(LogicalOperator):
     def derive_props(self, inputs: Sequence[LogicalProps]) -> LogicalProps:
         return join_props(self.kind, self.predicate, inputs[0], inputs[1])
 
+    def output_columns(self, inputs: Sequence[ColumnSet]) -> ColumnSet:
+        return inputs[0] if self.kind.left_only else inputs[0] | inputs[1]
+
     def describe(self, label: Label) -> str:
         if not self.predicate and self.kind is JoinKind.INNER:
             return "cross"
@@ -235,18 +228,12 @@ class Aggregate(LogicalOperator):
     arity: ClassVar[int | None] = 1
 
     def derive_props(self, inputs: Sequence[LogicalProps]) -> LogicalProps:
-        below = inputs[0]
-        keys = column_set(self.keys)
-        columns = keys | column_set(item.id for item in self.aggregates)
-        not_null = below.not_null & keys
-        for item in self.aggregates:
-            if item.call.function == "count":
-                not_null |= 1 << item.id
-        unique = [keys, *(k for k in below.keys if not k & ~keys)]
-        constants = below.constants & keys if keys else columns
-        return LogicalProps(
-            columns, not_null, minimal_keys(unique), constants, merge_equivalences(m & keys for m in below.equivalences)
-        )
+        aggregates = column_set(item.id for item in self.aggregates)
+        counts = column_set(item.id for item in self.aggregates if item.call.function == "count")
+        return aggregated_props(inputs[0], column_set(self.keys), aggregates, counts)
+
+    def output_columns(self, inputs: Sequence[ColumnSet]) -> ColumnSet:
+        return column_set(self.keys) | column_set(item.id for item in self.aggregates)
 
     def describe(self, label: Label) -> str:
         parts = [f"by {', '.join(label(k) for k in self.keys)}"] if self.keys else []
@@ -275,6 +262,9 @@ class Limit(LogicalOperator):
         if self.count is not None and self.count <= 1:
             return LogicalProps(below.columns, below.not_null, (0,), below.columns, below.equivalences)
         return below
+
+    def output_columns(self, inputs: Sequence[ColumnSet]) -> ColumnSet:
+        return inputs[0]
 
     def describe(self, label: Label) -> str:
         parts = ["all rows" if self.count is None else f"{self.count} rows"]
@@ -314,13 +304,13 @@ class SetOp(LogicalOperator):
                 not_null &= other
             elif self.kind is SetOpKind.INTERSECT:
                 not_null |= other
-        keys = [] if self.all else [columns]
-        if self.kind is not SetOpKind.UNION:
-            mapping = dict(zip(self.sources[0], self.columns, strict=True))
-            for key in inputs[0].keys:
-                if not key & ~column_set(self.sources[0]):
-                    keys.append(column_set(mapping[c] for c in self.sources[0] if key >> c & 1))
-        return LogicalProps(columns, not_null, minimal_keys(keys))
+        keys = () if self.all else (columns,)
+        if self.kind is SetOpKind.UNION:
+            return LogicalProps(columns, not_null, keys)
+        first = renamed_props(inputs[0], self.sources[0], self.columns)  # the rows are some of the first input's
+        return LogicalProps(
+            columns, not_null, minimal_keys((*keys, *first.keys)), first.constants, first.equivalences, first.dependencies
+        )
 
     def describe(self, label: Label) -> str:
         return f"{self.kind.value}{' all' if self.all else ''} ({', '.join(label(c) for c in self.columns)})"

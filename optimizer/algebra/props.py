@@ -7,16 +7,25 @@ by trait satisfaction and by estimators.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import NamedTuple
 
-from optimizer.algebra.columns import ColumnId, ColumnSet, is_subset
+from optimizer.algebra.columns import ColumnId, ColumnSet, column_ids, is_subset
+
+
+class Dependency(NamedTuple):
+    """A functional dependency: rows that agree on `determinant` (NULL = NULL) agree on `dependent`."""
+
+    determinant: ColumnSet
+    dependent: ColumnSet
 
 
 class LogicalProps:
     """`columns`: produced columns. `not_null`: those without NULL. `keys`: column sets unique in the output with NULL as
     an ordinary value (the empty set: at most one row). `constants`: columns with one value in all rows.
-    `equivalences`: disjoint sets of columns that are equal, and equally NULL, in every row."""
+    `equivalences`: disjoint sets of columns that are equal, and equally NULL, in every row. `dependencies`: what holds
+    beyond that; among them every key that a later join may make repeat. Equal always means what SQL calls equal."""
 
-    __slots__ = ("columns", "constants", "equivalences", "keys", "not_null")
+    __slots__ = ("_closures", "columns", "constants", "dependencies", "equivalences", "keys", "not_null")
 
     def __init__(
         self,
@@ -25,10 +34,13 @@ class LogicalProps:
         keys: tuple[ColumnSet, ...] = (),
         constants: ColumnSet = 0,
         equivalences: tuple[ColumnSet, ...] = (),
+        dependencies: tuple[Dependency, ...] = (),
     ) -> None:
         self.columns, self.not_null, self.constants = columns, not_null, constants
         self.equivalences = equivalences
         self.keys = keys
+        self.dependencies = dependencies
+        self._closures: dict[ColumnSet, ColumnSet] = {}
 
     def representative(self, column: ColumnId) -> ColumnId:
         """The lowest column equivalent to `column`."""
@@ -44,19 +56,41 @@ class LogicalProps:
         return 1 << column
 
     def closure(self, known: ColumnSet) -> ColumnSet:
-        """All columns determined by `known`: constants, equivalents, and everything once a key is known."""
-        known |= self.constants
-        changed = True
-        while changed:
-            changed = False
+        """All columns determined by `known`: constants, equivalents, dependents, and everything once a key is known.
+
+        Kept for each set asked about: the search asks about few sets, often.
+        """
+        closed = self._closures.get(known)
+        if closed is not None:
+            return closed
+        closed = known | self.constants
+        before = -1
+        while closed != before:
+            before = closed
             for members in self.equivalences:
-                if members & known and members & ~known:
-                    known |= members
-                    changed = True
-            if self.columns & ~known and any(is_subset(key, known) for key in self.keys):
-                known |= self.columns
-                changed = True
-        return known
+                if members & closed:
+                    closed |= members
+            for determinant, dependent in self.dependencies:
+                if not determinant & ~closed:
+                    closed |= dependent
+            if self.columns & ~closed and any(is_subset(key, closed) for key in self.keys):
+                closed |= self.columns
+        self._closures[known] = closed
+        return closed
+
+    def without_determined(self, columns: ColumnSet) -> ColumnSet:
+        """A part of `columns` that determines all of them, none of its columns determined by the others.
+
+        Columns that determine few of the others go first, then those with the highest ids: the same part on every run.
+        """
+        rest = columns & ~self.constants
+        if not rest & (rest - 1):
+            return rest
+        for column in sorted(column_ids(rest), key=lambda c: ((self.closure(1 << c) & columns).bit_count(), -c)):
+            fewer = rest & ~(1 << column)
+            if self.closure(fewer) >> column & 1:
+                rest = fewer
+        return rest
 
     def unique_on(self, columns: ColumnSet) -> bool:
         """Whether no two rows agree (NULL = NULL) on `columns`."""

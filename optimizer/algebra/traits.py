@@ -1,8 +1,13 @@
-"""Physical traits: what an output has beyond its bag of rows. Collation (sort order) is the one the Arrow engine uses.
+"""Physical traits: what an output has beyond its bag of rows. The Arrow engine uses two, of which a plan needs at most one:
+
+- collation: rows are sorted by a list of keys;
+- grouping: rows that are equal on a set of columns (NULL = NULL) are adjacent, the groups in any order. Any order that
+  begins with a permutation of the set gives it, and so does anything else that keeps equal rows together.
 
 A required trait is compared with a delivered one only after both were reduced in the context of one group: columns
 known constant or determined by the columns before them drop out, equivalent columns become one representative
-(Simmen, Shekita and Malkemus, SIGMOD 1996).
+(Simmen, Shekita and Malkemus, SIGMOD 1996). Groupings beside orders: Neumann and Moerkotte, VLDB 2004. How rows lie on
+the nodes of a cluster is a trait of its own, see `distribution.py`.
 """
 
 from __future__ import annotations
@@ -10,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
-from optimizer.algebra.columns import ColumnId, ColumnSet
+from optimizer.algebra.columns import ColumnId, ColumnSet, column_ids
 
 if TYPE_CHECKING:
     from optimizer.algebra.props import LogicalProps
@@ -29,15 +34,18 @@ Collation = tuple[SortKey, ...]
 
 
 class TraitSet(NamedTuple):
-    """The traits required of, or delivered by, a plan. `ANY` asks for nothing."""
+    """The traits required of, or delivered by, a plan: an order or a grouping, not both. `ANY` asks for nothing."""
 
     collation: Collation = ()
+    grouping: ColumnSet = 0
 
     def show(self, label: Callable[[ColumnId], str]) -> str:
-        """`any`, or `order(a#1, b#2 desc)`."""
-        if not self.collation:
-            return "any"
-        return "order(" + ", ".join(key.show(label) for key in self.collation) + ")"
+        """`any`, `order(a#1, b#2 desc)` or `group(a#1, b#2)`."""
+        if self.collation:
+            return "order(" + ", ".join(key.show(label) for key in self.collation) + ")"
+        if self.grouping:
+            return "group(" + ", ".join(label(c) for c in column_ids(self.grouping)) + ")"
+        return "any"
 
 
 ANY = TraitSet()
@@ -52,6 +60,10 @@ class Alternative(NamedTuple):
 
 def ascending(columns: Iterable[ColumnId]) -> Collation:
     return tuple(SortKey(c) for c in columns)
+
+
+def grouped(columns: ColumnSet) -> TraitSet:
+    return TraitSet((), columns) if columns else ANY
 
 
 def reduce_collation(order: Collation, props: LogicalProps) -> Collation:
@@ -74,17 +86,47 @@ def reduce_collation(order: Collation, props: LogicalProps) -> Collation:
     return tuple(reduced)
 
 
+def reduce_grouping(columns: ColumnSet, props: LogicalProps) -> ColumnSet:
+    """The columns that stand for all sets that group rows with `props` as `columns` do; 0 where that asks for nothing.
+
+    Sets group alike if they determine the same columns. Rows that are never equal, or always, are grouped anyhow.
+    """
+    if props.unique_on(columns):
+        return 0
+    return props.without_determined(props.closure(columns) & props.columns)
+
+
 def reduce_traits(traits: TraitSet, props: LogicalProps) -> TraitSet:
-    reduced = reduce_collation(traits.collation, props)
-    return ANY if not reduced else TraitSet(reduced)
+    if traits.collation:
+        reduced = reduce_collation(traits.collation, props)
+        return TraitSet(reduced) if reduced else ANY
+    return grouped(reduce_grouping(traits.grouping, props)) if traits.grouping else ANY
 
 
 def satisfies(delivered: TraitSet, required: TraitSet, props: LogicalProps) -> bool:
     """Whether rows with `props` that have `delivered` also have `required`."""
-    if not required.collation:
-        return True
-    want = reduce_collation(required.collation, props)
-    return reduce_collation(delivered.collation, props)[: len(want)] == want
+    if required.collation:
+        want = reduce_collation(required.collation, props)
+        return reduce_collation(delivered.collation, props)[: len(want)] == want
+    if required.grouping:
+        return _groups(delivered, required.grouping, props)
+    return True
+
+
+def _groups(delivered: TraitSet, columns: ColumnSet, props: LogicalProps) -> bool:
+    """Whether rows equal on `columns` are adjacent: some prefix of the delivered order says as much as `columns`."""
+    target = props.closure(columns)
+    known = props.closure(delivered.grouping)
+    for key in delivered.collation:
+        if known == target or known & ~target:
+            break
+        known = props.closure(known | 1 << key.column)
+    return known == target or props.unique_on(columns)
+
+
+def group_order(columns: ColumnSet) -> Collation:
+    """The order a sort uses to bring rows equal on `columns` together."""
+    return ascending(column_ids(columns))
 
 
 def restrict_collation(order: Collation, columns: ColumnSet, props: LogicalProps) -> Collation:
@@ -121,3 +163,30 @@ def spellings(order: Collation, columns: ColumnSet, outer: LogicalProps, inner: 
             same ^= low
         found = [(*prefix, key._replace(column=c)) for prefix in found for c in choices][:MOST_SPELLINGS]
     return tuple(found)
+
+
+def grouping_spellings(
+    columns: ColumnSet, available: ColumnSet, outer: LogicalProps, inner: LogicalProps
+) -> tuple[ColumnSet, ...]:
+    """Ways to group as `columns` do where `outer` holds, with the columns `available` in an input where only `inner` holds.
+
+    As with `spellings`, equal columns may be different ones in the input. A column that the input lacks may be said by
+    others that determine the same. At most MOST_SPELLINGS; () where there is no way.
+    """
+    found = [0]
+    for column in column_ids(columns):
+        same = outer.equivalents(column) & available
+        choices = dict.fromkeys(inner.representative(c) for c in column_ids(same))
+        found = [prefix | 1 << c for prefix in found for c in choices][:MOST_SPELLINGS]
+    if not found:
+        target = outer.closure(columns)
+        other = outer.without_determined(target & available)
+        found = [other] if outer.closure(other) == target else []
+    return tuple(found)
+
+
+def spelled(traits: TraitSet, columns: ColumnSet, outer: LogicalProps, inner: LogicalProps) -> tuple[TraitSet, ...]:
+    """All ways to ask an input that has `columns` for what `traits` mean in the output of an operator that keeps them."""
+    if traits.grouping:
+        return tuple(grouped(g) for g in grouping_spellings(traits.grouping, columns, outer, inner))
+    return tuple(TraitSet(order) for order in spellings(traits.collation, columns, outer, inner))

@@ -9,20 +9,33 @@ from collections.abc import Iterator
 from typing import TypeAlias
 
 from optimizer.algebra.columns import ColumnSet
-from optimizer.algebra.logical import LogicalOperator
+from optimizer.algebra.kinds import JoinKind
+from optimizer.algebra.logical import Join, LogicalOperator
 from optimizer.algebra.props import LogicalProps
+
+OUTER_JOIN, CROSS_PRODUCT = 1, 2
+
+
+def _kind_of_join(op: LogicalOperator) -> int:
+    if not isinstance(op, Join):
+        return 0
+    if op.kind is JoinKind.INNER:
+        return 0 if op.predicate else CROSS_PRODUCT
+    return OUTER_JOIN if op.kind.keeps_left or op.kind.keeps_right else 0
 
 
 class Tree:
     """A logical operator over input trees (or leaves). Immutable; properties are derived on first use."""
 
-    __slots__ = ("_props", "inputs", "op")
+    __slots__ = ("_columns", "_joins", "_props", "inputs", "op")
     __match_args__ = ("op", "inputs")
 
     def __init__(self, op: LogicalOperator, inputs: tuple[Node, ...] = ()) -> None:
         assert op.arity is None or op.arity == len(inputs), f"{op.name} has {op.arity} inputs, not {len(inputs)}"
         self.op, self.inputs = op, inputs
         self._props: LogicalProps | None = None
+        self._columns: ColumnSet | None = None
+        self._joins: int | None = None
 
     @property
     def props(self) -> LogicalProps:
@@ -42,7 +55,48 @@ class Tree:
 
     @property
     def columns(self) -> ColumnSet:
-        return self.props.columns
+        """The columns produced; without deriving the other properties where the operators know a shorter way."""
+        if self._columns is None:
+            stack: list[Tree] = [self]
+            while stack:
+                tree = stack[-1]
+                waiting = [i for i in tree.inputs if isinstance(i, Tree) and i._columns is None]
+                if waiting:
+                    stack.extend(waiting)
+                else:
+                    stack.pop()
+                    columns = tree.op.output_columns([i.columns for i in tree.inputs])
+                    tree._columns = tree.props.columns if columns is None else columns
+        assert self._columns is not None
+        return self._columns
+
+    @property
+    def has_outer_join(self) -> bool:
+        """Whether a left, right or full join stands in it, at any depth."""
+        return bool(self._joins_below() & OUTER_JOIN)
+
+    @property
+    def has_cross_product(self) -> bool:
+        """Whether an inner join without a predicate stands in it, at any depth."""
+        return bool(self._joins_below() & CROSS_PRODUCT)
+
+    def _joins_below(self) -> int:
+        if self._joins is None:
+            stack: list[Tree] = [self]
+            while stack:
+                tree = stack[-1]
+                joins = _kind_of_join(tree.op)
+                for below in tree.inputs:
+                    if isinstance(below, Tree):
+                        if below._joins is None:
+                            stack.append(below)
+                        else:
+                            joins |= below._joins
+                if stack[-1] is tree:
+                    tree._joins = joins
+                    stack.pop()
+        assert self._joins is not None
+        return self._joins
 
     def with_inputs(self, inputs: tuple[Node, ...]) -> Tree:
         """The same operator over other inputs; itself when they are the same."""

@@ -20,7 +20,7 @@ from collections.abc import Callable, Sequence
 from math import log2, sqrt
 from typing import Any
 
-from optimizer.algebra.columns import column_set
+from optimizer.algebra.columns import column_ids, column_set
 from optimizer.algebra.join_graph import JoinGraph
 from optimizer.algebra.logical import Aggregate, Filter, Join, Limit, LogicalOperator, Project, Scan, SetOp, Values
 from optimizer.algebra.physical import (
@@ -31,7 +31,9 @@ from optimizer.algebra.physical import (
     HashSetOp,
     LimitRows,
     MergeJoin,
+    MergeUnion,
     NestedLoopJoin,
+    PartialSort,
     PhysicalOperator,
     ProjectRows,
     Sort,
@@ -41,6 +43,7 @@ from optimizer.algebra.physical import (
     UnionAll,
 )
 from optimizer.algebra.scalars import Call, ColumnRef, Predicate, walk
+from optimizer.algebra.region_graph import RegionGraph
 from optimizer.algebra.traits import TraitSet
 from optimizer.cost.joins import JoinCosts
 from optimizer.cost.model import Bounded
@@ -59,6 +62,7 @@ INPUT = min(HASH_PROBE, HASH_BUILD, MERGE_IN, LEAST_IN + PAIR / 2)  # any join, 
 GROUP_IN, GROUP_CALL, GROUP_OUT = 12.0, 6.0, 140.0
 STREAM_IN = 40.0
 SORT_COMPARE, SORT_ROW = 9.0, 30.0
+PREFIX_COMPARE = 10.0  # partial sort, one prefix column of one row: where runs begin
 TOP_IN = 12.0
 COPY = 2.0  # handing on a row as it is
 HASH_ROW = 180.0  # INTERSECT, EXCEPT
@@ -90,9 +94,11 @@ class ArrowCost:
             HashAggregate: lambda op, d, out, i: hash_aggregate(op, i[0].rows, out.rows),
             StreamingAggregate: lambda op, d, out, i: streaming_aggregate(op, i[0].rows, out.rows),
             Sort: lambda op, d, out, i: sort(len(op.order), i[0].rows),
+            PartialSort: lambda op, d, out, i: partial_sort(op, i[0]),
             TopK: lambda op, d, out, i: top_k(op.offset + op.count, i[0].rows),
             LimitRows: lambda op, d, out, i: COPY * at_least_one(out.rows),
             UnionAll: lambda op, d, out, i: COPY * at_least_one(out.rows),
+            MergeUnion: lambda op, d, out, i: merge_union(len(i), out.rows),
             HashSetOp: lambda op, d, out, i: HASH_ROW * sum(at_least_one(each.rows) for each in i),
         }
 
@@ -111,7 +117,7 @@ class ArrowCost:
         self, op: LogicalOperator, output: RelationStats, inputs: Sequence[Bounded], leaves: Sequence[Bounded]
     ) -> float:
         below = sum(leaf.lower for leaf in leaves)
-        if not isinstance(op, Join | JoinGraph):
+        if not isinstance(op, Join | JoinGraph | RegionGraph):
             return below + self.least(op, output, [each.stats for each in inputs])
         rows_in = sum(at_least_one(leaf.stats.rows) for leaf in leaves)
         own = (len(leaves) - 1) * START + INPUT * rows_in + OUT * at_least_one(output.rows)
@@ -192,6 +198,24 @@ def streaming_aggregate(op: Aggregate | StreamingAggregate, rows: float, groups:
 def sort(keys: int, rows: float) -> float:
     rows = at_least_one(rows)
     return rows * (SORT_ROW + SORT_COMPARE * sqrt(keys) * log2(rows + 1.0))
+
+
+def partial_sort(op: PartialSort, stats: RelationStats) -> float:
+    """Finds the runs, then makes the comparisons of a sort by prefix and order, less those that telling the runs apart would
+    take. Prefix columns are taken to be independent. A sort in two steps never costs less than one sort."""
+    rows = at_least_one(stats.rows)
+    runs = 1.0
+    for column in column_ids(op.prefix):
+        figures = stats.columns.get(column)
+        runs = min(rows, runs * (at_least_one(figures.ndv) if figures is not None else rows))
+    known = op.prefix.bit_count()
+    compared = sqrt(known + len(op.order)) * log2(rows + 1.0) - sqrt(known) * log2(runs + 1.0)
+    return rows * (SORT_ROW + PREFIX_COMPARE * known + SORT_COMPARE * compared)
+
+
+def merge_union(inputs: int, rows: float) -> float:
+    """Every row is copied and passes a comparison for each doubling of the inputs."""
+    return at_least_one(rows) * (SORT_ROW + SORT_COMPARE * log2(inputs + 1.0))
 
 
 def top_k(kept: int, rows: float) -> float:

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from optimizer.algebra.join_graph import JoinGraph
 from optimizer.algebra.logical import Join, LogicalOperator
 from optimizer.algebra.physical import HashJoin, MergeJoin, NestedLoopJoin, PhysicalOperator
+from optimizer.algebra.region_graph import RegionGraph
 from optimizer.algebra.traits import TraitSet
 from optimizer.cost.joins import JoinCosts
 from optimizer.cost.model import Bounded
@@ -29,9 +30,9 @@ class COut:
         return JoinCosts(floor=0.0, start=0.0, build=0.0, probe=0.0, merge=0.0, loop=0.0, pair=0.0, pair_call=0.0, out=1.0, call=0.0)
 
     def least(self, op: LogicalOperator, output: RelationStats, inputs: Sequence[RelationStats]) -> float:
-        return output.rows if isinstance(op, Join | JoinGraph) else 0.0
+        return output.rows if isinstance(op, Join | JoinGraph | RegionGraph) else 0.0
 
     def lower_bound(
         self, op: LogicalOperator, output: RelationStats, inputs: Sequence[Bounded], leaves: Sequence[Bounded]
     ) -> float:
-        return sum(leaf.lower for leaf in leaves) + (output.rows if isinstance(op, Join | JoinGraph) else 0.0)
+        return sum(leaf.lower for leaf in leaves) + (output.rows if isinstance(op, Join | JoinGraph | RegionGraph) else 0.0)

@@ -6,12 +6,14 @@ from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from optimizer.algebra.columns import column_set
-from optimizer.algebra.kinds import JoinKind
-from optimizer.algebra.logical import Aggregate, Filter, Join, Limit, LogicalOperator, Project, Scan
-from optimizer.algebra.physical import PhysicalOperator, ProjectRows, StreamingAggregate
+from optimizer.algebra.join_graph import JoinGraph
+from optimizer.algebra.kinds import JoinKind, SetOpKind
+from optimizer.algebra.logical import Aggregate, Filter, Join, Limit, LogicalOperator, Project, Scan, SetOp
+from optimizer.algebra.physical import MergeUnion, PhysicalOperator, ProjectRows, StreamingAggregate
 from optimizer.algebra.props import LogicalProps
-from optimizer.algebra.scalars import ColumnRef, equality_sides
-from optimizer.algebra.traits import SortKey, TraitSet, reduce_traits
+from optimizer.algebra.region_graph import RegionGraph
+from optimizer.algebra.scalars import Call, ColumnRef, equality_sides
+from optimizer.algebra.traits import ANY, SortKey, TraitSet, reduce_traits, satisfies
 from optimizer.cost.arrow import ArrowCost
 from optimizer.cost.c_out import COut
 from optimizer.cost.model import CostModel
@@ -44,6 +46,14 @@ def offers(op: LogicalOperator, props: LogicalProps, inputs: Sequence[Offering])
             found = list(inputs[0].offers)
         case Project(items):
             found = _through(ProjectRows(items), props, inputs[0])
+        case RegionGraph():
+            found = [offer for each in inputs for offer in each.offers]
+        case JoinGraph(predicate):
+            for conjunct in predicate:
+                match conjunct:
+                    case Call(function="=", args=(ColumnRef() as a, ColumnRef())):
+                        found.append(TraitSet((SortKey(a.id),)))
+            found += [offer for each in inputs for offer in each.offers]
         case Join(kind=kind, predicate=predicate):
             for conjunct in predicate if kind is not JoinKind.FULL else ():  # a merge join delivers its keys' order
                 match equality_sides(conjunct, inputs[0].props.columns, inputs[1].props.columns):
@@ -57,10 +67,27 @@ def offers(op: LogicalOperator, props: LogicalProps, inputs: Sequence[Offering])
             found = _through(StreamingAggregate(keys, aggregates), props, inputs[0])
         case Limit(order=order):
             found = [TraitSet(order)] if order else list(inputs[0].offers)
-    columns = props.columns
-    usable = [o for o in found if not column_set(k.column for k in o.collation) & ~columns]
+            found += [offer for offer in inputs[0].offers if satisfies(offer, TraitSet(order), inputs[0].props)]
+        case SetOp(SetOpKind.UNION, True, columns, sources):
+            found = _merged(MergeUnion(columns, sources), props, inputs)
+    usable = [o for o in found if not column_set(k.column for k in o.collation) & ~props.columns]
     reduced = dict.fromkeys(reduce_traits(o, props) for o in usable)
     return tuple(o for o in reduced if o.collation)[:MOST_OFFERS]
+
+
+def _merged(op: MergeUnion, props: LogicalProps, inputs: Sequence[Offering]) -> list[TraitSet]:
+    """Orders that a union has because every input has them."""
+    below = [each.props for each in inputs]
+    return [
+        way.delivered
+        for index, each in enumerate(inputs)
+        for offer in each.offers
+        for way in op.derive(offer, index, props, below)
+        if all(
+            any(satisfies(have, need, other.props) for have in (ANY, *other.offers))
+            for need, other in zip(way.inputs, inputs, strict=True)
+        )
+    ]
 
 
 def _through(op: PhysicalOperator, props: LogicalProps, below: Offering) -> list[TraitSet]:

@@ -1,37 +1,98 @@
-"""Regions of inner joins become join graphs, for the search to order.
+"""Regions of joins become n-ary joins with no order chosen yet, for the search to order.
 
-    (A ⋈p B) ⋈q C  ≡  JoinGraph[p ∧ q](A, B, C)
+    (A ⋈p B) ⋈q C  ≡  JoinGraph[p ∧ q](A, B, C)            inner joins
+    (A ⋈p B) ⟕q C  ≡  RegionGraph[p, q](A, B, C)            joins of several kinds
 
-Guards  a join with a conjunct that is volatile or may raise stays as it is, and bounds the regions below it
+Guards  a join with a conjunct that is volatile or may raise stays out of join graphs, and bounds them; what region graphs do
+        with it, `operator_tree` says
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from optimizer.algebra.join_graph import JoinGraph
 from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical import Join
+from optimizer.algebra.region_graph import RegionGraph
 from optimizer.algebra.scalars import Scalar, conjunction
 from optimizer.algebra.trees import Node, Tree, postorder
+from optimizer.joins.graph import Relations, bits
+from optimizer.joins.inner import inner_region
+from optimizer.joins.region import JoinRegion
 
 
-def collect_join_graphs(root: Tree) -> Tree:
-    """The tree with every maximal region of reorderable inner joins as one JoinGraph. Iterative."""
-    built: dict[int, Node] = {}
-    above: set[int] = set()  # joins whose parent is in the same region
-    for node in postorder(root):
-        if isinstance(node, Tree) and _reorderable(node):
+def collect_join_graphs(root: Tree, mixed: Callable[[JoinRegion], bool]) -> Tree:
+    """The tree with every maximal region of reorderable joins as one operator. Iterative.
+
+    `mixed`: whether a region of several kinds is to be ordered as a whole; if not, only its inner joins are.
+    """
+    regions = _mixed_regions(root, mixed)
+    inside = {id(node) for region in regions.values() for node in _joins_of(region[1], region[0])}
+    above: set[int] = set()  # joins whose parent is in the same region of inner joins
+    nodes = list(postorder(root))
+    for node in nodes:
+        if isinstance(node, Tree) and _reorderable(node) and id(node) not in inside:
             above.update(id(child) for child in node.inputs if _reorderable(child))
-    for node in postorder(root):
+    built: dict[int, Node] = {}
+    for node in nodes:
         if not isinstance(node, Tree):
             built[id(node)] = node
-        elif not _reorderable(node):
+        elif id(node) in regions:
+            region = regions[id(node)][0]
+            leaves = tuple(built[id(leaf)] for leaf in region.leaves)
+            built[id(node)] = Tree(RegionGraph(region, region.graph.all), leaves)
+        elif id(node) in inside or id(node) in above:
+            continue
+        elif _reorderable(node):
+            inner, conjuncts = _region(node)
+            built[id(node)] = Tree(JoinGraph(conjunction(conjuncts)), tuple(built[id(leaf)] for leaf in inner))
+        else:
             built[id(node)] = node.with_inputs(tuple(built[id(child)] for child in node.inputs))
-        elif id(node) not in above:
-            leaves, conjuncts = _region(node)
-            built[id(node)] = Tree(JoinGraph(conjunction(conjuncts)), tuple(built[id(leaf)] for leaf in leaves))
     result = built[id(root)]
     assert isinstance(result, Tree)
     return result
+
+
+def _mixed_regions(root: Tree, mixed: Callable[[JoinRegion], bool]) -> dict[int, tuple[JoinRegion, Tree]]:
+    """Maximal regions of joins that are not all inner, by their topmost join, as far as `mixed` takes them."""
+    found: dict[int, tuple[JoinRegion, Tree]] = {}
+    stack: list[Node] = [root]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, Tree) and isinstance(node.op, Join) and _has_other_kinds(node):
+            region = JoinRegion(node)
+            if len(region.leaves) > 2 and not region.inner_only and mixed(region):
+                found[id(node)] = (region, node)
+                stack += region.leaves
+                continue
+        stack += node.inputs
+    return found
+
+
+def _has_other_kinds(root: Tree) -> bool:
+    """Whether the joins at `root` are of more than the inner kind."""
+    stack: list[Node] = [root]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, Tree) and isinstance(node.op, Join):
+            if node.op.kind is not JoinKind.INNER:
+                return True
+            stack += node.inputs
+    return False
+
+
+def _joins_of(root: Tree, region: JoinRegion) -> list[Node]:
+    """The joins between the top of a region and its leaves."""
+    leaves = {id(leaf) for leaf in region.leaves}
+    inside: list[Node] = []
+    stack: list[Node] = [root]
+    while stack:
+        node = stack.pop()
+        if id(node) not in leaves:
+            inside.append(node)
+            stack += node.inputs
+    return inside
 
 
 def _reorderable(node: Node) -> bool:
@@ -55,3 +116,22 @@ def _region(root: Tree) -> tuple[list[Node], list[Scalar]]:
         else:
             leaves.append(node)
     return leaves, conjuncts
+
+
+def written_order(bound: Tree) -> Tree:
+    """A tree of joins for an n-ary one: each input joined to those before it, linked ones first. Iterative."""
+    if isinstance(bound.op, RegionGraph):
+        return bound.op.region.written(bound.op.relations, bound.inputs)
+    assert isinstance(bound.op, JoinGraph)
+    leaves = bound.inputs
+    region = inner_region(tuple(leaf.columns for leaf in leaves), bound.op.predicate, False)
+    joined: Relations = 1
+    result = leaves[0]
+    while joined != region.graph.all:
+        near = region.graph.neighbours(joined) or region.graph.all & ~joined
+        following = next(bits(near))
+        join = Join(JoinKind.INNER, region.across(joined, following))
+        result = Tree(join, (result, leaves[following.bit_length() - 1]))
+        joined |= following
+    assert isinstance(result, Tree)
+    return result

@@ -36,18 +36,22 @@ class COutCosting:
 
     def __init__(self, cardinalities: list[float], selectivity: dict[tuple[int, int], float]) -> None:
         self.cardinalities, self.selectivity = cardinalities, selectivity
+        self.to_lower: list[list[tuple[Relations, float]]] = [[] for _ in cardinalities]  # edges as (lower relation, share)
+        for (i, j), share in sorted(selectivity.items()):
+            self.to_lower[j].append((1 << i, share))
         self._rows: dict[Relations, float] = {}
 
     def rows(self, s: Relations) -> float:
+        """The product of cardinalities and shares, each edge as soon as both its ends are in: large sets stay in range."""
         known = self._rows.get(s)
         if known is None:
             known = 1.0
             for i, cardinality in enumerate(self.cardinalities):
                 if s >> i & 1:
                     known *= cardinality
-            for (i, j), share in self.selectivity.items():
-                if s >> i & 1 and s >> j & 1:
-                    known *= share
+                    for lower, share in self.to_lower[i]:
+                        if s & lower:
+                            known *= share
             self._rows[s] = known
         return known
 

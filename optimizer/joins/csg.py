@@ -62,19 +62,23 @@ def supersets(graph: JoinGraph, start: Relations, excluded: Relations) -> Iterat
 
     Every one once, its subsets that contain `start` before it. Does not recurse.
     """
-    near = graph.neighbours(start) & ~excluded
-    pending = [(start, near, excluded | near, 0)]
+    excluded |= start
+    touched = graph.neighbours(start)
+    near = touched & ~excluded
     yield from (start | more for more in subsets(near))
+    pending = [(start, touched, near, excluded | near, 0)]
     while pending:
-        s, near, excluded, last = pending.pop()
+        s, touched, near, excluded, last = pending.pop()
         more = (last - near) & near  # the subset of `near` after `last`; none after `near` itself
         if not more:
             continue
-        pending.append((s, near, excluded, more))
-        beyond = graph.neighbours(s | more) & ~excluded
+        pending.append((s, touched, near, excluded, more))
+        further = touched | graph.neighbours(more)
+        beyond = further & ~excluded
         if beyond:
-            yield from (s | more | further for further in subsets(beyond))
-            pending.append((s | more, beyond, excluded | beyond, 0))
+            s |= more
+            yield from (s | more for more in subsets(beyond))
+            pending.append((s, further, beyond, excluded | beyond, 0))
 
 
 def _by_growing(graph: JoinGraph) -> Iterator[Relations]:

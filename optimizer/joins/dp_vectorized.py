@@ -163,7 +163,8 @@ def _rows(costing: COutCosting, sets: Sets) -> Costs:
     rows = np.ones(len(sets))
     with np.errstate(over="ignore"):
         for i, cardinality in enumerate(costing.cardinalities):
-            rows[sets >> i & 1 == 1] *= cardinality
-        for (i, j), share in costing.selectivity.items():
-            rows[sets >> i & sets >> j & 1 == 1] *= share
+            with_i = sets >> i & 1 == 1
+            rows[with_i] *= cardinality
+            for lower, share in costing.to_lower[i]:
+                rows[with_i & (sets & lower != 0)] *= share
     return rows

@@ -126,7 +126,7 @@ def _chains(
             glued += 1
         chains[v, parent] = (current, *following[glued:])
 
-    down = [(child, parent) for parent, child in _depth_first(tree)]
+    down = [(child, parent) for parent, child in _parents_first(tree)]
     for v, parent in reversed(down):
         make(v, parent)
     for v, parent in down:
@@ -134,7 +134,7 @@ def _chains(
     return chains
 
 
-def _depth_first(tree: list[list[int]]) -> list[tuple[int, int]]:
+def _parents_first(tree: list[list[int]]) -> list[tuple[int, int]]:
     """(parent, child) pairs of a forest, parents first, each tree from its lowest relation."""
     pairs: list[tuple[int, int]] = []
     seen = [False] * len(tree)

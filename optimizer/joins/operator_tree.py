@@ -25,7 +25,9 @@ from optimizer.algebra.null_rejection import rejects_nulls
 from optimizer.algebra.scalars import Predicate
 from optimizer.algebra.trees import Node, Tree
 from optimizer.joins.conflicts import TreeOperator
-from optimizer.joins.graph import Relations, bits
+from optimizer.joins.graph import Relations, bits, subsets
+
+MANY = 6  # relations of one input read by one predicate
 
 
 class RegionOperator(NamedTuple):
@@ -120,11 +122,9 @@ def _operators(joins: Sequence[_JoinNode], columns: Sequence[ColumnSet]) -> list
         both = join.left | join.right
         if join.kind is not JoinKind.INNER or any(s.volatile for s in join.predicate):
             reads = _relations(join.predicate, home)
-            rejects = 0
+            rejects: tuple[Relations, ...] = ()
             if join.kind in (JoinKind.LEFT, JoinKind.FULL):
-                for bit in bits(reads):
-                    if rejects_nulls(join.predicate, columns[bit.bit_length() - 1]):
-                        rejects |= bit
+                rejects = tuple(s for side in (join.left, join.right) for s in _rejects(join.predicate, reads & side, columns))
             operator = TreeOperator(join.kind, join.left, join.right, reads, rejects)
             operators.append(RegionOperator(operator, join.predicate, operator.ses))
             continue
@@ -135,6 +135,19 @@ def _operators(joins: Sequence[_JoinNode], columns: Sequence[ColumnSet]) -> list
         if crosses:
             operators.append(RegionOperator(TreeOperator(JoinKind.INNER, join.left, join.right, crosses), (), crosses))
     return operators
+
+
+def _rejects(predicate: Predicate, reads: Relations, columns: Sequence[ColumnSet]) -> list[Relations]:
+    """Least subsets of the relations read of one input whose NULLs the predicate rejects; of many relations single ones only."""
+    found: list[Relations] = []
+    candidates = subsets(reads) if reads.bit_count() <= MANY else bits(reads)
+    for s in sorted(candidates, key=lambda s: (s.bit_count(), s)):
+        nulls = 0
+        for bit in bits(s):
+            nulls |= columns[bit.bit_length() - 1]
+        if not any(not known & ~s for known in found) and rejects_nulls(predicate, nulls):
+            found.append(s)
+    return found
 
 
 def _relations(predicate: Predicate, home: dict[int, Relations]) -> Relations:

@@ -51,7 +51,7 @@ def choose(
     counted = count_connected_sets(graph, csgs)
     if counted <= csgs:
         return Choice(Enumeration.EXACT, f"{counted:,} connected subgraphs, at most {csgs:,}")
-    many = f"more than {csgs:,} connected subgraphs"
+    many = f"over the budget of {csgs:,} connected subgraphs"
     if graph.hyperedges or not inner_joins:
         kind = "hyperedges" if graph.hyperedges else "joins that are not inner"
         return Choice(Enumeration.GOO_DP, f"{many}, {kind}", k_exact, True)

@@ -11,7 +11,7 @@ tells whether a part has any plan at all.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from optimizer.algebra.columns import ColumnId, ColumnSet, column_ids
@@ -59,23 +59,31 @@ class JoinRegion:
         self.leaves, self.columns, self.operators = operators_of(tree)
         self.edges: tuple[Edge, ...] = tuple(detect([o.operator for o in self.operators]))
         self.inner_only = all(o.operator.kind is JoinKind.INNER for o in self.operators)
-        self.graph = JoinGraph(len(self.leaves), (), (pair for k in range(len(self.operators)) for pair in self._ends(k)))
+        n = len(self.leaves)
         self._everything: OperatorSet = (1 << len(self.operators)) - 1
-        needing = [0] * len(self.leaves)  # by relation: operators whose TES holds it
+        needing = [0] * n  # by relation: operators whose TES holds it
+        needing_left, needing_right = needing[:], needing[:]  # those that are not inner, by side
         outer = linking = ruled = 0
         for k, (operator, edge) in enumerate(zip(self.operators, self.edges, strict=True)):
             for bit in bits(edge.tes):
                 needing[bit.bit_length() - 1] |= 1 << k
             if operator.operator.kind is not JoinKind.INNER:
                 outer |= 1 << k
+                for side, relations in ((needing_left, edge.tes_left), (needing_right, edge.tes_right)):
+                    for bit in bits(relations):
+                        side[bit.bit_length() - 1] |= 1 << k
             if operator.operator.kind is not JoinKind.INNER or operator.reads == edge.tes:
                 linking |= 1 << k
             if edge.rules:
                 ruled |= 1 << k
         self._needing, self._outer, self._linking, self._ruled = needing, outer, linking, ruled
+        self._needing_left, self._needing_right = needing_left, needing_right
+        self.graph = JoinGraph(n, (), (pair for k in range(len(self.operators)) for pair in self._ends(k)))
+        self._dead: dict[Relations, bool] = {}
         self._within: dict[Relations, OperatorSet] = {}
         self._made: dict[OperatorSet, _Made | None] = {}
         self._buildable: dict[Relations, bool] = {}
+        self._first: dict[Relations, tuple[Relations, Relations]] = {}
 
     def within(self, s: Relations) -> OperatorSet:
         """Operators applied in every plan of `s`."""
@@ -101,7 +109,7 @@ class JoinRegion:
     def joins(self, a: Relations, b: Relations) -> RegionJoin | None:
         """The join of a plan of `a`, its left input, with a plan of `b`; None if none, or more than one, is due there."""
         new = self.within(a | b) & ~(self.within(a) | self.within(b))
-        if not new or (new & self._ruled and not self._rules_allow(new, a | b)):
+        if not new or (new & self._ruled and not self._rules_allow(new, a | b)) or (self._outer and self._stuck(a | b)):
             return None
         if not new & self._linking and not self._links(new, a, b):
             return None
@@ -129,15 +137,16 @@ class JoinRegion:
             if at not in splits:
                 splits[at] = [] if at in known else self._proposals(at)
             while splits[at]:
-                parts = splits[at][-1], at ^ splits[at][-1]
-                unknown = [part for part in parts if part & part - 1 and part not in known]
-                if unknown:
-                    stack.append(unknown[0])
-                    break
-                if all(known.get(part, True) for part in parts):
-                    known[at] = True
-                    stack.pop()
-                    break
+                part, other = splits[at][-1], at ^ splits[at][-1]
+                if self._joined(part, other):
+                    unknown = [p for p in (part, other) if p & p - 1 and p not in known]
+                    if unknown:
+                        stack.append(unknown[0])
+                        break
+                    if known.get(part, True) and known.get(other, True):
+                        known[at] = True
+                        stack.pop()
+                        break
                 splits[at].pop()
             else:
                 known.setdefault(at, False)
@@ -146,16 +155,49 @@ class JoinRegion:
 
     def partitions(self, s: Relations) -> list[Relations]:
         """The valid splits of `s` into two buildable parts, each once, as the part with the lowest relation."""
-        return [part for part in self._proposals(s) if self.buildable(part) and self.buildable(s ^ part)]
+        parts = [part for part in self._proposals(s) if self._joined(part, s ^ part)]
+        return parts if self.inner_only else [part for part in parts if self.buildable(part) and self.buildable(s ^ part)]
+
+    def written(self, s: Relations, leaves: Sequence[Node]) -> Tree:
+        """A join tree of a set over its leaves (lowest relation first): at each set the first valid split. Iterative."""
+        built: dict[Relations, Node] = dict(zip(bits(s), leaves, strict=True))
+        stack = [s]
+        while stack:
+            at = stack[-1]
+            a, b = self._first_split(at)
+            missing = [part for part in (b, a) if part not in built]
+            if missing:
+                stack += missing
+                continue
+            stack.pop()
+            made = self.joins(a, b)
+            assert made is not None
+            built[at] = made.over(built[a], built[b])
+        result = built[s]
+        assert isinstance(result, Tree)
+        return result
+
+    def _first_split(self, s: Relations) -> tuple[Relations, Relations]:
+        """The two parts of the first valid split of `s`, in an order in which they can be joined."""
+        known = self._first.get(s)
+        if known is None:
+            a = self.partitions(s)[0]
+            known = self._first[s] = (a, s ^ a) if self.joins(a, s ^ a) is not None else (s ^ a, a)
+        return known
 
     def _proposals(self, s: Relations) -> list[Relations]:
-        if not connected(self.graph, s):
-            return []
-        return [
-            part
-            for part in hypergraph(self.graph, s)
-            if self.joins(part, s ^ part) is not None or self.joins(s ^ part, part) is not None
-        ]
+        return hypergraph(self.graph, s) if connected(self.graph, s) else []
+
+    def _joined(self, a: Relations, b: Relations) -> bool:
+        return self.joins(a, b) is not None or self.joins(b, a) is not None
+
+    def _stuck(self, s: Relations) -> bool:
+        """Whether `s` has a part of both sides of an operator that is not inner and lacks another: no join will apply it."""
+        known = self._dead.get(s)
+        if known is None:
+            left, right = self._sides(s)
+            known = self._dead[s] = bool(left & right & ~self.within(s))
+        return known
 
     def _rules_allow(self, new: OperatorSet, s: Relations) -> bool:
         return all(rule.allows(s) for k in bits(new & self._ruled) for rule in self.edges[k.bit_length() - 1].rules)
@@ -195,16 +237,35 @@ class JoinRegion:
         return columns
 
     def _ends(self, number: int) -> Iterator[tuple[Relations, Relations]]:
-        """The pairs of sets that an operator connects."""
+        """The pairs of sets that an operator connects.
+
+        The TES of an inner conjunct may be split anywhere that parts relations it reads. Where this would part both sides of
+        another kind of operator, that one has to be applied there, and connects the sets itself.
+        """
         edge, reads = self.edges[number], self.operators[number].reads
-        left, right = edge.tes_left, edge.tes_right
-        if edge.operator.kind is JoinKind.INNER and reads == edge.tes and 2 < reads.bit_count() <= WIDEST:
-            lowest = reads & -reads
-            yield from ((reads ^ other, other) for other in subsets(reads ^ lowest))
+        if edge.operator.kind is JoinKind.INNER and 2 < edge.tes.bit_count() <= WIDEST:
+            for v in subsets(edge.tes ^ (edge.tes & -edge.tes)):
+                u = edge.tes ^ v
+                (u_left, u_right), (v_left, v_right) = self._sides(u), self._sides(v)
+                if u & reads and v & reads and not u_left & v_right and not u_right & v_left:
+                    yield u, v
         elif reads & edge.operator.left and reads & edge.operator.right:
-            yield left, right
+            yield edge.tes_left, edge.tes_right
+
+    def _sides(self, s: Relations) -> tuple[OperatorSet, OperatorSet]:
+        """The operators that are not inner and need some of `s` on their left, and on their right."""
+        left = right = 0
+        for bit in bits(s):
+            left |= self._needing_left[bit.bit_length() - 1]
+            right |= self._needing_right[bit.bit_length() - 1]
+        return left, right
 
     # -- for those who look ---------------------------------------------------------------------------------------------------
+
+    def describe_set(self, s: Relations, label: Callable[[ColumnId], str] = str) -> str:
+        """The operators that every plan of a set applies: kinds and predicates."""
+        applied = [self.operators[k.bit_length() - 1] for k in bits(self.within(s))]
+        return "; ".join(f"{o.operator.kind.value} on {show_predicate(o.predicate, label)}" for o in applied)
 
     def describe(self, label: Callable[[ColumnId], str] = str) -> list[str]:
         """A line for each operator: kind, predicate, SES, TES, rules."""

@@ -5,7 +5,7 @@
     r_asscom(a, b)    e1 ∘a (e2 ∘b e3)  ≡  e2 ∘b (e1 ∘a e3)        a reads e1 and e3, b reads e2 and e3
 
 Each holds always, never, or on the condition that predicates reject NULLs on an input: are never TRUE when all columns of
-the input are NULL. For that it is enough that all columns of one relation of the input are NULL.
+the input are NULL. For that it is enough that they are never TRUE when those of some of its relations are.
 
 Right joins have no entry: they are left joins with their inputs exchanged. Where a semi or anti join hides what the other
 operator would have to read, the property has no meaning and the entry says never.
@@ -24,13 +24,13 @@ from optimizer.joins.graph import Relations
 
 
 class Reorderable(Protocol):
-    """A join of any kind but RIGHT. `rejects`: relations on which its predicate rejects NULLs."""
+    """A join, not of kind RIGHT. `rejects`: sets of relations; its predicate is never TRUE when all columns of one are NULL."""
 
     @property
     def kind(self) -> JoinKind: ...
 
     @property
-    def rejects(self) -> Relations: ...
+    def rejects(self) -> tuple[Relations, ...]: ...
 
 
 class Rejects(NamedTuple):
@@ -99,8 +99,8 @@ def holds(table: Table, a: Reorderable, b: Reorderable, e1: Relations, e2: Relat
     condition = table.get((a.kind, b.kind))
     if condition is None:
         return False
-    inputs = (0, e1, e2, e3)
-    return all((a if part.of == "a" else b).rejects & inputs[part.on] for part in condition)
+    outside = (0, ~e1, ~e2, ~e3)
+    return all(any(not s & outside[part.on] for s in (a if part.of == "a" else b).rejects) for part in condition)
 
 
 def assoc(a: Reorderable, b: Reorderable, e1: Relations, e2: Relations, e3: Relations) -> bool:

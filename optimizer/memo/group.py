@@ -23,14 +23,17 @@ class LogicalExpr:
 
     `rule` and `source`: which rule made it from which multi-expression (None, -1: given by the query). `applied` has the
     bit of every transformation rule that has bound it; `implemented` says whether its `physical` expressions exist;
-    `dropped` that a merge found it to be the same as another.
+    `dropped` that a merge found it to be the same as another. `closed` has the bit of every rule that is never tried on it.
     """
 
-    __slots__ = ("applied", "dropped", "group", "id", "implemented", "inputs", "least", "op", "physical", "rule", "source")
+    __slots__ = (
+        "applied", "closed", "dropped", "group", "id", "implemented", "inputs", "least", "op", "physical", "rule", "source",
+    )  # fmt: skip
 
     def __init__(self, id: int, group: int, op: LogicalOperator, inputs: tuple[int, ...], rule: str | None, source: int) -> None:
         self.id, self.group, self.op, self.inputs, self.rule, self.source = id, group, op, inputs, rule, source
         self.applied = 0
+        self.closed = 0
         self.physical: list[PhysicalExpr] = []
         self.implemented = False
         self.dropped = False

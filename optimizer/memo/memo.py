@@ -70,10 +70,11 @@ class Memo:
         return [g for g in self.groups if self._parent[g.id] == g.id]
 
     def insert(
-        self, tree: Tree, into: int | None = None, rule: str | None = None, source: int = -1
+        self, tree: Tree, into: int | None = None, rule: str | None = None, source: int = -1, seed_once: bool = False
     ) -> tuple[int, list[LogicalExpr]]:
         """Insert a tree whose leaves are groups; its root goes into group `into` where one is given.
 
+        `seed_once`: a join below the root whose region has a group already is that group, not a new member of it.
         Returns the group of the root and the logical expressions that are new, inputs first.
         """
         gids: dict[int, int] = {}
@@ -84,7 +85,8 @@ class Memo:
                 continue
             inputs = tuple(self.find(gids[id(i)]) for i in node.inputs)
             target = into if node is tree else None
-            gids[id(node)] = self._insert_one(node.op, inputs, target, rule, source, new)
+            known = self._group_of_region(node.op, inputs) if seed_once and node is not tree else None
+            gids[id(node)] = known if known is not None else self._insert_one(node.op, inputs, target, rule, source, new)
         return self.find(gids[id(tree)]), new
 
     def insert_one(self, tree: Tree, into: int, rule: str, source: int) -> LogicalExpr:
@@ -142,6 +144,12 @@ class Memo:
                 logical=True, rule=rule, source=source if rule else None,
             )  # fmt: skip
         return gid
+
+    def _group_of_region(self, op: LogicalOperator, inputs: tuple[int, ...]) -> int | None:
+        """The group that holds every join of these inputs' region, if there is one."""
+        region = self._region_of(op, inputs)
+        known = None if region is None else self._regions.get((region.leaves, region.predicate))
+        return None if known is None else self.find(known)
 
     def _region_of(self, op: LogicalOperator, inputs: tuple[int, ...]) -> Region | None:
         if isinstance(op, Join):
@@ -203,7 +211,8 @@ class Memo:
     def merge(self, a: int, b: int, because: str) -> int:
         """Make two groups one and return its id (the older one's, whose properties and statistics stay).
 
-        Only logical expressions exist when groups are merged: exploration ends before anything is costed.
+        Goals of the group that goes are dropped, and what its expressions and their parents were costed at; a search that
+        has costed goals already has to cost them anew.
         """
         pending = [(a, b)]
         while pending:
@@ -211,7 +220,6 @@ class Memo:
             if first == second:
                 continue
             keep, gone = self.groups[min(first, second)], self.groups[max(first, second)]
-            assert not keep.goals and not gone.goals, f"groups {keep.id} and {gone.id} merged after one was costed"
             assert keep.props.columns == gone.props.columns, f"groups {keep.id} and {gone.id} differ in columns ({because})"
             self.merges += 1
             self._parent[gone.id] = keep.id
@@ -223,16 +231,24 @@ class Memo:
             keep.exploring = keep.exploring or gone.exploring
             self.news.append((list(keep.parents), list(gone.logical)))
             self.news.append((list(gone.parents), list(keep.logical)))
+            gone.goals.clear()
             for mexpr in gone.logical:
                 mexpr.group = keep.id
                 keep.logical.append(mexpr)
+                for physical in mexpr.physical:
+                    physical.group = keep.id
+                    physical.costs.clear()
             parents, gone.parents, gone.logical = gone.parents, [], []
             for mexpr in parents:
+                mexpr.least = -1.0
                 old = mexpr.inputs
                 now = tuple(self.find(i) for i in old)
                 if self._index.get((mexpr.op, old)) is mexpr:
                     del self._index[mexpr.op, old]
                 mexpr.inputs = now
+                for physical in mexpr.physical:
+                    physical.inputs = now
+                    physical.costs.clear()
                 twin = self._index.get((mexpr.op, now))
                 if twin is None or twin is mexpr:
                     self._index[mexpr.op, now] = mexpr

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from optimizer.prepass.hep import Batch
+from optimizer.prepass.rules.aggregate_merge_project import AggregateMergeProject
+from optimizer.prepass.rules.aggregate_reduce_keys import AggregateReduceKeys
+from optimizer.prepass.rules.aggregate_remove import AggregateRemove
 from optimizer.prepass.rules.column_prune import ColumnPrune
 from optimizer.prepass.rules.constant_fold import ConstantFold
+from optimizer.prepass.rules.distinct_remove_below import DistinctRemoveBelow
 from optimizer.prepass.rules.filter_merge import FilterMerge
 from optimizer.prepass.rules.filter_push_aggregate import FilterPushAggregate
 from optimizer.prepass.rules.filter_push_join import FilterPushJoin
@@ -14,12 +18,21 @@ from optimizer.prepass.rules.filter_push_setop import FilterPushSetOp
 from optimizer.prepass.rules.foreign_key_join_remove import ForeignKeyJoinRemove
 from optimizer.prepass.rules.join_connect import JoinConnect
 from optimizer.prepass.rules.join_push_condition import JoinPushCondition
+from optimizer.prepass.rules.limit_merge import LimitMerge
+from optimizer.prepass.rules.limit_push_join import LimitPushJoin
+from optimizer.prepass.rules.limit_push_project import LimitPushProject
+from optimizer.prepass.rules.limit_push_scan import LimitPushScan
+from optimizer.prepass.rules.limit_push_union import LimitPushUnion
 from optimizer.prepass.rules.or_factor import OrFactor
 from optimizer.prepass.rules.outer_join_remove import OuterJoinRemove
 from optimizer.prepass.rules.outer_join_simplify import OuterJoinSimplify
 from optimizer.prepass.rules.outer_join_to_anti import OuterJoinToAnti
 from optimizer.prepass.rules.project_merge import ProjectMerge
+from optimizer.prepass.rules.project_pull_join import ProjectPullJoin
+from optimizer.prepass.rules.project_push_union import ProjectPushUnion
 from optimizer.prepass.rules.project_remove import ProjectRemove
+from optimizer.prepass.rules.union_flatten import UnionFlatten
+from optimizer.prepass.rules.union_remove_empty import UnionRemoveEmpty
 
 _REWRITES = (
     ConstantFold(),
@@ -35,6 +48,17 @@ _REWRITES = (
     JoinPushCondition(),
     JoinConnect(),
     ProjectMerge(),
+    UnionFlatten(),
+    UnionRemoveEmpty(),
+    DistinctRemoveBelow(),
+    AggregateRemove(),
+    AggregateReduceKeys(),
+    AggregateMergeProject(),
+    LimitMerge(),
+    LimitPushProject(),
+    LimitPushUnion(),
+    LimitPushJoin(),
+    LimitPushScan(),
 )
 
 # joins go once the predicates show which columns they read, and before pruning, so that their keys are not read for nothing;
@@ -43,5 +67,5 @@ PROGRAM: tuple[Batch, ...] = (
     Batch("predicates", _REWRITES),
     Batch("joins", (OuterJoinRemove(), ForeignKeyJoinRemove())),
     Batch("columns", (ColumnPrune(),), fixpoint=False),
-    Batch("projections", (*_REWRITES, ProjectRemove())),
+    Batch("projections", (*_REWRITES, ProjectRemove(), ProjectPullJoin(), ProjectPushUnion())),
 )

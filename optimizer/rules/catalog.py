@@ -18,30 +18,47 @@ from optimizer.rules.implement.limit_to_top_k import LimitToTopK
 from optimizer.rules.implement.project_to_project_rows import ProjectToProjectRows
 from optimizer.rules.implement.scan_to_table_scan import ScanToTableScan
 from optimizer.rules.implement.setop_to_hash_set_op import SetOpToHashSetOp
+from optimizer.rules.implement.union_to_merge_union import UnionToMergeUnion
 from optimizer.rules.implement.union_to_union_all import UnionToUnionAll
 from optimizer.rules.implement.values_to_constant_rows import ValuesToConstantRows
 from optimizer.rules.interface import ImplementationRule, Rule, TransformationRule
+from optimizer.rules.transform.aggregate_pull_join import AggregatePullJoin
+from optimizer.rules.transform.aggregate_push_join import AggregatePushJoin
+from optimizer.rules.transform.aggregate_push_outer_join import AggregatePushOuterJoin
+from optimizer.rules.transform.aggregate_split_join import AggregateSplitJoin
+from optimizer.rules.transform.aggregate_split_union import AggregateSplitUnion
 from optimizer.rules.transform.join_associate import JoinAssociate
 from optimizer.rules.transform.join_associate_left import JoinAssociateLeft
+from optimizer.rules.transform.join_associate_reverse import JoinAssociateReverse
 from optimizer.rules.transform.join_commute import JoinCommute
 from optimizer.rules.transform.join_exchange_full import JoinExchangeFull
+from optimizer.rules.transform.join_exchange_inner import JoinExchangeInner
 from optimizer.rules.transform.join_exchange_left import JoinExchangeLeft
 from optimizer.rules.transform.join_exchange_semi import JoinExchangeSemi
 from optimizer.rules.transform.partition_joins import PartitionJoins
+from optimizer.rules.transform.partition_region import PartitionRegion
 from optimizer.rules.transform.semi_join_to_inner_on_distinct import SemiJoinToInnerOnDistinct
 from optimizer.rules.transform.semi_join_to_inner_on_key import SemiJoinToInnerOnKey
 from optimizer.settings import Settings
 
 TRANSFORMATIONS: tuple[TransformationRule, ...] = (
     PartitionJoins(),
+    PartitionRegion(),
     JoinCommute(),
     JoinAssociate(),
+    JoinAssociateReverse(),
+    JoinExchangeInner(),
     JoinExchangeLeft(),
     JoinExchangeFull(),
     JoinExchangeSemi(),
     JoinAssociateLeft(),
     SemiJoinToInnerOnKey(),
     SemiJoinToInnerOnDistinct(),
+    AggregatePushJoin(),
+    AggregatePushOuterJoin(),
+    AggregateSplitJoin(),
+    AggregatePullJoin(),
+    AggregateSplitUnion(),
 )
 
 IMPLEMENTATIONS: tuple[ImplementationRule, ...] = (
@@ -57,6 +74,7 @@ IMPLEMENTATIONS: tuple[ImplementationRule, ...] = (
     LimitToTopK(),
     LimitToLimitRows(),
     UnionToUnionAll(),
+    UnionToMergeUnion(),
     SetOpToHashSetOp(),
 )
 

@@ -40,6 +40,11 @@ class Pattern(NamedTuple):
 ANY = Pattern(None)
 
 
+def binds(pattern: Pattern, op: type[LogicalOperator]) -> bool:
+    """Whether some operator of the pattern can be an `op`."""
+    return pattern.op is not None and (issubclass(op, pattern.op) or any(binds(p, op) for p in pattern.inputs or ()))
+
+
 def node(op: type[LogicalOperator], *inputs: Pattern) -> Pattern:
     """Pattern of an operator over inputs; `node(SetOp)` takes any number of ANY inputs."""
     assert issubclass(op, LogicalOperator), f"a pattern can only name a logical operator, not {op.__name__}"
@@ -83,12 +88,17 @@ class TransformationRule(Rule):
     """Logical to logical, both kept: `apply` returns trees equivalent to `bound`; () means that it does not apply.
 
     `enumerations`: the settings of `enumeration` under which the rule is used, () for all. `closes`: rules that are never
-    tried on the root expression of a result, since they would only find again what is there (Pellenkoft's flags).
+    tried on the root expression of a result, since they would only find again what is there (Pellenkoft's flags);
+    `closes_in`: the enumerations in which they are not, () for all.
+    `expands`: whether join graphs are expanded into joins for the rule, if its pattern binds joins: "always", "small" (up to
+    the setting `expand_joins`), or "never" (the rule finds nothing in a region of inner joins that partitioning does not).
     """
 
     promise = Promise.EXPLORE
     enumerations: ClassVar[tuple[str, ...]] = ()
     closes: ClassVar[tuple[str, ...]] = ()
+    closes_in: ClassVar[tuple[str, ...]] = ()
+    expands: ClassVar[str] = "always"
 
     def apply(self, bound: Tree, context: RuleContext) -> Sequence[Tree]:
         raise AssertionError(f"{self.name} has no apply")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from optimizer.algebra.traits import Alternative, TraitSet, reduce_traits, satisfies
+from optimizer.algebra.props import LogicalProps
+from optimizer.algebra.traits import ANY, Alternative, TraitSet, reduce_traits, satisfies
 from optimizer.memo.goal import Goal
 from optimizer.memo.group import PhysicalExpr
 
@@ -25,12 +26,12 @@ def alternatives(search: Search, goal: Goal, physical: PhysicalExpr) -> list[Alt
         if not satisfies(alternative.delivered, required, output):
             return
         asks = tuple(reduce_traits(t, p) for t, p in zip(alternative.inputs, inputs, strict=True))
-        key = (asks, bool(alternative.delivered.collation))
+        key = (asks, alternative.delivered != ANY)
         if key in seen:
             return
         seen.add(key)
         found.append(alternative)
-        if search.trace is not None and (required.collation or offered is not None):
+        if search.trace is not None and (required != ANY or offered is not None):
             label = search.context.columns.label
             search.trace.emit(
                 kind, goal=goal.id, mexpr=physical.id, required=required.show(label),
@@ -43,14 +44,11 @@ def alternatives(search: Search, goal: Goal, physical: PhysicalExpr) -> list[Alt
     for index, group in enumerate(groups):
         for offer in group.offers:
             for alternative in physical.op.derive(offer, index, output, inputs):
-                if required.collation or len(found) == 0 or _worth(alternative, found):
+                if required != ANY or _worth(alternative, found, inputs):
                     consider(alternative, "derive", offer)
     return found
 
 
-def _worth(alternative: Alternative, found: list[Alternative]) -> bool:
+def _worth(alternative: Alternative, found: list[Alternative], inputs: list[LogicalProps]) -> bool:
     """For a goal without traits: an alternative is worth trying unless another asks no more of every input."""
-    return not any(
-        all(not have.collation or have == want for have, want in zip(other.inputs, alternative.inputs, strict=True))
-        for other in found
-    )
+    return not any(all(map(satisfies, alternative.inputs, other.inputs, inputs)) for other in found)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from optimizer.errors import InternalError, PlanscopeError
-from optimizer.memo.goal import Goal
+from optimizer.memo.goal import INFINITY, Goal
 
 if TYPE_CHECKING:
     from optimizer.search.search import Search
@@ -40,3 +40,19 @@ def why_no_plan(search: Search, goal: Goal) -> str:
     if disabled:
         lines[f"disabled rules: {', '.join(disabled)}"] = None
     return "\n".join(lines)
+
+
+def what_was_found(search: Search) -> str:
+    """What an interrupted search had done: its progress, the best plan so far, and what is proved."""
+    goal, counters = search.root, search.counters
+    text = f"interrupted after {counters.tasks:,} tasks with {len(search.memo.groups):,} groups"
+    if goal is None:
+        return f"{text}, while exploring; nothing was costed yet"
+    best = goal.best_cost
+    for space in search.spaces:  # what a join space found shows in its goal only when that is settled
+        if goal.joins is not None and goal.joins[0] is space:
+            best = min(best, goal.joins[1].best)
+    if best == INFINITY:
+        joins = [f"{min(n.best for n in s.nodes.values() if n.relations == s.region.graph.all):.6g}" for s in search.spaces if s.ready]
+        return f"{text}; no complete plan yet" + (f", the best join of all relations so far costs {', '.join(joins)}" if joins else "")
+    return f"{text}; the best plan so far costs {best:.6g}, and no plan costs less than {search.memo.groups[goal.group].lower:.6g}"

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from optimizer.algebra.columns import column_set
 from optimizer.algebra.logical import LogicalOperator
 from optimizer.algebra.props import LogicalProps
+from optimizer.algebra.region_graph import RegionGraph
 from optimizer.algebra.traits import TraitSet
+from optimizer.algebra.trees import Leaf, postorder
 from optimizer.cost.model import CostModel
 from optimizer.engines.arrow import offers
 from optimizer.memo.group import Group
@@ -21,7 +24,21 @@ class Figures:
         self.estimator, self.cost = estimator, cost
 
     def estimate(self, op: LogicalOperator, props: LogicalProps, inputs: Sequence[RelationStats]) -> RelationStats:
+        if isinstance(op, RegionGraph):
+            return self._region(op, props, inputs)
         return self.estimator.estimate(op, props, inputs)
+
+    def _region(self, op: RegionGraph, props: LogicalProps, inputs: Sequence[RelationStats]) -> RelationStats:
+        """The estimate of a region's relations: of the one join tree that stands for all of them."""
+        leaves = [Leaf(i, LogicalProps(column_set(stats.columns), keys=stats.keys)) for i, stats in enumerate(inputs)]
+        found: dict[int, RelationStats] = {}
+        for node in postorder(op.region.written(op.relations, leaves)):
+            if isinstance(node, Leaf):
+                found[id(node)] = inputs[node.gid]
+            else:
+                found[id(node)] = self.estimator.estimate(node.op, node.props, [found[id(child)] for child in node.inputs])
+                last = found[id(node)]
+        return last
 
     def lower_bound(self, op: LogicalOperator, stats: RelationStats, inputs: Sequence[Group], leaves: Sequence[Group]) -> float:
         return self.cost.lower_bound(op, stats, inputs, leaves)

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from optimizer.search.tasks.optimize_joins import OptimizeJoins
 
 PARTITION = "partition_joins"
+LOOK = 1023  # splits between two looks at the clock, as a mask
 
 
 class JoinNode:
@@ -97,26 +98,31 @@ class JoinSpace:
 
     def prepare(self, task: OptimizeJoins) -> bool:
         """Settle the leaves, then install the seed. False while leaves are being searched; then `task` is pushed again."""
+        node = task.node
+        if not self.ready and not self._settle_leaves(task):
+            return False
+        plan_seeds(self, node)
+        return True
+
+    def _settle_leaves(self, task: OptimizeJoins) -> bool:
         search = self.search
         leaves = [self.nodes[1 << i] for i in range(len(self.leaves))]
         unsettled = [n.goal for n in leaves if n.goal is not None and n.goal.best_cost == INFINITY and n.goal.lower < INFINITY]
-        if unsettled:
+        if unsettled and not task.waited:
+            task.waited = True
             search.push(task)
             for goal in unsettled:
                 search.push_goal(goal)
             return False
+        if any(leaf.goal is None or leaf.goal.best_cost == INFINITY for leaf in leaves):
+            task.node.status, task.node.lower = Status.IMPOSSIBLE, INFINITY
+            self.closed(task.node)
+            return False
         for i, leaf in enumerate(leaves):
             assert leaf.goal is not None
-            leaf.best, leaf.lower, leaf.status = leaf.goal.best_cost, leaf.goal.lower, leaf.goal.status
-            leaf.settled = leaf.best < INFINITY
+            leaf.best, leaf.lower, leaf.status, leaf.settled = leaf.goal.best_cost, leaf.goal.lower, leaf.goal.status, True
             self._leaf_bounds[i] = leaf.lower + self.costs.least_input * leaf.rows
         self.ready = True
-        node = task.node
-        if any(not leaf.settled for leaf in leaves):
-            node.status, node.lower = Status.IMPOSSIBLE, INFINITY
-            self.closed(node)
-            return False
-        plan_seeds(self, node)
         return True
 
     def set_of(self, leaves: list[int]) -> Relations:
@@ -170,8 +176,9 @@ class JoinSpace:
                     return bound + (costs.least_input + costs.out) * pair_rows
         return bound
 
-    def splits(self, node: JoinNode) -> None:
+    def splits(self, node: JoinNode) -> bool:
         """Fill `node.waiting` with every split whose bound is within the node's limit and below its best plan, cheapest first.
+        False when the time allowed is over.
 
         The cheapest algorithm is chosen here by arithmetic; what is too dear leaves nothing behind but `dropped`.
         """
@@ -188,14 +195,17 @@ class JoinSpace:
         plain, keys = self.region.plain, self.region.keys
         waiting: list[Split] = []
         dropped = INFINITY
-        for a in parts:
+        for number, a in enumerate(parts):
+            if not number & LOOK and search.late():
+                return False
             b = s ^ a
             left = nodes.get(a) or make(a)
             right = nodes.get(b) or make(b)
             l, r = left.rows, right.rows
             if (l < r) is (build > probe):  # building costs more than probing: build on the smaller input
                 a, b, left, right, l, r = b, a, right, left, r, l
-            local, method = INFINITY, HashJoin
+            local = INFINITY
+            method: Method = HashJoin
             if hashing and (plain or keys.neighbours(a) & b):
                 local = probe * l + build * r
                 if not plain:
@@ -215,13 +225,14 @@ class JoinSpace:
         if search.use_bounds:
             waiting.sort(key=_by_bound)
         node.waiting, node.next, node.dropped = waiting, 0, dropped
+        return True
 
     def local(self, left: JoinNode, right: JoinNode, rows: float, calls: float, residual: float) -> tuple[float, Method, bool]:
         """The cheapest join of two nodes without their own costs, and its method; the last says to exchange the two."""
         _, start, build, probe, _, loop, pair, pair_call, out, call = self.costs
         l, r = left.rows, right.rows
         exchange = (l < r) is (build > probe)
-        local, method = INFINITY, HashJoin
+        local = INFINITY
         if self.search.can_hash and (self.region.plain or self.region.keys.neighbours(left.relations) & right.relations):
             local = probe * max(l, r) + build * min(l, r) if build > probe else probe * min(l, r) + build * max(l, r)
             local += call * (residual - left.residual - right.residual) * rows
@@ -229,7 +240,7 @@ class JoinSpace:
             loops = loop * (l + r) + (pair + pair_call * (calls - left.calls - right.calls)) * l * r
             if loops < local:
                 return start + out * rows + loops, NestedLoopJoin, exchange
-        return start + out * rows + local, method, exchange
+        return start + out * rows + local, HashJoin, exchange
 
     def install(self, tree: JoinTree) -> None:
         """Make a join tree over settled leaves the best plan of each of its sets that has none as cheap."""
@@ -266,7 +277,11 @@ class JoinSpace:
         goal = node.goal
         if goal is not None and goal.joins is not None:
             goal.status, goal.limit, goal.opened, goal.settled = node.status, node.limit, node.opened, node.settled
-            goal.lower, goal.best_cost = max(node.lower, goal.lower), node.best
+            goal.best_cost = node.best
+            if node.lower > goal.lower:
+                goal.lower = node.lower
+                if self.search.trace is not None:
+                    self.search.trace.emit("lower", goal=goal.id, lower=goal.lower, because="relations")
 
     def expression(self, goal: Goal, left: JoinNode, right: JoinNode, method: Method) -> Candidate:
         """A join of two nodes as a candidate of their union's goal; the expressions and goals it needs are made."""
@@ -275,7 +290,7 @@ class JoinSpace:
         join = Join(JoinKind.INNER, self.region.across(left.relations, right.relations))
         tree = Tree(join, tuple(search.memo.binding_leaf(i.group) for i in inputs))
         mexpr = search.memo.insert_one(tree, goal.group, PARTITION, search.memo.group(goal.group).logical[0].id)
-        mexpr.applied |= search.closed_rules.get(PARTITION, 0)
+        mexpr.closed |= search.closed_rules.get(PARTITION, 0)
         if not mexpr.implemented:
             search.implement(mexpr)
         for physical in mexpr.physical:
@@ -300,7 +315,7 @@ class JoinSpace:
         for node in self.nodes.values():
             if node.status is Status.OPEN:
                 node.status, node.waiting = Status.ABANDONED, []
-                self.update(node)
+                self.closed(node)
 
     def closed(self, node: JoinNode) -> None:
         """A search of a node has ended."""

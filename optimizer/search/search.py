@@ -17,28 +17,34 @@ from __future__ import annotations
 from time import perf_counter
 
 from optimizer.algebra.join_graph import JoinGraph
-from optimizer.algebra.logical import Join
+from optimizer.algebra.kinds import JoinKind
+from optimizer.algebra.logical import Aggregate, Join
+from optimizer.algebra.region_graph import RegionGraph
 from optimizer.algebra.traits import ANY, TraitSet, reduce_traits
 from optimizer.algebra.trees import Tree
 from optimizer.cost.joins import JoinCosts
 from optimizer.cost.model import CostModel, LinearJoins
-from optimizer.errors import NoPlan
-from optimizer.joins.collect import collect_join_graphs
+from optimizer.errors import Interrupted, NoPlan
+from optimizer.joins.collect import collect_join_graphs, written_order
+from optimizer.joins.csg import count_connected_sets
 from optimizer.joins.graph import JoinGraph as Graph
 from optimizer.joins.graph import Relations
 from optimizer.joins.inner import inner_region
 from optimizer.joins.partition import PARTITIONERS
+from optimizer.joins.region import JoinRegion
 from optimizer.memo.binding import matches
+from optimizer.memo.bounds import lower_bounds_fall
 from optimizer.memo.goal import INFINITY, Candidate, Goal, Status
-from optimizer.memo.group import LogicalExpr, PhysicalExpr
+from optimizer.memo.group import Group, LogicalExpr, PhysicalExpr
 from optimizer.memo.memo import Memo
 from optimizer.rules.catalog import RuleSet
 from optimizer.rules.implement.join_to_hash_join import JoinToHashJoin
 from optimizer.rules.implement.join_to_merge_join import JoinToMergeJoin
 from optimizer.rules.implement.join_to_nested_loop_join import JoinToNestedLoopJoin
-from optimizer.rules.interface import RuleContext
+from optimizer.rules.interface import RuleContext, binds
 from optimizer.search.counters import Counters
-from optimizer.search.failures import why_no_plan
+from optimizer.search.failures import what_was_found, why_no_plan
+from optimizer.search.iterative import Iterative
 from optimizer.search.join_space import PARTITION, JoinNode, JoinSpace
 from optimizer.search.tasks.apply_rule import ApplyRule, implement
 from optimizer.search.tasks.explore_input import ExploreInput, ExploreMExpr
@@ -46,6 +52,8 @@ from optimizer.search.tasks.optimize_group import OptimizeGroup
 from optimizer.search.tasks.task import Task
 from optimizer.trace.recorder import Trace
 
+INNER_ORDERING = ("partition_joins", "join_commute", "join_associate", "join_associate_reverse", "join_exchange_inner")
+PARTITIONING = (PARTITION, "partition_region")
 RESULTS = {
     Status.OPTIMAL: "win", Status.BOUNDED: "bounded", Status.BELOW: "fail", Status.IMPOSSIBLE: "impossible",
     Status.ABANDONED: "abandoned",
@@ -87,11 +95,17 @@ class Search:
         self._deep = tuple((1 << i, rule) for i, rule in enumerate(rules.transformations) if rule.pattern.depth > 1)
         self._deepest = max((rule.pattern.depth for rule in rules.transformations), default=1)
         names = [rule.name for rule in rules.transformations]
+        self._wishes = {rule.expands for rule in rules.transformations if binds(rule.pattern, Join)}
+        self._regions: list[int] = []  # groups of the query's join graphs
+        self._open_rules = any(rule.name not in INNER_ORDERING for rule in rules.transformations)
         self.partition_bit = 1 << names.index(PARTITION) if PARTITION in names else 0
-        self.partition_rule = rules.transformations[names.index(PARTITION)] if PARTITION in names else None
+        self.partitioning = [(1 << i, rule) for i, rule in enumerate(rules.transformations) if rule.name in PARTITIONING]
         self.closed_rules = {
-            rule.name: sum(1 << names.index(name) for name in rule.closes if name in names) for rule in rules.transformations
+            rule.name: sum(1 << names.index(name) for name in rule.closes if name in names)
+            for rule in rules.transformations
+            if not rule.closes_in or settings.enumeration in rule.closes_in
         }
+        self.seed_once = settings.enumeration == "duplicate_free_rules"
         self._next_task = 0
         self._budget = context.settings.budget_tasks or INFINITY
         milliseconds = context.settings.budget_ms
@@ -103,16 +117,15 @@ class Search:
 
     def explore(self, tree: Tree) -> int:
         """Insert the query and apply transformation rules to a fixpoint. Returns the root group."""
-        root, _ = self.memo.insert(collect_join_graphs(tree) if self.join_graphs else tree)
+        root, _ = self.memo.insert(collect_join_graphs(tree, self.takes) if self.join_graphs else tree)
+        self._regions = [g.id for g in self.memo.groups if any(isinstance(m.op, JoinGraph) for m in g.logical)]
         if self.on_demand:
             return root
         self.push(ExploreInput(root))
         self._drain()
-        if self.memo.merges:  # a merged group may be cheaper than the bounds of its parents assumed
-            for group in self.memo.live_groups():
-                group.lower = 0.0
-                if self.trace is not None:
-                    self.trace.emit("lower", group=group.id, lower=0.0, because="merge")
+        for group in lower_bounds_fall(self.memo) if self.memo.merges or self._open_rules else ():
+            if self.trace is not None:
+                self.trace.emit("lower", group=group.id, lower=group.lower, because="other expressions")
         return self.memo.find(root)
 
     def optimize(self, root: int, required: TraitSet = ANY, limit: float = INFINITY) -> Goal:
@@ -126,14 +139,14 @@ class Search:
             self._drain()
             if not self.stale or self.finishing:
                 break
-            goal = self.root = self._restart(goal)
+            goal = self.root = self.restart(goal)
         if self.finishing and goal.best_cost == INFINITY:
             self._budget = INFINITY
             self.push(OptimizeGroup(goal, INFINITY))
             self._drain()
         return goal
 
-    def _restart(self, root: Goal) -> Goal:
+    def restart(self, root: Goal) -> Goal:
         """Reset every goal, because the memo grew where goals were settled; the root goal, which may now be another's."""
         self.stale = False
         self._goals.clear()
@@ -146,8 +159,14 @@ class Search:
         return self.goal(root.group, root.required)
 
     def run(self, tree: Tree, required: TraitSet = ANY) -> Goal:
-        """Explore, then optimize; the returned goal has a plan. Raises NoPlan."""
-        goal = self.optimize(self.explore(tree), required)
+        """Explore, then optimize; the returned goal has a plan. Raises NoPlan, and Interrupted on Ctrl-C."""
+        try:
+            if self.context.settings.driver == "iterative":
+                goal = Iterative(self).run(tree, required)
+            else:
+                goal = self.optimize(self.explore(tree), required)
+        except KeyboardInterrupt:
+            raise Interrupted(what_was_found(self)) from None
         if goal.best_cost == INFINITY:
             raise NoPlan(why_no_plan(self, goal))
         return goal
@@ -162,7 +181,7 @@ class Search:
     def _drain(self) -> None:
         stack, counters, trace = self.stack, self.counters, self.trace
         while stack:
-            if counters.tasks >= self._budget or (self._deadline < INFINITY and perf_counter() > self._deadline):
+            if counters.tasks >= self._budget or (self._deadline < INFINITY and self.late()):
                 self._abandon()
                 return
             task = stack.pop()
@@ -175,6 +194,10 @@ class Search:
                 task.perform(self)
                 trace.emit("task_end", id=task.id)
                 trace.task = None
+
+    def late(self) -> bool:
+        """Whether the time allowed is over."""
+        return perf_counter() > self._deadline
 
     def _abandon(self) -> None:
         """The budget is spent: every open goal is left as it stands, and nothing more is proved."""
@@ -259,8 +282,8 @@ class Search:
     def plan_of(self, goal: Goal) -> Candidate:
         """The best plan of a goal that has one; a plan found by arithmetic gets its expressions now."""
         if goal.joins is not None:
-            space, node = goal.joins
-            return space.winner(node)
+            found: tuple[JoinSpace, JoinNode] = goal.joins
+            return found[0].winner(found[1])
         assert goal.best is not None, f"goal {goal.id} of group {goal.group} has no plan"
         return goal.best
 
@@ -270,6 +293,44 @@ class Search:
         for rule in self.rules.implementations:
             if matches(mexpr, rule.pattern):
                 implement(self, rule, mexpr)
+
+    def expand_all(self) -> None:
+        """Explore everything that was left for later: join graphs that a join space searched, groups nobody asked for.
+
+        For those who look at the whole memo (plan spaces). Figures, goals and plans of the search stay as they are; the
+        limits on the size of the memo hold.
+        """
+        counters, self.counters = self.counters, Counters()
+        budget, self._budget, deadline, self._deadline = self._budget, INFINITY, self._deadline, INFINITY
+        seen: set[int] = set()
+        while True:
+            for group in self.memo.live_groups():
+                self.push(ExploreInput(group.id))
+                for mexpr in group.logical:
+                    for bit, rule in self.partitioning:
+                        if not mexpr.applied & bit and matches(mexpr, rule.pattern):
+                            mexpr.applied |= bit
+                            self.push(ApplyRule(rule, mexpr))
+            self._drain()
+            grown = {group.id for group in self.memo.live_groups()}
+            if grown <= seen:
+                break
+            seen = grown
+        self.counters, self._budget, self._deadline, self.stale = counters, budget, deadline, False
+
+    def given(self, gid: int) -> LogicalExpr | None:
+        """An expression of a group that leads to a complete plan in a few steps, for a search whose budget is spent: the
+        first with a chosen order; a group that has none gets one."""
+        group = self.memo.group(gid)
+        for mexpr in group.logical:
+            if not isinstance(mexpr.op, JoinGraph | RegionGraph) and mexpr.rule not in PARTITIONING:
+                return mexpr
+        nary = next((m for m in group.logical if isinstance(m.op, JoinGraph | RegionGraph)), None)
+        if nary is None:
+            return group.logical[0]
+        tree = written_order(Tree(nary.op, tuple(self.memo.binding_leaf(g) for g in nary.inputs)))
+        self.memo.insert(tree, gid)
+        return next(mexpr for mexpr in group.logical if mexpr.op == tree.op)
 
     # -- join graphs --------------------------------------------------------------------------------------------------------
 
@@ -284,42 +345,72 @@ class Search:
         return None if merging or any(rule not in known for rule in joins) else costs
 
     def partition(self, graph: Graph, s: Relations) -> list[Relations]:
-        """The splits of a set that the enumeration mode allows, each as the part with the lowest relation."""
+        """The splits of a set that the enumeration mode allows, each as the part with the lowest relation, in one order."""
         parts = self._partition(graph, s)
+        parts.sort()
         if self._left_deep:
             return [a for a in parts if not a & (a - 1) or not (s ^ a) & ((s ^ a) - 1)]
         return parts
 
     def joins_of(self, goal: Goal) -> tuple[JoinSpace, JoinNode] | None:
         """The node that settles a goal by arithmetic, if it is a join graph's, asks for no traits and its costs allow it."""
-        if goal.joins is not None or goal.required.collation or self.join_costs is None:
-            return goal.joins
+        known: tuple[JoinSpace, JoinNode] | None = goal.joins
+        if known is not None or goal.required != ANY or self.join_costs is None:
+            return known
         group = self.memo.groups[goal.group]
-        first = group.logical[0]
-        if not isinstance(first.op, JoinGraph) or group.region is None:
+        graph = next((m for m in group.logical if isinstance(m.op, JoinGraph)), None)
+        if graph is None or group.region is None or not (self.compact(graph) or self.finishing):
             return None
+        if not self.finishing and any(m.rule != PARTITION and m is not graph for m in group.logical):
+            return None  # another rule found something else for the group
         leaves = [self.memo.find(gid) for gid in group.region.leaves]
-        space = next((space for space in self.spaces if space.holds(leaves, group.region.predicate)), None)
+        predicate = group.region.predicate
+        space = next((space for space in self.spaces if space.holds(leaves, predicate)), None)
         if space is None:
-            groups = [self.memo.groups[gid] for gid in leaves]
-            columns = tuple(leaf.props.columns for leaf in groups)
-            region = inner_region(columns, group.region.predicate, self.context.settings.cross_products)
-            if not region.decided:
+            wholes = [self.memo.group(gid) for gid in self._regions]  # a part of a region of the query belongs to its space
+            space = next((s for s in map(self._new_space, [*wholes, group]) if s is not None and s.holds(leaves, predicate)), None)
+            if space is None:
                 return None
-            space = JoinSpace(self, groups, region, self.join_costs)
             self.spaces.append(space)
         node = space.node(space.set_of(leaves))
         node.goal = goal
         goal.joins = (space, node)
         space.update(node)
-        return goal.joins
+        return space, node
+
+    def takes(self, region: JoinRegion) -> bool:
+        """Whether a region of several kinds of joins is ordered as a whole."""
+        settings = self.context.settings
+        if settings.enumeration != "adaptive" or len(region.leaves) < settings.exact_mixed_below:
+            return True
+        return count_connected_sets(region.graph, settings.exact_mixed_sets) <= settings.exact_mixed_sets
+
+    def _new_space(self, group: Group) -> JoinSpace | None:
+        if group.region is None or self.join_costs is None:
+            return None
+        leaves = [self.memo.group(gid) for gid in group.region.leaves]
+        columns = tuple(leaf.props.columns for leaf in leaves)
+        region = inner_region(columns, group.region.predicate, self.context.settings.cross_products)
+        return JoinSpace(self, leaves, region, self.join_costs) if region.decided else None
 
     def compact(self, mexpr: LogicalExpr) -> bool:
         """Whether the splits of a join graph are left to its join space until someone asks for its group in some order."""
-        if not isinstance(mexpr.op, JoinGraph) or self.join_costs is None:
+        if not isinstance(mexpr.op, JoinGraph) or self.join_costs is None or self._expands(mexpr):
             return False
         columns = tuple(self.memo.group(gid).props.columns for gid in mexpr.inputs)
         return inner_region(columns, mexpr.op.predicate, self.context.settings.cross_products).decided
+
+    def _expands(self, mexpr: LogicalExpr) -> bool:
+        """Whether a rule wants to see the joins of a join graph: always, or in a small one that an aggregate lies below
+        (it may be pulled up) or a join of another kind above (they may change places)."""
+        if "always" in self._wishes:
+            return True
+        if "small" not in self._wishes or len(mexpr.inputs) > self.context.settings.expand_joins:
+            return False
+        if any(isinstance(m.op, Aggregate) for gid in mexpr.inputs for m in self.memo.group(gid).logical):
+            return True
+        parents = self.memo.group(mexpr.group).parents
+        return any(isinstance(m.op, Join) and m.op.kind is not JoinKind.INNER for m in parents)
 
     # -- what traces are told -------------------------------------------------------------------------------------------------
 

@@ -49,11 +49,10 @@ def full_space(search: Search, root: Goal | None = None) -> PlanSpace:
     Groups that the search left unexpanded are expanded first. Reads the memo and adds goals to it, which stay unsearched;
     expressions the search never implemented are implemented on the side.
     """
-    if hasattr(search, "expand_all"):
-        search.expand_all()
+    search.expand_all()
     goal = root if root is not None else search.root
     assert goal is not None, "the plan space of a search that has not run"
-    space = _space(search, goal, _AllMoves(search).of)
+    space = _space(search, goal, AllMoves(search).of)
     assert space.count or goal.best is None, f"goal {goal.id} has a plan, but its plan space is empty"
     return space
 
@@ -74,7 +73,7 @@ def _kept_moves(goal: Goal) -> Moves:
     return moves
 
 
-class _AllMoves:
+class AllMoves:
     """Every move of a goal, found from rules and operators alone, in an order that does not depend on what was searched."""
 
     def __init__(self, search: Search) -> None:
@@ -86,16 +85,22 @@ class _AllMoves:
         search, moves = self._search, Moves([], [])
         group = search.memo.group(goal.group)
         for mexpr in group.logical:
-            for physical in self._implementations(mexpr):
-                for alternative in alternatives(search, goal, physical):
-                    inputs = tuple(search.goal(g, t) for g, t in zip(physical.inputs, alternative.inputs, strict=True))
-                    local = self._local(goal, physical, alternative.delivered)
-                    moves.native.append(Move(physical.op, alternative, inputs, local))
+            moves.native.extend(self.through(goal, mexpr))
         enforced = sort.enforce(goal.required) if sort.name in search.rules.enforcers else None
         if enforced is not None:
             op, weaker = enforced
             local = search.cost.local(op, goal.required, group.stats, [group.stats])
             moves.enforcers.append(Move(op, Alternative((weaker,), goal.required), (search.goal(group.id, weaker),), local))
+        return moves
+
+    def through(self, goal: Goal, mexpr: LogicalExpr) -> list[Move]:
+        """The native moves of a goal that implement one logical expression of its group."""
+        search, moves = self._search, []
+        for physical in self._implementations(mexpr):
+            for alternative in alternatives(search, goal, physical):
+                inputs = tuple(search.goal(g, t) for g, t in zip(physical.inputs, alternative.inputs, strict=True))
+                local = self._local(goal, physical, alternative.delivered)
+                moves.append(Move(physical.op, alternative, inputs, local))
         return moves
 
     def _implementations(self, mexpr: LogicalExpr) -> list[PhysicalExpr]:
@@ -161,11 +166,9 @@ def _space(search: Search, root: Goal, moves_of: Callable[[Goal], Moves]) -> Pla
         for move in moves(goal).enforcers if native is None else ():
             (below,) = move.inputs
             props = memo.group(goal.group).props
-            unmet = tuple(
-                at
-                for at, other in enumerate(moves(below).native)
-                if not satisfies(other.alternative.delivered, goal.required, props)
-            )
+            delivered = [other.alternative.delivered for other in moves(below).native]
+            met = {traits: satisfies(traits, goal.required, props) for traits in set(delivered)}
+            unmet = tuple(at for at, traits in enumerate(delivered) if not met[traits])
             ways.append(Way(move.op, (number_of(below, unmet),), move.alternative, move.local))
         choices[number].ways = ways
     return PlanSpace(choices, 0)

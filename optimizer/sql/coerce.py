@@ -128,6 +128,9 @@ def meet(
     source: Source, operands: Sequence[Operand], what: str, comparing: bool = False, strings_yield: bool = False
 ) -> tuple[list[Scalar], DataType]:
     """All operands converted to the type in which they meet, and that type."""
+    type = operands[0].scalar.type
+    if all(o.scalar.type == type for o in operands) and not pa.types.is_null(type):
+        return [o.scalar for o in operands], type
     type = meeting_type(source, operands, what, comparing, strings_yield)
     return [convert(source, o, type) for o in operands], type
 

@@ -49,7 +49,6 @@ class Grouping:
 
     def _with_keys(self, tree: Tree, keys: list[Scalar], calls: list[AggregateCall], names: Mapping[Scalar, str]) -> Tree:
         """The input with a column for each key; computed keys need a Project, which keeps what the aggregates read."""
-        not_null = tree.props.not_null
         computed = []
         needed = 0
         for key in dict.fromkeys(keys):
@@ -57,7 +56,7 @@ class Grouping:
                 self._columns[key] = key.id
                 needed |= key.columns
             else:
-                id = self._context.compute(names.get(key, "key"), key, not_null)
+                id = self._context.compute(names.get(key, "key"), key, tree.props.not_null)
                 self._columns[key] = id
                 computed.append(ProjectItem(id, key))
         if not computed:

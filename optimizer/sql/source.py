@@ -36,7 +36,7 @@ class Source:
 
     def __init__(self, sql: str, tokens: list[Any]) -> None:
         self.sql, self._tokens = sql, tokens
-        self._at = {token.start: i for i, token in enumerate(tokens)}
+        self._at: dict[int, int] = {}  # token number by where it starts; made for the first message
 
     def span(self, node: Any) -> Span | None:
         """[start, end) of the text under `node`; of its nearest enclosing node when it holds no word itself."""
@@ -60,6 +60,8 @@ class Source:
 
     def _closing(self, start: int, end: int) -> int:
         """The end of a function call that starts at `start`: its closing parenthesis; else `end`."""
+        if not self._at:
+            self._at = {token.start: i for i, token in enumerate(self._tokens)}
         i = self._at.get(start)
         if i is None or i + 1 >= len(self._tokens) or self._tokens[i + 1].text != "(" or self._tokens[i].text == "(":
             return end
@@ -97,7 +99,7 @@ class Source:
     def only(self, node: Any, *handled: str, ignored: Iterable[str] = ()) -> None:
         """Raise Unsupported when `node` has a non-empty argument that is neither `handled` nor known to mean nothing."""
         for key, value in node.args.items():
-            if value is None or value is False or value == [] or value == "" or key in handled or key in ignored:
+            if key in handled or value is None or value is False or key in ignored or value == [] or value == "":
                 continue
             form, word = _CLAUSES.get(key, (f"{form_name(node)} with {key.replace('_', ' ').strip().upper()}", None))
             part = value[0] if isinstance(value, list) else value

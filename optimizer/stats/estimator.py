@@ -8,6 +8,7 @@ cannot matter. Distinct counts that are not stored are guessed from keys, foreig
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import inf, ldexp
 
 import pyarrow as pa
 
@@ -18,8 +19,19 @@ from optimizer.algebra.logical import Aggregate, Filter, Join, Limit, LogicalOpe
 from optimizer.algebra.props import LogicalProps
 from optimizer.algebra.scalars import Call, Cast, ColumnRef, Literal, Predicate, Scalar, combined, conjunction
 from optimizer.catalog.table import Catalog, Table
-from optimizer.stats.relation import ColumnFigures, RelationStats, as_number
+from optimizer.stats.relation import ColumnFigures, RelationStats, as_number, frequent_values
 from optimizer.stats.selectivity import back_off, conjunction_selectivity, selectivity
+
+
+HUGE, STEP = 1e200, 600  # products above HUGE are halved STEP times
+
+
+def scaled(rows: float, halvings: int) -> float:
+    """`rows` doubled as often as it was halved; infinite when a float cannot hold it."""
+    try:
+        return ldexp(rows, halvings)
+    except OverflowError:
+        return inf
 
 
 class Estimator:
@@ -82,7 +94,7 @@ class Estimator:
         ndv = stats.ndv if stats is not None else None
         if ndv is None:
             ndv = self._guess_distinct(table, name, type, rows * (1.0 - nulls), low, high)
-        return ColumnFigures(max(1.0, ndv), nulls, low, high, width)
+        return ColumnFigures(max(1.0, ndv), nulls, low, high, width, frequent_values(stats, nulls))
 
     def _guess_distinct(
         self, table: Table, name: str, type: pa.DataType, present: float, low: float | None, high: float | None
@@ -179,15 +191,18 @@ class Estimator:
         """The join of `leaves` under all conjuncts of `predicate`: a function of the two sets alone."""
         ordered = tuple(sorted(leaves, key=lambda leaf: min(leaf.columns, default=-1)))
         figures: dict[ColumnId, ColumnFigures] = {}
-        rows = 1.0
+        rows, halvings = 1.0, 0
         for leaf in ordered:
             figures.update(leaf.columns)
             rows *= leaf.rows
+            if rows > HUGE:  # the product of a hundred relations has no place in a float; that of the factors below has
+                rows, halvings = ldexp(rows, -STEP), halvings + STEP
         classes, others = _equality_classes(predicate)
         for share in _class_shares(classes, ordered):
             rows *= share
         for conjunct in others:
             rows *= selectivity(conjunct, figures)
+        rows = scaled(rows, halvings)
         return RelationStats(rows, figures, None, props.keys, ordered, predicate)
 
 

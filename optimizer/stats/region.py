@@ -7,10 +7,11 @@ product of its leaves' rows, and the factors of an equality class for the member
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import ldexp
 
 from optimizer.algebra.columns import ColumnId, ColumnSet, column_ids, column_set
 from optimizer.algebra.scalars import Call, Predicate
-from optimizer.stats.estimator import back_off_leaf, plain_column
+from optimizer.stats.estimator import HUGE, STEP, back_off_leaf, plain_column, scaled
 from optimizer.stats.relation import ColumnFigures, RelationStats
 from optimizer.stats.selectivity import selectivity
 
@@ -39,10 +40,10 @@ class RegionRows:
         self._classes = [_EqualityClass(pairs, home, leaves) for pairs in _connected(equalities)]
         columns = {c for pair in equalities for c in pair}
         self._several = column_set(i for i, leaf in enumerate(leaves) if sum(1 for c in columns if c in leaf.columns) > 1)
-        self._products: dict[Relations, float] = {0: 1.0}
+        self._products: dict[Relations, tuple[float, int]] = {0: (1.0, 0)}
 
     def rows(self, s: Relations) -> float:
-        rows = self._product(s)
+        rows, halvings = self._product(s)
         shared: dict[int, list[tuple[float, ColumnSet]]] = {}
         equated: dict[int, ColumnSet] = {}
         several = self._several
@@ -60,10 +61,10 @@ class RegionRows:
         for within, share in self._shares:
             if not within & ~s:
                 rows *= share
-        return rows
+        return scaled(rows, halvings) if halvings else rows
 
-    def _product(self, s: Relations) -> float:
-        """Rows of the cross product, multiplied in the order of the relations."""
+    def _product(self, s: Relations) -> tuple[float, int]:
+        """Rows of the cross product, multiplied in the order of the relations, and how often the number was halved."""
         known = self._products.get(s)
         if known is None:
             top = 1 << s.bit_length() - 1
@@ -73,10 +74,14 @@ class RegionRows:
                 for i in column_ids(below):
                     last = self._products[part]
                     part |= 1 << i
-                    self._products.setdefault(part, last * self.leaves[i].rows)
-            known = self._products[below] * self.leaves[top.bit_length() - 1].rows
+                    self._products.setdefault(part, self._times(last, i))
+            known = self._times(self._products[below], top.bit_length() - 1)
             self._products[s] = known
         return known
+
+    def _times(self, product: tuple[float, int], relation: int) -> tuple[float, int]:
+        rows, halvings = product[0] * self.leaves[relation].rows, product[1]
+        return (ldexp(rows, -STEP), halvings + STEP) if rows > HUGE else (rows, halvings)
 
 
 class _EqualityClass:

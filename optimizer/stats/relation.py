@@ -4,26 +4,40 @@ from __future__ import annotations
 
 import datetime
 import decimal
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 from optimizer.algebra.columns import ColumnId
 from optimizer.algebra.scalars import Predicate
+from optimizer.catalog.table import ColumnStats
+
+NONE_KNOWN: Mapping[Any, float] = MappingProxyType({})
 
 
 class ColumnFigures:
     """`ndv`: distinct non-NULL values of the column's domain (not reduced by filters on other columns).
-    `null_fraction`: 0 to 1. `low`, `high`: bounds of the values as numbers, None when they have no numeric meaning."""
+    `null_fraction`: 0 to 1. `low`, `high`: bounds of the values as numbers, None when they have no numeric meaning.
+    `frequent`: the most common values, each with its share of the values that are not NULL; empty when unknown."""
 
-    __slots__ = ("high", "low", "ndv", "null_fraction", "width")
+    __slots__ = ("frequent", "high", "low", "ndv", "null_fraction", "width")
 
     def __init__(
-        self, ndv: float, null_fraction: float = 0.0, low: float | None = None, high: float | None = None, width: float = 8.0
+        self,
+        ndv: float,
+        null_fraction: float = 0.0,
+        low: float | None = None,
+        high: float | None = None,
+        width: float = 8.0,
+        frequent: Mapping[Any, float] = NONE_KNOWN,
     ) -> None:
         self.ndv, self.null_fraction, self.low, self.high, self.width = ndv, null_fraction, low, high, width
+        self.frequent = frequent
 
     def with_nulls(self, fraction: float) -> ColumnFigures:
         """The same values with `fraction` of all rows NULL-extended on top."""
-        return ColumnFigures(self.ndv, 1.0 - (1.0 - self.null_fraction) * (1.0 - fraction), self.low, self.high, self.width)
+        nulls = 1.0 - (1.0 - self.null_fraction) * (1.0 - fraction)
+        return ColumnFigures(self.ndv, nulls, self.low, self.high, self.width, self.frequent)
 
 
 class RelationStats:
@@ -54,6 +68,13 @@ class RelationStats:
     def width(self, columns: int) -> float:
         """Bytes of one row of the given columns (a bitset)."""
         return sum(figures.width for id, figures in self.columns.items() if columns >> id & 1)
+
+
+def frequent_values(stats: ColumnStats | None, null_fraction: float) -> Mapping[Any, float]:
+    """The most common values of a stored column with their shares of the values that are not NULL."""
+    if stats is None or not stats.mcv or null_fraction >= 1.0:
+        return NONE_KNOWN
+    return {value: min(1.0, share / (1.0 - null_fraction)) for value, share in stats.mcv}
 
 
 def as_number(value: Any) -> float | None:

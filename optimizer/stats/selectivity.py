@@ -8,9 +8,12 @@ predicates on one relation are seldom independent.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import Any
 
-from optimizer.algebra.columns import ColumnId
+from optimizer.algebra.columns import ColumnId, column_ids
+from optimizer.algebra.evaluate import evaluate
 from optimizer.algebra.functions import MIRRORED
+from optimizer.algebra.nulls import strict_columns
 from optimizer.algebra.scalars import Call, Cast, ColumnRef, InList, Literal, Scalar
 from optimizer.stats.relation import ColumnFigures, as_number
 
@@ -63,7 +66,7 @@ def _selectivity(scalar: Scalar, columns: Figures) -> float:
                 missed *= 1.0 - selectivity(arg, columns)
             return 1.0 - missed
         case Call(function="not", args=(arg,)):
-            return max(0.0, 1.0 - selectivity(arg, columns) - _null_fraction(arg, columns))
+            return max(0.0, 1.0 - selectivity(arg, columns) - _unknown_fraction(arg, columns))
         case Call(function="is_null", args=(arg,)):
             return _null_fraction(arg, columns)
         case Call(function="is_not_null", args=(arg,)):
@@ -78,13 +81,11 @@ def _selectivity(scalar: Scalar, columns: Figures) -> float:
                 return _range_selectivity(columns[column], [scalar])
             return GUESS_RANGE
         case Call(function="like" | "ilike", args=(arg, Literal(value=str() as pattern), *_)):
-            prefix = len(pattern) - len(pattern.lstrip("%_"))
-            guess = GUESS_LIKE if prefix else GUESS_PREFIX
-            if "%" not in pattern and "_" not in pattern:
-                guess = 1.0 / _distinct(arg, columns)
-            return guess * (1.0 - _null_fraction(arg, columns))
+            return _like(scalar, arg, pattern, columns)
         case InList(arg=arg, items=items):
-            return len(items) / _distinct(arg, columns) * (1.0 - _null_fraction(arg, columns))
+            return min(
+                1.0 - _null_fraction(arg, columns), sum(_equality(arg, item, columns) for item in items if not _is_null(item))
+            )
         case ColumnRef():
             return 0.5 * (1.0 - _null_fraction(scalar, columns))
     return GUESS_OTHER
@@ -134,9 +135,34 @@ def _distinct(scalar: Scalar, columns: Figures) -> float:
     return 1.0 / GUESS_EQUAL
 
 
+def _unknown_fraction(condition: Scalar, columns: Figures) -> float:
+    """At least this share of the rows makes `condition` UNKNOWN: those with NULL in a column that it passes on."""
+    known = (columns[column].null_fraction for column in column_ids(strict_columns(condition)) if column in columns)
+    return max(known, default=0.0)
+
+
+def _is_null(scalar: Scalar) -> bool:
+    return isinstance(scalar, Literal) and scalar.value is None
+
+
 def _null_fraction(scalar: Scalar, columns: Figures) -> float:
     column = _column(scalar)
     return columns[column].null_fraction if column is not None and column in columns else 0.0
+
+
+def _like(scalar: Call, arg: Scalar, pattern: str, columns: Figures) -> float:
+    """LIKE a constant: exact on the most common values, a guess on the others, but at least one value where there are few."""
+    present = 1.0 - _null_fraction(arg, columns)
+    one_value = 1.0 / _distinct(arg, columns)
+    if "%" not in pattern and "_" not in pattern:
+        guess = one_value
+    else:
+        guess = GUESS_LIKE if pattern[0] in "%_" else GUESS_PREFIX
+        guess = max(guess, one_value) if _column(arg) in columns else guess
+    if isinstance(arg, ColumnRef) and arg.id in columns and not scalar.raises and (frequent := columns[arg.id].frequent):
+        matched = sum(share for value, share in frequent.items() if evaluate(scalar, {arg.id: value}) is True)
+        return present * min(1.0, matched + max(0.0, 1.0 - sum(frequent.values())) * guess)
+    return present * guess
 
 
 def _equality(a: Scalar, b: Scalar, columns: Figures) -> float:
@@ -150,4 +176,16 @@ def _equality(a: Scalar, b: Scalar, columns: Figures) -> float:
         if value is not None and figures.low is not None and figures.high is not None:
             if not figures.low <= value <= figures.high:
                 return 0.0
+        if figures.frequent and isinstance(one, ColumnRef):
+            return present * _frequency(figures, constant.value)
     return present / _distinct(one, columns)
+
+
+def _frequency(figures: ColumnFigures, value: Any) -> float:
+    """Share of the values that are `value`: as known, or an equal part of what the most common values leave, and then no
+    more than the least of them."""
+    share = figures.frequent.get(value)
+    if share is not None:
+        return share
+    rest = max(0.0, 1.0 - sum(figures.frequent.values()))
+    return min(rest / max(1.0, figures.ndv - len(figures.frequent)), min(figures.frequent.values()))

@@ -16,7 +16,7 @@ from optimizer.trace.recorder import FORMAT, VERSION
 from optimizer.trace.state import BestState, GoalState, GroupState, MemoState, MExprState, TaskState
 
 SNAPSHOT_EVERY = 4000
-_CLOSED = {"win": "optimal", "fail": "below", "impossible": "impossible", "abandoned": "abandoned"}
+_CLOSED = {"win": "optimal", "bounded": "bounded", "fail": "below", "impossible": "impossible", "abandoned": "abandoned"}
 
 
 class Replay:
@@ -103,9 +103,12 @@ def _group(state: MemoState, event: dict[str, Any]) -> None:
 
 def _mexpr(state: MemoState, event: dict[str, Any]) -> None:
     if event.get("dropped"):
-        members = state.groups[event["group"]].logical
-        members.remove(event["id"])
+        group = state.groups[event["group"]]
+        group.logical.remove(event["id"])
         del state.mexprs[event["id"]]
+        for id in [id for id in group.physical if state.mexprs[id].source == event["id"]]:
+            group.physical.remove(id)
+            del state.mexprs[id]
         return
     if event["duplicate"]:
         return
@@ -120,10 +123,14 @@ def _mexpr(state: MemoState, event: dict[str, Any]) -> None:
 
 def _merge(state: MemoState, event: dict[str, Any]) -> None:
     keep, gone = state.groups[event["into"]], state.groups[event["gone"]]
-    for id in gone.logical:
+    for mexpr in state.mexprs.values():  # costs that depend on the figures of either group are out of date
+        if mexpr.group == gone.id or gone.id in mexpr.inputs:
+            mexpr.local_cost = None
+    for id in gone.logical + gone.physical:
         state.mexprs[id].group = keep.id
     keep.logical += gone.logical
-    gone.logical = []
+    keep.physical = sorted(keep.physical + gone.physical)
+    gone.logical, gone.physical, gone.goals = [], [], []
     for group in state.groups.values():
         if group is gone or group.merged_into == gone.id:
             group.merged_into = keep.id
@@ -137,7 +144,10 @@ def _explored(state: MemoState, event: dict[str, Any]) -> None:
 
 
 def _lower(state: MemoState, event: dict[str, Any]) -> None:
-    state.groups[event["group"]].lower = event["lower"]
+    if "goal" in event:
+        state.goals[event["goal"]].lower = event["lower"]
+    else:
+        state.groups[event["group"]].lower = event["lower"]
 
 
 def _budget(state: MemoState, event: dict[str, Any]) -> None:
@@ -162,6 +172,11 @@ def _goal_open(state: MemoState, event: dict[str, Any]) -> None:
 def _goal_close(state: MemoState, event: dict[str, Any]) -> None:
     goal = state.goals[event["goal"]]
     goal.status, goal.lower = _CLOSED[event["result"]], event["lower"]
+
+
+def _restart(state: MemoState, event: dict[str, Any]) -> None:
+    for id, goal in state.goals.items():
+        state.goals[id] = GoalState(id, goal.group, goal.traits)
 
 
 def _cost(state: MemoState, event: dict[str, Any]) -> None:
@@ -190,6 +205,7 @@ _CHANGES = {
     "goal": _goal,
     "goal_open": _goal_open,
     "goal_close": _goal_close,
+    "restart": _restart,
     "cost": _cost,
     "best": _best,
 }

@@ -25,13 +25,13 @@ import pytest
 
 from executor.arrow.context import Tuning
 from executor.arrow.run import execute_table
-from optimizer.algebra.columns import ColumnSet, column_ids
+from optimizer.algebra.columns import column_ids
 from optimizer.algebra.evaluate_order import group_key
 from optimizer.algebra.logical import LogicalOperator
 from optimizer.algebra.physical import PhysicalOperator
 from optimizer.algebra.plan import PlanNode, prune_columns
 from optimizer.algebra.props import LogicalProps
-from optimizer.algebra.traits import ANY, Collation, TraitSet
+from optimizer.algebra.traits import ANY, TraitSet
 from optimizer.catalog.order import remember_orders, rows_ascend
 from optimizer.catalog.table import Catalog
 from optimizer.cost.model import Bounded
@@ -49,6 +49,7 @@ from tests.reference.compare import (
     assert_sorted,
     rows_of,
 )
+from tests.reference.props import assert_props_hold
 
 POOL = 12
 TABLES: dict[str, dict[str, pa.DataType]] = {
@@ -63,6 +64,26 @@ VALUES: dict[pa.DataType, list[Any]] = {
     pa.string(): ["", "a", "ab", "B", "é"],
     pa.float64(): [0.0, -0.0, 1.5, float("nan"), -2.0],
     pa.date32(): [date(1999, 12, 31), date(2020, 2, 29), date(2021, 1, 1)],
+}
+COMPUTED: dict[pa.DataType, list[tuple[str, pa.DataType]]] = {
+    pa.int32(): [
+        ("{} + 1", pa.int32()),
+        ("3 - {}", pa.int32()),
+        ("-{}", pa.int32()),
+        ("{} // 2", pa.int32()),
+        ("abs({})", pa.int32()),
+        ("CAST({} AS BIGINT)", pa.int64()),
+        ("CAST({} AS VARCHAR)", pa.string()),
+    ],
+    pa.decimal128(8, 2): [("CAST({} AS DOUBLE)", pa.float64()), ("CAST({} AS INTEGER)", pa.int32()), ("floor({})", pa.null())],
+    pa.string(): [("substring({}, 1, 1)", pa.string()), ("substring({}, 2, 1)", pa.string()), ("upper({})", pa.string())],
+    pa.float64(): [("{} + 1.5", pa.float64()), ("-{}", pa.float64()), ("{} * 2", pa.float64())],
+    pa.date32(): [
+        ("year({})", pa.int64()),
+        ("month({})", pa.int64()),
+        ("{} + 400", pa.date32()),
+        ("CAST({} AS TIMESTAMP)", pa.null()),
+    ],
 }
 ORDERS = {"m": ("a", "b", "s", "c"), "n": ("b", "a", "d"), "p": ("id",), "z": ("s", "a", "d")}
 SETTINGS: tuple[dict[str, Any], ...] = (
@@ -161,6 +182,8 @@ class Maker:
     def query(self) -> Query:
         body, outputs, hidden = self.select(2)
         dice = self.dice
+        if dice.chance(12):
+            body, hidden = f"{body} UNION ALL {body}", []
         picked = dice.some(range(len(outputs)), 0, 3)
         order: list[OrderKey] = []
         terms: list[str] = []
@@ -193,7 +216,7 @@ class Maker:
         tail = f" FROM {source}" + (f" WHERE {' AND '.join(where)}" if where else "")
         form = dice.randint(0, 9)
         if form < 4:
-            keys = dice.some(scope, 1, 3)
+            keys = [self.computed(key) for key in dice.some(scope, 1, 3)]
             items = dice.some(keys, 1, len(keys))
             numbers = [c for c in scope if c.type == pa.int32()] or scope
             for call in dice.some(["count(*)", "sum({})", "min({})", "max({})", "count(distinct {})"], 0, 2):
@@ -205,10 +228,18 @@ class Maker:
             dice.shuffle(items)
             having = " HAVING count(*) > 1" if dice.chance(15) else ""
             return (*self.named(items, f"{tail} GROUP BY {', '.join(k.text for k in keys)}{having}"), keys)
-        items = dice.some(scope, 1, 4)
+        items = [self.computed(item) for item in dice.some(scope, 1, 4)]
         if form < 5:
             return (*self.named(items, tail, "DISTINCT "), [])
         return (*self.named(items, tail), scope)
+
+    def computed(self, column: Column) -> Column:
+        """Most often the column itself; else a function of it, many of which follow its order or are told by it."""
+        made = COMPUTED.get(column.type)
+        if made is None or not self.dice.chance(25):
+            return column
+        text, type = self.dice.choice(made)
+        return Column(text.format(column.text), type)
 
     def named(self, items: list[Column], tail: str, how: str = "") -> tuple[str, list[Column]]:
         outputs = [Column(f"o{i}", item.type) for i, item in enumerate(items)]
@@ -327,11 +358,11 @@ def assert_promises_kept(data: Data, optimized: OptimizedQuery, tuning: Tuning) 
     root = optimized.engine.root
     assert root is not None
     fresh = extract(optimized.engine, root)
-    claims: dict[int, list[Collation]] = {id(node): [node.alternative.delivered.collation] for node in fresh.walk()}
-    claims[id(fresh)].append(optimized.order)
+    claims: dict[int, list[TraitSet]] = {id(node): [node.alternative.delivered] for node in fresh.walk()}
+    claims[id(fresh)].append(TraitSet(optimized.order))
     for node in fresh.walk():
         for child, asked in zip(node.inputs, node.alternative.inputs, strict=True):
-            claims[id(child)].append(asked.collation)
+            claims[id(child)].append(asked)
     for node in fresh.walk():
         alone = _copy(node)
         prune_columns(alone, alone.columns)
@@ -341,10 +372,20 @@ def assert_promises_kept(data: Data, optimized: OptimizedQuery, tuning: Tuning) 
         place = {id: i for i, id in enumerate(ids)}
         for claim in claims[id(node)]:
             try:
-                assert_sorted(rows, [OrderKey(place[k.column], k.descending, k.nulls_first) for k in claim])
+                assert_sorted(rows, [OrderKey(place[k.column], k.descending, k.nulls_first) for k in claim.collation])
+                assert_adjacent([tuple(row[place[c]] for c in column_ids(claim.grouping)) for row in rows])
             except AssertionError as error:
-                raise AssertionError(f"{node.op.name} {node.op.describe(str)} should come in order {claim}: {error}") from error
+                raise AssertionError(
+                    f"{node.op.name} {node.op.describe(str)} should come in {claim.show(str)}: {error}"
+                ) from error
         assert_properties(node, optimized.memo.group(node.group).props, rows, place)
+
+
+def assert_adjacent(values: list[tuple[Any, ...]]) -> None:
+    """Equal values (NULL = NULL, NaN = NaN) stand together."""
+    keys = [tuple(map(group_key, value)) for value in values]
+    starts = [key for i, key in enumerate(keys) if not i or key != keys[i - 1]]
+    assert len(starts) == len(set(starts)), f"equal rows are apart: {keys}"
 
 
 def _copy(plan: PlanNode) -> PlanNode:
@@ -353,20 +394,8 @@ def _copy(plan: PlanNode) -> PlanNode:
 
 
 def assert_properties(node: PlanNode, props: LogicalProps, rows: list[tuple[Any, ...]], place: dict[int, int]) -> None:
-    where = f"{node.op.name} {node.op.describe(str)}"
-
-    def values(columns: ColumnSet) -> list[tuple[Any, ...]]:
-        return [tuple(group_key(row[place[c]]) for c in column_ids(columns)) for row in rows]
-
-    for column in column_ids(props.not_null):
-        assert all(row[place[column]] is not None for row in rows), f"column {column} of {where} has a NULL"
-    for column in column_ids(props.constants):
-        assert len(set(values(1 << column))) <= 1, f"column {column} of {where} is not constant"
-    for key in props.keys:
-        found = values(key)
-        assert len(set(found)) == len(found), f"{list(column_ids(key))} is no key of {where}"
-    for members in props.equivalences:
-        assert all(len(set(row)) == 1 for row in values(members)), f"{list(column_ids(members))} of {where} differ"
+    named = [{id: row[at] for id, at in place.items()} for row in rows]
+    assert_props_hold(f"{node.op.name} {node.op.describe(str)}", props, named)
 
 
 def assert_same_cost_however_searched(catalog: Catalog, sql: str, settings: dict[str, Any], dice_cost: int | None) -> None:

@@ -17,9 +17,9 @@ import pyarrow as pa
 from optimizer.algebra.columns import column_ids
 from optimizer.algebra.evaluate import holds
 from optimizer.algebra.kinds import JoinKind
-from optimizer.algebra.logical import Join, Scan, ScanColumn
+from optimizer.algebra.logical import Filter, Join, Scan, ScanColumn
 from optimizer.algebra.scalars import BOOL, Call, ColumnRef, Literal, Predicate, Scalar, compare, conjunction, predicate_columns
-from optimizer.algebra.trees import Tree
+from optimizer.algebra.trees import Node, Tree
 
 INT = pa.int64()
 INNER, SEMI, ANTI, LEFT, RIGHT, FULL = (JoinKind(k) for k in ("inner", "semi", "anti", "left", "right", "full"))
@@ -65,31 +65,56 @@ def coalesced(i: int, j: int) -> Scalar:
     return Call("coalesce", (x(i), x(j)), INT)
 
 
-# -- bags -------------------------------------------------------------------------------------------------------------------------
+# -- bags ---------------------------------------------------------------------------------------------------------------
 
 
 class Evaluator:
-    """Joins bags over `n` relations; remembers what a predicate says of the slots it reads."""
+    """Joins bags over `n` relations; remembers what a predicate says of the slots it reads.
+
+    Conjuncts that may raise are tested after the others; `seen`: on which slots each was.
+    """
 
     def __init__(self, n: int) -> None:
         self.n = n
+        self.seen: dict[Scalar, set[tuple[Slot, ...]]] = {}
         self._known: dict[Predicate, tuple[tuple[int, ...], dict[tuple[Slot, ...], bool]]] = {}
 
     def relation(self, i: int, values: Iterable[int | None]) -> Bag:
         return Counter(tuple((value,) if k == i else None for k in range(self.n)) for value in values)
 
     def true(self, predicate: Predicate, row: Row) -> bool:
+        safe = tuple(s for s in predicate if not s.raises)
+        if safe and not self._test(safe, row):
+            return False
+        return all(self._test((s,), row) for s in predicate if s.raises)
+
+    def _test(self, predicate: Predicate, row: Row) -> bool:
         if predicate not in self._known:
             read = tuple(sorted({c // 2 for c in column_ids(predicate_columns(predicate))}))
             self._known[predicate] = read, {}
         read, known = self._known[predicate]
         slots = tuple(row[i] for i in read)
+        if predicate[0].raises:
+            self.seen.setdefault(predicate[0], set()).add(slots)
         if slots not in known:
             values: dict[int, int | None] = {}
             for i, slot in zip(read, slots, strict=True):
                 values[2 * i], values[2 * i + 1] = (None, None) if slot is None else (slot[0], 1)
             known[slots] = holds(predicate, values)
         return known[slots]
+
+    def run(self, tree: Node, relations: Sequence[Bag]) -> Bag:
+        """The rows of a tree of joins and filters over scans."""
+        assert isinstance(tree, Tree)
+        inputs = [self.run(child, relations) for child in tree.inputs]
+        match tree.op:
+            case Scan(columns=columns):
+                return relations[columns[0].id // 2]
+            case Join(kind=kind, predicate=predicate):
+                return self.join(kind, predicate, inputs[0], inputs[1])
+            case Filter(predicate=predicate):
+                return self.filter(predicate, inputs[0])
+        raise AssertionError(f"{tree.op.name} in a tree of joins")
 
     def filter(self, predicate: Predicate, bag: Bag) -> Bag:
         return Counter({row: count for row, count in bag.items() if self.true(predicate, row)}) if predicate else bag
@@ -119,22 +144,26 @@ def random_values(random: Random) -> list[int | None]:
     return [random.choice([None, 1, 1, 2]) for _ in range(random.choice([0, 1, 2, 2, 3]))]
 
 
-# -- random trees -----------------------------------------------------------------------------------------------------------------
+# -- random trees -------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Style:
-    """Shares of joins that have: a conjunct over three relations, several conjuncts, a conjunct over one input, none at all."""
+    """Shares of joins that have: a conjunct over three relations, several conjuncts, a conjunct over one input, none at all,
+    a conjunct that may raise."""
 
     wide: float = 0.0
     several: float = 0.0
     lopsided: float = 0.0
     cross: float = 0.0
+    raising: float = 0.0
     kinds: Sequence[JoinKind] = (INNER, SEMI, ANTI, LEFT, FULL)
 
 
 SIMPLE = Style()
-WILD = Style(0.25, 0.35, 0.12, 0.12, (INNER, INNER, SEMI, ANTI, LEFT, LEFT, RIGHT, FULL))
+WIDE = Style(wide=0.35)
+INNER_ONLY = Style(wide=0.3, several=0.4, lopsided=0.1, cross=0.15, raising=0.1, kinds=(INNER,))
+WILD = Style(0.25, 0.35, 0.12, 0.12, 0.1, (INNER, INNER, SEMI, ANTI, LEFT, LEFT, RIGHT, FULL))
 
 
 def random_tree(random: Random, n: int, style: Style = SIMPLE) -> Tree:
@@ -165,6 +194,10 @@ def random_conjuncts(random: Random, kind: JoinKind, left: list[int], right: lis
     found = []
     while not found or random.random() < style.several:
         i, j = random.choice(left), random.choice(right)
+        if random.random() < style.raising:
+            total = Call("+", (x(i), x(j)), INT)
+            found.append(compare(random.choice(["=", "<>"]), total, Literal(random.choice([2, 3]), INT)))
+            continue
         others = [k for k in left + right if k not in (i, j)]
         if others and random.random() < style.wide:
             k = random.choice(others)

@@ -172,8 +172,3 @@ def _trees(graph: JoinGraph) -> tuple[int, int]:
         return sum(left_deep(x) for x, single in sides if single & (single - 1) == 0) or 1
 
     return bushy(graph.all), left_deep(graph.all)
-
-
-def test_a_star_of_twenty_is_counted_in_place():
-    """Half a million connected sets without keeping any."""
-    assert count_connected_sets(star(20)) == 524_307

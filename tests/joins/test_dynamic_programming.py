@@ -15,10 +15,20 @@ from optimizer.joins.dp_size import dp_size
 from optimizer.joins.dp_sub import dp_sub
 from optimizer.joins.dp_vectorized import dp_vectorized
 from optimizer.joins.graph import SHAPES, JoinGraph, chain, clique, joins_of, random_graph, shape, star
+from optimizer.joins.partition.hypergraph import hypergraph
+from optimizer.joins.partition.min_cut_branch import min_cut_branch
+from optimizer.joins.top_down import top_down
 from tests.joins.by_definition import Definition, HashCosting, RandomCosting, c_out, cost_of, random_hypergraph
 from tests.joins.test_counts import TABLE
 
-BUSHY = {"dp_size": dp_size, "dp_sub": dp_sub, "dp_ccp": dp_ccp, "dp_hyp": dp_hyp, "dp_vectorized": dp_vectorized}
+BUSHY = {
+    "dp_size": dp_size,
+    "dp_sub": dp_sub,
+    "dp_ccp": dp_ccp,
+    "dp_hyp": dp_hyp,
+    "dp_vectorized": dp_vectorized,
+    "top_down": lambda graph, costing: top_down(graph, costing, hypergraph if graph.hyperedges else min_cut_branch),
+}
 SIMPLE_ONLY = ("dp_ccp",)
 
 

@@ -16,10 +16,11 @@ from typing import Any
 
 import pyarrow as pa
 
-from optimizer.algebra.columns import ColumnId, Columns, column_ids
+from optimizer.algebra.columns import ColumnId, Columns, column_ids, column_set
 from optimizer.algebra.evaluate import Value, evaluate, holds
 from optimizer.algebra.evaluate_numbers import EXACT, fit
 from optimizer.algebra.evaluate_order import group_key, order_key
+from optimizer.algebra.join_graph import JoinGraph
 from optimizer.algebra.kinds import JoinKind, SetOpKind
 from optimizer.algebra.logical import Aggregate, Filter, Join, Limit, LogicalOperator, Project, Scan, SetOp, Values
 from optimizer.algebra.query import BoundQuery
@@ -65,6 +66,8 @@ def run_operator(op: LogicalOperator, inputs: list[list[Row]], nodes: list[Node]
         case Join():
             left_columns, right_columns = (list(column_ids(node.columns)) for node in nodes)
             return join_rows(op, inputs[0], inputs[1], left_columns, right_columns)
+        case JoinGraph():
+            return join_graph_rows(op, inputs)
         case Aggregate():
             return aggregate_rows(op, inputs[0])
         case Limit():
@@ -95,6 +98,20 @@ def join_rows(join: Join, left: list[Row], right: list[Row], left_columns: list[
         rows += [{**row, **dict.fromkeys(right_columns)} for i, row in enumerate(left) if i not in left_matched]
     if join.kind in (JoinKind.RIGHT, JoinKind.FULL):
         rows += [{**dict.fromkeys(left_columns), **row} for k, row in enumerate(right) if k not in right_matched]
+    return rows
+
+
+def join_graph_rows(op: JoinGraph, inputs: list[list[Row]]) -> list[Row]:
+    """All combinations of rows where every conjunct is TRUE, input by input: each is tested once its columns are there."""
+    rows: list[Row] = [{}]
+    waiting = list(op.predicate)
+    for number, added in enumerate(inputs):
+        rows = [{**row, **other} for row in rows for other in added]
+        known = column_set(rows[0]) if rows else 0
+        usable = tuple(s for s in waiting if not s.columns & ~known)
+        waiting = [s for s in waiting if s.columns & ~known]
+        rows = [row for row in rows if holds(usable, row)]
+        assert not rows or number < len(inputs) - 1 or not waiting, f"no input has the columns of {waiting}"
     return rows
 
 

@@ -11,7 +11,7 @@ from optimizer.algebra.props import LogicalProps
 
 
 def assert_props_hold(name: str, props: LogicalProps, rows: Sequence[Mapping[ColumnId, Any]]) -> None:
-    """Columns, NOT NULL, keys (NULL as a value), constants and equivalences; `name` says whose they are."""
+    """Columns, NOT NULL, keys (NULL as a value), constants, equivalences and dependencies; `name` says whose they are."""
     columns = set(column_ids(props.columns))
     for row in rows:
         assert set(row) == columns, f"{name} produces columns {sorted(row)}, its properties say {sorted(columns)}"
@@ -26,3 +26,12 @@ def assert_props_hold(name: str, props: LogicalProps, rows: Sequence[Mapping[Col
     for key in props.keys:
         found = [tuple(group_key(row[c]) for c in column_ids(key)) for row in rows]
         assert len(set(found)) == len(found), f"{name}: key {list(column_ids(key))} repeats in {found}"
+    for determinant, dependent in props.dependencies:
+        follows: dict[tuple[Any, ...], tuple[Any, ...]] = {}
+        for row in rows:
+            given = tuple(group_key(row[c]) for c in column_ids(determinant))
+            got = tuple(group_key(row[c]) for c in column_ids(dependent))
+            assert follows.setdefault(given, got) == got, (
+                f"{name}: columns {list(column_ids(determinant))} = {given} come with {list(column_ids(dependent))} = "
+                f"{follows[given]} and {got}, its properties say one determines the other"
+            )

@@ -1,8 +1,8 @@
 """The core search space by brute force: every tree that an initial join tree can be rewritten into, one step at a time.
 
-Steps are commutativity of inner and full joins, associativity, left and right asscommutativity, as the tables of Moerkotte, Fender
-and Eich (SIGMOD 2013) allow them; no step makes a cross product. Nothing here is shared with the rules: whether a predicate
-rejects NULLs is found by trying all values.
+Steps are commutativity of inner and full joins, associativity, left and right asscommutativity, as the tables of Moerkotte,
+Fender and Eich (SIGMOD 2013) allow them; no step makes a cross product. Nothing here is shared with the rules: whether a
+predicate rejects NULLs is found by trying all values.
 
     assoc      (e1 a e2) b e3  ≡  e1 a (e2 b e3)
     l-asscom   (e1 a e2) b e3  ≡  (e1 b e3) a e2
@@ -43,6 +43,8 @@ def plan_of(tree: Tree) -> Plan:
         return tree.columns
     assert isinstance(tree.op, Join)
     left, right = (plan_of(i) for i in tree.inputs if isinstance(i, Tree))
+    if tree.op.kind is JoinKind.RIGHT:
+        return (L, tree.op.predicate, right, left)
     return (tree.op.kind, tree.op.predicate, left, right)
 
 
@@ -136,7 +138,7 @@ def rejects(predicate: Predicate, columns: ColumnSet) -> bool:
 
 
 def plans_of_memo(memo: Memo, root: int) -> set[Plan]:
-    """Every plan of a group that consists of joins and scans. Right joins are left out: each is the mirror image of a left one."""
+    """Every plan of a group made of joins and scans. Right joins are left out: each is the mirror image of a left one."""
     known: dict[int, set[Plan]] = {}
 
     def plans(gid: int) -> set[Plan]:

@@ -44,7 +44,7 @@ def assert_groups_are_equivalent(memo: Memo, columns: Columns, tables: Mapping[s
             try:
                 assert_same_bag(expected, bag)
             except AssertionError as error:
-                detail = mexpr.op.describe(columns.label)
-                raise AssertionError(f"group {group.id}, {mexpr.rule}: {mexpr.op.name} {detail} over {mexpr.inputs}\n{error}") from error
+                which = f"{mexpr.op.name} {mexpr.op.describe(columns.label)} over {mexpr.inputs}"
+                raise AssertionError(f"group {group.id}, {mexpr.rule}: {which}\n{error}") from error
             count += 1
     return count

@@ -1,7 +1,7 @@
 """Random trees of joins of all kinds over small tables: what the reordering rules are tried on.
 
-Table i is `ti` with columns k, x and y (INT); its rows repeat and hold NULLs, or there are none. A quarter of the tables have the
-key k.
+Table i is `ti` with columns k, x and y (INT); its rows repeat and hold NULLs, or there are none. Some tables have the
+key k, and in some x is a foreign key to it.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from optimizer.algebra.columns import Columns, ColumnSet, column_ids
 from optimizer.algebra.kinds import JoinKind
-from optimizer.algebra.logical import Join, Scan, ScanColumn
+from optimizer.algebra.logical import Join, Scan, ScanColumn, ScanForeignKey
 from optimizer.algebra.scalars import BOOL, Call, ColumnRef, Scalar, compare, conjunction
 from optimizer.algebra.traits import TraitSet
 from optimizer.algebra.trees import Tree
@@ -22,7 +22,7 @@ from tests.search.graphs import GraphQuery
 
 INT = pa.int64()
 NAMES = ("k", "x", "y")
-KINDS = (JoinKind.INNER, JoinKind.SEMI, JoinKind.ANTI, JoinKind.LEFT, JoinKind.FULL)
+KINDS = (JoinKind.INNER, JoinKind.SEMI, JoinKind.ANTI, JoinKind.LEFT, JoinKind.RIGHT, JoinKind.FULL)
 
 
 @dataclass
@@ -40,26 +40,37 @@ def join_tree(n: int, seed: int, kinds: tuple[JoinKind, ...] = KINDS, strict: in
     `wide`: percentage of joins with a second conjunct.
     """
     random = Random(f"{n}/{seed}")
-    columns, scans, tables, keyed = Columns(), [], [], []
+    columns = Columns()
+    ids = [[columns.new(name, INT, name != "k", f"t{i}.{name}").id for name in NAMES] for i in range(n)]
+    keyed = [random.random() < 0.35 for _ in range(n)]
+    refers = [
+        random.choice([j for j in range(n) if keyed[j] and j != i] or [-1]) if random.random() < 0.5 else -1 for i in range(n)
+    ]
+    scans, tables = [], []
     for i in range(n):
-        ids = [columns.new(name, INT, name != "k", f"t{i}.{name}").id for name in NAMES]
-        keyed.append(random.random() < 0.25)
-        keys = (1 << ids[0],) if keyed[-1] else ()
-        scans.append(Scan(f"t{i}", f"t{i}", tuple(map(ScanColumn, ids, NAMES)), keys, 1 << ids[0]))
+        foreign = (ScanForeignKey((ids[i][1],), f"t{refers[i]}", ("k",)),) if refers[i] >= 0 else ()
+        keys = (1 << ids[i][0],) if keyed[i] else ()
+        scans.append(Scan(f"t{i}", f"t{i}", tuple(map(ScanColumn, ids[i], NAMES)), keys, 1 << ids[i][0], foreign_keys=foreign))
         rows = random.choice([3, 40, 1000])
         stats = TableStats(rows, rows * 24, {name: ColumnStats(0, 0, 9, float(min(rows, 10)), 8.0) for name in NAMES})
         declared = tuple(TableColumn(name, INT, name != "k") for name in NAMES)
-        tables.append(Table(f"t{i}", declared, (("k",),) if keyed[-1] else (), stats=stats))
+        tables.append(Table(f"t{i}", declared, (("k",),) if keyed[i] else (), stats=stats))
+    along = {(ids[i][1], ids[j][0]) for i, j in enumerate(refers) if j >= 0}
     parts: list[Tree] = [Tree(scan) for scan in scans]
     while len(parts) > 1:
         left = parts.pop(random.randrange(len(parts)))
         right = parts.pop(random.randrange(len(parts)))
         kind = random.choice(kinds)
-        conjuncts = [comparison(random, left.columns, right.columns, strict)]
+        followed = [(a, b) for a, b in along if left.columns >> a & 1 and right.columns >> b & 1 and random.random() < 0.5]
+        if followed:
+            a, b = min(followed)
+            conjuncts: list[Scalar] = [compare("=", ColumnRef(a, INT), ColumnRef(b, INT))]
+        else:
+            conjuncts = [comparison(random, left.columns, right.columns, strict)]
         if random.randrange(100) < wide:
             conjuncts.append(comparison(random, left.columns, right.columns, strict))
         parts.append(Tree(Join(kind, conjunction(conjuncts)), (left, right)))
-    databases = [{f"t{i}": rows_of(random, keyed[i], d) for i in range(n)} for d in range(3)]
+    databases = [database(random, keyed, refers, some_empty=d == 2) for d in range(3)]
     return JoinTree(GraphQuery(Catalog("joins", tables), columns, scans, [], parts[0], TraitSet()), databases)
 
 
@@ -73,11 +84,16 @@ def comparison(random: Random, left: ColumnSet, right: ColumnSet, strict: int) -
     return Call("or", tuple(sorted((compare("=", a, b), Call("is_null", (lenient,), BOOL)), key=lambda s: s.text)), BOOL)
 
 
-def rows_of(random: Random, keyed: bool, database: int) -> pa.Table:
-    """Up to four rows of the values 0 to 2 and NULL; in the last database a third of the tables is empty."""
-    count = 0 if database == 2 and random.random() < 0.35 else random.randrange(1, 5)
-    rows = [
-        (k if keyed else random.randrange(3), *(random.choice([0, 1, 2, None]) for _ in range(2)))
-        for k in random.sample(range(4), count)
+def database(random: Random, keyed: list[bool], refers: list[int], some_empty: bool) -> dict[str, pa.Table]:
+    """Up to four rows a table of the values 0 to 2 and NULL; foreign keys hold."""
+    counts = [0 if some_empty and random.random() < 0.35 else random.randrange(1, 5) for _ in keyed]
+    ks = [
+        random.sample(range(4), n) if key else [random.randrange(3) for _ in range(n)]
+        for n, key in zip(counts, keyed, strict=True)
     ]
-    return pa.table({name: pa.array([row[i] for row in rows], INT) for i, name in enumerate(NAMES)})
+    result = {}
+    for i, k in enumerate(ks):
+        values = [0, 1, 2, None] if refers[i] < 0 else [*ks[refers[i]], None]
+        rows = [(each, random.choice(values), random.choice([0, 1, 2, None])) for each in k]
+        result[f"t{i}"] = pa.table({name: pa.array([row[c] for row in rows], INT) for c, name in enumerate(NAMES)})
+    return result

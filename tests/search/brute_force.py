@@ -3,7 +3,7 @@
 Independent of the search: it knows no goals, limits, rules, pass-through or derive. It shares the cost formulas and the row
 estimates (that is what makes costs comparable) and enumerates: every ordered split into two connected sets, hash join both
 ways (order of the probe side kept or not), merge join under every permutation of its keys, nested loops, and a sort of
-any plan to any order somebody could want.
+any plan to any order somebody could want, whole or of the runs that are equal on its first keys.
 """
 
 from __future__ import annotations
@@ -13,11 +13,13 @@ from itertools import permutations
 from optimizer.algebra.columns import column_ids, column_set
 from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical import Join
-from optimizer.algebra.physical import HashJoin, MergeJoin, NestedLoopJoin, Sort, TableScan
+from optimizer.algebra.physical import HashJoin, MergeJoin, NestedLoopJoin, PartialSort, Sort, TableScan
 from optimizer.algebra.props import LogicalProps, merge_equivalences
 from optimizer.algebra.scalars import Call, ColumnRef, conjunction
 from optimizer.algebra.traits import ANY, Collation, SortKey, TraitSet, reduce_collation
 from optimizer.cost.model import CostModel
+from optimizer.rules.catalog import ENFORCERS
+from optimizer.rules.enforce import partial_sort
 from optimizer.stats.estimator import Estimator
 from optimizer.stats.relation import RelationStats
 from tests.search.graphs import GraphQuery, crossing
@@ -60,7 +62,8 @@ def optimum(query: GraphQuery, cost: CostModel) -> float:
 def cheapest(
     plans: dict[Collation, float], order: Collation, stats: RelationStats, props: LogicalProps, cost: CostModel
 ) -> float:
-    """The cheapest way to have the rows in `order`: a plan that has it, or any plan and a sort."""
+    """The cheapest way to have the rows in `order`: a plan that has it, or any plan and a sort, or the cheapest way to have
+    them in the order of the first keys and a sort of the runs."""
     want = reduce_collation(order, props)
     result = min(plans.values())
     if want:
@@ -68,6 +71,10 @@ def cheapest(
         for delivered, amount in plans.items():
             if reduce_collation(delivered, props)[: len(want)] == want:
                 result = min(result, amount)
+        for cut in range(1, len(want)) if partial_sort.name in ENFORCERS else ():
+            partial = PartialSort(column_set(k.column for k in want[:cut]), want[cut:])
+            local = cost.local(partial, TraitSet(want), stats, [stats])
+            result = min(result, local + cheapest(plans, want[:cut], stats, props, cost))
     return result
 
 

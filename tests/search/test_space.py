@@ -162,6 +162,28 @@ def test_the_cheapest_plan_of_the_space_is_the_winner(shape: str, seed: int) -> 
     assert len(counts) == 1, "the full space depends on the pruning mode"
 
 
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        {"enumeration": "partition", "seed": "none"},
+        {"enumeration": "partition", "pruning": "none"},
+        {"enumeration": "rules", "exploration": "on_demand"},
+        {"enumeration": "rules", "driver": "iterative"},
+    ],
+    ids=str,
+)
+def test_whichever_way_the_search_went(settings: dict[str, Any]) -> None:
+    """The full space is complete also where the search left groups unexplored, or splits of join graphs unexpanded."""
+    for shape in SHAPES:
+        for seed in range(3):
+            query = graph_query(shape, 3 + seed, seed)
+            search, goal = plan(query, **settings)
+            space, searched = full_space(search), searched_space(search)
+            assert space.best_cost == searched.best_cost == pytest.approx(goal.best_cost, rel=1e-12)
+            assert 1 <= searched.count <= space.count
+
+
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("shape", SHAPES)
 def test_the_cheapest_plan_is_that_of_the_brute_force(shape: str, seed: int) -> None:

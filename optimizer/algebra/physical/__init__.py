@@ -13,9 +13,9 @@ from optimizer.algebra.physical.aggregates import HashAggregate, StreamingAggreg
 from optimizer.algebra.physical.joins import HashJoin, MergeJoin, NestedLoopJoin
 from optimizer.algebra.physical.leaves import ConstantRows, TableScan
 from optimizer.algebra.physical.operator import PhysicalOperator
-from optimizer.algebra.physical.ordering import LimitRows, Sort, TopK
+from optimizer.algebra.physical.ordering import LimitRows, PartialSort, Sort, TopK
 from optimizer.algebra.physical.rows import FilterRows, ProjectRows
-from optimizer.algebra.physical.setops import HashSetOp, UnionAll
+from optimizer.algebra.physical.setops import HashSetOp, MergeUnion, UnionAll
 
 __all__ = [
     "ConstantRows",
@@ -25,7 +25,9 @@ __all__ = [
     "HashSetOp",
     "LimitRows",
     "MergeJoin",
+    "MergeUnion",
     "NestedLoopJoin",
+    "PartialSort",
     "PhysicalOperator",
     "ProjectRows",
     "Sort",

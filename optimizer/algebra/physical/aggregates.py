@@ -10,10 +10,13 @@ from optimizer.algebra.logical import AggregateItem, Label
 from optimizer.algebra.physical.operator import PhysicalOperator, Props
 from optimizer.algebra.props import LogicalProps
 from optimizer.algebra.traits import (
+    ANY,
     Alternative,
     Collation,
     SortKey,
     TraitSet,
+    group_order,
+    grouped,
     restrict_collation,
 )
 
@@ -48,26 +51,34 @@ class HashAggregate(PhysicalOperator):
 
 @dataclass(frozen=True, slots=True)
 class StreamingAggregate(PhysicalOperator):
-    """Groups an input in which the rows of a group are adjacent (sorted on the keys in any permutation); keeps that order."""
+    """Groups an input in which the rows of a group are adjacent; the groups come out in the order they come in.
+
+    The set of keys has no order: the input may be grouped, or sorted on the keys in any permutation.
+    """
 
     keys: tuple[ColumnId, ...]
     aggregates: tuple[AggregateItem, ...]
     name: ClassVar[str] = "streaming_aggregate"
 
-    def _permuted(self, wanted: Collation, props: LogicalProps) -> tuple[Collation, bool]:
-        """Keys sorted as `wanted` says as far as it names them; and whether all of it was used."""
-        below = column_set(self.keys)
-        prefix = restrict_collation(wanted, below, props)
+    def _permuted(self, wanted: Collation, below: LogicalProps) -> tuple[Collation, bool]:
+        """Keys sorted as `wanted` says as far as it names them, so that groups are adjacent; and whether all was used."""
+        keys = column_set(self.keys)
+        prefix = restrict_collation(wanted, keys, below)
         used = len(prefix) == len(wanted)
-        known = props.closure(column_set(k.column for k in prefix))
+        if below.unique_on(keys):  # every row is a group
+            return prefix, used
+        known = below.closure(column_set(k.column for k in prefix))
         for column in self.keys:
             if not known >> column & 1:
                 prefix += (SortKey(column),)
-                known = props.closure(known | 1 << column)
+                known = below.closure(known | 1 << column)
         return prefix, used
 
     def pass_through(self, required: TraitSet, output: LogicalProps, inputs: Props) -> tuple[Alternative, ...]:
-        order, used = self._permuted(required.collation, inputs[0])
+        if required == ANY:
+            return (Alternative((grouped(column_set(self.keys)),)),)
+        wanted = required.collation or group_order(required.grouping)
+        order, used = self._permuted(wanted, inputs[0])
         return (Alternative((TraitSet(order),), TraitSet(order)),) if used else ()
 
     def derive(self, delivered: TraitSet, index: int, output: LogicalProps, inputs: Props) -> tuple[Alternative, ...]:

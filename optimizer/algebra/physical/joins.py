@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from optimizer.algebra.columns import ColumnId, ColumnSet
+from optimizer.algebra.columns import ColumnId, ColumnSet, column_set
 from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical import Label, show_predicate
 from optimizer.algebra.physical.operator import PhysicalOperator, Props
@@ -20,6 +20,9 @@ from optimizer.algebra.traits import (
     SortKey,
     TraitSet,
     ascending,
+    group_order,
+    grouping_spellings,
+    spelled,
     spellings,
 )
 
@@ -27,13 +30,13 @@ _LEFT_ORDER = (JoinKind.INNER, JoinKind.LEFT, JoinKind.SEMI, JoinKind.ANTI)  # e
 
 
 def _left_order(kind: JoinKind, required: TraitSet, output: LogicalProps, inputs: Props) -> tuple[Alternative, ...]:
-    """A join that goes through its left input once keeps that input's order."""
-    if not required.collation:
+    """A join that goes through its left input once keeps that input's order, and what it has grouped."""
+    if required == ANY:
         return (Alternative((ANY, ANY)),)
     if kind not in _LEFT_ORDER:
         return ()
-    orders = spellings(required.collation, inputs[0].columns, output, inputs[0])
-    return tuple(Alternative((TraitSet(order), ANY), TraitSet(order)) for order in orders)
+    ways = spelled(required, inputs[0].columns, output, inputs[0])
+    return tuple(Alternative((traits, ANY), traits) for traits in ways)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +55,7 @@ class HashJoin(PhysicalOperator):
 
     def pass_through(self, required: TraitSet, output: LogicalProps, inputs: Props) -> tuple[Alternative, ...]:
         if self.build_left:
-            return () if required.collation else (Alternative((ANY, ANY)),)
+            return (Alternative((ANY, ANY)),) if required == ANY else ()
         return _left_order(self.kind, required, output, inputs)
 
     def derive(self, delivered: TraitSet, index: int, output: LogicalProps, inputs: Props) -> tuple[Alternative, ...]:
@@ -117,8 +120,10 @@ class MergeJoin(PhysicalOperator):
         return result
 
     def pass_through(self, required: TraitSet, output: LogicalProps, inputs: Props) -> tuple[Alternative, ...]:
-        if self.kind is JoinKind.FULL:
-            required = ANY
+        if self.kind is JoinKind.FULL and required != ANY:
+            return ()
+        if required.grouping:
+            return self._pass_grouping(required.grouping, output, inputs)
         result = []
         if not required.collation and len(self.keys) > 1:  # in the inputs the leading key may determine the others
             for lead in self._distinct(range(len(self.keys)), inputs):
@@ -134,6 +139,20 @@ class MergeJoin(PhysicalOperator):
             elif fixed == len(self.keys):  # beyond the keys the left input's order is kept among equal keys
                 for more in spellings(extra, inputs[0].columns, output, inputs[0]):
                     result.append(Alternative((TraitSet(left + more), TraitSet(right)), TraitSet(left + more)))
+        return tuple(result)
+
+    def _pass_grouping(self, columns: ColumnSet, output: LogicalProps, inputs: Props) -> tuple[Alternative, ...]:
+        """Keys among the grouping's columns lead; where that are all keys, other columns of the left input may follow."""
+        target = output.closure(columns)
+        inside = tuple(SortKey(a.id) for a, _ in self.keys if target >> a.id & 1)
+        result = []
+        for left, right, fixed in self._aligned(inside, 0, inputs[0], inputs):
+            result.append(Alternative((TraitSet(left), TraitSet(right)), TraitSet(left)))
+            if fixed < len(self.keys):
+                continue
+            for way in grouping_spellings(columns, inputs[0].columns, output, inputs[0]):
+                longer = left + group_order(way & ~column_set(k.column for k in left))
+                result.append(Alternative((TraitSet(longer), TraitSet(right)), TraitSet(longer)))
         return tuple(result)
 
     def derive(self, delivered: TraitSet, index: int, output: LogicalProps, inputs: Props) -> tuple[Alternative, ...]:
@@ -159,17 +178,36 @@ class MergeJoin(PhysicalOperator):
 
 @dataclass(frozen=True, slots=True)
 class NestedLoopJoin(PhysicalOperator):
-    """Holds the right input and tests the predicate for each left row with each right row; keeps the left order."""
+    """Holds the right input and tests the predicate for each left row with each right row; keeps the left order, and the
+    right order among the results of one left row."""
 
     kind: JoinKind
     predicate: Predicate
     name: ClassVar[str] = "nested_loop_join"
 
     def pass_through(self, required: TraitSet, output: LogicalProps, inputs: Props) -> tuple[Alternative, ...]:
-        return _left_order(self.kind, required, output, inputs)
+        return _left_order(self.kind, required, output, inputs) + self._both_orders(required.collation, output, inputs)
+
+    def _both_orders(self, order: Collation, output: LogicalProps, inputs: Props) -> tuple[Alternative, ...]:
+        """An order that first tells all left rows apart may go on with an order of the right input."""
+        if self.kind not in (JoinKind.INNER, JoinKind.LEFT):
+            return ()
+        for cut in range(len(order)):
+            lead, rest = order[:cut], order[cut:]
+            firsts = spellings(lead, inputs[0].columns, output, inputs[0])
+            if not firsts:
+                return ()
+            unique = [first for first in firsts if inputs[0].unique_on(column_set(k.column for k in first))]
+            seconds = spellings(rest, inputs[1].columns, output, inputs[1]) if unique else ()
+            if seconds:
+                pairs = [(first, second) for first in unique for second in seconds][:MOST_SPELLINGS]
+                return tuple(Alternative((TraitSet(a), TraitSet(b)), TraitSet(a + b)) for a, b in pairs)
+        return ()
 
     def derive(self, delivered: TraitSet, index: int, output: LogicalProps, inputs: Props) -> tuple[Alternative, ...]:
-        if index or self.kind not in _LEFT_ORDER:
+        if index == 1:
+            return self._both_orders(delivered.collation, output, inputs) if inputs[0].at_most_one_row else ()
+        if self.kind not in _LEFT_ORDER:
             return ()
         return (Alternative((delivered, ANY), delivered),)
 

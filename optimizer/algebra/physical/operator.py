@@ -24,7 +24,7 @@ class PhysicalOperator:
     name: ClassVar[str]
 
     def pass_through(self, required: TraitSet, output: LogicalProps, inputs: Props) -> tuple[Alternative, ...]:
-        return () if required.collation else (Alternative((ANY,) * len(inputs)),)
+        return (Alternative((ANY,) * len(inputs)),) if required == ANY else ()
 
     def derive(self, delivered: TraitSet, index: int, output: LogicalProps, inputs: Props) -> tuple[Alternative, ...]:
         return ()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from optimizer.algebra.columns import ColumnSet, column_set
+from optimizer.algebra.columns import ColumnSet, column_ids, column_set
 from optimizer.algebra.logical import Label
 from optimizer.algebra.physical.operator import PhysicalOperator, Props
 from optimizer.algebra.props import LogicalProps
@@ -14,6 +14,10 @@ from optimizer.algebra.traits import (
     Alternative,
     Collation,
     TraitSet,
+    group_order,
+    reduce_collation,
+    satisfies,
+    spelled,
 )
 
 
@@ -29,6 +33,24 @@ class Sort(PhysicalOperator):
 
     def used_columns(self, output: ColumnSet) -> ColumnSet:
         return output | column_set(k.column for k in self.order)
+
+
+@dataclass(frozen=True, slots=True)
+class PartialSort(PhysicalOperator):
+    """The enforcer for an input that has part of what is wanted: rows equal on `prefix` are adjacent, and only these are
+    sorted, by `order`. The runs stay in the order they come in, so an input sorted on the prefix gives rows sorted on the
+    prefix and then by `order`. Holds one run at a time."""
+
+    prefix: ColumnSet
+    order: Collation
+    name: ClassVar[str] = "partial_sort"
+
+    def describe(self, label: Label) -> str:
+        keys = ", ".join(k.show(label) for k in self.order)
+        return f"{keys} within {', '.join(label(c) for c in column_ids(self.prefix))}"
+
+    def used_columns(self, output: ColumnSet) -> ColumnSet:
+        return output | self.prefix | column_set(k.column for k in self.order)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,12 +82,21 @@ class LimitRows(PhysicalOperator):
     name: ClassVar[str] = "limit_rows"
 
     def pass_through(self, required: TraitSet, output: LogicalProps, inputs: Props) -> tuple[Alternative, ...]:
-        own = Alternative((TraitSet(self.order),), TraitSet(self.order))
-        longer = required.collation
+        below = inputs[0]
+        if not self.order:  # any rows will do, so also the first ones of any order
+            return tuple(Alternative((traits,), traits) for traits in spelled(required, below.columns, output, below))
         # ties of `order` may be cut anywhere, so an input sorted more finely is as good; another order is not
-        if len(longer) > len(self.order) and longer[: len(self.order)] == self.order and self.order:
-            return own, Alternative((required,), required)
-        return (own,)
+        plain = Alternative((TraitSet(self.order),), TraitSet(self.order))
+        own = reduce_collation(self.order, below)
+        longer = reduce_collation(required.collation or own + group_order(required.grouping), below)
+        if len(longer) == len(own) or longer[: len(own)] != own:
+            return (plain,)
+        return plain, Alternative((TraitSet(longer),), TraitSet(longer))
+
+    def derive(self, delivered: TraitSet, index: int, output: LogicalProps, inputs: Props) -> tuple[Alternative, ...]:
+        if not satisfies(delivered, TraitSet(self.order), inputs[0]):
+            return ()
+        return (Alternative((delivered,), delivered),)
 
     def describe(self, label: Label) -> str:
         return _show_limit(self.order, self.offset, self.count, label)

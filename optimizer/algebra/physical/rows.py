@@ -5,16 +5,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from optimizer.algebra.columns import ColumnSet, column_set
+from optimizer.algebra.columns import ColumnId, ColumnSet, column_ids, column_set
 from optimizer.algebra.logical import Label, ProjectItem, show_predicate
+from optimizer.algebra.monotone import Monotone, monotone
 from optimizer.algebra.physical.operator import PhysicalOperator, Props
 from optimizer.algebra.props import LogicalProps
 from optimizer.algebra.scalars import ColumnRef, Predicate, predicate_columns
 from optimizer.algebra.traits import (
+    ANY,
     Alternative,
+    Collation,
+    SortKey,
     TraitSet,
-    restrict_collation,
-    spellings,
+    grouped,
+    spelled,
 )
 
 
@@ -26,8 +30,8 @@ class FilterRows(PhysicalOperator):
     name: ClassVar[str] = "filter_rows"
 
     def pass_through(self, required: TraitSet, output: LogicalProps, inputs: Props) -> tuple[Alternative, ...]:
-        orders = spellings(required.collation, output.columns, output, inputs[0])  # a = b lets either column lead
-        return tuple(Alternative((TraitSet(order),), TraitSet(order)) for order in orders)
+        ways = spelled(required, output.columns, output, inputs[0])  # a = b lets either column lead
+        return tuple(Alternative((traits,), traits) for traits in ways)
 
     def derive(self, delivered: TraitSet, index: int, output: LogicalProps, inputs: Props) -> tuple[Alternative, ...]:
         return (Alternative((delivered,), delivered),)
@@ -47,20 +51,61 @@ class ProjectRows(PhysicalOperator):
     name: ClassVar[str] = "project_rows"
 
     def pass_through(self, required: TraitSet, output: LogicalProps, inputs: Props) -> tuple[Alternative, ...]:
-        sources = {item.id: item.value.id for item in self.items if isinstance(item.value, ColumnRef)}
-        order = restrict_collation(required.collation, column_set(sources), output)
-        if len(order) < len(required.collation):
+        if required.grouping:
+            return self._pass_grouping(required.grouping, output)
+        if not required.collation:
+            return (Alternative((ANY,)),)
+        followed = self._followed()
+        below: list[SortKey] = []
+        for i, key in enumerate(required.collation):
+            source = _lowest(followed, output.equivalents(key.column))
+            if source is None or (not source.strict and i + 1 < len(required.collation)):
+                return ()
+            below.append(key._replace(column=source.column, descending=key.descending != source.descending))
+        return (Alternative((TraitSet(tuple(below)),), required),)
+
+    def _pass_grouping(self, columns: ColumnSet, output: LogicalProps) -> tuple[Alternative, ...]:
+        """Rows equal on items are equal on the columns they follow one to one. One more item may follow a column's order
+        only: it has to come last in an order on all."""
+        followed = self._followed()
+        strict: list[SortKey] = []
+        loose: list[SortKey] = []
+        for column in column_ids(columns):
+            source = _lowest(followed, output.equivalents(column))
+            if source is None:
+                return ()
+            (strict if source.strict else loose).append(SortKey(source.column))
+        if not loose:
+            return (Alternative((grouped(column_set(k.column for k in strict)),), grouped(columns)),)
+        if len(loose) > 1:
             return ()
-        below = TraitSet(tuple(key._replace(column=sources[key.column]) for key in order))
-        return (Alternative((below,), TraitSet(order)),)
+        return (Alternative((TraitSet((*strict, *loose)),), grouped(columns)),)
+
+    def _followed(self) -> dict[ColumnId, Monotone]:
+        """Items that follow the order of an input column."""
+        found = {item.id: monotone(item.value) for item in self.items}
+        return {id: source for id, source in found.items() if source is not None}
 
     def derive(self, delivered: TraitSet, index: int, output: LogicalProps, inputs: Props) -> tuple[Alternative, ...]:
-        targets = {item.value.id: item.id for item in self.items if isinstance(item.value, ColumnRef)}
-        order = restrict_collation(delivered.collation, column_set(targets), inputs[0])
-        if not order:
-            return ()
-        below = TraitSet(delivered.collation[: len(order)])
-        return (Alternative((below,), TraitSet(tuple(k._replace(column=targets[k.column]) for k in order))),)
+        """The delivered order, as far as items say it; and cut where an item follows a key without telling all its values
+        apart."""
+        followed = self._followed()
+        above: tuple[SortKey, ...] = ()
+        result = []
+        for i, key in enumerate(delivered.collation):
+            same = inputs[0].equivalents(key.column)
+            longer: SortKey | None = None
+            for id, source in followed.items():
+                if same >> source.column & 1:
+                    said = key._replace(column=id, descending=key.descending != source.descending)
+                    if source.strict:
+                        longer = longer or said
+                    else:
+                        result.append(Alternative((TraitSet(delivered.collation[: i + 1]),), TraitSet((*above, said))))
+            if longer is None:
+                return (*_derived(delivered, above), *result)
+            above = (*above, longer)
+        return (*_derived(delivered, above), *result)
 
     def describe(self, label: Label) -> str:
         return ", ".join(
@@ -74,3 +119,13 @@ class ProjectRows(PhysicalOperator):
             if output >> item.id & 1:
                 columns |= item.value.columns
         return columns
+
+
+def _lowest(followed: dict[ColumnId, Monotone], columns: ColumnSet) -> Monotone | None:
+    """What one of the output `columns`, which are equal, follows; a strict one is better."""
+    found = [source for column in column_ids(columns) if (source := followed.get(column)) is not None]
+    return min(found, key=lambda source: not source.strict, default=None)
+
+
+def _derived(delivered: TraitSet, above: Collation) -> tuple[Alternative, ...]:
+    return (Alternative((TraitSet(delivered.collation[: len(above)]),), TraitSet(above)),) if above else ()

@@ -8,7 +8,9 @@ from typing import ClassVar
 from optimizer.algebra.columns import ColumnId, ColumnSet, column_set
 from optimizer.algebra.kinds import SetOpKind
 from optimizer.algebra.logical import Label
-from optimizer.algebra.physical.operator import PhysicalOperator
+from optimizer.algebra.physical.operator import PhysicalOperator, Props
+from optimizer.algebra.props import LogicalProps
+from optimizer.algebra.traits import Alternative, Collation, TraitSet, group_order, restrict_collation
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +26,38 @@ class UnionAll(PhysicalOperator):
 
     def used_columns(self, output: ColumnSet) -> ColumnSet:
         return _setop_columns(self.columns, self.sources, output)
+
+
+@dataclass(frozen=True, slots=True)
+class MergeUnion(PhysicalOperator):
+    """The rows of all inputs, merged: every input comes in one order, and so does the output. The plan node's traits say
+    which order was chosen; its columns need not be read above, so every column is read."""
+
+    columns: tuple[ColumnId, ...]
+    sources: tuple[tuple[ColumnId, ...], ...]
+    name: ClassVar[str] = "merge_union"
+
+    def pass_through(self, required: TraitSet, output: LogicalProps, inputs: Props) -> tuple[Alternative, ...]:
+        order = required.collation or group_order(required.grouping)
+        return (self._merging(order),) if order else ()
+
+    def derive(self, delivered: TraitSet, index: int, output: LogicalProps, inputs: Props) -> tuple[Alternative, ...]:
+        outer = dict(zip(self.sources[index], self.columns, strict=True))
+        order = restrict_collation(delivered.collation, column_set(outer), inputs[index])
+        return (self._merging(tuple(k._replace(column=outer[k.column]) for k in order)),) if order else ()
+
+    def _merging(self, order: Collation) -> Alternative:
+        below = []
+        for source in self.sources:
+            inner = dict(zip(self.columns, source, strict=True))
+            below.append(TraitSet(tuple(k._replace(column=inner[k.column]) for k in order)))
+        return Alternative(tuple(below), TraitSet(order))
+
+    def describe(self, label: Label) -> str:
+        return ", ".join(label(c) for c in self.columns)
+
+    def used_columns(self, output: ColumnSet) -> ColumnSet:
+        return _setop_columns(self.columns, self.sources, column_set(self.columns))
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,8 @@ in one piece, and what joins them joins these two pieces, which therefore are on
 
 Partitions: every hyperedge that lies in S stands for a simple edge between the lowest relations of its ends. What is connected
 with the hyperedge is connected with the simple edge, so the partitions of this simple graph, the skeleton of S, include those
-of S; what is not connected or not joined is dropped.
+of S. Those with a part that is not connected are dropped. Two connected parts of a connected set are always joined: merging
+within them first leaves two pieces, and these are merged.
 
 Source of the idea: Fender and Moerkotte, Top Down Plan Generation: From Theory to Practice, ICDE 2013.
 """
@@ -18,24 +19,22 @@ from optimizer.joins.graph import JoinGraph, Relations
 from optimizer.joins.partition.blocks import by_blocks
 from optimizer.joins.partition.min_cut_conservative import conservative
 
-NOT_CONNECTED = -1
-
 
 class Index:
-    """What is known about the sets and the subsets of hyperedges of one graph."""
+    """What is known about the sets of relations and the sets of hyperedges of one graph."""
 
-    __slots__ = ("neighbours", "skeletons")
+    __slots__ = ("connected", "skeletons")
 
     def __init__(self) -> None:
-        self.neighbours: dict[Relations, Relations] = {}  # of connected sets, by simple edges; else NOT_CONNECTED
-        self.skeletons: dict[int, JoinGraph] = {}  # by the set of hyperedge numbers
+        self.connected: dict[Relations, bool] = {}
+        self.skeletons: dict[int, JoinGraph] = {}  # by the hyperedges in it, as a set of their numbers
 
 
 def connected(graph: JoinGraph, s: Relations) -> bool:
     """Whether `s` can be joined without a cross product, by edges and hyperedges."""
     if not graph.hyperedges:
         return graph.connected(s)
-    return _neighbours(graph, graph.index or _new_index(graph), s) != NOT_CONNECTED
+    return _is_connected(graph, graph.index or _new_index(graph), s)
 
 
 def hypergraph(graph: JoinGraph, s: Relations) -> list[Relations]:
@@ -47,27 +46,21 @@ def hypergraph(graph: JoinGraph, s: Relations) -> list[Relations]:
     if not graph.hyperedges:
         return by_blocks(graph, s, conservative)
     index = graph.index or _new_index(graph)
-    inside = [(number, u, v) for number, (u, v) in enumerate(graph.hyperedges) if not (u | v) & ~s]
     active = 0
-    for number, _, _ in inside:
-        active |= 1 << number
+    for number, (u, v) in enumerate(graph.hyperedges):
+        if not (u | v) & ~s:
+            active |= 1 << number
     candidates = by_blocks(index.skeletons.get(active) or _new_skeleton(graph, index, active), s, conservative)
-    known = index.neighbours
+    known = index.connected
     parts = []
     for part in candidates:
-        other = s ^ part
-        near = known.get(part)
-        if near is None:
-            near = _neighbours(graph, index, part)
-        if near == NOT_CONNECTED:
-            continue
-        beyond = known.get(other)
-        if beyond is None:
-            beyond = _neighbours(graph, index, other)
-        if beyond == NOT_CONNECTED:
-            continue
-        if near & other or any((not u & other and not v & part) or (not u & part and not v & other) for _, u, v in inside):
-            parts.append(part)
+        if (found := known.get(part)) is None:
+            found = _is_connected(graph, index, part)
+        if found:
+            if (found := known.get(s ^ part)) is None:
+                found = _is_connected(graph, index, s ^ part)
+            if found:
+                parts.append(part)
     return parts
 
 
@@ -85,12 +78,10 @@ def _new_skeleton(graph: JoinGraph, index: Index, active: int) -> JoinGraph:
     return skeleton
 
 
-def _neighbours(graph: JoinGraph, index: Index, s: Relations) -> Relations:
-    """The neighbours of `s` by simple edges; NOT_CONNECTED if it cannot be joined without a cross product."""
-    known = index.neighbours.get(s)
+def _is_connected(graph: JoinGraph, index: Index, s: Relations) -> bool:
+    known = index.connected.get(s)
     if known is None:
-        known = graph.neighbours(s) if _merged(graph, s) else NOT_CONNECTED
-        index.neighbours[s] = known
+        known = index.connected[s] = _merged(graph, s)
     return known
 
 

@@ -26,12 +26,12 @@ class Settled(NamedTuple):
     order: list[int]
 
 
-def settle(choices: Sequence[Choice], root: int) -> Settled:
-    """Settle `root` and all that it may choose from; other choices keep no ways."""
+def settle(choices: Sequence[Choice], *roots: int) -> Settled:
+    """Settle `roots` and all that they may choose from; other choices keep no ways."""
     ways: list[tuple[Way, ...]] = [()] * len(choices)
     best = [INFINITY] * len(choices)
     order: list[int] = []
-    for component in _components(choices, root):
+    for component in _components(choices, roots):
         if len(component) > 1 or any(component[0] in way.inputs for way in choices[component[0]].ways):
             _settle_recursive(component, choices, ways, best, order)
             continue
@@ -94,8 +94,8 @@ def _settle_recursive(
             order.append(number)
 
 
-def _components(choices: Sequence[Choice], root: int) -> Iterator[list[int]]:
-    """Strongly connected components of what `root` reaches, inputs before users. Iterative (Tarjan 1972)."""
+def _components(choices: Sequence[Choice], roots: Sequence[int]) -> Iterator[list[int]]:
+    """Strongly connected components of what `roots` reach, inputs before users. Iterative (Tarjan 1972)."""
     found: dict[int, int] = {}  # number of choice -> when it was first seen
     low: dict[int, int] = {}
     open_: list[int] = []
@@ -108,23 +108,25 @@ def _components(choices: Sequence[Choice], root: int) -> Iterator[list[int]]:
         is_open.add(number)
         stack.append((number, iter(dict.fromkeys(i for way in choices[number].ways for i in way.inputs))))
 
-    enter(root)
-    while stack:
-        number, below = stack[-1]
-        for i in below:
-            if i not in found:
-                enter(i)
-                break
-            if i in is_open:
-                low[number] = min(low[number], found[i])
-        else:
-            stack.pop()
-            if stack:
-                low[stack[-1][0]] = min(low[stack[-1][0]], low[number])
-            if low[number] == found[number]:
-                component: list[int] = []
-                while not component or component[-1] != number:
-                    component.append(open_.pop())
-                    is_open.discard(component[-1])
-                component.reverse()
-                yield component
+    for root in roots:
+        if root not in found:
+            enter(root)
+        while stack:
+            number, below = stack[-1]
+            for i in below:
+                if i not in found:
+                    enter(i)
+                    break
+                if i in is_open:
+                    low[number] = min(low[number], found[i])
+            else:
+                stack.pop()
+                if stack:
+                    low[stack[-1][0]] = min(low[stack[-1][0]], low[number])
+                if low[number] == found[number]:
+                    component: list[int] = []
+                    while not component or component[-1] != number:
+                        component.append(open_.pop())
+                        is_open.discard(component[-1])
+                    component.reverse()
+                    yield component

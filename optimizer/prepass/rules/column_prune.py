@@ -46,7 +46,7 @@ def narrow(root: Tree, needed: ColumnSet, context: RuleContext) -> Tree:
             arity = len(tree.inputs)
             inputs = tuple(built[len(built) - arity :])
             del built[len(built) - arity :]
-            same = done == tree.op and all(a is b for a, b in zip(inputs, tree.inputs, strict=True))
+            same = (done is tree.op or done == tree.op) and all(a is b for a, b in zip(inputs, tree.inputs, strict=True))
             built.append(tree if same else Tree(done, inputs))
         else:
             op, below = _narrow_one(tree, wanted & tree.columns, context)
@@ -65,6 +65,8 @@ def _narrow_one(tree: Tree, needed: ColumnSet, context: RuleContext) -> tuple[Lo
             for conjunct in scan.predicate:
                 used |= conjunct.columns
             used = used or 1 << narrowest((c.id for c in scan.columns), context)
+            if not tree.columns & ~used:
+                return scan, 0
             columns = tuple(c for c in scan.columns if used >> c.id & 1)
             return replace(scan, columns=columns, order=available_prefix(scan.order, used)), 0
         case Values(columns, types, rows):

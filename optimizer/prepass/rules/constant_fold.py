@@ -10,6 +10,7 @@ Guards  volatile calls stay. An expression that raises stays as it is, so that t
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import lru_cache
 
 from optimizer.algebra.evaluate import evaluate
 from optimizer.algebra.logical import Aggregate, AggregateItem, Filter, Join, LogicalOperator, Project, ProjectItem, Scan
@@ -27,15 +28,18 @@ class ConstantFold(RewriteRule):
         op = bound.op
         folded: LogicalOperator = op
         match op:
-            case Filter() | Join() | Scan():
-                folded = replace(op, predicate=conjunction(fold(s) for s in op.predicate))
+            case Filter(predicate) | Join(_, predicate) | Scan(predicate=predicate):
+                parts = [fold(s) for s in predicate]
+                if any(a is not b for a, b in zip(parts, predicate, strict=True)):
+                    folded = replace(op, predicate=conjunction(parts))
             case Project(items):
                 folded = Project(tuple(ProjectItem(item.id, fold(item.value)) for item in items))
             case Aggregate(keys, aggregates):
                 folded = Aggregate(keys, tuple(AggregateItem(item.id, _fold_call(item.call)) for item in aggregates))
-        return None if folded == op else Tree(folded, bound.inputs)
+        return None if folded is op or folded == op else Tree(folded, bound.inputs)
 
 
+@lru_cache(maxsize=4096)  # a conjunct passes through many operators on its way down
 def fold(scalar: Scalar) -> Scalar:
     """The scalar with every constant part computed."""
     return rewrite(scalar, _fold_one)

@@ -2,6 +2,8 @@
 
     σp(A ⋈q B)  ≡  A' ⋈(q ∧ p_AB) B'        A' = σp_A(A), B' = σp_B(B)
 
+The filters that this makes move on at once, through all joins below, so that a predicate over many relations is split once.
+
 Kinds   inner: all three. To the left input also for left, semi and anti joins, to the right one also for right joins: rows
         of a kept side reach the output unchanged. Nothing passes to a NULL-extended side, and nothing through a full join
 NULLs   safe: a conjunct over a kept side sees the same values above and below
@@ -11,10 +13,12 @@ Guards  volatile conjuncts stay; conjuncts that may raise do not go below the jo
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical import Filter, Join
-from optimizer.algebra.scalars import conjunction
-from optimizer.algebra.trees import Tree
+from optimizer.algebra.scalars import Predicate, conjunction
+from optimizer.algebra.trees import Node, Tree
 from optimizer.rules.interface import ANY, RewriteRule, RuleContext, node
 
 
@@ -24,27 +28,69 @@ class FilterPushJoin(RewriteRule):
 
     def apply(self, bound: Tree, context: RuleContext) -> Tree | None:
         match bound:
-            case Tree(Filter(predicate), (Tree(Join(kind, on), (left, right)),)):
-                to_left = kind in (JoinKind.INNER, JoinKind.LEFT, JoinKind.SEMI, JoinKind.ANTI)
-                to_right = kind in (JoinKind.INNER, JoinKind.RIGHT)
-                above, here, on_left, on_right = [], list(on), [], []
-                for conjunct in predicate:
-                    if conjunct.volatile:
-                        above.append(conjunct)
-                    elif to_left and not conjunct.columns & ~left.columns and not conjunct.raises:
-                        on_left.append(conjunct)
-                    elif to_right and not conjunct.columns & ~right.columns and not conjunct.raises:
-                        on_right.append(conjunct)
-                    elif kind is JoinKind.INNER and not (conjunct.raises and any(s.raises for s in on)):
-                        here.append(conjunct)
-                    else:
-                        above.append(conjunct)
-                if len(above) == len(predicate):
-                    return None
-                if on_left:
-                    left = Tree(Filter(conjunction(on_left)), (left,))
-                if on_right:
-                    right = Tree(Filter(conjunction(on_right)), (right,))
-                joined = Tree(Join(kind, conjunction(here)), (left, right))
-                return Tree(Filter(conjunction(above)), (joined,)) if above else joined
+            case Tree(Filter(predicate), (Tree() as joined,)):
+                return _pushed(predicate, joined)
         return None
+
+
+class _Split(NamedTuple):
+    """Where the conjuncts over a join go: the join with its own, what stays above, what goes to its inputs."""
+
+    join: Join
+    above: Predicate
+    left: Predicate
+    right: Predicate
+
+
+def _pushed(predicate: Predicate, root: Tree) -> Tree | None:
+    """`root`, a join, under `predicate`, whose conjuncts have moved through as many joins as they can; None if none moves."""
+    if _split(predicate, root) is None:
+        return None
+    built: list[Node] = []
+    stack: list[tuple[Predicate, Node, _Split | None]] = [(predicate, root, None)]
+    while stack:
+        waiting, node, split = stack.pop()
+        if split is not None:
+            right, left = built.pop(), built.pop()
+            built.append(_filtered(split.above, Tree(split.join, (left, right))))
+            continue
+        split = _split(waiting, node) if waiting else None
+        if split is None:
+            built.append(_filtered(waiting, node))
+        else:
+            left, right = node.inputs
+            stack += ((waiting, node, split), (split.right, right, None), (split.left, left, None))
+    result = built[0]
+    assert isinstance(result, Tree)
+    return result
+
+
+def _filtered(predicate: Predicate, node: Node) -> Node:
+    return Tree(Filter(predicate), (node,)) if predicate else node
+
+
+def _split(predicate: Predicate, node: Node) -> _Split | None:
+    """None when `node` is no join, or all conjuncts stay above it."""
+    if not isinstance(node, Tree) or not isinstance(node.op, Join):
+        return None
+    kind, on = node.op.kind, node.op.predicate
+    to_left = kind in (JoinKind.INNER, JoinKind.LEFT, JoinKind.SEMI, JoinKind.ANTI)
+    to_right = kind in (JoinKind.INNER, JoinKind.RIGHT)
+    not_left, not_right = (~below.columns for below in node.inputs)
+    above, here, on_left, on_right = [], [], [], []
+    for conjunct in predicate:
+        if conjunct.volatile:
+            above.append(conjunct)
+        elif to_left and not conjunct.columns & not_left and not conjunct.raises:
+            on_left.append(conjunct)
+        elif to_right and not conjunct.columns & not_right and not conjunct.raises:
+            on_right.append(conjunct)
+        elif kind is JoinKind.INNER and not (conjunct.raises and any(s.raises for s in on)):
+            here.append(conjunct)
+        else:
+            above.append(conjunct)
+    if len(above) == len(predicate):
+        return None
+    # a part of a predicate is a predicate: in canonical order, without duplicates
+    join = node.op if not here else Join(kind, conjunction((*on, *here)) if on else tuple(here))
+    return _Split(join, tuple(above), tuple(on_left), tuple(on_right))

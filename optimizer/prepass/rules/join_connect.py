@@ -13,6 +13,7 @@ Guards  no volatile conjunct; no conjunct that may raise is tested on more pairs
 
 from __future__ import annotations
 
+from optimizer.algebra.columns import column_ids
 from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical import Join
 from optimizer.algebra.scalars import Scalar, conjunction
@@ -25,10 +26,12 @@ class JoinConnect(RewriteRule):
     pattern = node(Join, ANY, ANY)
 
     def apply(self, bound: Tree, context: RuleContext) -> Tree | None:
-        if not _is_inner(bound):
+        if not _is_inner(bound) or not bound.has_cross_product:
             return None
         leaves, predicate, crosses = _region(bound)
         if not crosses or len(leaves) < 3 or any(s.volatile or s.raises for s in predicate):
+            return None
+        if any(s.columns & ~bound.columns for s in predicate):  # columns of an outer query
             return None
         joined = connect(leaves, predicate)
         return joined if _region(joined)[2] < crosses else None
@@ -60,40 +63,82 @@ def _region(root: Tree) -> tuple[list[Node], list[Scalar], int]:
 
 
 def connect(leaves: list[Node], predicate: list[Scalar]) -> Tree:
-    """A tree of inner joins over `leaves`, each conjunct at the lowest join that has its columns."""
-    rest = list(predicate)
-    parts: list[Node] = []
-    waiting = list(leaves)
+    """A tree of inner joins over `leaves`, each conjunct at the lowest join that has its columns.
+
+    Below, sets of leaves are bitsets of their numbers.
+    """
+    needs = _leaves_needed(leaves, predicate)
+    joined = _Parts(leaves, predicate, needs)
+    waiting = list(range(len(leaves)))
+    parts: list[int] = []
     while waiting:
-        part = waiting.pop(0)
-        found = True
-        while found:
-            found = False
-            for leaf in waiting:
-                if any(_links(s, part.columns, leaf.columns) for s in rest):
-                    part = _join(part, leaf, rest)
-                    waiting.remove(leaf)
-                    found = True
-                    break
+        part = 1 << waiting.pop(0)
+        while (leaf := joined.first_linked(part, waiting)) is not None:
+            waiting.remove(leaf)
+            part = joined.join(part, 1 << leaf)
         parts.append(part)
     while len(parts) > 1:  # a conjunct over three relations may still link parts that no pair of them is linked by
         linked = next(
-            ((i, j) for i in range(len(parts)) for j in range(i + 1, len(parts))
-             if any(_links(s, parts[i].columns, parts[j].columns) for s in rest)), (0, 1),
-        )  # fmt: skip
-        parts[linked[0]] = _join(parts[linked[0]], parts.pop(linked[1]), rest)
-    result = parts[0]
+            ((i, j) for i in range(len(parts)) for j in range(i + 1, len(parts)) if joined.linked(parts[i], parts[j])), (0, 1)
+        )
+        parts[linked[0]] = joined.join(parts[linked[0]], parts.pop(linked[1]))
+    result = joined.trees[parts[0]]
     assert isinstance(result, Tree)
     return result
 
 
-def _links(conjunct: Scalar, a: int, b: int) -> bool:
-    return bool(conjunct.columns & a and conjunct.columns & b and not conjunct.columns & ~(a | b))
+def _leaves_needed(leaves: list[Node], predicate: list[Scalar]) -> list[int]:
+    """For each conjunct the leaves whose columns it reads."""
+    owner = {column: 1 << number for number, leaf in enumerate(leaves) for column in column_ids(leaf.columns)}
+    needed = []
+    for conjunct in predicate:
+        leaves_read = 0
+        for column in column_ids(conjunct.columns):
+            leaves_read |= owner[column]
+        needed.append(leaves_read)
+    return needed
 
 
-def _join(left: Node, right: Node, rest: list[Scalar]) -> Tree:
-    """Join two parts on every conjunct of `rest` that they can test; those are taken from `rest`."""
-    within = left.columns | right.columns
-    usable = [s for s in rest if not s.columns & ~within]
-    rest[:] = [s for s in rest if s.columns & ~within]
-    return Tree(Join(JoinKind.INNER, conjunction(usable)), (left, right))
+class _Parts:
+    """Joins made so far. `trees`: by the leaves they join; `rest`: conjuncts (by number) that no join tests yet."""
+
+    __slots__ = ("_at_leaf", "_needs", "_neighbours", "_predicate", "_wide", "rest", "trees")
+
+    def __init__(self, leaves: list[Node], predicate: list[Scalar], needs: list[int]) -> None:
+        self.trees: dict[int, Node] = {1 << number: leaf for number, leaf in enumerate(leaves)}
+        self._predicate, self._needs = predicate, needs
+        self.rest = dict.fromkeys(range(len(predicate)))
+        self._neighbours = dict.fromkeys(self.trees, 0)
+        self._at_leaf: dict[int, list[int]] = {leaf: [] for leaf in self.trees}
+        self._wide = [n for n in self.rest if needs[n].bit_count() > 2]
+        for number, needed in enumerate(needs):
+            for leaf in column_ids(needed):
+                self._at_leaf[1 << leaf].append(number)
+                if needed.bit_count() == 2:
+                    self._neighbours[1 << leaf] |= needed ^ 1 << leaf
+
+    def first_linked(self, part: int, waiting: list[int]) -> int | None:
+        """The first leaf that a conjunct over it and `part`, and no other leaf, links to `part`."""
+        reach = self._neighbours[part]
+        return next((leaf for leaf in waiting if reach >> leaf & 1 or self._linked_widely(part, 1 << leaf)), None)
+
+    def linked(self, a: int, b: int) -> bool:
+        return bool(self._neighbours[a] & b) or self._linked_widely(a, b)
+
+    def _linked_widely(self, a: int, b: int) -> bool:
+        needs = self._needs
+        return any(needs[n] & a and needs[n] & b and not needs[n] & ~(a | b) for n in self._wide)
+
+    def join(self, left: int, right: int) -> int:
+        """Join two parts on every conjunct of `rest` that they can test; those are taken from `rest`."""
+        within = left | right
+        grows = left not in self._at_leaf and right in self._at_leaf  # then what is new reads the leaf on the right
+        candidates = self._at_leaf[right] if grows else list(self.rest)
+        usable = [n for n in candidates if n in self.rest and not self._needs[n] & ~within]
+        for number in usable:
+            del self.rest[number]
+        self.trees[within] = Tree(
+            Join(JoinKind.INNER, conjunction(self._predicate[n] for n in usable)), (self.trees[left], self.trees[right])
+        )
+        self._neighbours[within] = (self._neighbours[left] | self._neighbours[right]) & ~within
+        return within

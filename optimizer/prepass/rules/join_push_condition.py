@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical import Filter, Join
-from optimizer.algebra.scalars import conjunction
 from optimizer.algebra.trees import Tree
 from optimizer.rules.interface import ANY, RewriteRule, RuleContext, node
 
@@ -27,19 +26,20 @@ class JoinPushCondition(RewriteRule):
                 to_right = kind in (JoinKind.INNER, JoinKind.LEFT, JoinKind.SEMI, JoinKind.ANTI)
                 to_left = kind in (JoinKind.INNER, JoinKind.RIGHT, JoinKind.SEMI)
                 here, on_left, on_right = [], [], []
+                not_left, not_right = ~left.columns, ~right.columns
                 for conjunct in predicate:
                     if conjunct.volatile or conjunct.raises:
                         here.append(conjunct)
-                    elif to_right and not conjunct.columns & ~right.columns:
+                    elif to_right and not conjunct.columns & not_right:
                         on_right.append(conjunct)
-                    elif to_left and not conjunct.columns & ~left.columns:
+                    elif to_left and not conjunct.columns & not_left:
                         on_left.append(conjunct)
                     else:
                         here.append(conjunct)
-                if on_left or on_right:
+                if on_left or on_right:  # parts of a predicate are predicates: in canonical order, without duplicates
                     if on_left:
-                        left = Tree(Filter(conjunction(on_left)), (left,))
+                        left = Tree(Filter(tuple(on_left)), (left,))
                     if on_right:
-                        right = Tree(Filter(conjunction(on_right)), (right,))
-                    return Tree(Join(kind, conjunction(here)), (left, right))
+                        right = Tree(Filter(tuple(on_right)), (right,))
+                    return Tree(Join(kind, tuple(here)), (left, right))
         return None

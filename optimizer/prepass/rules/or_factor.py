@@ -24,7 +24,7 @@ class OrFactor(RewriteRule):
 
     def apply(self, bound: Tree, context: RuleContext) -> Tree | None:
         op = bound.op
-        if not isinstance(op, Filter | Join | Scan):
+        if not isinstance(op, Filter | Join | Scan) or not any(isinstance(s, Call) and s.function == "or" for s in op.predicate):
             return None
         factored = factor_predicate(op.predicate)
         return None if factored == op.predicate else Tree(replace(op, predicate=factored), bound.inputs)

@@ -36,6 +36,8 @@ class OuterJoinSimplify(RewriteRule):
     pattern = node(LogicalOperator)
 
     def apply(self, bound: Tree, context: RuleContext) -> Tree | None:
+        if not bound.has_outer_join:
+            return None
         match bound:
             case Tree(Filter(predicate), (below,)):
                 inputs: tuple[Node, ...] = (simplified(below, predicate),)

@@ -5,13 +5,14 @@
 The join first: it may leave few rows to aggregate, and A's own joins can be reordered with it.
 
 Kinds   inner and left: B has a key, so a group above is one row of the aggregate with one partner, or without one. Semi and
-        anti: γG;f(A ⋉p B), B needs no key. The aggregate is the left input, join_commute gives the mirror images
+        anti: γG;f(A ⋉p B), B needs no key. The aggregate is the left input, join_commute or partition_joins give the
+        mirror images; inner joins of many relations are seen where a join graph is small enough to be expanded
 NULLs   safe: grouping takes NULL for a value; a row of B that is all NULL cannot be taken for a missing partner, since a group
         has partners or has none
 Rows    one row for each pair of group and partner on both sides
-Guards  G not empty, else a group without rows would be lost; p reads no aggregate and is not volatile, nor is f; no column of
-        B, nor of G that p reads, is a float (grouping takes -0.0 for 0.0); not an aggregate that another
-        rule has pushed down; at most MOST_RELATIONS relations
+Guards  G not empty, else a group without rows would be lost; f not empty: duplicates are best removed first; p reads no
+        aggregate and is not volatile, nor is f; no column of B, nor of G that p reads, is a float (grouping takes -0.0 for
+        0.0); not an aggregate that another rule has pushed down; at most expand_joins relations
 Source  Yan and Larson, Eager Aggregation and Lazy Aggregation, VLDB 1995
 """
 
@@ -19,28 +20,46 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from optimizer.algebra.columns import column_ids, column_set
-from optimizer.algebra.join_graph import JoinGraph
-from optimizer.algebra.kinds import JoinKind
-from optimizer.algebra.logical import Aggregate, Join, LogicalOperator
-from optimizer.algebra.props import LogicalProps
-from optimizer.algebra.scalars import Predicate, combined, predicate_columns
+from optimizer.algebra.columns import ColumnSet, column_ids, column_set
+from optimizer.algebra.logical import Aggregate, Join
+from optimizer.algebra.scalars import Predicate, predicate_columns
 from optimizer.algebra.trees import Node, Tree
-from optimizer.rules.interface import ANY, RuleContext, TransformationRule, node, node_over_some
-from optimizer.rules.transform.grouping_below_join import BY_RULES, KEPT_LEFT, MOST_RELATIONS, one_value, relations
+from optimizer.rules.interface import ANY, RuleContext, TransformationRule, node
+from optimizer.rules.transform.grouping_below_join import KEPT_LEFT, one_value, relations
 
 
 class AggregatePullJoin(TransformationRule):
     name = "aggregate_pull_join"
     pattern = node(Join, node(Aggregate, ANY), ANY)
+    expands = "small"
 
     def apply(self, bound: Tree, context: RuleContext) -> Sequence[Tree]:
         match bound:
             case Tree(Join(kind, predicate) as join, (Tree(Aggregate() as aggregate, (a,)), b)) if kind in KEPT_LEFT:
-                graphs = context.settings.enumeration not in BY_RULES and not any(s.raises for s in predicate)
-                if kind is JoinKind.INNER and graphs:
+                if relations(a.columns | b.columns, context) > context.settings.expand_joins:
                     return ()
-                beside = LogicalProps(0, 0, (0,)) if kind.left_only else b.props
-                if relations(a.columns | b.columns, context) <= MOST_RELATIONS and _may_join_first(aggregate, a, predicate, beside, context):
-                    return (Tree(_widened(aggregate, beside), (Tree(join, (a, b)),)),)
+                beside = 0 if kind.left_only else b.columns
+                if (not beside or b.props.keys) and may_join_first(aggregate, a, predicate, beside, context):
+                    return (Tree(widened(aggregate, beside), (Tree(join, (a, b)),)),)
         return ()
+
+
+def may_join_first(aggregate: Aggregate, a: Node, predicate: Predicate, beside: ColumnSet, context: RuleContext) -> bool:
+    """Whether `aggregate` over `a` may be computed after a join on `predicate` that brings the columns `beside`."""
+    if (
+        not aggregate.keys
+        or not aggregate.aggregates
+        or any(s.volatile for s in predicate)
+        or any(item.call.volatile for item in aggregate.aggregates)
+    ):
+        return False
+    results = column_set(item.id for item in aggregate.aggregates)
+    read = predicate_columns(predicate)
+    if read & results or (results | column_set(aggregate.keys)) & context.columns.derived_ids:
+        return False
+    return all(one_value(id, context) for id in column_ids(beside | read & a.columns))
+
+
+def widened(aggregate: Aggregate, beside: ColumnSet) -> Aggregate:
+    """The aggregate by its keys and the columns `beside`."""
+    return Aggregate(tuple(column_ids(column_set(aggregate.keys) | beside)), aggregate.aggregates)

@@ -11,8 +11,8 @@ NULLs   safe: grouping takes NULL for a value; a group without a partner is drop
 Rows    one row a group on both sides
 Guards  K⁺ and K not empty, else a row would appear over no input; K fixes K⁺ by equalities of p and keys of the inputs, in
         other joins than inner by keys of A alone; A not unique on K⁺, else nothing is grouped; f reads A only, is not volatile,
-        cannot raise (it sees rows that the join removes); p not volatile, reads no float of A; at most MOST_RELATIONS
-        relations: the search grows with the number of places for the aggregate
+        cannot raise (it sees rows that the join removes); p not volatile, reads no float of A; few relations
+        (join_views): the search grows with the number of places for the aggregate
 Source  Yan and Larson, Performing Group-By before Join, ICDE 1994 (invariant grouping: Chaudhuri and Shim, VLDB 1994)
 """
 
@@ -42,6 +42,7 @@ from optimizer.rules.transform.partial_aggregates import partial_item
 class AggregatePushJoin(TransformationRule):
     name = "aggregate_push_join"
     pattern = node(Aggregate, node(LogicalOperator))
+    expands = "never"  # join graphs are looked into as they are
 
     def apply(self, bound: Tree, context: RuleContext) -> Sequence[Tree]:
         match bound:
@@ -77,13 +78,14 @@ def keeps_groups(aggregate: Aggregate, view: JoinView, keys: tuple[ColumnId, ...
 def _pushed(aggregate: Aggregate, view: JoinView, keys: tuple[ColumnId, ...], context: RuleContext) -> Tree:
     """The aggregate below the join, under a projection to the columns of the one above.
 
-    Where nothing is to be projected it keeps its columns: that is the way back from aggregate_pull_join. Elsewhere it gets
-    columns of its own, by which aggregate_pull_join knows that it need not be pulled up again.
+    An inner join stays in a group of its own, whatever its columns, since a group of inner joins is known by the relations it
+    joins. Below the projection the aggregate has columns of its own, as the same aggregate has when another rule makes it.
     """
     items = aggregate.aggregates
-    whole = view.over(Tree(Aggregate(keys, items), (view.a,)))
-    if column_set((*aggregate.keys, *(item.id for item in items))) == whole.columns:
-        return whole
+    if view.join.kind is not JoinKind.INNER:
+        whole = view.over(Tree(Aggregate(keys, items), (view.a,)))
+        if column_set((*aggregate.keys, *(item.id for item in items))) == whole.columns:
+            return whole
     below = {item.id: partial_item(item.call, (keys, view.a.columns), context) for item in items}
     joined = view.over(Tree(Aggregate(keys, tuple(dict.fromkeys(below.values()))), (view.a,)))
     results = (ProjectItem(item.id, ColumnRef(below[item.id].id, item.call.type)) for item in items)

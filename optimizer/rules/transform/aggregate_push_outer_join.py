@@ -11,7 +11,7 @@ NULLs   sums, means and extremes of no partner are NULL on both sides; a predica
 Rows    one row for each row of A on both sides
 Guards  K lies in A and holds a key of it; p fixes K⁺ by A, K⁺ not empty; B not unique on K⁺, else nothing is grouped; f reads
         B only, through an expression that is NULL when B is, or is a count(*) without FILTER; it is not volatile and cannot
-        raise (it sees rows without a partner); p not volatile, reads no float of B; at most MOST_RELATIONS relations
+        raise (it sees rows without a partner); p not volatile, reads no float of B; at most expand_joins relations
 Source  Galindo-Legaria and Joshi, Orthogonal Optimization of Subqueries and Aggregation, SIGMOD 2001 (§3.2)
 """
 
@@ -27,13 +27,20 @@ from optimizer.algebra.scalars import AggregateCall, Call, ColumnRef, Literal, S
 from optimizer.algebra.trees import Node, Tree
 from optimizer.algebra.types import INT64
 from optimizer.rules.interface import ANY, RuleContext, TransformationRule, node
-from optimizer.rules.transform.grouping_below_join import MOST_RELATIONS, lower_keys, matching_props, may_see_more_rows, passed, relations
+from optimizer.rules.transform.grouping_below_join import (
+    lower_keys,
+    matching_props,
+    may_see_more_rows,
+    passed,
+    relations,
+)
 from optimizer.rules.transform.partial_aggregates import partial_item
 
 
 class AggregatePushOuterJoin(TransformationRule):
     name = "aggregate_push_outer_join"
     pattern = node(Aggregate, node(Join, ANY, ANY))
+    expands = "never"  # no inner join is looked for
 
     def apply(self, bound: Tree, context: RuleContext) -> Sequence[Tree]:
         match bound:
@@ -41,7 +48,7 @@ class AggregatePushOuterJoin(TransformationRule):
                 known = column_set(keys)
                 if known & ~a.columns or not a.props.unique_on(known) or not may_see_more_rows(items):
                     return ()
-                if relations(a.columns | b.columns, context) > MOST_RELATIONS:
+                if relations(a.columns | b.columns, context) > context.settings.expand_joins:
                     return ()
                 if any(not missing_partner_is_null(item.call, b.columns) for item in items):
                     return ()

@@ -35,12 +35,12 @@ from optimizer.rules.transform.partial_aggregates import TwoSteps
 class AggregateSplitJoin(TransformationRule):
     name = "aggregate_split_join"
     pattern = node(Aggregate, node(LogicalOperator))
+    expands = "never"  # join graphs are looked into as they are
 
     def apply(self, bound: Tree, context: RuleContext) -> Sequence[Tree]:
         match bound:
             case Tree(Aggregate() as aggregate, (below,)):
-                made = aggregate.used_columns() | column_set(item.id for item in aggregate.aggregates)
-                if made & context.columns.derived_ids:
+                if (below.columns | column_set(item.id for item in aggregate.aggregates)) & context.columns.derived_ids:
                     return ()
                 found = []
                 for view in join_views(below, context):

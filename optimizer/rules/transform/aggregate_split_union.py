@@ -33,7 +33,7 @@ class AggregateSplitUnion(TransformationRule):
         match bound:
             case Tree(Aggregate(keys, items) as aggregate, (Tree(SetOp(SetOpKind.UNION, True) as union, branches),)):
                 if (aggregate.used_columns() | column_set(item.id for item in items)) & context.columns.derived_ids:
-                    return ()
+                    return ()  # a final or a partial step
                 mapped = [dict(zip(union.columns, source, strict=True)) for source in union.sources]
                 below = [tuple(dict.fromkeys(to[key] for key in keys)) for to in mapped]
                 if all(b.props.unique_on(column_set(own)) for b, own in zip(branches, below, strict=True)):

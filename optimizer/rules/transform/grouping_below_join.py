@@ -26,8 +26,7 @@ from optimizer.rules.transform.partition_joins import part
 
 KEPT_LEFT = (JoinKind.INNER, JoinKind.LEFT, JoinKind.SEMI, JoinKind.ANTI)  # left rows reach the output unchanged, or not at all
 BY_RULES = ("rules", "rules_b0", "duplicate_free_rules")  # enumerations that bring an inner join into every form
-MOST_RELATIONS = 6  # below an aggregate, for places of the aggregate among the joins to be looked for
-MOST_FOR_ALL = 4  # up to here every connected set of relations is grouped, beyond only single ones, and all but one
+MOST_FOR_ALL = 4  # up to here every connected set of relations may be grouped, beyond only single ones, and all but one
 
 
 class JoinView(NamedTuple):
@@ -48,15 +47,16 @@ class JoinView(NamedTuple):
 
 def join_views(below: Node, context: RuleContext) -> Iterator[JoinView]:
     """The parts of a join that may be grouped. A binary join shows its left input (join_commute gives the mirror image), a
-    join graph every part it has few enough relations for; none where there are more than MOST_RELATIONS."""
+    join graph every part it has few enough relations for; none where there are more than the setting expand_joins."""
+    most = context.settings.expand_joins
     match below:
         case Tree(Join(kind, predicate) as join, (a, b)) if kind in KEPT_LEFT:
             graphs = context.settings.enumeration not in BY_RULES and not any(s.raises for s in predicate)
             sizes = relations(a.columns, context), relations(b.columns, context)
-            few = sum(sizes) <= (MOST_RELATIONS if 1 in sizes else MOST_FOR_ALL)
+            few = sum(sizes) <= (most if 1 in sizes else min(most, MOST_FOR_ALL))
             if few and not (kind is JoinKind.INNER and graphs):  # else the join is a split of a join graph
                 yield JoinView(join, a, b)
-        case Tree(JoinGraph(predicate), leaves) if len(leaves) <= MOST_RELATIONS:
+        case Tree(JoinGraph(predicate), leaves) if len(leaves) <= most:
             region = inner_region(tuple(leaf.columns for leaf in leaves), predicate, context.settings.cross_products)
             n, everything = len(leaves), region.graph.all
             for s in range(1, everything):

@@ -28,6 +28,9 @@ from optimizer.rules.interface import ANY, RuleContext, TransformationRule, node
 class JoinAssociate(TransformationRule):
     name = "join_associate"
     pattern = node(Join, node(Join, ANY, ANY), ANY)
+    closes = ("join_associate", "join_associate_reverse", "join_exchange_inner")
+    closes_in = ("duplicate_free_rules",)
+    expands = "never"
 
     def apply(self, bound: Tree, context: RuleContext) -> Sequence[Tree]:
         match bound:

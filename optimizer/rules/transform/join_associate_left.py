@@ -32,6 +32,7 @@ _LEFT, _RIGHT = JoinKind.LEFT, JoinKind.RIGHT
 class JoinAssociateLeft(TransformationRule):
     name = "join_associate_left"
     pattern = node(Join, node(Join, ANY, ANY), ANY)
+    expands = "never"  # no inner join is looked for
 
     def apply(self, bound: Tree, context: RuleContext) -> Sequence[Tree]:
         match bound:

@@ -21,6 +21,9 @@ from optimizer.rules.interface import ANY, RuleContext, TransformationRule, node
 class JoinCommute(TransformationRule):
     name = "join_commute"
     pattern = node(Join, ANY, ANY)
+    closes = ("join_commute", "join_associate", "join_associate_reverse", "join_exchange_inner")
+    closes_in = ("duplicate_free_rules",)
+    expands = "never"
 
     def apply(self, bound: Tree, context: RuleContext) -> Sequence[Tree]:
         match bound:

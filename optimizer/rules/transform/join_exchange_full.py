@@ -34,6 +34,7 @@ _LEFT, _FULL = JoinKind.LEFT, JoinKind.FULL
 class JoinExchangeFull(TransformationRule):
     name = "join_exchange_full"
     pattern = node(Join, node(Join, ANY, ANY), ANY)
+    expands = "never"  # no inner join is looked for
 
     def apply(self, bound: Tree, context: RuleContext) -> Sequence[Tree]:
         match bound:

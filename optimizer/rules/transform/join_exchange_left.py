@@ -35,6 +35,7 @@ _KINDS = {
 class JoinExchangeLeft(TransformationRule):
     name = "join_exchange_left"
     pattern = node(Join, node(Join, ANY, ANY), ANY)
+    expands = "small"
 
     def apply(self, bound: Tree, context: RuleContext) -> Sequence[Tree]:
         match bound:

@@ -29,6 +29,7 @@ _MOVABLE = frozenset((JoinKind.INNER, JoinKind.LEFT, JoinKind.SEMI, JoinKind.ANT
 class JoinExchangeSemi(TransformationRule):
     name = "join_exchange_semi"
     pattern = node(Join, node(Join, ANY, ANY), ANY)
+    expands = "small"
 
     def apply(self, bound: Tree, context: RuleContext) -> Sequence[Tree]:
         match bound:

@@ -96,7 +96,10 @@ class TwoSteps:
         return True
 
     def lower(self, keys: tuple[ColumnId, ...]) -> Aggregate:
-        """The partial step. Without aggregates it only removes duplicates."""
+        """The partial step. One that only removes duplicates counts them all the same: by its columns a partial step is told
+        from an aggregate of the query, and a count that nobody reads is not computed when the plan runs."""
+        if not self.partials:
+            self._partial(_COUNT_ROWS)
         return Aggregate(keys, tuple(self.partials.values()))
 
     def upper(self, below: Tree) -> Tree:

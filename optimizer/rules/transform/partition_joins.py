@@ -32,7 +32,8 @@ class PartitionJoins(TransformationRule):
     name = "partition_joins"
     pattern = node(JoinGraph)
     enumerations = ("adaptive", "partition", "left_deep")
-    closes = ("join_commute", "join_associate")
+    expands = "never"
+    closes = ("join_commute", "join_associate", "join_associate_reverse", "join_exchange_inner")
 
     def apply(self, bound: Tree, context: RuleContext) -> Sequence[Tree]:
         match bound:
@@ -49,9 +50,9 @@ class PartitionJoins(TransformationRule):
 
 
 def splits(region: InnerRegion, settings: Settings) -> list[Relations]:
-    """The splits of the whole region that the settings allow, each as the part with relation 0."""
+    """The splits of the whole region that the settings allow, each as the part with relation 0, in one order."""
     everything = region.graph.all
-    parts = PARTITIONERS[settings.partitioner](region.graph, everything)
+    parts = sorted(PARTITIONERS[settings.partitioner](region.graph, everything))
     if settings.enumeration == "left_deep":
         return [a for a in parts if a.bit_count() == 1 or (everything ^ a).bit_count() == 1]
     return parts

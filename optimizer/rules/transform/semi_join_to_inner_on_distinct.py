@@ -27,6 +27,7 @@ from optimizer.rules.transform.semi_join_to_inner_on_key import equated, only
 class SemiJoinToInnerOnDistinct(TransformationRule):
     name = "semi_join_to_inner_on_distinct"
     pattern = node(Join, ANY, ANY)
+    expands = "never"  # only semi joins are bound
 
     def apply(self, bound: Tree, context: RuleContext) -> Sequence[Tree]:
         match bound:

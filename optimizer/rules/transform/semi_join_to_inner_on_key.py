@@ -26,6 +26,7 @@ from optimizer.rules.interface import ANY, RuleContext, TransformationRule, node
 class SemiJoinToInnerOnKey(TransformationRule):
     name = "semi_join_to_inner_on_key"
     pattern = node(Join, ANY, ANY)
+    expands = "never"  # only semi joins are bound
 
     def apply(self, bound: Tree, context: RuleContext) -> Sequence[Tree]:
         match bound:

@@ -27,36 +27,42 @@ class ApplyRule(Task):
         self.rule, self.mexpr, self.fresh = rule, mexpr, fresh
 
     def perform(self, search: Search) -> None:
-        rule, mexpr, memo, trace = self.rule, self.mexpr, search.memo, search.trace
+        rule, mexpr, memo = self.rule, self.mexpr, search.memo
         if mexpr.dropped or (self.fresh is not None and self.fresh.dropped):
             return
         for bound in bindings(memo, mexpr, rule.pattern, self.fresh):
             if not search.may_explore():
                 return
-            if trace is not None:
-                trace.emit("bind", rule=rule.name, mexpr=mexpr.id)
-            produced = fire(search, rule, mexpr, bound)
-            if not produced:
-                if trace is not None:
-                    trace.emit("skip", rule=rule.name, mexpr=mexpr.id, reason="guard")
-                continue
-            search.counters.rules_fired[rule.name] += 1
-            news: list[LogicalExpr] = []
-            closed = search.closed_rules[rule.name]
-            for tree in produced:
-                added = memo.insert(tree, mexpr.group, rule.name, mexpr.id)[1]
-                if closed and added and added[-1].group == memo.find(mexpr.group):  # the root comes last, if it is new
-                    added[-1].applied |= closed
-                news += added
-            if trace is not None:
-                trace.emit("fire", rule=rule.name, mexpr=mexpr.id, produced=len(produced), new=[n.id for n in news])
-            search.schedule_new(news)
+            search.schedule_new(apply_binding(search, rule, mexpr, bound))
             if mexpr.dropped:
                 return
 
     def describe(self, search: Search) -> str:
         fresh = f" with new expression {self.fresh.id}" if self.fresh is not None else ""
         return f"{self.rule.name} on expression {self.mexpr.id}{fresh}"
+
+
+def apply_binding(search: Search, rule: TransformationRule, mexpr: LogicalExpr, bound: Tree) -> list[LogicalExpr]:
+    """Insert what the rule makes of one binding of `mexpr`; the logical expressions that are new, inputs first."""
+    memo, trace = search.memo, search.trace
+    if trace is not None:
+        trace.emit("bind", rule=rule.name, mexpr=mexpr.id)
+    produced = fire(search, rule, mexpr, bound)
+    if not produced:
+        if trace is not None:
+            trace.emit("skip", rule=rule.name, mexpr=mexpr.id, reason="guard")
+        return []
+    search.counters.rules_fired[rule.name] += 1
+    news: list[LogicalExpr] = []
+    closed = search.closed_rules.get(rule.name, 0)
+    for tree in produced:
+        added = memo.insert(tree, mexpr.group, rule.name, mexpr.id, search.seed_once and closed != 0)[1]
+        if closed and added and added[-1].group == memo.find(mexpr.group):  # the root comes last, if it is new
+            added[-1].closed |= closed
+        news += added
+    if trace is not None:
+        trace.emit("fire", rule=rule.name, mexpr=mexpr.id, produced=len(produced), new=[n.id for n in news])
+    return news
 
 
 def implement(search: Search, rule: ImplementationRule, mexpr: LogicalExpr) -> None:

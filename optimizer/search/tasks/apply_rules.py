@@ -39,7 +39,7 @@ class ApplyRules(Task):
             bit = 1 << i
             if bit == search.partition_bit and search.compact(mexpr):
                 continue
-            if not mexpr.applied & bit and matches(mexpr, transformation.pattern):
+            if not (mexpr.applied | mexpr.closed) & bit and matches(mexpr, transformation.pattern):
                 mexpr.applied |= bit  # before binding: expressions that arrive from now on come as fresh bindings
                 scheduled.append(transformation)
         for transformation in reversed(scheduled):

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from optimizer.algebra.join_graph import JoinGraph
-from optimizer.algebra.traits import Alternative
-from optimizer.memo.goal import INFINITY, Candidate, Goal, Status
-from optimizer.rules.enforce import sort
+from optimizer.algebra.region_graph import RegionGraph
+from optimizer.memo.binding import matches
+from optimizer.memo.goal import INFINITY, Goal, Status
+from optimizer.search.enforcer import enforcer
 from optimizer.search.tasks.apply_rule import ApplyRule
 from optimizer.search.tasks.explore_input import ExploreInput
 from optimizer.search.tasks.group_optimized import GroupOptimized
@@ -70,9 +71,9 @@ class OptimizeGroup(Task):
             self._first_look(search)
         candidates = goal.candidates
         if search.finishing:  # the query as it was given is enough
-            given = search.memo.groups[goal.group].logical[0]
-            goal.waiting = {given: 0.0} if given in goal.waiting else {}
-            candidates = [c for c in candidates if c.mexpr is None or c.mexpr.source == given.id]
+            given = search.given(goal.group)
+            candidates = [c for c in candidates if c.mexpr is None or (given is not None and c.mexpr.source == given.id)]
+            goal.waiting = {} if given is None or any(c.mexpr is not None for c in candidates) else {given: 0.0}
             for candidate in candidates:
                 candidate.asked = -1
         work: list[tuple[float, int, Task]] = []
@@ -88,13 +89,13 @@ class OptimizeGroup(Task):
     def _explore(self, search: Search) -> bool:
         """Whether something of the group must be explored first; then that is pushed, and this task below it."""
         group = search.memo.group(self.goal.group)
-        graphs = [m for m in group.logical if isinstance(m.op, JoinGraph) and not m.applied & search.partition_bit]
-        if graphs and search.partition_rule is not None:
-            search.push(self)
-            for mexpr in graphs:
-                mexpr.applied |= search.partition_bit
-                search.push(ApplyRule(search.partition_rule, mexpr))
-            return True
+        for mexpr in group.logical:
+            for bit, rule in search.partitioning:
+                if not mexpr.applied & bit and matches(mexpr, rule.pattern):
+                    mexpr.applied |= bit
+                    search.push(self)
+                    search.push(ApplyRule(rule, mexpr))
+                    return True
         if search.on_demand and not group.explored and not group.exploring:
             search.push(self)
             search.push(ExploreInput(group.id))
@@ -105,19 +106,11 @@ class OptimizeGroup(Task):
         """List what there is to try: every logical expression, and for a required order the enforcer."""
         goal = self.goal
         group = search.memo.groups[goal.group]
-        goal.waiting = {mexpr: 0.0 for mexpr in group.logical if not isinstance(mexpr.op, JoinGraph)}
-        enforced = sort.enforce(goal.required) if sort.name in search.rules.enforcers else None
-        if enforced is not None:
-            op, weaker = enforced
-            below = search.goal(group.id, weaker)
-            local = search.cost.local(op, goal.required, group.stats, [group.stats])
-            search.counters.costed += 1
-            search.counters.candidates += 1
-            candidate = Candidate(goal, None, op, Alternative((weaker,), goal.required), (below,), local)
-            candidate.bound = local + search.lower(below)
+        goal.waiting = {mexpr: 0.0 for mexpr in group.logical if not isinstance(mexpr.op, JoinGraph | RegionGraph)}
+        candidate = enforcer(search, goal)
+        if candidate is not None:
+            candidate.bound = candidate.local + search.lower(candidate.inputs[0])
             goal.candidates.append(candidate)
-            if search.trace is not None:
-                search.trace.emit("enforce", goal=goal.id, op=op.name, local=local, inputs=[below.id])
 
     def describe(self, search: Search) -> str:
         limit = "no limit" if self.limit == float("inf") else f"limit {self.limit:.6g}"

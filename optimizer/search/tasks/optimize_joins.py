@@ -26,23 +26,22 @@ class OptimizeJoins(Task):
     Splits are tried from the cheapest bound on, so once one is cut so are all that follow.
     """
 
-    __slots__ = ("asked", "limit", "node", "opened", "space")
+    __slots__ = ("asked", "limit", "node", "opened", "space", "waited")
 
     def __init__(self, space: JoinSpace, node: JoinNode, limit: float) -> None:
         self.space, self.node, self.limit = space, node, limit
-        self.opened = False
+        self.opened = self.waited = False  # `waited`: the leaves were searched on its behalf
         self.asked: JoinNode | None = None  # the part searched last on behalf of the split at hand
 
     def perform(self, search: Search) -> None:
         node, space = self.node, self.space
         if not self.opened:
-            if node.settled or node.lower > self.limit:
+            if node.settled or (node.lower > self.limit and not search.finishing):
                 return
-            if not space.ready and not space.prepare(self):
+            if (search.finishing or not space.ready) and not space.prepare(self):
                 return
-            if node.settled:
+            if node.settled or not self._open(search):
                 return
-            self._open(search)
         nodes, counters = space.nodes, search.counters
         grace, prune, enough, keep = search.grace, search.prune, space.enough, search.keep
         width = search.join_alternatives
@@ -108,8 +107,8 @@ class OptimizeJoins(Task):
         node.dropped = dropped
         self._close(search)
 
-    def _open(self, search: Search) -> None:
-        """Enumerate the splits that the limit and the best plan leave."""
+    def _open(self, search: Search) -> bool:
+        """Enumerate the splits that the limit and the best plan leave. False when the time allowed is over."""
         node, space, limit = self.node, self.space, self.limit
         self.opened = True
         node.opened += 1
@@ -121,7 +120,7 @@ class OptimizeJoins(Task):
         node.limit, node.status = limit, Status.OPEN
         if search.keep:
             space.opened(node)
-        space.splits(node)
+        return space.splits(node)
 
     def _close(self, search: Search) -> None:
         """What GroupOptimized concludes for a goal: see there."""

@@ -21,7 +21,8 @@ def test_every_built_in_query_has_text_and_title() -> None:
 
 
 def test_tpch_queries_run_in_duckdb(tpch_duckdb: duckdb.DuckDBPyConnection) -> None:
-    empty = [query.name for query in built_in_queries() if not tpch_duckdb.sql(resolve_sql(query.name)).fetchall()]
+    queries = [query.name for query in built_in_queries() if query.name.startswith("tpch/")]
+    empty = [name for name in queries if not tpch_duckdb.sql(resolve_sql(name)).fetchall()]
     assert empty == []
 
 
@@ -39,7 +40,7 @@ def test_text_and_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
         ("tpch/q99", 'there is no built-in query "tpch/q99"\ndid you mean tpch/q'),
         ("tpch/q5", "did you mean tpch/q05?"),
         ("TPCH/Q05", "did you mean tpch/q05?"),
-        ("other/thing", "workloads: tpch; planscope workloads lists"),
+        ("other/thing", "workloads: chain, clique, cycle, grid, job, random, star, tpch; planscope workloads lists"),
         ("", "there is no SQL to run"),
         ("  \n", "there is no SQL to run"),
         ("@no-such-file.sql", "there is no file no-such-file.sql"),

@@ -65,7 +65,7 @@ def test_scale_factors() -> None:
     [
         ("tpch", r"tpch needs a scale factor: try tpch:0\.1"),
         ("tpch:", r"tpch needs a scale factor"),
-        ("tpcds:1", r'there is no dataset "tpcds:1"; built in: tpch:SF; or name a folder with tables'),
+        ("tpcds:1", r'there is no dataset "tpcds:1"; built in: tpch:SF, job, joingraph; or name a folder with tables'),
         ("", r'there is no dataset ""'),
         ("no/such/folder", r"there is no folder no/such/folder; its path exists up to"),
     ],

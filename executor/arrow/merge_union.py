@@ -1,0 +1,57 @@
+"""merge_union: the rows of all inputs, each sorted in one order, in that order.
+
+A window is all rows of the inputs up to a cut: the smallest of the last keys gathered on inputs that have more to come. No row
+still to come is before it, so the window can be sorted by itself and passed on. Memory: a window of rows for each input.
+"""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+from executor.arrow.batches import Batches, batch_schema, column_name, select, table_batches
+from executor.arrow.context import Context
+from executor.arrow.merge_join import Side, compare_keys
+from executor.arrow.ordering import sorted_rows
+from optimizer.algebra.columns import column_ids, column_set
+from optimizer.algebra.physical import MergeUnion
+from optimizer.algebra.plan import PlanNode
+
+
+def produce(node: PlanNode, context: Context) -> Batches:
+    op, order = node.op, node.alternative.delivered.collation
+    assert isinstance(op, MergeUnion)
+    wanted = node.columns | column_set(key.column for key in order)
+    merged, result = batch_schema(wanted, context.columns), context.schema(node)
+    sides = []
+    for child, source in zip(node.inputs, op.sources, strict=True):
+        below = dict(zip(op.columns, source, strict=True))
+        names = [column_name(below[id]) for id in column_ids(wanted)]
+        sides.append(Side(_renamed(context.open(child), names, merged), merged, order, context.tuning.window))
+    try:
+        while True:
+            for side in sides:
+                side.fill()
+            context.held(node, sum(side.nbytes for side in sides))
+            going_on = [side for side in sides if not side.exhausted]
+            if going_on:
+                cut = going_on[0].last_key()
+                for side in going_on[1:]:
+                    key = side.last_key()
+                    cut = key if compare_keys(key, cut, order) < 0 else cut
+                parts = [side.take(side.count_up_to(cut))[0] for side in sides]
+            else:
+                parts = [side.take(side.rows)[0] for side in sides]
+            window = pa.Table.from_batches([part for part in parts if part.num_rows], merged)
+            # stable, so rows that tie stay as their input has them
+            for made in table_batches(sorted_rows(window.combine_chunks(), order), context.tuning.batch):
+                yield select(made, result)
+            if not going_on:
+                return
+    finally:
+        for side in sides:
+            side.close()
+
+
+def _renamed(source: Batches, names: list[str], schema: pa.Schema) -> Batches:
+    for batch in source:
+        yield pa.RecordBatch.from_arrays([batch.column(name) for name in names], schema=schema)

@@ -1,0 +1,45 @@
+"""Joins of any kind over a set of relations, with no order chosen yet."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Protocol
+
+from optimizer.algebra.logical import Label, LogicalOperator
+from optimizer.algebra.props import LogicalProps
+from optimizer.algebra.trees import Leaf, Node, Tree
+
+Relations = int  # a set of relations, as bits
+
+
+class ReorderableRegion(Protocol):
+    """What the operator asks of its region (`joins.region`)."""
+
+    def written(self, s: Relations, leaves: Sequence[Node]) -> Tree:
+        """One join tree of a set over its leaves, always the same."""
+        ...
+
+    def describe_set(self, s: Relations, label: Label) -> str:
+        """The operators that every plan of a set applies."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class RegionGraph(LogicalOperator):
+    """The relations `relations` of a region, joined by every operator of the region that they can apply.
+
+    Inputs: one for each relation, lowest first. Output: the columns of the relations, without those that semi and anti joins
+    hide. All join trees that the region allows give the same bag. A region is made once for a query and compared by identity.
+    """
+
+    region: ReorderableRegion
+    relations: Relations
+    name: ClassVar[str] = "region_graph"
+    arity: ClassVar[int | None] = None
+
+    def derive_props(self, inputs: Sequence[LogicalProps]) -> LogicalProps:
+        return self.region.written(self.relations, [Leaf(-1, props) for props in inputs]).props
+
+    def describe(self, label: Label) -> str:
+        return self.region.describe_set(self.relations, label)

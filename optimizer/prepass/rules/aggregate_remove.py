@@ -1,0 +1,45 @@
+"""An aggregate by a key of its input computes nothing over more than one row: it becomes a projection.
+
+    γK;f(A)  ≡  πK,f₁(A)        K holds a key of A; f₁ is the value of f over one row
+
+    sum(x), avg(x), min(x), max(x) = x        count(*) = 1        count(x) = 1 where x is not NULL, else 0
+
+NULLs   a key takes NULL for a value, as grouping does; f₁ of NULL is NULL, its count 0; a row that FILTER leaves out counts
+        as NULL
+Rows    one row a group on both sides, none over no input
+Guards  there are keys (without keys there is a row even over no input); no volatile aggregate
+"""
+
+from __future__ import annotations
+
+from optimizer.algebra.columns import column_set
+from optimizer.algebra.logical import Aggregate, Project, ProjectItem
+from optimizer.algebra.scalars import BOOL, AggregateCall, Call, Case, Cast, ColumnRef, Literal, Scalar
+from optimizer.algebra.trees import Tree
+from optimizer.rules.interface import ANY, RewriteRule, RuleContext, node
+
+
+class AggregateRemove(RewriteRule):
+    name = "aggregate_remove"
+    pattern = node(Aggregate, ANY)
+
+    def apply(self, bound: Tree, context: RuleContext) -> Tree | None:
+        match bound:
+            case Tree(Aggregate(keys, items), (below,)) if keys and below.props.unique_on(column_set(keys)):
+                if any(item.call.volatile for item in items):
+                    return None
+                passed = [ProjectItem(key, ColumnRef(key, context.columns[key].type)) for key in keys]
+                return Tree(Project((*passed, *(ProjectItem(item.id, over_one_row(item.call)) for item in items))), (below,))
+        return None
+
+
+def over_one_row(call: AggregateCall) -> Scalar:
+    """The value of an aggregate over a single row, computed from that row."""
+    nothing = Literal(0 if call.function == "count" else None, call.type)
+    if call.function == "count":
+        value: Scalar = Literal(1, call.type)
+        if call.args:
+            value = Case(((Call("is_not_null", call.args, BOOL), value),), nothing, call.type)
+    else:
+        value = call.args[0] if call.args[0].type == call.type else Cast(call.args[0], call.type, False)
+    return value if call.filter is None else Case(((call.filter, value),), nothing, call.type)

@@ -1,0 +1,37 @@
+"""A limit is also put on every branch of a union.
+
+    λo;i,n(A ∪ B)  ≡  λo;i,n(λo;0,i+n(A) ∪ λo;0,i+n(B))        ∪ with ALL
+
+Rows    the first i + n rows of the union are among the first i + n of each branch, in an order that breaks ties the same way
+Guards  there is a count; a branch that has so few rows anyway is left as it is
+"""
+
+from __future__ import annotations
+
+from optimizer.algebra.kinds import SetOpKind
+from optimizer.algebra.logical import Limit, SetOp
+from optimizer.algebra.trees import Node, Tree
+from optimizer.prepass.row_bounds import most_rows
+from optimizer.rules.interface import RewriteRule, RuleContext, node
+
+
+class LimitPushUnion(RewriteRule):
+    name = "limit_push_union"
+    pattern = node(Limit, node(SetOp))
+
+    def apply(self, bound: Tree, context: RuleContext) -> Tree | None:
+        match bound:
+            case Tree(
+                Limit(order, offset, int() as count), (Tree(SetOp(SetOpKind.UNION, True, columns, sources) as union, branches),)
+            ):
+                rows = offset + count
+                limited: list[Node] = []
+                for branch, source in zip(branches, sources, strict=True):
+                    most = most_rows(branch)
+                    if most is None or most > rows:
+                        own = tuple(key._replace(column=source[columns.index(key.column)]) for key in order)
+                        branch = Tree(Limit(own, 0, rows), (branch,))
+                    limited.append(branch)
+                if any(new is not old for new, old in zip(limited, branches, strict=True)):
+                    return Tree(bound.op, (Tree(union, tuple(limited)),))
+        return None

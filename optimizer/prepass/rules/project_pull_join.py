@@ -1,0 +1,59 @@
+"""A projection between two joins moves above both, so that the joins meet and can be reordered together.
+
+    πe(A ⋈q B) ⋈p C  ≡  πe,C((A ⋈q B) ⋈p C)
+
+Kinds   from the left input: inner, left, semi and anti (the last two without C's columns); from the right one: inner and
+        right. Below a NULL-extended side a computed column would become NULL, above it would not
+NULLs   safe: the same values, computed later
+Rows    same bag; items are computed for rows with a partner only, so they can only raise less
+Guards  p reads only columns that the projection passes on as they are, so nothing is computed twice; no volatile item, nor
+        conjunct of p
+"""
+
+from __future__ import annotations
+
+from optimizer.algebra.columns import column_ids
+from optimizer.algebra.kinds import JoinKind
+from optimizer.algebra.logical import Join, Project
+from optimizer.algebra.scalars import ColumnRef, Scalar, conjunction, predicate_columns, substitute
+from optimizer.algebra.trees import Node, Tree
+from optimizer.rules.interface import ANY, RewriteRule, RuleContext, node
+from optimizer.rules.transform.grouping_below_join import passed
+
+
+class ProjectPullJoin(RewriteRule):
+    name = "project_pull_join"
+    pattern = node(Join, ANY, ANY)
+
+    def apply(self, bound: Tree, context: RuleContext) -> Tree | None:
+        match bound:
+            case Tree(Join(kind, predicate), (left, right)):
+                if any(s.volatile for s in predicate):
+                    return None
+                read = predicate_columns(predicate)
+                lowered = _below(left, read) if kind not in (JoinKind.RIGHT, JoinKind.FULL) else None
+                if lowered is not None:
+                    project, values, below = lowered
+                    other = 0 if kind.left_only else right.columns
+                    inputs: tuple[Node, Node] = (below, right)
+                else:
+                    lowered = _below(right, read) if kind in (JoinKind.INNER, JoinKind.RIGHT) else None
+                    if lowered is None:
+                        return None
+                    project, values, below = lowered
+                    other, inputs = left.columns, (left, below)
+                joined = Tree(Join(kind, conjunction(substitute(s, values) for s in predicate)), inputs)
+                return Tree(Project((*project.items, *passed(column_ids(other), context))), (joined,))
+        return None
+
+
+def _below(side: Node, read: int) -> tuple[Project, dict[int, Scalar], Tree] | None:
+    """The projection over a join that `side` is, what it defines, and the join; None where it has to stay."""
+    match side:
+        case Tree(Project(items) as project, (Tree(Join()) as below,)):
+            values = {item.id: item.value for item in items}
+            for item in items:
+                if item.value.volatile or (read >> item.id & 1 and not isinstance(item.value, ColumnRef)):
+                    return None
+            return project, values, below
+    return None

@@ -1,0 +1,51 @@
+"""Join associativity the other way round: regroups two inner joins to the left.
+
+    A ⋈q (B ⋈p C)  ≡  (A ⋈q' B) ⋈p' C
+
+q' takes the conjuncts of p ∧ q whose columns all lie in A ∪ B; p' takes the rest. With join_commute and join_associate this
+is rule set RS-B0, which reaches no more than RS-B1 does without it; the duplicate-free set RS-B2 needs both directions,
+since it tries no rule on a commuted join.
+
+Kinds   inner only; left joins: join_associate_left
+NULLs   safe: an inner join drops FALSE and UNKNOWN alike, so a conjunct may change joins
+Rows    same bag; same column set
+Guards  those of join_associate: p' and q' non-empty, so no cross product appears (setting cross_products lifts this); no
+        volatile conjunct; no conjunct that may raise goes down; not when both p and q have one
+Source  Pellenkoft, Galindo-Legaria and Kersten, VLDB 1997; Shanbhag and Sudarshan, PVLDB 2014 (rule sets)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from optimizer.algebra.kinds import JoinKind
+from optimizer.algebra.logical import Join
+from optimizer.algebra.scalars import combined
+from optimizer.algebra.trees import Tree
+from optimizer.rules.interface import ANY, RuleContext, TransformationRule, node
+
+
+class JoinAssociateReverse(TransformationRule):
+    name = "join_associate_reverse"
+    pattern = node(Join, ANY, node(Join, ANY, ANY))
+    enumerations = ("rules_b0", "duplicate_free_rules")
+    closes = ("join_associate", "join_associate_reverse", "join_exchange_inner")
+    closes_in = ("duplicate_free_rules",)
+    expands = "never"
+
+    def apply(self, bound: Tree, context: RuleContext) -> Sequence[Tree]:
+        match bound:
+            case Tree(Join(JoinKind.INNER, q), (a, Tree(Join(JoinKind.INNER, p), (b, c)))):
+                outside = ~(a.columns | b.columns)
+                both = q + p
+                lower = [s for s in both if not s.columns & outside]
+                upper = [s for s in both if s.columns & outside]
+                if not context.settings.cross_products and not (lower and upper):
+                    return ()
+                if any(s.volatile for s in both) or any(s.raises for s in lower):
+                    return ()
+                if any(s.raises for s in p) and any(s.raises for s in q):
+                    return ()
+                below = Tree(Join(JoinKind.INNER, combined(lower)), (a, b))
+                return (Tree(Join(JoinKind.INNER, combined(upper)), (below, c)),)
+        return ()

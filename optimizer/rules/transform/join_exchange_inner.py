@@ -1,0 +1,53 @@
+"""Two joins below a join exchange their inner inputs.
+
+    (A ⋈p B) ⋈r (C ⋈q D)  ≡  (A ⋈p' C) ⋈r' (B ⋈q' D)
+
+p' takes the conjuncts of p ∧ q ∧ r whose columns all lie in A ∪ C, q' those in B ∪ D; r' takes the rest. What two
+associativities and a commutation reach by way of deeper trees, this reaches in one step: the duplicate-free rule set RS-B2
+needs it, since it tries no rule on the joins in between.
+
+Kinds   inner only; joins on one input, some of them outer: join_exchange_left, join_exchange_full
+NULLs   safe: an inner join drops FALSE and UNKNOWN alike, so a conjunct may change joins
+Rows    same bag; same column set
+Guards  p', q' and r' non-empty, so no cross product appears (setting cross_products lifts this); no volatile conjunct; no
+        conjunct that may raise goes down, where it would see rows that the others had removed; not when two of p, q and r
+        have one: within one predicate only conjuncts that cannot raise are sure to be tested first
+Source  Pellenkoft, Galindo-Legaria and Kersten, VLDB 1997
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from optimizer.algebra.kinds import JoinKind
+from optimizer.algebra.logical import Join
+from optimizer.algebra.scalars import combined
+from optimizer.algebra.trees import Tree
+from optimizer.rules.interface import ANY, RuleContext, TransformationRule, node
+
+
+class JoinExchangeInner(TransformationRule):
+    name = "join_exchange_inner"
+    pattern = node(Join, node(Join, ANY, ANY), node(Join, ANY, ANY))
+    enumerations = ("duplicate_free_rules",)
+    closes = ("join_commute", "join_associate", "join_associate_reverse", "join_exchange_inner")
+    expands = "never"
+
+    def apply(self, bound: Tree, context: RuleContext) -> Sequence[Tree]:
+        match bound:
+            case Tree(Join(JoinKind.INNER, r), (Tree(Join(JoinKind.INNER, p), (a, b)), Tree(Join(JoinKind.INNER, q), (c, d)))):
+                outside_left, outside_right = ~(a.columns | c.columns), ~(b.columns | d.columns)
+                everything = p + q + r
+                left = [s for s in everything if not s.columns & outside_left]
+                right = [s for s in everything if s.columns & outside_left and not s.columns & outside_right]
+                upper = [s for s in everything if s.columns & outside_left and s.columns & outside_right]
+                if not context.settings.cross_products and not (left and right and upper):
+                    return ()
+                if any(s.volatile for s in everything) or any(s.raises for s in left + right):
+                    return ()
+                if sum(any(s.raises for s in predicate) for predicate in (p, q, r)) > 1:
+                    return ()
+                one = Tree(Join(JoinKind.INNER, combined(left)), (a, c))
+                other = Tree(Join(JoinKind.INNER, combined(right)), (b, d))
+                return (Tree(Join(JoinKind.INNER, combined(upper)), (one, other)),)
+        return ()

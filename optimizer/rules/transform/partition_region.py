@@ -1,0 +1,53 @@
+"""Partitioning of a region of joins of any kind: each split that conflict detection allows.
+
+    RegionGraph(S)  ≡  σ(RegionGraph(A) op RegionGraph(B))        A ∪ B = S, op the one join due there
+
+Inner conjuncts that are due together with another kind of join become a filter above it. Kinds with a mirror image come in
+both orders. The parts are groups of their own, split when they are explored.
+
+Kinds   inner, left, right, full, semi, anti, where the tables of Moerkotte, Fender and Eich allow it (CD-C)
+NULLs   conditions of the tables ask which relations a predicate rejects NULLs on (`joins.reorderability`)
+Rows    same bag; same column set
+Guards  those of `joins.operator_tree`
+Source  Moerkotte, Fender and Eich, SIGMOD 2013 (CD-C); Fender and Moerkotte, PVLDB 2013 (top-down, hypergraphs)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from optimizer.algebra.region_graph import RegionGraph
+from optimizer.algebra.trees import Node, Tree
+from optimizer.joins.graph import Relations, bits
+from optimizer.joins.region import JoinRegion
+from optimizer.rules.interface import RuleContext, TransformationRule, node
+
+
+class PartitionRegion(TransformationRule):
+    name = "partition_region"
+    pattern = node(RegionGraph)
+    enumerations = ("adaptive", "partition", "left_deep")
+    expands = "never"
+    closes = (
+        "join_commute", "join_associate", "join_associate_left", "join_exchange_left", "join_exchange_full", "join_exchange_semi",
+    )  # fmt: skip
+
+    def apply(self, bound: Tree, context: RuleContext) -> Sequence[Tree]:
+        match bound:
+            case Tree(RegionGraph(region, s), leaves) if isinstance(region, JoinRegion):
+                leaf = dict(zip(bits(s), leaves, strict=True))
+                found: list[Tree] = []
+                for a in region.partitions(s):
+                    b = s ^ a
+                    if context.settings.enumeration == "left_deep" and a & (a - 1) and b & (b - 1):
+                        continue
+                    for left, right in ((a, b), (b, a)):
+                        made = region.joins(left, right)
+                        if made is not None:
+                            found.append(made.over(_part(region, left, leaf), _part(region, right, leaf)))
+                return found
+        return ()
+
+
+def _part(region: JoinRegion, s: Relations, leaf: dict[Relations, Node]) -> Node:
+    return leaf[s] if s in leaf else Tree(RegionGraph(region, s), tuple(leaf[bit] for bit in bits(s)))

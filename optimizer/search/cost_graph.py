@@ -1,0 +1,104 @@
+"""Costs of goals that follow their inputs: what the iterative driver has instead of limits and tasks.
+
+A goal is opened when it is the root or an input of a candidate. It then has a candidate for every alternative of every
+physical expression of its group, those that come later included, and its enforcer. A plan that gets cheaper is passed on
+to the candidates above it through a worklist. Costs only fall, and local costs are not negative, so that ends, and no plan
+becomes its own input.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from optimizer.memo.goal import INFINITY, Candidate, Goal, Status
+from optimizer.memo.group import LogicalExpr, PhysicalExpr
+from optimizer.search.alternatives import alternatives
+from optimizer.search.enforcer import enforcer
+
+if TYPE_CHECKING:
+    from optimizer.search.search import Search
+
+
+class CostGraph:
+    """The best plan of every goal opened so far, over the expressions implemented so far."""
+
+    def __init__(self, search: Search) -> None:
+        self._search = search
+        self._users: dict[Goal, list[Candidate]] = {}  # goal -> candidates that have it as an input
+        self._to_open: list[Goal] = []
+        self._fallen: dict[Goal, None] = {}  # goals with a cheaper plan than their users know
+
+    def open(self, goal: Goal) -> None:
+        """Cost a goal and all that it needs, from what is implemented."""
+        self._to_open.append(goal)
+        self._settle()
+
+    def implemented(self, mexpr: LogicalExpr) -> None:
+        """An expression got its physical ones: offer them to the goals of its group."""
+        for goal in list(self._search.memo.group(mexpr.group).goals.values()):
+            if goal.opened:
+                for physical in mexpr.physical:
+                    self._consider(goal, physical)
+        self._settle()
+
+    def restart(self, root: Goal) -> None:
+        """Cost everything anew, because goals were dropped or figures changed."""
+        self._users.clear()
+        self._fallen.clear()
+        self._to_open.clear()
+        self.open(root)
+
+    def _settle(self) -> None:
+        fallen = self._fallen
+        while fallen or self._to_open:
+            if not fallen:
+                goal = self._to_open.pop()
+                if not goal.opened:
+                    self._open(goal)
+                continue
+            goal = next(iter(fallen))
+            del fallen[goal]
+            for candidate in self._users.get(goal, ()):
+                self._recost(candidate)
+
+    def _open(self, goal: Goal) -> None:
+        search = self._search
+        goal.opened, goal.status, goal.limit = 1, Status.OPEN, INFINITY
+        search.counters.goals_opened += 1
+        if search.trace is not None:
+            search.trace.emit("goal_open", goal=goal.id, limit=INFINITY, attempt=1, because="first")
+        enforced = enforcer(search, goal)
+        if enforced is not None:
+            self._add(enforced)
+        for mexpr in search.memo.groups[goal.group].logical:
+            for physical in mexpr.physical:
+                self._consider(goal, physical)
+
+    def _consider(self, goal: Goal, physical: PhysicalExpr) -> None:
+        search = self._search
+        for alternative in alternatives(search, goal, physical):
+            inputs = tuple(search.goal(g, t) for g, t in zip(physical.inputs, alternative.inputs, strict=True))
+            local = search.local_cost(goal, physical, alternative.delivered)
+            search.counters.candidates += 1
+            self._add(Candidate(goal, physical, physical.op, alternative, inputs, local))
+
+    def _add(self, candidate: Candidate) -> None:
+        candidate.goal.candidates.append(candidate)
+        for below in dict.fromkeys(candidate.inputs):
+            self._users.setdefault(below, []).append(candidate)
+            if not below.opened:
+                self._to_open.append(below)
+        self._recost(candidate)
+
+    def _recost(self, candidate: Candidate) -> None:
+        goal = candidate.goal
+        cost = candidate.local
+        for below in candidate.inputs:
+            cost += below.best_cost
+        candidate.bound = cost
+        if cost < INFINITY:
+            candidate.index, candidate.done = len(candidate.inputs), True
+        if cost < goal.best_cost:
+            old, goal.best, goal.best_cost = goal.best_cost, candidate, cost
+            self._fallen[goal] = None
+            self._search.emit_best(goal, candidate, old)

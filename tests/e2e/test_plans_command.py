@@ -1,0 +1,118 @@
+"""planscope plans: what it prints, what it refuses, and that a wrong result does not pass."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from experiments import plan_space
+
+JOIN = "select p.name, count(*) as n from people p join sales s on p.id = s.person group by p.name order by n desc"
+RULES = ("--set", "enumeration=rules")
+
+
+def test_counting(planscope, shop):
+    done = planscope("plans", JOIN, "-d", str(shop), *RULES)
+    assert done.code == 0 and done.err == ""
+    lines = done.out.splitlines()
+    assert lines[0].split(";")[0].endswith("operator trees)")
+    assert "goals" in lines[1] and "alternatives" in lines[1]
+    assert lines[2].startswith("pruned away: ") and lines[2].endswith("optimum kept")
+    assert any(line.startswith("the chosen plan has rank ") for line in lines)
+    assert any(line.startswith("2nd cheapest: +") for line in lines)
+    facts = json.loads(planscope("plans", JOIN, "-d", str(shop), *RULES, "--format", "json").out)
+    space, count = facts["space"], facts["count"]
+    assert space["plans"] >= count["operator_trees"] > 1 <= count["searched_plans"] < space["plans"]
+    assert space["best_cost"] == space["chosen_cost"]
+    assert [step["position"] for step in count["next"]][:1] == [2]
+    assert lines[0].startswith(f"{space['plans']:,} plans ")
+
+
+def test_the_default_settings(planscope, shop):
+    facts = json.loads(planscope("plans", JOIN, "-d", str(shop), "--format", "json").out)
+    assert facts["space"]["plans"] > 1
+    assert facts["count"]["optimum_kept"]
+    assert facts["space"]["best_cost"] == facts["space"]["chosen_cost"]
+
+
+def test_plans_and_their_ranks(planscope, shop):
+    def plans(*options: str) -> list[dict]:
+        return json.loads(planscope("plans", JOIN, "-d", str(shop), *RULES, "--format", "json", *options).out)["plans"]
+
+    top = plans("--top", "5")
+    assert [plan["cost"] for plan in top] == sorted(plan["cost"] for plan in top)
+    assert top[0]["ratio"] == 1.0
+    sample = plans("--sample", "7", "--seed", "4")
+    assert sample == plans("--sample", "7", "--seed", "4") != plans("--sample", "7", "--seed", "5")
+    assert len({plan["rank"] for plan in sample}) == 7
+    (one,) = plans("--rank", str(top[3]["rank"]))
+    assert one["plan"]["operator"] and {**top[3], "by": "rank"} == {k: v for k, v in one.items() if k != "plan"}
+    assert max(plan["ratio"] for plan in plans("--sample", "50", "--within", "1.5")) <= 1.5
+    assert all(plan["rank"] < 4 for plan in plans("--sample", "3", "--searched"))
+
+
+def test_a_plan_is_drawn_by_its_rank(planscope, shop):
+    done = planscope("plans", JOIN, "-d", str(shop), *RULES, "--rank", "3")
+    assert done.code == 0
+    assert "operators" in done.out and "└─ " in done.out and "table_scan  people" in done.out
+
+
+def test_running_plans(planscope, shop):
+    done = planscope("plans", JOIN, "-d", str(shop), *RULES, "--sample", "12", "--top", "3", "--execute")
+    assert done.code == 0
+    assert "15 of 15 plans gave the rows of the chosen plan (2 rows)" in done.out
+    assert "Kendall's tau" in done.out
+    arguments = ("plans", JOIN, "-d", str(shop), *RULES, "--sample", "6", "--execute", "--format", "json")
+    facts = json.loads(planscope(*arguments).out)
+    assert facts["execution"]["same"] == 6 and not facts["execution"]["may_differ"]
+    assert {plan["result"] for plan in facts["plans"]} == {"same"}
+    assert all(plan["rows"] == 2 and plan["ms"] > 0 for plan in facts["plans"])
+
+
+def test_a_limit_among_ties_may_choose(planscope, shop):
+    sql = "select a.person from sales a, sales b order by b.day limit 3"
+    done = planscope("plans", sql, "-d", str(shop), *RULES, "--sample", "100", "--execute")
+    assert done.code == 0
+    assert "plans gave the rows of the chosen plan" in done.out
+
+
+def test_different_results_are_a_bug(planscope, shop, tmp_path, monkeypatch):
+    """The table is printed, then the error names the plans; the exit code is that of our own bugs."""
+    monkeypatch.chdir(tmp_path)
+    right = plan_space.compare_run
+    monkeypatch.setattr(plan_space, "compare_run", lambda *all: right(*all)._replace(difference="1 row, not 2"))
+    done = planscope("plans", JOIN, "-d", str(shop), *RULES, "--rank", "3", "--execute")
+    assert done.code == 1
+    assert "0 of 1 plan" in done.out
+    assert "plans of one query gave different results" in done.err and "plan 3: 1 row, not 2" in done.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "part"),
+    [
+        (["--execute"], "--execute runs the plans of --sample, --top or --rank"),
+        (["--within", "2"], "--within is for --sample"),
+        (["--rank", "99999999999999999999999"], "there is no plan 99999999999999999999999: there are "),
+        (["--rank", "-1"], "--rank"),
+        (["--sample", "0"], "--sample"),
+        (["--top", "x"], "--top"),
+        (["-o", "plans.png"], "no format goes by .png"),
+    ],
+)
+def test_refusals(planscope, shop, arguments, part):
+    done = planscope("plans", JOIN, "-d", str(shop), *RULES, *arguments)
+    assert done.code == 2
+    assert done.out == ""
+    assert part in done.err
+
+
+def test_shares_do_not_look_like_all():
+    from experiments.commands.plans import _share
+
+    assert _share(0, 5) == "0 %"
+    assert _share(5, 5) == "100 %"
+    assert _share(18_253, 18_400) == "99.2 %"
+    assert _share(3_782_307, 3_782_320) == "99.9996 %"
+    assert _share(10**40 - 1, 10**40) == "99.999999999999 %"
+    assert _share(1, 3) == "33.3 %"

@@ -1,0 +1,103 @@
+"""Datasets with statistics and no rows: `job` and `joingraph` are planned, not run, and need no -d."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from executor.session import Session
+from optimizer.errors import CatalogError
+
+SMALL = "select count(*) from movie_keyword mk, keyword k where mk.keyword_id = k.id and k.keyword = 'sequel'"
+
+
+def test_explain_knows_the_dataset_of_a_built_in_query(planscope):
+    done = planscope("explain", "job/1a", "--stage", "prepass")
+    assert done.code == 0 and done.err == ""
+    assert "scan  title as t" in done.out and "cross" not in done.out
+    plan = json.loads(planscope("explain", "chain/4", "--format", "json").out)
+    assert plan["search"]["proven"] and plan["rows"] == 1
+    named = json.loads(planscope("explain", "chain/4", "-d", "joingraph", "--format", "json").out)
+    assert named["plan"] == plan["plan"]
+
+
+def test_a_query_alias_in_capitals(planscope):
+    """AS AT, used as at: names do not care about case."""
+    done = planscope("explain", "job/15a", "--stage", "bind")
+    assert done.code == 0 and "scan  aka_title as AT" in done.out
+
+
+@pytest.mark.parametrize("command", [("explain",), ("memo",), ("trace",), ("explain", "--stage", "all")])
+@pytest.mark.parametrize("query", ["job/3a", "star/4", "grid/2x2", "random/4/1"])
+def test_planning_needs_no_rows(planscope, command, query):
+    done = planscope(command[0], query, *command[1:])
+    assert done.code == 0 and done.out
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("run", "job/1a"),
+        ("run", "clique/4"),
+        ("run", SMALL, "-d", "job"),
+        ("explain", SMALL, "-d", "job", "--analyze"),
+        ("run", "chain/3", "--analyze", "--format", "json"),
+    ],
+)
+def test_running_says_what_is_possible(planscope, arguments):
+    done = planscope(*arguments)
+    assert done.code == 2 and done.out == ""
+    assert "has statistics only: its queries can be planned, not run" in done.err
+    assert "planscope explain shows the plan" in done.err
+
+
+def test_queries_of_datasets_with_sizes_still_need_one(planscope):
+    for sql in ("tpch/q01", "select 1", "job", "nothing/there"):
+        done = planscope("explain", sql)
+        assert done.code == 2 and "Missing option '-d' / '--data'" in done.err
+
+
+def test_a_wrong_name_is_about_the_name(planscope):
+    assert "did you mean job/" in planscope("explain", "job/99x").err
+    assert "can have 2 to 200" in planscope("explain", "clique/9999").err
+    assert 'there is no dataset "joingraph:4"' in planscope("explain", "chain/3", "-d", "joingraph:4").err
+
+
+def test_data_show(planscope):
+    tables = json.loads(planscope("data", "show", "job", "--format", "json").out)["tables"]
+    assert len(tables) == 21
+    kind = tables["title"]["columns"]["kind_id"]
+    assert kind["mcv"] == [[7, 0.6], [1, 0.25]] and kind["ndv"] == 6 and tables["title"]["rows"] == 2_528_312
+    assert tables["title"]["columns"]["title"]["mcv"] is None
+    text = planscope("data", "show", "joingraph").out
+    assert "chain_4_r0  44,000 rows, statistics only" in text
+
+
+def test_data_path_has_none_to_print(planscope):
+    for name in ("job", "joingraph"):
+        done = planscope("data", "path", name)
+        assert done.code == 2 and done.out == ""
+        assert f'"{name}" has statistics only' in done.err and f"planscope data show {name}" in done.err
+
+
+def test_a_folder_of_that_name_is_still_a_folder(planscope, shop, monkeypatch):
+    shop.rename(shop.parent / "job")
+    monkeypatch.chdir(shop.parent)
+    assert "people" in planscope("data", "show", "./job").out
+    assert "title" in planscope("data", "show", "job").out
+    assert "title" in Session("job").catalog.tables and "people" in Session("./job").catalog.tables
+
+
+def test_workloads_lists_them(planscope):
+    listed = planscope("workloads").out
+    for name in ("job ", "joingraph ", "job/29a", "clique/N", "random/N/SEED"):
+        assert f"\n{name}" in listed
+
+
+def test_session_says_the_same():
+    session = Session("job")
+    assert session.explain(SMALL).query.search.proven
+    for run in (lambda: session.sql(SMALL), lambda: session.explain(SMALL, analyze=True)):
+        with pytest.raises(CatalogError, match="statistics only"):
+            run()

@@ -1,0 +1,107 @@
+"""Reordering joins of all kinds: every expression the rules reach is equivalent, and they reach all there is.
+
+The rules are tried on random trees in the mode `rules`, where they alone make the search space.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from optimizer.algebra.kinds import JoinKind
+from optimizer.rules.catalog import TRANSFORMATIONS
+from optimizer.search.search import Search
+from optimizer.settings import Settings
+from tests.rules.closure import closure, plan_of, plans_of_memo
+from tests.rules.equivalence import assert_groups_are_equivalent
+from tests.rules.join_trees import JoinTree, join_tree
+from tests.search.planning import new_search
+
+RULES = ("join_exchange_left", "join_exchange_full", "join_exchange_semi", "join_associate_left")
+SEMI_TO_INNER = ("semi_join_to_inner_on_key", "semi_join_to_inner_on_distinct")
+OTHERS = tuple(
+    rule.name for rule in TRANSFORMATIONS if rule.name not in (*RULES, *SEMI_TO_INNER, "join_commute", "join_associate")
+)
+
+
+def explored(tree: JoinTree, **settings: object) -> tuple[Search, int]:
+    search = new_search(tree.query, Settings(enumeration="rules", **settings))
+    return search, search.explore(tree.query.tree)
+
+
+@pytest.mark.parametrize("n", [2, 3, 4, 5, 6])
+def test_all_expressions_of_a_group_give_the_same_rows(n: int) -> None:
+    """Predicates that reject NULLs or do not, one conjunct or two; over data with NULLs, duplicates and empty tables."""
+    fired: Counter[str] = Counter()
+    for seed in range(40):
+        tree = join_tree(n, seed, strict=60, wide=20)
+        search, _ = explored(tree, disable=OTHERS)
+        fired.update(search.counters.rules_fired)
+        for tables in tree.tables:
+            assert_groups_are_equivalent(search.memo, tree.query.columns, tables)
+    if n > 3:
+        assert all(fired[rule] for rule in (*RULES, *SEMI_TO_INNER)), f"a rule was not tried: {fired}"
+
+
+@pytest.mark.parametrize("n", [3, 4, 5, 6])
+def test_the_plans_are_those_of_the_closure(n: int) -> None:
+    """The rules and join_commute find every tree of the core search space, and no other."""
+    for seed in range(60):
+        for strict in (100, 50):
+            tree = join_tree(n, seed, strict=strict)
+            search, root = explored(tree, disable=(*OTHERS, *SEMI_TO_INNER))
+            assert plans_of_memo(search.memo, root) == closure(plan_of(tree.query.tree)), f"seed {seed}, strict {strict}"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("part", range(5))
+def test_the_plans_are_those_of_the_closure_of_many(part: int) -> None:
+    for seed in range(1000 + part * 100, 1100 + part * 100):
+        for n in (4, 5, 6):
+            tree = join_tree(n, seed, strict=80)
+            search, root = explored(tree, disable=(*OTHERS, *SEMI_TO_INNER))
+            assert plans_of_memo(search.memo, root) == closure(plan_of(tree.query.tree)), f"{n} relations, seed {seed}"
+
+
+def test_exploration_ends() -> None:
+    """Rules that undo each other make no new groups: exploring six relations again, in another order, finds the same plans."""
+    sizes = []
+    for seed in range(60):
+        tree = join_tree(6, seed, kinds=(JoinKind.LEFT, JoinKind.INNER, JoinKind.SEMI))
+        found = []
+        for rule_order in (0, 1, 2):
+            search, root = explored(
+                tree, rule_order=rule_order, disable=(*OTHERS, *SEMI_TO_INNER), budget_mexprs=0, budget_tasks=0
+            )
+            found.append(plans_of_memo(search.memo, root))
+            sizes.append(search.memo.logical_count)
+        assert found[0] == found[1] == found[2]
+        search, _ = explored(tree, budget_mexprs=0, budget_tasks=0)
+        sizes.append(search.memo.logical_count)
+    assert max(sizes) < 1000
+
+
+def test_groups_are_seldom_made_twice() -> None:
+    """A group of outer joins has no key but its expressions: one may be made twice and merged, which must stay rare."""
+    groups = merges = 0
+    for seed in range(60):
+        search, _ = explored(join_tree(6, seed), disable=OTHERS)
+        groups += len(search.memo.live_groups())
+        merges += search.memo.merges
+    assert merges * 20 < groups
+
+
+MIXED = (JoinKind.LEFT, JoinKind.INNER, JoinKind.SEMI, JoinKind.LEFT, JoinKind.FULL)
+
+
+@pytest.mark.parametrize("n", [4, 5, 6])
+def test_pruning_loses_no_plan(n: int) -> None:
+    """What a group costs at least must hold for the expressions that the rules add to it, whichever came first."""
+    for seed in range(40):
+        tree = join_tree(n, seed, kinds=MIXED)
+        costs = {}
+        for mode in ("none", "both"):
+            search = new_search(tree.query, Settings(enumeration="rules", pruning=mode))
+            costs[mode] = search.run(tree.query.tree).best_cost
+        assert costs["both"] == pytest.approx(costs["none"], rel=1e-9), f"seed {seed}"

@@ -1,0 +1,39 @@
+"""What a tree knows of itself without deriving all its properties."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pytest
+
+from optimizer.algebra.kinds import JoinKind
+from optimizer.algebra.logical import Filter, Join, Limit, Project, ProjectItem, Scan, ScanColumn
+from optimizer.algebra.scalars import ColumnRef, compare
+from optimizer.algebra.trees import Tree
+
+A, B = (Tree(Scan(name, name, (ScanColumn(i, "x"), ScanColumn(i + 1, "y")))) for i, name in ((0, "a"), (2, "b")))
+ON = (compare("=", ColumnRef(0, pa.int64()), ColumnRef(2, pa.int64())),)
+
+
+@pytest.mark.parametrize("kind", JoinKind)
+@pytest.mark.parametrize("on", [(), ON])
+def test_joins_below(kind: JoinKind, on: tuple) -> None:
+    joined = Tree(Join(kind, on), (A, B))
+    for tree in (joined, Tree(Limit((), 0, 3), (Tree(Filter(ON), (joined,)),)), Tree(Join(JoinKind.SEMI, ON), (joined, B))):
+        assert tree.has_outer_join == (kind in (JoinKind.LEFT, JoinKind.RIGHT, JoinKind.FULL))
+        assert tree.has_cross_product == (kind is JoinKind.INNER and not on)
+        assert tree.columns == tree.props.columns == (0b11 if kind.left_only else 0b1111)
+    assert not A.has_outer_join and not A.has_cross_product
+
+
+def test_columns_end_at_a_projection() -> None:
+    tree = Tree(
+        Project((ProjectItem(3, ColumnRef(3, pa.int64())), ProjectItem(9, ON[0]))), (Tree(Join(JoinKind.INNER, ON), (A, B)),)
+    )
+    assert tree.columns == tree.props.columns == 1 << 3 | 1 << 9
+
+
+def test_any_depth() -> None:
+    tree = A
+    for _ in range(5_000):
+        tree = Tree(Filter(ON), (tree,))
+    assert tree.columns == 0b11 and not tree.has_outer_join and not tree.has_cross_product
