@@ -42,9 +42,9 @@ class Settings:
     rule_order: int = _knob(0, "0: rules by promise; another number: a random order with that seed (the winner costs the same)")
     enumeration: str = _knob(
         "adaptive",
-        "how joins are ordered: rules (commute, associate), rules_b0 (both associativities), duplicate_free_rules (Pellenkoft; needs "
-        "cross_products), partition (connected splits of join graphs), left_deep (splits with one relation), adaptive (partition "
-        "while it fits, heuristics beyond)",
+        "how joins are ordered: rules (commute, associate), rules_b0 (both associativities), duplicate_free_rules "
+        "(Pellenkoft's; needs cross_products), partition (connected splits of join graphs), left_deep (splits with one "
+        "relation), adaptive (partition while it fits, heuristics beyond)",
         ("adaptive", "partition", "left_deep", "rules", "rules_b0", "duplicate_free_rules"),
     )
     partitioner: str = _knob("branch", "which algorithm finds the splits of a join graph", ("branch", "conservative"))
@@ -54,11 +54,12 @@ class Settings:
     exact_mixed_sets: int = _knob(200, "adaptive: and regions of them with at most this many connected sets")
     linearized_up_to: int = _knob(100, "adaptive: larger regions use linearized DP up to this many relations, GOO-DP beyond")
     expand_joins: int = _knob(
-        5, "regions of up to this many relations are expanded for built-in rules that look into joins, such as eager aggregation"
+        4, "regions of up to this many relations are expanded for built-in rules that look into joins, such as eager aggregation"
     )
     seed: str = _knob(
         "best",
-        "join order installed as a plan before the search: greedy (GOO), linearized (DP over an IKKBZ order), the cheaper of both, none",
+        "join order installed as a plan before the search: greedy (GOO), linearized (DP over an IKKBZ order), best (the "
+        "cheaper of both), none",
         ("none", "greedy", "linearized", "best"),
     )
     exploration: str = _knob(

@@ -42,8 +42,8 @@ from optimizer.algebra.physical import (
     TopK,
     UnionAll,
 )
-from optimizer.algebra.scalars import Call, ColumnRef, Predicate, walk
 from optimizer.algebra.region_graph import RegionGraph
+from optimizer.algebra.scalars import Call, ColumnRef, Predicate, walk
 from optimizer.algebra.traits import TraitSet
 from optimizer.cost.joins import JoinCosts
 from optimizer.cost.model import Bounded

@@ -27,7 +27,7 @@ class COut:
         return output.rows if type(op) in _JOINS else 0.0
 
     def join_costs(self) -> JoinCosts:
-        return JoinCosts(floor=0.0, start=0.0, build=0.0, probe=0.0, merge=0.0, loop=0.0, pair=0.0, pair_call=0.0, out=1.0, call=0.0)
+        return JoinCosts(0.0, start=0.0, build=0.0, probe=0.0, merge=0.0, loop=0.0, pair=0.0, pair_call=0.0, out=1.0, call=0.0)
 
     def least(self, op: LogicalOperator, output: RelationStats, inputs: Sequence[RelationStats]) -> float:
         return output.rows if isinstance(op, Join | JoinGraph | RegionGraph) else 0.0

@@ -25,36 +25,34 @@ def bindings(memo: Memo, mexpr: LogicalExpr, pattern: Pattern, fresh: LogicalExp
     assert pattern.op is not None, "a rule's pattern names an operator at its root"
     if not isinstance(mexpr.op, pattern.op):
         return
-    for tree, holds in _expand(memo, mexpr, pattern, fresh):
+    for tree, holds in _expand(memo, mexpr, pattern, fresh, fresh is not None):
         if fresh is None or holds:
             yield tree
 
 
-def _expand(memo: Memo, mexpr: LogicalExpr, pattern: Pattern, fresh: LogicalExpr | None) -> Iterator[tuple[Tree, bool]]:
-    """Bindings of one expression, each with whether it contains `fresh`."""
+def _expand(
+    memo: Memo, mexpr: LogicalExpr, pattern: Pattern, fresh: LogicalExpr | None, only_fresh: bool = False
+) -> Iterator[tuple[Tree, bool]]:
+    """Bindings of one expression, each with whether it contains `fresh`; with `only_fresh` some of the others are left out."""
     own = mexpr is fresh
-    if pattern.some is not None:
-        leaves: list[Node] = [memo.binding_leaf(g) for g in mexpr.inputs]
-        for i, gid in enumerate(mexpr.inputs):
-            for member in list(memo.group(gid).logical):
-                if pattern.some.op is not None and isinstance(member.op, pattern.some.op):
-                    for tree, holds in _expand(memo, member, pattern.some, fresh):
-                        yield Tree(mexpr.op, (*leaves[:i], tree, *leaves[i + 1 :])), own or holds
-        return
     if pattern.inputs is None:
         yield Tree(mexpr.op, tuple(memo.binding_leaf(g) for g in mexpr.inputs)), own
         return
     if len(pattern.inputs) != len(mexpr.inputs):
         return
     choices: list[list[tuple[Node, bool]]] = []
+    only_here = only_fresh and not own and sum(below.op is not None for below in pattern.inputs) == 1
     for gid, below in zip(mexpr.inputs, pattern.inputs, strict=True):
         if below.op is None:
             choices.append([(memo.binding_leaf(gid), False)])
             continue
         found: list[tuple[Node, bool]] = []
-        for member in list(memo.group(gid).logical):
+        members = memo.group(gid).logical
+        if only_here and below.depth == 1:  # the one place where `fresh` can be
+            members = [member for member in members if member is fresh]
+        for member in list(members):
             if isinstance(member.op, below.op):
-                found += _expand(memo, member, below, fresh)
+                found += _expand(memo, member, below, fresh, only_here)
         if not found:
             return
         choices.append(found)

@@ -64,7 +64,7 @@ def fits(node: Node, pattern: Pattern) -> bool:
     if not isinstance(node, Tree) or not isinstance(node.op, pattern.op):
         return False
     if pattern.inputs is None:
-        return pattern.some is None or any(fits(child, pattern.some) for child in node.inputs)
+        return True
     return len(pattern.inputs) == len(node.inputs) and all(map(fits, node.inputs, pattern.inputs))
 
 
@@ -157,9 +157,7 @@ class _Run:
             pattern = rule.pattern
             if pattern.op is None or isinstance(op, pattern.op):
                 inputs = pattern.inputs
-                plain = pattern.some is None
-                if inputs is not None:
-                    plain = op.arity == len(inputs) and all(below.op is None for below in inputs)
+                plain = inputs is None or (op.arity == len(inputs) and all(below.op is None for below in inputs))
                 found.append((rule, self._bits[id(rule)], not plain))
         self._by_operator[type(op)] = found
         return found

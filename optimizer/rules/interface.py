@@ -21,20 +21,24 @@ from optimizer.settings import Settings
 class Pattern(NamedTuple):
     """An operator type over patterns for its inputs. `op` None is ANY: an input the rule does not look into.
 
-    `inputs` None: any number of inputs, none of them looked into but, where there is `some`, one that fits it.
+    `inputs` None: any number of inputs, none of them looked into.
     """
 
     op: type[LogicalOperator] | None
     inputs: tuple[Pattern, ...] | None = None
-    some: Pattern | None = None
 
     @property
     def depth(self) -> int:
         """Levels of operators a binding holds: 0 for ANY, 1 for an operator over ANY inputs."""
         if self.op is None:
             return 0
-        below = self.inputs or (() if self.some is None else (self.some,))
-        return 1 + max((p.depth for p in below), default=0)
+        return 1 + max((p.depth for p in self.inputs or ()), default=0)
+
+    def operators(self, level: int) -> tuple[type[LogicalOperator], ...]:
+        """The operators that the pattern names `level` levels below its root."""
+        if level == 0:
+            return () if self.op is None else (self.op,)
+        return tuple(op for below in self.inputs or () for op in below.operators(level - 1))
 
 
 ANY = Pattern(None)
@@ -49,11 +53,6 @@ def node(op: type[LogicalOperator], *inputs: Pattern) -> Pattern:
     """Pattern of an operator over inputs; `node(SetOp)` takes any number of ANY inputs."""
     assert issubclass(op, LogicalOperator), f"a pattern can only name a logical operator, not {op.__name__}"
     return Pattern(op, inputs or None)
-
-
-def node_over_some(op: type[LogicalOperator], some: Pattern) -> Pattern:
-    """Pattern of an operator over any number of inputs, with a binding for each that fits `some`; the others are ANY."""
-    return Pattern(op, None, some)
 
 
 class Promise(IntEnum):

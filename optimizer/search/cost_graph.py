@@ -1,7 +1,7 @@
 """Costs of goals that follow their inputs: what the iterative driver has instead of limits and tasks.
 
 A goal is opened when it is the root or an input of a candidate. It then has a candidate for every alternative of every
-physical expression of its group, those that come later included, and its enforcer. A plan that gets cheaper is passed on
+physical expression of its group, those that come later included, and its enforcers. A plan that gets cheaper is passed on
 to the candidates above it through a worklist. Costs only fall, and local costs are not negative, so that ends, and no plan
 becomes its own input.
 """
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from optimizer.memo.goal import INFINITY, Candidate, Goal, Status
 from optimizer.memo.group import LogicalExpr, PhysicalExpr
 from optimizer.search.alternatives import alternatives
-from optimizer.search.enforcer import enforcer
+from optimizer.search.enforcer import enforcing
 
 if TYPE_CHECKING:
     from optimizer.search.search import Search
@@ -67,9 +67,8 @@ class CostGraph:
         search.counters.goals_opened += 1
         if search.trace is not None:
             search.trace.emit("goal_open", goal=goal.id, limit=INFINITY, attempt=1, because="first")
-        enforced = enforcer(search, goal)
-        if enforced is not None:
-            self._add(enforced)
+        for candidate in enforcing(search, goal):
+            self._add(candidate)
         for mexpr in search.memo.groups[goal.group].logical:
             for physical in mexpr.physical:
                 self._consider(goal, physical)

@@ -53,6 +53,7 @@ def what_was_found(search: Search) -> str:
         if goal.joins is not None and goal.joins[0] is space:
             best = min(best, goal.joins[1].best)
     if best == INFINITY:
-        joins = [f"{min(n.best for n in s.nodes.values() if n.relations == s.region.graph.all):.6g}" for s in search.spaces if s.ready]
-        return f"{text}; no complete plan yet" + (f", the best join of all relations so far costs {', '.join(joins)}" if joins else "")
-    return f"{text}; the best plan so far costs {best:.6g}, and no plan costs less than {search.memo.groups[goal.group].lower:.6g}"
+        found = [f"{space.best:.6g}" for space in search.spaces if space.best < INFINITY]
+        return f"{text}; no complete plan yet" + (f", the best join of all relations costs {', '.join(found)}" if found else "")
+    least = search.memo.groups[goal.group].lower
+    return f"{text}; the best plan so far costs {best:.6g}, and no plan costs less than {least:.6g}"

@@ -1,7 +1,8 @@
-"""A join order for a region that is too large to be searched exactly: greedy, as expressions of the memo."""
+"""A first join order of a join graph, as expressions of the memo: a plan before its splits are enumerated, or instead."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from optimizer.algebra.join_graph import JoinGraph
@@ -9,11 +10,12 @@ from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical import Join
 from optimizer.algebra.trees import Tree
 from optimizer.joins.costing import COutCosting
-from optimizer.joins.graph import Relations, joins_of
+from optimizer.joins.graph import Relations, bits, joins_of
 from optimizer.joins.greedy import greedy
 from optimizer.joins.inner import InnerRegion, inner_region
 from optimizer.joins.policy import Enumeration, choose
-from optimizer.memo.group import LogicalExpr
+from optimizer.memo.group import Group, LogicalExpr
+from optimizer.rules.transform.partition_joins import part
 from optimizer.stats.region import RegionRows
 
 if TYPE_CHECKING:
@@ -34,29 +36,47 @@ def why_not_exact(search: Search, mexpr: LogicalExpr) -> str:
     return "" if choice.enumeration is Enumeration.EXACT else choice.why
 
 
-def insert_greedy_order(search: Search, mexpr: LogicalExpr, rule: str) -> list[LogicalExpr]:
-    """Insert the joins of a greedy order of a join graph, each in both directions, under the rule's name; those that are new.
+def insert_first_order(search: Search, mexpr: LogicalExpr, rule: str) -> list[LogicalExpr]:
+    """Insert the joins of one order of a join graph under the rule's name, each in both directions; what is new.
 
-    Greedy: smallest results first (GOO), by rows that are products of the selectivities between two relations.
+    They are joins that partitioning would find too. As there, each set of relations is a join graph before it is anything
+    else, so that figures and offers of its group do not depend on who made it.
     """
     memo, region = search.memo, _region(search, mexpr)
-    leaves = [memo.group(gid) for gid in mexpr.inputs]
+    leaves = [memo.binding_leaf(gid) for gid in mexpr.inputs]
+    left_deep = search.context.settings.enumeration == "left_deep"
+    new: list[LogicalExpr] = []
+    for a, b in _left_deep(region) if left_deep else _greedy(region, [memo.group(gid) for gid in mexpr.inputs]):
+        join = Join(JoinKind.INNER, region.across(a, b))
+        for one, other in ((a, b), (b, a)):
+            tree = Tree(join, (part(region, one, leaves), part(region, other, leaves)))
+            into = mexpr.group
+            if a | b != region.graph.all:
+                into, _ = memo.insert(part(region, a | b, leaves), None, rule, mexpr.id)
+            new += memo.insert(tree, into, rule, mexpr.id)[1]
+    return new
+
+
+def _greedy(region: InnerRegion, leaves: list[Group]) -> Sequence[tuple[Relations, Relations]]:
+    """Smallest results first (GOO), by rows that are products of the selectivities between two relations."""
     rows = RegionRows([leaf.stats for leaf in leaves], region.predicate)
     single = [leaf.stats.rows for leaf in leaves]
     shares = {}
     for u, v in region.graph.edges():
         product = single[u] * single[v]
         shares[u, v] = min(1.0, rows.rows(1 << u | 1 << v) / product) if product else 1.0
-    groups: dict[Relations, int] = {1 << i: leaf.id for i, leaf in enumerate(leaves)}
-    new: list[LogicalExpr] = []
-    for a, b in joins_of(greedy(region.graph, COutCosting(single, shares)).tree):
-        join = Join(JoinKind.INNER, region.across(a, b))
-        into = mexpr.group if a | b == region.graph.all else None
-        for left, right in ((a, b), (b, a)):
-            tree = Tree(join, (memo.binding_leaf(groups[left]), memo.binding_leaf(groups[right])))
-            groups[a | b], added = memo.insert(tree, into, rule, mexpr.id)
-            new += added
-    return new
+    return joins_of(greedy(region.graph, COutCosting(single, shares)).tree)
+
+
+def _left_deep(region: InnerRegion) -> Sequence[tuple[Relations, Relations]]:
+    """From the first relation on, the lowest that an edge leads to; the graph is connected."""
+    joins = []
+    joined: Relations = 1
+    while joined != region.graph.all:
+        following = next(bits(region.graph.neighbours(joined)))
+        joins.append((joined, following))
+        joined |= following
+    return joins
 
 
 def _region(search: Search, mexpr: LogicalExpr) -> InnerRegion:

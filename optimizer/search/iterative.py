@@ -1,24 +1,25 @@
 """The iterative driver: rule matches from one queue, by importance, as the classic Volcano planners take them.
 
 First the query as given is implemented, so there is a plan before any rule fires. Then the most important match is taken, again
-and again: a transformation rule at a binding, or all implementation rules at an expression. What is new in the memo is
-matched at once, and every plan that gets cheaper is passed up (`cost_graph`), so the root's plan is at any moment the
+and again: what a transformation rule makes of a binding, or all implementation rules at an expression. What is new in the
+memo is matched at once, and every plan that gets cheaper is passed up (`cost_graph`), so the root's plan is at any moment the
 cheapest over all that was implemented. Memo, rules, alternatives and enforcers are those of the task stack; nothing is pruned,
 no limit is passed, and bounds serve importance alone. When the queue is empty everything was tried, and the plan costs what
 the task stack finds.
 
-A binding is queued when its last expression arrives, so each is seen once, whatever the order.
+A binding is looked at when the last of its expressions arrives, so each is seen once, whatever the order. Join graphs are
+expanded by their rule, split after split; the adaptive enumeration leaves those that are too large with a greedy order.
 
-`budget_tasks` and `budget_ms` count from the first plan; `budget_mexprs` and `budget_groups` stop the transformations.
+`budget_tasks` and `budget_ms` count from the first plan on; `budget_mexprs` and `budget_groups` stop the transformations.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from optimizer.algebra.join_graph import JoinGraph
-from optimizer.algebra.logical import Join
+from optimizer.algebra.region_graph import RegionGraph
 from optimizer.algebra.traits import TraitSet
 from optimizer.algebra.trees import Tree
 from optimizer.joins.collect import collect_join_graphs
@@ -28,15 +29,16 @@ from optimizer.memo.goal import INFINITY, Goal, Status
 from optimizer.memo.group import Group, LogicalExpr
 from optimizer.rules.interface import TransformationRule
 from optimizer.search.cost_graph import CostGraph
-from optimizer.search.first_order import insert_greedy_order, why_not_exact
+from optimizer.search.first_order import insert_first_order, why_not_exact
 from optimizer.search.importance import MatchQueue
 from optimizer.search.match import Match
-from optimizer.search.tasks.apply_rule import apply_binding
+from optimizer.search.tasks.apply_rule import fire, insert_results
 
 if TYPE_CHECKING:
     from optimizer.search.search import Search
 
 PARTITION = "partition_joins"
+IMPLEMENT_RANK = -1  # an expression is costed before rules are tried on its group
 
 
 class Iterative:
@@ -48,23 +50,27 @@ class Iterative:
         self.costs = CostGraph(search)
         self._budget = search.context.settings.budget_tasks or INFINITY
         self._skipped: list[Match] = []  # because the memo is as large as it may be
-        self._bits = {rule.name: 1 << i for i, rule in enumerate(search.rules.transformations)}
         self._rules = tuple((1 << i, i, rule) for i, rule in enumerate(search.rules.transformations))
-        self._deep = tuple((bit, i, rule) for bit, i, rule in self._rules if rule.pattern.depth > 1)
-        self._deepest = max((rule.pattern.depth for rule in search.rules.transformations), default=1)
+        self._bits = {rule.name: bit for bit, _, rule in self._rules}
+        self._depth = {rule.name: rule.pattern.depth for _, _, rule in self._rules}
+        self._deepest = max(self._depth.values(), default=1)
 
     def run(self, tree: Tree, required: TraitSet) -> Goal:
         """Search until the queue is empty or a budget is spent. The goal has the best plan found, if there is any."""
         search = self.search
-        gid, new = self.memo.insert(collect_join_graphs(tree, self.search.takes) if search.join_graphs else tree)
+        gid, new = self.memo.insert(collect_join_graphs(tree, search.takes) if search.join_graphs else tree)
         self._new_root(search.goal(gid, required))
         self._arrive(new)
         self._first_plan()
         while self.queue.size and not self._spent():
             self._perform(self.queue.take())
         self._conclude()
-        assert search.root is not None
-        return search.root
+        return self._root
+
+    @property
+    def _root(self) -> Goal:
+        assert self.search.root is not None
+        return self.search.root
 
     def _new_root(self, goal: Goal) -> None:
         search = self.search
@@ -74,51 +80,40 @@ class Iterative:
         self.queue.refresh(goal.group)
         self.costs.restart(goal)
 
+    def _has_plan(self) -> bool:
+        return self._root.best_cost < INFINITY
+
     def _spent(self) -> bool:
-        search = self.search
-        assert search.root is not None
-        if search.root.best_cost == INFINITY:
-            return False
-        return search.counters.tasks >= self._budget or search.late()
+        return self._has_plan() and (self.search.counters.tasks >= self._budget or self.search.late())
 
     # -- steps ------------------------------------------------------------------------------------------------------------
 
     def _first_plan(self) -> None:
-        """Implement the first expression of every group that the query as given reaches; of a join graph, one order."""
-        assert self.search.root is not None
+        """Implement one expression of every group that the query as given reaches, with as few rows in its inputs as may be."""
         seen: set[int] = set()
-        pending = [self.search.root.group]
+        pending = [self._root.group]
         while pending:
             group = self.memo.group(pending.pop())
             if group.id in seen:
                 continue
             seen.add(group.id)
-            if all(isinstance(mexpr.op, JoinGraph) for mexpr in group.logical):
-                self._apply(PARTITION, group.logical[0])
-            first = self._first_of(group)
+            if not _ordered(group):
+                self._split(group.logical[0])
+            first = min(_ordered(group), key=lambda e: (sum(self.memo.group(g).stats.rows for g in e.inputs), e.id), default=None)
             if first is not None:
                 self._perform(Match(first))
                 pending += (self.memo.find(gid) for gid in first.inputs)
 
-    def _first_of(self, group: Group) -> LogicalExpr | None:
-        """The expression given; of the splits of a join graph, that whose inputs have the fewest rows."""
-        given = [mexpr for mexpr in group.logical if not isinstance(mexpr.op, JoinGraph)]
-        splits = [mexpr for mexpr in given if mexpr.rule == PARTITION and isinstance(mexpr.op, Join)]
-        if len(splits) == len(given):
-            return min(splits, key=lambda e: (sum(self.memo.group(g).stats.rows for g in e.inputs), e.id), default=None)
-        return given[0]
-
-    def _apply(self, name: str, mexpr: LogicalExpr) -> None:
-        """Apply a rule that looks at one operator now rather than when its match is taken."""
-        for _, _, rule in self._rules:
-            if rule.name == name:
-                for bound in list(bindings(self.memo, mexpr, rule.pattern)):
-                    self._perform(Match(mexpr, rule, bound))
+    def _split(self, mexpr: LogicalExpr) -> None:
+        """Expand a region now rather than when its match is taken."""
+        for _, rule in self.search.partitioning:
+            if matches(mexpr, rule.pattern):
+                self._perform(Match(mexpr, rule))
 
     def _perform(self, match: Match) -> None:
         """Take one step, unless another has made it superfluous."""
-        mexpr, rule, bound = match
-        if mexpr.dropped or (mexpr.implemented if rule is None else self._done(mexpr, rule)):
+        mexpr, rule, produced = match
+        if mexpr.dropped or (mexpr.implemented if rule is None else produced is None and mexpr.applied & self._bits[rule.name]):
             return
         search = self.search
         if rule is not None and self._has_plan() and not search.may_explore():
@@ -126,9 +121,9 @@ class Iterative:
             return
         trace, counters = search.trace, search.counters
         if trace is not None:
-            what = f"implementation rules for expression {mexpr.id}" if rule is None else f"{rule.name} on expression {mexpr.id}"
-            name = "ApplyMatch" if rule is not None else "ImplementExpression"
-            trace.emit("task_push", id=counters.tasks, name=name, parent=None, text=what)
+            name = "ImplementExpression" if rule is None else "ApplyMatch"
+            text = f"{'implementation rules' if rule is None else rule.name} on expression {mexpr.id}"
+            trace.emit("task_push", id=counters.tasks, name=name, parent=None, text=text)
             trace.task = counters.tasks
             trace.emit("task_start", id=counters.tasks)
         counters.tasks += 1
@@ -136,23 +131,21 @@ class Iterative:
             search.implement(mexpr)
             self.costs.implemented(mexpr)
         else:
-            assert bound is not None
-            self._fire(rule, mexpr, bound)
+            self._apply(rule, mexpr, produced)
         if trace is not None:
             trace.emit("task_end", id=trace.task)
             trace.task = None
 
-    def _has_plan(self) -> bool:
-        return self.search.root is not None and self.search.root.best_cost < INFINITY
-
-    def _done(self, mexpr: LogicalExpr, rule: TransformationRule) -> bool:
-        """Whether a rule that looks at one operator has been applied to it; of the others every binding is queued once."""
-        return rule.pattern.depth == 1 and bool(mexpr.applied & self._bits[rule.name])
-
-    def _fire(self, rule: TransformationRule, mexpr: LogicalExpr, bound: Tree) -> None:
+    def _apply(self, rule: TransformationRule, mexpr: LogicalExpr, produced: list[Tree] | None) -> None:
         merges = self.memo.merges
         mexpr.applied |= self._bits[rule.name]
-        new = apply_binding(self.search, rule, mexpr, bound)
+        if produced is None:
+            produced = [
+                tree for bound in bindings(self.memo, mexpr, rule.pattern) for tree in fire(self.search, rule, mexpr, bound)
+            ]
+        if not produced:
+            return
+        new = insert_results(self.search, rule, mexpr, produced)
         if self.memo.merges > merges:
             self._merged()
         self._arrive(new)
@@ -165,40 +158,48 @@ class Iterative:
             if mexpr.dropped:
                 continue
             self._match_above(self.memo.group(mexpr.group).parents, mexpr)
-            if isinstance(mexpr.op, JoinGraph):
-                self._order_greedily(mexpr)
-            else:
-                self.queue.add(Match(mexpr), -1)
+            if not isinstance(mexpr.op, JoinGraph | RegionGraph):
+                self.queue.add(Match(mexpr), IMPLEMENT_RANK)
+            elif isinstance(mexpr.op, JoinGraph) and mexpr.rule != PARTITION:
+                self._order(mexpr)
             for bit, rank, rule in self._rules:
-                if not (mexpr.applied | mexpr.closed) & bit and matches(mexpr, rule.pattern):
-                    if rule.pattern.depth > 1:
-                        mexpr.applied |= bit  # from now on members that arrive below give the other bindings
-                    for bound in list(bindings(self.memo, mexpr, rule.pattern)):
-                        self.queue.add(Match(mexpr, rule, bound), rank)
+                if (mexpr.applied | mexpr.closed) & bit or not matches(mexpr, rule.pattern):
+                    continue
+                if self._depth[rule.name] == 1:
+                    self.queue.add(Match(mexpr, rule), rank)
+                else:
+                    mexpr.applied |= bit  # from now on members that arrive below give the other bindings
+                    self._match(rule, rank, mexpr, None)
 
-    def _match_above(self, parents: list[LogicalExpr], fresh: LogicalExpr) -> None:
+    def _match(self, rule: TransformationRule, rank: int, mexpr: LogicalExpr, fresh: LogicalExpr | None) -> None:
+        """Queue the bindings of an expression that the rule applies to, only those with `fresh` where that is given."""
+        for bound in list(bindings(self.memo, mexpr, rule.pattern, fresh)):
+            produced = fire(self.search, rule, mexpr, bound)
+            if produced:
+                self.queue.add(Match(mexpr, rule, produced), rank)
+
+    def _match_above(self, parents: Iterable[LogicalExpr], fresh: LogicalExpr) -> None:
         """Queue the matches that hold a new member, as many levels up as patterns look down."""
-        level = dict.fromkeys(parents)
+        level = [parent for parent in parents if not parent.dropped]
         for distance in range(1, self._deepest):
-            for parent in level:
-                for bit, rank, rule in self._deep:
-                    if rule.pattern.depth > distance and parent.applied & bit:
-                        for bound in list(bindings(self.memo, parent, rule.pattern, fresh)):
-                            self.queue.add(Match(parent, rule, bound), rank)
+            for parent in dict.fromkeys(level):
+                for bit, rank, rule in self._rules:
+                    if parent.applied & bit and self._depth[rule.name] > distance:
+                        self._match(rule, rank, parent, fresh)
             if distance + 1 < self._deepest:
-                level = dict.fromkeys(above for parent in level for above in self.memo.group(parent.group).parents)
+                level = [above for parent in level for above in self.memo.group(parent.group).parents]
 
-    def _order_greedily(self, mexpr: LogicalExpr) -> None:
-        """Give a join graph that is too large for all its orders a greedy one, and leave it at that."""
+    def _order(self, mexpr: LogicalExpr) -> None:
+        """Give a join graph a first order; if it is too large to be searched exactly, leave it at that."""
         search = self.search
-        why = "" if mexpr.rule == PARTITION else why_not_exact(search, mexpr)
+        why = why_not_exact(search, mexpr)
         if why:
             mexpr.applied |= search.partition_bit
             search.counters.proven, search.counters.heuristic = False, why
-            new = insert_greedy_order(search, mexpr, PARTITION)
-            for join in new:
-                join.closed |= search.closed_rules.get(PARTITION, 0)
-            self._arrive(new)
+        joins = insert_first_order(search, mexpr, PARTITION)
+        for join in joins:
+            join.closed |= search.closed_rules.get(PARTITION, 0)
+        self._arrive(joins)
 
     def _merged(self) -> None:
         """Groups turned out to be one: goals were dropped and figures changed, so everything is costed anew.
@@ -206,16 +207,15 @@ class Iterative:
         What was implemented of an expression that the merge dropped must not be lost: all expressions are implemented.
         """
         search, memo = self.search, self.memo
-        assert search.root is not None
         for group in memo.live_groups():
-            for mexpr in list(group.logical):
-                if not isinstance(mexpr.op, JoinGraph) and not mexpr.implemented:
+            for mexpr in _ordered(group):
+                if not mexpr.implemented:
                     search.implement(mexpr)
-        self._new_root(search.restart(search.root))
+        self._new_root(search.restart(self._root))
         while memo.news:
             parents, members = memo.news.pop()
             for mexpr in members:
-                self._match_above([parent for parent in parents if not parent.dropped], mexpr)
+                self._match_above(parents, mexpr)
 
     # -- the end ----------------------------------------------------------------------------------------------------------
 
@@ -252,13 +252,18 @@ class Iterative:
     def _lower_bounds(self, complete: bool) -> None:
         """Groups were made with bounds for their first expression; others may cost less, and so may those not found yet."""
         search, memo = self.search, self.memo
-        if complete and not memo.merges:
+        if complete:
             fallen = lower_bounds_fall(memo)
         else:
             fallen = [group for group in memo.live_groups() if group.lower > 0.0]
             for group in fallen:
                 group.lower = 0.0
         if search.trace is not None:
+            because = "other expressions" if complete else "not explored"
             for group in fallen:
-                because = "other expressions" if complete else "not explored"
                 search.trace.emit("lower", group=group.id, lower=group.lower, because=because)
+
+
+def _ordered(group: Group) -> list[LogicalExpr]:
+    """The expressions that can be implemented: all but regions whose joins have no order yet."""
+    return [mexpr for mexpr in group.logical if not isinstance(mexpr.op, JoinGraph | RegionGraph)]

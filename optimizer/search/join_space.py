@@ -125,6 +125,12 @@ class JoinSpace:
         self.ready = True
         return True
 
+    @property
+    def best(self) -> float:
+        """Cost of the cheapest join of all relations found so far."""
+        whole = self.nodes.get(self.region.graph.all)
+        return INFINITY if whole is None else whole.best
+
     def set_of(self, leaves: list[int]) -> Relations:
         """The set of leaf groups, by id."""
         s = 0
@@ -201,17 +207,17 @@ class JoinSpace:
             b = s ^ a
             left = nodes.get(a) or make(a)
             right = nodes.get(b) or make(b)
-            l, r = left.rows, right.rows
-            if (l < r) is (build > probe):  # building costs more than probing: build on the smaller input
-                a, b, left, right, l, r = b, a, right, left, r, l
+            x, y = left.rows, right.rows
+            if (x < y) is (build > probe):  # building costs more than probing: build on the smaller input
+                a, b, left, right, x, y = b, a, right, left, y, x
             local = INFINITY
             method: Method = HashJoin
             if hashing and (plain or keys.neighbours(a) & b):
-                local = probe * l + build * r
+                local = probe * x + build * y
                 if not plain:
                     local += call * (residual - left.residual - right.residual) * rows
             if looping:
-                loops = loop * (l + r) + (pair + pair_call * (calls - left.calls - right.calls)) * l * r
+                loops = loop * (x + y) + (pair + pair_call * (calls - left.calls - right.calls)) * x * y
                 if loops < local:
                     local, method = loops, NestedLoopJoin
             local += base
@@ -230,14 +236,14 @@ class JoinSpace:
     def local(self, left: JoinNode, right: JoinNode, rows: float, calls: float, residual: float) -> tuple[float, Method, bool]:
         """The cheapest join of two nodes without their own costs, and its method; the last says to exchange the two."""
         _, start, build, probe, _, loop, pair, pair_call, out, call = self.costs
-        l, r = left.rows, right.rows
-        exchange = (l < r) is (build > probe)
+        x, y = left.rows, right.rows
+        exchange = (x < y) is (build > probe)
         local = INFINITY
         if self.search.can_hash and (self.region.plain or self.region.keys.neighbours(left.relations) & right.relations):
-            local = probe * max(l, r) + build * min(l, r) if build > probe else probe * min(l, r) + build * max(l, r)
+            local = probe * max(x, y) + build * min(x, y) if build > probe else probe * min(x, y) + build * max(x, y)
             local += call * (residual - left.residual - right.residual) * rows
         if self.search.can_loop:
-            loops = loop * (l + r) + (pair + pair_call * (calls - left.calls - right.calls)) * l * r
+            loops = loop * (x + y) + (pair + pair_call * (calls - left.calls - right.calls)) * x * y
             if loops < local:
                 return start + out * rows + loops, NestedLoopJoin, exchange
         return start + out * rows + local, HashJoin, exchange

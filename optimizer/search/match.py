@@ -10,8 +10,9 @@ from optimizer.rules.interface import TransformationRule
 
 
 class Match(NamedTuple):
-    """A transformation rule at a binding of an expression; `rule` None: all implementation rules at the expression."""
+    """A transformation rule that applies to a binding of an expression, with what it makes of it (None: not asked yet, the
+    rule looks at one operator); `rule` None: all implementation rules at the expression."""
 
     mexpr: LogicalExpr
     rule: TransformationRule | None = None
-    bound: Tree | None = None
+    produced: list[Tree] | None = None

@@ -63,11 +63,20 @@ RESULTS = {
 class Search:
     """One search over one memo. `stack`: tasks, the last runs next. Goals are searched with inclusive limits.
 
-    `keep`: what the joins of a region were costed as stays in the memo, for traces and pictures. `finishing`: a budget is spent. What was found stays, and goals without a plan get one from the first expression of
-    their group, the query as it was given; that takes a few tasks for each operator of the query, and proves nothing.
+    `keep`: what the joins of a region were costed as stays in the memo, for traces and pictures. `finishing`: a budget is
+    spent. What was found stays, and goals without a plan get one from an expression whose order is chosen; that takes a few
+    tasks for each operator of the query, and proves nothing.
     """
 
-    def __init__(self, memo: Memo, rules: RuleSet, context: RuleContext, cost: CostModel, trace: Trace | None = None, keep: bool = False) -> None:
+    def __init__(
+        self,
+        memo: Memo,
+        rules: RuleSet,
+        context: RuleContext,
+        cost: CostModel,
+        trace: Trace | None = None,
+        keep: bool = False,
+    ) -> None:
         self.memo, self.rules, self.context, self.cost, self.trace = memo, rules, context, cost, trace
         settings = context.settings
         self.pass_limits = settings.pruning in ("upper", "both")
@@ -92,7 +101,11 @@ class Search:
         self.counters = Counters()
         self.root: Goal | None = None
         self._goals: dict[tuple[int, TraitSet], Goal] = {}
-        self._deep = tuple((1 << i, rule) for i, rule in enumerate(rules.transformations) if rule.pattern.depth > 1)
+        self._deep = tuple(  # bit, rule, and what it looks for at each level below its root
+            (1 << i, rule, tuple(rule.pattern.operators(level) for level in range(rule.pattern.depth)))
+            for i, rule in enumerate(rules.transformations)
+            if rule.pattern.depth > 1
+        )
         self._deepest = max((rule.pattern.depth for rule in rules.transformations), default=1)
         names = [rule.name for rule in rules.transformations]
         self._wishes = {rule.expands for rule in rules.transformations if binds(rule.pattern, Join)}
@@ -368,7 +381,8 @@ class Search:
         space = next((space for space in self.spaces if space.holds(leaves, predicate)), None)
         if space is None:
             wholes = [self.memo.group(gid) for gid in self._regions]  # a part of a region of the query belongs to its space
-            space = next((s for s in map(self._new_space, [*wholes, group]) if s is not None and s.holds(leaves, predicate)), None)
+            made = map(self._new_space, [*wholes, group])
+            space = next((each for each in made if each is not None and each.holds(leaves, predicate)), None)
             if space is None:
                 return None
             self.spaces.append(space)
@@ -480,10 +494,11 @@ class Search:
         level = parents
         for distance in range(1, self._deepest):
             for parent in level:
-                for bit, rule in self._deep:
-                    if rule.pattern.depth > distance and parent.applied & bit and (parent.id, bit) not in scheduled:
+                for bit, rule, operators in self._deep:
+                    if len(operators) > distance and parent.applied & bit and (parent.id, bit) not in scheduled:
                         scheduled.add((parent.id, bit))
                         for mexpr in members:
-                            self.push(ApplyRule(rule, parent, mexpr))
+                            if isinstance(mexpr.op, operators[distance]):
+                                self.push(ApplyRule(rule, parent, mexpr))
             if distance + 1 < self._deepest:
                 level = [above for parent in level for above in self.memo.group(parent.group).parents]

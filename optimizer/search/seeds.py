@@ -128,11 +128,11 @@ class _Costing:
 
     def join(self, left: Relations, right: Relations) -> float:
         costs = self._space.costs
-        l, r = self.rows(left), self.rows(right)
+        x, y = self.rows(left), self.rows(right)
         floor = costs.floor
-        l, r = max(l, floor), max(r, floor)
-        hashed = min(costs.build * l + costs.probe * r, costs.build * r + costs.probe * l)
-        loops = costs.loop * (l + r) + costs.pair * l * r
+        x, y = max(x, floor), max(y, floor)
+        hashed = min(costs.build * x + costs.probe * y, costs.build * y + costs.probe * x)
+        loops = costs.loop * (x + y) + costs.pair * x * y
         return costs.start + costs.out * max(self.rows(left | right), floor) + min(hashed, loops)
 
     def _whole(self, s: Relations) -> Relations:

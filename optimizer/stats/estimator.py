@@ -22,7 +22,6 @@ from optimizer.catalog.table import Catalog, Table
 from optimizer.stats.relation import ColumnFigures, RelationStats, as_number, frequent_values
 from optimizer.stats.selectivity import back_off, conjunction_selectivity, selectivity
 
-
 HUGE, STEP = 1e200, 600  # products above HUGE are halved STEP times
 
 
@@ -56,7 +55,8 @@ class Estimator:
                 return self._project(op, props, inputs[0])
             case JoinGraph():
                 leaves = [leaf for stats in inputs for leaf in stats.leaves]
-                return self.inner_region(tuple(leaves), combined([*op.predicate, *(s for i in inputs for s in i.predicate)]), props)
+                predicate = combined([*op.predicate, *(s for stats in inputs for s in stats.predicate)])
+                return self.inner_region(tuple(leaves), predicate, props)
             case Join():
                 return self._join(op, props, inputs[0], inputs[1])
             case Aggregate():

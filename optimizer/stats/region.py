@@ -57,7 +57,8 @@ class RegionRows:
                 for i, own in columns:
                     equated[i] = equated.get(i, 0) | own
         for i, entries in sorted(shared.items()):
-            rows *= entries[0][0] if len(entries) == 1 and not self.leaves[i].keys else back_off_leaf(self.leaves[i], entries, equated[i])
+            leaf = self.leaves[i]
+            rows *= entries[0][0] if len(entries) == 1 and not leaf.keys else back_off_leaf(leaf, entries, equated[i])
         for within, share in self._shares:
             if not within & ~s:
                 rows *= share
@@ -101,11 +102,9 @@ class _EqualityClass:
                 self.alone |= within
         self._known: dict[Relations, tuple[float, tuple[Factor, ...], tuple[tuple[int, ColumnSet], ...]]] = {}
 
-    def factors(
-        self, held: Relations, several: Relations
-    ) -> tuple[float, tuple[Factor, ...], tuple[tuple[int, ColumnSet], ...]]:
+    def factors(self, held: Relations, several: Relations) -> tuple[float, tuple[Factor, ...], tuple[tuple[int, ColumnSet], ...]]:
         """For the relations held: the factor that stands by itself; factors of relations of which more columns are equated
-         columns of this one (`several`), to be combined with theirs; and the equated columns of those relations."""
+        columns of this one (`several`), to be combined with theirs; and the equated columns of those relations."""
         known = self._known.get(held)
         if known is None:
             known = self._compute(held, several)

@@ -33,25 +33,34 @@ class ApplyRule(Task):
         for bound in bindings(memo, mexpr, rule.pattern, self.fresh):
             if not search.may_explore():
                 return
-            search.schedule_new(apply_binding(search, rule, mexpr, bound))
-            if mexpr.dropped:
-                return
+            produced = fire(search, rule, mexpr, bound)
+            if produced:
+                search.schedule_new(insert_results(search, rule, mexpr, produced))
+                if mexpr.dropped:
+                    return
 
     def describe(self, search: Search) -> str:
         fresh = f" with new expression {self.fresh.id}" if self.fresh is not None else ""
         return f"{self.rule.name} on expression {self.mexpr.id}{fresh}"
 
 
-def apply_binding(search: Search, rule: TransformationRule, mexpr: LogicalExpr, bound: Tree) -> list[LogicalExpr]:
-    """Insert what the rule makes of one binding of `mexpr`; the logical expressions that are new, inputs first."""
-    memo, trace = search.memo, search.trace
+def fire(search: Search, rule: TransformationRule, mexpr: LogicalExpr, bound: Tree) -> list[Tree]:
+    """What the rule makes of one binding. Raises InternalError with the rule and the group when the rule fails."""
+    trace = search.trace
     if trace is not None:
         trace.emit("bind", rule=rule.name, mexpr=mexpr.id)
-    produced = fire(search, rule, mexpr, bound)
-    if not produced:
-        if trace is not None:
-            trace.emit("skip", rule=rule.name, mexpr=mexpr.id, reason="guard")
-        return []
+    try:
+        produced = list(rule.apply(bound, search.context))
+    except Exception as error:
+        raise rule_failed(rule.name, search.memo.find(mexpr.group), error) from error
+    if trace is not None and not produced:
+        trace.emit("skip", rule=rule.name, mexpr=mexpr.id, reason="guard")
+    return produced
+
+
+def insert_results(search: Search, rule: TransformationRule, mexpr: LogicalExpr, produced: list[Tree]) -> list[LogicalExpr]:
+    """Insert what the rule made of a binding of `mexpr`. Returns the logical expressions that are new, inputs first."""
+    memo = search.memo
     search.counters.rules_fired[rule.name] += 1
     news: list[LogicalExpr] = []
     closed = search.closed_rules.get(rule.name, 0)
@@ -60,8 +69,8 @@ def apply_binding(search: Search, rule: TransformationRule, mexpr: LogicalExpr, 
         if closed and added and added[-1].group == memo.find(mexpr.group):  # the root comes last, if it is new
             added[-1].closed |= closed
         news += added
-    if trace is not None:
-        trace.emit("fire", rule=rule.name, mexpr=mexpr.id, produced=len(produced), new=[n.id for n in news])
+    if search.trace is not None:
+        search.trace.emit("fire", rule=rule.name, mexpr=mexpr.id, produced=len(produced), new=[n.id for n in news])
     return news
 
 
@@ -80,11 +89,3 @@ def implement(search: Search, rule: ImplementationRule, mexpr: LogicalExpr) -> N
             search.trace.emit("fire", rule=rule.name, mexpr=mexpr.id, produced=len(made), new=made)
         else:
             search.trace.emit("skip", rule=rule.name, mexpr=mexpr.id, reason="guard")
-
-
-def fire(search: Search, rule: TransformationRule, mexpr: LogicalExpr, bound: Tree) -> list[Tree]:
-    """What the rule makes of one binding. Raises InternalError with the rule and the group when the rule fails."""
-    try:
-        return list(rule.apply(bound, search.context))
-    except Exception as error:
-        raise rule_failed(rule.name, search.memo.find(mexpr.group), error) from error

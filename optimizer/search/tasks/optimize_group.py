@@ -8,7 +8,7 @@ from optimizer.algebra.join_graph import JoinGraph
 from optimizer.algebra.region_graph import RegionGraph
 from optimizer.memo.binding import matches
 from optimizer.memo.goal import INFINITY, Goal, Status
-from optimizer.search.enforcer import enforcer
+from optimizer.search.enforcer import enforcing
 from optimizer.search.tasks.apply_rule import ApplyRule
 from optimizer.search.tasks.explore_input import ExploreInput
 from optimizer.search.tasks.group_optimized import GroupOptimized
@@ -103,12 +103,11 @@ class OptimizeGroup(Task):
         return False
 
     def _first_look(self, search: Search) -> None:
-        """List what there is to try: every logical expression, and for a required order the enforcer."""
+        """List what there is to try: every logical expression, and for required traits the enforcers."""
         goal = self.goal
         group = search.memo.groups[goal.group]
         goal.waiting = {mexpr: 0.0 for mexpr in group.logical if not isinstance(mexpr.op, JoinGraph | RegionGraph)}
-        candidate = enforcer(search, goal)
-        if candidate is not None:
+        for candidate in enforcing(search, goal):
             candidate.bound = candidate.local + search.lower(candidate.inputs[0])
             goal.candidates.append(candidate)
 
