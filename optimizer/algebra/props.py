@@ -83,7 +83,7 @@ class LogicalProps:
 
         Columns that determine few of the others go first, then those with the highest ids: the same part on every run.
         """
-        rest = columns & ~self.constants
+        rest = columns & ~self.closure(0)
         if not rest & (rest - 1):
             return rest
         for column in sorted(column_ids(rest), key=lambda c: ((self.closure(1 << c) & columns).bit_count(), -c)):

@@ -80,7 +80,7 @@ def reduce_collation(order: Collation, props: LogicalProps) -> Collation:
         if known >> key.column & 1:
             continue
         column = props.representative(key.column)
-        nulls_first = key.nulls_first and not props.not_null >> key.column & 1
+        nulls_first = key.nulls_first and not props.not_null & props.equivalents(key.column)
         reduced.append(SortKey(column, key.descending, nulls_first))
         known = props.closure(known | 1 << key.column)
     return tuple(reduced)
@@ -116,12 +116,14 @@ def satisfies(delivered: TraitSet, required: TraitSet, props: LogicalProps) -> b
 def _groups(delivered: TraitSet, columns: ColumnSet, props: LogicalProps) -> bool:
     """Whether rows equal on `columns` are adjacent: some prefix of the delivered order says as much as `columns`."""
     target = props.closure(columns)
+    if target == props.closure(0) or props.unique_on(columns):
+        return True  # all rows are equal, or none
     known = props.closure(delivered.grouping)
     for key in delivered.collation:
         if known == target or known & ~target:
             break
         known = props.closure(known | 1 << key.column)
-    return known == target or props.unique_on(columns)
+    return known == target
 
 
 def group_order(columns: ColumnSet) -> Collation:

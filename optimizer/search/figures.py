@@ -18,10 +18,15 @@ from optimizer.stats.relation import RelationStats
 
 
 class Figures:
-    """An estimator, a cost model and the engine's orders, put together."""
+    """An estimator, a cost model and the engine's orders, put together.
+
+    `later_rules`: rules may still add to a group after its bound was used, so a bound made from the first expression would
+    prove nothing; only groups of tables have one.
+    """
 
     def __init__(self, estimator: Estimator, cost: CostModel) -> None:
         self.estimator, self.cost = estimator, cost
+        self.later_rules = False
 
     def estimate(self, op: LogicalOperator, props: LogicalProps, inputs: Sequence[RelationStats]) -> RelationStats:
         if isinstance(op, RegionGraph):
@@ -41,6 +46,8 @@ class Figures:
         return last
 
     def lower_bound(self, op: LogicalOperator, stats: RelationStats, inputs: Sequence[Group], leaves: Sequence[Group]) -> float:
+        if self.later_rules and inputs:
+            return 0.0
         return self.cost.lower_bound(op, stats, inputs, leaves)
 
     def offers(self, op: LogicalOperator, props: LogicalProps, inputs: Sequence[Group]) -> tuple[TraitSet, ...]:

@@ -48,11 +48,13 @@ def insert_first_order(search: Search, mexpr: LogicalExpr, rule: str) -> list[Lo
     new: list[LogicalExpr] = []
     for a, b in _left_deep(region) if left_deep else _greedy(region, [memo.group(gid) for gid in mexpr.inputs]):
         join = Join(JoinKind.INNER, region.across(a, b))
+        into = mexpr.group
+        whole = part(region, a | b, leaves)
+        if a | b != region.graph.all and isinstance(whole, Tree):
+            into, graphs = memo.insert(whole, None, rule, mexpr.id)
+            new += graphs
         for one, other in ((a, b), (b, a)):
             tree = Tree(join, (part(region, one, leaves), part(region, other, leaves)))
-            into = mexpr.group
-            if a | b != region.graph.all:
-                into, _ = memo.insert(part(region, a | b, leaves), None, rule, mexpr.id)
             new += memo.insert(tree, into, rule, mexpr.id)[1]
     return new
 

@@ -192,14 +192,16 @@ class Iterative:
     def _order(self, mexpr: LogicalExpr) -> None:
         """Give a join graph a first order; if it is too large to be searched exactly, leave it at that."""
         search = self.search
+        new = insert_first_order(search, mexpr, PARTITION)
+        closed = search.closed_rules.get(PARTITION, 0)
         why = why_not_exact(search, mexpr)
         if why:
-            mexpr.applied |= search.partition_bit
+            closed |= search.partition_bit
+            mexpr.closed |= closed
             search.counters.proven, search.counters.heuristic = False, why
-        joins = insert_first_order(search, mexpr, PARTITION)
-        for join in joins:
-            join.closed |= search.closed_rules.get(PARTITION, 0)
-        self._arrive(joins)
+        for each in new:
+            each.closed |= closed
+        self._arrive(new)
 
     def _merged(self) -> None:
         """Groups turned out to be one: goals were dropped and figures changed, so everything is costed anew.

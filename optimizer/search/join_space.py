@@ -273,8 +273,12 @@ class JoinSpace:
             search, s = self.search, node.relations
             leaves: tuple[Node, ...] = tuple(search.memo.binding_leaf(self.leaves[i].id) for i in column_ids(s))
             gid, _ = search.memo.insert(Tree(JoinGraph(self.region.within(s)), leaves))
-            node.goal = search.goal(gid, ANY)
-            node.goal.joins = (self, node)
+            goal = node.goal = search.goal(gid, ANY)
+            if not goal.opened or goal.best_cost > node.best:
+                goal.joins = (self, node)
+            else:  # expressions of the group were searched before the space came to it
+                node.best, node.lower = goal.best_cost, max(node.lower, goal.lower)
+                node.status, node.settled = goal.status, goal.settled
         self.update(node)
         return node.goal
 

@@ -44,6 +44,7 @@ from optimizer.rules.implement.join_to_nested_loop_join import JoinToNestedLoopJ
 from optimizer.rules.interface import RuleContext, binds
 from optimizer.search.counters import Counters
 from optimizer.search.failures import what_was_found, why_no_plan
+from optimizer.search.figures import Figures
 from optimizer.search.iterative import Iterative
 from optimizer.search.join_space import PARTITION, JoinNode, JoinSpace
 from optimizer.search.tasks.apply_rule import ApplyRule, implement
@@ -111,6 +112,8 @@ class Search:
         self._wishes = {rule.expands for rule in rules.transformations if binds(rule.pattern, Join)}
         self._regions: list[int] = []  # groups of the query's join graphs
         self._open_rules = any(rule.name not in INNER_ORDERING for rule in rules.transformations)
+        if self.on_demand and self._open_rules and isinstance(memo.figures, Figures):
+            memo.figures.later_rules = True
         self.partition_bit = 1 << names.index(PARTITION) if PARTITION in names else 0
         self.partitioning = [(1 << i, rule) for i, rule in enumerate(rules.transformations) if rule.name in PARTITIONING]
         self.closed_rules = {

@@ -97,7 +97,7 @@ def test_exploration_stops_at_its_budget_with_a_plan() -> None:
         assert search.counters.proven == (budget == 0)
         assert not budget or search.memo.logical_count <= budget + 12
         costs.append(goal.best_cost)
-    assert min(costs) == costs[-1] == exact.best_cost
+    assert min(costs) == costs[-1] == pytest.approx(exact.best_cost, rel=1e-12)
     search, goal = plan(graph_query("star", 24, 1), budget_mexprs=500, enumeration="rules")
     assert len({node.group for node in extract(search, goal).walk() if node.op.name == "table_scan"}) == 24
 
@@ -114,7 +114,7 @@ def test_a_rule_that_fails_stops_the_search_by_name(tpch) -> None:
     """Skipping it would turn a wrong plan into a log line."""
     optimizer = Optimizer(tpch, transformations=(*TRANSFORMATIONS, FailingRule()))
     with pytest.raises(InternalError, match=r"rule failing_rule failed on group \d+: ZeroDivisionError: as written"):
-        optimizer.optimize("select count(*) from nation, region where n_regionkey = r_regionkey")
+        optimizer.optimize("select n_name, r_name from nation, region where n_regionkey = r_regionkey")
 
 
 def test_a_rule_that_does_not_exist_cannot_be_disabled(tpch) -> None:

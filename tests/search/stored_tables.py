@@ -1,0 +1,21 @@
+"""Statistics-only tables for plan tests: rows, distinct values, keys and stored order, said in one line each."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+from optimizer.catalog.table import Catalog, ColumnStats, Table, TableColumn, TableStats
+
+TYPES = {"d": pa.date32(), "s": pa.string()}  # by a column's first letter; the others are integers
+
+
+def table(name: str, rows: int, columns: dict[str, float], key: str = "", order: str = "") -> Table:
+    """`columns`: distinct values by name. `key` and `order` are names of columns with spaces between them."""
+    stats = {c: ColumnStats(nulls=0, ndv=ndv, avg_width=8.0) for c, ndv in columns.items()}
+    fields = tuple(TableColumn(c, TYPES.get(c[0], pa.int64()), False) for c in columns)
+    keys = (tuple(key.split()),) if key else ()
+    return Table(name, fields, keys, (), tuple(order.split()), TableStats(rows, rows * 8 * len(columns), stats))
+
+
+def catalog(*tables: Table) -> Catalog:
+    return Catalog("stored", tables)

@@ -1,0 +1,164 @@
+"""Functional dependencies through operators: what survives, and what must not."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pytest
+
+from optimizer.algebra.columns import column_set
+from optimizer.algebra.kinds import JoinKind, SetOpKind
+from optimizer.algebra.logical import Aggregate, AggregateItem, Filter, Join, Limit, Project, ProjectItem, Scan, ScanColumn, SetOp
+from optimizer.algebra.props import LogicalProps
+from optimizer.algebra.scalars import AggregateCall, Call, Cast, ColumnRef, Literal, Scalar, compare
+
+I64, F64, STR = pa.int64(), pa.float64(), pa.string()
+# left: id is its key, 1 and 2 are other columns; right: 4 is its key, 5 and 6 are others
+LEFT, RIGHT = 0b111, 0b1110000
+
+
+def scan(first: int, key: bool = True, not_null: int = 0) -> LogicalProps:
+    columns = tuple(ScanColumn(first + i, f"c{i}") for i in range(3))
+    return Scan("t", "t", columns, (1 << first,) if key else (), not_null).derive_props([])
+
+
+def ref(id: int, type: pa.DataType = I64) -> ColumnRef:
+    return ColumnRef(id, type)
+
+
+def equal(a: int, b: int) -> Scalar:
+    return compare("=", ref(a), ref(b))
+
+
+def joined(
+    kind: JoinKind, *predicate: Scalar, left: LogicalProps | None = None, right: LogicalProps | None = None
+) -> LogicalProps:
+    return Join(kind, predicate).derive_props([left or scan(0), right or scan(4)])
+
+
+def determines(props: LogicalProps, *columns: int) -> set[int]:
+    closed = props.closure(column_set(columns))
+    return {c for c in range(12) if closed >> c & 1}
+
+
+def test_a_key_still_determines_its_row_when_rows_repeat() -> None:
+    props = joined(JoinKind.INNER, equal(1, 5))
+    assert not props.unique_on(1)
+    assert determines(props, 0) >= {0, 1, 2, 5}
+    assert determines(props, 4) >= {4, 5, 6, 1}
+    assert determines(props, 2) == {2}
+    assert props.unique_on(column_set((0, 4)))
+
+
+def test_dependencies_chain_through_equalities() -> None:
+    props = joined(JoinKind.INNER, equal(1, 4))
+    assert determines(props, 1) == {1, 4, 5, 6}
+    assert determines(props, 0) == {0, 1, 2, 4, 5, 6}
+
+
+def test_a_left_join_keeps_the_left_side_and_what_tells_extended_rows_apart() -> None:
+    nullable, never = joined(JoinKind.LEFT, equal(1, 5)), joined(JoinKind.LEFT, equal(1, 5), right=scan(4, not_null=1 << 4))
+    for props in (nullable, never):
+        assert determines(props, 0) == {0, 1, 2, 5}  # 1 decides whether there is a match, and then equals 5
+        assert determines(props, 1) == {1, 5}
+        assert determines(props, 5) == {5}  # NULL for all left rows without a match
+    assert determines(never, 4) == {4, 5, 6}
+    assert determines(nullable, 4) == {4}  # a key that is NULL itself looks like an extended row
+    by_key = joined(JoinKind.LEFT, equal(1, 4))
+    assert determines(by_key, 4) == {4, 5, 6}  # the condition keeps it from being NULL in a match
+    assert determines(by_key, 1) == {1, 4, 5, 6}
+
+
+def test_a_condition_on_other_left_columns_decides_about_matches_too() -> None:
+    more = compare("<", ref(2), Literal(5, I64))
+    assert determines(joined(JoinKind.LEFT, equal(1, 5), more), 1) == {1}
+    right_only = compare("<", ref(6), Literal(5, I64))
+    assert determines(joined(JoinKind.LEFT, equal(1, 5), right_only), 1) == {1, 5}
+
+
+def test_constants_of_an_extended_side_follow_what_is_never_null_there() -> None:
+    fixed = Filter((compare("=", ref(6), Literal(7, I64)),)).derive_props([scan(4)])
+    props = joined(JoinKind.LEFT, equal(1, 5), right=fixed)
+    assert 6 not in determines(props)
+    assert determines(props, 5) == {5, 6}
+
+
+@pytest.mark.parametrize("kind", [JoinKind.RIGHT, JoinKind.FULL])
+def test_the_left_side_of_a_right_or_full_join(kind: JoinKind) -> None:
+    assert determines(joined(kind, equal(1, 5)), 0) == {0}
+    assert determines(joined(kind, equal(1, 5), left=scan(0, not_null=1)), 0) == {0, 1, 2}
+
+
+def test_a_full_join_keeps_rows_that_the_condition_says_nothing_of() -> None:
+    """Key 0 may be NULL in one unmatched left row, and is NULL in every unmatched right row."""
+    assert determines(joined(JoinKind.FULL, equal(0, 4)), 0) == {0}
+
+
+def test_semi_and_anti_joins_keep_the_left_side() -> None:
+    for kind in (JoinKind.SEMI, JoinKind.ANTI):
+        assert determines(joined(kind, equal(1, 5)), 0) == {0, 1, 2}
+
+
+def test_computed_columns_are_determined_by_what_they_read() -> None:
+    value = Call("+", (ref(1), ref(2)), I64)
+    items = (ProjectItem(1, ref(1)), ProjectItem(2, ref(2)), ProjectItem(8, value), ProjectItem(9, value))
+    props = Project(items).derive_props([scan(0, key=False)])
+    assert determines(props, 1, 2) == {1, 2, 8, 9}
+    assert determines(props, 1) == {1}
+    assert determines(props, 8) == {8, 9}  # the same value twice
+    volatile = Project((ProjectItem(1, ref(1)), ProjectItem(8, Call("random", (), F64)))).derive_props([scan(0)])
+    assert determines(volatile) == set()
+    assert determines(volatile, 1) == {1}
+
+
+def test_what_tells_zeros_apart_is_not_determined() -> None:
+    """0.0 and -0.0 are equal, 1 / 0.0 and 1 / -0.0 are not; nor is the quotient constant where x = 0.0."""
+    x, one = ref(1, F64), Literal(1.0, F64)
+    items = (ProjectItem(1, x), ProjectItem(8, Call("/", (one, x), F64)), ProjectItem(9, Call("+", (one, x), F64)))
+    assert determines(Project(items).derive_props([scan(0, key=False)]), 1) == {1, 9}
+    zero = Filter((compare("=", x, Literal(0.0, F64)),)).derive_props([scan(0, key=False)])
+    assert determines(Project(items).derive_props([zero])) == {1, 9}
+    text = Project((ProjectItem(1, x), ProjectItem(8, Cast(x, STR, False)))).derive_props([zero])
+    assert determines(text) == {1}
+
+
+def test_an_equality_with_a_computed_value_is_a_dependency() -> None:
+    props = Filter((compare("=", ref(1), Call("+", (ref(2), Literal(1, I64)), I64)),)).derive_props([scan(0, key=False)])
+    assert determines(props, 2) == {1, 2}
+    assert determines(props, 1) == {1}
+
+
+def test_a_dependency_outlives_the_columns_between() -> None:
+    """0 determines 1, 1 equals 4, 4 determines 6: without 1 and 4, 0 still determines 6."""
+    below = joined(JoinKind.INNER, equal(1, 4), left=joined(JoinKind.INNER, equal(2, 9), right=scan(8, key=False)))
+    props = Project((ProjectItem(0, ref(0)), ProjectItem(6, ref(6)), ProjectItem(9, ref(9)))).derive_props([below])
+    assert determines(props, 0) == {0, 6, 9}
+    assert not props.unique_on(1)
+
+
+def test_grouping_keys_determine_the_aggregates_and_one_another() -> None:
+    total = AggregateItem(8, AggregateCall("count", (), False, None, I64))
+    below = joined(JoinKind.INNER, equal(1, 5))
+    props = Aggregate((0, 2, 6), (total,)).derive_props([below])
+    assert props.unique_on(column_set((0, 6)))  # 0 determines 2
+    assert determines(props, 0) == {0, 2}
+    assert determines(props, 0, 6) == {0, 2, 6, 8}
+    assert not props.unique_on(column_set((2, 6)))
+
+
+def test_rows_of_a_difference_are_rows_of_the_first_input() -> None:
+    first = joined(JoinKind.INNER, equal(1, 5))
+    for kind, all in ((SetOpKind.EXCEPT, True), (SetOpKind.INTERSECT, False)):
+        props = SetOp(kind, all, (8, 9, 10), ((0, 2, 6), (4, 5, 6))).derive_props([first, scan(4)])
+        assert determines(props, 8) == {8, 9}
+    union = SetOp(SetOpKind.UNION, True, (8, 9, 10), ((0, 2, 6), (4, 5, 6))).derive_props([first, scan(4)])
+    assert determines(union, 8) == {8}
+
+
+def test_a_limit_keeps_what_its_input_has() -> None:
+    assert determines(Limit((), 0, 5).derive_props([joined(JoinKind.INNER, equal(1, 5))]), 0) == {0, 1, 2, 5}
+
+
+def test_a_reduced_set_is_the_same_whatever_it_was_reduced_from() -> None:
+    props = joined(JoinKind.INNER, equal(1, 4))
+    assert props.without_determined(LEFT | RIGHT) == 1
+    assert props.without_determined(props.closure(1 << 4)) == props.without_determined(props.closure(1 << 1)) == 0b10
