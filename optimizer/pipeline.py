@@ -27,7 +27,7 @@ from optimizer.memo.goal import Status
 from optimizer.memo.memo import Memo
 from optimizer.prepass.hep import Batch, Firing, run_program
 from optimizer.prepass.program import PROGRAM
-from optimizer.rules.catalog import IMPLEMENTATIONS, TRANSFORMATIONS, rule_set
+from optimizer.rules.catalog import ENFORCERS, IMPLEMENTATIONS, TRANSFORMATIONS, rule_set
 from optimizer.rules.interface import ImplementationRule, Rule, RuleContext, TransformationRule
 from optimizer.search.counters import SearchStats
 from optimizer.search.extract import extract
@@ -101,7 +101,7 @@ class Optimizer:
         self.catalog, self.settings, self.program, self.estimator = catalog, settings, program, estimator
         self.cost = cost if cost is not None else COST_MODELS[settings.cost_model]()
         rules: list[Rule] = [rule for batch in program for rule in batch.rules]
-        settings.check_disabled({rule.name for rule in (*rules, *transformations, *implementations)} | {"sort"})
+        settings.check_disabled({rule.name for rule in (*rules, *transformations, *implementations)} | set(ENFORCERS))
         self.rules = rule_set(settings, transformations, implementations)
 
     def optimize(self, sql: str, trace: Trace | None = None) -> OptimizedQuery:

@@ -44,6 +44,42 @@ def enumeration(graphs: tuple[str, ...], seed: int, max_work: int, output: str |
             click.echo(f"wrote {path}", err=True)
 
 
+@command.command("search")
+@click.argument("parts", nargs=-1, type=click.Choice(("rates", "graphs", "job", "memory")), metavar="[PART]...")
+@click.option("--trace-overhead", is_flag=True, help="Compare the search with a copy without its trace code; alone: only that.")
+@click.option("--quick", is_flag=True, help="Smaller graphs, fewer queries, one run each: to see that it works.")
+@click.option("-o", "--output", metavar="DIR", help="Write search.json and a CSV file for each kind of row there as well.")
+@click.option("-q", "--quiet", is_flag=True, help="No progress on standard error.")
+def search(parts: tuple[str, ...], trace_overhead: bool, quick: bool, output: str | None, quiet: bool) -> None:
+    """How fast the search is. All parts unless some are named.
+
+    \b
+    rates    microseconds for a costed join alternative, a task, an insertion into the memo
+    graphs   chains, stars, cycles and cliques: by default, exhaustively, and by commute and associate
+    job      the Join Order Benchmark from SQL text to plan, with DuckDB beside where it is installed
+    memory   bytes for an expression and a join node, and the peak of a clique
+
+    \b
+    planscope bench search
+    planscope bench search job --quick
+    planscope bench search --trace-overhead -o results
+    """
+    from executor.atomic import make_folder
+    from experiments.search_bench.report import Results, write_results
+    from experiments.search_bench.run import run
+
+    if output is not None:
+        make_folder(output)  # better to fail before minutes of work than after
+    wanted = list(dict.fromkeys(parts)) or ([] if trace_overhead else ["rates", "graphs", "job", "memory"])
+    results = Results()
+    for section in run([*wanted, "trace-overhead"] if trace_overhead else wanted, quick, progress(quiet), results):
+        rows = _right_aligned(section.head, section.rows, section.texts)
+        click.echo("\n".join([section.title, table_text(section.head, rows), *section.notes, ""]))
+    if output is not None:
+        for path in write_results(results, output):
+            click.echo(f"wrote {path}", err=True)
+
+
 def _right_aligned(head: tuple[str, ...], rows: list[tuple[str, ...]], texts: int = 2) -> list[tuple[str, ...]]:
     """Cells but for the first `texts` columns, as wide as their column and to its right."""
     widths = [max(len(row[i]) for row in [head, *rows]) for i in range(len(head))]

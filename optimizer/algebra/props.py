@@ -102,18 +102,27 @@ class LogicalProps:
         return any(is_subset(key, self.constants) for key in self.keys)
 
 
+def united(sets: Iterable[ColumnSet]) -> list[ColumnSet]:
+    """Overlapping sets united into one; ordered by lowest member."""
+    result: list[ColumnSet] = []
+    seen = 0
+    for members in sets:
+        if members & seen:
+            apart = []
+            for other in result:
+                if other & members:
+                    members |= other
+                else:
+                    apart.append(other)
+            result = apart
+        result.append(members)
+        seen |= members
+    return sorted(result, key=lambda m: m & -m)
+
+
 def merge_equivalences(classes: Iterable[ColumnSet]) -> tuple[ColumnSet, ...]:
     """Unite overlapping classes; drop singletons; ordered by lowest member."""
-    result: list[ColumnSet] = []
-    for members in classes:
-        rest = []
-        for other in result:
-            if other & members:
-                members |= other
-            else:
-                rest.append(other)
-        result = [*rest, members]
-    return tuple(sorted((m for m in result if m & (m - 1)), key=lambda m: m & -m))
+    return tuple(members for members in united(classes) if members & (members - 1))
 
 
 def minimal_keys(keys: Iterable[ColumnSet], limit: int = 8) -> tuple[ColumnSet, ...]:

@@ -62,6 +62,7 @@ INPUT = min(HASH_PROBE, HASH_BUILD, MERGE_IN, LEAST_IN + PAIR / 2)  # any join, 
 GROUP_IN, GROUP_CALL, GROUP_OUT = 12.0, 6.0, 140.0
 STREAM_IN = 40.0
 SORT_COMPARE, SORT_ROW = 9.0, 30.0
+UNION_ROW, UNION_COMPARE = 6.0, 7.0  # merging sorted inputs
 PREFIX_COMPARE = 10.0  # partial sort, one prefix column of one row: where runs begin
 TOP_IN = 12.0
 COPY = 2.0  # handing on a row as it is
@@ -215,7 +216,7 @@ def partial_sort(op: PartialSort, stats: RelationStats) -> float:
 
 def merge_union(inputs: int, rows: float) -> float:
     """Every row is copied and passes a comparison for each doubling of the inputs."""
-    return at_least_one(rows) * (SORT_ROW + SORT_COMPARE * log2(inputs + 1.0))
+    return at_least_one(rows) * (UNION_ROW + UNION_COMPARE * log2(inputs + 1.0))
 
 
 def top_k(kept: int, rows: float) -> float:

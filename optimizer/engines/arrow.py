@@ -70,9 +70,15 @@ def offers(op: LogicalOperator, props: LogicalProps, inputs: Sequence[Offering])
             found += [offer for offer in inputs[0].offers if satisfies(offer, TraitSet(order), inputs[0].props)]
         case SetOp(SetOpKind.UNION, True, columns, sources):
             found = _merged(MergeUnion(columns, sources), props, inputs)
-    usable = [o for o in found if not column_set(k.column for k in o.collation) & ~props.columns]
-    reduced = dict.fromkeys(reduce_traits(o, props) for o in usable)
-    return tuple(o for o in reduced if o.collation)[:MOST_OFFERS]
+    usable = [o for o in dict.fromkeys(found) if not column_set(k.column for k in o.collation) & ~props.columns]
+    reduced: dict[TraitSet, None] = {}
+    for offer in usable:
+        if len(reduced) == MOST_OFFERS:
+            break
+        short = reduce_traits(offer, props)
+        if short.collation:
+            reduced[short] = None
+    return tuple(reduced)
 
 
 def _merged(op: MergeUnion, props: LogicalProps, inputs: Sequence[Offering]) -> list[TraitSet]:

@@ -1,6 +1,6 @@
 """Regions of joins become n-ary joins with no order chosen yet, for the search to order.
 
-    (A ⋈p B) ⋈q C  ≡  JoinGraph[p ∧ q](A, B, C)            inner joins
+    (A ⋈p B) ⋈q C  ≡  JoinGraph[p ∧ q](A, B, C)            inner joins; a conjunct over one input becomes a filter on it
     (A ⋈p B) ⟕q C  ≡  RegionGraph[p, q](A, B, C)            joins of several kinds
 
 Guards  a join with a conjunct that is volatile or may raise stays out of join graphs, and bounds them; what region graphs do
@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 from optimizer.algebra.join_graph import JoinGraph
 from optimizer.algebra.kinds import JoinKind
-from optimizer.algebra.logical import Join
+from optimizer.algebra.logical import Filter, Join
 from optimizer.algebra.region_graph import RegionGraph
 from optimizer.algebra.scalars import Scalar, conjunction
 from optimizer.algebra.trees import Node, Tree, postorder
@@ -46,7 +46,7 @@ def collect_join_graphs(root: Tree, mixed: Callable[[JoinRegion], bool]) -> Tree
             continue
         elif _reorderable(node):
             inner, conjuncts = _region(node)
-            built[id(node)] = Tree(JoinGraph(conjunction(conjuncts)), tuple(built[id(leaf)] for leaf in inner))
+            built[id(node)] = _join_graph([built[id(leaf)] for leaf in inner], conjuncts)
         else:
             built[id(node)] = node.with_inputs(tuple(built[id(child)] for child in node.inputs))
     result = built[id(root)]
@@ -116,6 +116,17 @@ def _region(root: Tree) -> tuple[list[Node], list[Scalar]]:
         else:
             leaves.append(node)
     return leaves, conjuncts
+
+
+def _join_graph(leaves: list[Node], conjuncts: list[Scalar]) -> Tree:
+    """The join of all leaves. The splits of a join graph test what reads relations of both parts, or none at all."""
+    rest = list(conjunction(conjuncts))
+    inputs: list[Node] = []
+    for leaf in leaves:
+        own = tuple(s for s in rest if s.columns and not s.columns & ~leaf.columns)
+        rest = [s for s in rest if s not in own]
+        inputs.append(Tree(Filter(own), (leaf,)) if own else leaf)
+    return Tree(JoinGraph(tuple(rest)), tuple(inputs))
 
 
 def written_order(bound: Tree) -> Tree:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from random import Random
 from typing import NamedTuple
 
-from optimizer.rules.enforce import sort
+from optimizer.rules.enforce import partial_sort, sort
 from optimizer.rules.implement.aggregate_to_hash_aggregate import AggregateToHashAggregate
 from optimizer.rules.implement.aggregate_to_streaming_aggregate import AggregateToStreamingAggregate
 from optimizer.rules.implement.filter_to_filter_rows import FilterToFilterRows
@@ -78,7 +78,7 @@ IMPLEMENTATIONS: tuple[ImplementationRule, ...] = (
     SetOpToHashSetOp(),
 )
 
-ENFORCERS = (sort.name,)
+ENFORCERS = (sort.name, partial_sort.name)
 
 
 class RuleSet(NamedTuple):

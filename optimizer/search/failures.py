@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from optimizer.algebra.traits import ANY
 from optimizer.errors import InternalError, PlanscopeError
 from optimizer.memo.goal import INFINITY, Goal
 
@@ -33,7 +34,7 @@ def why_no_plan(search: Search, goal: Goal) -> str:
         ops = ", ".join(sorted({mexpr.op.name for mexpr in group.logical}))
         if not any(mexpr.physical for mexpr in group.logical):
             lines[f"group {here.group} ({ops}) has no implementation"] = None
-        elif here.required.collation and not here.candidates:
+        elif here.required != ANY and not here.candidates:
             lines[f"no plan of group {here.group} ({ops}) comes in {here.required.show(label)}, and nothing may sort it"] = None
         pending += [i for c in here.candidates for i in c.inputs if i.best is None]
     disabled = search.context.settings.disable

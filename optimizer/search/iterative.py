@@ -49,7 +49,7 @@ class Iterative:
         self.queue = MatchQueue(search.memo)
         self.costs = CostGraph(search)
         self._budget = search.context.settings.budget_tasks or INFINITY
-        self._skipped: list[Match] = []  # because the memo is as large as it may be
+        self._left: list[Match] = []  # not taken, because a budget is spent
         self._rules = tuple((1 << i, i, rule) for i, rule in enumerate(search.rules.transformations))
         self._bits = {rule.name: bit for bit, _, rule in self._rules}
         self._depth = {rule.name: rule.pattern.depth for _, _, rule in self._rules}
@@ -62,8 +62,14 @@ class Iterative:
         self._new_root(search.goal(gid, required))
         self._arrive(new)
         self._first_plan()
-        while self.queue.size and not self._spent():
-            self._perform(self.queue.take())
+        while self.queue.size:
+            match = self.queue.take()
+            if self._superfluous(match):
+                continue
+            if self._spent():
+                self._left.append(match)
+                break
+            self._perform(match)
         self._conclude()
         return self._root
 
@@ -101,7 +107,8 @@ class Iterative:
                 self._split(group.logical[0])
             first = min(_ordered(group), key=lambda e: (sum(self.memo.group(g).stats.rows for g in e.inputs), e.id), default=None)
             if first is not None:
-                self._perform(Match(first))
+                if not first.implemented:
+                    self._perform(Match(first))
                 pending += (self.memo.find(gid) for gid in first.inputs)
 
     def _split(self, mexpr: LogicalExpr) -> None:
@@ -110,14 +117,19 @@ class Iterative:
             if matches(mexpr, rule.pattern):
                 self._perform(Match(mexpr, rule))
 
-    def _perform(self, match: Match) -> None:
-        """Take one step, unless another has made it superfluous."""
+    def _superfluous(self, match: Match) -> bool:
+        """Whether another step has done what a match asks for."""
         mexpr, rule, produced = match
-        if mexpr.dropped or (mexpr.implemented if rule is None else produced is None and mexpr.applied & self._bits[rule.name]):
-            return
+        if mexpr.dropped or rule is None:
+            return mexpr.dropped or mexpr.implemented
+        return produced is None and bool(mexpr.applied & self._bits[rule.name])
+
+    def _perform(self, match: Match) -> None:
+        """Take one step. The memo may grow beyond its budget only while there is no plan."""
+        mexpr, rule, produced = match
         search = self.search
         if rule is not None and self._has_plan() and not search.may_explore():
-            self._skipped.append(match)
+            self._left.append(match)
             return
         trace, counters = search.trace, search.counters
         if trace is not None:
@@ -224,12 +236,11 @@ class Iterative:
     def _conclude(self) -> None:
         """Settle every goal, if the queue ran empty; else say what was left."""
         search, memo = self.search, self.memo
-        left = self.queue.left()
+        left = [match for match in self._left + self.queue.left() if not self._superfluous(match)]
         if left:
             search.counters.proven = False
             if search.trace is not None:
                 search.trace.emit("budget", tasks=search.counters.tasks, left=[])
-        left += self._skipped
         for match in left:  # whoever explores further must not take these for applied
             if match.rule is not None:
                 match.mexpr.applied &= ~self._bits[match.rule.name]

@@ -228,6 +228,8 @@ class JoinSpace:
                 dropped = bound
         if len(waiting) < len(parts):
             search.counters.pruned["group_bound"] += len(parts) - len(waiting)
+            if search.trace is not None:
+                self.cut_at_once(node, parts, waiting)
         if search.use_bounds:
             waiting.sort(key=_by_bound)
         node.waiting, node.next, node.dropped = waiting, 0, dropped
@@ -368,6 +370,17 @@ class JoinSpace:
                 lower=bound, limit=min(node.limit, node.best), sources=[i.id for i in inputs],
                 split=[i.group for i in inputs],
             )  # fmt: skip
+
+    def cut_at_once(self, node: JoinNode, parts: list[Relations], waiting: list[Split]) -> None:
+        """Splits that are not even waiting: their bounds were too high when the node was opened."""
+        waits = {split[1] for split in waiting} | {split[3] for split in waiting}
+        for a in parts:
+            if a not in waits:
+                left, right = self.nodes[a], self.nodes[node.relations ^ a]
+                local, _, exchange = self.local(left, right, node.rows, node.calls, node.residual)
+                if exchange:
+                    left, right = right, left
+                self.cut(node, left, right, local, local + left.lower + right.lower, "group_bound")
 
 
 def _by_bound(split: Split) -> tuple[float, Relations]:

@@ -21,7 +21,7 @@ from optimizer.memo.binding import matches
 from optimizer.memo.goal import Goal
 from optimizer.memo.group import LogicalExpr, PhysicalExpr
 from optimizer.memo.space import Choice, PlanSpace, Way
-from optimizer.rules.enforce import sort
+from optimizer.rules.enforce.moves import enforcers
 from optimizer.search.alternatives import alternatives
 from optimizer.search.failures import rule_failed
 
@@ -86,11 +86,9 @@ class AllMoves:
         group = search.memo.group(goal.group)
         for mexpr in group.logical:
             moves.native.extend(self.through(goal, mexpr))
-        enforced = sort.enforce(goal.required) if sort.name in search.rules.enforcers else None
-        if enforced is not None:
-            op, weaker = enforced
-            local = search.cost.local(op, goal.required, group.stats, [group.stats])
-            moves.enforcers.append(Move(op, Alternative((weaker,), goal.required), (search.goal(group.id, weaker),), local))
+        for op, needs, delivers in enforcers(goal.required, group.offers, group.props, search.rules.enforcers):
+            local = search.cost.local(op, delivers, group.stats, [group.stats])
+            moves.enforcers.append(Move(op, Alternative((needs,), delivers), (search.goal(group.id, needs),), local))
         return moves
 
     def through(self, goal: Goal, mexpr: LogicalExpr) -> list[Move]:

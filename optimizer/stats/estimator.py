@@ -16,7 +16,7 @@ from optimizer.algebra.columns import ColumnId, Columns, ColumnSet, column_ids, 
 from optimizer.algebra.join_graph import JoinGraph
 from optimizer.algebra.kinds import JoinKind, SetOpKind
 from optimizer.algebra.logical import Aggregate, Filter, Join, Limit, LogicalOperator, Project, Scan, SetOp, Values
-from optimizer.algebra.props import LogicalProps
+from optimizer.algebra.props import LogicalProps, united
 from optimizer.algebra.scalars import Call, Cast, ColumnRef, Literal, Predicate, Scalar, combined, conjunction
 from optimizer.catalog.table import Catalog, Table
 from optimizer.stats.relation import ColumnFigures, RelationStats, as_number, frequent_values
@@ -255,24 +255,17 @@ def semi_share(predicate: Predicate, left: RelationStats, right: RelationStats) 
 
 def _equality_classes(predicate: Predicate) -> tuple[list[ColumnSet], list[Scalar]]:
     """Sets of columns made equal by the predicate, and the conjuncts that are no equality of two columns."""
-    classes: list[ColumnSet] = []
+    pairs: list[ColumnSet] = []
     others: list[Scalar] = []
     for conjunct in predicate:
         match conjunct:
             case Call(function="=", args=(a, b)):
                 x, y = plain_column(a), plain_column(b)
                 if x is not None and y is not None:
-                    members = 1 << x | 1 << y
-                    rest = []
-                    for other in classes:
-                        if other & members:
-                            members |= other
-                        else:
-                            rest.append(other)
-                    classes = [*rest, members]
+                    pairs.append(1 << x | 1 << y)
                     continue
         others.append(conjunct)
-    return sorted(classes, key=lambda m: m & -m), others
+    return united(pairs), others
 
 
 def plain_column(scalar: Scalar) -> ColumnId | None:

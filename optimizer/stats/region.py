@@ -10,12 +10,14 @@ from collections.abc import Sequence
 from math import ldexp
 
 from optimizer.algebra.columns import ColumnId, ColumnSet, column_ids, column_set
+from optimizer.algebra.props import united
 from optimizer.algebra.scalars import Call, Predicate
 from optimizer.stats.estimator import HUGE, STEP, back_off_leaf, plain_column, scaled
 from optimizer.stats.relation import ColumnFigures, RelationStats
 from optimizer.stats.selectivity import selectivity
 
 Relations = int
+MANY_CLASSES = 24  # equality classes beyond which a set looks up the ones it holds columns of
 Factor = tuple[int, float, ColumnSet]  # relation, 1 / distinct values, its equated columns
 
 
@@ -38,6 +40,11 @@ class RegionRows:
                 within = column_set(home[c] for c in column_ids(conjunct.columns))
                 self._shares.append((within, selectivity(conjunct, figures)))
         self._classes = [_EqualityClass(pairs, home, leaves) for pairs in _connected(equalities)]
+        self._alone = column_set(k for k, each in enumerate(self._classes) if each.alone)
+        self._touching = [0] * len(leaves)  # classes by relation, as bits
+        for k, each in enumerate(self._classes):
+            for i in column_ids(each.relations):
+                self._touching[i] |= 1 << k
         columns = {c for pair in equalities for c in pair}
         self._several = column_set(i for i, leaf in enumerate(leaves) if sum(1 for c in columns if c in leaf.columns) > 1)
         self._products: dict[Relations, tuple[float, int]] = {0: (1.0, 0)}
@@ -47,7 +54,7 @@ class RegionRows:
         shared: dict[int, list[tuple[float, ColumnSet]]] = {}
         equated: dict[int, ColumnSet] = {}
         several = self._several
-        for each in self._classes:
+        for each in self._classes if len(self._classes) <= MANY_CLASSES else self._reached(s):
             held = s & each.relations
             if held & (held - 1) or held & each.alone:
                 share, factors, columns = each.factors(held, several)
@@ -63,6 +70,14 @@ class RegionRows:
             if not within & ~s:
                 rows *= share
         return scaled(rows, halvings) if halvings else rows
+
+    def _reached(self, s: Relations) -> list[_EqualityClass]:
+        """Classes with two columns or more in the set."""
+        once = twice = 0
+        for i in column_ids(s):
+            twice |= once & self._touching[i]
+            once |= self._touching[i]
+        return [self._classes[k] for k in column_ids(twice | once & self._alone)]
 
     def _product(self, s: Relations) -> tuple[float, int]:
         """Rows of the cross product, multiplied in the order of the relations, and how often the number was halved."""
@@ -117,7 +132,7 @@ class _EqualityClass:
         share = 1.0
         factors: list[Factor] = []
         equated: list[tuple[int, ColumnSet]] = []
-        for members in _merged([columns for within, columns in self._pairs if not within & ~held]):
+        for members in united([columns for within, columns in self._pairs if not within & ~held]):
             entries: list[tuple[float, float, int, ColumnSet]] = []
             for i in column_ids(held):
                 leaf = self._leaves[i]
@@ -153,19 +168,5 @@ def _equated(conjunct: object) -> tuple[ColumnId, ColumnId] | None:
 
 def _connected(pairs: list[tuple[ColumnId, ColumnId]]) -> list[list[tuple[ColumnId, ColumnId]]]:
     """Equalities by the class they belong to, classes by lowest column."""
-    classes = _merged([1 << a | 1 << b for a, b in pairs])
+    classes = united([1 << a | 1 << b for a, b in pairs])
     return [[(a, b) for a, b in pairs if members >> a & 1] for members in classes]
-
-
-def _merged(sets: list[ColumnSet]) -> list[ColumnSet]:
-    """Overlapping sets united, by lowest member."""
-    classes: list[ColumnSet] = []
-    for members in sets:
-        rest = []
-        for other in classes:
-            if other & members:
-                members |= other
-            else:
-                rest.append(other)
-        classes = [*rest, members]
-    return sorted(classes, key=lambda m: m & -m)

@@ -2,7 +2,8 @@
 
 Independent of the search: it knows no goals, limits, rules, pass-through or derive. It shares the cost formulas and the row
 estimates (that is what makes costs comparable) and enumerates: every ordered split into two connected sets, hash join both
-ways (order of the probe side kept or not), merge join under every permutation of its keys, nested loops, and a sort of
+ways (order of the probe side kept or not), merge join under every permutation of its keys, nested loops (the left order kept,
+and after an order that tells the left rows apart the right order), and a sort of
 any plan to any order somebody could want, whole or of the runs that are equal on its first keys.
 """
 
@@ -18,8 +19,6 @@ from optimizer.algebra.props import LogicalProps, merge_equivalences
 from optimizer.algebra.scalars import Call, ColumnRef, conjunction
 from optimizer.algebra.traits import ANY, Collation, SortKey, TraitSet, reduce_collation
 from optimizer.cost.model import CostModel
-from optimizer.rules.catalog import ENFORCERS
-from optimizer.rules.enforce import partial_sort
 from optimizer.stats.estimator import Estimator
 from optimizer.stats.relation import RelationStats
 from tests.search.graphs import GraphQuery, crossing
@@ -71,7 +70,7 @@ def cheapest(
         for delivered, amount in plans.items():
             if reduce_collation(delivered, props)[: len(want)] == want:
                 result = min(result, amount)
-        for cut in range(1, len(want)) if partial_sort.name in ENFORCERS else ():
+        for cut in range(1, len(want)):
             partial = PartialSort(column_set(k.column for k in want[:cut]), want[cut:])
             local = cost.local(partial, TraitSet(want), stats, [stats])
             result = min(result, local + cheapest(plans, want[:cut], stats, props, cost))
@@ -147,8 +146,15 @@ def _join_plans(
     loops = NestedLoopJoin(JoinKind.INNER, predicate)
     local = cost.local(loops, ANY, out, inputs)
     _keep(plans, (), local + any_left + any_right, props[s])
+    wanted = _wanted_orders(query)
+    rights = dict(best[right])
+    for order in _spelled([*wanted, *(w[cut:] for w in wanted for cut in range(1, len(w)))], props[right]):
+        rights[order] = cheapest(best[right], order, stats[right], props[right], cost)
     for order, amount in lefts:
         _keep(plans, order, local + amount + any_right, props[s])
+        if props[left].unique_on(column_set(k.column for k in order)):  # then the results of a left row come in the right order
+            for rest, more in rights.items():
+                _keep(plans, order + rest, local + amount + more, props[s])
 
 
 def _permutations(query: GraphQuery, pairs: list[tuple[ColumnRef, ColumnRef]], have: list[Collation]) -> list[tuple[int, ...]]:

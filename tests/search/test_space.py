@@ -13,7 +13,7 @@ import pytest
 
 from optimizer.algebra.physical import ConstantRows, LimitRows, Sort, UnionAll
 from optimizer.algebra.plan import PlanNode
-from optimizer.algebra.traits import ANY, Alternative, Collation
+from optimizer.algebra.traits import ANY, Alternative, TraitSet, satisfies
 from optimizer.errors import SpaceTooLarge
 from optimizer.memo.goal import Goal
 from optimizer.memo.space import Choice, PlanSpace, Way
@@ -21,6 +21,7 @@ from optimizer.memo.space.operator_trees import count_operator_trees
 from optimizer.memo.space.plan_space import show_count
 from optimizer.memo.space.settle import settle
 from optimizer.pipeline import Optimizer
+from optimizer.rules.enforce.moves import enforcers
 from optimizer.search.alternatives import alternatives
 from optimizer.search.extract import extract
 from optimizer.search.search import Search
@@ -107,23 +108,22 @@ def test_the_plans_are_those_of_the_definition(shape: str, n: int, seed: int) ->
     assert Counter(map(shape_of, space.enumerate())) == Counter(defined_plans(search, goal))
 
 
-def defined_plans(search: Search, goal: Goal, below_sort_to: Collation | None = None) -> Iterator[Shape]:
-    """Plans of a goal from its definition; below a sort only those of operators that do not have the order."""
+def defined_plans(search: Search, goal: Goal, enforced: TraitSet | None = None) -> Iterator[Shape]:
+    """Plans of a goal from its definition; below an enforcer of traits only those of operators that do not have them."""
     memo = search.memo
-    for mexpr in memo.group(goal.group).logical:
+    group = memo.group(goal.group)
+    for mexpr in group.logical:
         for physical in mexpr.physical:
             for alternative in alternatives(search, goal, physical):
-                if below_sort_to is not None:
-                    sorted_goal = search.goal(goal.group, goal.required._replace(collation=below_sort_to))
-                    if alternative in alternatives(search, sorted_goal, physical):
-                        continue  # it has the order already
+                if enforced is not None and satisfies(alternative.delivered, enforced, group.props):
+                    continue
                 goals = [search.goal(g, t) for g, t in zip(physical.inputs, alternative.inputs, strict=True)]
                 for inputs in product(*(list(defined_plans(search, each)) for each in goals)):
                     yield (goal.group, physical.op, alternative, *inputs)
-    if goal.required.collation and below_sort_to is None:
-        op = Sort(goal.required.collation)
-        for below in defined_plans(search, search.goal(goal.group, ANY), goal.required.collation):
-            yield (goal.group, op, Alternative((ANY,), goal.required), below)
+    if enforced is None:
+        for move in enforcers(goal.required, group.offers, group.props, search.rules.enforcers):
+            for below in defined_plans(search, search.goal(goal.group, move.needs), goal.required):
+                yield (goal.group, move.op, Alternative((move.needs,), move.delivers), below)
 
 
 def test_nothing_is_sorted_twice_or_in_vain() -> None:

@@ -18,6 +18,9 @@ class GroupOptimized(Task):
 
     Ways that were cut keep the bound that cut them. The smallest of these bounds is proved for the goal, and it lies
     above the limit; so a failure is remembered as a bound, and only a larger limit than that opens the goal again.
+
+    Inputs that a gap or an epsilon left BOUNDED may cost more than they are known to cost at least. Where that keeps the best
+    plan above the limit while the limit is not refuted, the goal is BOUNDED too: its plan is as good as that of its inputs.
     """
 
     __slots__ = ("goal",)
@@ -35,7 +38,7 @@ class GroupOptimized(Task):
             goal.status = Status.ABANDONED
         elif goal.best is not None and goal.best_cost <= cheapest_other:
             goal.status, goal.lower, goal.settled = Status.OPTIMAL, goal.best_cost, True
-        elif goal.best is not None and goal.best_cost <= goal.limit:
+        elif goal.best is not None and min(goal.best_cost, cheapest_other) <= goal.limit:
             goal.status, goal.lower, goal.settled = Status.BOUNDED, max(goal.lower, min(cheapest_other, goal.best_cost)), True
         elif goal.best is None and cheapest_other == INFINITY:
             goal.status, goal.lower = Status.IMPOSSIBLE, INFINITY

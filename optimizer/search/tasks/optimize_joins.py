@@ -23,7 +23,7 @@ class OptimizeJoins(Task):
         OptimizeJoins(S) …  →  OptimizeJoins(part, what is left) OptimizeJoins(S) …
         OptimizeJoins(S) …  →  …                                        settled, or failed at this limit
 
-    Splits are tried from the cheapest bound on, so once one is cut so are all that follow.
+    With bounds, splits are tried from the cheapest on, so once one is cut so are all that follow.
     """
 
     __slots__ = ("asked", "limit", "node", "opened", "space", "waited")
@@ -44,6 +44,7 @@ class OptimizeJoins(Task):
                 return
         nodes, counters = space.nodes, search.counters
         grace, prune, enough, keep = search.grace, search.prune, space.enough, search.keep
+        sorted_ = search.use_bounds
         width = search.join_alternatives
         waiting, i = node.waiting, node.next
         limit, best, dropped = node.limit, node.best, node.dropped
@@ -72,7 +73,7 @@ class OptimizeJoins(Task):
                 self.asked = None
                 continue
             if prune:
-                if bound > limit or bound * grace >= best:
+                if sorted_ and (bound > limit or bound * grace >= best):
                     break  # and so are all that follow
                 bound = local + left.lower + right.lower
                 failed = self.asked is not None and not self.asked.settled and search.pass_limits
@@ -102,8 +103,12 @@ class OptimizeJoins(Task):
             return
         counters.costed += costed
         if i < end:
-            dropped = min(dropped, waiting[i][0])
+            dropped = min(dropped, waiting[i][0] if sorted_ else min(split[0] for split in waiting[i:]))
             counters.pruned["group_bound"] += end - i
+            if search.trace is not None:
+                for _, a, local, b, _ in waiting[i:]:
+                    left, right = nodes[a], nodes[b]
+                    space.cut(node, left, right, local, local + left.lower + right.lower, "group_bound")
         node.dropped = dropped
         self._close(search)
 
@@ -128,7 +133,7 @@ class OptimizeJoins(Task):
         node.waiting = []
         if node.best <= node.dropped:
             node.status, node.lower, node.settled = Status.OPTIMAL, node.best, True
-        elif node.best <= node.limit:
+        elif min(node.best, node.dropped) <= node.limit:
             node.status, node.lower, node.settled = Status.BOUNDED, max(node.lower, min(node.best, node.dropped)), True
         else:
             node.status, node.lower = Status.BELOW, max(node.lower, min(node.best, node.dropped))

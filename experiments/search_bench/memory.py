@@ -1,0 +1,129 @@
+"""Bytes of what the memo is made of, and the most that a search of a clique allocates.
+
+Bytes of a kind are `sys.getsizeof` (which includes the collector's header) of every object that is reached from the objects of
+the kind without passing through one of another kind, each counted once, divided by their number. So an expression's figure
+has its tuples, lists and dicts and its share of what expressions of its kind hold in common, but not its operator. Peaks are
+tracemalloc's, for all that happens from SQL text to plan, the first time a process plans that query.
+"""
+
+from __future__ import annotations
+
+import gc
+import sys
+import tracemalloc
+from collections.abc import Callable, Iterable, Iterator
+from enum import Enum
+from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
+from typing import NamedTuple
+
+from experiments.search_bench.figure import Figure
+from experiments.search_bench.settings import SEARCHES
+from experiments.search_bench.stages import prepare
+from experiments.workloads.joingraph_data import JoinGraphCatalog
+from experiments.workloads.queries import resolve_sql
+from optimizer.algebra.columns import Columns
+from optimizer.algebra.logical import Join, LogicalOperator
+from optimizer.algebra.physical import PhysicalOperator
+from optimizer.algebra.scalars import Scalar
+from optimizer.memo.goal import Candidate, Goal
+from optimizer.memo.group import Group, LogicalExpr, PhysicalExpr
+from optimizer.memo.memo import Memo
+from optimizer.pipeline import Optimizer
+from optimizer.search.figures import Figures
+from optimizer.search.join_space import JoinNode
+
+MEMO = "memo"
+KINDS: dict[type, str] = {
+    Memo: MEMO,
+    LogicalExpr: "logical multi-expression",
+    PhysicalExpr: "physical multi-expression",
+    LogicalOperator: "logical operator",
+    PhysicalOperator: "physical operator",
+    JoinNode: "join node",
+    Candidate: "candidate",
+    Goal: "goal",
+}
+NOT_OURS = (type, ModuleType, FunctionType, BuiltinFunctionType, MethodType, Enum, str)  # shared by the whole process
+BOUNDARY = (Group, Columns, Scalar)  # scalars are interned; groups have statistics and properties
+
+
+class Footprint(NamedTuple):
+    objects: int
+    bytes: int
+
+
+def measure(progress: Callable[[str], None] | None = None, quick: bool = False) -> Iterator[Figure]:
+    """`quick`: smaller graphs."""
+    query, search = ("star/6" if quick else "star/8"), "rules, no pruning"
+    if progress:
+        progress(f"memory: {query}, {search}")
+    engine, _ = prepare(query, SEARCHES[search]).search()
+    joins = [mexpr for group in engine.memo.live_groups() for mexpr in group.logical if isinstance(mexpr.op, Join)]
+    yield from _per_object(f"joins of {query}, {search}", footprints(joins))
+    index = footprints([engine.memo, *joins], (Goal, Figures)).pop(MEMO)
+    each = index.bytes / engine.memo.logical_count
+    yield Figure("memory", "memo index, for each logical multi-expression", f"{query}, {search}", each, "bytes")
+    goals = footprints(engine.memo.goals, (LogicalExpr, PhysicalExpr, LogicalOperator, PhysicalOperator))
+    yield from _per_object(f"{query}, {search}", goals)
+    clique = "clique/8" if quick else "clique/12"
+    if progress:
+        progress(f"memory: {clique}, exhaustive")
+    engine, _ = prepare(clique, SEARCHES["exhaustive"]).search()
+    nodes = [node for space in engine.spaces for node in space.nodes.values()]
+    yield from _per_object(f"{clique}, exhaustive", footprints(nodes, (Goal,)))
+    del engine, nodes
+    for search in ("exhaustive", "default"):
+        if progress:
+            progress(f"memory: {clique}, {search}, peak")
+        peak, left = peak_of(clique, search)
+        note = f"{left / 1e6:,.1f} MB once planned, the memo included"
+        yield Figure("memory", "peak", f"{clique}, {search}", peak / 1e6, "MB", None, note)
+
+
+def _per_object(of: str, found: dict[str, Footprint]) -> Iterator[Figure]:
+    for kind, footprint in found.items():
+        note = f"{footprint.objects:,} of them"
+        yield Figure("memory", kind, of, footprint.bytes / footprint.objects, "bytes", None, note)
+
+
+def footprints(roots: Iterable[object], boundary: tuple[type, ...] = ()) -> dict[str, Footprint]:
+    """Objects and bytes by kind, of all that is reached from `roots` without passing through a `boundary`; what two roots
+    reach is the later one's."""
+    closed = (*NOT_OURS, *BOUNDARY, *boundary)
+    objects: dict[str, int] = {}
+    sizes: dict[str, int] = {}
+    seen: set[int] = set()
+    pending: list[tuple[object, str]] = [(root, "") for root in roots]
+    while pending:
+        thing, owner = pending.pop()
+        if id(thing) in seen or isinstance(thing, closed):
+            continue
+        seen.add(id(thing))
+        kind = _kind(thing)
+        if kind is not None:
+            owner = kind
+            objects[kind] = objects.get(kind, 0) + 1
+        sizes[owner] = sizes.get(owner, 0) + sys.getsizeof(thing)
+        pending += ((below, owner) for below in gc.get_referents(thing))
+    return {kind: Footprint(number, sizes[kind]) for kind, number in objects.items()}
+
+
+def _kind(thing: object) -> str | None:
+    for cls in type(thing).__mro__:
+        if cls in KINDS:
+            return KINDS[cls]
+    return None
+
+
+def peak_of(query: str, search: str) -> tuple[int, int]:
+    """Bytes allocated by Python at most while a query is planned, and those left with the plan, its memo included."""
+    optimizer, sql = Optimizer(JoinGraphCatalog(), SEARCHES[search]), resolve_sql(query)
+    gc.collect()
+    tracemalloc.start()
+    try:
+        planned = optimizer.optimize(sql)
+        left, peak = tracemalloc.get_traced_memory()
+        del planned
+    finally:
+        tracemalloc.stop()
+    return peak, left

@@ -1,0 +1,57 @@
+"""The way of a query cut before the search, so that the search alone can be timed and its parts replaced."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from experiments.workloads.joingraph_data import JoinGraphCatalog
+from experiments.workloads.queries import resolve_sql
+from optimizer.algebra.query import BoundQuery
+from optimizer.algebra.traits import TraitSet
+from optimizer.algebra.trees import Tree
+from optimizer.catalog.table import Catalog
+from optimizer.memo.goal import Goal
+from optimizer.memo.memo import Memo
+from optimizer.pipeline import Optimizer, required_only
+from optimizer.prepass.hep import run_program
+from optimizer.rules.interface import RuleContext
+from optimizer.search.extract import extract
+from optimizer.search.figures import Figures
+from optimizer.search.search import Search
+from optimizer.settings import Settings
+from optimizer.sql.bind import bind
+
+
+class Prepared(NamedTuple):
+    """A query ready for one search: rules may add columns, so each search has its own."""
+
+    optimizer: Optimizer
+    bound: BoundQuery
+    context: RuleContext
+    tree: Tree
+
+    def figures(self) -> Figures:
+        """A fresh estimator and the cost model."""
+        return Figures(self.optimizer.estimator(self.optimizer.catalog, self.bound.columns), self.optimizer.cost)
+
+    def engine(self, memo: Memo) -> Search:
+        return Search(memo, self.optimizer.rules, self.context, self.optimizer.cost)
+
+    @property
+    def required(self) -> TraitSet:
+        return TraitSet(self.bound.order)
+
+    def search(self) -> tuple[Search, Goal]:
+        """Search and take the plan out, as the pipeline does."""
+        engine = self.engine(Memo(self.figures(), None, self.bound.columns.label))
+        goal = engine.run(self.tree, self.required)
+        extract(engine, goal)
+        return engine, goal
+
+
+def prepare(query: str, settings: Settings, catalog: Catalog | None = None) -> Prepared:
+    """Parse, bind and normalize a built-in query; `catalog` is that of join graphs unless given."""
+    optimizer = Optimizer(catalog if catalog is not None else JoinGraphCatalog(), settings)
+    bound = bind(resolve_sql(query), optimizer.catalog)
+    context = RuleContext(bound.columns, settings)
+    return Prepared(optimizer, bound, context, run_program(optimizer.program, required_only(bound), context).tree)

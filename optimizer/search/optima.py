@@ -1,0 +1,88 @@
+"""The true optimum of every goal of a memo, by costing everything: what an audit compares a search with.
+
+Choices are goals; a goal's ways are all its moves (`AllMoves`): every logical expression under every implementation rule, in
+every alternative, and the enforcers. The cheapest plan of each is settled bottom-up without bounds or limits (`memo.space`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from optimizer.memo.goal import Candidate, Goal
+from optimizer.memo.group import LogicalExpr
+from optimizer.memo.space import Choice, Way
+from optimizer.memo.space.settle import settle
+from optimizer.search.space import AllMoves, Move
+
+if TYPE_CHECKING:
+    from optimizer.search.search import Search
+
+INFINITY = float("inf")
+
+
+class Optima:
+    """Optima of `goals`, of what their plans are made of, and of single expressions. Goals are added to the memo."""
+
+    def __init__(self, search: Search, goals: Iterable[Goal]) -> None:
+        self._search, self._moves = search, AllMoves(search)
+        self._numbers: dict[int, int] = {}
+        self._choices: list[Choice] = []
+        self._goals: list[Goal] = []
+        self._of_goal: list[list[Move]] = []
+        roots = [self._number(goal) for goal in goals]
+        done = 0
+        while done < len(self._goals):
+            goal = self._goals[done]
+            moves = self._moves.of(goal)
+            self._of_goal.append([*moves.native, *moves.enforcers])
+            self._choices[done].ways = [
+                Way(move.op, tuple(map(self._number, move.inputs)), move.alternative, move.local) for move in self._of_goal[done]
+            ]
+            done += 1
+        self._settled = settle(self._choices, *roots)
+        self._through: dict[tuple[int, int], float] = {}
+
+    def of(self, goal: Goal) -> float:
+        """The cost of the cheapest plan for a goal; infinite when it has none."""
+        return self._settled.best[self._numbers[goal.id]]
+
+    def cost(self, move: Move) -> float:
+        """The cost of the cheapest plan through one move."""
+        return move.local + sum(map(self.of, move.inputs))
+
+    def cheapest(self, goal: Goal) -> Move | None:
+        """A move of a cheapest plan."""
+        return min(self._of_goal[self._numbers[goal.id]], key=self.cost, default=None)
+
+    def through(self, goal: Goal, mexpr: LogicalExpr) -> float:
+        """The cost of the cheapest plan for a goal through one logical expression of its group."""
+        known = self._through.get((goal.id, mexpr.id))
+        if known is None:
+            known = min(map(self.cost, self._moves.through(goal, mexpr)), default=INFINITY)
+            self._through[goal.id, mexpr.id] = known
+        return known
+
+    def joining(self, goal: Goal, left: int, right: int) -> float:
+        """The cost of the cheapest plan for a goal that joins two groups, in either order."""
+        find = self._search.memo.find
+        pair = sorted((find(left), find(right)))
+        moves = self._of_goal[self._numbers[goal.id]]
+        return min((self.cost(m) for m in moves if sorted(find(i.group) for i in m.inputs) == pair), default=INFINITY)
+
+    def of_candidate(self, candidate: Candidate) -> float:
+        """The cost of the cheapest plan through one candidate."""
+        return candidate.local + sum(map(self.of, candidate.inputs))
+
+    def inputs_first(self) -> list[Goal]:
+        """All goals that were settled, each after those its plans are made of; recursive ones from the cheapest up."""
+        return [self._goals[number] for number in self._settled.order]
+
+    def _number(self, goal: Goal) -> int:
+        number = self._numbers.get(goal.id)
+        if number is None:
+            number = self._numbers[goal.id] = len(self._goals)
+            group = self._search.memo.group(goal.group)
+            self._goals.append(goal)
+            self._choices.append(Choice(group.id, group.props.columns, group.stats.rows))
+        return number

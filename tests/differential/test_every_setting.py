@@ -1,0 +1,112 @@
+"""Fixed queries under every value of every setting that changes plans: DuckDB's rows, and a plan whatever the budget.
+
+The queries have what a join search may lose on its way: conjuncts over one input of a join, conjuncts that may raise, over
+three relations, and joins of several kinds in one region.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pyarrow.parquet as pq
+import pytest
+
+from executor import Session
+from tests.reference.compare import assert_same_bag, rows_of
+
+TABLES = {
+    "a": "select * from (values (1, 5), (2, 6), (3, null), (null, 7)) t(x, v)",
+    "b": "select * from (values (1, 10, '5'), (2, 20, '6'), (9, 30, '7'), (2, null, '8')) t(x, y, s)",
+    "c": "select * from (values (10, 1), (20, 2), (30, 3), (null, 4)) t(y, z)",
+    "d": "select * from (values (1, 5), (2, 5), (3, 6), (3, 6)) t(z, v)",
+}
+
+QUERIES = {
+    "one input": "select a.x, b.s from a join b on a.x = b.x and b.y > 15 join c on b.y = c.y",
+    "may raise": "select a.x, b.s from a join b on a.x = b.x and cast(b.s as int) > 5 join c on b.y = c.y",
+    "may raise above": "select a.x, c.z from a join b on a.x = b.x join c on b.y = c.y and cast(b.s as int) + a.v > 11",
+    "may raise twice": "select a.x from a join b on a.x = b.x and s::int > 5 join c using (y) join d on c.z = d.z and s::int < 8",
+    "three inputs": "select a.x, c.z, d.v from a, b, c, d where a.x = b.x and b.y = c.y and a.v + c.z = b.x + d.v",
+    "no link": "select a.x, c.z, d.v from a, c, d where a.v > 5 and c.z = 2",
+    "left above inner": "select a.x, c.z from a left join (b join c on b.y = c.y and c.y > 15) on a.x = b.x and a.v < 6",
+    "full": "select a.x, b.y, z from a full join (b join c on b.y = c.y and c.z > 1) on a.x = b.x and a.x < 3 join d using (z)",
+    "left, NULL-tolerant": "select a.x, b.s, c.z from a left join b on a.x = b.x left join c on b.y = c.y or b.y is null",
+    "semi, anti": "select x from a semi join b on a.x = b.x and b.y > 5 anti join c on a.x = c.z and c.y < 15 join d on z = a.x",
+    "grouped": "select c.z, count(*), sum(a.v), count(b.s) from a left join b on a.x = b.x join c on c.z = a.x group by c.z",
+    "grouped below": "select a.x, g.n from a join (select x, count(*) n from b group by x) g on a.x = g.x join d on d.z = a.x",
+    "cut": "select a.x, t.y from a join (select x, y from b order by 1, 2 limit 3) t on a.x = t.x join c on t.y = c.y",
+    "union": "select u.x, d.v from (select x from a union select z from c union all select z from d) u join d on u.x = d.z",
+}  # fmt: skip
+
+BUDGETS: tuple[dict[str, Any], ...] = tuple(
+    {name: value} for name in ("budget_mexprs", "budget_groups", "budget_tasks") for value in (1, 7, 15)
+)
+SPACES: tuple[dict[str, Any], ...] = (
+    {"enumeration": "adaptive"},
+    {"enumeration": "partition"},
+    {"enumeration": "left_deep"},
+    {"enumeration": "rules"},
+    {"enumeration": "rules_b0"},
+    {"enumeration": "duplicate_free_rules", "cross_products": True},
+    {"enumeration": "partition", "partitioner": "conservative", "cross_products": True},
+    {"exact_below": 2, "exact_sets": 1},
+    {"exact_below": 2, "exact_sets": 1, "linearized_up_to": 1},
+    {"exact_mixed_below": 2, "exact_mixed_sets": 1},
+    {"expand_joins": 0},
+    {"expand_joins": 8},
+)
+WAYS: tuple[dict[str, Any], ...] = (
+    {"pruning": "none"},
+    {"pruning": "upper", "seed": "none"},
+    {"pruning": "lower", "exploration": "on_demand"},
+    {"exploration": "on_demand", "seed": "greedy"},
+    {"driver": "iterative"},
+    {"prepass": False},
+    {"prepass": False, "driver": "iterative"},
+    {"prepass": False, "exploration": "on_demand", "disable": ("join_to_hash_join",)},
+    {"gap": 0.5},
+    {"gap": 0.5, "exploration": "on_demand"},
+    {"gap": 0.5, "pruning": "upper"},
+    {"epsilon": 0.5},
+    {"cost_model": "c_out"},
+    {"rule_order": 3},
+    {"disable": ("join_to_hash_join", "join_to_merge_join")},
+)
+
+
+@pytest.fixture(scope="module")
+def tables(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, duckdb.DuckDBPyConnection]:
+    folder = tmp_path_factory.mktemp("settings")
+    connection = duckdb.connect()
+    for name, sql in TABLES.items():
+        connection.execute(f"create table {name} as {sql}")
+        pq.write_table(connection.table(name).to_arrow_table(), folder / f"{name}.parquet")
+    return folder, connection
+
+
+@pytest.mark.parametrize("way", WAYS, ids=str)
+def test_rows_do_not_depend_on_settings(way: dict[str, Any], tables: tuple[Path, duckdb.DuckDBPyConnection]) -> None:
+    folder, connection = tables
+    for space in SPACES:
+        session = Session(folder, {**space, **way})
+        for name, sql in QUERIES.items():
+            _compare(session, f"{name}, {space | way}", sql, connection)
+
+
+@pytest.mark.parametrize("budget", BUDGETS, ids=str)
+def test_a_budget_leaves_a_plan(budget: dict[str, Any], tables: tuple[Path, duckdb.DuckDBPyConnection]) -> None:
+    folder, connection = tables
+    for way in ({}, {"exploration": "on_demand"}, {"driver": "iterative"}, {"enumeration": "rules"}, {"expand_joins": 0}):
+        session = Session(folder, {**budget, **way})
+        for name, sql in QUERIES.items():
+            _compare(session, f"{name}, {budget | way}", sql, connection)
+
+
+def _compare(session: Session, name: str, sql: str, connection: duckdb.DuckDBPyConnection) -> None:
+    expected = rows_of(connection.execute(sql).to_arrow_table())
+    try:
+        assert_same_bag(expected, rows_of(session.sql(sql).table))
+    except Exception as error:
+        raise AssertionError(f"{name}: {type(error).__name__}: {error}\n{sql}") from error

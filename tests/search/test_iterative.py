@@ -1,0 +1,331 @@
+"""The iterative driver finds what the task stack finds, has a plan at every budget, and tells its trace everything."""
+
+from __future__ import annotations
+
+import json
+from itertools import pairwise
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from executor.session import Session
+from experiments.workloads.queries import resolve_sql
+from optimizer.algebra.columns import Columns
+from optimizer.algebra.kinds import JoinKind, SetOpKind
+from optimizer.algebra.logical import Filter, Join, Limit, SetOp, Values
+from optimizer.algebra.scalars import ColumnRef, Literal, compare
+from optimizer.algebra.trees import Tree
+from optimizer.catalog.table import Catalog
+from optimizer.cost.arrow import ArrowCost
+from optimizer.dataset import open_dataset
+from optimizer.errors import NoPlan
+from optimizer.memo.goal import Goal, Status
+from optimizer.memo.memo import Memo
+from optimizer.pipeline import Optimizer
+from optimizer.rules.catalog import IMPLEMENTATIONS, TRANSFORMATIONS, rule_set
+from optimizer.rules.interface import ANY, RuleContext, TransformationRule, node
+from optimizer.search.extract import extract
+from optimizer.search.figures import Figures
+from optimizer.search.importance import CEILING, importances
+from optimizer.search.search import Search
+from optimizer.search.snapshot import snapshot
+from optimizer.search.space import full_space
+from optimizer.settings import Settings
+from optimizer.stats.estimator import Estimator
+from optimizer.trace.recorder import Trace, json_lines
+from optimizer.trace.replay import Replay
+from tests.golden import tables
+from tests.golden.test_golden import FILES, read
+from tests.reference.compare import assert_same_bag, rows_of
+from tests.search.brute_force import optimum
+from tests.search.graphs import SHAPES, GraphQuery, graph_query
+from tests.search.planning import plan, recomputed_cost
+
+CROSSED = {"cross_products": True}
+MODES = (
+    {},
+    {"enumeration": "rules"},
+    {"enumeration": "partition", "partitioner": "conservative"},
+    {"enumeration": "rules_b0"},
+    {"cost_model": "c_out"},
+    {"rule_order": 5},
+)
+OTHER_SPACES = (
+    {"enumeration": "left_deep", "seed": "none"},
+    {"enumeration": "rules", **CROSSED},
+    {"enumeration": "duplicate_free_rules", **CROSSED},
+)
+GRAPHS = [(shape, n, seed) for shape in SHAPES for n in range(2, 5) for seed in range(20, 27)]
+GRAPHS += [(shape, 5, seed) for shape in ("chain", "star", "cycle") for seed in range(20, 24)]  # others: slow brute force
+
+
+def iterative(query: GraphQuery, **settings: object) -> tuple[Search, Goal]:
+    return plan(query, driver="iterative", **settings)
+
+
+def assert_consistent(search: Search, goal: Goal) -> None:
+    """The goal's cost is that of the plan it leads to."""
+    again = recomputed_cost(search, extract(search, goal), search.cost)
+    assert again == pytest.approx(goal.best_cost, rel=1e-9)
+
+
+def test_there_are_a_hundred_graphs() -> None:
+    assert len(GRAPHS) >= 100
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(30, 50))
+@pytest.mark.parametrize("shape", SHAPES)
+def test_it_finds_the_optimum_of_many(shape: str, seed: int) -> None:
+    test_it_finds_the_optimum(shape, 4 + seed % 2, seed)
+
+
+@pytest.mark.parametrize(("shape", "n", "seed"), GRAPHS)
+def test_it_finds_the_optimum(shape: str, n: int, seed: int) -> None:
+    """Same cost as the task stack and as the brute force, half of the queries with a required order."""
+    query = graph_query(shape, n, seed)
+    for settings in ({}, MODES[1 + seed % 5]):
+        search, goal = iterative(query, **settings)
+        assert goal.status is Status.OPTIMAL
+        assert search.counters.proven
+        assert_consistent(search, goal)
+        assert goal.best_cost == pytest.approx(plan(query, **settings)[1].best_cost, rel=1e-9)
+        assert goal.best_cost == pytest.approx(optimum(query, search.cost), rel=1e-9)
+
+
+@pytest.mark.parametrize("settings", OTHER_SPACES, ids=str)
+@pytest.mark.parametrize("shape", SHAPES)
+def test_it_finds_the_optimum_of_other_spaces(shape: str, settings: dict[str, object]) -> None:
+    """Left-deep orders only; orders with cross products, each join generated once or many times."""
+    for seed in range(4):
+        query = graph_query(shape, 4, seed)
+        search, goal = iterative(query, **settings)
+        assert_consistent(search, goal)
+        assert goal.best_cost == pytest.approx(plan(query, **settings)[1].best_cost, rel=1e-9)
+        if settings["enumeration"] == "duplicate_free_rules":
+            assert search.memo.duplicates == 0
+
+
+@pytest.mark.parametrize("settings", [{}, {"enumeration": "rules"}, {"enumeration": "left_deep"}], ids=str)
+@pytest.mark.parametrize("shape", SHAPES)
+def test_every_budget_gives_a_plan_and_more_never_a_dearer_one(shape: str, settings: dict[str, object]) -> None:
+    query = graph_query(shape, 3 if shape == "clique" else 4, 7)
+    whole, end = iterative(query, **settings)
+    steps = whole.counters.tasks
+    assert steps > 20
+    costs = []
+    for budget in range(1, steps + 1):
+        search, goal = iterative(query, budget_tasks=budget, **settings)
+        assert_consistent(search, goal)
+        assert search.counters.proven is (goal.status is Status.OPTIMAL) is (budget == steps)
+        assert all(group.lower <= goal.best_cost for group in [search.memo.group(goal.group)])
+        costs.append(goal.best_cost)
+    assert all(later <= earlier for earlier, later in pairwise(costs))
+    assert costs[-1] == end.best_cost < costs[0]
+
+
+def test_plans_of_every_budget_run(tmp_path: Path) -> None:
+    """On data with NULLs and duplicates, with joins of several kinds, grouping and order."""
+    catalog = open_dataset(tables.write(tmp_path / "data", 0))
+    sql = """select a.y, count(*) as n, sum(b.x) as total from a join b on a.k = b.k join c on b.y = c.y left join e on c.x = e.x
+        where exists (select 1 from f where f.k = a.k) or a.x > 0 group by a.y order by a.y"""
+    sql = sql.replace("where exists (select 1 from f where f.k = a.k) or a.x > 0 ", "where a.x >= 0 ")
+    expected = rows_of(Session(catalog).sql(sql).table)
+    assert expected
+    steps = Optimizer(catalog, Settings(driver="iterative")).optimize(sql).search.tasks
+    for budget in range(1, steps + 1):
+        assert_same_bag(expected, rows_of(Session(catalog, Settings(driver="iterative", budget_tasks=budget)).sql(sql).table))
+
+
+@pytest.mark.parametrize("limit", [{"budget_mexprs": 12}, {"budget_groups": 8}, {"budget_ms": 1}], ids=str)
+def test_other_budgets(limit: dict[str, object]) -> None:
+    for enumeration in ("adaptive", "rules"):
+        query = graph_query("clique", 6, 2)
+        search, goal = iterative(query, enumeration=enumeration, **limit)
+        assert goal.status is Status.ABANDONED
+        assert not search.counters.proven
+        assert_consistent(search, goal)
+        assert search.memo.logical_count < 400
+
+
+@pytest.mark.parametrize("name", ["tpch/q03", "tpch/q05", "tpch/q10"])
+@pytest.mark.parametrize("enumeration", ["adaptive", "rules"])
+def test_tpch(name: str, enumeration: str, tpch: Catalog) -> None:
+    sql = resolve_sql(name)
+    one = Optimizer(tpch, Settings(enumeration=enumeration)).optimize(sql)
+    other = Optimizer(tpch, Settings(enumeration=enumeration, driver="iterative")).optimize(sql)
+    assert other.search.proven
+    assert other.cost == pytest.approx(one.cost, rel=1e-9)
+
+
+def test_every_golden_query_costs_the_same(tmp_path: Path) -> None:
+    """All operators and all rules, with the settings of each case."""
+    catalog = open_dataset(tables.write(tmp_path / "data", 0))
+    compared = 0
+    for path in FILES:
+        for case in read(path)[1]:
+            settings = Settings.from_pairs(case.settings)
+            exhaustive = Optimizer(catalog, settings.replace(pruning="none")).optimize(case.sql)
+            query = Optimizer(catalog, settings.replace(driver="iterative")).optimize(case.sql)
+            assert query.cost == pytest.approx(exhaustive.cost, rel=1e-9), f"{case.rule}: {case.title}"
+            assert query.search.proven == exhaustive.search.proven
+            compared += 1
+    assert compared > 200
+
+
+# -- merges -----------------------------------------------------------------------------------------------------------------
+
+
+class DropTrueFilter(TransformationRule):
+    """σTRUE(A) ≡ A, said as an expression over A, so that the group is shown to be another one."""
+
+    name = "drop_true_filter"
+    pattern = node(Filter, ANY)
+
+    def apply(self, bound: Tree, context: RuleContext) -> tuple[Tree, ...]:
+        return (Tree(Limit((), 0, None), bound.inputs),) if bound.op == Filter(()) else ()
+
+
+class DropLimit(TransformationRule):
+    """A limit that takes all rows gives its input: the rule returns an expression of another group."""
+
+    name = "drop_limit"
+    pattern = node(Limit, node(Values))
+
+    def apply(self, bound: Tree, context: RuleContext) -> tuple[Tree, ...]:
+        below = bound.inputs[0]
+        return (below,) if bound.op == Limit((), 0, None) and isinstance(below, Tree) else ()
+
+
+def merging_search(driver: str, budget: int = 0, trace: Trace | None = None) -> tuple[Search, Goal]:
+    """σ(A ⟕ B) ∪ σ(σTRUE(A) ⟕ B): that A and σTRUE(A) are one makes what is above them one, level by level."""
+    columns = Columns()
+
+    def values(rows: int) -> tuple[Tree, ColumnRef]:
+        column = columns.new("v", pa.int64(), False)
+        lines = tuple((Literal(i, pa.int64()),) for i in range(rows))
+        return Tree(Values((column.id,), (pa.int64(),), lines)), ColumnRef(column.id, pa.int64())
+
+    settings = Settings(driver=driver, budget_tasks=budget)
+    cost = ArrowCost()
+    memo = Memo(Figures(Estimator(Catalog("none", []), columns), cost), trace, columns.label)
+    rules = rule_set(settings, (*TRANSFORMATIONS, DropTrueFilter(), DropLimit()), IMPLEMENTATIONS)
+    search = Search(memo, rules, RuleContext(columns, settings), cost, trace)
+    (a, x), (b, y) = values(3), values(5)
+
+    def joined(left: Tree) -> Tree:
+        pairs = Tree(Join(JoinKind.LEFT, (compare("=", x, y),)), (left, b))
+        return Tree(Filter((compare("<", x, Literal(2, pa.int64())),)), (pairs,))
+
+    out = columns.new("v", pa.int64(), False)
+    union = SetOp(SetOpKind.UNION, True, (out.id,), ((x.id,), (x.id,)))
+    return search, search.run(Tree(union, (joined(a), joined(Tree(Filter(()), (a,))))))
+
+
+def test_groups_that_turn_out_to_be_one_are_costed_anew() -> None:
+    trace = Trace()
+    trace.header("merging", {}, "")
+    search, goal = merging_search("iterative", trace=trace)
+    assert search.memo.merges >= 3
+    assert search.counters.reopened["new expressions"] >= 1
+    assert goal.status is Status.OPTIMAL
+    assert_consistent(search, goal)
+    assert goal.best_cost == pytest.approx(merging_search("top_down")[1].best_cost, rel=1e-9)
+    replayed = Replay(trace.events).final()
+    live = snapshot(search)
+    assert replayed.groups == live.groups
+    assert replayed == live
+
+
+def test_every_budget_gives_a_plan_while_groups_merge() -> None:
+    steps = merging_search("iterative")[0].counters.tasks
+    for budget in range(1, steps + 1):
+        search, goal = merging_search("iterative", budget)
+        assert_consistent(search, goal)
+        for group in search.memo.live_groups():
+            for mexpr in group.logical:
+                assert all(search.memo.find(p.group) == group.id and p.inputs == mexpr.inputs for p in mexpr.physical)
+
+
+# -- traces -----------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("settings", [{}, {"enumeration": "rules"}, {"budget_tasks": 40}, {"budget_mexprs": 20}], ids=str)
+@pytest.mark.parametrize("shape", SHAPES)
+def test_replay_rebuilds_the_memo(shape: str, settings: dict[str, object]) -> None:
+    trace = Trace()
+    trace.header("a join graph", dict(settings), "digest")
+    query = graph_query(shape, 5, 7)
+    search, _ = plan(query, trace, driver="iterative", **settings)
+    live = snapshot(search)
+    events = [json.loads(line) for line in json_lines(trace)]
+    assert [event["seq"] for event in events] == list(range(len(events)))
+    replayed = Replay(trace.events).final()
+    assert replayed.groups == live.groups
+    assert replayed.mexprs == live.mexprs
+    assert replayed.goals == live.goals
+    assert replayed == live
+    assert snapshot(iterative(query, **settings)[0]) == live, "tracing changes nothing"
+
+
+def test_costs_in_a_trace_only_fall() -> None:
+    trace = Trace()
+    trace.header("a join graph", {}, "digest")
+    plan(graph_query("clique", 5, 4), trace, driver="iterative")
+    best: dict[int, float] = {}
+    for event in trace.events:
+        if event["kind"] == "best":
+            assert event["cost"] < best.get(event["goal"], float("inf"))
+            best[event["goal"]] = event["cost"]
+    starts = [event["id"] for event in trace.events if event["kind"] == "task_start"]
+    assert starts == list(range(len(starts)))
+
+
+# -- the queue --------------------------------------------------------------------------------------------------------------
+
+
+def test_importance_falls_from_the_root() -> None:
+    search, goal = iterative(graph_query("cycle", 5, 3), enumeration="rules")
+    memo = search.memo
+    found = importances(memo, goal.group)
+    assert set(found) == {group.id for group in memo.live_groups()}
+    assert found[goal.group] == 1.0
+    for group in memo.live_groups():
+        parents = [found[memo.find(parent.group)] for parent in group.parents]
+        if parents:
+            assert 0.0 < found[group.id] <= CEILING * max(parents)
+
+
+def test_bindings_are_seen_once() -> None:
+    """With cross products RS-B1 applies J + K times, whatever the order of matches (see test_rule_sets)."""
+    for n, expected in ((3, 12 + 6), (4, 50 + 60), (5, 180 + 390)):
+        search, _ = iterative(graph_query("chain", n, 1), enumeration="rules", **CROSSED)
+        fired = search.counters.rules_fired
+        assert fired["join_commute"] + fired["join_associate"] == expected
+
+
+def test_a_region_too_large_to_search_has_a_greedy_order() -> None:
+    query = graph_query("star", 40, 1)
+    search, goal = iterative(query)
+    assert goal.status is Status.BOUNDED
+    assert not search.counters.proven
+    assert "connected subgraphs" in search.counters.heuristic
+    assert_consistent(search, goal)
+
+
+def test_a_search_without_a_plan_says_why() -> None:
+    joins = ("join_to_hash_join", "join_to_merge_join", "join_to_nested_loop_join")
+    with pytest.raises(NoPlan, match="has no implementation"):
+        iterative(graph_query("chain", 3, 1), disable=joins, budget_tasks=1)
+
+
+@pytest.mark.parametrize("settings", [{}, {"enumeration": "rules"}], ids=str)
+def test_the_plan_space_is_that_of_the_task_stack(settings: dict[str, object]) -> None:
+    """Also where a budget left matches in the queue: whoever looks at the space explores the rest."""
+    query = graph_query("cycle", 4, 5)
+    expected = full_space(plan(query, pruning="none", **settings)[0])
+    for budget in (0, 1, 30, 60):
+        space = full_space(iterative(query, budget_tasks=budget, **settings)[0])
+        assert space.count == expected.count, budget
+        assert space.best_cost == pytest.approx(expected.best_cost, rel=1e-9)
