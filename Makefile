@@ -1,17 +1,18 @@
 # Everything from a bare Python 3.11 (or later) with pip: each target sets itself up first.
 #
-#   make demo      the tour: TPC-H data, a plan, its run, pictures
-#   make test      lint, types and all tests but the slow ones (minutes)
-#   make test-all  the slow tests too
-#   make lint      ruff and mypy only
-#   make setup     the virtual environment .venv, redone when pyproject.toml changes
-#   make clean     remove .venv, caches and what the demo wrote
+#   make demo          the tour: TPC-H data, a plan, its run, pictures
+#   make test          lint, types and all tests but the slow ones (minutes)
+#   make test-all      the slow tests too
+#   make bench-search  how fast the search is, with DuckDB beside: tables, and files in bench-search/ (minutes)
+#   make lint          ruff and mypy only
+#   make setup         the virtual environment .venv, redone when pyproject.toml changes
+#   make clean         remove .venv, caches and what the demo wrote
 #
 # make PYTHON=/path/to/python3.12 chooses the interpreter of a new .venv.
 
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-all lint clean
+.PHONY: help setup demo test test-all bench-search lint clean
 
 VENV := .venv
 PY := $(VENV)/bin/python
@@ -29,6 +30,9 @@ test: lint
 
 test-all: lint
 	$(PYTEST)
+
+bench-search: setup
+	@$(VENV)/bin/planscope bench search rates graphs job memory --trace-overhead -o bench-search
 
 lint: setup
 	$(PY) -m ruff check .

@@ -80,6 +80,38 @@ def search(parts: tuple[str, ...], trace_overhead: bool, quick: bool, output: st
             click.echo(f"wrote {path}", err=True)
 
 
+@command.command("pruning")
+@click.argument("queries", nargs=-1, metavar="[SQL]...")
+@click.option("-d", "--data", metavar="DATA", help="A folder of tables, or a built-in dataset such as tpch:0.1 or job.")
+@click.option("--set", "pairs", multiple=True, metavar="NAME=VALUE", help="Change a setting in all modes (repeatable).")
+@click.option("--audit", "audited", is_flag=True, help="Compare every skip with the exhaustive search of the same memo.")
+@click.option("-o", "--output", metavar="DIR", help="Write pruning.csv and pruning.json there as well.")
+@click.option("-q", "--quiet", is_flag=True, help="No progress on standard error.")
+def pruning(
+    queries: tuple[str, ...], data: str | None, pairs: tuple[str, ...], audited: bool, output: str | None, quiet: bool
+) -> None:
+    """Pruning modes and seeds: alternatives costed and skipped, goals, tasks, time.
+
+    Without queries: chain/8, star/8, clique/8 and some of job; with -d tpch:SF some of tpch. Budgets are off. It fails if
+    two modes prove different costs, or the audit finds a skip that is unsound.
+
+    \b
+    planscope bench pruning
+    planscope bench pruning star/8 job/4a --audit -o results
+    planscope bench pruning -d tpch:0.01 --set expand_joins=0
+    """
+    from experiments.pruning import compare, default_queries, describe, write_results
+
+    done = []
+    for comparison in compare(queries or default_queries(data), data, pairs, audited, progress(quiet)):
+        done.append(comparison)
+        title, head, rows = describe(comparison, audited)
+        click.echo("\n".join([title, table_text(head, _right_aligned(head, rows)), ""]))
+    if output is not None:
+        for path in write_results(done, output):
+            click.echo(f"wrote {path}", err=True)
+
+
 def _right_aligned(head: tuple[str, ...], rows: list[tuple[str, ...]], texts: int = 2) -> list[tuple[str, ...]]:
     """Cells but for the first `texts` columns, as wide as their column and to its right."""
     widths = [max(len(row[i]) for row in [head, *rows]) for i in range(len(head))]

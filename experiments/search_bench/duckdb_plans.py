@@ -11,7 +11,7 @@ from types import ModuleType
 from typing import Any
 
 MISSING = "DuckDB is not installed, so its times are left out; to have them: pip install 'planscope[test]' or pip install duckdb"
-_TEXT_OR_AT = re.compile(r"('(?:[^']|'')*')|\bat\b", re.IGNORECASE)
+_QUOTED_OR_AT = re.compile(r"""('(?:[^']|'')*'|"(?:[^"]|"")*")|\bat\b""", re.IGNORECASE)
 
 
 def duckdb_module() -> ModuleType | None:
@@ -20,12 +20,12 @@ def duckdb_module() -> ModuleType | None:
         import duckdb
     except ImportError:
         return None
-    return duckdb  # type: ignore[no-any-return]
+    return duckdb
 
 
 def for_duckdb(sql: str) -> str:
     """The query without its semicolon, the alias AT in quotes: DuckDB keeps the word for AT TIME ZONE and time travel."""
-    return _TEXT_OR_AT.sub(lambda found: found[1] or '"at"', sql).strip().rstrip(";")
+    return _QUOTED_OR_AT.sub(lambda found: found[1] or '"at"', sql).strip().rstrip(";")
 
 
 class DuckDB:

@@ -66,7 +66,7 @@ class TimedMemo(Memo):
     """Adds up the seconds spent in `insert`: in calls that added expressions (`adding`), and in those that found all there."""
 
     def __init__(self, *arguments: object) -> None:
-        super().__init__(*arguments)  # type: ignore[arg-type]
+        super().__init__(*arguments)
         self.adding = self.finding = 0.0
         self.calls_adding = self.calls_finding = 0
         self.added = 0

@@ -25,8 +25,8 @@ from types import ModuleType
 
 ORIGINAL = "optimizer"
 ROOMS = ("memo", "search")
-SWITCHES = ("trace", "keep")  # `trace` may be None, `keep` is true or false
-PURE_CALLS = ("len", "str")
+NEEDED = ("memo.memo", "search.search", "search.extract", "search.figures")
+PURE_CALLS = ("len",)
 
 
 class Copy:
@@ -44,11 +44,7 @@ def copy_of_the_search(name: str, traced: bool) -> Copy:
     silent = frozenset() if traced else silent_methods()
     finder = _CopyFinder(name, (lambda tree: tree) if traced else (lambda tree: without_trace(tree, silent)))
     with _registered(finder):
-        modules = {
-            module: import_module(f"{name}.{module}")
-            for module in ("memo.memo", "search.search", "search.extract", "search.figures")
-        }
-    return Copy(modules)
+        return Copy({module: import_module(f"{name}.{module}") for module in NEEDED})
 
 
 def sources() -> dict[str, str]:
@@ -104,8 +100,8 @@ class _Stripper(ast.NodeTransformer):
 
     def generic_visit(self, node: ast.AST) -> ast.AST:
         super().generic_visit(node)
-        if isinstance(getattr(node, "body", None), list) and not isinstance(node, ast.Module) and not node.body:  # type: ignore[attr-defined]
-            node.body = [ast.Pass()]  # type: ignore[attr-defined]
+        if isinstance(getattr(node, "body", None), list) and not isinstance(node, ast.Module) and not node.body:
+            node.body = [ast.Pass()]
         return node
 
 
@@ -188,7 +184,7 @@ def _drop_unread(function: ast.FunctionDef) -> bool:
     for node in ast.walk(function):
         body = getattr(node, "body", None)
         if isinstance(body, list) and not body:
-            node.body = [ast.Pass()]  # type: ignore[attr-defined]
+            node.body = [ast.Pass()]
     return dropped
 
 
@@ -228,11 +224,7 @@ class _CopyFinder(MetaPathFinder, Loader):
         file = _file_of(ORIGINAL + module.__name__.removeprefix(self._name))
         tree = self._change(ast.parse(file.read_text(encoding="utf-8")))
         for node in ast.walk(tree):
-            if (
-                isinstance(node, ast.ImportFrom)
-                and node.module
-                and node.module.startswith(tuple(f"{ORIGINAL}.{r}" for r in ROOMS))
-            ):
+            if isinstance(node, ast.ImportFrom) and node.module is not None and _is_copied(node.module):
                 node.module = self._name + node.module.removeprefix(ORIGINAL)
         exec(compile(tree, f"{file} ({self._name})", "exec"), module.__dict__)
 
@@ -248,6 +240,10 @@ def _registered(finder: _CopyFinder) -> Iterator[None]:
         sys.meta_path.remove(finder)
         for module in [module for module in sys.modules if module == name or module.startswith(f"{name}.")]:
             del sys.modules[module]
+
+
+def _is_copied(module: str) -> bool:
+    return any(module == f"{ORIGINAL}.{room}" or module.startswith(f"{ORIGINAL}.{room}.") for room in ROOMS)
 
 
 def _file_of(module: str) -> Path:

@@ -32,6 +32,8 @@ def why_no_plan(search: Search, goal: Goal) -> str:
         seen.add(here.id)
         group = memo.groups[here.group]
         ops = ", ".join(sorted({mexpr.op.name for mexpr in group.logical}))
+        if not any(mexpr.implemented for mexpr in group.logical) and not here.opened:
+            continue  # it was never asked
         if not any(mexpr.physical for mexpr in group.logical):
             lines[f"group {here.group} ({ops}) has no implementation"] = None
         elif here.required != ANY and not here.candidates:

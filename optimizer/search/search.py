@@ -80,7 +80,8 @@ class Search:
     ) -> None:
         self.memo, self.rules, self.context, self.cost, self.trace = memo, rules, context, cost, trace
         settings = context.settings
-        self.pass_limits = settings.pruning in ("upper", "both")
+        exact = not settings.gap and not settings.epsilon  # a plan that is not the best may lie above a limit the optimum keeps
+        self.pass_limits = settings.pruning in ("upper", "both") and exact
         self.use_bounds = settings.pruning in ("lower", "both")
         self.prune = settings.pruning != "none"
         self.grace = 1.0 + settings.gap
@@ -89,7 +90,8 @@ class Search:
         self.keep = keep or trace is not None
         self.stale = False
         self.spaces: list[JoinSpace] = []
-        self.join_graphs = settings.enumeration in ("adaptive", "partition", "left_deep")
+        names = [rule.name for rule in rules.transformations]
+        self.join_graphs = settings.enumeration in ("adaptive", "partition", "left_deep") and PARTITION in names
         joins = [rule for rule in rules.implementations if issubclass(Join, rule.pattern.op or Join)]
         self.can_hash = any(type(rule) is JoinToHashJoin for rule in joins)
         self.can_loop = any(type(rule) is JoinToNestedLoopJoin for rule in joins)
@@ -108,7 +110,6 @@ class Search:
             if rule.pattern.depth > 1
         )
         self._deepest = max((rule.pattern.depth for rule in rules.transformations), default=1)
-        names = [rule.name for rule in rules.transformations]
         self._wishes = {rule.expands for rule in rules.transformations if binds(rule.pattern, Join)}
         self._regions: list[int] = []  # groups of the query's join graphs
         self._open_rules = any(rule.name not in INNER_ORDERING for rule in rules.transformations)
@@ -375,12 +376,13 @@ class Search:
             return known
         group = self.memo.groups[goal.group]
         graph = next((m for m in group.logical if isinstance(m.op, JoinGraph)), None)
-        if graph is None or group.region is None or not (self.compact(graph) or self.finishing):
+        if graph is None or not (self.compact(graph) or self.finishing):
             return None
         if not self.finishing and any(m.rule != PARTITION and m is not graph for m in group.logical):
             return None  # another rule found something else for the group
-        leaves = [self.memo.find(gid) for gid in group.region.leaves]
-        predicate = group.region.predicate
+        leaves = [self.memo.find(gid) for gid in graph.inputs]
+        assert isinstance(graph.op, JoinGraph)
+        predicate = graph.op.predicate
         space = next((space for space in self.spaces if space.holds(leaves, predicate)), None)
         if space is None:
             wholes = [self.memo.group(gid) for gid in self._regions]  # a part of a region of the query belongs to its space
@@ -398,16 +400,20 @@ class Search:
     def takes(self, region: JoinRegion) -> bool:
         """Whether a region of several kinds of joins is ordered as a whole."""
         settings = self.context.settings
+        if PARTITIONING[1] not in self.closed_rules:
+            return False
         if settings.enumeration != "adaptive" or len(region.leaves) < settings.exact_mixed_below:
             return True
         return count_connected_sets(region.graph, settings.exact_mixed_sets) <= settings.exact_mixed_sets
 
     def _new_space(self, group: Group) -> JoinSpace | None:
-        if group.region is None or self.join_costs is None:
+        graph = next((m for m in group.logical if isinstance(m.op, JoinGraph)), None)
+        if graph is None or self.join_costs is None:
             return None
-        leaves = [self.memo.group(gid) for gid in group.region.leaves]
+        assert isinstance(graph.op, JoinGraph)
+        leaves = [self.memo.group(gid) for gid in graph.inputs]
         columns = tuple(leaf.props.columns for leaf in leaves)
-        region = inner_region(columns, group.region.predicate, self.context.settings.cross_products)
+        region = inner_region(columns, graph.op.predicate, self.context.settings.cross_products)
         return JoinSpace(self, leaves, region, self.join_costs) if region.decided else None
 
     def compact(self, mexpr: LogicalExpr) -> bool:
@@ -447,7 +453,8 @@ class Search:
 
     def cut(self, goal: Goal, bound: float) -> bool:
         """Whether a plan that costs at least `bound` can neither meet the goal's limit nor beat its best plan."""
-        return self.prune and (bound > goal.limit or bound * self.grace >= goal.best_cost)
+        grace = self.grace if goal.best_cost <= goal.limit else 1.0
+        return self.prune and (bound > goal.limit or bound * grace >= goal.best_cost)
 
     def may_explore(self) -> bool:
         """Whether transformation rules may still add to the memo. Once they may not, nothing is proven any more: what was

@@ -54,6 +54,9 @@ class OptimizeGroup(Task):
             return
         if not search.finishing and self._explore(search):
             return
+        members = search.memo.groups[goal.group].logical
+        if all(isinstance(m.op, JoinGraph | RegionGraph) for m in members):  # the memo may not grow any more
+            search.given(goal.group)
         assert goal.status is not Status.OPEN, f"goal {goal.id} was entered while it is open"
         goal.opened += 1
         search.counters.goals_opened += 1

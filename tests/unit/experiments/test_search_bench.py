@@ -1,0 +1,61 @@
+"""Parts of `planscope bench search` that can be checked without a clock."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from experiments.search_bench.duckdb_plans import for_duckdb
+from experiments.search_bench.memory import footprints
+from experiments.search_bench.rates import insertions
+from experiments.search_bench.settings import SEARCHES, differences
+from experiments.search_bench.stages import prepare
+from optimizer.memo.group import LogicalExpr, PhysicalExpr
+
+
+@pytest.mark.parametrize(
+    ("sql", "expected"),
+    [
+        ("select AT.x from t as AT where at.y = 1;\n", 'select "at".x from t as "at" where "at".y = 1'),
+        ("select 'at', 'it''s at' from cat, at", "select 'at', 'it''s at' from cat, \"at\""),
+        ('select "at".x, "look at ""it""" from at_home as "at"', 'select "at".x, "look at ""it""" from at_home as "at"'),
+    ],
+)
+def test_the_alias_at_is_quoted(sql, expected):
+    assert for_duckdb(sql) == expected
+
+
+def test_footprints_count_everything_once_and_by_owner():
+    class Op:
+        __slots__ = ()
+
+    op, inputs, source = Op(), (70_001, 70_002), 70_003
+    logical = LogicalExpr(70_004, 70_005, op, inputs, None, source)
+    physical = PhysicalExpr(70_006, 70_005, op, inputs, "rule", 70_004)
+    logical.physical.append(physical)
+    found = footprints([logical])
+    assert {kind: footprint.objects for kind, footprint in found.items()} == {
+        "logical multi-expression": 1,
+        "physical multi-expression": 1,
+    }
+    shared = [op, inputs, *inputs, logical.id, logical.group, logical.source, 0, False, None, logical.least]
+    own = sum(map(sys.getsizeof, [logical, logical.physical, physical, physical.costs, physical.id, physical.source, *shared]))
+    # the operator and the inputs are both expressions', and counted once; 70_004 is an int of the logical one and another here
+    assert sum(footprint.bytes for footprint in found.values()) == own - (
+        sys.getsizeof(physical.source) if physical.source is logical.id else 0
+    )
+
+
+def test_insertions_count_what_the_memo_counts():
+    ready = prepare("chain/5", SEARCHES["rules"])
+    engine, _ = ready.search()
+    adding, finding, both = insertions("chain/5")
+    assert adding.note.endswith(f", {engine.memo.logical_count:,} expressions")
+    calls = [int(figure.note.split()[0].replace(",", "")) for figure in (adding, finding, both)]
+    assert calls[0] + calls[1] == calls[2] > engine.memo.logical_count / 2
+
+
+def test_differences_of_settings():
+    assert differences(SEARCHES["default"]) == ""
+    assert differences(SEARCHES["rules"]) == "enumeration=rules expand_joins=0 budget_tasks=0 budget_mexprs=0"
