@@ -23,7 +23,7 @@ def bindings(memo: Memo, mexpr: LogicalExpr, pattern: Pattern, fresh: LogicalExp
     meanwhile are not seen, they come as `fresh` later.
     """
     assert pattern.op is not None, "a rule's pattern names an operator at its root"
-    if not isinstance(mexpr.op, pattern.op):
+    if not isinstance(mexpr.op, pattern.op) or mexpr.hidden:
         return
     for tree, holds in _expand(memo, mexpr, pattern, fresh, fresh is not None):
         if fresh is None or holds:
@@ -51,7 +51,7 @@ def _expand(
         if only_here and below.depth == 1:  # the one place where `fresh` can be
             members = [member for member in members if member is fresh]
         for member in list(members):
-            if isinstance(member.op, below.op):
+            if isinstance(member.op, below.op) and not member.hidden:
                 found += _expand(memo, member, below, fresh, only_here)
         if not found:
             return

@@ -24,10 +24,12 @@ class LogicalExpr:
     `rule` and `source`: which rule made it from which multi-expression (None, -1: given by the query). `applied` has the
     bit of every transformation rule that has bound it; `implemented` says whether its `physical` expressions exist;
     `dropped` that a merge found it to be the same as another. `closed` has the bit of every rule that is never tried on it.
+    `hidden`: a split of a join graph that is made to be costed only; transformation rules neither bind it nor look into it.
     """
 
     __slots__ = (
-        "applied", "closed", "dropped", "group", "id", "implemented", "inputs", "least", "op", "physical", "rule", "source",
+        "applied", "closed", "dropped", "group", "hidden", "id", "implemented", "inputs", "least", "op", "physical", "rule",
+        "source",
     )  # fmt: skip
 
     def __init__(self, id: int, group: int, op: LogicalOperator, inputs: tuple[int, ...], rule: str | None, source: int) -> None:
@@ -36,7 +38,7 @@ class LogicalExpr:
         self.closed = 0
         self.physical: list[PhysicalExpr] = []
         self.implemented = False
-        self.dropped = False
+        self.dropped = self.hidden = False
         self.least = -1.0  # cheapest local cost of any implementation, once it was asked for
 
 

@@ -19,6 +19,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from optimizer.algebra.join_graph import JoinGraph
+from optimizer.algebra.logical import Join
 from optimizer.algebra.region_graph import RegionGraph
 from optimizer.algebra.traits import TraitSet
 from optimizer.algebra.trees import Tree
@@ -59,6 +60,7 @@ class Iterative:
         """Search until the queue is empty or a budget is spent. The goal has the best plan found, if there is any."""
         search = self.search
         gid, new = self.memo.insert(collect_join_graphs(tree, search.takes) if search.join_graphs else tree)
+        search.note_regions()
         self._new_root(search.goal(gid, required))
         self._arrive(new)
         self._first_plan()
@@ -211,8 +213,10 @@ class Iterative:
             closed |= search.partition_bit
             mexpr.closed |= closed
             search.counters.proven, search.counters.heuristic = False, why
+        hidden = search.hides(mexpr)
         for each in new:
             each.closed |= closed
+            each.hidden = hidden and isinstance(each.op, Join)
         self._arrive(new)
 
     def _merged(self) -> None:

@@ -303,6 +303,7 @@ class JoinSpace:
         tree = Tree(join, tuple(search.memo.binding_leaf(i.group) for i in inputs))
         mexpr = search.memo.insert_one(tree, goal.group, PARTITION, search.memo.group(goal.group).logical[0].id)
         mexpr.closed |= search.closed_rules.get(PARTITION, 0)
+        mexpr.hidden = True
         if not mexpr.implemented:
             search.implement(mexpr)
         for physical in mexpr.physical:

@@ -17,7 +17,6 @@ from __future__ import annotations
 from time import perf_counter
 
 from optimizer.algebra.join_graph import JoinGraph
-from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical import Aggregate, Join
 from optimizer.algebra.region_graph import RegionGraph
 from optimizer.algebra.traits import ANY, TraitSet, reduce_traits
@@ -112,6 +111,8 @@ class Search:
         self._deepest = max((rule.pattern.depth for rule in rules.transformations), default=1)
         self._wishes = {rule.expands for rule in rules.transformations if binds(rule.pattern, Join)}
         self._regions: list[int] = []  # groups of the query's join graphs
+        self._wholes: list[LogicalExpr] = []  # the join graphs themselves
+        self._hidden: dict[int, bool] = {}  # by expression
         self._open_rules = any(rule.name not in INNER_ORDERING for rule in rules.transformations)
         if self.on_demand and self._open_rules and isinstance(memo.figures, Figures):
             memo.figures.later_rules = True
@@ -135,7 +136,7 @@ class Search:
     def explore(self, tree: Tree) -> int:
         """Insert the query and apply transformation rules to a fixpoint. Returns the root group."""
         root, _ = self.memo.insert(collect_join_graphs(tree, self.takes) if self.join_graphs else tree)
-        self._regions = [g.id for g in self.memo.groups if any(isinstance(m.op, JoinGraph) for m in g.logical)]
+        self.note_regions()
         if self.on_demand:
             return root
         self.push(ExploreInput(root))
@@ -144,6 +145,13 @@ class Search:
             if self.trace is not None:
                 self.trace.emit("lower", group=group.id, lower=group.lower, because="other expressions")
         return self.memo.find(root)
+
+    def note_regions(self) -> None:
+        """Remember the join graphs of the query, which has just been inserted."""
+        self._wholes = [m for group in self.memo.groups for m in group.logical if isinstance(m.op, JoinGraph)]
+        self._regions = [m.group for m in self._wholes]
+        for mexpr in self._wholes:
+            self.hides(mexpr)
 
     def optimize(self, root: int, required: TraitSet = ANY, limit: float = INFINITY) -> Goal:
         """Search the root group for `required` under an inclusive limit; the goal says what was found or proved."""
@@ -372,7 +380,7 @@ class Search:
     def joins_of(self, goal: Goal) -> tuple[JoinSpace, JoinNode] | None:
         """The node that settles a goal by arithmetic, if it is a join graph's, asks for no traits and its costs allow it."""
         known: tuple[JoinSpace, JoinNode] | None = goal.joins
-        if known is not None or goal.required != ANY or self.join_costs is None:
+        if known is not None or goal.opened or goal.required != ANY or self.join_costs is None:
             return known
         group = self.memo.groups[goal.group]
         graph = next((m for m in group.logical if isinstance(m.op, JoinGraph)), None)
@@ -418,22 +426,38 @@ class Search:
 
     def compact(self, mexpr: LogicalExpr) -> bool:
         """Whether the splits of a join graph are left to its join space until someone asks for its group in some order."""
-        if not isinstance(mexpr.op, JoinGraph) or self.join_costs is None or self._expands(mexpr):
+        if self.join_costs is None or not self.hides(mexpr):
             return False
+        assert isinstance(mexpr.op, JoinGraph)
         columns = tuple(self.memo.group(gid).props.columns for gid in mexpr.inputs)
         return inner_region(columns, mexpr.op.predicate, self.context.settings.cross_products).decided
 
+    def hides(self, mexpr: LogicalExpr) -> bool:
+        """Whether no transformation rule is to see the splits of a join graph: they are made when they are costed, if at
+        all. Depends on the region of the query that the graph is part of, so the space of plans is the same whichever way
+        joins are costed."""
+        if not isinstance(mexpr.op, JoinGraph):
+            return False
+        known = self._hidden.get(mexpr.id)
+        if known is None:
+            known = self._hidden[mexpr.id] = not self._expands(self.whole(mexpr))
+        return known
+
+    def whole(self, mexpr: LogicalExpr) -> LogicalExpr:
+        """The join graph of the query that a join graph is part of; itself where a rule made it of other relations."""
+        leaves = {self.memo.find(gid) for gid in mexpr.inputs}
+        return next((w for w in self._wholes if leaves <= {self.memo.find(gid) for gid in w.inputs}), mexpr)
+
     def _expands(self, mexpr: LogicalExpr) -> bool:
         """Whether a rule wants to see the joins of a join graph: always, or in a small one that an aggregate lies below
-        (it may be pulled up) or a join of another kind above (they may change places)."""
+        (it may be pulled up) or another join above (they may change places)."""
         if "always" in self._wishes:
             return True
         if "small" not in self._wishes or len(mexpr.inputs) > self.context.settings.expand_joins:
             return False
         if any(isinstance(m.op, Aggregate) for gid in mexpr.inputs for m in self.memo.group(gid).logical):
             return True
-        parents = self.memo.group(mexpr.group).parents
-        return any(isinstance(m.op, Join) and m.op.kind is not JoinKind.INNER for m in parents)
+        return any(isinstance(m.op, Join) and m.rule != PARTITION for m in self.memo.group(mexpr.group).parents)
 
     # -- what traces are told -------------------------------------------------------------------------------------------------
 
@@ -483,6 +507,8 @@ class Search:
         Members of groups that are still to be explored need no task: exploring the group will find them.
         """
         for mexpr in new:
+            if mexpr.hidden:
+                continue
             group = self.memo.group(mexpr.group)
             self._rebind(group.parents, [mexpr])
             if group.exploring or group.explored:

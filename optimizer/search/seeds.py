@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from optimizer.joins.goo_dp import goo_dp
-from optimizer.joins.graph import JoinGraph, JoinTree, Relations, bits
+from optimizer.joins.graph import JoinGraph, JoinTree, Relations, bits, joins_of
 from optimizer.joins.greedy import greedy
 from optimizer.joins.linearized import linearized
 from optimizer.joins.policy import Choice, Enumeration, choose
@@ -33,16 +33,22 @@ def plan_seeds(space: JoinSpace, node: JoinNode) -> None:
                 space.install(tree)
         node.status = Status.ABANDONED if search.finishing else Status.BOUNDED
         node.settled = True
-        search.counters.proven = False
-        search.counters.heuristic = choice.why if not search.finishing else search.counters.heuristic
+        if not search.finishing:
+            search.counters.heuristic = choice.why
         space.closed(node)
         return
-    if settings.seed in ("greedy", "best"):
-        space.install(_ordered(space, s, "greedy"))
-    if settings.seed in ("linearized", "best"):
-        space.install(_ordered(space, s, "linearized"))
+    for kind in ("greedy", "linearized"):
+        if settings.seed in (kind, "best"):
+            tree = _ordered(space, s, kind)
+            if settings.enumeration != "left_deep" or _one_by_one(tree):
+                space.install(tree)
     if settings.epsilon and node.best < INFINITY:
         space.enough = settings.epsilon * node.best / (2 * s.bit_count() - 1)
+
+
+def _one_by_one(tree: JoinTree) -> bool:
+    """Whether each join of a tree has a single relation on one side: no other may be a seed where only such are searched."""
+    return all(not a & (a - 1) or not b & (b - 1) for a, b in joins_of(tree))
 
 
 def _choice(space: JoinSpace, s: Relations) -> Choice:

@@ -283,15 +283,17 @@ def _class_shares(classes: Sequence[ColumnSet], leaves: Sequence[RelationStats])
     to a key finds one row, however many columns the key has; equalities beyond the key are taken as independent of it.
     Factors on a leaf without such a key are combined with back-off.
     """
+    home = {column: number for number, leaf in enumerate(leaves) for column in leaf.columns}
     per_leaf: dict[int, list[tuple[float, ColumnSet]]] = {}
     equated: dict[int, ColumnSet] = {}
     shares: list[float] = []
     for members in classes:
         entries: list[tuple[float, float, int, ColumnSet]] = []
-        for number, leaf in enumerate(leaves):
-            own = [c for c in column_ids(members) if c in leaf.columns]
-            if not own:
-                continue
+        owned: dict[int, list[ColumnId]] = {}
+        for column in column_ids(members):
+            owned.setdefault(home[column], []).append(column)
+        for number, own in sorted(owned.items()):
+            leaf = leaves[number]
             ndvs = sorted(leaf.columns[c].ndv for c in own)
             # at equal counts the factor falls on the smaller table
             entries.append((ndvs[0], -leaf.base_rows, number, column_set(own)))

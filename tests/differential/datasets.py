@@ -22,11 +22,15 @@ POOL = 20
 
 
 class ColumnSpec(NamedTuple):
-    """`unique`: no NULL and no duplicate, the table's primary key in the datasets that declare keys."""
+    """`unique`: no NULL and no duplicate, the table's primary key in the datasets that declare keys.
+
+    `refers`: a table whose key `id` has every value of the column but NULL, a foreign key where keys are declared.
+    """
 
     name: str
     type: str
     unique: bool = False
+    refers: str = ""
 
 
 # The same name has types that need a cast between tables: k, c and b are joined across them.
@@ -47,9 +51,22 @@ SCHEMA: dict[str, tuple[ColumnSpec, ...]] = {
         ColumnSpec("c", "decimal(10,3)"),
         ColumnSpec("s", "varchar"),
         ColumnSpec("e", "date"),
+        ColumnSpec("rid", "int", refers="r"),
     ),
-    "t": (ColumnSpec("k", "int"), ColumnSpec("x", "double"), ColumnSpec("s", "varchar"), ColumnSpec("f", "boolean")),
-    "u": (ColumnSpec("m", "int"), ColumnSpec("c", "decimal(8,2)"), ColumnSpec("d", "date"), ColumnSpec("b", "int")),
+    "t": (
+        ColumnSpec("k", "int"),
+        ColumnSpec("x", "double"),
+        ColumnSpec("s", "varchar"),
+        ColumnSpec("f", "boolean"),
+        ColumnSpec("rid", "int", refers="r"),
+    ),
+    "u": (
+        ColumnSpec("m", "int"),
+        ColumnSpec("c", "decimal(8,2)"),
+        ColumnSpec("d", "date"),
+        ColumnSpec("b", "int"),
+        ColumnSpec("qid", "int", refers="q"),
+    ),
 }
 
 ARROW = {
@@ -120,20 +137,27 @@ def _show_value(value: Any) -> str:
 def dataset(root: Path, index: int) -> Dataset:
     """Dataset `index` of the pool, written under `root` when first asked for. The same index gives the same data."""
     dice = random.Random(index)
-    tables = {name: _random_table(dice, columns, _random_size(dice, index)) for name, columns in SCHEMA.items()}
+    tables: dict[str, pa.Table] = {}
+    for name, columns in SCHEMA.items():
+        tables[name] = _random_table(dice, columns, _random_size(dice, index), tables)
     folder = root / f"dataset{index}"
     folder.mkdir()
     for name, table in tables.items():
         pq.write_table(table, folder / f"{name}.parquet", row_group_size=3)
     if index % 2:
-        (folder / "schema.sql").write_text("".join(f"{_create(name)};\n" for name in SCHEMA))
+        (folder / "schema.sql").write_text("".join(f"{_create(name, table)};\n" for name, table in tables.items()))
     return Dataset(folder, tables)
 
 
-def _create(name: str) -> str:
+def _create(name: str, table: pa.Table) -> str:
     """The declaration of a table; every other dataset has them, so that keys are used by some plans and not by others."""
-    columns = ", ".join(f"{c.name} {c.type}{' primary key' if c.unique else ''}" for c in SCHEMA[name])
-    return f"create table {name} ({columns})"
+    columns = []
+    for column in SCHEMA[name]:
+        text = f"{column.name} {column.type}{' primary key' if column.unique else ''}"
+        if column.refers:
+            text += f"{'' if table[column.name].null_count else ' not null'} references {column.refers}(id)"
+        columns.append(text)
+    return f"create table {name} ({', '.join(columns)})"
 
 
 def _random_size(dice: random.Random, index: int) -> int:
@@ -142,11 +166,16 @@ def _random_size(dice: random.Random, index: int) -> int:
     return dice.choice([0, 1, 3, 4, 5, 6, 6, 7, 8, 8])
 
 
-def _random_table(dice: random.Random, columns: tuple[ColumnSpec, ...], rows: int) -> pa.Table:
+def _random_table(dice: random.Random, columns: tuple[ColumnSpec, ...], rows: int, before: dict[str, pa.Table]) -> pa.Table:
+    """`before`: the tables that it may refer to."""
     arrays = []
     for column in columns:
         if column.unique:
             values: list[Any] = dice.sample(range(1, 12), rows)
+        elif column.refers:
+            known = before[column.refers]["id"].to_pylist()
+            nulls = dice.choice([0, 0, 0.3])
+            values = [None if not known or dice.random() < nulls else dice.choice(known) for _ in range(rows)]
         else:
             nulls = dice.choice([0, 0.1, 0.3, 0.3, 1 if dice.random() < 0.2 else 0.5])
             values = [None if dice.random() < nulls else dice.choice(VALUES[column.type]) for _ in range(rows)]

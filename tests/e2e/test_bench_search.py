@@ -91,7 +91,8 @@ def test_figures_have_what_was_asked_for(quick):
     found = {(figure["part"], figure["figure"]) for figure in _record(folder)["figures"]}
     assert found >= {
         ("rates", "costed join alternative"), ("rates", "task"), ("rates", "insertion"),
-        ("memory", "logical multi-expression"), ("memory", "physical multi-expression"), ("memory", "join node"), ("memory", "peak"),
+        ("memory", "logical multi-expression"), ("memory", "physical multi-expression"),
+        ("memory", "join node"), ("memory", "peak"),
         ("job", "ratio of CPU times"), ("job", "ratio of times on the clock"), ("job", "queries not proven"),
         ("trace overhead", "search with trace code, not tracing"),
     }  # fmt: skip

@@ -9,6 +9,7 @@ any plan to any order somebody could want, whole or of the runs that are equal o
 
 from __future__ import annotations
 
+from functools import lru_cache
 from itertools import permutations
 
 from optimizer.algebra.columns import column_ids, column_set
@@ -17,53 +18,72 @@ from optimizer.algebra.logical import Join
 from optimizer.algebra.physical import HashJoin, MergeJoin, NestedLoopJoin, PartialSort, Sort, TableScan
 from optimizer.algebra.props import LogicalProps, merge_equivalences
 from optimizer.algebra.scalars import Call, ColumnRef, conjunction
-from optimizer.algebra.traits import ANY, Collation, SortKey, TraitSet, reduce_collation
+from optimizer.algebra.traits import ANY, Collation, SortKey, TraitSet
+from optimizer.algebra.traits import reduce_collation as reduced_in
 from optimizer.cost.model import CostModel
 from optimizer.stats.estimator import Estimator
 from optimizer.stats.relation import RelationStats
 from tests.search.graphs import GraphQuery, crossing
 
+reduce_collation = lru_cache(maxsize=1 << 16)(reduced_in)
 
-def optimum(query: GraphQuery, cost: CostModel) -> float:
-    """The cheapest cost of the query with its required order."""
+
+class Plans(dict[Collation, float]):
+    """The cheapest cost by order; `known`: what `cheapest` found out, which is asked for when all are there."""
+
+    def __init__(self) -> None:
+        self.known: dict[Collation, float] = {}
+
+
+def optimum(query: GraphQuery, cost: CostModel, left_deep: bool = False, merging: bool = True) -> float:
+    """The cheapest cost of the query with its required order; `left_deep`: of joins with one relation on a side; `merging`: with
+    merge joins among them."""
     n = len(query.scans)
     estimator = Estimator(query.catalog, query.columns)
     stats: dict[int, RelationStats] = {}
     props: dict[int, LogicalProps] = {}
-    best: dict[int, dict[Collation, float]] = {}
+    best: dict[int, Plans] = {}
+    wishes: dict[int, tuple[list[Collation], list[Collation]]] = {}
     inside = {s: conjunction(c for i, j, c in query.edges if s >> i & 1 and s >> j & 1) for s in range(1, 1 << n)}
     for s in sorted(range(1, 1 << n), key=int.bit_count):
         if s & (s - 1) == 0:
             scan = query.scans[s.bit_length() - 1]
             props[s] = scan.derive_props([])
             stats[s] = estimator.estimate(scan, props[s], [])
-            plans = {reduce_collation(scan.order, props[s]): cost.local(TableScan(scan), TraitSet(scan.order), stats[s], [])}
+            plans = Plans()
+            plans[reduce_collation(scan.order, props[s])] = cost.local(TableScan(scan), TraitSet(scan.order), stats[s], [])
         else:
-            plans = {}
+            plans = Plans()
             for left in range((s - 1) & s, 0, -1):
                 left &= s
                 right = s ^ left
                 if left not in best or right not in best or not crossing(query.edges, left, right):
+                    continue
+                if left_deep and left & (left - 1) and right & (right - 1):
                     continue
                 if s not in props:
                     join = Join(JoinKind.INNER, crossing(query.edges, left, right))
                     props[s] = join.derive_props([props[left], props[right]])
                     leaves = tuple(stats[1 << i] for i in range(n) if s >> i & 1)
                     stats[s] = estimator.inner_region(leaves, inside[s], props[s])
-                _join_plans(query, s, left, right, stats, props, best, cost, plans)
+                _join_plans(query, s, left, right, stats, props, best, wishes, cost, plans, merging)
             if not plans:
                 continue
         best[s] = plans
+        wanted = _wanted_orders(query)
+        tails = [order[cut:] for order in wanted for cut in range(1, len(order))]
+        wishes[s] = _spelled(wanted, props[s]), _spelled(tails, props[s])
     full = (1 << n) - 1
     return cheapest(best[full], query.order.collation, stats[full], props[full], cost)
 
 
-def cheapest(
-    plans: dict[Collation, float], order: Collation, stats: RelationStats, props: LogicalProps, cost: CostModel
-) -> float:
+def cheapest(plans: Plans, order: Collation, stats: RelationStats, props: LogicalProps, cost: CostModel) -> float:
     """The cheapest way to have the rows in `order`: a plan that has it, or any plan and a sort, or the cheapest way to have
     them in the order of the first keys and a sort of the runs."""
     want = reduce_collation(order, props)
+    known = plans.known.get(want)
+    if known is not None:
+        return known
     result = min(plans.values())
     if want:
         result += cost.local(Sort(want), TraitSet(want), stats, [stats])
@@ -74,10 +94,11 @@ def cheapest(
             partial = PartialSort(column_set(k.column for k in want[:cut]), want[cut:])
             local = cost.local(partial, TraitSet(want), stats, [stats])
             result = min(result, local + cheapest(plans, want[:cut], stats, props, cost))
+    plans.known[want] = result
     return result
 
 
-def _keep(plans: dict[Collation, float], order: Collation, amount: float, props: LogicalProps) -> None:
+def _keep(plans: Plans, order: Collation, amount: float, props: LogicalProps) -> None:
     reduced = reduce_collation(order, props)
     if amount < plans.get(reduced, float("inf")):
         plans[reduced] = amount
@@ -99,7 +120,8 @@ def _wanted_orders(query: GraphQuery) -> list[Collation]:
 
 def _join_plans(
     query: GraphQuery, s: int, left: int, right: int, stats: dict[int, RelationStats], props: dict[int, LogicalProps],
-    best: dict[int, dict[Collation, float]], cost: CostModel, plans: dict[Collation, float],
+    best: dict[int, Plans], wishes: dict[int, tuple[list[Collation], list[Collation]]], cost: CostModel, plans: Plans,
+    merging: bool,
 ) -> None:  # fmt: skip
     predicate = crossing(query.edges, left, right)
     out, inputs = stats[s], [stats[left], stats[right]]
@@ -117,9 +139,9 @@ def _join_plans(
     # orders of the left side: what its plans have, and what somebody wants of it, had already or sorted. An order is kept as
     # it was asked for: that `a` alone says as much as `a, b` may be known of the left side and no longer of the join
     lefts = list(best[left].items())
-    for order in _spelled(_wanted_orders(query), props[left]):
+    wanted, tails = wishes[left]
+    for order in dict.fromkeys(wanted + tails):
         lefts.append((order, cheapest(best[left], order, stats[left], props[left], cost)))
-    tails = _spelled([w[cut:] for w in _wanted_orders(query) for cut in range(1, len(w))], props[left])
     if pairs:
         hashed = HashJoin(JoinKind.INNER, tuple(pairs), tuple(residual))
         _keep(plans, (), cost.local(hashed, ANY, out, inputs) + any_left + any_right, props[s])
@@ -127,6 +149,7 @@ def _join_plans(
             if order:
                 local = cost.local(hashed, TraitSet(order), out, inputs)
                 _keep(plans, order, local + amount + any_right, props[s])
+    if pairs and merging:
         merged = MergeJoin(JoinKind.INNER, tuple(pairs), tuple(residual))
         directions = (False, True) if any(k.descending for k in query.order.collation) else (False,)
         if len(pairs) > 3:
@@ -146,9 +169,8 @@ def _join_plans(
     loops = NestedLoopJoin(JoinKind.INNER, predicate)
     local = cost.local(loops, ANY, out, inputs)
     _keep(plans, (), local + any_left + any_right, props[s])
-    wanted = _wanted_orders(query)
     rights = dict(best[right])
-    for order in _spelled([*wanted, *(w[cut:] for w in wanted for cut in range(1, len(w)))], props[right]):
+    for order in dict.fromkeys(wishes[right][0] + wishes[right][1]):
         rights[order] = cheapest(best[right], order, stats[right], props[right], cost)
     for order, amount in lefts:
         _keep(plans, order, local + amount + any_right, props[s])
@@ -185,7 +207,7 @@ def _spelled(orders: list[Collation], props: LogicalProps) -> list[Collation]:
 
 def _extensions(
     left: int, keys: Collation, tails: list[Collation], lefts: list[tuple[Collation, float]], stats: dict[int, RelationStats],
-    props: dict[int, LogicalProps], best: dict[int, dict[Collation, float]], cost: CostModel,
+    props: dict[int, LogicalProps], best: dict[int, Plans], cost: CostModel,
 ) -> list[tuple[Collation, float]]:  # fmt: skip
     """Left orders that go on after the merge keys: those at hand, and the keys followed by the rest of the required order."""
     found = list(lefts)

@@ -64,10 +64,12 @@ def insert_results(search: Search, rule: TransformationRule, mexpr: LogicalExpr,
     search.counters.rules_fired[rule.name] += 1
     news: list[LogicalExpr] = []
     closed = search.closed_rules.get(rule.name, 0)
+    hidden = search.hides(mexpr)
     for tree in produced:
         added = memo.insert(tree, mexpr.group, rule.name, mexpr.id, search.seed_once and closed != 0)[1]
         if closed and added and added[-1].group == memo.find(mexpr.group):  # the root comes last, if it is new
             added[-1].closed |= closed
+            added[-1].hidden = hidden
         news += added
     if search.trace is not None:
         search.trace.emit("fire", rule=rule.name, mexpr=mexpr.id, produced=len(produced), new=[n.id for n in news])

@@ -37,7 +37,7 @@ class ApplyRules(Task):
         scheduled = []
         for i, transformation in enumerate(search.rules.transformations):
             bit = 1 << i
-            if bit == search.partition_bit and search.compact(mexpr):
+            if bit == search.partition_bit and search.hides(mexpr):
                 continue
             if not (mexpr.applied | mexpr.closed) & bit and matches(mexpr, transformation.pattern):
                 mexpr.applied |= bit  # before binding: expressions that arrive from now on come as fresh bindings

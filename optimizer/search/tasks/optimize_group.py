@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from optimizer.algebra.join_graph import JoinGraph
+from optimizer.algebra.logical import Join
 from optimizer.algebra.region_graph import RegionGraph
 from optimizer.memo.binding import matches
 from optimizer.memo.goal import INFINITY, Goal, Status
 from optimizer.search.enforcer import enforcing
+from optimizer.search.first_order import insert_first_order, why_not_exact
 from optimizer.search.tasks.apply_rule import ApplyRule
 from optimizer.search.tasks.explore_input import ExploreInput
 from optimizer.search.tasks.group_optimized import GroupOptimized
@@ -95,6 +97,14 @@ class OptimizeGroup(Task):
         for mexpr in group.logical:
             for bit, rule in search.partitioning:
                 if not mexpr.applied & bit and matches(mexpr, rule.pattern):
+                    why = why_not_exact(search, search.whole(mexpr)) if isinstance(mexpr.op, JoinGraph) else ""
+                    if why:  # one order is all that there will be
+                        mexpr.applied |= bit
+                        for each in insert_first_order(search, mexpr, rule.name):
+                            each.closed |= search.closed_rules[rule.name]
+                            each.hidden = isinstance(each.op, Join) and search.hides(mexpr)
+                        search.counters.proven, search.counters.heuristic = False, why
+                        continue
                     mexpr.applied |= bit
                     search.push(self)
                     search.push(ApplyRule(rule, mexpr))

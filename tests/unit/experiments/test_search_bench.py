@@ -27,24 +27,25 @@ def test_the_alias_at_is_quoted(sql, expected):
 
 
 def test_footprints_count_everything_once_and_by_owner():
-    class Op:
-        __slots__ = ()
-
-    op, inputs, source = Op(), (70_001, 70_002), 70_003
-    logical = LogicalExpr(70_004, 70_005, op, inputs, None, source)
-    physical = PhysicalExpr(70_006, 70_005, op, inputs, "rule", 70_004)
+    op, inputs = object(), (70_001, 70_002)
+    logical = LogicalExpr(70_003, 70_004, op, inputs, None, 70_005)
+    physical = PhysicalExpr(70_006, logical.group, op, inputs, "rule", logical.id)
+    found = footprints([physical])
+    assert {kind: footprint.objects for kind, footprint in found.items()} == {"physical multi-expression": 1}
+    own = [physical, physical.costs, physical.id]
+    both = [op, inputs, *inputs, logical.id, logical.group]
+    assert found["physical multi-expression"].bytes == sum(map(sys.getsizeof, [*own, *both]))
     logical.physical.append(physical)
-    found = footprints([logical])
+    found = footprints([logical, physical])
     assert {kind: footprint.objects for kind, footprint in found.items()} == {
         "logical multi-expression": 1,
         "physical multi-expression": 1,
     }
-    shared = [op, inputs, *inputs, logical.id, logical.group, logical.source, 0, False, None, logical.least]
-    own = sum(map(sys.getsizeof, [logical, logical.physical, physical, physical.costs, physical.id, physical.source, *shared]))
-    # the operator and the inputs are both expressions', and counted once; 70_004 is an int of the logical one and another here
-    assert sum(footprint.bytes for footprint in found.values()) == own - (
-        sys.getsizeof(physical.source) if physical.source is logical.id else 0
-    )
+    assert found["physical multi-expression"].bytes == sum(
+        map(sys.getsizeof, [*own, *both])
+    )  # the later root has what both reach
+    logical_only = [logical, logical.physical, logical.source, logical.least, 0, False, None]
+    assert found["logical multi-expression"].bytes == sum(map(sys.getsizeof, logical_only))
 
 
 def test_insertions_count_what_the_memo_counts():

@@ -1,0 +1,50 @@
+"""Random settings under which a search must find the optimum of its space, and the optimum it must find."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import Any
+
+from optimizer.cost.model import CostModel
+from tests.search.brute_force import optimum
+from tests.search.graphs import GraphQuery
+
+MODES = ("none", "upper", "lower", "both")
+SEEDS = ("none", "greedy", "linearized", "best")
+ENUMERATIONS = ("rules", "rules_b0", "partition", "adaptive", "left_deep")
+MERGE = "join_to_merge_join"
+
+Options = dict[str, Any]
+
+
+def random_settings(random: Random) -> Options:
+    """Exact settings: every mode, seed, enumeration, exploration, driver and partitioner, rules in a random order.
+
+    Half of the join graphs are left to join spaces (`expand_joins=0`), also without bounds, which takes a search without
+    merge joins.
+    """
+    return {
+        "pruning": random.choice(MODES),
+        "seed": random.choice(SEEDS),
+        "enumeration": random.choice(ENUMERATIONS),
+        "exploration": random.choice(("all", "on_demand")),
+        "driver": random.choice(("top_down",) * 5 + ("iterative",)),
+        "partitioner": random.choice(("branch", "conservative")),
+        "expand_joins": random.choice((0, 5)),
+        "rule_order": random.choice((0, random.randrange(1, 1000))),
+        "cost_model": random.choice(("arrow", "arrow", "arrow", "c_out")),
+        "disable": random.choice(((), (), (MERGE,))),
+        "budget_tasks": 0,
+    }
+
+
+def random_loose_settings(random: Random) -> Options:
+    """Settings that stop at a gap, at an epsilon, or at either."""
+    gap, epsilon = random.choice(((0.05, 0.0), (0.3, 0.0), (0.0, 0.1), (0.0, 0.5), (0.2, 0.3)))
+    settings = random_settings(random) | {"gap": gap, "epsilon": epsilon, "driver": "top_down", "expand_joins": 0}
+    return settings | {"seed": random.choice(SEEDS[1:]), "pruning": random.choice(MODES[1:])}
+
+
+def optimum_of(query: GraphQuery, cost: CostModel, settings: Options) -> float:
+    """The optimum of the space that the settings leave, by brute force."""
+    return optimum(query, cost, settings.get("enumeration") == "left_deep", MERGE not in settings.get("disable", ()))
