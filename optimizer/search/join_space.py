@@ -29,6 +29,7 @@ from optimizer.algebra.trees import Node, Tree
 from optimizer.cost.joins import JoinCosts
 from optimizer.joins.graph import JoinTree, Relations, joins_of
 from optimizer.joins.inner import InnerRegion
+from optimizer.joins.policy import Choice, Enumeration
 from optimizer.memo.goal import INFINITY, Candidate, Goal, Status
 from optimizer.memo.group import Group
 from optimizer.search.seeds import plan_seeds
@@ -82,7 +83,8 @@ class JoinSpace:
         self.search, self.leaves, self.region, self.costs = search, leaves, region, costs
         self.nodes: dict[Relations, JoinNode] = {}
         self.pairs = 0
-        self.ready = False  # leaves are settled and the seed is in
+        self.ready = False  # leaves are settled
+        self.choice: Choice | None = None  # exact, or which heuristic, once it is known
         self.enough = -1.0  # epsilon pruning: a plan that costs no more is not improved
         self._rows = RegionRows([leaf.stats for leaf in leaves], region.predicate)
         self._weights = [(c.relations, float(c.calls), 0.0 if c.key else float(c.calls)) for c in region.conjuncts]
@@ -160,6 +162,11 @@ class JoinSpace:
             if self.search.keep:
                 self.goal_of(node)
         return node
+
+    @property
+    def exact(self) -> bool:
+        """Whether sets are searched exactly, and the seed is in."""
+        return self.ready and self.choice is not None and self.choice.enumeration is Enumeration.EXACT
 
     def rows(self, s: Relations) -> float:
         """Estimated rows of a set, at least the cost model's floor."""

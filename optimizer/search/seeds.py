@@ -26,7 +26,7 @@ def plan_seeds(space: JoinSpace, node: JoinNode) -> None:
     search = space.search
     settings = search.context.settings
     s = node.relations
-    choice = _choice(space, s)
+    choice = space.choice = space.choice or choice_for(space)
     if search.finishing or choice.enumeration is not Enumeration.EXACT:
         if node.best == INFINITY or not search.finishing:
             for tree in _heuristic_trees(space, s, choice):
@@ -51,13 +51,13 @@ def _one_by_one(tree: JoinTree) -> bool:
     return all(not a & (a - 1) or not b & (b - 1) for a, b in joins_of(tree))
 
 
-def _choice(space: JoinSpace, s: Relations) -> Choice:
+def choice_for(space: JoinSpace) -> Choice:
+    """How the sets of a region are ordered: all alike, by the size of the whole."""
     settings = space.search.context.settings
     if settings.enumeration != "adaptive":
         return Choice(Enumeration.EXACT, f"enumeration {settings.enumeration}")
-    graph, _ = _within(space.region.graph, s)
     return choose(
-        graph,
+        space.region.graph,
         exact_below=settings.exact_below,
         csgs=settings.exact_sets,
         linearized_up_to=settings.linearized_up_to,

@@ -38,7 +38,7 @@ class OptimizeJoins(Task):
         if not self.opened:
             if node.settled or (node.lower > self.limit and not search.finishing):
                 return
-            if (search.finishing or not space.ready) and not space.prepare(self):
+            if (search.finishing or not space.exact) and not space.prepare(self):
                 return
             if node.settled or not self._open(search):
                 return
