@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from optimizer.algebra.columns import column_set
+from optimizer.algebra.join_graph import JoinGraph
 from optimizer.algebra.logical import LogicalOperator
 from optimizer.algebra.props import LogicalProps
 from optimizer.algebra.region_graph import RegionGraph
@@ -12,8 +13,11 @@ from optimizer.algebra.traits import TraitSet
 from optimizer.algebra.trees import Leaf, postorder
 from optimizer.cost.model import CostModel
 from optimizer.engines.arrow import offers
+from optimizer.joins.graph import Relations
+from optimizer.joins.inner import InnerRegion
 from optimizer.memo.group import Group
 from optimizer.stats.estimator import Estimator
+from optimizer.stats.region import RegionRows
 from optimizer.stats.relation import RelationStats
 
 
@@ -32,6 +36,21 @@ class Figures:
         if isinstance(op, RegionGraph):
             return self._region(op, props, inputs)
         return self.estimator.estimate(op, props, inputs)
+
+    def region_rows(self, region: InnerRegion, leaves: Sequence[Group]) -> Callable[[Relations], float]:
+        """Rows of the sets of an inner-join region, the same as `estimate` gives their join graphs. Compiled for the estimator
+        of this project; one that overrides what it says of joins is asked for each set."""
+        own = type(self.estimator)
+        if own.estimate is Estimator.estimate and own.inner_region is Estimator.inner_region:
+            return RegionRows([leaf.stats for leaf in leaves], region.predicate).rows
+
+        def rows(s: Relations) -> float:
+            members = [leaf for i, leaf in enumerate(leaves) if s >> i & 1]
+            graph = JoinGraph(region.within(s))
+            props = graph.derive_props([leaf.props for leaf in members])
+            return self.estimator.estimate(graph, props, [leaf.stats for leaf in members]).rows
+
+        return rows
 
     def _region(self, op: RegionGraph, props: LogicalProps, inputs: Sequence[RelationStats]) -> RelationStats:
         """The estimate of a region's relations: of the one join tree that stands for all of them."""

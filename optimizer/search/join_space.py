@@ -33,7 +33,6 @@ from optimizer.joins.policy import Choice, Enumeration
 from optimizer.memo.goal import INFINITY, Candidate, Goal, Status
 from optimizer.memo.group import Group
 from optimizer.search.seeds import plan_seeds
-from optimizer.stats.region import RegionRows
 
 if TYPE_CHECKING:
     from optimizer.search.search import Search
@@ -86,10 +85,10 @@ class JoinSpace:
         self.ready = False  # leaves are settled
         self.choice: Choice | None = None  # exact, or which heuristic, once it is known
         self.enough = -1.0  # epsilon pruning: a plan that costs no more is not improved
-        self._rows = RegionRows([leaf.stats for leaf in leaves], region.predicate)
+        self._rows = search.region_rows(region, leaves)
         self._weights = [(c.relations, float(c.calls), 0.0 if c.key else float(c.calls)) for c in region.conjuncts]
         edges = [1 << u | 1 << v for u, v in region.graph.edges()]
-        self._edges = sorted((max(self._rows.rows(edge), costs.floor), edge) for edge in edges)
+        self._edges = sorted((max(self._rows(edge), costs.floor), edge) for edge in edges)
         self._leaf_bounds = [0.0] * len(leaves)
         self._number = {leaf.id: 1 << i for i, leaf in enumerate(leaves)}
         for i, leaf in enumerate(leaves):
@@ -150,7 +149,7 @@ class JoinSpace:
         """The node of a set; its estimate and bound are made on first use."""
         node = self.nodes.get(s)
         if node is None:
-            rows = self._rows.rows(s)
+            rows = self._rows(s)
             if rows < self.costs.floor:
                 rows = self.costs.floor
             calls = residual = 0.0
@@ -170,7 +169,7 @@ class JoinSpace:
 
     def rows(self, s: Relations) -> float:
         """Estimated rows of a set, at least the cost model's floor."""
-        return max(self._rows.rows(s), self.costs.floor)
+        return max(self._rows(s), self.costs.floor)
 
     def bound(self, s: Relations, rows: float) -> float:
         """What a plan of a set costs at least: see the head of this file."""

@@ -14,6 +14,7 @@ the root is optimized again.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from time import perf_counter
 
 from optimizer.algebra.join_graph import JoinGraph
@@ -28,7 +29,7 @@ from optimizer.joins.collect import collect_join_graphs, written_order
 from optimizer.joins.csg import count_connected_sets
 from optimizer.joins.graph import JoinGraph as Graph
 from optimizer.joins.graph import Relations
-from optimizer.joins.inner import inner_region
+from optimizer.joins.inner import InnerRegion, inner_region
 from optimizer.joins.partition import PARTITIONERS
 from optimizer.joins.region import JoinRegion
 from optimizer.memo.binding import matches
@@ -50,6 +51,7 @@ from optimizer.search.tasks.apply_rule import ApplyRule, implement
 from optimizer.search.tasks.explore_input import ExploreInput, ExploreMExpr
 from optimizer.search.tasks.optimize_group import OptimizeGroup
 from optimizer.search.tasks.task import Task
+from optimizer.stats.region import RegionRows
 from optimizer.trace.recorder import Trace
 
 INNER_ORDERING = ("partition_joins", "join_commute", "join_associate", "join_associate_reverse", "join_exchange_inner")
@@ -404,6 +406,12 @@ class Search:
         goal.joins = (space, node)
         space.update(node)
         return space, node
+
+    def region_rows(self, region: InnerRegion, leaves: list[Group]) -> Callable[[Relations], float]:
+        figures = self.memo.figures
+        if isinstance(figures, Figures):
+            return figures.region_rows(region, leaves)
+        return RegionRows([leaf.stats for leaf in leaves], region.predicate).rows
 
     def takes(self, region: JoinRegion) -> bool:
         """Whether a region of several kinds of joins is ordered as a whole."""

@@ -43,7 +43,7 @@ def join_queries(draw: st.DrawFn) -> Query:
 def raising_join_queries(draw: st.DrawFn) -> Query:
     """With predicates that raise for some values. DuckDB may evaluate them on more rows than the text asks for, so only an
     evaluation of the bound tree as it stands tells whether the statement has rows."""
-    return JoinQueryMaker(Dice(draw), raising=True).query()
+    return JoinQueryMaker(Dice(draw), raising=True).query()._replace(raising=True)
 
 
 class JoinQueryMaker(QueryMaker):

@@ -35,6 +35,7 @@ class Query(NamedTuple):
     """`unlimited`: the statement without its outermost LIMIT. `order`: the result columns that must be sorted, leading first.
 
     `total`: rows that are equal in `order` are equal altogether, so that the result is one list and no other.
+    `raising`: a predicate of it may raise, and on which rows it is evaluated is the engine's affair.
     """
 
     sql: str
@@ -43,6 +44,7 @@ class Query(NamedTuple):
     total: bool = False
     limit: int | None = None
     offset: int = 0
+    raising: bool = False
 
 
 class Item(NamedTuple):

@@ -8,6 +8,7 @@ from optimizer.algebra.trees import Tree
 from optimizer.joins.collect import collect_join_graphs
 from optimizer.joins.inner import InnerRegion
 from optimizer.settings import Settings
+from optimizer.stats.estimator import Estimator
 from optimizer.stats.region import RegionRows
 from tests.search.graphs import SHAPES, graph_query
 from tests.search.planning import new_search
@@ -49,3 +50,25 @@ def test_a_hundred_large_relations_do_not_overflow() -> None:
         leaf.rows = 1e90
     assert many.rows(0b11) > 1e100
     assert many.rows(0b1111) != many.rows(0b11)
+
+
+class Halved(Estimator):
+    """Joins of an even number of relations give half as many rows as thought."""
+
+    def inner_region(self, leaves, predicate, props):  # type: ignore[no-untyped-def]
+        stats = super().inner_region(leaves, predicate, props)
+        if len(leaves) % 2 == 0:
+            stats.rows /= 2
+        return stats
+
+
+def test_an_estimator_that_overrides_joins_is_asked_for_every_set() -> None:
+    costs = set()
+    for mode in ("adaptive", "rules"):
+        query = graph_query("cycle", 5, 2)
+        search = new_search(query, Settings(enumeration=mode))
+        search.memo.figures.estimator = Halved(query.catalog, query.columns)  # type: ignore[attr-defined]
+        costs.add(round(search.run(query.tree, query.order).best_cost, 6))
+    usual = new_search(query, Settings())
+    assert len(costs) == 1
+    assert costs != {round(usual.run(query.tree, query.order).best_cost, 6)}

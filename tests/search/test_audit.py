@@ -1,0 +1,252 @@
+"""The audit finds nothing in searches that are right, and the first false claim in searches that are not; the ledger it reads.
+
+Covers S7, S8 and S20 of the list of pitfalls by what they do to a search: a skip that a cheaper plan went through.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from random import Random
+from typing import Any
+
+import pytest
+
+from experiments.workloads.queries import resolve_sql
+from optimizer.cost.arrow import ArrowCost
+from optimizer.engines.arrow import COST_MODELS
+from optimizer.memo.goal import Status
+from optimizer.pipeline import Optimizer
+from optimizer.search.audit import AuditReport, audit
+from optimizer.search.join_space import JoinSpace
+from optimizer.search.ledger import Best, Claim, Closing, Costed, Ledger, Opening, Skip
+from optimizer.search.search import Search
+from optimizer.settings import Settings
+from optimizer.trace.recorder import Trace
+from tests.search.graphs import SHAPES, graph_query
+from tests.search.planning import new_search, plan
+from tests.search.random_settings import random_loose_settings, random_settings
+
+
+def traced(shape: str, n: int, number: int, **settings: Any) -> tuple[Search, Trace]:
+    trace = Trace()
+    return plan(graph_query(shape, n, number), trace, **settings)[0], trace
+
+
+def audited(shape: str, n: int, number: int, **settings: Any) -> AuditReport:
+    return audit(*traced(shape, n, number, **settings))
+
+
+@pytest.mark.parametrize("seed", range(64))
+def test_searches_are_sound(seed: int) -> None:
+    """Random queries under random settings, every other with a gap, an epsilon or both."""
+    random = Random(f"audit {seed}")
+    shape = SHAPES[seed % len(SHAPES)]
+    n = random.randrange(3, 6) if shape in ("clique", "random") else random.randrange(3, 7)
+    settings = random_loose_settings(random) if seed % 2 else random_settings(random)
+    report = audited(shape, n, seed, **settings)
+    assert report.sound, f"{settings}: {report}"
+    assert report.goals > n
+    assert report.bounds >= report.goals
+    assert settings["pruning"] == "none" or settings["driver"] == "iterative" or sum(report.skips.values())
+
+
+def test_every_mechanism_was_audited() -> None:
+    total: Counter[str] = Counter()
+    for settings in ({"enumeration": "rules", "seed": "none"}, {"expand_joins": 0}, {"pruning": "upper"}):
+        for seed in range(3):
+            total.update(audited("cycle", 5, seed, **settings).skips)
+    assert set(total) == {"group_bound", "predicted", "accumulated", "limit"}
+    assert all(total.values())
+
+
+TPCH_SETTINGS: list[dict[str, Any]] = [
+    {},
+    {"exploration": "on_demand"},
+    {"enumeration": "rules"},
+    {"pruning": "upper"},
+    {"expand_joins": 0, "gap": 0.1},
+]
+
+
+@pytest.mark.parametrize("name", ["q03", "q05"])
+@pytest.mark.parametrize("settings", TPCH_SETTINGS, ids=str)
+def test_tpch_is_sound(tpch, name: str, settings: dict[str, Any]) -> None:
+    trace = Trace()
+    planned = Optimizer(tpch, Settings(**settings)).optimize(resolve_sql(f"tpch/{name}"), trace)
+    before = planned.search.as_dict()
+    report = audit(planned.engine, trace)
+    assert report.sound, str(report)
+    assert sum(report.skips.values())
+    assert planned.search.as_dict() == before
+
+
+@pytest.mark.parametrize("budget", [5, 40, 120])
+def test_what_a_spent_budget_left_is_sound(budget: int) -> None:
+    for expand in (0, 5):
+        search, trace = traced("cycle", 5, 2, budget_tasks=budget, expand_joins=expand)
+        report = audit(search, trace)
+        assert report.sound, str(report)
+        assert not search.counters.proven
+
+
+def test_a_large_region_left_to_a_heuristic_is_sound() -> None:
+    """BOUNDED without a gap promises its lower bound, not its plan."""
+    search, trace = traced("clique", 6, 1, exact_below=0, exact_sets=10)
+    assert search.counters.heuristic
+    assert search.root is not None and search.root.status is Status.BOUNDED
+    assert audit(search, trace).sound
+
+
+def first_finding(settings: dict[str, Any], queries: int = 40) -> AuditReport:
+    for seed in range(queries):
+        report = audited(SHAPES[seed % len(SHAPES)], 4 + seed % 2, seed, **settings)
+        if not report.sound:
+            return report
+    pytest.fail("the audit found nothing")
+
+
+def test_an_inadmissible_bound_of_join_sets_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    bound = JoinSpace.bound
+    monkeypatch.setattr(JoinSpace, "bound", lambda self, s, rows: 1.3 * bound(self, s, rows))
+    report = first_finding({"expand_joins": 0})
+    assert report.finding is not None
+    assert report.finding.kind in ("bound", "skip")
+    assert report.finding.claimed > report.finding.true
+    assert "UNSOUND" in str(report)
+
+
+class TooSure(ArrowCost):
+    """Claims a third more for joins than is proved."""
+
+    def lower_bound(self, op, output, inputs, leaves) -> float:
+        return super().lower_bound(op, output, inputs, leaves) * (1.3 if len(leaves) > 1 else 1.0)
+
+
+class OwnCostTooHigh(ArrowCost):
+    """Claims half as much again for a join operator as the cheapest algorithm costs."""
+
+    def least(self, op, output, inputs) -> float:
+        return super().least(op, output, inputs) * (1.5 if len(inputs) > 1 else 1.0)
+
+
+@pytest.mark.parametrize(("model", "kinds"), [(TooSure, {"bound"}), (OwnCostTooHigh, {"skip", "lost"})])
+def test_an_inadmissible_bound_of_a_cost_model_is_found(monkeypatch, model: type[ArrowCost], kinds: set[str]) -> None:
+    """The finding is the claim that was wrong first, with its event, the goal and both numbers."""
+    monkeypatch.setitem(COST_MODELS, "arrow", model)
+    report = first_finding({"enumeration": "rules"})
+    finding = report.finding
+    assert finding is not None
+    assert finding.kind in kinds
+    assert finding.goal is not None and finding.seq is not None
+    assert finding.claimed > finding.true
+    assert f"goal {finding.goal}" in str(report) and repr(finding.true) in str(report)
+
+
+def test_a_wrong_result_is_found() -> None:
+    """A search that says of a plan that it is optimal when it is not, and one whose plan is cheaper than any."""
+    for factor, message in ((1.01, "there is a cheaper plan"), (0.99, "cheaper than every plan of the space")):
+        search, trace = traced("chain", 4, 3, pruning="none")
+        assert search.root is not None
+        search.root.best_cost *= factor
+        report = audit(search, trace)
+        assert report.finding is not None and report.finding.kind == "result"
+        assert message in report.finding.what
+
+
+def test_a_false_impossible_is_found() -> None:
+    search, trace = traced("chain", 4, 3, pruning="none")
+    assert search.root is not None
+    search.root.status = Status.IMPOSSIBLE
+    report = audit(search, trace)
+    assert report.finding is not None and "said to be impossible" in report.finding.what
+
+
+def test_a_group_bound_that_is_too_high_is_found() -> None:
+    """Also one that no goal and no skip has used."""
+    search, trace = traced("chain", 4, 3)
+    assert search.root is not None
+    search.memo.groups[search.root.group].lower = search.root.best_cost * 1.1
+    finding = audit(search, trace).finding
+    assert finding is not None and finding.kind == "group"
+
+
+def test_an_audit_needs_the_whole_trace() -> None:
+    trace = Trace(max_events=50)
+    search, _ = plan(graph_query("chain", 4, 1), trace)
+    with pytest.raises(ValueError, match=r"lacks [0-9,]+ events"):
+        audit(search, trace)
+
+
+# -- the ledger ---------------------------------------------------------------------------------------------------------------
+
+
+def test_a_skip_names_who_set_its_limit_and_what_gave_its_bound() -> None:
+    """For a split the bound is its own cost and that of both parts; limits come from a best plan of an asking goal."""
+    sources: Counter[str] = Counter()
+    for seed in range(4):
+        search, trace = traced("cycle", 6, seed, expand_joins=0)
+        ledger = Ledger(trace.events)
+        plans = {(entry.goal, entry.cost) for entry in ledger.all(Best)}
+        for skip in ledger.all(Skip):
+            assert skip.lower > skip.limit.value or skip.lower == pytest.approx(skip.limit.value)
+            sources[skip.limit.source] += 1
+            if skip.limit.source in ("plan", "seed") and not skip.limit.through:
+                assert (skip.limit.goal, skip.limit.value) in plans
+            if skip.split is not None and skip.mechanism == "group_bound":
+                assert skip.lower == pytest.approx(skip.spent + sum(fact.lower for fact in skip.facts))
+            assert all(fact.lower <= search.memo.goals[fact.id].lower for fact in skip.facts if fact.of == "goal")
+            assert str(skip).startswith(skip.what)
+    assert sources["plan"] and sources["seed"]
+
+
+def test_a_passed_down_limit_leads_back_to_a_plan() -> None:
+    search, trace = traced("star", 5, 4, enumeration="rules", seed="none")
+    ledger = Ledger(trace.events)
+    passed = [entry.limit for entry in ledger.all(Opening) if entry.limit.through]
+    assert passed
+    found = {entry.goal for entry in ledger.all(Best)}
+    assert all(limit.goal in found and limit.value < search.memo.goals[limit.goal].candidates[0].goal.limit for limit in passed)
+    assert any("passed down by goal" in str(limit) for limit in passed)
+
+
+def test_a_limit_of_the_caller_is_said_to_be_his() -> None:
+    query = graph_query("chain", 4, 1)
+    trace = Trace()
+    search, goal = plan(query)
+    best = goal.best_cost
+    search = new_search(query, Settings(enumeration="rules"), trace)
+    search.optimize(search.explore(query.tree), query.order, best * (1 - 1e-9))
+    ledger = Ledger(trace.events)
+    assert {entry.limit.source for entry in ledger.all(Opening)} <= {"caller", "plan", "none"}
+    skips = list(ledger.all(Skip))
+    assert skips
+    assert {skip.limit.source for skip in skips} == {"caller"}
+    assert audit(search, trace).sound
+
+
+def test_entries_follow_the_trace() -> None:
+    search, trace = traced("clique", 4, 2, enumeration="rules")
+    ledger = Ledger(trace.events)
+    assert [entry.seq for entry in ledger.entries] == sorted(entry.seq for entry in ledger.entries)
+    kinds = Counter(event["kind"] for event in trace.events)
+    for kind, entry in (("prune", Skip), ("goal_open", Opening), ("goal_close", Closing), ("best", Best), ("cost", Costed)):
+        assert sum(1 for _ in ledger.all(entry)) == kinds[kind] > 0
+    claims = [claim for claim in ledger.all(Claim) if search.root is not None and claim.goal == search.root.id]
+    assert [claim.lower for claim in claims] == sorted(claim.lower for claim in claims)
+    assert claims[-1].lower == search.root.best_cost
+    assert claims[-1].why == "its cheapest plan is known"
+
+
+def test_a_restart_makes_entries_void() -> None:
+    """Bounds from before a restart were about a smaller memo."""
+    events: list[dict[str, Any]] = [
+        {"kind": "group", "id": 0, "lower": 5.0},
+        {"kind": "goal", "goal": 0, "group": 0, "lower": 5.0},
+        {"kind": "goal_close", "goal": 0, "result": "win", "cost": 9.0, "lower": 9.0},
+        {"kind": "restart"},
+        {"kind": "goal_close", "goal": 0, "result": "win", "cost": 7.0, "lower": 7.0},
+    ]
+    ledger = Ledger([{"seq": i, **event} for i, event in enumerate(events)])
+    assert [claim.lower for claim in ledger.all(Claim)] == [7.0]
+    assert len(ledger.entries) == 5
+    assert len(ledger.valid()) == 2
