@@ -48,9 +48,9 @@ class Session:
         self.settings = settings if isinstance(settings, Settings) else Settings.from_mapping(dict(settings or {}))
         self._optimizer = Optimizer(self.catalog, self.settings)
 
-    def optimize(self, sql: str, trace: Trace | None = None) -> OptimizedQuery:
-        """Plan `sql`, with every intermediate tree. Raises SqlError, Unsupported, NoPlan."""
-        return self._optimizer.optimize(sql, trace)
+    def optimize(self, sql: str, trace: Trace | None = None, keep: bool = False) -> OptimizedQuery:
+        """Plan `sql`, with every intermediate tree; `keep`: with every join that was costed. Raises SqlError, Unsupported, NoPlan."""
+        return self._optimizer.optimize(sql, trace, keep)
 
     def explain(self, sql: str, analyze: bool = False) -> Explanation:
         """Plan `sql` without running it; with `analyze`, run it too and count rows and time of each operator."""

@@ -104,8 +104,9 @@ class Optimizer:
         settings.check_disabled({rule.name for rule in (*rules, *transformations, *implementations)} | set(ENFORCERS))
         self.rules = rule_set(settings, transformations, implementations)
 
-    def optimize(self, sql: str, trace: Trace | None = None) -> OptimizedQuery:
-        """Plan one query. Raises SqlError, Unsupported, NoPlan."""
+    def optimize(self, sql: str, trace: Trace | None = None, keep: bool = False) -> OptimizedQuery:
+        """Plan one query. `keep`: the memo keeps every join that was costed, as in a traced search; else of large regions only
+        the chosen ones. Raises SqlError, Unsupported, NoPlan."""
         if trace is not None:
             trace.header(sql, self.settings.as_dict(), self.catalog.digest)
         ms: dict[str, float] = {}
@@ -134,7 +135,7 @@ class Optimizer:
         start = perf_counter_ns()
         figures = Figures(self.estimator(self.catalog, bound.columns), self.cost)
         query.memo = Memo(figures, trace, bound.columns.label)
-        query.engine = Search(query.memo, self.rules, context, self.cost, trace)
+        query.engine = Search(query.memo, self.rules, context, self.cost, trace, keep)
         goal = query.engine.run(tree, TraitSet(bound.order))
         query.plan = extract(query.engine, goal)
         prune_columns(query.plan, column_set(output.id for output in bound.outputs))

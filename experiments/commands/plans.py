@@ -54,7 +54,7 @@ def command(
     session, sql = inputs.open(facts)
     from optimizer.search.space import full_space, searched_space
 
-    query = session.optimize(sql)
+    query = session.optimize(sql, keep=True)
     space = searched_space(query.engine) if searched else full_space(query.engine)
     if rank is not None and rank >= space.count:
         raise click.UsageError(f"there is no plan {rank}: there are {space.count:,}, numbered from 0")

@@ -329,6 +329,8 @@ class Search:
         """
         counters, self.counters = self.counters, Counters()
         budget, self._budget, deadline, self._deadline = self._budget, INFINITY, self._deadline, INFINITY
+        trace, self.trace = self.trace, None
+        self.memo.trace = None
         seen: set[int] = set()
         while True:
             for group in self.memo.live_groups():
@@ -344,6 +346,7 @@ class Search:
                 break
             seen = grown
         self.counters, self._budget, self._deadline, self.stale = counters, budget, deadline, False
+        self.trace = self.memo.trace = trace
 
     def given(self, gid: int) -> LogicalExpr | None:
         """An expression of a group that leads to a complete plan in a few steps, for a search whose budget is spent: the

@@ -23,6 +23,7 @@ from optimizer.memo.group import LogicalExpr, PhysicalExpr
 from optimizer.memo.space import Choice, PlanSpace, Way
 from optimizer.rules.enforce.moves import enforcers
 from optimizer.search.alternatives import alternatives
+from optimizer.search.extract import extract
 from optimizer.search.failures import rule_failed
 
 if TYPE_CHECKING:
@@ -58,9 +59,11 @@ def full_space(search: Search, root: Goal | None = None) -> PlanSpace:
 
 
 def searched_space(search: Search, root: Goal | None = None) -> PlanSpace:
-    """The part of the space of `root` (default: the goal of the search) that was costed to the end."""
+    """The part of the space of `root` (default: the goal of the search) that was costed to the end. Of joins that a join space
+    costed it has what the search kept: all of them with `keep`, else the chosen ones."""
     goal = root if root is not None else search.root
     assert goal is not None, "the plan space of a search that has not run"
+    extract(search, goal)
     return _space(search, goal, _kept_moves)
 
 

@@ -17,15 +17,15 @@ from optimizer.trace.recorder import Trace
 from tests.search.graphs import GraphQuery
 
 
-def new_search(query: GraphQuery, settings: Settings, trace: Trace | None = None) -> Search:
+def new_search(query: GraphQuery, settings: Settings, trace: Trace | None = None, keep: bool = False) -> Search:
     cost = COST_MODELS[settings.cost_model]()
     figures = Figures(Estimator(query.catalog, query.columns), cost)
     memo = Memo(figures, trace, query.columns.label)
-    return Search(memo, rule_set(settings), RuleContext(query.columns, settings), cost, trace)
+    return Search(memo, rule_set(settings), RuleContext(query.columns, settings), cost, trace, keep)
 
 
-def plan(query: GraphQuery, trace: Trace | None = None, **settings: object) -> tuple[Search, Goal]:
-    search = new_search(query, Settings(**settings), trace)
+def plan(query: GraphQuery, trace: Trace | None = None, keep: bool = False, **settings: object) -> tuple[Search, Goal]:
+    search = new_search(query, Settings(**settings), trace, keep)
     return search, search.run(query.tree, query.order)
 
 

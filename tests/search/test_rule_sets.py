@@ -65,6 +65,7 @@ def explored(query: GraphQuery, tree: Tree, rules: RuleSet | None = None, **sett
     if rules is not None:
         search = Search(search.memo, rules, search.context, search.cost)
     search.explore(tree)
+    search.expand_all()
     return search
 
 

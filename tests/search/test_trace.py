@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from optimizer.errors import CatalogError
+from optimizer.search.extract import extract
 from optimizer.search.snapshot import snapshot
 from optimizer.trace.recorder import Trace, json_lines, write_jsonl
 from optimizer.trace.replay import Replay
@@ -72,10 +73,13 @@ def test_tracing_changes_no_plan_and_repeats_exactly() -> None:
         trace.header("a join graph", {}, "digest")
         search, goal = plan(query, trace)
         traces.append([{k: v for k, v in event.items() if k != "t"} for event in trace.events])
-    silent, silent_goal = plan(query)
+    silent, silent_goal = plan(query, keep=True)
+    forgetful, cheap_goal = plan(query)
     assert traces[0] == traces[1]
-    assert silent_goal.best_cost == goal.best_cost
+    assert silent_goal.best_cost == cheap_goal.best_cost == goal.best_cost
     assert snapshot(silent) == snapshot(search)
+    plans = [[(node.op, node.cost) for node in extract(*way).walk()] for way in ((forgetful, cheap_goal), (silent, silent_goal))]
+    assert plans[0] == plans[1]
 
 
 def test_a_bounded_trace_says_what_it_dropped() -> None:
