@@ -49,7 +49,7 @@ class Session:
         self._optimizer = Optimizer(self.catalog, self.settings)
 
     def optimize(self, sql: str, trace: Trace | None = None, keep: bool = False) -> OptimizedQuery:
-        """Plan `sql`, with every intermediate tree; `keep`: with every join that was costed. Raises SqlError, Unsupported, NoPlan."""
+        """Plan `sql`, with every intermediate tree; `keep`: and every join costed. Raises SqlError, Unsupported, NoPlan."""
         return self._optimizer.optimize(sql, trace, keep)
 
     def explain(self, sql: str, analyze: bool = False) -> Explanation:

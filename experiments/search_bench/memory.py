@@ -3,7 +3,7 @@
 Bytes of a kind are `sys.getsizeof` (which includes the collector's header) of every object that is reached from the objects of
 the kind without passing through one of another kind, each counted once, divided by their number. So an expression's figure
 has its tuples, lists and dicts and its share of what expressions of its kind hold in common, but not its operator. Peaks are
-tracemalloc's, for all that happens from SQL text to plan, the first time a process plans that query.
+tracemalloc's, for all that happens from SQL text to plan.
 """
 
 from __future__ import annotations

@@ -53,7 +53,10 @@ def test_an_order_without_an_enforcer() -> None:
     assert missed
 
 
-@pytest.mark.parametrize("mode", [{"enumeration": "rules"}, {}, {"seed": "none"}, {"exploration": "on_demand"}, {"pruning": "none"}])
+MODES = ({"enumeration": "rules"}, {}, {"seed": "none"}, {"exploration": "on_demand"}, {"pruning": "none"})
+
+
+@pytest.mark.parametrize("mode", MODES)
 def test_every_budget_ends_with_a_complete_plan(mode: dict[str, str]) -> None:
     """S22, S23: after 1, 2, 3 … tasks there is a complete plan; it is called proven only when nothing was left out."""
     query = graph_query("cycle", 5, 4)
