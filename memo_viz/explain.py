@@ -82,7 +82,8 @@ def search_text(search: Mapping[str, Any], ms: Mapping[str, float], cost: float)
     proof = "proven to be the cheapest of its space"
     if not search["proven"]:
         least, gap = search.get("lower_bound", 0.0), search.get("gap")
-        why = f"joins were ordered by heuristics ({h})" if (h := search.get("heuristic")) else "a budget, gap or epsilon ended the search"
+        heuristic = search.get("heuristic")
+        why = f"joins were ordered by heuristics ({heuristic})" if heuristic else "a budget, gap or epsilon ended the search"
         proof = f"not proven: {why}; no plan costs less than {number(least)}"
         proof += f", so it is at most {100 * gap:.3g} % above the optimum" if gap is not None and gap < 10 else ""
     fired = sum(search["rules_fired"].values())
