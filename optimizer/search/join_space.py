@@ -222,7 +222,7 @@ class JoinSpace:
                 local = probe * x + build * y
                 if not plain:
                     local += call * (residual - left.residual - right.residual) * rows
-            if looping:
+            if looping and pair * x * y < local:
                 loops = loop * (x + y) + (pair + pair_call * (calls - left.calls - right.calls)) * x * y
                 if loops < local:
                     local, method = loops, NestedLoopJoin
@@ -237,7 +237,7 @@ class JoinSpace:
             if search.trace is not None:
                 self.cut_at_once(node, parts, waiting)
         if search.use_bounds:
-            waiting.sort(key=_by_bound)
+            waiting.sort()  # by bound, then by the part: no two splits agree in both
         node.waiting, node.next, node.dropped = waiting, 0, dropped
         return True
 
@@ -388,7 +388,3 @@ class JoinSpace:
                 if exchange:
                     left, right = right, left
                 self.cut(node, left, right, local, local + left.lower + right.lower, "group_bound")
-
-
-def _by_bound(split: Split) -> tuple[float, Relations]:
-    return split[0], split[1]

@@ -208,7 +208,7 @@ class Search:
     def _drain(self) -> None:
         stack, counters, trace = self.stack, self.counters, self.trace
         while stack:
-            if counters.tasks >= self._budget or (self._deadline < INFINITY and self.late()):
+            if counters.tasks >= self._budget or self.late():
                 self._abandon()
                 return
             task = stack.pop()
@@ -224,7 +224,7 @@ class Search:
 
     def late(self) -> bool:
         """Whether the time allowed is over."""
-        return perf_counter() > self._deadline
+        return self._deadline < INFINITY and perf_counter() > self._deadline
 
     def _abandon(self) -> None:
         """The budget is spent: every open goal is left as it stands, and nothing more is proved."""
@@ -377,7 +377,8 @@ class Search:
     def partition(self, graph: Graph, s: Relations) -> list[Relations]:
         """The splits of a set that the enumeration mode allows, each as the part with the lowest relation, in one order."""
         parts = self._partition(graph, s)
-        parts.sort()
+        if not self.use_bounds:  # else their bounds put them in order
+            parts.sort()
         if self._left_deep:
             return [a for a in parts if not a & (a - 1) or not (s ^ a) & ((s ^ a) - 1)]
         return parts
