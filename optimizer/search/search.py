@@ -86,7 +86,6 @@ class Search:
         self.use_bounds = settings.pruning in ("lower", "both")
         self.prune = settings.pruning != "none"
         self.grace = 1.0 + settings.gap
-        self.enough = -1.0
         self.on_demand = settings.exploration == "on_demand"
         self.keep = keep or trace is not None
         self.stale = False
