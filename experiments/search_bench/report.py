@@ -64,7 +64,7 @@ def graphs_section(rows: Sequence[GraphRow]) -> Section:
     ]  # fmt: skip
     notes = ["ms: from SQL text to plan, the quickest of up to three; pairs: unordered, that the search looked at"]
     notes += [f"{name}: {differences(SEARCHES[name]) or 'as they come'}" for name in ("default", "exhaustive", "rules")]
-    notes.append("exhaustive has no merge joins: no join asks for an order, so all are costed by arithmetic, four for each pair")
+    notes.append("exhaustive has no merge joins: no join asks for an order, so all are costed by arithmetic, two for each pair")
     return Section("Join graphs", head, texts, 2, notes)
 
 

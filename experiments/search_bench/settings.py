@@ -2,7 +2,7 @@
 
 `exhaustive` looks at every connected split of a join graph: nothing is pruned, nothing is seeded, no budget ends it. Merge joins
 are off, since they need inputs in an order: without them joins have no required traits, and those of a region are costed by
-arithmetic over sets of relations, four alternatives for each pair of sets (hash and nested-loop join, either input first).
+arithmetic over sets of relations, two alternatives for each pair (a hash join on the cheaper side, nested loops).
 
 `rules` commutes and associates joins in the memo, with hash, merge and nested-loop joins, and the default pruning and seeds.
 

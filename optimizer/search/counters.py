@@ -7,7 +7,8 @@ from typing import Any
 
 
 class Counters:
-    """`costed`: physical alternatives whose local cost was computed. `pruned`: skips by mechanism:
+    """`costed`: physical alternatives whose local cost was computed; for a split of a join space two, the hash join that builds
+    on the cheaper side and nested loops, whose mirror images are no cheaper. `pruned`: skips by mechanism:
 
     - `group_bound`: a logical expression dropped before any physical one was made of it, by the bounds of its inputs;
     - `predicted`: a costed alternative dropped before its inputs were searched, by local cost and bounds;

@@ -95,7 +95,7 @@ class Search:
         joins = [rule for rule in rules.implementations if issubclass(Join, rule.pattern.op or Join)]
         self.can_hash = any(type(rule) is JoinToHashJoin for rule in joins)
         self.can_loop = any(type(rule) is JoinToNestedLoopJoin for rule in joins)
-        self.join_alternatives = 2 * self.can_hash + 2 * self.can_loop
+        self.join_alternatives = self.can_hash + self.can_loop  # that a join space costs for a split; see Counters
         self.join_costs = self._join_costs([type(rule) for rule in joins])
         self._partition = PARTITIONERS[settings.partitioner]
         self._left_deep = settings.enumeration == "left_deep"
