@@ -41,7 +41,8 @@ class Figures:
         """Rows of the sets of an inner-join region, the same as `estimate` gives their join graphs. Compiled for the estimator
         of this project; one that overrides what it says of joins is asked for each set."""
         own = type(self.estimator)
-        if own.estimate is Estimator.estimate and own.inner_region is Estimator.inner_region:
+        single = all(len(leaf.stats.leaves) == 1 for leaf in leaves)  # else a leaf is a join that is estimated with the region
+        if single and own.estimate is Estimator.estimate and own.inner_region is Estimator.inner_region:
             return RegionRows([leaf.stats for leaf in leaves], region.predicate).rows
 
         def rows(s: Relations) -> float:

@@ -23,7 +23,7 @@ from optimizer.algebra.logical import Join
 from optimizer.algebra.region_graph import RegionGraph
 from optimizer.algebra.traits import TraitSet
 from optimizer.algebra.trees import Tree
-from optimizer.joins.collect import collect_join_graphs
+from optimizer.joins.collect import collect_join_graphs, written_order
 from optimizer.memo.binding import bindings, matches
 from optimizer.memo.bounds import lower_bounds_fall
 from optimizer.memo.goal import INFINITY, Goal, Status
@@ -157,6 +157,10 @@ class Iterative:
             produced = [
                 tree for bound in bindings(self.memo, mexpr, rule.pattern) for tree in fire(self.search, rule, mexpr, bound)
             ]
+        partitioning = any(rule is each for _, each in self.search.partitioning)
+        if not produced and partitioning and not _ordered(self.memo.group(mexpr.group)):
+            # no split is allowed (a left-deep plan of a region that has none): the order as written is the only one
+            produced = [written_order(Tree(mexpr.op, tuple(self.memo.binding_leaf(gid) for gid in mexpr.inputs)))]
         if not produced:
             return
         new = insert_results(self.search, rule, mexpr, produced)

@@ -1,0 +1,130 @@
+"""Putting a bug into the search, and looking for it with every check there is.
+
+A mutation replaces a piece of text in a method and compiles it anew. Text that is not there exactly once is an error, so a
+mutation cannot go stale unnoticed.
+"""
+
+from __future__ import annotations
+
+import inspect
+from itertools import pairwise
+from textwrap import dedent
+from typing import Any, NamedTuple
+
+import pytest
+
+from optimizer.errors import NoPlan
+from optimizer.search.audit import audit
+from optimizer.search.extract import extract
+from optimizer.search.ledger import Ledger, Opening
+from optimizer.search.search import Search
+from optimizer.settings import Settings
+from optimizer.trace.recorder import Trace
+from tests.search.graphs import SHAPES, GraphQuery, graph_query
+from tests.search.planning import new_search, recomputed_cost
+from tests.search.random_settings import Options, optimum_of
+
+MOST_TASKS = 30_000  # of a search of four relations; one that takes more goes round in circles
+
+
+class Edit(NamedTuple):
+    """`owner`: the class or module that has the function `name`, in whose source `old` is to be replaced by `new`."""
+
+    owner: Any
+    name: str
+    old: str
+    new: str
+
+
+def apply(edits: tuple[Edit, ...], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Put the mutated functions in place; several edits of one function go into one copy."""
+    sources: dict[tuple[Any, str], str] = {}
+    for owner, name, old, new in edits:
+        source = sources.get((owner, name)) or dedent(inspect.getsource(vars(owner)[name]))
+        found = source.count(old)
+        assert found == 1, f"the mutation of {owner.__name__}.{name} is out of date: {old!r} is there {found} times"
+        sources[owner, name] = source.replace(old, new)
+    for (owner, name), source in sources.items():
+        made: dict[str, Any] = {}
+        code = compile("from __future__ import annotations\n" + source, f"mutated {owner.__name__}.{name}", "exec")
+        exec(code, vars(owner)[name].__globals__, made)
+        monkeypatch.setattr(owner, name, made[name])
+
+
+class Query(NamedTuple):
+    """A query with what an unchanged search does under some settings. `optimum`: by brute force; `found`: the same to a few
+    units in the last place; `costed`: how many alternatives it took."""
+
+    graph: GraphQuery
+    optimum: float
+    found: float
+    costed: int
+
+
+def queries(settings: Options, count: int, relations: int) -> list[Query]:
+    """To be called before anything is mutated."""
+    found = []
+    for number in range(count):
+        n = max(3, relations - number % 2)
+        graph = graph_query(SHAPES[number % len(SHAPES)], n, 500 + number)
+        search = _searched(graph, settings)
+        assert search.root is not None
+        optimum = optimum_of(graph, search.cost, settings)
+        found.append(Query(graph, optimum, search.root.best_cost, search.counters.costed))
+    return found
+
+
+def noticed(query: Query, settings: Options) -> str | None:
+    """The first check that fails for a query; None when all pass."""
+    try:
+        return _unsound(query, settings) or _wrong_answers(query, settings)
+    except NoPlan:
+        return "no plan"
+    except OverflowError:  # limits double each time a goal is searched again
+        return "never ends"
+    except AssertionError:
+        return "assertion"
+
+
+def _searched(graph: GraphQuery, settings: Options, trace: Trace | None = None) -> Search:
+    search = new_search(graph, Settings(**{"budget_tasks": MOST_TASKS, **settings}), trace)
+    search.run(graph.tree, graph.order)
+    return search
+
+
+def _unsound(query: Query, settings: Options) -> str | None:
+    trace = Trace()
+    search = _searched(query.graph, settings, trace)
+    goal = search.root
+    assert goal is not None
+    if not search.counters.proven:
+        return "never ends"
+    if goal.best_cost > query.optimum * (1 + settings.get("gap", 0.0)) * (1 + 1e-9):
+        return "dearer than brute force"
+    if goal.best_cost < query.optimum * (1 - 1e-9):
+        return "cheaper than brute force"
+    if abs(recomputed_cost(search, extract(search, goal), search.cost) - goal.best_cost) > 1e-9 * goal.best_cost:
+        return "plan costs another amount"
+    limits: dict[int, list[float]] = {}
+    for opening in Ledger(trace.events).all(Opening):
+        limits.setdefault(opening.goal, []).append(opening.limit.value)
+    if any(a >= b for tried in limits.values() for a, b in pairwise(tried)):
+        return "searched again under no larger limit"
+    return None if audit(search, trace).sound else "audit"
+
+
+def _wrong_answers(query: Query, settings: Options) -> str | None:
+    """The limit sequence of §1.9 in two orders, and the work that the search takes."""
+    best = query.found
+    for limits in ((best * (1 - 1e-9), best, float("inf")), (1.5 * best, best / 2), (1.02 * best, 3 * best)):
+        search = new_search(query.graph, Settings(**{"budget_tasks": MOST_TASKS, **settings}))
+        root = search.explore(query.graph.tree)
+        for limit in limits:
+            goal = search.optimize(root, query.graph.order, limit)
+            if not search.counters.proven:
+                return "never ends"
+            if not settings.get("gap") and (goal.settled and goal.best_cost <= limit * (1 + 1e-12)) != (limit >= best):
+                return "wrong answer to a limit"
+            if goal.settled and goal.best_cost > best * (1 + settings.get("gap", 0.0)) * (1 + 1e-9):
+                return "dearer under a limit"
+    return "more work" if _searched(query.graph, settings).counters.costed > query.costed else None
