@@ -12,8 +12,12 @@ from typing import Any
 import pytest
 
 from experiments.workloads.queries import resolve_sql
+from optimizer.algebra.logical import Filter, Limit, Values
+from optimizer.algebra.scalars import Literal
+from optimizer.algebra.trees import Tree
 from optimizer.cost.arrow import ArrowCost
 from optimizer.engines.arrow import COST_MODELS
+from optimizer.memo.bounds import lower_bounds_fall
 from optimizer.memo.goal import Status
 from optimizer.pipeline import Optimizer
 from optimizer.search.audit import AuditReport, audit
@@ -25,6 +29,7 @@ from optimizer.trace.recorder import Trace
 from tests.search.graphs import SHAPES, graph_query
 from tests.search.planning import new_search, plan
 from tests.search.random_settings import random_loose_settings, random_settings
+from tests.search.test_memo import Bench
 
 
 def traced(shape: str, n: int, number: int, **settings: Any) -> tuple[Search, Trace]:
@@ -95,6 +100,27 @@ def test_a_large_region_left_to_a_heuristic_is_sound() -> None:
     assert search.counters.heuristic
     assert search.root is not None and search.root.status is Status.BOUNDED
     assert audit(search, trace).sound
+
+
+@pytest.mark.parametrize("mode", ["none", "upper", "lower", "both"])
+def test_groups_that_contain_each_other(mode: str) -> None:
+    """S6, S21: a plan never contains itself, whatever the bounds, and what is cheapest of each group is found.
+
+    σ over A is in group B and a limit over B is in group A, as rules may show; B's own rows are the dearer way.
+    """
+    trace = Trace()
+    bench = Bench(trace=trace)
+    search, memo = bench.search, bench.memo
+    search.pass_limits, search.use_bounds, search.prune = mode in ("upper", "both"), mode in ("lower", "both"), mode != "none"
+    table, x = bench.values(3)
+    (a, _), (b, _) = memo.insert(table), memo.insert(Tree(Values((x.id,), (x.type,), ((Literal(1, x.type),),) * 100_000)))
+    memo.insert(Tree(Limit((), 0, None), (memo.binding_leaf(b),)), a, "test", 0)
+    memo.insert(Tree(Filter(()), (memo.binding_leaf(a),)), b, "test", 0)
+    lower_bounds_fall(memo)
+    costs = [search.optimize(gid).best_cost for gid in (b, a)]
+    assert costs[1] < costs[0] < memo.group(b).stats.rows
+    report = audit(search, trace)
+    assert report.sound, str(report)
 
 
 def first_finding(settings: dict[str, Any], queries: int = 40) -> AuditReport:
