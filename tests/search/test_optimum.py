@@ -118,7 +118,7 @@ def test_random_settings_find_the_optimum_of_dense_graphs(number: int) -> None:
 @pytest.mark.parametrize("shape", SHAPES)
 def test_every_mode_finds_the_optimum(shape: str) -> None:
     """The same query under every pruning mode with every seed, with join spaces and without."""
-    for number in range(4):
+    for number in range(2):
         query = graph_query(shape, 4 if shape == "clique" else 4 + number % 2, number)
         costs = {}
         for mode, seed, expand in product(MODES, ("none", "best"), (0, 5)):
@@ -128,11 +128,11 @@ def test_every_mode_finds_the_optimum(shape: str) -> None:
         assert costs == pytest.approx(dict.fromkeys(costs, expected), rel=1e-9), f"{shape} {number}"
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("shape", SHAPES)
 def test_c_out_optimum(shape: str, seed: int) -> None:
     """Under C_out many plans tie (S10: ties must not lose every plan) and many local costs are zero."""
-    query = graph_query(shape, 5, seed)
+    query = graph_query(shape, 4 if shape == "clique" else 5, seed)
     costs = {}
     for mode in MODES:
         search, goal = plan(query, pruning=mode, cost_model="c_out")
@@ -225,8 +225,7 @@ def test_a_budget_leaves_a_plan_and_a_bound(number: int) -> None:
 
 @pytest.mark.parametrize("shape", SHAPES)
 def test_pruning_costs_fewer_alternatives(shape: str) -> None:
-    n = 5 if shape == "clique" else 6
-    costed = {mode: sum(plan(graph_query(shape, n, s), pruning=mode)[0].counters.costed for s in range(3)) for mode in MODES}
+    costed = {mode: sum(plan(graph_query(shape, 5, s), pruning=mode)[0].counters.costed for s in range(3)) for mode in MODES}
     assert costed["both"] <= costed["lower"] < costed["none"]
     assert costed["both"] < costed["upper"] < costed["none"]
 

@@ -68,7 +68,7 @@ class OptimizeJoins(Task):
                         i += 1
                         break
                 elif keep:
-                    space.cut(node, left, right, local, cost, "accumulated")
+                    space.cut(node, left, right, local, bound, "accumulated")
                 i += 1
                 self.asked = None
                 continue
