@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from optimizer.search.tasks.optimize_joins import OptimizeJoins
 
 PARTITION = "partition_joins"
+ROUNDING = 1.0 - 1e-12
 LOOK = 1023  # splits between two looks at the clock, as a mask
 
 
@@ -172,7 +173,8 @@ class JoinSpace:
         return max(self._rows(s), self.costs.floor)
 
     def bound(self, s: Relations, rows: float) -> float:
-        """What a plan of a set costs at least: see the head of this file."""
+        """What a plan of a set costs at least: see the head of this file. A sum in another order than a plan's may round up, so
+        the bound gives way by a hair."""
         costs = self.costs
         bound = costs.out * rows - costs.start
         count = 0
@@ -185,8 +187,9 @@ class JoinSpace:
         if count > 2:
             for pair_rows, edge in self._edges:
                 if not edge & ~s:
-                    return bound + (costs.least_input + costs.out) * pair_rows
-        return bound
+                    bound += (costs.least_input + costs.out) * pair_rows
+                    break
+        return bound * ROUNDING
 
     def splits(self, node: JoinNode) -> bool:
         """Fill `node.waiting` with every split whose bound is within the node's limit and below its best plan, cheapest first.
@@ -296,8 +299,9 @@ class JoinSpace:
         if goal is not None and goal.joins is not None:
             goal.status, goal.limit, goal.opened, goal.settled = node.status, node.limit, node.opened, node.settled
             goal.best_cost = node.best
-            if node.lower > goal.lower:
-                goal.lower = node.lower
+            lower = min(max(node.lower, goal.lower), node.best)  # the group's own bound adds up in another order
+            if lower != goal.lower:
+                goal.lower = lower
                 if self.search.trace is not None:
                     self.search.trace.emit("lower", goal=goal.id, lower=goal.lower, because="relations")
 
