@@ -73,8 +73,8 @@ class Settings:
     gap: float = _knob(0.0, "stop a search when its plan is proved to be within this fraction of the optimum (0.05: 5 %)")
     epsilon: float = _knob(
         0.0,
-        "global epsilon pruning: a goal is done when its plan costs at most this fraction of the seed, divided by the number "
-        "of operators; the plan then costs at most that fraction of the seed more than the optimum",
+        "global epsilon pruning: a set of joined relations is done when its plan costs at most this fraction of the seed, "
+        "divided by the number of operators; the plan then costs at most that fraction of the seed more than the optimum",
     )
     budget_groups: int = _knob(0, "memo groups after which exploration stops, as with budget_mexprs; 0: no limit")
     budget_tasks: int = _knob(
