@@ -239,3 +239,46 @@ def right_at_most_one_match(kind: JoinKind, joined: LogicalProps, left: LogicalP
     matches = LogicalProps(joined.columns, 0, (), joined.constants, joined.equivalences, joined.dependencies)
     determined = matches.closure(left.columns)
     return any(not key & ~determined for key in right.keys)
+
+
+def kept_props(below: LogicalProps, columns: ColumnSet) -> LogicalProps:
+    """Properties of the rows of `below` when only `columns` of it are kept."""
+    return below if columns == below.columns else renamed_props(below, ids := list(column_ids(columns)), ids)
+
+
+def marked_props(predicate: Predicate, mark: ColumnId, left: LogicalProps, right: LogicalProps) -> LogicalProps:
+    """Properties of the left rows with a mark, which is never NULL where the predicate cannot be."""
+    known = left.not_null | right.not_null
+    never = all(is_not_null(conjunct, known) for conjunct in predicate)
+    not_null = left.not_null | (1 << mark if never else 0)
+    return LogicalProps(
+        left.columns | 1 << mark, not_null, left.keys, left.constants, left.equivalences,
+        united((*left.dependencies, *key_dependencies(left.keys, left.columns | 1 << mark))),
+    )  # fmt: skip
+
+
+def single_props(predicate: Predicate, left: LogicalProps, right: LogicalProps) -> LogicalProps:
+    """Properties of a left outer join in which every left row comes once."""
+    joined = join_props(JoinKind.LEFT, predicate, left, right)
+    dependencies = united((*joined.dependencies, *key_dependencies(left.keys, joined.columns)))
+    return LogicalProps(joined.columns, joined.not_null, left.keys, joined.constants, joined.equivalences, dependencies)
+
+
+def applied_props(
+    kind: JoinKind, predicate: Predicate, mark: ColumnId | None, left: LogicalProps, right: LogicalProps
+) -> LogicalProps:
+    """Properties of an Apply. Those of the right hold within one evaluation of it, so its constants, dependencies and keys say
+    nothing across left rows; what holds of each row by itself (NULLs, equal columns) stays."""
+    each = LogicalProps(right.columns, right.not_null, (), 0, right.equivalences)
+    if kind is JoinKind.MARK:
+        assert mark is not None, "a mark apply has a mark column"
+        return marked_props(predicate, mark, left, each)
+    if kind.left_only:
+        return join_props(kind, predicate, left, each)
+    joined = join_props(JoinKind.LEFT if kind is JoinKind.SINGLE else kind, predicate, left, each)
+    keys = [a | b for a in left.keys for b in right.keys]
+    if kind is JoinKind.SINGLE or right.at_most_one_row:
+        keys += left.keys
+    unique = minimal_keys(keys)
+    dependencies = united((*joined.dependencies, *key_dependencies(unique, joined.columns)))
+    return LogicalProps(joined.columns, joined.not_null, unique, joined.constants, joined.equivalences, dependencies)

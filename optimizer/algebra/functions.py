@@ -31,6 +31,14 @@ class AggregateFunction(NamedTuple):
     duplicate_insensitive: bool = False
 
 
+class WindowFunction(NamedTuple):
+    """`framed`: looks at the frame, not at the whole partition."""
+
+    name: str
+    doc: str
+    framed: bool = False
+
+
 COMPARISONS = ("=", "<>", "<", "<=", ">", ">=")
 MIRRORED = {"=": "=", "<>": "<>", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
@@ -93,5 +101,20 @@ _AGGREGATE = (
     AggregateFunction("max", "largest non-NULL value", duplicate_insensitive=True),
 )
 
+_WINDOW = (
+    WindowFunction("row_number", "1, 2, 3 ... in the order of the window, peers in any order; int64"),
+    WindowFunction("rank", "number of rows before the first peer, plus 1; int64"),
+    WindowFunction("dense_rank", "number of peer groups before this one, plus 1; int64"),
+    WindowFunction("percent_rank", "(rank - 1) / (rows - 1), 0 for a single row; double"),
+    WindowFunction("cume_dist", "rows up to the last peer / rows; double"),
+    WindowFunction("ntile", "ntile(n): number of the bucket, larger buckets first; int64"),
+    WindowFunction("lag", "lag(x[, offset[, default]]): x of the row that many before this one in the partition"),
+    WindowFunction("lead", "lead(x[, offset[, default]]): x of the row that many after this one in the partition"),
+    WindowFunction("first_value", "x of the first row of the frame", framed=True),
+    WindowFunction("last_value", "x of the last row of the frame", framed=True),
+    WindowFunction("nth_value", "nth_value(x, n): x of the n-th row of the frame, NULL when there is none", framed=True),
+)
+
+WINDOW_FUNCTIONS = {f.name: f for f in _WINDOW}
 SCALAR_FUNCTIONS = {f.name: f for f in _SCALAR}
 AGGREGATE_FUNCTIONS = {f.name: f for f in _AGGREGATE}

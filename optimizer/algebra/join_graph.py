@@ -11,7 +11,7 @@ from optimizer.algebra.derive_props import join_props
 from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical import Label, LogicalOperator, show_predicate
 from optimizer.algebra.props import LogicalProps
-from optimizer.algebra.scalars import Predicate, predicate_columns
+from optimizer.algebra.scalars import Predicate, Scalar, predicate_columns
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +39,9 @@ class JoinGraph(LogicalOperator):
             rest = [s for s in rest if s.columns & ~within]
             props = join_props(JoinKind.INNER, usable, props, linked)
         return props
+
+    def scalars(self) -> tuple[Scalar, ...]:
+        return self.predicate
 
     def describe(self, label: Label) -> str:
         return f"on {show_predicate(self.predicate, label)}"

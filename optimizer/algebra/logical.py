@@ -14,17 +14,21 @@ from typing import ClassVar, NamedTuple
 from optimizer.algebra.columns import ColumnId, ColumnSet, DataType, column_set
 from optimizer.algebra.derive_props import (
     aggregated_props,
+    applied_props,
     filtered_props,
     join_props,
+    kept_props,
     key_dependencies,
+    marked_props,
     projected_props,
     renamed_props,
+    single_props,
     united,
 )
 from optimizer.algebra.kinds import JoinKind, SetOpKind
 from optimizer.algebra.nulls import is_not_null
 from optimizer.algebra.props import LogicalProps, minimal_keys
-from optimizer.algebra.scalars import AggregateCall, ColumnRef, Predicate, Scalar, predicate_columns
+from optimizer.algebra.scalars import AggregateCall, ColumnRef, Predicate, Scalar, WindowCall, predicate_columns
 from optimizer.algebra.traits import Collation
 
 Label = Callable[[ColumnId], str]
@@ -51,6 +55,17 @@ class LogicalOperator:
     def used_columns(self) -> ColumnSet:
         """Input columns that the payload itself reads."""
         return 0
+
+    def scalars(self) -> tuple[Scalar, ...]:
+        """Every scalar of the payload."""
+        return ()
+
+    def outer_columns(self) -> ColumnSet:
+        """Columns of enclosing queries that the payload itself reads."""
+        outer = 0
+        for scalar in self.scalars():
+            outer |= scalar.outer
+        return outer
 
 
 def show_predicate(predicate: Predicate, label: Label) -> str:
@@ -101,6 +116,9 @@ class Scan(LogicalOperator):
     def output_columns(self, inputs: Sequence[ColumnSet]) -> ColumnSet:
         return column_set(c.id for c in self.columns)
 
+    def scalars(self) -> tuple[Scalar, ...]:
+        return self.predicate
+
     def describe(self, label: Label) -> str:
         text = self.table if self.alias == self.table else f"{self.table} as {self.alias}"
         if self.predicate:
@@ -110,7 +128,7 @@ class Scan(LogicalOperator):
 
 @dataclass(frozen=True, slots=True)
 class Values(LogicalOperator):
-    """Constant rows; each item is a scalar without columns."""
+    """Constant rows; each item is a scalar without columns (it may read those of an enclosing query)."""
 
     columns: tuple[ColumnId, ...]
     types: tuple[DataType, ...]
@@ -123,6 +141,9 @@ class Values(LogicalOperator):
         keys = (0,) if len(self.rows) <= 1 else ()
         constants = column_set(self.columns) if len(self.rows) <= 1 else 0
         return LogicalProps(column_set(self.columns), not_null, keys, constants)
+
+    def scalars(self) -> tuple[Scalar, ...]:
+        return tuple(item for row in self.rows for item in row)
 
     def describe(self, label: Label) -> str:
         return f"{len(self.rows)} rows ({', '.join(label(c) for c in self.columns)})"
@@ -141,6 +162,9 @@ class Filter(LogicalOperator):
 
     def output_columns(self, inputs: Sequence[ColumnSet]) -> ColumnSet:
         return inputs[0]
+
+    def scalars(self) -> tuple[Scalar, ...]:
+        return self.predicate
 
     def describe(self, label: Label) -> str:
         return show_predicate(self.predicate, label)
@@ -169,6 +193,9 @@ class Project(LogicalOperator):
 
     def output_columns(self, inputs: Sequence[ColumnSet]) -> ColumnSet:
         return column_set(item.id for item in self.items)
+
+    def scalars(self) -> tuple[Scalar, ...]:
+        return tuple(item.value for item in self.items)
 
     def describe(self, label: Label) -> str:
         return ", ".join(
@@ -200,6 +227,9 @@ class Join(LogicalOperator):
 
     def output_columns(self, inputs: Sequence[ColumnSet]) -> ColumnSet:
         return inputs[0] if self.kind.left_only else inputs[0] | inputs[1]
+
+    def scalars(self) -> tuple[Scalar, ...]:
+        return self.predicate
 
     def describe(self, label: Label) -> str:
         if not self.predicate and self.kind is JoinKind.INNER:
@@ -234,6 +264,9 @@ class Aggregate(LogicalOperator):
 
     def output_columns(self, inputs: Sequence[ColumnSet]) -> ColumnSet:
         return column_set(self.keys) | column_set(item.id for item in self.aggregates)
+
+    def scalars(self) -> tuple[Scalar, ...]:
+        return tuple(item.call for item in self.aggregates)
 
     def describe(self, label: Label) -> str:
         parts = [f"by {', '.join(label(k) for k in self.keys)}"] if self.keys else []
@@ -320,3 +353,212 @@ class SetOp(LogicalOperator):
         for source in self.sources:
             columns |= column_set(source)
         return columns
+
+
+class GroupingKey(NamedTuple):
+    """Output column `id` is the input column `source` in the grouping sets that have it, NULL in the others."""
+
+    id: ColumnId
+    source: ColumnId
+
+
+@dataclass(frozen=True, slots=True)
+class GroupingSets(LogicalOperator):
+    """Several groupings of the same rows, one after the other: for each of `sets` what an Aggregate by its keys gives.
+
+    A set is a set of output key ids. The empty set gives exactly one row, also over no input; a set that is listed twice
+    gives its rows twice. `number` is an int64 column that holds the position of the row's set in `sets`.
+    """
+
+    keys: tuple[GroupingKey, ...]
+    sets: tuple[ColumnSet, ...]
+    aggregates: tuple[AggregateItem, ...]
+    number: ColumnId
+    name: ClassVar[str] = "grouping_sets"
+    arity: ClassVar[int | None] = 1
+
+    def derive_props(self, inputs: Sequence[LogicalProps]) -> LogicalProps:
+        everywhere = column_set(k.id for k in self.keys)
+        for each in self.sets:
+            everywhere &= each
+        not_null = column_set(k.id for k in self.keys if inputs[0].not_null >> k.source & 1) & everywhere
+        counts = column_set(item.id for item in self.aggregates if item.call.function == "count")
+        columns = self.output_columns(())
+        key = column_set(k.id for k in self.keys) | 1 << self.number
+        return LogicalProps(
+            columns, not_null | counts | 1 << self.number, (key,), dependencies=united(key_dependencies([key], columns))
+        )
+
+    def output_columns(self, inputs: Sequence[ColumnSet]) -> ColumnSet:
+        columns = column_set(k.id for k in self.keys) | column_set(item.id for item in self.aggregates)
+        return columns | 1 << self.number
+
+    def scalars(self) -> tuple[Scalar, ...]:
+        return tuple(item.call for item in self.aggregates)
+
+    def describe(self, label: Label) -> str:
+        sets = ", ".join("(" + ", ".join(label(k.id) for k in self.keys if s >> k.id & 1) + ")" for s in self.sets)
+        return "; ".join([f"by {sets}", *(f"{label(i.id)} := {i.call.show(label)}" for i in self.aggregates)])
+
+    def used_columns(self) -> ColumnSet:
+        columns = column_set(k.source for k in self.keys)
+        for item in self.aggregates:
+            columns |= item.call.columns
+        return columns
+
+
+class WindowItem(NamedTuple):
+    id: ColumnId
+    call: WindowCall
+
+
+@dataclass(frozen=True, slots=True)
+class Window(LogicalOperator):
+    """Each input row with the values of `items` added, computed within its partition (NULL = NULL) sorted by `order`."""
+
+    partition: tuple[ColumnId, ...]
+    order: Collation
+    items: tuple[WindowItem, ...]
+    name: ClassVar[str] = "window"
+    arity: ClassVar[int | None] = 1
+
+    def derive_props(self, inputs: Sequence[LogicalProps]) -> LogicalProps:
+        below = inputs[0]
+        added = column_set(item.id for item in self.items)
+        never_null = ("count", "row_number", "rank", "dense_rank", "percent_rank", "cume_dist", "ntile")
+        not_null = column_set(item.id for item in self.items if item.call.function in never_null)
+        keys = list(below.keys)
+        if any(item.call.function == "row_number" for item in self.items):
+            number = next(item.id for item in self.items if item.call.function == "row_number")
+            keys.append(column_set(self.partition) | 1 << number)
+        columns = below.columns | added
+        dependencies = united((*below.dependencies, *key_dependencies(minimal_keys(keys), columns)))
+        return LogicalProps(
+            columns, below.not_null | not_null, minimal_keys(keys), below.constants, below.equivalences, dependencies
+        )
+
+    def output_columns(self, inputs: Sequence[ColumnSet]) -> ColumnSet:
+        return inputs[0] | column_set(item.id for item in self.items)
+
+    def scalars(self) -> tuple[Scalar, ...]:
+        return tuple(item.call for item in self.items)
+
+    def describe(self, label: Label) -> str:
+        parts = [f"by {', '.join(label(c) for c in self.partition)}"] if self.partition else []
+        if self.order:
+            parts.append("order " + ", ".join(k.show(label) for k in self.order))
+        return "; ".join([*parts, *(f"{label(i.id)} := {i.call.show(label)}" for i in self.items)])
+
+    def used_columns(self) -> ColumnSet:
+        columns = column_set(self.partition) | column_set(k.column for k in self.order)
+        for item in self.items:
+            columns |= item.call.columns
+        return columns
+
+
+@dataclass(frozen=True, slots=True)
+class MarkJoin(LogicalOperator):
+    """Every left row once, with the boolean column `mark`: TRUE if the predicate is TRUE for some right row, else UNKNOWN if it
+    is UNKNOWN for some, else FALSE (Neumann, Leis and Kemper, BTW 2017). Without a predicate: whether there is a right row."""
+
+    predicate: Predicate
+    mark: ColumnId
+    name: ClassVar[str] = "mark_join"
+    arity: ClassVar[int | None] = 2
+    kind: ClassVar[JoinKind] = JoinKind.MARK
+
+    def derive_props(self, inputs: Sequence[LogicalProps]) -> LogicalProps:
+        return marked_props(self.predicate, self.mark, inputs[0], inputs[1])
+
+    def output_columns(self, inputs: Sequence[ColumnSet]) -> ColumnSet:
+        return inputs[0] | 1 << self.mark
+
+    def scalars(self) -> tuple[Scalar, ...]:
+        return self.predicate
+
+    def describe(self, label: Label) -> str:
+        return f"{label(self.mark)} := {show_predicate(self.predicate, label)}"
+
+    def used_columns(self) -> ColumnSet:
+        return predicate_columns(self.predicate)
+
+
+@dataclass(frozen=True, slots=True)
+class SingleJoin(LogicalOperator):
+    """As a left outer join, but a left row with more than one match is an error (Neumann, Leis and Kemper, BTW 2017)."""
+
+    predicate: Predicate
+    name: ClassVar[str] = "single_join"
+    arity: ClassVar[int | None] = 2
+    kind: ClassVar[JoinKind] = JoinKind.SINGLE
+
+    def derive_props(self, inputs: Sequence[LogicalProps]) -> LogicalProps:
+        return single_props(self.predicate, inputs[0], inputs[1])
+
+    def output_columns(self, inputs: Sequence[ColumnSet]) -> ColumnSet:
+        return inputs[0] | inputs[1]
+
+    def scalars(self) -> tuple[Scalar, ...]:
+        return self.predicate
+
+    def describe(self, label: Label) -> str:
+        return f"on {show_predicate(self.predicate, label)}"
+
+    def used_columns(self) -> ColumnSet:
+        return predicate_columns(self.predicate)
+
+
+@dataclass(frozen=True, slots=True)
+class Apply(LogicalOperator):
+    """The dependent join: the right input is evaluated for each left row, whose columns it may read as `OuterRef`s; then the row
+    is joined with those rows as a join of `kind` on `predicate` does.
+
+    Kinds: inner, left, semi, anti, mark (with the column `mark`), single. A volatile right input is evaluated once per row.
+    """
+
+    kind: JoinKind
+    predicate: Predicate
+    mark: ColumnId | None = None
+    name: ClassVar[str] = "apply"
+    arity: ClassVar[int | None] = 2
+
+    def derive_props(self, inputs: Sequence[LogicalProps]) -> LogicalProps:
+        return applied_props(self.kind, self.predicate, self.mark, inputs[0], inputs[1])
+
+    def output_columns(self, inputs: Sequence[ColumnSet]) -> ColumnSet:
+        if self.kind.left_only:
+            return inputs[0]
+        return inputs[0] | 1 << self.mark if self.mark is not None else inputs[0] | inputs[1]
+
+    def scalars(self) -> tuple[Scalar, ...]:
+        return self.predicate
+
+    def describe(self, label: Label) -> str:
+        text = self.kind.value if self.mark is None else f"{self.kind.value} {label(self.mark)}"
+        return f"{text} on {show_predicate(self.predicate, label)}" if self.predicate else text
+
+    def used_columns(self) -> ColumnSet:
+        return predicate_columns(self.predicate)
+
+
+def join_of_kind(kind: JoinKind, predicate: Predicate, mark: ColumnId | None = None) -> LogicalOperator:
+    """The operator that joins two independent inputs in this way."""
+    if kind is JoinKind.MARK:
+        assert mark is not None, "a mark join has a mark column"
+        return MarkJoin(predicate, mark)
+    return SingleJoin(predicate) if kind is JoinKind.SINGLE else Join(kind, predicate)
+
+
+@dataclass(frozen=True, slots=True)
+class Choice(LogicalOperator):
+    """Trees that give the same rows in the `columns`; in the memo they are one group, and the search picks one."""
+
+    columns: ColumnSet
+    name: ClassVar[str] = "choice"
+    arity: ClassVar[int | None] = None
+
+    def derive_props(self, inputs: Sequence[LogicalProps]) -> LogicalProps:
+        return kept_props(inputs[0], self.columns)
+
+    def output_columns(self, inputs: Sequence[ColumnSet]) -> ColumnSet:
+        return self.columns

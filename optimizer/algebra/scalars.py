@@ -2,7 +2,8 @@
 
 Building the same scalar twice gives the same object, so equality is identity and hashing is free; a memo key holds
 scalars as they are. Build them with positional arguments only. Every scalar knows its type (`pyarrow.DataType`), the
-columns it reads (`columns`, a bitset), whether it is `volatile` and whether it may raise (`raises`).
+columns it reads (`columns`, a bitset), the columns of enclosing queries it reads (`outer`), whether it is `volatile` and
+whether it may raise (`raises`).
 
 A predicate is a tuple of conjuncts in canonical order (`conjunction`), the empty tuple being TRUE.
 """
@@ -10,13 +11,13 @@ A predicate is a tuple of conjuncts in canonical order (`conjunction`), the empt
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 from weakref import WeakValueDictionary
 
 import pyarrow as pa
 
 from optimizer.algebra.columns import ColumnId, ColumnSet, DataType
-from optimizer.algebra.functions import AGGREGATE_FUNCTIONS, MIRRORED, SCALAR_FUNCTIONS
+from optimizer.algebra.functions import AGGREGATE_FUNCTIONS, MIRRORED, SCALAR_FUNCTIONS, WINDOW_FUNCTIONS
 
 BOOL = pa.bool_()
 
@@ -43,19 +44,21 @@ def _literal_key(value: Any, type: DataType) -> tuple[Any, ...]:
 class Scalar(metaclass=_Interning):
     """Base of all scalars. `children` are the operands; `with_children` rebuilds with others."""
 
-    __slots__ = ("__weakref__", "_text", "columns", "raises", "type", "volatile")
+    __slots__ = ("__weakref__", "_text", "columns", "outer", "raises", "type", "volatile")
     type: DataType
     columns: ColumnSet
+    outer: ColumnSet
     volatile: bool
     raises: bool
 
     def _set(self, type: DataType, children: tuple[Scalar, ...], volatile: bool = False, raises: bool = False) -> None:
-        columns = 0
+        columns = outer = 0
         for child in children:
             columns |= child.columns
+            outer |= child.outer
             volatile = volatile or child.volatile
             raises = raises or child.raises
-        self.type, self.columns, self.volatile, self.raises = type, columns, volatile, raises
+        self.type, self.columns, self.outer, self.volatile, self.raises = type, columns, outer, volatile, raises
         self._text: str | None = None
 
     @property
@@ -93,6 +96,23 @@ class ColumnRef(Scalar):
 
     def _render(self, label: Callable[[ColumnId], str], typed: bool) -> str:
         return label(self.id)
+
+
+class OuterRef(Scalar):
+    """Column `id` of an enclosing query: one value for each evaluation of the tree it stands in, which an Apply binds.
+
+    It is no column of the rows at hand (`columns` is empty), so to rules it looks like a constant whose value is not known yet.
+    """
+
+    __slots__ = ("id",)
+
+    def __init__(self, id: ColumnId, type: DataType) -> None:
+        self._set(type, ())
+        self.id = id
+        self.outer = 1 << id
+
+    def _render(self, label: Callable[[ColumnId], str], typed: bool) -> str:
+        return f"${label(self.id)}"
 
 
 class Literal(Scalar):
@@ -251,6 +271,75 @@ class AggregateCall(Scalar):
         return f"{self.function}({'DISTINCT ' if self.distinct else ''}{inner}){tail}"
 
 
+class FrameBound(NamedTuple):
+    """One end of a window frame: "preceding", "current" or "following"; `offset` None with the first and last: unbounded."""
+
+    side: str
+    offset: Scalar | None = None
+
+
+class Frame(NamedTuple):
+    """The rows of its partition that a window call sees from a row: "rows", "range" or "groups" between two bounds.
+
+    `exclude`: "none", "current row", "group" (all peers) or "ties" (the peers but not the row itself).
+    """
+
+    unit: str
+    start: FrameBound
+    end: FrameBound
+    exclude: str = "none"
+
+
+class WindowCall(Scalar):
+    """A function over the window of each row. `function` is one of `WINDOW_FUNCTIONS` or an aggregate.
+
+    `frame` None: the function sees the whole partition (ranking, lag and lead). The window's partition and order are the
+    `Window` operator's. Frame offsets are scalars without columns.
+    """
+
+    __slots__ = ("args", "distinct", "filter", "frame", "function", "ignore_nulls")
+
+    def __init__(
+        self,
+        function: str,
+        args: tuple[Scalar, ...],
+        distinct: bool,
+        filter: Scalar | None,
+        ignore_nulls: bool,
+        frame: Frame | None,
+        type: DataType,
+    ) -> None:
+        assert function in WINDOW_FUNCTIONS or function in AGGREGATE_FUNCTIONS, f"unknown window function {function}"
+        self._set(type, args if filter is None else (*args, filter))
+        self.function, self.args, self.distinct, self.filter = function, args, distinct, filter
+        self.ignore_nulls, self.frame = ignore_nulls, frame
+
+    @property
+    def children(self) -> tuple[Scalar, ...]:
+        return self.args if self.filter is None else (*self.args, self.filter)
+
+    def with_children(self, children: tuple[Scalar, ...]) -> Scalar:
+        args, filter = (children, None) if self.filter is None else (children[:-1], children[-1])
+        return WindowCall(self.function, args, self.distinct, filter, self.ignore_nulls, self.frame, self.type)
+
+    def _render(self, label: Callable[[ColumnId], str], typed: bool) -> str:
+        inner = ", ".join(a._render(label, typed) for a in self.args) or ("*" if self.function == "count" else "")
+        text = f"{self.function}({'DISTINCT ' if self.distinct else ''}{inner}{' IGNORE NULLS' if self.ignore_nulls else ''})"
+        if self.filter is not None:
+            text += f" FILTER (WHERE {self.filter._render(label, typed)})"
+        if self.frame is None:
+            return text
+        start, end = (_show_bound(bound, label, typed) for bound in (self.frame.start, self.frame.end))
+        exclude = "" if self.frame.exclude == "none" else f" exclude {self.frame.exclude}"
+        return f"{text} {self.frame.unit} {start} to {end}{exclude}"
+
+
+def _show_bound(bound: FrameBound, label: Callable[[ColumnId], str], typed: bool) -> str:
+    if bound.side == "current":
+        return "current row"
+    return f"{'unbounded' if bound.offset is None else bound.offset._render(label, typed)} {bound.side}"
+
+
 Predicate = tuple[Scalar, ...]
 
 TRUE = Literal(True, BOOL)
@@ -312,6 +401,13 @@ def rewrite(scalar: Scalar, change: Callable[[Scalar], Scalar | None]) -> Scalar
 def substitute(scalar: Scalar, values: dict[ColumnId, Scalar]) -> Scalar:
     """Replace column references by the scalars they stand for."""
     return rewrite(scalar, lambda s: values.get(s.id) if isinstance(s, ColumnRef) else None)
+
+
+def bound_to(scalar: Scalar, columns: ColumnSet) -> Scalar:
+    """The scalar where the rows at hand have the outer columns `columns`: their references become ordinary ones."""
+    if not scalar.outer & columns:
+        return scalar
+    return rewrite(scalar, lambda s: ColumnRef(s.id, s.type) if isinstance(s, OuterRef) and columns >> s.id & 1 else None)
 
 
 def conjuncts(scalar: Scalar) -> Iterator[Scalar]:

@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 from optimizer.algebra.columns import ColumnSet
 from optimizer.algebra.kinds import JoinKind
-from optimizer.algebra.logical import Join, LogicalOperator
+from optimizer.algebra.logical import Apply, Join, LogicalOperator
 from optimizer.algebra.props import LogicalProps
 
 OUTER_JOIN, CROSS_PRODUCT = 1, 2
@@ -27,7 +27,7 @@ def _kind_of_join(op: LogicalOperator) -> int:
 class Tree:
     """A logical operator over input trees (or leaves). Immutable; properties are derived on first use."""
 
-    __slots__ = ("_columns", "_joins", "_props", "inputs", "op")
+    __slots__ = ("_columns", "_joins", "_outer", "_props", "_volatile", "inputs", "op")
     __match_args__ = ("op", "inputs")
 
     def __init__(self, op: LogicalOperator, inputs: tuple[Node, ...] = ()) -> None:
@@ -36,6 +36,8 @@ class Tree:
         self._props: LogicalProps | None = None
         self._columns: ColumnSet | None = None
         self._joins: int | None = None
+        self._outer: ColumnSet | None = None
+        self._volatile: bool | None = None
 
     @property
     def props(self) -> LogicalProps:
@@ -69,6 +71,26 @@ class Tree:
                     tree._columns = tree.props.columns if columns is None else columns
         assert self._columns is not None
         return self._columns
+
+    @property
+    def outer(self) -> ColumnSet:
+        """Columns of enclosing queries that it reads (its free variables)."""
+        if self._outer is None:
+            for tree in postorder(self):
+                if isinstance(tree, Tree) and tree._outer is None:
+                    tree._outer = _outer_of(tree)
+        assert self._outer is not None
+        return self._outer
+
+    @property
+    def volatile(self) -> bool:
+        """Whether some scalar in it is volatile, so that evaluating it again may give other rows."""
+        if self._volatile is None:
+            for tree in postorder(self):
+                if isinstance(tree, Tree) and tree._volatile is None:
+                    below = any(i._volatile for i in tree.inputs if isinstance(i, Tree))
+                    tree._volatile = below or any(s.volatile for s in tree.op.scalars())
+        return bool(self._volatile)
 
     @property
     def has_outer_join(self) -> bool:
@@ -105,14 +127,27 @@ class Tree:
         return Tree(self.op, inputs)
 
 
+def _outer_of(tree: Tree) -> ColumnSet:
+    available, outer = 0, tree.op.outer_columns()
+    for each in tree.inputs:
+        available |= each.columns
+    outer &= ~available
+    inputs = [each.outer for each in tree.inputs]
+    if isinstance(tree.op, Apply):
+        inputs[1] &= ~tree.inputs[0].columns
+    for below in inputs:
+        outer |= below
+    return outer
+
+
 class Leaf:
     """A group of the memo, standing for all its expressions, inside a binding."""
 
-    __slots__ = ("gid", "props")
+    __slots__ = ("gid", "outer", "props")
     inputs: tuple[Node, ...] = ()
 
-    def __init__(self, gid: int, props: LogicalProps) -> None:
-        self.gid, self.props = gid, props
+    def __init__(self, gid: int, props: LogicalProps, outer: ColumnSet = 0) -> None:
+        self.gid, self.props, self.outer = gid, props, outer
 
     @property
     def columns(self) -> ColumnSet:

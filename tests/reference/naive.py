@@ -22,11 +22,41 @@ from optimizer.algebra.evaluate_numbers import EXACT, fit
 from optimizer.algebra.evaluate_order import group_key, order_key
 from optimizer.algebra.join_graph import JoinGraph
 from optimizer.algebra.kinds import JoinKind, SetOpKind
-from optimizer.algebra.logical import Aggregate, Filter, Join, Limit, LogicalOperator, Project, Scan, SetOp, Values
+from optimizer.algebra.logical import (
+    Aggregate,
+    Apply,
+    Choice,
+    Filter,
+    GroupingSets,
+    Join,
+    Limit,
+    LogicalOperator,
+    MarkJoin,
+    Project,
+    Scan,
+    SetOp,
+    SingleJoin,
+    Values,
+    Window,
+    join_of_kind,
+)
 from optimizer.algebra.query import BoundQuery
-from optimizer.algebra.scalars import AggregateCall
+from optimizer.algebra.rebuild import map_scalars, with_literals
+from optimizer.algebra.scalars import (
+    AggregateCall,
+    Case,
+    ColumnRef,
+    Literal,
+    OuterRef,
+    Predicate,
+    Scalar,
+    predicate_scalar,
+    rewrite,
+)
+from optimizer.algebra.subqueries import AnySubquery, ScalarSubquery, has_subquery
 from optimizer.algebra.traits import Collation
-from optimizer.algebra.trees import Node, Tree, postorder
+from optimizer.algebra.trees import Node, Tree
+from optimizer.errors import ExecutionError
 from tests.reference.props import assert_props_hold
 
 Row = dict[ColumnId, Value]
@@ -34,7 +64,10 @@ Tables = Mapping[str, pa.Table]
 
 
 def run_query(bound: BoundQuery, tables: Tables) -> list[tuple[Value, ...]]:
-    """The result of a query: its output columns, in the order it asks for (rows it calls equal in any order)."""
+    """The result of a query: its output columns, in the order it asks for (rows it calls equal in any order).
+
+    The tree may still have subqueries as scalars: they are evaluated for each row, with nothing removed or decorrelated.
+    """
     rows = sort_rows(run(bound.tree, bound.columns, tables), bound.order)
     return [tuple(row[output.id] for output in bound.outputs) for row in rows]
 
@@ -45,12 +78,125 @@ def run(tree: Tree, columns: Columns, tables: Tables) -> list[Row]:
     Each row has exactly the tree's columns. Not recursive: a tree may be deep.
     """
     results: dict[int, list[Row]] = {}
-    for node in postorder(tree):
-        assert isinstance(node, Tree), "a memo group has no rows"
-        produced = run_operator(node.op, [results[id(i)] for i in node.inputs], list(node.inputs), tables)
+    for node in evaluated_once(tree):
+        if isinstance(node.op, Apply):
+            produced = apply_rows(node, results[id(node.inputs[0])], columns, tables)
+        elif any(has_subquery(s) for s in node.op.scalars()):
+            produced = rows_with_subqueries(node, [results[id(i)] for i in node.inputs], columns, tables)
+        else:
+            produced = run_operator(node.op, [results[id(i)] for i in node.inputs], list(node.inputs), tables)
         assert_props_hold(node.op.name, node.props, produced)
         results[id(node)] = produced
     return results[id(tree)]
+
+
+def evaluated_once(tree: Tree) -> list[Tree]:
+    """The nodes to evaluate, inputs first, without those on the right of an Apply: they have rows only for a given left row."""
+    found: dict[int, Tree] = {}
+    stack: list[tuple[Node, bool]] = [(tree, False)]
+    while stack:
+        node, ready = stack.pop()
+        assert isinstance(node, Tree), "a memo group has no rows"
+        if ready:
+            found.setdefault(id(node), node)
+        elif id(node) not in found:
+            stack.append((node, True))
+            stack.extend((i, False) for i in (node.inputs[:1] if isinstance(node.op, Apply) else node.inputs))
+    return list(found.values())
+
+
+def apply_rows(tree: Tree, left: list[Row], columns: Columns, tables: Tables) -> list[Row]:
+    """The right input is evaluated for each left row on its own; then that row is joined with what came out."""
+    op, right = tree.op, tree.inputs[1]
+    assert isinstance(op, Apply) and isinstance(right, Tree)
+    joined = join_of_kind(op.kind, op.predicate, op.mark)
+    produced: list[Row] = []
+    for row in left:
+        inner = run(with_literals(right, row), columns, tables)
+        predicate = tuple(with_row(s, row) for s in op.predicate)
+        produced += joined_rows(joined, predicate, [row], inner, list(row), list(column_ids(right.columns)))
+    return produced
+
+
+def with_row(scalar: Scalar, row: Row) -> Scalar:
+    return rewrite(scalar, lambda s: Literal(row[s.id], s.type) if isinstance(s, OuterRef) and s.id in row else None)
+
+
+def rows_with_subqueries(tree: Tree, inputs: list[list[Row]], columns: Columns, tables: Tables) -> list[Row]:
+    """An operator whose scalars have subqueries: each is computed for each row (of a join: each pair of rows), and only if the
+    scalar comes to need it, as CASE, AND and OR decide from left to right."""
+    op = tree.op
+
+    def value(scalar: Scalar, row: Row) -> Value:
+        return evaluate(without_subqueries(scalar, row, columns, tables), row)
+
+    match op:
+        case Filter(predicate):
+            return [row for row in inputs[0] if all(value(s, row) is True for s in simple_first(predicate))]
+        case Project(items):
+            return [{item.id: value(item.value, row) for item in items} for row in inputs[0]]
+        case Values(ids, _, rows):
+            return [{c: value(s, {}) for c, s in zip(ids, row, strict=True)} for row in rows]
+        case Join(kind, predicate):
+            left_columns, right_columns = (list(column_ids(node.columns)) for node in tree.inputs)
+            pairs = {
+                (i, k)
+                for i, a in enumerate(inputs[0])
+                for k, b in enumerate(inputs[1])
+                if all(value(s, {**a, **b}) is True for s in simple_first(predicate))
+            }
+            return matched_rows(kind, pairs, inputs[0], inputs[1], left_columns, right_columns)
+        case Aggregate() | GroupingSets() | Window():
+            computed: dict[Scalar, ColumnId] = {}
+            for scalar in op.scalars():
+                for part in scalar.children:
+                    if has_subquery(part):
+                        computed.setdefault(part, len(columns) + len(computed))
+            rows = [{**row, **{id: value(s, row) for s, id in computed.items()}} for row in inputs[0]]
+            plain = map_scalars(op, lambda s: argument_columns(s, computed))
+            produced = run_operator(plain, [rows], list(tree.inputs), tables)
+            return [{c: v for c, v in row.items() if c < len(columns)} for row in produced]
+    raise AssertionError(f"{op.name} with a subquery has no naive evaluation")
+
+
+def simple_first(predicate: Predicate) -> list[Scalar]:
+    """Conjuncts without subqueries first: a subquery is evaluated for rows that pass the others."""
+    return sorted(predicate, key=has_subquery)
+
+
+def argument_columns(scalar: Scalar, computed: Mapping[Scalar, ColumnId]) -> Scalar:
+    children = tuple(ColumnRef(computed[c], c.type) if c in computed else c for c in scalar.children)
+    return scalar.with_children(children)
+
+
+def without_subqueries(scalar: Scalar, row: Row, columns: Columns, tables: Tables) -> Scalar:
+    """The scalar for this row, its subqueries replaced by their values; those in branches that are not taken are left out."""
+    if isinstance(scalar, ScalarSubquery):
+        rows = run(with_literals(scalar.tree, row), columns, tables)
+        if len(rows) > 1:
+            raise ExecutionError("a scalar subquery returned more than one row")
+        return Literal(rows[0][scalar.column] if rows else None, scalar.type)
+    if isinstance(scalar, AnySubquery):
+        return Literal(any_value(scalar, row, columns, tables), scalar.type)
+    if not has_subquery(scalar):
+        return scalar
+    if isinstance(scalar, Case):
+        for condition, result in scalar.branches:
+            if evaluate(without_subqueries(condition, row, columns, tables), row) is True:
+                return without_subqueries(result, row, columns, tables)
+        return without_subqueries(scalar.otherwise, row, columns, tables)
+    return scalar.with_children(tuple(without_subqueries(c, row, columns, tables) for c in scalar.children))
+
+
+def any_value(scalar: AnySubquery, row: Row, columns: Columns, tables: Tables) -> Value:
+    """TRUE for some row, else UNKNOWN for some row, else FALSE; EXISTS counts rows."""
+    inner = run(with_literals(scalar.tree, row), columns, tables)
+    if not scalar.left:
+        return bool(inner)
+    left = tuple(without_subqueries(s, row, columns, tables) for s in scalar.left)
+    condition = AnySubquery(scalar.function, left, scalar.right, scalar.tree).condition
+    found = {evaluate(condition, {**row, **each}) for each in inner}
+    return True if True in found else None if None in found else False
 
 
 def run_operator(op: LogicalOperator, inputs: list[list[Row]], nodes: list[Node], tables: Tables) -> list[Row]:
@@ -66,8 +212,15 @@ def run_operator(op: LogicalOperator, inputs: list[list[Row]], nodes: list[Node]
         case Join():
             left_columns, right_columns = (list(column_ids(node.columns)) for node in nodes)
             return join_rows(op, inputs[0], inputs[1], left_columns, right_columns)
+        case MarkJoin() | SingleJoin():
+            left_columns, right_columns = (list(column_ids(node.columns)) for node in nodes)
+            return joined_rows(op, op.predicate, inputs[0], inputs[1], left_columns, right_columns)
         case JoinGraph():
             return join_graph_rows(op, inputs)
+        case GroupingSets():
+            return grouping_sets_rows(op, inputs[0])
+        case Choice():
+            return choice_rows(op, inputs)
         case Aggregate():
             return aggregate_rows(op, inputs[0])
         case Limit():
@@ -86,19 +239,71 @@ def scan_rows(scan: Scan, table: pa.Table) -> list[Row]:
 
 
 def join_rows(join: Join, left: list[Row], right: list[Row], left_columns: list[int], right_columns: list[int]) -> list[Row]:
+    return joined_rows(join, join.predicate, left, right, left_columns, right_columns)
+
+
+def joined_rows(
+    op: LogicalOperator,
+    predicate: Predicate,
+    left: list[Row],
+    right: list[Row],
+    left_columns: list[int],
+    right_columns: list[int],
+) -> list[Row]:
     """Nested loops: which pairs match, then what the kind makes of them."""
-    matches = [(i, k) for i, a in enumerate(left) for k, b in enumerate(right) if holds(join.predicate, {**a, **b})]
+    if isinstance(op, MarkJoin):
+        whole = predicate_scalar(predicate)
+        found = [{evaluate(whole, {**a, **b}) for b in right} for a in left]
+        return [{**row, op.mark: True if True in f else None if None in f else False} for row, f in zip(left, found, strict=True)]
+    assert isinstance(op, Join | SingleJoin)
+    pairs = {(i, k) for i, a in enumerate(left) for k, b in enumerate(right) if holds(predicate, {**a, **b})}
+    return matched_rows(op.kind, pairs, left, right, left_columns, right_columns)
+
+
+def matched_rows(
+    kind: JoinKind,
+    pairs: set[tuple[int, int]],
+    left: list[Row],
+    right: list[Row],
+    left_columns: list[int],
+    right_columns: list[int],
+) -> list[Row]:
+    """What a join of a kind makes of the pairs (left row, right row) that match."""
+    matches = sorted(pairs)
     left_matched, right_matched = {i for i, _ in matches}, {k for _, k in matches}
-    if join.kind is JoinKind.SEMI:
+    if kind is JoinKind.SEMI:
         return [row for i, row in enumerate(left) if i in left_matched]
-    if join.kind is JoinKind.ANTI:
+    if kind is JoinKind.ANTI:
         return [row for i, row in enumerate(left) if i not in left_matched]
+    if kind is JoinKind.SINGLE and len(left_matched) < len(matches):
+        raise ExecutionError("a scalar subquery returned more than one row")
     rows = [{**left[i], **right[k]} for i, k in matches]
-    if join.kind in (JoinKind.LEFT, JoinKind.FULL):
+    if kind.keeps_left:
         rows += [{**row, **dict.fromkeys(right_columns)} for i, row in enumerate(left) if i not in left_matched]
-    if join.kind in (JoinKind.RIGHT, JoinKind.FULL):
+    if kind.keeps_right:
         rows += [{**dict.fromkeys(left_columns), **row} for k, row in enumerate(right) if k not in right_matched]
     return rows
+
+
+def grouping_sets_rows(op: GroupingSets, rows: list[Row]) -> list[Row]:
+    """One Aggregate after the other; keys outside a set are NULL."""
+    result = []
+    for number, each in enumerate(op.sets):
+        keys = tuple(k.source for k in op.keys if each >> k.id & 1)
+        for row in aggregate_rows(Aggregate(keys, op.aggregates), rows):
+            shown = {k.id: row[k.source] if each >> k.id & 1 else None for k in op.keys}
+            result.append({**shown, **{i.id: row[i.id] for i in op.aggregates}, op.number: number})
+    return result
+
+
+def choice_rows(op: Choice, inputs: list[list[Row]]) -> list[Row]:
+    """The rows of the first tree; the others must have the same ones."""
+    ids = list(column_ids(op.columns))
+    kept = [[{c: row[c] for c in ids} for row in rows] for rows in inputs]
+    bags = [Counter(tuple(group_key(row[c]) for c in ids) for row in rows) for rows in kept]
+    for number, bag in enumerate(bags[1:], 1):
+        assert bag == bags[0], f"tree {number} of a choice has other rows: {bags[0] - bag} are missing, {bag - bags[0]} too many"
+    return kept[0]
 
 
 def join_graph_rows(op: JoinGraph, inputs: list[list[Row]]) -> list[Row]:

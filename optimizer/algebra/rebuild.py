@@ -1,0 +1,248 @@
+"""Trees made anew: other scalars in the same shape, the same rows under fresh column ids."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from optimizer.algebra.columns import ColumnId, Columns, ColumnSet, column_ids, column_set
+from optimizer.algebra.join_graph import JoinGraph
+from optimizer.algebra.logical import (
+    Aggregate,
+    AggregateItem,
+    Apply,
+    Choice,
+    Filter,
+    GroupingKey,
+    GroupingSets,
+    Join,
+    Limit,
+    LogicalOperator,
+    MarkJoin,
+    Project,
+    ProjectItem,
+    Scan,
+    ScanColumn,
+    ScanForeignKey,
+    SetOp,
+    SingleJoin,
+    Values,
+    Window,
+    WindowItem,
+)
+from optimizer.algebra.scalars import ColumnRef, Literal, OuterRef, Scalar, conjunction, rewrite
+from optimizer.algebra.subqueries import AnySubquery, ScalarSubquery, Subquery
+from optimizer.algebra.traits import Collation
+from optimizer.algebra.trees import Node, Tree, postorder
+
+Change = Callable[[Scalar], Scalar]
+
+
+def map_scalars(op: LogicalOperator, change: Change) -> LogicalOperator:
+    """The operator with `change` made to each scalar of its payload; itself where nothing changed."""
+    before = op.scalars()
+    after = [change(scalar) for scalar in before]
+    if all(a is b for a, b in zip(before, after, strict=True)):
+        return op
+    match op:
+        case Scan() | Filter() | Join() | MarkJoin() | SingleJoin() | Apply() | JoinGraph():
+            return replace(op, predicate=conjunction(after))
+        case Values(columns, types, rows):
+            width = len(columns)
+            return Values(columns, types, tuple(tuple(after[i * width : (i + 1) * width]) for i in range(len(rows))))
+        case Project(items):
+            return Project(tuple(ProjectItem(item.id, s) for item, s in zip(items, after, strict=True)))
+        case Aggregate() | GroupingSets():
+            calls: list[Any] = list(after)
+            return replace(op, aggregates=tuple(AggregateItem(i.id, c) for i, c in zip(op.aggregates, calls, strict=True)))
+        case Window():
+            window_calls: list[Any] = list(after)
+            return replace(op, items=tuple(WindowItem(i.id, c) for i, c in zip(op.items, window_calls, strict=True)))
+    raise AssertionError(f"{op.name} does not say how its scalars are replaced")
+
+
+def map_tree(root: Tree, change: Callable[[Tree], Tree]) -> Tree:
+    """The tree rebuilt bottom-up: `change` sees each node with its inputs already changed. Shared nodes stay shared."""
+    done: dict[int, Node] = {}
+    for node in postorder(root):
+        if isinstance(node, Tree):
+            done[id(node)] = change(node.with_inputs(tuple(done[id(i)] for i in node.inputs)))
+        else:
+            done[id(node)] = node
+    result = done[id(root)]
+    assert isinstance(result, Tree)
+    return result
+
+
+def map_tree_scalars(root: Tree, change: Change) -> Tree:
+    """The tree with `change` made to every scalar in it, also in the trees of subqueries."""
+
+    def deep(scalar: Scalar) -> Scalar:
+        def inside(part: Scalar) -> Scalar | None:
+            if not isinstance(part, Subquery):
+                return None
+            tree = map_tree_scalars(part.tree, change)
+            return None if tree is part.tree else part.with_tree(tree)
+
+        return change(rewrite(scalar, inside))
+
+    def one(tree: Tree) -> Tree:
+        op = map_scalars(tree.op, deep)
+        return tree if op is tree.op else Tree(op, tree.inputs)
+
+    return map_tree(root, one)
+
+
+def replace_outer(root: Tree, values: Mapping[ColumnId, Scalar]) -> Tree:
+    """The tree with references to outer columns replaced by `values`."""
+    wanted = column_set(values)
+
+    def change(scalar: Scalar) -> Scalar:
+        if not scalar.outer & wanted:
+            return scalar
+        return rewrite(scalar, lambda s: values.get(s.id) if isinstance(s, OuterRef) else None)
+
+    return map_tree_scalars(root, change) if root.outer & wanted else root
+
+
+def with_literals(root: Tree, row: Mapping[ColumnId, Any]) -> Tree:
+    """The tree as it is for one outer row: references to its columns are the row's values."""
+
+    def change(scalar: Scalar) -> Scalar:
+        if not scalar.outer:
+            return scalar
+        return rewrite(scalar, lambda s: Literal(row[s.id], s.type) if isinstance(s, OuterRef) and s.id in row else None)
+
+    return map_tree_scalars(root, change)
+
+
+def defined_columns(op: LogicalOperator) -> ColumnSet:
+    """The columns that come into being at this operator, and not below it."""
+    match op:
+        case Scan(columns=scanned):
+            return column_set(c.id for c in scanned)
+        case Values(columns=ids) | SetOp(columns=ids):
+            return column_set(ids)
+        case Project(items):
+            return column_set(i.id for i in items if not (isinstance(i.value, ColumnRef) and i.value.id == i.id))
+        case Aggregate(_, aggregates):
+            return column_set(i.id for i in aggregates)
+        case GroupingSets(keys, _, aggregates, number):
+            return column_set(k.id for k in keys) | column_set(i.id for i in aggregates) | 1 << number
+        case Window(_, _, items):
+            return column_set(i.id for i in items)
+        case MarkJoin(_, mark):
+            return 1 << mark
+        case Apply(mark=int() as mark):
+            return 1 << mark
+    return 0
+
+
+def copy_tree(root: Tree, columns: Columns) -> tuple[Tree, dict[ColumnId, ColumnId]]:
+    """The same rows under fresh column ids, and which id became which. References to outer columns stay."""
+    new: dict[ColumnId, ColumnId] = {}
+    copied = _copied(root, columns, new)
+    return copied, new
+
+
+def _copied(root: Tree, columns: Columns, new: dict[ColumnId, ColumnId]) -> Tree:
+    for node in postorder(root):
+        if isinstance(node, Tree):
+            for id in column_ids(defined_columns(node.op)):
+                if id not in new:
+                    old = columns[id]
+                    new[id] = columns.new(old.name, old.type, old.nullable, old.origin).id
+            for scalar in node.op.scalars():
+                for part in _subqueries(scalar):
+                    _copied(part.tree, columns, new)
+    return map_tree(root, lambda tree: Tree(renamed(tree.op, new), tree.inputs))
+
+
+def _subqueries(scalar: Scalar) -> list[Subquery]:
+    found, stack = [], [scalar]
+    while stack:
+        part = stack.pop()
+        if isinstance(part, Subquery):
+            found.append(part)
+        stack.extend(part.children)
+    return found
+
+
+def renamed(op: LogicalOperator, new: Mapping[ColumnId, ColumnId]) -> LogicalOperator:
+    """The operator with each column `c` called `new[c]`, where there is one, whether it makes it, reads it or knows of it."""
+
+    def one(id: ColumnId) -> ColumnId:
+        return new.get(id, id)
+
+    def many(ids: ColumnSet) -> ColumnSet:
+        return column_set(one(id) for id in column_ids(ids))
+
+    def order(collation: Collation) -> Collation:
+        return tuple(key._replace(column=one(key.column)) for key in collation)
+
+    def call(scalar: Scalar) -> Any:
+        return renamed_scalar(scalar, new)
+
+    match op:
+        case Scan():
+            return replace(
+                op,
+                columns=tuple(ScanColumn(one(c.id), c.source) for c in op.columns),
+                keys=tuple(many(k) for k in op.keys),
+                not_null=many(op.not_null),
+                order=order(op.order),
+                predicate=conjunction(map(call, op.predicate)),
+                foreign_keys=tuple(ScanForeignKey(tuple(map(one, f.columns)), f.table, f.referenced) for f in op.foreign_keys),
+            )
+        case Values(ids, types, rows):
+            return Values(tuple(map(one, ids)), types, tuple(tuple(map(call, row)) for row in rows))
+        case Filter() | Join() | SingleJoin() | JoinGraph():
+            return replace(op, predicate=conjunction(map(call, op.predicate)))
+        case MarkJoin(predicate, mark):
+            return MarkJoin(conjunction(map(call, predicate)), one(mark))
+        case Apply(kind, predicate, mark):
+            return Apply(kind, conjunction(map(call, predicate)), None if mark is None else one(mark))
+        case Project(items):
+            return Project(tuple(ProjectItem(one(i.id), call(i.value)) for i in items))
+        case Aggregate(keys, aggregates):
+            return Aggregate(tuple(map(one, keys)), tuple(AggregateItem(one(i.id), call(i.call)) for i in aggregates))
+        case GroupingSets(grouping_keys, sets, aggregates, number):
+            return GroupingSets(
+                tuple(GroupingKey(one(k.id), one(k.source)) for k in grouping_keys),
+                tuple(map(many, sets)),
+                tuple(AggregateItem(one(i.id), call(i.call)) for i in aggregates),
+                one(number),
+            )
+        case Window(partition, by, calls):
+            return Window(tuple(map(one, partition)), order(by), tuple(WindowItem(one(i.id), call(i.call)) for i in calls))
+        case Limit():
+            return replace(op, order=order(op.order))
+        case SetOp():
+            return replace(op, columns=tuple(map(one, op.columns)), sources=tuple(tuple(map(one, s)) for s in op.sources))
+        case Choice(ids):
+            return Choice(many(ids))
+    raise AssertionError(f"{op.name} does not say how its columns are renamed")
+
+
+def renamed_scalar(scalar: Scalar, new: Mapping[ColumnId, ColumnId]) -> Scalar:
+    """The scalar with references to other columns, outer ones too."""
+
+    def change(part: Scalar) -> Scalar | None:
+        match part:
+            case ColumnRef():
+                return ColumnRef(new[part.id], part.type) if part.id in new else None
+            case OuterRef():
+                return OuterRef(new[part.id], part.type) if part.id in new else None
+            case ScalarSubquery():
+                return ScalarSubquery(_renamed_tree(part.tree, new), new.get(part.column, part.column), part.type)
+            case AnySubquery():
+                right = tuple(renamed_scalar(s, new) for s in part.right)
+                return AnySubquery(part.function, part.left, right, _renamed_tree(part.tree, new))
+        return None
+
+    return rewrite(scalar, change)
+
+
+def _renamed_tree(root: Tree, new: Mapping[ColumnId, ColumnId]) -> Tree:
+    return map_tree(root, lambda tree: Tree(renamed(tree.op, new), tree.inputs))

@@ -1,0 +1,99 @@
+"""Subqueries as scalars: what the binder makes of them, until subquery removal turns each into an Apply.
+
+Two forms say everything SQL can (algorithms of Neumann, Leis and Kemper, BTW 2017):
+
+    ScalarSubquery        the value of one column of the tree's only row; NULL without rows, an error with more than one
+    AnySubquery           x θ ANY (tree), three-valued; EXISTS has nothing to compare and is never UNKNOWN
+
+    x IN Q  ≡  x = ANY Q        x NOT IN Q  ≡  ¬(x = ANY Q)        x θ ALL Q  ≡  ¬(x ¬θ ANY Q)
+
+The tree reads columns of the query around it as `OuterRef`s.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from optimizer.algebra.columns import ColumnId, DataType
+from optimizer.algebra.scalars import BOOL, TRUE, Call, ColumnRef, OuterRef, Scalar, compare, rewrite, walk
+from optimizer.algebra.trees import Tree
+
+
+class Subquery(Scalar):
+    """Base of both forms: `tree` is the subquery. `columns` and `outer` hold all columns of queries around that it reads."""
+
+    __slots__ = ("tree",)
+    tree: Tree
+
+    def _set_tree(self, type: DataType, children: tuple[Scalar, ...], tree: Tree) -> None:
+        self._set(type, children, volatile=tree.volatile, raises=True)
+        self.tree = tree
+        self.outer |= tree.outer
+        self.columns |= tree.outer
+
+    def with_tree(self, tree: Tree) -> Subquery:
+        raise AssertionError(f"{self.__class__.__name__} does not say how its tree is replaced")
+
+
+class ScalarSubquery(Subquery):
+    """The value of `column` in the only row of `tree`; NULL when it has none."""
+
+    __slots__ = ("column",)
+
+    def __init__(self, tree: Tree, column: ColumnId, type: DataType) -> None:
+        self._set_tree(type, (), tree)
+        self.column = column
+
+    def with_tree(self, tree: Tree) -> Subquery:
+        return ScalarSubquery(tree, self.column, self.type)
+
+    def _render(self, label: Callable[[ColumnId], str], typed: bool) -> str:
+        return f"(subquery {label(self.column)})"
+
+
+class AnySubquery(Subquery):
+    """`left θ ANY (SELECT right FROM tree)`, θ one of the comparisons; rows of several values only with = and <>.
+
+    Without `left` and `right` it is EXISTS (tree).
+    """
+
+    __slots__ = ("function", "left", "right")
+
+    def __init__(self, function: str, left: tuple[Scalar, ...], right: tuple[Scalar, ...], tree: Tree) -> None:
+        assert len(left) == len(right) and (len(left) < 2 or function in ("=", "<>")), "rows are compared by = and <>"
+        self._set_tree(BOOL, left, tree)
+        self.function, self.left, self.right = function, left, right
+
+    @property
+    def children(self) -> tuple[Scalar, ...]:
+        return self.left
+
+    def with_children(self, children: tuple[Scalar, ...]) -> Scalar:
+        return AnySubquery(self.function, children, self.right, self.tree)
+
+    def with_tree(self, tree: Tree) -> Subquery:
+        return AnySubquery(self.function, self.left, self.right, tree)
+
+    @property
+    def condition(self) -> Scalar:
+        """What is asked of a pair of an outer row and a row of the tree, over columns of both."""
+        parts = [compare(self.function, a, b) for a, b in zip(self.left, self.right, strict=True)]
+        if not parts:
+            return TRUE
+        return parts[0] if len(parts) == 1 else Call("and" if self.function == "=" else "or", tuple(parts), BOOL)
+
+    def _render(self, label: Callable[[ColumnId], str], typed: bool) -> str:
+        names = ", ".join(r._render(label, typed) for r in self.right)
+        if not self.left:
+            return "EXISTS (subquery)"
+        left = ", ".join(s._render(label, typed) for s in self.left)
+        return f"({left if len(self.left) == 1 else f'({left})'} {self.function} ANY (subquery {names}))"
+
+
+def has_subquery(scalar: Scalar) -> bool:
+    return any(isinstance(part, Subquery) for part in walk(scalar))
+
+
+def outer_reference(scalar: Scalar) -> Scalar:
+    """The scalar as it is written inside a subquery of the query that has its columns."""
+    return rewrite(scalar, lambda s: OuterRef(s.id, s.type) if isinstance(s, ColumnRef) else None)
