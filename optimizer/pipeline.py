@@ -1,6 +1,7 @@
 """The way of a query, on one page.
 
-    SQL ─bind─▶ logical tree ─prepass─▶ normalized tree ─search─▶ physical plan
+    SQL ─bind─▶ tree with subqueries ─remove subqueries─▶ tree with Apply ─decorrelate─▶ tree of joins
+        ─prepass─▶ normalized tree ─search─▶ physical plan
 
 Each stage is a function from one form to the next that can be looked at (`OptimizedQuery.stages`), timed and traced.
 """
@@ -22,6 +23,9 @@ from optimizer.algebra.traits import Collation, TraitSet
 from optimizer.algebra.trees import Tree
 from optimizer.catalog.table import Catalog
 from optimizer.cost.model import CostModel
+from optimizer.decorrelate.alternatives import settle_choices
+from optimizer.decorrelate.methods import decorrelate, has_apply
+from optimizer.decorrelate.removal import remove_subqueries
 from optimizer.engines.arrow import COST_MODELS
 from optimizer.memo.goal import Status
 from optimizer.memo.memo import Memo
@@ -115,15 +119,28 @@ class Optimizer:
         ms["bind"] = _since(start) - ms.get("parse", 0.0)
         query = OptimizedQuery(sql, self.catalog, self.settings, bound)
         query.ms = ms
-        ms["decorrelate"] = 0.0
         query.stages = (Stage("bind", bound.tree, bound.columns, (), ms["bind"], True),)
         self._emit(trace, query.stages[-1])
 
         start = perf_counter_ns()
+        tree, removed = remove_subqueries(bound.tree, bound.columns)
+        subqueries = tree is not bound.tree or has_apply(tree)
+        if subqueries:
+            unnested = decorrelate(tree, bound.columns, self.settings.decorrelate)
+            ms["decorrelate"] = _since(start)
+            for name, result, steps in (("subqueries", tree, removed), ("decorrelate", unnested.tree, unnested.steps)):
+                firings = [Firing(f"{step.rule}: {step.note}", step.before, step.after) for step in steps]
+                stage = Stage(name, result, bound.columns, firings, ms["decorrelate"] / 2, True)
+                query.stages = (*query.stages, stage)
+                self._emit(trace, stage)
+            tree = unnested.tree
+        else:
+            ms["decorrelate"] = _since(start)
+
+        start = perf_counter_ns()
         context = RuleContext(bound.columns, self.settings)
-        tree = bound.tree
         if self.settings.prepass:
-            rewritten = run_program(self.program, required_only(bound), context)
+            rewritten = run_program(self.program, required_only(bound, tree), context)
             tree = rewritten.tree
             ms["prepass"] = _since(start)
             stage = Stage("prepass", tree, bound.columns, rewritten.firings, ms["prepass"], rewritten.converged)
@@ -136,7 +153,7 @@ class Optimizer:
         figures = Figures(self.estimator(self.catalog, bound.columns), self.cost)
         query.memo = Memo(figures, trace, bound.columns.label)
         query.engine = Search(query.memo, self.rules, context, self.cost, trace, keep)
-        goal = query.engine.run(tree, TraitSet(bound.order))
+        goal = query.engine.run(settle_choices(tree, bound.columns) if subqueries else tree, TraitSet(bound.order))
         query.plan = extract(query.engine, goal)
         prune_columns(query.plan, column_set(output.id for output in bound.outputs))
         ms["search"] = _since(start)
@@ -152,12 +169,12 @@ class Optimizer:
             )
 
 
-def required_only(bound: BoundQuery) -> Tree:
-    """The bound tree under a projection to what the result and its order read, for column pruning to start from."""
+def required_only(bound: BoundQuery, tree: Tree) -> Tree:
+    """The tree of a bound query under a projection to what the result and its order read, for column pruning to start from."""
     needed = list(dict.fromkeys([*(o.id for o in bound.outputs), *(k.column for k in bound.order)]))
-    if column_set(needed) == bound.tree.columns:
-        return bound.tree
-    return Tree(Project(tuple(ProjectItem(id, ColumnRef(id, bound.columns[id].type)) for id in needed)), (bound.tree,))
+    if column_set(needed) == tree.columns:
+        return tree
+    return Tree(Project(tuple(ProjectItem(id, ColumnRef(id, bound.columns[id].type)) for id in needed)), (tree,))
 
 
 def search_stats(search: Search, prepass_converged: bool = True) -> SearchStats:

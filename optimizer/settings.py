@@ -36,6 +36,12 @@ class Settings:
         ("none", "upper", "lower", "both"),
     )
     cost_model: str = _knob("arrow", "what a plan costs: arrow (microseconds), c_out (rows out of joins)", ("arrow", "c_out"))
+    decorrelate: str = _knob(
+        "general",
+        "what is done about correlated subqueries: quick (rules for the commonest forms), value_generator (joins with the distinct "
+        "outer values), general (unnesting of every form), none (they are evaluated for each row), cost (the search picks)",
+        ("none", "quick", "value_generator", "general", "cost"),
+    )
     prepass: bool = _knob(True, "run the heuristic pre-pass before the search")
     prepass_limit: int = _knob(10_000, "rule firings after which the pre-pass stops and says that it did not converge")
     cross_products: bool = _knob(False, "let join reordering make cross products also where the join graph is connected")

@@ -59,10 +59,16 @@ class Aggregation:
     """How to compute `items` by `keys`. Without keys there is one group, even over no rows.
 
     `in_order`: groups of a single batch come out in the order of their first rows; Arrow's come in some order.
+    `coarser`: the states will be merged by fewer keys, or none.
     """
 
     def __init__(
-        self, keys: Sequence[ColumnId], items: Iterable[AggregateItem], output: pa.Schema, in_order: bool = False
+        self,
+        keys: Sequence[ColumnId],
+        items: Iterable[AggregateItem],
+        output: pa.Schema,
+        in_order: bool = False,
+        coarser: bool = False,
     ) -> None:
         self._keys = [column_name(key) for key in keys]
         self._output = output
@@ -81,7 +87,7 @@ class Aggregation:
         if in_order:
             self._compiled["row"] = lambda batch: pa.array(np.arange(batch.num_rows))
             self._first_row = self._state("min", "row", pa.int64(), False)
-        if not self._keys and not self._states:  # Arrow cannot make one group of nothing
+        if not self._states and (coarser or not self._keys):  # Arrow cannot make one group of nothing
             self._state("count_all", "", pa.int64(), False)
 
     def _add(self, call: AggregateCall) -> Callable[[pa.Table], pa.Array]:

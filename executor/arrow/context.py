@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol, TypeVar
 
 import pyarrow as pa
 
@@ -14,6 +14,8 @@ from executor.arrow.batches import Batches, batch_schema
 from executor.arrow.counters import Counters
 from optimizer.algebra.columns import Columns
 from optimizer.algebra.plan import PlanNode
+
+Made = TypeVar("Made")
 
 
 class TableSource(Protocol):
@@ -36,7 +38,8 @@ class Tuning:
 
     `batch`: rows of a batch that an operator makes. `pairs`: candidate pairs a join holds at a time. `window`: rows a merge
     join or streaming aggregate gathers before it works. `merge`: partial groups (or top-k candidates) gathered before they
-    are merged. `inline`: a batch of fewer rows is not worth a thread. `workers`: threads of a pipeline.
+    are merged. `inline`: a batch of fewer rows is not worth a thread. `workers`: threads of a pipeline. `cache`: bytes of
+    results that an Apply remembers.
     """
 
     batch: int = 65_536
@@ -44,18 +47,37 @@ class Tuning:
     window: int = 65_536
     merge: int = 1_048_576
     inline: int = 8_192
+    cache: int = 256 << 20
     workers: int = field(default_factory=lambda: min(8, os.cpu_count() or 1))
 
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """`open` starts an input: a generator of its batches."""
+    """`opener` starts a node's plan: a generator of its batches. `memory`: what operators keep from one run of their plan to the
+    next, by node; None where a plan runs once."""
 
     columns: Columns
     sources: Mapping[str, TableSource]
     counters: Counters | None
     tuning: Tuning
-    open: Callable[[PlanNode], Batches]
+    opener: Callable[[PlanNode, Context], Batches]
+    memory: dict[int, Any] | None = None
+
+    def open(self, node: PlanNode) -> Batches:
+        return self.opener(node, self)
+
+    def again(self, memory: dict[int, Any]) -> Context:
+        """The same for a plan that is run again and again."""
+        return replace(self, memory=memory)
+
+    def once(self, node: PlanNode, make: Callable[[], Made]) -> Made:
+        """What `make` gives, made in the first run of the node: it must not depend on the values of parameters."""
+        if self.memory is None:
+            return make()
+        if id(node) not in self.memory:
+            self.memory[id(node)] = make()
+        found: Made = self.memory[id(node)]
+        return found
 
     def schema(self, node: PlanNode) -> pa.Schema:
         return batch_schema(node.columns, self.columns)

@@ -20,6 +20,7 @@ from executor.arrow import arithmetic, comparisons, dates, strings
 from executor.arrow.batches import column_name, single_array
 from executor.arrow.casts import cast
 from executor.arrow.distinct import Value, as_array, spread
+from executor.arrow.parameters import Parameter
 from optimizer.algebra.columns import DataType
 from optimizer.algebra.functions import COMPARISONS
 from optimizer.algebra.scalars import BOOL, Call, Case, Cast, ColumnRef, InList, Literal, Predicate, Scalar
@@ -71,6 +72,9 @@ def _compile(scalar: Scalar) -> Evaluator:
         case Literal():
             constant = pa.scalar(scalar.value, scalar.type)
             return lambda batch: constant
+        case Parameter():
+            cell = scalar.cell
+            return lambda batch: cell.value
         case Call(function="and" | "or"):
             return _compile_and_or(scalar)
         case Call(function="coalesce"):

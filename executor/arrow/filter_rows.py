@@ -12,6 +12,10 @@ from optimizer.algebra.scalars import FALSE
 
 
 def stage(node: PlanNode, context: Context) -> Stage:
+    return context.once(node, lambda: _stage(node, context))
+
+
+def _stage(node: PlanNode, context: Context) -> Stage:
     assert isinstance(node.op, FilterRows)
     keep, schema = compile_predicate(node.op.predicate), context.schema(node)
     # the mask first: columns that only the predicate reads are not filtered

@@ -6,7 +6,7 @@ Where keys hardly repeat within a batch, its rows wait for the merge as they are
 
 from __future__ import annotations
 
-from executor.arrow.aggregates import Aggregation
+from executor.arrow.aggregates import Aggregation, Partial
 from executor.arrow.batches import Batches, batch_schema, empty_batch, table_batches
 from executor.arrow.context import Context
 from executor.arrow.pipeline import ordered_map
@@ -17,9 +17,15 @@ _GROWTH = 4  # merge when so many times the groups have gathered: each group is 
 
 
 def produce(node: PlanNode, context: Context) -> Batches:
-    op, child = node.op, node.inputs[0]
+    op = node.op
     assert isinstance(op, HashAggregate | StreamingAggregate)
     aggregation = Aggregation(op.keys, op.aggregates, context.schema(node))
+    yield from table_batches(aggregation.finish(gathered(node, context, aggregation, bool(op.keys))), context.tuning.batch)
+
+
+def gathered(node: PlanNode, context: Context, aggregation: Aggregation, keyed: bool) -> Partial:
+    """The fully merged states of the node's input; `keyed`: the aggregation has keys."""
+    child = node.inputs[0]
     source = context.open(child)
     first = next(source, None)
     if first is None:
@@ -27,7 +33,7 @@ def produce(node: PlanNode, context: Context) -> Batches:
     waiting = [aggregation.partial(first)]
     rows, held, merged = waiting[0].rows, waiting[0].nbytes, 0
     # decided once, by the first batch, so that floats are added in the same order on every run
-    repeated = 2 * waiting[0].states.num_rows <= first.num_rows or not op.keys
+    repeated = 2 * waiting[0].states.num_rows <= first.num_rows or not keyed
     for partial in ordered_map(source, lambda batch: (aggregation.partial(batch, repeated),), context.tuning):
         waiting.append(partial)
         rows += partial.rows
@@ -39,4 +45,4 @@ def produce(node: PlanNode, context: Context) -> Batches:
             held = waiting[0].nbytes
     if len(waiting) > 1:
         waiting = [aggregation.merge(waiting)]
-    yield from table_batches(aggregation.finish(waiting[0]), context.tuning.batch)
+    return waiting[0]

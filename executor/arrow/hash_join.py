@@ -1,6 +1,7 @@
 """hash_join: an index on one input's keys, probed with the other input's, batch by batch.
 
-The probe side streams and keeps its order; the build side is held. Every kind works with the build on either side.
+The probe side streams and keeps its order; the build side is held. Every kind but mark and single joins works with the build
+on either side.
 """
 
 from __future__ import annotations
@@ -14,23 +15,46 @@ from executor.arrow.batches import batch_schema, collect, one_batch
 from executor.arrow.context import Context
 from executor.arrow.expressions import compile_scalar
 from executor.arrow.join_pairs import Candidates, Matcher
+from executor.arrow.kept_rows import KeptRows
 from executor.arrow.key_index import KeyIndex
+from executor.arrow.mark_stage import mark_stage
+from executor.arrow.marks import Condition, MarkFinder
 from executor.arrow.pipeline import Stage
+from executor.arrow.rerun import reads_parameters
+from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.physical import HashJoin
 from optimizer.algebra.plan import PlanNode
 
 
 def stage(node: PlanNode, context: Context) -> Stage:
-    """Reads the build side."""
+    """Reads the build side; where that is kept for many runs, so is what was built of it."""
+    op = node.op
+    assert isinstance(op, HashJoin)
+    build = 0 if op.build_left else 1
+    held = node.inputs[build].op
+    whole = op.kind.keeps_left if op.build_left else op.kind.keeps_right  # build rows are marked as they are met
+    if whole or (op.build_left and op.kind.left_only) or not isinstance(held, KeptRows):
+        return _stage(node, context)
+    if any(reads_parameters(pair[build]) for pair in op.keys):
+        return _stage(node, context)
+    return held.kept.made(("join", id(node)), lambda: _stage(node, context))
+
+
+def _stage(node: PlanNode, context: Context) -> Stage:
     op = node.op
     assert isinstance(op, HashJoin)
     build, probe = (0, 1) if op.build_left else (1, 0)
     built = node.inputs[build]
     inner = one_batch(collect(context.open(built), batch_schema(built.columns, context.columns)))
-    index = KeyIndex([compile_scalar(pair[build])(inner) for pair in op.keys])
+    build_keys = [compile_scalar(pair[build])(inner) for pair in op.keys]
+    probe_keys = [compile_scalar(pair[probe]) for pair in op.keys]
+    if op.kind is JoinKind.MARK:
+        finder = MarkFinder(inner, build_keys, op.null_safe, Condition(op.residual, context.tuning.pairs))
+        context.held(node, inner.nbytes + finder.nbytes)
+        return mark_stage(node, context, lambda outer: finder.marks(outer, [key(outer) for key in probe_keys]))
+    index = KeyIndex(build_keys, op.null_safe)
     context.held(node, inner.nbytes + index.nbytes)
     matcher = Matcher(op.kind, not op.build_left, inner, op.residual, node.columns, context)
-    probe_keys = [compile_scalar(pair[probe]) for pair in op.keys]
 
     def work(outer: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
         return matcher.join(outer, key_candidates(index, [key(outer) for key in probe_keys]))

@@ -17,9 +17,10 @@ import pyarrow as pa
 from executor.arrow.batches import Batches, batch_schema, column_name
 from executor.arrow.context import Context
 from executor.arrow.expressions import compile_predicate
-from optimizer.algebra.columns import Columns, ColumnSet, column_ids
+from optimizer.algebra.columns import ColumnSet, column_ids
 from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.scalars import Predicate, predicate_columns
+from optimizer.errors import ExecutionError
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +50,8 @@ class Matcher:
         self._outer_only = kind.left_only and outer_is_left
         self._inner_only = kind.left_only and not outer_is_left
         self._schema = batch_schema(output, context.columns)
-        self._residual = _compile_residual(residual, context.columns) if residual else None
+        self._single = kind is JoinKind.SINGLE
+        self._residual = _compile_residual(residual) if residual else None
         self._hold(inner)
 
     def _hold(self, inner: pa.RecordBatch) -> None:
@@ -74,14 +76,16 @@ class Matcher:
         return not (self._outer_only and self._kind is JoinKind.ANTI)
 
     def join(self, outer: pa.RecordBatch, candidates: Candidates) -> Iterator[pa.RecordBatch]:
-        """What `outer` gives, in the order of its rows."""
+        """What `outer` gives, in the order of its rows. Raises ExecutionError for a row of a single join with two matches."""
         counts = candidates.counts
         if self._outer_only:
             yield self._chosen(outer, self._matched(outer, candidates) == (self._kind is JoinKind.SEMI))
             return
         if self._residual is None and self._keeps_outer:
+            if self._single and bool((counts > 1).any()):
+                raise _second_match()
             # a row that meets nothing gets one pair, with no inner row
-            for rows, nth in _portions(np.maximum(counts, 1), self._pairs_at_once):
+            for rows, nth in portions(np.maximum(counts, 1), self._pairs_at_once):
                 none = counts[rows] == 0
                 if none.any():
                     inner = np.full(len(rows), -1, np.int64)
@@ -95,12 +99,14 @@ class Matcher:
         ends = np.cumsum(counts)
         matched = np.zeros(outer.num_rows, np.bool_) if self._keeps_outer else None
         done = made = 0
-        for rows, nth in _portions(counts, self._pairs_at_once):
+        for rows, nth in portions(counts, self._pairs_at_once):
             inner = candidates.inner_rows(rows, nth)
             made += len(rows)
             rows, inner = self._passing(outer, rows, inner)
             self._meet(inner)
             if matched is not None:
+                if self._single and (matched[rows].any() or (rows[1:] == rows[:-1]).any()):
+                    raise _second_match()
                 matched[rows] = True
                 complete = int(np.searchsorted(ends, made, side="right"))
                 rows, inner = _with_unmatched(rows, inner, done + np.flatnonzero(~matched[done:complete]))
@@ -122,7 +128,7 @@ class Matcher:
         if self._residual is None:
             return candidates.counts > 0
         matched = np.zeros(outer.num_rows, np.bool_)
-        for rows, nth in _portions(candidates.counts, self._pairs_at_once):
+        for rows, nth in portions(candidates.counts, self._pairs_at_once):
             matched[self._passing(outer, rows, candidates.inner_rows(rows, nth))[0]] = True
         return matched
 
@@ -163,7 +169,7 @@ def _indices(inner: np.ndarray) -> pa.Array:
     return pa.array(inner, mask=missing) if missing.any() else pa.array(inner)
 
 
-def _portions(counts: np.ndarray, size: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+def portions(counts: np.ndarray, size: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """All pairs as (outer row, number within the row), in order, at most `size` at a time."""
     ends = np.cumsum(counts)
     total = int(ends[-1]) if len(ends) else 0
@@ -188,21 +194,32 @@ def _with_unmatched(rows: np.ndarray, inner: np.ndarray, unmatched: np.ndarray) 
     return both[order], np.concatenate([inner, np.full(len(unmatched), -1, np.int64)])[order]
 
 
+def _second_match() -> ExecutionError:
+    return ExecutionError("More than one row returned by a subquery used as an expression: it can only return a single row")
+
+
 def _compile_residual(
-    residual: Predicate, columns: Columns
+    residual: Predicate,
 ) -> Callable[[pa.RecordBatch, pa.RecordBatch, np.ndarray, np.ndarray], np.ndarray]:
     """Which pairs satisfy the residual condition."""
-    names = [column_name(id) for id in column_ids(predicate_columns(residual))]
+    columns = predicate_columns(residual)
     test = compile_predicate(residual)
 
     def passes(outer: pa.RecordBatch, inner: pa.RecordBatch, rows: np.ndarray, inner_rows: np.ndarray) -> np.ndarray:
-        outer_at, inner_at = pa.array(rows), pa.array(inner_rows)
-        arrays = [
-            inner.column(name).take(inner_at) if inner.schema.get_field_index(name) >= 0 else outer.column(name).take(outer_at)
-            for name in names
-        ]
-        # the outer rows too, for a condition on no column at all, such as random() < 0.5
-        pairs = pa.RecordBatch.from_arrays([*arrays, outer_at], names=[*names, "row"])
-        return test(pairs).to_numpy(zero_copy_only=False)
+        return test(paired(columns, outer, inner, rows, inner_rows)).to_numpy(zero_copy_only=False)
 
     return passes
+
+
+def paired(
+    columns: ColumnSet, outer: pa.RecordBatch, inner: pa.RecordBatch, rows: np.ndarray, inner_rows: np.ndarray
+) -> pa.RecordBatch:
+    """Pairs of an outer and an inner row as rows with `columns` of both."""
+    names = [column_name(id) for id in column_ids(columns)]
+    outer_at, inner_at = pa.array(rows), pa.array(inner_rows)
+    arrays = [
+        inner.column(name).take(inner_at) if inner.schema.get_field_index(name) >= 0 else outer.column(name).take(outer_at)
+        for name in names
+    ]
+    # the outer rows too, for a condition on no column at all, such as random() < 0.5
+    return pa.RecordBatch.from_arrays([*arrays, outer_at], names=[*names, "row"])

@@ -27,7 +27,8 @@ _SEEDS = 16
 class KeyIndex:
     """`first[g]`, `counts[g]`: where the rows of group g begin in `rows`, and how many there are. `unique`: one each.
 
-    Fewer than 2^31 rows. `nbytes` is what the index itself takes.
+    Fewer than 2^31 rows. `nbytes` is what the index itself takes. Rows with NULL in a key are in no group, except in the keys
+    of the bitset `null_safe`, where NULL equals NULL.
     """
 
     __slots__ = (
@@ -35,6 +36,7 @@ class KeyIndex:
         "_keys",
         "_mask",
         "_members",
+        "_null_safe",
         "_seed",
         "_shift",
         "_table",
@@ -45,11 +47,13 @@ class KeyIndex:
         "unique",
     )
 
-    def __init__(self, keys: Sequence[pa.Array]) -> None:
+    def __init__(self, keys: Sequence[pa.Array], null_safe: int = 0) -> None:
         if len(keys[0]) >= 1 << 31:
             raise ExecutionError("the build side has more than 2^31 rows")
+        # where no row has a NULL, one that is looked up finds nothing, as with other keys
+        self._null_safe = sum(1 << i for i, key in enumerate(keys) if null_safe >> i & 1 and key.null_count)
         for seed in range(_SEEDS):
-            words, valid = key_words(keys, seed)
+            words, valid = key_words(keys, seed, self._null_safe)
             self._seed = seed
             if self._build(keys, words, valid):
                 return
@@ -129,7 +133,9 @@ class KeyIndex:
     def _one_text_each(self, leaders: np.ndarray) -> bool:
         """Whether all rows of a group have its leader's texts."""
         at = pa.array(leaders)
-        return all(is_exact(key.type) or pc.all(pc.equal(key, key.take(at))).as_py() for key in self._keys or ())
+        return all(
+            is_exact(key.type) or pc.all(pc.fill_null(pc.equal(key, key.take(at)), True)).as_py() for key in self._keys or ()
+        )
 
     def _places(self, words: list[np.ndarray]) -> np.ndarray:
         mixed = mix(words[0].view(np.uint64))
@@ -138,8 +144,8 @@ class KeyIndex:
         return (mixed >> self._shift).view(np.int64)
 
     def find(self, keys: Sequence[pa.Array]) -> np.ndarray:
-        """The group of each row's keys, -1 where there is none (NULL keys have none)."""
-        words, valid = key_words(keys, self._seed)
+        """The group of each row's keys, -1 where there is none (NULL keys have none, but in null-safe keys)."""
+        words, valid = key_words(keys, self._seed, self._null_safe)
         if self._base is not None:
             place = words[0] - self._base  # may wrap around; then it is out of bounds as well
             inside = (place >= 0) & (place < len(self._table)) & (words[0] >= self._base)
@@ -176,8 +182,10 @@ class KeyIndex:
         """A hash that agrees by chance is no match."""
         assert self._keys is not None
         at = pa.array(group, mask=group < 0)
-        for own, key in zip(self._keys, keys, strict=True):
+        for i, (own, key) in enumerate(zip(self._keys, keys, strict=True)):
             if not is_exact(key.type):
-                equal = pc.fill_null(pc.equal(own.take(at), key), False).to_numpy(zero_copy_only=False)
+                # NULL with NULL: the words agree on which keys are NULL
+                equal = pc.fill_null(pc.equal(own.take(at), key), bool(self._null_safe >> i & 1))
+                equal = equal.to_numpy(zero_copy_only=False)
                 group = np.where(equal, group, _NONE)
         return group

@@ -34,18 +34,27 @@ def is_ordered(type: DataType) -> bool:
     return whole or (t.is_decimal128(type) and type.precision <= 18)
 
 
-def key_words(keys: Sequence[pa.Array], seed: int = 0) -> tuple[list[np.ndarray], np.ndarray | None]:
+def key_words(keys: Sequence[pa.Array], seed: int = 0, null_safe: int = 0) -> tuple[list[np.ndarray], np.ndarray | None]:
     """The words (int64 arrays, one word a row), and which rows have no NULL among their keys (None: all).
 
-    Words of rows with a NULL mean nothing. `seed` chooses the hash of texts.
+    Words of rows with a NULL mean nothing. `seed` chooses the hash of texts. In the keys of the bitset `null_safe` NULL is a
+    value like others: it does not make a row invalid, and one more word says which of these keys are NULL.
     """
     words: list[np.ndarray] = []
     valid: np.ndarray | None = None
-    for key in keys:
-        words += _words(key, seed)
+    nulls = np.zeros(len(keys[0]), np.int64) if null_safe else None
+    for i, key in enumerate(keys):
+        own_words = _words(key, seed)
         if key.null_count:
             own = pc.is_valid(key).to_numpy(zero_copy_only=False)
-            valid = own if valid is None else valid & own
+            if nulls is not None and null_safe >> i & 1:
+                nulls |= np.where(own, 0, 1 << i)
+                own_words = [np.where(own, word, 0) for word in own_words]
+            else:
+                valid = own if valid is None else valid & own
+        words += own_words
+    if nulls is not None:
+        words.append(nulls)
     return words, valid
 
 

@@ -13,18 +13,33 @@ import pyarrow as pa
 from executor.arrow.batches import batch_schema, collect, one_batch
 from executor.arrow.context import Context
 from executor.arrow.join_pairs import Candidates, Matcher
+from executor.arrow.kept_rows import KeptRows
+from executor.arrow.mark_stage import mark_stage
+from executor.arrow.marks import Condition, MarkFinder
 from executor.arrow.pipeline import Stage
+from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.physical import NestedLoopJoin
 from optimizer.algebra.plan import PlanNode
 
 
 def stage(node: PlanNode, context: Context) -> Stage:
-    """Reads the right input."""
+    """Reads the right input; where that is kept for many runs, so is the stage."""
+    op, held = node.op, node.inputs[1].op
+    assert isinstance(op, NestedLoopJoin)
+    if op.kind.keeps_right or not isinstance(held, KeptRows):
+        return _stage(node, context)
+    return held.kept.made(("join", id(node)), lambda: _stage(node, context))
+
+
+def _stage(node: PlanNode, context: Context) -> Stage:
     op = node.op
     assert isinstance(op, NestedLoopJoin)
     right = node.inputs[1]
     inner = one_batch(collect(context.open(right), batch_schema(right.columns, context.columns)))
     context.held(node, inner.nbytes)
+    if op.kind is JoinKind.MARK:
+        finder = MarkFinder(inner, (), 0, Condition(op.predicate, context.tuning.pairs))
+        return mark_stage(node, context, lambda outer: finder.marks(outer, ()))
     matcher = Matcher(op.kind, True, inner, op.predicate, node.columns, context)
 
     def work(outer: pa.RecordBatch) -> Iterator[pa.RecordBatch]:

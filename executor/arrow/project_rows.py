@@ -13,6 +13,10 @@ from optimizer.algebra.plan import PlanNode
 
 
 def stage(node: PlanNode, context: Context) -> Stage:
+    return context.once(node, lambda: _stage(node, context))
+
+
+def _stage(node: PlanNode, context: Context) -> Stage:
     assert isinstance(node.op, ProjectRows)
     schema = context.schema(node)
     values = {column_name(item.id): item.value for item in node.op.items}

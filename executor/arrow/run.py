@@ -18,14 +18,19 @@ from executor.arrow import (
     constant_rows,
     filter_rows,
     hash_aggregate,
+    hash_grouping_sets,
     hash_join,
     hash_set_op,
+    kept_rows,
     limit_rows,
+    lookup_rows,
     merge_join,
     merge_union,
+    nested_apply,
     nested_loop_join,
     partial_sort,
     project_rows,
+    range_lookup,
     scan,
     sort,
     streaming_aggregate,
@@ -36,21 +41,26 @@ from executor.arrow.batches import Batches
 from executor.arrow.context import Context, TableSource, Tuning
 from executor.arrow.counters import Counters
 from executor.arrow.failures import operator_errors
+from executor.arrow.kept_rows import KeptRows
 from executor.arrow.pipeline import Stage, Work, run_stages
 from optimizer.algebra.columns import Columns
 from optimizer.algebra.physical import (
     ConstantRows,
     FilterRows,
     HashAggregate,
+    HashGroupingSets,
     HashJoin,
     HashSetOp,
     LimitRows,
+    LookupRows,
     MergeJoin,
     MergeUnion,
+    NestedApply,
     NestedLoopJoin,
     PartialSort,
     PhysicalOperator,
     ProjectRows,
+    RangeLookup,
     Sort,
     StreamingAggregate,
     TableScan,
@@ -63,11 +73,16 @@ SOURCES: dict[type[PhysicalOperator], Callable[[PlanNode, Context], Batches]] = 
     TableScan: scan.produce,
     ConstantRows: constant_rows.produce,
     HashAggregate: hash_aggregate.produce,
+    HashGroupingSets: hash_grouping_sets.produce,
     HashSetOp: hash_set_op.produce,
+    KeptRows: kept_rows.produce,
     LimitRows: limit_rows.produce,
+    LookupRows: lookup_rows.produce,
     MergeJoin: merge_join.produce,
     MergeUnion: merge_union.produce,
+    NestedApply: nested_apply.produce,
     PartialSort: partial_sort.produce,
+    RangeLookup: range_lookup.produce,
     Sort: sort.produce,
     StreamingAggregate: streaming_aggregate.produce,
     TopK: top_k.produce,
@@ -95,7 +110,7 @@ def execute(
     """
     _allow_depth(plan)
     run = _Run(counters)
-    context = Context(columns, sources, counters, tuning or Tuning(), lambda node: run.open_node(node, context))
+    context = Context(columns, sources, counters, tuning or Tuning(), run.open_node)
     return pa.RecordBatchReader.from_batches(context.schema(plan), context.open(plan))
 
 
@@ -144,7 +159,7 @@ class _Run:
             dead = stage.dead
             node = node.inputs[streamed_input(node)]
         local = scan.local_stage(node, context) if isinstance(node.op, TableScan) and not dead else None
-        batches = _nothing() if dead else self._produce(node, context, counted=local is None)
+        batches = _nothing() if dead else self._produce(node, context, counted=local is None and not isinstance(node.op, KeptRows))
         if local is not None:
             stages.append((node, local))
         work: list[Work] = []

@@ -54,4 +54,4 @@ def prepare(query: str, settings: Settings, catalog: Catalog | None = None) -> P
     optimizer = Optimizer(catalog if catalog is not None else JoinGraphCatalog(), settings)
     bound = bind(resolve_sql(query), optimizer.catalog)
     context = RuleContext(bound.columns, settings)
-    return Prepared(optimizer, bound, context, run_program(optimizer.program, required_only(bound), context).tree)
+    return Prepared(optimizer, bound, context, run_program(optimizer.program, required_only(bound, bound.tree), context).tree)

@@ -275,7 +275,11 @@ def applied_props(
         return marked_props(predicate, mark, left, each)
     if kind.left_only:
         return join_props(kind, predicate, left, each)
-    joined = join_props(JoinKind.LEFT if kind is JoinKind.SINGLE else kind, predicate, left, each)
+    if kind is JoinKind.INNER:
+        joined = join_props(kind, predicate, left, each)
+    else:  # whether a left row has a match depends on all that the right input reads, not on the predicate alone
+        equivalences = merge_equivalences([*left.equivalences, *right.equivalences])
+        joined = LogicalProps(left.columns | right.columns, left.not_null, (), left.constants, equivalences, left.dependencies)
     keys = [a | b for a in left.keys for b in right.keys]
     if kind is JoinKind.SINGLE or right.at_most_one_row:
         keys += left.keys

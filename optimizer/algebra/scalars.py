@@ -476,11 +476,24 @@ def compare(function: str, left: Scalar, right: Scalar) -> Scalar:
 
 def equality_sides(scalar: Scalar, left: ColumnSet, right: ColumnSet) -> tuple[Scalar, Scalar] | None:
     """(l, r) when `scalar` is an equality of a scalar over `left` columns and one over `right` columns, else None."""
-    if isinstance(scalar, Call) and scalar.function == "=":
-        a, b = scalar.args
-        if a.columns and b.columns:
-            if not a.columns & ~left and not b.columns & ~right:
-                return a, b
-            if not a.columns & ~right and not b.columns & ~left:
-                return b, a
+    return _sides(scalar, left, right) if isinstance(scalar, Call) and scalar.function == "=" else None
+
+
+def key_sides(scalar: Scalar, left: ColumnSet, right: ColumnSet) -> tuple[Scalar, Scalar] | None:
+    """As `equality_sides`, also for IS NOT DISTINCT FROM."""
+    return _sides(scalar, left, right) if isinstance(scalar, Call) and is_key(scalar) else None
+
+
+def is_key(scalar: Scalar) -> bool:
+    """Whether it compares for equality, by = or, NULLs being equal, by IS NOT DISTINCT FROM."""
+    return isinstance(scalar, Call) and scalar.function in ("=", "is_not_distinct_from")
+
+
+def _sides(scalar: Call, left: ColumnSet, right: ColumnSet) -> tuple[Scalar, Scalar] | None:
+    a, b = scalar.args
+    if a.columns and b.columns:
+        if not a.columns & ~left and not b.columns & ~right:
+            return a, b
+        if not a.columns & ~right and not b.columns & ~left:
+            return b, a
     return None

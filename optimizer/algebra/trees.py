@@ -18,7 +18,7 @@ OUTER_JOIN, CROSS_PRODUCT = 1, 2
 
 def _kind_of_join(op: LogicalOperator) -> int:
     if not isinstance(op, Join):
-        return 0
+        return OUTER_JOIN if isinstance(op, Apply) and op.kind is JoinKind.LEFT else 0
     if op.kind is JoinKind.INNER:
         return 0 if op.predicate else CROSS_PRODUCT
     return OUTER_JOIN if op.kind.keeps_left or op.kind.keeps_right else 0
@@ -88,13 +88,13 @@ class Tree:
         if self._volatile is None:
             for tree in postorder(self):
                 if isinstance(tree, Tree) and tree._volatile is None:
-                    below = any(i._volatile for i in tree.inputs if isinstance(i, Tree))
+                    below = any(i.volatile if isinstance(i, Leaf) else i._volatile for i in tree.inputs)
                     tree._volatile = below or any(s.volatile for s in tree.op.scalars())
         return bool(self._volatile)
 
     @property
     def has_outer_join(self) -> bool:
-        """Whether a left, right or full join stands in it, at any depth."""
+        """Whether a left, right or full join (also of an Apply) stands in it, at any depth."""
         return bool(self._joins_below() & OUTER_JOIN)
 
     @property
@@ -143,11 +143,11 @@ def _outer_of(tree: Tree) -> ColumnSet:
 class Leaf:
     """A group of the memo, standing for all its expressions, inside a binding."""
 
-    __slots__ = ("gid", "outer", "props")
+    __slots__ = ("gid", "outer", "props", "volatile")
     inputs: tuple[Node, ...] = ()
 
-    def __init__(self, gid: int, props: LogicalProps, outer: ColumnSet = 0) -> None:
-        self.gid, self.props, self.outer = gid, props, outer
+    def __init__(self, gid: int, props: LogicalProps, outer: ColumnSet = 0, volatile: bool = False) -> None:
+        self.gid, self.props, self.outer, self.volatile = gid, props, outer, volatile
 
     @property
     def columns(self) -> ColumnSet:

@@ -22,11 +22,12 @@ from typing import Any
 
 from optimizer.algebra.columns import column_ids, column_set
 from optimizer.algebra.join_graph import JoinGraph
-from optimizer.algebra.logical import Aggregate, Filter, Join, Limit, LogicalOperator, Project, Scan, SetOp, Values
+from optimizer.algebra.logical import Aggregate, Filter, GroupingSets, Join, Limit, LogicalOperator, Project, Scan, SetOp, Values, Window
 from optimizer.algebra.physical import (
     ConstantRows,
     FilterRows,
     HashAggregate,
+    HashGroupingSets,
     HashJoin,
     HashSetOp,
     LimitRows,
@@ -41,12 +42,14 @@ from optimizer.algebra.physical import (
     TableScan,
     TopK,
     UnionAll,
+    WindowRows,
 )
 from optimizer.algebra.region_graph import RegionGraph
 from optimizer.algebra.scalars import Call, ColumnRef, Predicate, walk
 from optimizer.algebra.traits import TraitSet
 from optimizer.cost.joins import JoinCosts
 from optimizer.cost.model import Bounded
+from optimizer.stats.estimator import distinct_rows
 from optimizer.stats.relation import RelationStats
 
 START = 100_000.0  # an operator's set-up
@@ -67,6 +70,7 @@ PREFIX_COMPARE = 10.0  # partial sort, one prefix column of one row: where runs 
 TOP_IN = 12.0
 COPY = 2.0  # handing on a row as it is
 HASH_ROW = 180.0  # INTERSECT, EXCEPT
+WINDOW_ROW, WINDOW_CALL, WINDOW_SEARCH = 10.0, 30.0, 10.0  # window functions, one row
 
 Inputs = Sequence[RelationStats]
 
@@ -94,12 +98,14 @@ class ArrowCost:
             NestedLoopJoin: nested_loop_join,
             HashAggregate: lambda op, d, out, i: hash_aggregate(op, i[0].rows, out.rows),
             StreamingAggregate: lambda op, d, out, i: streaming_aggregate(op, i[0].rows, out.rows),
+            HashGroupingSets: lambda op, d, out, i: grouping_sets(op, i[0], out.rows),
             Sort: lambda op, d, out, i: sort(len(op.order), i[0].rows),
             PartialSort: lambda op, d, out, i: partial_sort(op, i[0]),
             TopK: lambda op, d, out, i: top_k(op.offset + op.count, i[0].rows),
             LimitRows: lambda op, d, out, i: COPY * at_least_one(out.rows),
             UnionAll: lambda op, d, out, i: COPY * at_least_one(out.rows),
             MergeUnion: lambda op, d, out, i: merge_union(len(i), out.rows),
+            WindowRows: lambda op, d, out, i: window_rows(op, i[0].rows),
             HashSetOp: lambda op, d, out, i: HASH_ROW * sum(at_least_one(each.rows) for each in i),
         }
 
@@ -149,6 +155,10 @@ def least_local(op: LogicalOperator, output: RelationStats, inputs: Inputs) -> f
         case Aggregate():
             hashed = hash_aggregate(op, inputs[0].rows, output.rows)
             return min(hashed, streaming_aggregate(op, inputs[0].rows, output.rows)) if op.keys else hashed
+        case GroupingSets():
+            return grouping_sets(op, inputs[0], output.rows)
+        case Window():
+            return window_rows(op, inputs[0].rows)
         case Values() | Limit() | SetOp():
             return COPY * at_least_one(output.rows)
     raise AssertionError(f"no bound for {op.name}")
@@ -192,6 +202,14 @@ def hash_aggregate(op: Aggregate | HashAggregate, rows: float, groups: float) ->
     return at_least_one(rows) * (GROUP_IN + GROUP_CALL * len(op.aggregates)) + GROUP_OUT * at_least_one(groups)
 
 
+def grouping_sets(op: GroupingSets | HashGroupingSets, stats: RelationStats, groups: float) -> float:
+    """Groups the rows by all keys, then the groups by each set, and copies what comes out."""
+    finest = distinct_rows([stats.columns[key.source].ndv for key in op.keys], stats.rows)
+    per_row = GROUP_IN + GROUP_CALL * len(op.aggregates)
+    read = at_least_one(stats.rows) + len(op.sets) * at_least_one(finest)
+    return per_row * read + GROUP_OUT * (at_least_one(finest) + at_least_one(groups))
+
+
 def streaming_aggregate(op: Aggregate | StreamingAggregate, rows: float, groups: float) -> float:
     return at_least_one(rows) * (STREAM_IN + GROUP_CALL * len(op.aggregates)) + COPY * at_least_one(groups)
 
@@ -217,6 +235,20 @@ def partial_sort(op: PartialSort, stats: RelationStats) -> float:
 def merge_union(inputs: int, rows: float) -> float:
     """Every row is copied and passes a comparison for each doubling of the inputs."""
     return at_least_one(rows) * (UNION_ROW + UNION_COMPARE * log2(inputs + 1.0))
+
+
+def window_rows(op: Window | WindowRows, rows: float) -> float:
+    """Finds partitions and peers by comparing neighbours, then computes each item for all rows."""
+    keys = len(op.partition) + len(op.order)
+    own = WINDOW_ROW + PREFIX_COMPARE * keys
+    for item in op.items:
+        call, frame = item.call, item.call.frame
+        searched = frame is not None and frame.unit == "range" and (frame.start.offset is not None or frame.end.offset is not None)
+        moving = frame is not None and (frame.start.side != "preceding" or frame.start.offset is not None)
+        own += WINDOW_CALL
+        if call.distinct or searched or (moving and call.function in ("min", "max", "sum", "avg")):
+            own += WINDOW_SEARCH * log2(at_least_one(rows) + 1.0)
+    return at_least_one(rows) * own
 
 
 def top_k(kept: int, rows: float) -> float:

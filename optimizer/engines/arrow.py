@@ -8,12 +8,12 @@ from typing import Protocol
 from optimizer.algebra.columns import column_set
 from optimizer.algebra.join_graph import JoinGraph
 from optimizer.algebra.kinds import JoinKind, SetOpKind
-from optimizer.algebra.logical import Aggregate, Filter, Join, Limit, LogicalOperator, Project, Scan, SetOp
-from optimizer.algebra.physical import MergeUnion, PhysicalOperator, ProjectRows, StreamingAggregate
+from optimizer.algebra.logical import Aggregate, Filter, Join, Limit, LogicalOperator, Project, Scan, SetOp, Window
+from optimizer.algebra.physical import MergeUnion, PhysicalOperator, ProjectRows, StreamingAggregate, WindowRows
 from optimizer.algebra.props import LogicalProps
 from optimizer.algebra.region_graph import RegionGraph
 from optimizer.algebra.scalars import Call, ColumnRef, equality_sides
-from optimizer.algebra.traits import ANY, SortKey, TraitSet, reduce_traits, satisfies
+from optimizer.algebra.traits import ANY, SortKey, TraitSet, ascending, reduce_traits, satisfies
 from optimizer.cost.arrow import ArrowCost
 from optimizer.cost.c_out import COut
 from optimizer.cost.model import CostModel
@@ -65,6 +65,10 @@ def offers(op: LogicalOperator, props: LogicalProps, inputs: Sequence[Offering])
                 found += inputs[1].offers
         case Aggregate(keys, aggregates) if keys:
             found = _through(StreamingAggregate(keys, aggregates), props, inputs[0])
+        case Window(partition, order, items):
+            rows = WindowRows(partition, order, items)
+            found = _through(rows, props, inputs[0])  # its own order, whoever makes it, is there for all above
+            found.append(TraitSet((*ascending(partition), *order)))
         case Limit(order=order):
             found = [TraitSet(order)] if order else list(inputs[0].offers)
             found += [offer for offer in inputs[0].offers if satisfies(offer, TraitSet(order), inputs[0].props)]

@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from optimizer.algebra.columns import ColumnSet, column_ids
-from optimizer.algebra.scalars import Call, Predicate, Scalar, equality_sides, walk
+from optimizer.algebra.scalars import Predicate, Scalar, is_key, key_sides, walk
 from optimizer.joins.graph import JoinGraph, Relations, bits
 
 
@@ -43,7 +43,7 @@ class InnerRegion:
             graph = JoinGraph(n, [(i, j) for i in range(n) for j in range(i + 1, n)])
         self.graph = graph
         self.plain = not self.cross and all(c.key for c in self.conjuncts)
-        self.decided = not any(c.relations.bit_count() > 2 and _is_equality(c.scalar) for c in self.conjuncts)
+        self.decided = not any(c.relations.bit_count() > 2 and is_key(c.scalar) for c in self.conjuncts)
 
     def within(self, s: Relations) -> Predicate:
         """Conjuncts whose relations all lie in `s`, in canonical order; those without any relation only for the whole."""
@@ -72,14 +72,10 @@ def _placed(scalar: Scalar, columns: Sequence[ColumnSet], home: dict[int, Relati
     key = False
     if relations.bit_count() == 2:
         left, right = (columns[r.bit_length() - 1] for r in bits(relations))
-        key = equality_sides(scalar, left, right) is not None
+        key = key_sides(scalar, left, right) is not None
     return Conjunct(relations, scalar, key, sum(1 for s in walk(scalar) if s.children))
 
 
 def _ends(pair: Relations) -> tuple[int, int]:
     low = pair & -pair
     return low.bit_length() - 1, (pair ^ low).bit_length() - 1
-
-
-def _is_equality(scalar: Scalar) -> bool:
-    return isinstance(scalar, Call) and scalar.function == "="

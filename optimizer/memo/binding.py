@@ -12,7 +12,9 @@ from optimizer.rules.interface import Pattern
 
 def matches(mexpr: LogicalExpr, pattern: Pattern) -> bool:
     """Whether the root of `pattern` fits."""
-    return isinstance(mexpr.op, pattern.op) if pattern.op is not None else True
+    if pattern.op is None:
+        return True
+    return isinstance(mexpr.op, pattern.op) and (pattern.where is None or pattern.where(mexpr.op))
 
 
 def bindings(memo: Memo, mexpr: LogicalExpr, pattern: Pattern, fresh: LogicalExpr | None = None) -> Iterator[Tree]:
@@ -23,7 +25,7 @@ def bindings(memo: Memo, mexpr: LogicalExpr, pattern: Pattern, fresh: LogicalExp
     meanwhile are not seen, they come as `fresh` later.
     """
     assert pattern.op is not None, "a rule's pattern names an operator at its root"
-    if not isinstance(mexpr.op, pattern.op) or mexpr.hidden:
+    if mexpr.hidden or not matches(mexpr, pattern):
         return
     for tree, holds in _expand(memo, mexpr, pattern, fresh, fresh is not None):
         if fresh is None or holds:
@@ -51,7 +53,7 @@ def _expand(
         if only_here and below.depth == 1:  # the one place where `fresh` can be
             members = [member for member in members if member is fresh]
         for member in list(members):
-            if isinstance(member.op, below.op) and not member.hidden:
+            if isinstance(member.op, below.op) and not member.hidden and (below.where is None or below.where(member.op)):
                 found += _expand(memo, member, below, fresh, only_here)
         if not found:
             return

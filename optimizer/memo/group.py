@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from optimizer.algebra.columns import ColumnSet
 from optimizer.algebra.logical import LogicalOperator
 from optimizer.algebra.physical import PhysicalOperator
 from optimizer.algebra.props import LogicalProps
@@ -70,7 +71,8 @@ class Group:
 
     `props` and `stats` are derived once, from the first expression, and frozen. `offers`: orders that plans of the group
     can have without a sort, found from the leaves up. `lower`: no plan of the group costs less. `parents`: logical
-    expressions that use the group. `goals`: by required traits, reduced in this group.
+    expressions that use the group. `goals`: by required traits, reduced in this group. `outer`: columns of enclosing queries
+    that it reads; `volatile`: evaluated again it may give other rows. `runs`: how often it is evaluated (`memo.runs`).
     """
 
     __slots__ = (
@@ -81,10 +83,13 @@ class Group:
         "logical",
         "lower",
         "offers",
+        "outer",
         "parents",
         "props",
         "region",
+        "runs",
         "stats",
+        "volatile",
     )
 
     def __init__(self, id: int, props: LogicalProps, stats: RelationStats, lower: float, offers: tuple[TraitSet, ...]) -> None:
@@ -93,5 +98,8 @@ class Group:
         self.parents: list[LogicalExpr] = []
         self.goals: dict[TraitSet, Goal] = {}
         self.region: Region | None = None
+        self.outer: ColumnSet = 0
+        self.volatile = False
+        self.runs = 1.0
         self.exploring = False
         self.explored = False

@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from optimizer.algebra.columns import column_ids
+from optimizer.algebra.columns import ColumnId, ColumnSet, column_ids
 from optimizer.algebra.join_graph import JoinGraph
 from optimizer.algebra.kinds import JoinKind
-from optimizer.algebra.logical import Join, LogicalOperator
+from optimizer.algebra.logical import Apply, Choice, Join, LogicalOperator
 from optimizer.algebra.physical import PhysicalOperator
 from optimizer.algebra.props import LogicalProps
 from optimizer.algebra.scalars import combined
@@ -37,6 +37,8 @@ class GroupFigures(Protocol):
 
     def offers(self, op: LogicalOperator, props: LogicalProps, inputs: Sequence[Group]) -> tuple[TraitSet, ...]: ...
 
+    def distinct(self, stats: RelationStats, columns: ColumnSet) -> float: ...
+
 
 class Memo:
     """Groups by id (`group(id)` resolves merged ones) and logical expressions interned by (operator, input groups)."""
@@ -54,6 +56,8 @@ class Memo:
         self._index: dict[tuple[LogicalOperator, tuple[int, ...]], LogicalExpr] = {}
         self._regions: dict[tuple[tuple[int, ...], tuple[object, ...]], int] = {}
         self._parent: list[int] = []  # union-find over group ids
+        # outer column -> left input of the Apply that binds it, all columns bound there, whether each row is a binding of its own
+        self._binders: dict[ColumnId, tuple[int, ColumnSet, bool]] = {}
 
     def find(self, gid: int) -> int:
         """The id that stands for `gid` after merges."""
@@ -84,10 +88,20 @@ class Memo:
                 gids[id(node)] = self.find(node.gid)
                 continue
             inputs = tuple(self.find(gids[id(i)]) for i in node.inputs)
+            if isinstance(node.op, Choice):
+                gids[id(node)] = self._one_group(inputs, into if node is tree else None)
+                continue
             target = into if node is tree else None
             known = self._group_of_region(node.op, inputs) if seed_once and node is not tree else None
             gids[id(node)] = known if known is not None else self._insert_one(node.op, inputs, target, rule, source, new)
         return self.find(gids[id(tree)]), new
+
+    def _one_group(self, gids: Sequence[int], into: int | None) -> int:
+        """The group that the trees of a choice become."""
+        first = gids[0] if into is None else into
+        for gid in gids:
+            first = self.merge(first, gid, "choice")
+        return first
 
     def insert_one(self, tree: Tree, into: int, rule: str, source: int) -> LogicalExpr:
         """The expression of an operator over groups in group `into`: the one there is, or a new one."""
@@ -176,12 +190,43 @@ class Memo:
         lower = self.figures.lower_bound(op, stats, children, leaves)
         group = Group(len(self.groups), props, stats, lower, self.figures.offers(op, props, children))
         group.region = region
+        self._note_outer(group, op, children)
         self.groups.append(group)
         self._parent.append(group.id)
         if self.trace is not None:
             names = [self.label(c) for c in column_ids(props.columns)]
             self.trace.emit("group", id=group.id, columns=names, rows=stats.rows, lower=lower)
         return group.id
+
+    def _note_outer(self, group: Group, op: LogicalOperator, children: Sequence[Group]) -> None:
+        """What a new group reads of enclosing queries; and, of an Apply, for which rows its right input is evaluated."""
+        group.volatile = any(child.volatile for child in children) or any(s.volatile for s in op.scalars())
+        available, outer = 0, op.outer_columns()
+        for child in children:
+            available |= child.props.columns
+        outer &= ~available
+        for child in children:
+            outer |= child.outer
+        if isinstance(op, Apply):
+            left, right = children
+            bound = right.outer & left.props.columns
+            outer = (outer & ~bound) | left.outer
+            for column in column_ids(bound):
+                self._binders.setdefault(column, (left.id, bound, right.volatile))
+        group.outer = outer
+
+    def runs(self, group: Group) -> float:
+        """How often a group is evaluated: once for each distinct binding of the innermost Apply that binds columns it reads, and
+        once for all where it reads none. Known once the query is in the memo."""
+        if not group.outer or group.runs > 1.0:
+            return group.runs
+        for column in column_ids(group.outer):
+            binder = self._binders.get(column)
+            if binder is not None:
+                left = self.group(binder[0])
+                per_run = left.stats.rows if binder[2] else self.figures.distinct(left.stats, binder[1])
+                group.runs = max(group.runs, self.runs(left) * max(1.0, per_run))
+        return group.runs
 
     def add_physical(self, logical: LogicalExpr, op: PhysicalOperator, rule: str) -> PhysicalExpr:
         """A physical expression that implements a logical one over the same inputs."""
@@ -227,6 +272,7 @@ class Memo:
                 self.trace.emit("merge", gone=gone.id, into=keep.id, because=because)
             keep.lower = min(keep.lower, gone.lower)
             keep.offers = tuple(dict.fromkeys((*keep.offers, *gone.offers)))
+            keep.region = keep.region or gone.region
             keep.explored = keep.explored and gone.explored
             keep.exploring = keep.exploring or gone.exploring
             self.news.append((list(keep.parents), list(gone.logical)))
@@ -281,4 +327,4 @@ class Memo:
 
     def binding_leaf(self, gid: int) -> Leaf:
         group = self.group(gid)
-        return Leaf(group.id, group.props)
+        return Leaf(group.id, group.props, group.outer, group.volatile)

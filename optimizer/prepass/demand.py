@@ -1,11 +1,13 @@
 """What is demanded of a join: which of its columns are read above, and whether it matters how often its rows come.
 
-Columns end at projections, aggregates and set operations, and on the right of a semi or anti join. From such an operator the
-demand travels down to the next one:
+Columns end at projections, aggregates, set operations and choices, and on the right of a semi, anti or mark join. From such an
+operator the demand travels down to the next one:
 
     needed   the columns that something above reads
     once     duplicates do not matter: only which distinct rows there are (below DISTINCT, which UNION is too, below min and max,
-             on the right of a semi or anti join)
+             on the right of a semi, anti or mark join)
+
+Joins are here all operators that join: also mark and single joins, and Apply, whose right input reads columns of the left one.
 """
 
 from __future__ import annotations
@@ -14,9 +16,21 @@ from collections.abc import Callable
 
 from optimizer.algebra.columns import ColumnSet, column_set
 from optimizer.algebra.functions import AGGREGATE_FUNCTIONS
-from optimizer.algebra.kinds import SetOpKind
-from optimizer.algebra.logical import Aggregate, Filter, Join, Limit, LogicalOperator, Project, Scan, SetOp
-from optimizer.algebra.scalars import Scalar
+from optimizer.algebra.kinds import JoinKind, SetOpKind
+from optimizer.algebra.logical import (
+    Aggregate,
+    Apply,
+    Choice,
+    Filter,
+    GroupingSets,
+    Join,
+    Limit,
+    MarkJoin,
+    Project,
+    SetOp,
+    SingleJoin,
+    Window,
+)
 from optimizer.algebra.trees import Node, Tree, postorder
 
 Reduce = Callable[[Tree, ColumnSet, bool], Node | None]
@@ -42,7 +56,7 @@ def starts(root: Tree) -> list[Demand | None]:
     match root.op:
         case Project() as project:
             return [(project.used_columns(), False)]
-        case Aggregate(_, aggregates) as aggregate:
+        case Aggregate(aggregates=aggregates) | GroupingSets(aggregates=aggregates) as aggregate:
             once = all(
                 (item.call.distinct or AGGREGATE_FUNCTIONS[item.call.function].duplicate_insensitive) and not item.call.volatile
                 for item in aggregates
@@ -50,8 +64,12 @@ def starts(root: Tree) -> list[Demand | None]:
             return [(aggregate.used_columns(), once)]
         case SetOp(all=all_, sources=sources):
             return [(column_set(source), not all_) for source in sources]
-        case Join(kind, predicate) as join if kind.left_only:
+        case Join(kind, predicate) | Apply(kind, predicate) as join if kind.left_only:
             return [None, (join.used_columns(), not any(s.volatile for s in predicate))]
+        case MarkJoin(predicate) | Apply(JoinKind.MARK, predicate) as join:
+            return [None, (join.used_columns(), not any(s.volatile for s in predicate))]
+        case Choice(columns):
+            return [(columns, False) for _ in root.inputs]
     return [None for _ in root.inputs]
 
 
@@ -68,7 +86,7 @@ def _reduced(start: Node, demand: Demand, reduce: Reduce) -> Node:
             del built[len(built) - arity :]
             built.append(node.with_inputs(inputs))
         else:
-            other = reduce(node, *wanted) if isinstance(node.op, Join) else None
+            other = reduce(node, *wanted) if isinstance(node.op, Join | MarkJoin | SingleJoin | Apply) else None
             if other is not None:
                 stack.append((other, wanted, False))
                 continue
@@ -87,7 +105,17 @@ def _passed(tree: Tree, demand: Demand) -> list[Demand | None]:
         case Join(kind, predicate) as op:
             each = (needed | op.used_columns(), once and not any(s.volatile for s in predicate))
             return [each, None if kind.left_only else each]
-        case Limit() as op:
+        case MarkJoin(predicate) as op:
+            return [(needed | op.used_columns(), once and not any(s.volatile for s in predicate)), None]
+        case SingleJoin(predicate) as op:  # a right row that comes twice is an error
+            read = needed | op.used_columns()
+            return [(read, once and not any(s.volatile for s in predicate)), (read, False)]
+        case Apply(kind, predicate, mark) as op:
+            left, right = tree.inputs
+            read, same = needed | op.used_columns(), once and not any(s.volatile for s in predicate)
+            to_right = None if kind.left_only or mark is not None else (read, same and kind is not JoinKind.SINGLE)
+            return [(read | right.outer, same and not right.volatile), to_right]
+        case Limit() | Window() as op:
             return [(needed | op.used_columns(), False)]
         case Project() as op if once and not any(item.value.volatile for item in op.items):
             return [(op.used_columns(), True)]
@@ -97,18 +125,11 @@ def _passed(tree: Tree, demand: Demand) -> list[Demand | None]:
 
 
 def may_raise(root: Node) -> bool:
-    """Whether some scalar in the tree may raise, so that leaving the tree out could hide an error."""
-    return any(s.raises for node in postorder(root) if isinstance(node, Tree) for s in _scalars(node.op))
-
-
-def _scalars(op: LogicalOperator) -> tuple[Scalar, ...]:
-    match op:
-        case Filter(predicate) | Join(_, predicate):
-            return predicate
-        case Scan():
-            return op.predicate
-        case Project(items):
-            return tuple(item.value for item in items)
-        case Aggregate(_, aggregates):
-            return tuple(item.call for item in aggregates)
-    return ()
+    """Whether something in the tree may raise, so that leaving the tree out could hide an error."""
+    for node in postorder(root):
+        if isinstance(node, Tree):
+            if any(s.raises for s in node.op.scalars()) or isinstance(node.op, SingleJoin):
+                return True
+            if isinstance(node.op, Apply) and node.op.kind is JoinKind.SINGLE:
+                return True
+    return False

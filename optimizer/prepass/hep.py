@@ -1,163 +1,111 @@
 """Runs a program of rewrites over a tree.
 
-A program is a tuple of batches; a batch applies its rules to every node, parents first, either once or to a fixpoint.
-Patterns are those of the memo's rules, matched on trees. Nothing recurses, so a tree may be of any depth.
+`instructions` says what a program is, `passes` how the tree is passed over, `run` what is remembered meanwhile. Patterns are
+those of the memo's rules, matched on trees. The plan is a graph without equal vertices (`dag`), so a rule fires once on a common
+subexpression and all its parents see it.
 
-Trees are immutable and rules are functions of them, so a rule that did not apply to a tree is not asked again about the same
-object: a pass over a tree that has settled costs one look at each part that changed.
+Whatever ends a batch early, the tree is equivalent to the one it began with, and the report says which rules still fired.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from optimizer.algebra.trees import Tree
+from optimizer.prepass.compiled import CompiledBatch, CompiledSubprogram, RuleTable, compiled
+from optimizer.prepass.instructions import Batch, MatchOrder, Program, Subprogram
+from optimizer.prepass.passes import downwards, from_the_root, once_anywhere, upwards
+from optimizer.prepass.report import BatchRun, Firing, Rewritten, Stop, counted
+from optimizer.prepass.run import Run
+from optimizer.rules.interface import RuleContext, Sweep
 
-from optimizer.algebra.logical import LogicalOperator
-from optimizer.algebra.trees import Node, Tree
-from optimizer.errors import InternalError, PlanscopeError
-from optimizer.rules.interface import Pattern, RewriteRule, RuleContext
-
-
-class Batch(NamedTuple):
-    """`fixpoint`: pass over the tree again until nothing fires; else one pass."""
-
-    name: str
-    rules: tuple[RewriteRule, ...]
-    fixpoint: bool = True
+__all__ = ["Batch", "BatchRun", "Firing", "MatchOrder", "Rewritten", "Stop", "Subprogram", "run_program"]
 
 
-class Firing(NamedTuple):
-    """A rule replaced the subtree `before` by `after`."""
-
-    rule: str
-    before: Tree
-    after: Tree
-
-
-class Rewritten(NamedTuple):
-    """`converged` is False when the limit on firings stopped the program."""
-
-    tree: Tree
-    firings: tuple[Firing, ...]
-    converged: bool
+def run_program(program: Program, tree: Tree, context: RuleContext) -> Rewritten:
+    """Carry out the instructions in order. Rules that the settings disable are left out."""
+    run = Run(context)
+    tree = run.dag.intern(tree)
+    for step in compiled(program, context.settings.disable):
+        tree = _run_step(run, step, tree, "", [])
+        if run.stopped is Stop.PREPASS_LIMIT:
+            break
+    converged = all(each.stopped is None for each in run.batches)
+    return Rewritten(tree, tuple(run.firings), converged, tuple(run.batches))
 
 
-def run_program(program: Sequence[Batch], tree: Tree, context: RuleContext) -> Rewritten:
-    """Apply the batches in order. Rules that the settings disable are left out."""
-    run = _Run(program, context)
-    for batch in program:
-        run.begin(batch)
-        while True:
-            before = len(run.firings)
-            tree = run.one_pass(tree)
-            if len(run.firings) >= run.limit:
-                return Rewritten(tree, tuple(run.firings), False)
-            if not batch.fixpoint or len(run.firings) == before:
-                break
-    return Rewritten(tree, tuple(run.firings), True)
+def _run_step(run: Run, step: CompiledBatch | CompiledSubprogram, tree: Tree, prefix: str, held: list[Tree]) -> Tree:
+    """`prefix`: the names of the subprograms around it. `held`: trees that it may come to be equal to again."""
+    if isinstance(step, CompiledSubprogram):
+        return _run_subprogram(run, step, tree, prefix, held)
+    before = len(run.firings)
+    tree = _run_batch(run, step, tree, prefix + step.batch.name)
+    if len(run.firings) != before:
+        run.forget([tree, *held])
+    return tree
 
 
-def fits(node: Node, pattern: Pattern) -> bool:
-    """Whether `pattern` matches at `node`."""
-    if pattern.op is None:
-        return True
-    if not isinstance(node, Tree) or not isinstance(node.op, pattern.op):
-        return False
-    if pattern.inputs is None:
-        return True
-    return len(pattern.inputs) == len(node.inputs) and all(map(fits, node.inputs, pattern.inputs))
+def _run_batch(run: Run, step: CompiledBatch, tree: Tree, name: str) -> Tree:
+    batch = step.batch
+    run.begin(batch)
+    states = run.states()
+    states.add(tree, len(run.firings))
+    passes = last = 0
+    while True:
+        before, last = tree, len(run.firings)
+        for index, rules in enumerate(step.tables):
+            if run.stopped is None:
+                run.begin_part(index)
+                tree = _one_pass(run, batch, rules, tree)
+        passes += 1
+        if run.stopped is not None or len(run.firings) == last or not batch.fixpoint:
+            break
+        since = last if tree is before else states.add(tree, len(run.firings))
+        if since is not None:
+            run.came_back(since)
+        elif batch.passes is not None and passes >= batch.passes:
+            run.stopped = Stop.PASSES
+        else:
+            continue
+        break
+    run.end(name, passes, last)
+    return tree
 
 
-class _Run:
-    """One run of a program: what fired, and what is known of trees by their id (they are kept alive, so ids stay theirs).
+def _one_pass(run: Run, batch: Batch, rules: RuleTable, tree: Tree) -> Tree:
+    if batch.one_firing:
+        leaves_first = rules.sweep is Sweep.UP or (rules.sweep is None and batch.order is MatchOrder.BOTTOM_UP)
+        return once_anywhere(run, tree, rules, leaves_first)
+    if rules.sweep is Sweep.UP:
+        return upwards(run, tree, rules, repeat=False)
+    if rules.sweep is Sweep.DOWN:
+        return downwards(run, tree, rules, repeat=False)
+    if batch.order is MatchOrder.BOTTOM_UP:
+        return upwards(run, tree, rules, again=batch.fixpoint)
+    if batch.order is MatchOrder.TOP_DOWN and batch.fixpoint:
+        return from_the_root(run, tree, rules)
+    return downwards(run, tree, rules, deep=batch.fixpoint and batch.order is MatchOrder.DEPTH_FIRST)
 
-    `_refused`: the rules that do not apply at a tree's root, as bits. `_settled`: trees in which no rule of the present
-    batch applies anywhere.
-    """
 
-    __slots__ = ("_alive", "_bits", "_by_operator", "_refused", "_rules", "_settled", "context", "firings", "limit")
-
-    def __init__(self, program: Sequence[Batch], context: RuleContext) -> None:
-        self.context, self.limit = context, context.settings.prepass_limit
-        self.firings: list[Firing] = []
-        self._settled: dict[int, Tree] = {}
-        self._refused: dict[int, int] = {}
-        self._alive: list[Tree] = []
-        self._bits = {id(rule): 1 << i for i, rule in enumerate(rule for batch in program for rule in batch.rules)}
-        self._rules: tuple[RewriteRule, ...] = ()
-        self._by_operator: dict[type, list[tuple[RewriteRule, int, bool]]] = {}
-
-    def begin(self, batch: Batch) -> None:
-        """Go on with the rules of `batch`, without those that the settings disable."""
-        self._rules = tuple(rule for rule in batch.rules if rule.name not in self.context.settings.disable)
-        self._by_operator.clear()
-        self._settled.clear()
-
-    def one_pass(self, tree: Tree) -> Tree:
-        """At each node rules fire until none does, then its inputs are visited."""
-        built: list[Node] = []
-        settled, firings = self._settled, self.firings
-        stack: list[tuple[Node, int]] = [(tree, -1)]  # a node to visit, or, once its inputs are done, firings before them
-        while stack:
-            node, before = stack.pop()
-            if not isinstance(node, Tree) or (before < 0 and id(node) in settled):
-                built.append(node)
-            elif before >= 0:
-                below = len(built) - len(node.inputs)
-                if before == len(firings):
-                    settled[id(node)] = node
-                else:
-                    node = node.with_inputs(tuple(built[below:]))
-                del built[below:]
-                built.append(node)
-            else:
-                node = self._rewrite(node)
-                stack.append((node, len(firings)))
-                for child in reversed(node.inputs):
-                    stack.append((child, -1))
-        result = built[0]
-        assert isinstance(result, Tree)
-        return result
-
-    def _rewrite(self, node: Tree) -> Tree:
-        """What `node` has become when no rule applies to it any more, or the limit is reached."""
-        firings = self.firings
-        while True:
-            refused = before = self._refused.get(id(node), 0)
-            after = None
-            for rule, bit, deep in self._by_operator.get(type(node.op)) or self._candidates(node.op):
-                if refused & bit:
-                    continue
-                if len(firings) >= self.limit:
-                    return node
-                if not deep or fits(node, rule.pattern):
-                    try:
-                        after = rule.apply(node, self.context)
-                    except PlanscopeError:
-                        raise
-                    except Exception as error:
-                        raise InternalError(
-                            f"rule {rule.name} failed in the pre-pass: {type(error).__name__}: {error}"
-                        ) from error
-                    if after is not None:
-                        firings.append(Firing(rule.name, node, after))
-                        break
-                refused |= bit
-            if refused != before:
-                self._refused[id(node)] = refused
-                self._alive.append(node)
-            if after is None:
-                return node
-            node = after
-
-    def _candidates(self, op: LogicalOperator) -> list[tuple[RewriteRule, int, bool]]:
-        """The rules that can apply at such an operator, each with its bit and whether its pattern looks at the inputs too."""
-        found = []
-        for rule in self._rules:
-            pattern = rule.pattern
-            if pattern.op is None or isinstance(op, pattern.op):
-                inputs = pattern.inputs
-                plain = inputs is None or (op.arity == len(inputs) and all(below.op is None for below in inputs))
-                found.append((rule, self._bits[id(rule)], not plain))
-        self._by_operator[type(op)] = found
-        return found
+def _run_subprogram(run: Run, step: CompiledSubprogram, tree: Tree, prefix: str, held: list[Tree]) -> Tree:
+    subprogram, name = step.subprogram, prefix + step.subprogram.name
+    start, rounds, seen = len(run.firings), 0, [tree]
+    when = {id(tree): start}
+    while True:
+        last, before = len(run.firings), tree
+        for inner in step.steps:
+            tree = _run_step(run, inner, tree, name + "/", [*held, *seen])
+            if run.stopped is Stop.PREPASS_LIMIT:
+                return tree
+        rounds += 1
+        if len(run.firings) == last or not subprogram.fixpoint:
+            return tree
+        since = when.get(id(tree))
+        if since is not None or tree is before:
+            stopped, rules = Stop.CAME_BACK, counted(run.firings[last if since is None else since :])
+        elif subprogram.passes is not None and rounds >= subprogram.passes:
+            stopped, rules = Stop.PASSES, counted(run.firings[last:])
+        else:
+            when[id(tree)] = len(run.firings)
+            seen.append(tree)
+            continue
+        run.batches.append(BatchRun(name, start, len(run.firings), rounds, stopped, rules))
+        return tree

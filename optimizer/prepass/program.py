@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from optimizer.prepass.hep import Batch
+from optimizer.prepass.instructions import Batch
 from optimizer.prepass.rules.aggregate_merge_project import AggregateMergeProject
 from optimizer.prepass.rules.aggregate_reduce_keys import AggregateReduceKeys
 from optimizer.prepass.rules.aggregate_remove import AggregateRemove

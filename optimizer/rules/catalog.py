@@ -10,6 +10,7 @@ from optimizer.rules.enforce import partial_sort, sort
 from optimizer.rules.implement.aggregate_to_hash_aggregate import AggregateToHashAggregate
 from optimizer.rules.implement.aggregate_to_streaming_aggregate import AggregateToStreamingAggregate
 from optimizer.rules.implement.filter_to_filter_rows import FilterToFilterRows
+from optimizer.rules.implement.grouping_sets_to_hash_grouping_sets import GroupingSetsToHashGroupingSets
 from optimizer.rules.implement.join_to_hash_join import JoinToHashJoin
 from optimizer.rules.implement.join_to_merge_join import JoinToMergeJoin
 from optimizer.rules.implement.join_to_nested_loop_join import JoinToNestedLoopJoin
@@ -21,6 +22,7 @@ from optimizer.rules.implement.setop_to_hash_set_op import SetOpToHashSetOp
 from optimizer.rules.implement.union_to_merge_union import UnionToMergeUnion
 from optimizer.rules.implement.union_to_union_all import UnionToUnionAll
 from optimizer.rules.implement.values_to_constant_rows import ValuesToConstantRows
+from optimizer.rules.implement.window_to_window_rows import WindowToWindowRows
 from optimizer.rules.interface import ImplementationRule, Rule, TransformationRule
 from optimizer.rules.transform.aggregate_pull_join import AggregatePullJoin
 from optimizer.rules.transform.aggregate_push_join import AggregatePushJoin
@@ -71,11 +73,13 @@ IMPLEMENTATIONS: tuple[ImplementationRule, ...] = (
     JoinToNestedLoopJoin(),
     AggregateToHashAggregate(),
     AggregateToStreamingAggregate(),
+    GroupingSetsToHashGroupingSets(),
     LimitToTopK(),
     LimitToLimitRows(),
     UnionToUnionAll(),
     UnionToMergeUnion(),
     SetOpToHashSetOp(),
+    WindowToWindowRows(),
 )
 
 ENFORCERS = (sort.name, partial_sort.name)

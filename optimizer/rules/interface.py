@@ -7,8 +7,8 @@ A pattern names logical operator types only; physical operators are other types,
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
-from enum import IntEnum
+from collections.abc import Callable, Sequence
+from enum import IntEnum, StrEnum
 from typing import ClassVar, NamedTuple
 
 from optimizer.algebra.columns import Columns
@@ -21,11 +21,13 @@ from optimizer.settings import Settings
 class Pattern(NamedTuple):
     """An operator type over patterns for its inputs. `op` None is ANY: an input the rule does not look into.
 
-    `inputs` None: any number of inputs, none of them looked into.
+    `inputs` None: any number of inputs, none of them looked into. `where` says which operators of that type fit; it sees the
+    operator without its inputs, and must always say the same of the same operator.
     """
 
     op: type[LogicalOperator] | None
     inputs: tuple[Pattern, ...] | None = None
+    where: Callable[[LogicalOperator], bool] | None = None
 
     @property
     def depth(self) -> int:
@@ -49,10 +51,11 @@ def binds(pattern: Pattern, op: type[LogicalOperator]) -> bool:
     return pattern.op is not None and (issubclass(op, pattern.op) or any(binds(p, op) for p in pattern.inputs or ()))
 
 
-def node(op: type[LogicalOperator], *inputs: Pattern) -> Pattern:
-    """Pattern of an operator over inputs; `node(SetOp)` takes any number of ANY inputs."""
+def node(op: type[LogicalOperator], *inputs: Pattern, where: Callable[[LogicalOperator], bool] | None = None) -> Pattern:
+    """Pattern of an operator over inputs, perhaps only of those `where` something holds; `node(SetOp)` takes any number of
+    ANY inputs."""
     assert issubclass(op, LogicalOperator), f"a pattern can only name a logical operator, not {op.__name__}"
-    return Pattern(op, inputs or None)
+    return Pattern(op, inputs or None, where)
 
 
 class Promise(IntEnum):
@@ -103,10 +106,22 @@ class TransformationRule(Rule):
         raise AssertionError(f"{self.name} has no apply")
 
 
+class Sweep(StrEnum):
+    """Over the whole tree once, each operator asked once: inputs before the operator, or operators before their inputs."""
+
+    UP = "up"
+    DOWN = "down"
+
+
 class RewriteRule(Rule):
-    """A pre-pass rewrite: always at least as good, so its result replaces `bound`; None means that it does not apply."""
+    """A pre-pass rewrite: always at least as good, so its result replaces `bound`; None means that it does not apply.
+
+    `sweep` None: the rule fires wherever its batch finds it applies, in the batch's order. Else it passes over the whole tree
+    by itself, where it stands in the batch's list of rules.
+    """
 
     promise = Promise.NORMALIZE
+    sweep: ClassVar[Sweep | None] = None
 
     def apply(self, bound: Tree, context: RuleContext) -> Tree | None:
         raise AssertionError(f"{self.name} has no apply")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from optimizer.algebra.columns import column_set
+from optimizer.algebra.columns import ColumnSet, column_ids, column_set
 from optimizer.algebra.join_graph import JoinGraph
 from optimizer.algebra.logical import LogicalOperator
 from optimizer.algebra.props import LogicalProps
@@ -16,7 +16,7 @@ from optimizer.engines.arrow import offers
 from optimizer.joins.graph import Relations
 from optimizer.joins.inner import InnerRegion
 from optimizer.memo.group import Group
-from optimizer.stats.estimator import Estimator
+from optimizer.stats.estimator import Estimator, distinct_rows
 from optimizer.stats.region import RegionRows
 from optimizer.stats.relation import RelationStats
 
@@ -64,6 +64,10 @@ class Figures:
                 found[id(node)] = self.estimator.estimate(node.op, node.props, [found[id(child)] for child in node.inputs])
                 last = found[id(node)]
         return last
+
+    def distinct(self, stats: RelationStats, columns: ColumnSet) -> float:
+        """Distinct combinations of columns among the rows of a relation."""
+        return distinct_rows([stats.columns[c].ndv for c in column_ids(columns)], stats.rows)
 
     def lower_bound(self, op: LogicalOperator, stats: RelationStats, inputs: Sequence[Group], leaves: Sequence[Group]) -> float:
         if self.later_rules and inputs:

@@ -14,11 +14,12 @@ the root is optimized again.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from time import perf_counter
 
 from optimizer.algebra.join_graph import JoinGraph
 from optimizer.algebra.logical import Aggregate, Join
+from optimizer.algebra.physical import PhysicalOperator
 from optimizer.algebra.region_graph import RegionGraph
 from optimizer.algebra.traits import ANY, TraitSet, reduce_traits
 from optimizer.algebra.trees import Tree
@@ -52,6 +53,7 @@ from optimizer.search.tasks.explore_input import ExploreInput, ExploreMExpr
 from optimizer.search.tasks.optimize_group import OptimizeGroup
 from optimizer.search.tasks.task import Task
 from optimizer.stats.region import RegionRows
+from optimizer.stats.relation import RelationStats
 from optimizer.trace.recorder import Trace
 
 INNER_ORDERING = ("partition_joins", "join_commute", "join_associate", "join_associate_reverse", "join_exchange_inner")
@@ -274,8 +276,9 @@ class Search:
         """The cheapest local cost that any implementation of `mexpr` can have."""
         if mexpr.least < 0.0:
             group = self.memo.groups
-            out = group[mexpr.group].stats
-            mexpr.least = self.cost.least(mexpr.op, out, [self.memo.group(g).stats for g in mexpr.inputs])
+            own = group[mexpr.group]
+            each = self.cost.least(mexpr.op, own.stats, [self.memo.group(g).stats for g in mexpr.inputs])
+            mexpr.least = self.memo.runs(own) * each
         return mexpr.least
 
     def expression_bound(self, mexpr: LogicalExpr) -> float:
@@ -292,8 +295,7 @@ class Search:
         known = physical.costs.get(delivered)
         if known is None:
             groups = self.memo.groups
-            stats = groups[goal.group].stats
-            known = self.cost.local(physical.op, delivered, stats, [groups[g].stats for g in physical.inputs])
+            known = self.local(groups[goal.group], physical.op, delivered, [groups[g].stats for g in physical.inputs])
             assert known >= 0.0, f"{self.cost.name} gives {physical.op.name} the negative cost {known}"
             physical.costs[delivered] = known
             self.counters.costed += count
@@ -301,6 +303,10 @@ class Search:
                 traits = delivered.show(self.context.columns.label)
                 self.trace.emit("cost", goal=goal.id, mexpr=physical.id, local=known, delivered=traits)
         return known
+
+    def local(self, group: Group, op: PhysicalOperator, delivered: TraitSet, inputs: Sequence[RelationStats]) -> float:
+        """Local cost of an operator in a group, over all evaluations of the group."""
+        return self.memo.runs(group) * self.cost.local(op, delivered, group.stats, inputs)
 
     def push_goal(self, goal: Goal, limit: float = INFINITY) -> None:
         self.push(OptimizeGroup(goal, limit))
@@ -427,7 +433,7 @@ class Search:
 
     def _new_space(self, group: Group) -> JoinSpace | None:
         graph = next((m for m in group.logical if isinstance(m.op, JoinGraph)), None)
-        if graph is None or self.join_costs is None:
+        if graph is None or self.join_costs is None or group.outer:
             return None
         assert isinstance(graph.op, JoinGraph)
         leaves = [self.memo.group(gid) for gid in graph.inputs]
@@ -437,8 +443,8 @@ class Search:
 
     def compact(self, mexpr: LogicalExpr) -> bool:
         """Whether the splits of a join graph are left to its join space until someone asks for its group in some order."""
-        if self.join_costs is None or not self.hides(mexpr):
-            return False
+        if self.join_costs is None or not self.hides(mexpr) or self.memo.group(mexpr.group).outer:
+            return False  # of a correlated region some joins are evaluated once, some for each binding
         assert isinstance(mexpr.op, JoinGraph)
         columns = tuple(self.memo.group(gid).props.columns for gid in mexpr.inputs)
         return inner_region(columns, mexpr.op.predicate, self.context.settings.cross_products).decided

@@ -90,7 +90,7 @@ class AllMoves:
         for mexpr in group.logical:
             moves.native.extend(self.through(goal, mexpr))
         for op, needs, delivers in enforcers(goal.required, group.offers, group.props, search.rules.enforcers):
-            local = search.cost.local(op, delivers, group.stats, [group.stats])
+            local = search.local(group, op, delivers, [group.stats])
             moves.enforcers.append(Move(op, Alternative((needs,), delivers), (search.goal(group.id, needs),), local))
         return moves
 
@@ -126,7 +126,7 @@ class AllMoves:
         if known is None:
             search, memo = self._search, self._search.memo
             stats = [memo.group(gid).stats for gid in physical.inputs]
-            known = search.cost.local(physical.op, delivered, memo.group(goal.group).stats, stats)
+            known = search.local(memo.group(goal.group), physical.op, delivered, stats)
             physical.costs[delivered] = known
         return known
 

@@ -1,6 +1,7 @@
 """Aggregate calls: count, sum, avg, min, max with DISTINCT and FILTER.
 
-They are bound to `AggregateCall` scalars over the rows before grouping; `grouping` moves them into an Aggregate.
+They are bound to `AggregateCall` scalars over the rows before grouping; `grouping` moves them into an Aggregate. One that
+stands in a subquery and reads only columns around it belongs to the query around (SQL:2003 6.9, set function specification).
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from optimizer.sql.expressions import ExpressionBinder
 
 NAMES = tuple(AGGREGATE_FUNCTIONS)
-_FUNCTIONS = {exp.Count: "count", exp.Sum: "sum", exp.Avg: "avg", exp.Min: "min", exp.Max: "max"}
+FUNCTIONS = {exp.Count: "count", exp.Sum: "sum", exp.Avg: "avg", exp.Min: "min", exp.Max: "max"}
 
 
 def _aggregate(binder: ExpressionBinder, node: Any) -> Scalar:
@@ -29,19 +30,14 @@ def _aggregate(binder: ExpressionBinder, node: Any) -> Scalar:
 def _filtered(binder: ExpressionBinder, node: Any) -> Scalar:
     """agg(...) FILTER (WHERE condition)."""
     binder.source.only(node, "this", "expression")
-    if type(node.this) not in _FUNCTIONS:
+    if type(node.this) not in FUNCTIONS:
         binder.bind(node.this)  # an aggregate that is unsupported says so itself
         raise binder.source.error("FILTER belongs to an aggregate", node)
     return _call(binder, node.this, node.expression.this)
 
 
 def _call(binder: ExpressionBinder, node: Any, condition: Any) -> Scalar:
-    source, function = binder.source, _FUNCTIONS[type(node)]
-    if binder.inside_aggregate:
-        raise source.error("aggregates cannot be nested", node, "compute the inner one in a derived table")
-    if not binder.aggregates:
-        hint = "use HAVING to filter groups" if binder.clause == "WHERE" else None
-        raise source.error(f"an aggregate cannot stand in {binder.clause}", node, hint)
+    source, function = binder.source, FUNCTIONS[type(node)]
     source.only(node, "this", "expressions", ignored=("big_int",))
     arg, distinct = node.this, False
     if isinstance(arg, exp.Distinct):
@@ -52,7 +48,7 @@ def _call(binder: ExpressionBinder, node: Any, condition: Any) -> Scalar:
             raise source.error(f"{function}(DISTINCT ...) takes one expression", node)
     if node.expressions:
         raise source.error(f"{function} takes one argument", node)
-    binder.inside_aggregate = True
+    before, binder.inside_aggregate = binder.inside_aggregate, True
     try:
         filter = binder.truth(condition) if condition is not None else None
         if arg is None or isinstance(arg, exp.Star):
@@ -60,18 +56,19 @@ def _call(binder: ExpressionBinder, node: Any, condition: Any) -> Scalar:
                 raise source.error(f"{function} takes one argument", node)
             if arg is not None:
                 source.only(arg)
-            return AggregateCall("count", (), False, filter, INT64)
-        scalar = _argument(binder, function, arg)
+            scalars: tuple[Scalar, ...] = ()
+        else:
+            scalars = (argument(binder, function, arg),)
     finally:
-        binder.inside_aggregate = False
-    result = aggregate_type(function, scalar.type)
-    assert result is not None, f"{function} over {scalar.type} has no result type"
+        binder.inside_aggregate = before
+    result = aggregate_type(function, scalars[0].type) if scalars else INT64
+    assert result is not None, f"{function} over {scalars[0].type} has no result type"
     if AGGREGATE_FUNCTIONS[function].duplicate_insensitive:
         distinct = False
-    return AggregateCall(function, (scalar,), distinct, filter, result)
+    return binder.place_aggregate(AggregateCall(function, scalars, distinct, filter, result), node)
 
 
-def _argument(binder: ExpressionBinder, function: str, node: Any) -> Scalar:
+def argument(binder: ExpressionBinder, function: str, node: Any) -> Scalar:
     """The argument in a type the aggregate takes: sum adds booleans as integers and FLOAT as DOUBLE."""
     operand = binder.operand(node)
     if pa.types.is_null(operand.type):
@@ -89,4 +86,4 @@ def _argument(binder: ExpressionBinder, function: str, node: Any) -> Scalar:
     return operand.scalar
 
 
-HANDLERS = {**dict.fromkeys(_FUNCTIONS, _aggregate), exp.Filter: _filtered}
+HANDLERS = {**dict.fromkeys(FUNCTIONS, _aggregate), exp.Filter: _filtered}

@@ -29,6 +29,8 @@ from optimizer.sql.literals import DoesNotFit, fold_cast
 if TYPE_CHECKING:
     from optimizer.sql.source import Source
 
+_EQUALITIES = frozenset({"=", "<>", "is_not_distinct_from", "is_distinct_from"})
+
 
 class Operand(NamedTuple):
     """A bound scalar and the AST it came from: literals are recognised by how they were written."""
@@ -133,6 +135,12 @@ def meet(
         return [o.scalar for o in operands], type
     type = meeting_type(source, operands, what, comparing, strings_yield)
     return [convert(source, o, type) for o in operands], type
+
+
+def comparable(source: Source, function: str, left: Operand, right: Operand) -> tuple[Scalar, Scalar]:
+    """Both sides of a comparison in one type; raises SqlError when there is none. For equality a string column yields."""
+    (a, b), _ = meet(source, (left, right), "cannot compare", comparing=True, strings_yield=function in _EQUALITIES)
+    return a, b
 
 
 def mismatch(source: Source, what: str, type: DataType, operand: Operand) -> Exception:

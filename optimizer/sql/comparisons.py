@@ -1,4 +1,4 @@
-"""= <> < <= > >=, IS [NOT] DISTINCT FROM, BETWEEN, IN (list), LIKE, IS NULL, IS TRUE.
+"""= <> < <= > >=, IS [NOT] DISTINCT FROM, BETWEEN, IN, LIKE, IS NULL, IS TRUE.
 
 A DATE compared with a TIMESTAMP constant at midnight is compared as dates, which says the same and lets file statistics
 and histograms of the date column be used.
@@ -14,7 +14,9 @@ from sqlglot import exp
 
 from optimizer.algebra.scalars import BOOL, FALSE, TRUE, Call, InList, Literal, Scalar, compare
 from optimizer.algebra.types import DATE, STRING, is_date, is_string, is_timestamp, type_name
-from optimizer.sql.coerce import Operand, convert, negated, truth
+from optimizer.sql.coerce import Operand, bare, comparable, convert, negated, truth
+from optimizer.sql.rows import compare_rows, row_in_list, row_items
+from optimizer.sql.subqueries import compared_with_any, quantified
 
 if TYPE_CHECKING:
     from optimizer.sql.expressions import ExpressionBinder
@@ -29,22 +31,22 @@ _FUNCTIONS = {
     exp.NullSafeEQ: "is_not_distinct_from",
     exp.NullSafeNEQ: "is_distinct_from",
 }
-_EQUALITIES = frozenset({"=", "<>", "is_not_distinct_from", "is_distinct_from"})  # a string column yields to a number
 
 
 def _comparison(binder: ExpressionBinder, node: Any) -> Scalar:
     binder.source.only(node, "this", "expression")
-    for side in (node.this, node.expression):
-        if isinstance(side, exp.Any | exp.All):
-            raise binder.unknown_form(side)
-    return comparison(binder, _FUNCTIONS[type(node)], binder.operand(node.this), binder.operand(node.expression))
+    function, left, right = _FUNCTIONS[type(node)], node.this, bare(node.expression)
+    if isinstance(right, exp.Any | exp.All):
+        return quantified(binder, function, left, right)
+    if row_items(left) is not None or row_items(right) is not None:
+        return compare_rows(binder, function, left, right)
+    return comparison(binder, function, binder.operand(left), binder.operand(right))
 
 
 def comparison(binder: ExpressionBinder, function: str, left: Operand, right: Operand) -> Scalar:
     """`left function right` with both sides of one type; raises SqlError when there is none."""
     left, right = _midnight_as_date(left, right), _midnight_as_date(right, left)
-    (a, b), _ = binder.meet((left, right), "cannot compare", comparing=True, strings_yield=function in _EQUALITIES)
-    return compare(function, a, b)
+    return compare(function, *comparable(binder.source, function, left, right))
 
 
 def _midnight_as_date(operand: Operand, other: Operand) -> Operand:
@@ -69,13 +71,18 @@ def _between(binder: ExpressionBinder, node: Any) -> Scalar:
 
 
 def _in(binder: ExpressionBinder, node: Any) -> Scalar:
-    if node.args.get("query") is not None:
-        raise binder.source.unsupported(
-            "IN (subquery)", node, "use SEMI JOIN (SELECT ...) ON, or ANTI JOIN for NOT IN without NULLs"
-        )
+    query = node.args.get("query")
+    if query is None and len(node.expressions) == 1 and isinstance(node.expressions[0], exp.Values):
+        query = node.expressions[0]
+    if query is not None:
+        binder.source.only(node, "this", "query", "expressions")
+        return compared_with_any(binder, "=", node.this, query, node)
     binder.source.only(node, "this", "expressions")
     if not node.expressions:
         raise binder.source.error("the IN list is empty", node)
+    row = row_items(node.this)
+    if row is not None:
+        return row_in_list(binder, row, node.expressions)
     value = binder.operand(node.this)
     operands = [value, *(_midnight_as_date(item, value) for item in binder.operands(node.expressions))]
     scalars, _ = binder.meet(operands, "cannot compare", comparing=True, strings_yield=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from optimizer.algebra.columns import ColumnId, Columns, ColumnSet
 from optimizer.algebra.nulls import is_not_null
@@ -13,8 +13,11 @@ from optimizer.algebra.scalars import Scalar
 from optimizer.algebra.traits import Collation
 from optimizer.algebra.trees import Tree
 from optimizer.catalog.table import Catalog
-from optimizer.sql.scope import Scope
 from optimizer.sql.source import Source
+
+if TYPE_CHECKING:
+    from optimizer.algebra.subqueries import Subquery
+    from optimizer.sql.expressions import ExpressionBinder
 
 MAX_BLOCKS = 5_000  # a CTE is bound once per reference, so a chain of doubling references would never end
 
@@ -28,12 +31,16 @@ class Bound(NamedTuple):
 
 
 class Ctes(NamedTuple):
-    """The innermost common table expression in reach; `outer` are those its own body can refer to."""
+    """The innermost common table expression in reach; `outer` are those its own body can refer to.
+
+    `enclosing`: what stood around the WITH. The body may read its columns, wherever the expression is used.
+    """
 
     name: str
     body: Any
     columns: tuple[Any, ...]
     outer: Ctes | None
+    enclosing: ExpressionBinder | None
 
     def find(self, name: str) -> Ctes | None:
         wanted = name.lower()
@@ -44,14 +51,21 @@ class Ctes(NamedTuple):
 
 
 class Context:
-    """One per query text. `enclosing`: names just outside the derived table being bound, which only LATERAL could reach."""
+    """One per query text.
 
-    __slots__ = ("_blocks", "_unnamed", "catalog", "columns", "enclosing", "source")
+    `enclosing` is what stands around the query being bound: the binder of the clause that it is a subquery in, or of the part
+    of FROM to its left; that binder knows what stands around it in turn. `subqueries`, those bound so far by their AST, and
+    `shapes`, their trees, are `same_subquery`'s.
+    """
+
+    __slots__ = ("_blocks", "_unnamed", "catalog", "columns", "enclosing", "shapes", "source", "subqueries")
 
     def __init__(self, source: Source, catalog: Catalog) -> None:
         self.source, self.catalog = source, catalog
         self.columns = Columns()
-        self.enclosing: Scope | None = None
+        self.enclosing: ExpressionBinder | None = None
+        self.subqueries: dict[Any, list[Subquery]] = {}
+        self.shapes: dict[Any, Tree] = {}
         self._blocks = self._unnamed = 0
 
     def enter(self, node: Any) -> None:
@@ -68,8 +82,8 @@ class Context:
         return "unnamed_subquery" + (str(self._unnamed) if self._unnamed > 1 else "")
 
     @contextmanager
-    def inside(self, enclosing: Scope | None) -> Iterator[None]:
-        """While a derived table is bound that stands beside `enclosing`."""
+    def inside(self, enclosing: ExpressionBinder | None) -> Iterator[None]:
+        """While a query is bound around which `enclosing` stands."""
         before, self.enclosing = self.enclosing, enclosing
         try:
             yield

@@ -6,19 +6,46 @@ names, constants, casts and AND/OR/NOT are here. A node type without handler is 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
 from sqlglot import exp
 
-from optimizer.algebra.columns import ColumnId, column_ids
-from optimizer.algebra.scalars import BOOL, FALSE, TRUE, AggregateCall, Call, ColumnRef, Literal, Scalar, walk
+from optimizer.algebra.columns import ColumnId, ColumnSet, column_ids, column_set
+from optimizer.algebra.scalars import (
+    BOOL,
+    FALSE,
+    TRUE,
+    AggregateCall,
+    Call,
+    ColumnRef,
+    Literal,
+    OuterRef,
+    Scalar,
+    WindowCall,
+    bound_to,
+    walk,
+)
 from optimizer.algebra.types import NULL, STRING
-from optimizer.sql import aggregates, arithmetic, calls, casts, comparisons, conditionals, dates
+from optimizer.sql import (
+    aggregates,
+    arithmetic,
+    calls,
+    casts,
+    comparisons,
+    conditionals,
+    dates,
+    grouping_call,
+    subqueries,
+    windows,
+)
 from optimizer.sql.coerce import Operand, bare, convert, meet, negated, truth
 from optimizer.sql.literals import number_literal
-from optimizer.sql.scope import Scope
-from optimizer.sql.source import Source, form_name, listing
+from optimizer.sql.scope import Scope, unknown
+from optimizer.sql.source import form_name, listing
+
+if TYPE_CHECKING:
+    from optimizer.sql.context import Context
 
 MAX_DEPTH = 150  # levels of operators: later stages recurse over scalars on Python's stack
 
@@ -29,22 +56,43 @@ class ExpressionBinder:
     `clause` names it in messages; `aggregates` says whether aggregate calls may stand here; `aliases` are select-list
     names that an unqualified name means when no column has it. `refs` keeps, for each column id met, where it was
     written first, so that a later check can point at it.
+
+    A subquery in the clause is bound with this binder around it (`outer` of the binders inside): a name it does not know
+    itself means a column here. `claims` are the aggregates over columns of this query that stand in subqueries, each with
+    the column that will hold it; all clauses of one SELECT share them.
     """
 
-    __slots__ = ("aggregates", "aliases", "clause", "current", "depth", "inside_aggregate", "prefer", "refs", "scope", "source")
+    __slots__ = (
+        "aggregates",
+        "aliases",
+        "claims",
+        "clause",
+        "context",
+        "current",
+        "depth",
+        "inside_aggregate",
+        "outer",
+        "prefer",
+        "refs",
+        "scope",
+        "source",
+    )
 
     def __init__(
         self,
-        source: Source,
+        context: Context,
         scope: Scope,
         clause: str,
         aggregates: bool = False,
         aliases: dict[str, Scalar] | None = None,
         prefer: Callable[[Scalar], bool] | None = None,
+        claims: dict[AggregateCall, ColumnId] | None = None,
     ) -> None:
         """`prefer(column)` False: an alias of the same name wins over that column (HAVING, for columns not grouped by)."""
-        self.source, self.scope, self.clause = source, scope, clause
+        self.context, self.source, self.scope, self.clause = context, context.source, scope, clause
         self.aggregates, self.aliases, self.prefer = aggregates, aliases if aliases is not None else {}, prefer
+        self.claims = claims if claims is not None else {}
+        self.outer: ExpressionBinder | None = context.enclosing
         self.inside_aggregate = False
         self.depth = 0
         self.current: Any = None
@@ -92,11 +140,99 @@ class ExpressionBinder:
             )
         return operand.scalar
 
+    def column(self, node: Any) -> Scalar:
+        """What the name of an AST column means: a column or alias here, else of the nearest query around that has one."""
+        scalar = self._here(node)
+        if scalar is not None:
+            return scalar
+        outer = self.outer
+        while outer is not None:
+            scalar = outer._here(node, from_inside=True)
+            if scalar is not None:
+                return outer.seen_from_inside(scalar, node)
+            outer = outer.outer
+        around = list(self._and_around())
+        relations = [relation for binder in around for relation in binder.scope.relations]
+        raise unknown(self.source, relations, [alias for binder in around for alias in binder.aliases], node)
+
+    def _and_around(self) -> Iterator[ExpressionBinder]:
+        binder: ExpressionBinder | None = self
+        while binder is not None:
+            yield binder
+            binder = binder.outer
+
+    def _here(self, node: Any, from_inside: bool = False) -> Scalar | None:
+        """The column or, for a bare name, the alias that the AST column means in this clause; None when there is none."""
+        name = node.name
+        table = node.args["table"].name if node.args.get("table") is not None else None
+        alias = self.aliases.get(name.lower()) if table is None else None
+        if alias is not None:
+            found = self.scope.lookup(None, name)
+            hidden = bool(found) and self.prefer is not None and not self.inside_aggregate and not self.prefer(found[0])
+            if not found or (hidden and not from_inside):
+                if alias.volatile:
+                    raise self.source.unsupported(
+                        f'using "{name}", an alias of a volatile expression,', node, "compute it in a derived table first"
+                    )
+                if not self.aggregates or self.inside_aggregate:
+                    _refuse_aggregate(self, alias, name, node)
+                return alias
+        scalar = self.scope.find(self.source, table, name, node)
+        if scalar is not None:  # several columns are one merged by FULL JOIN ... USING
+            for id in column_ids(scalar.columns):
+                self.refs.setdefault(id, node)
+        return scalar
+
+    def seen_from_inside(self, scalar: Scalar, node: Any) -> Scalar:
+        """A scalar of this clause as a subquery in it has to write it: over outer columns."""
+        match scalar:
+            case ColumnRef():
+                return OuterRef(scalar.id, scalar.type)
+            case AggregateCall():
+                return self.claimed(scalar)
+            case WindowCall() | grouping_call.GroupingCall():
+                what = "a window function" if isinstance(scalar, WindowCall) else "GROUPING"
+                hint = "compute it in a derived table first"
+                raise self.source.unsupported(f"using {what} of an enclosing query", node, hint)
+        children = scalar.children
+        return scalar.with_children(tuple(self.seen_from_inside(c, node) for c in children)) if children else scalar
+
+    def claimed(self, call: AggregateCall) -> Scalar:
+        """The reference to an aggregate of this query from a subquery in it."""
+        id = self.claims.get(call)
+        if id is None:
+            id = self.claims[call] = self.context.columns.new(call.function, call.type, call.function != "count").id
+        return OuterRef(id, call.type)
+
+    def place_aggregate(self, call: AggregateCall, node: Any) -> Scalar:
+        """The aggregate call, bound here, for the query it belongs to: the innermost one whose columns it reads, this one when
+        it reads none. Raises SqlError when the clause of that query may not hold it."""
+        owner = self._owner(call.columns | call.outer)
+        source = self.source
+        if owner is None or owner.inside_aggregate:
+            raise source.error("aggregates cannot be nested", node, "compute the inner one in a derived table")
+        if not owner.aggregates:
+            hint = "use HAVING to filter groups" if owner.clause == "WHERE" else None
+            raise source.error(f"an aggregate cannot stand in {owner.clause}", node, hint)
+        if owner is self:
+            return call
+        scalar = bound_to(call, owner.scope.columns)
+        assert isinstance(scalar, AggregateCall), "references to other columns make no other call"
+        return owner.claimed(scalar)
+
+    def _owner(self, reads: ColumnSet) -> ExpressionBinder | None:
+        """None: it is over another aggregate of the query it would belong to."""
+        if not reads or self.outer is None:
+            return self
+        for binder in self._and_around():
+            if reads & column_set(binder.claims.values()):
+                return None
+            if reads & binder.scope.columns:
+                return binder
+        raise AssertionError(f"nothing in reach has the columns {list(column_ids(reads))} of an aggregate")
+
     def unknown_form(self, node: Any) -> Exception:
         kind = type(node)
-        if kind in _SUBQUERIES or isinstance(node, exp.Query):
-            form, word = _SUBQUERIES.get(kind, _SUBQUERIES[exp.Subquery])
-            return self.source.unsupported(form, node, "join with a derived table: FROM ... JOIN (SELECT ...) ON", word=word)
         if kind in _FORMS:
             form, hint = _FORMS[kind]
             return self.source.unsupported(form, node, hint)
@@ -109,19 +245,14 @@ class ExpressionBinder:
         return self.source.unsupported(form_name(node), node)
 
 
-_SUBQUERIES = {
-    exp.Exists: ("EXISTS (subquery)", "EXISTS"),
-    exp.Any: ("ANY (subquery)", "ANY"),
-    exp.All: ("ALL (subquery)", "ALL"),
-    exp.Subquery: ("a subquery in an expression", "SELECT"),
-}
 _FORMS: dict[Any, tuple[str, str | None]] = {
-    exp.Window: ("a window function (OVER)", "aggregate with GROUP BY in a derived table instead"),
     exp.Placeholder: ("a parameter", "write the value into the query"),
     exp.Parameter: ("a parameter", "write the value into the query"),
     exp.Struct: ("a STRUCT value", None),
     exp.Array: ("a list value", None),
-    exp.Tuple: ("a row value", "compare its columns one by one"),
+    exp.Tuple: ("a row value", "rows can be compared, and looked up by IN; otherwise use their columns one by one"),
+    exp.Any: ("ANY outside a comparison", "write x = ANY (SELECT ...)"),
+    exp.All: ("ALL outside a comparison", "write x > ALL (SELECT ...)"),
     exp.Bracket: ("subscripting", None),
     exp.Dot: ("field access", None),
     exp.Star: ("* inside an expression", "use count(*), or * as an item of its own in SELECT"),
@@ -142,32 +273,11 @@ def _column(binder: ExpressionBinder, node: Any) -> Scalar:
     if node.args.get("db") is not None:
         raise source.error(f'unknown column "{node.sql()}"', node, "write column or table.column")
     source.only(node, "this", "table")
-    name = node.name
-    table = node.args["table"].name if node.args.get("table") is not None else None
-    if table is None:
-        alias = binder.aliases.get(name.lower())
-        if alias is not None:
-            found = binder.scope.lookup(None, name)
-            hidden = bool(found) and binder.prefer is not None and not binder.inside_aggregate and not binder.prefer(found[0])
-            if not found or hidden:
-                if alias.volatile:
-                    raise source.unsupported(
-                        f'using "{name}", an alias of a volatile expression,', node, "compute it in a derived table first"
-                    )
-                if not binder.aggregates or binder.inside_aggregate:
-                    _refuse_aggregate(binder, alias, name, node)
-                return alias
-    scalar = binder.scope.resolve(source, table, name, node, list(binder.aliases))
-    if isinstance(scalar, ColumnRef):
-        binder.refs.setdefault(scalar.id, node)
-    else:  # a column merged by a FULL JOIN ... USING
-        for id in column_ids(scalar.columns):
-            binder.refs.setdefault(id, node)
-    return scalar
+    return binder.column(node)
 
 
 def _refuse_aggregate(binder: ExpressionBinder, alias: Scalar, name: str, node: Any) -> None:
-    if any(isinstance(s, AggregateCall) for s in walk(alias)):
+    if any(isinstance(s, AggregateCall | grouping_call.GroupingCall) for s in walk(alias)):
         where = "inside another aggregate" if binder.inside_aggregate else f"in {binder.clause}"
         hint = "use HAVING to filter groups" if binder.clause == "WHERE" else None
         raise binder.source.error(f'"{name}" is an aggregate, which cannot stand {where}', node, hint)
@@ -232,4 +342,7 @@ HANDLERS: dict[Any, Callable[[ExpressionBinder, Any], Scalar]] = {
     **dates.HANDLERS,
     **calls.HANDLERS,
     **aggregates.HANDLERS,
+    **grouping_call.HANDLERS,
+    **windows.HANDLERS,
+    **subqueries.HANDLERS,
 }

@@ -18,6 +18,7 @@ from optimizer.algebra.traits import ascending
 from optimizer.algebra.trees import Tree
 from optimizer.catalog.table import Table
 from optimizer.sql.context import Bound, Context, Ctes
+from optimizer.sql.expressions import ExpressionBinder
 from optimizer.sql.joins import FromItem, cross, join
 from optimizer.sql.parse import COMMA_JOIN
 from optimizer.sql.scope import Relation, Scope, beside, relation_scope
@@ -39,7 +40,7 @@ def bind_from(context: Context, node: Any, ctes: Ctes | None) -> FromItem:
     if clause is None:
         for item in node.args.get("joins") or ():
             raise context.source.error("a join without FROM", item)
-        return FromItem(one_row(context), Scope(outer=context.enclosing))
+        return FromItem(one_row(context), Scope(ctes=ctes))
     context.source.only(clause, "this")
     parts: list[tuple[Any, list[Any]]] = [(clause.this, [])]
     for item in node.args.get("joins") or ():
@@ -50,35 +51,43 @@ def bind_from(context: Context, node: Any, ctes: Ctes | None) -> FromItem:
             parts[-1][1].append(item)
     result: FromItem | None = None
     for table, joins in parts:
-        outer = result.scope._replace(outer=context.enclosing) if result is not None else context.enclosing
-        part = _joined(context, bind_table(context, table, ctes, outer), joins, ctes, outer)
-        result = part if result is None else cross(result, part)
-        _check_aliases(context, result.scope, table)
+        if result is None:
+            result = _joined(context, bind_table(context, table, ctes), joins, ctes)
+            continue
+        with context.inside(_left_of(context, result)):
+            part = _joined(context, bind_table(context, table, ctes), joins, ctes)
+        _check_aliases(context, beside(result.scope, part.scope), table)
+        result = cross(context, result, part, table)
     assert result is not None, "FROM has at least one table"
-    return FromItem(result.tree, result.scope._replace(outer=context.enclosing))
+    return FromItem(result.tree, result.scope._replace(ctes=ctes))
 
 
-def _joined(context: Context, left: FromItem, joins: list[Any], ctes: Ctes | None, outer: Scope | None) -> FromItem:
-    left = FromItem(left.tree, left.scope._replace(outer=outer))
+def _joined(context: Context, left: FromItem, joins: list[Any], ctes: Ctes | None) -> FromItem:
+    left = FromItem(left.tree, left.scope._replace(ctes=ctes))
     for node in joins:
-        right = bind_table(context, node.this, ctes, left.scope)
+        with context.inside(_left_of(context, left)):
+            right = bind_table(context, node.this, ctes)
         _check_aliases(context, beside(left.scope, right.scope), node.this)
         left = join(context, left, right, node)
     return left
 
 
-def bind_table(context: Context, node: Any, ctes: Ctes | None, outer: Scope | None) -> FromItem:
-    """One entry of FROM. `outer` are the entries before it, which it cannot see (that would be LATERAL)."""
+def _left_of(context: Context, left: FromItem) -> ExpressionBinder:
+    """What stands around an entry of FROM: the entries before it, to which it may refer, with or without the word LATERAL."""
+    return ExpressionBinder(context, left.scope, "LATERAL")
+
+
+def bind_table(context: Context, node: Any, ctes: Ctes | None) -> FromItem:
+    """One entry of FROM."""
     from optimizer.sql.query import bind_query, with_ctes  # a query contains a FROM clause, which contains queries
 
     source = context.source
     context.enter(node)
     match node:
         case exp.Table():
-            return _table(context, node, ctes, outer)
+            return _table(context, node, ctes)
         case exp.Values():
-            bound = bind_values(context, node)
-            return _aliased(context, node, bound, outer)
+            return _aliased(context, node, bind_values(context, node, ctes))
         case exp.Subquery():
             source.only(node, "this", "alias", "joins", "with_", "order", "limit", "offset", ignored=("is_wrapper",))
             inner = node.this
@@ -88,15 +97,17 @@ def bind_table(context: Context, node: Any, ctes: Ctes | None, outer: Scope | No
                 source.only(inner, "this")
                 inner = inner.this
             if isinstance(inner, exp.Table) or (isinstance(inner, exp.Subquery) and inner.args.get("alias") is not None):
-                item = bind_table(context, inner, with_ctes(context, node, ctes), outer)
+                item = bind_table(context, inner, with_ctes(context, node, ctes))
                 item = item if node.args.get("alias") is None else _renamed(context, node, item)
             else:
-                with context.inside(outer):
-                    bound = bind_query(context, node if _has_clauses(node) else inner, ctes, derived=True)
-                item = _aliased(context, node, bound, outer)
-            return _joined(context, item, node.args.get("joins") or [], ctes, outer)
+                bound = bind_query(context, node if _has_clauses(node) else inner, ctes, derived=True)
+                item = _aliased(context, node, bound)
+            return _joined(context, item, node.args.get("joins") or [], ctes)
+        case exp.Lateral() if isinstance(node.this, exp.Subquery) and not node.args.get("view"):
+            source.only(node, "this", "alias", ignored=("view", "outer"))
+            return _aliased(context, node, bind_query(context, node.this, ctes))
         case exp.Lateral():
-            raise source.unsupported("LATERAL", node, "join with a derived table that refers to no other table", word="LATERAL")
+            raise source.unsupported("LATERAL without a subquery", node, "write LATERAL (SELECT ...)", word="LATERAL")
         case exp.Unnest():
             raise source.unsupported("unnest", node, "list the values with VALUES (...)")
         case None:
@@ -109,28 +120,28 @@ def _has_clauses(node: Any) -> bool:
     return any(node.args.get(k) for k in ("with_", "order", "limit", "offset"))
 
 
-def _table(context: Context, node: Any, ctes: Ctes | None, outer: Scope | None) -> FromItem:
+def _table(context: Context, node: Any, ctes: Ctes | None) -> FromItem:
     from optimizer.sql.query import bind_query
 
     source = context.source
     if isinstance(node.this, exp.Values):  # VALUES at the start of a join in parentheses
         source.only(node, "this", "alias", "joins")
-        item = _aliased(context, node, bind_values(context, node.this), outer)
-        return _joined(context, item, node.args.get("joins") or [], ctes, outer)
+        item = _aliased(context, node, bind_values(context, node.this, ctes))
+        return _joined(context, item, node.args.get("joins") or [], ctes)
     if not isinstance(node.this, exp.Identifier):
         raise source.unsupported("a table function", node, "read a table of the dataset")
     source.only(node, "this", "alias", "db", "catalog", "joins")
     name = node.name
     cte = ctes.find(name) if ctes is not None and node.args.get("db") is None else None
     if cte is not None:
-        with context.inside(None):
+        with context.inside(cte.enclosing):
             bound = bind_query(context, cte.body, cte.outer)
         relation = _named(context, cte.columns, cte.name, _relation(context, cte.name, bound))
         item = FromItem(bound.tree, relation_scope(relation))
         item = _renamed(context, node, item) if node.args.get("alias") is not None else item
     else:
         item = _scan(context, node, _stored_table(context, node, name, ctes))
-    return _joined(context, item, node.args.get("joins") or [], ctes, outer)
+    return _joined(context, item, node.args.get("joins") or [], ctes)
 
 
 def _stored_table(context: Context, node: Any, name: str, ctes: Ctes | None) -> Table:
@@ -181,12 +192,12 @@ def _scan(context: Context, node: Any, table: Table) -> FromItem:
     return FromItem(Tree(scan), relation_scope(_named(context, _alias_columns(alias_node), alias, relation)))
 
 
-def _aliased(context: Context, node: Any, bound: Bound, outer: Scope | None) -> FromItem:
+def _aliased(context: Context, node: Any, bound: Bound) -> FromItem:
     """A derived table under its alias and column aliases."""
     alias_node = node.args.get("alias")
     alias = _alias_name(context, alias_node) or context.unnamed()
     relation = _named(context, _alias_columns(alias_node), alias, _relation(context, alias, bound))
-    return FromItem(bound.tree, relation_scope(relation)._replace(outer=outer))
+    return FromItem(bound.tree, relation_scope(relation))
 
 
 def _relation(context: Context, alias: str, bound: Bound) -> Relation:

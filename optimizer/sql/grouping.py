@@ -3,6 +3,8 @@
 Everything is first bound over the input rows, aggregate calls included. Then each group key that occurs in an
 expression is replaced by its column, each aggregate call by the column that holds it, and whatever input column is left
 is an error: it has no single value in a group.
+
+With several grouping sets the column of a key is a new one, NULL in the sets without it; aggregates read the input's.
 """
 
 from __future__ import annotations
@@ -10,12 +12,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from optimizer.algebra.columns import ColumnId, column_ids
-from optimizer.algebra.logical import Aggregate, AggregateItem, Project, ProjectItem
-from optimizer.algebra.scalars import AggregateCall, ColumnRef, Scalar, walk
+from optimizer.algebra.columns import ColumnId, column_ids, column_set
+from optimizer.algebra.logical import Aggregate, AggregateItem, GroupingKey, GroupingSets, Project, ProjectItem
+from optimizer.algebra.scalars import AggregateCall, Case, ColumnRef, InList, Literal, Scalar, walk
+from optimizer.algebra.subqueries import Subquery
 from optimizer.algebra.trees import Tree
 from optimizer.algebra.types import INT64
 from optimizer.sql.context import Context
+from optimizer.sql.grouping_call import GroupingCall
+from optimizer.sql.grouping_elements import GroupBy
+from optimizer.sql.subqueries import over_columns
 
 
 def aggregate_calls(scalars: Iterable[Scalar]) -> list[AggregateCall]:
@@ -25,29 +31,56 @@ def aggregate_calls(scalars: Iterable[Scalar]) -> list[AggregateCall]:
 
 
 class Grouping:
-    """The Aggregate over `tree` for `keys` and the aggregate calls in `scalars`; `names` words the columns it makes."""
+    """The Aggregate, or GroupingSets, over `tree` for the grouping `by` and the aggregate calls in `scalars`; `names` words the
+    columns it makes. `claims` are further calls, which stand in subqueries, with the columns those read."""
 
-    __slots__ = ("_columns", "_context", "tree")
+    __slots__ = ("_by", "_columns", "_context", "_inputs", "_number", "tree")
 
     def __init__(
-        self, context: Context, tree: Tree, keys: list[Scalar], scalars: Iterable[Scalar], names: Mapping[Scalar, str]
+        self,
+        context: Context,
+        tree: Tree,
+        by: GroupBy,
+        scalars: Iterable[Scalar],
+        names: Mapping[Scalar, str],
+        claims: Mapping[AggregateCall, ColumnId],
     ) -> None:
-        self._context = context
+        self._context, self._inputs = context, tree.columns
+        self._by = by
         self._columns: dict[Scalar, ColumnId] = {}
-        calls = aggregate_calls(scalars)
-        tree = self._with_keys(tree, keys, calls, names)
+        calls = list(dict.fromkeys((*aggregate_calls(scalars), *claims)))
+        tree = self._with_keys(tree, by.keys, calls, names)
         items = []
         for call in calls:
-            id = context.columns.new(names.get(call, call.function), call.type, call.function != "count").id
+            id = claims.get(call)
+            if id is None:
+                id = context.columns.new(names.get(call, call.function), call.type, call.function != "count").id
             self._columns[call] = id
             items.append(AggregateItem(id, call))
-        unique = tuple(dict.fromkeys(self._columns[key] for key in keys))
+        self._number: ColumnId | None = None
+        if len(by.sets) > 1:
+            self._number = context.columns.new("grouping_set", INT64, False).id
+            self.tree = self._grouping_sets(tree, tuple(items), self._number)
+            return
+        unique = unique_columns(self._columns[key] for key in by.keys)
         if not unique and not items:  # HAVING alone: one row over any input, and a row has to have a column
             call = AggregateCall("count", (), False, None, INT64)
             items.append(AggregateItem(context.columns.new("count", INT64, False).id, call))
         self.tree = Tree(Aggregate(unique, tuple(items)), (tree,))
 
-    def _with_keys(self, tree: Tree, keys: list[Scalar], calls: list[AggregateCall], names: Mapping[Scalar, str]) -> Tree:
+    def _grouping_sets(self, tree: Tree, items: tuple[AggregateItem, ...], number: ColumnId) -> Tree:
+        """The operator for several sets; from here on a key is its output column."""
+        keys = []
+        for key in self._by.keys:
+            source = self._context.columns[self._columns[key]]
+            always = tree.props.not_null >> source.id & 1 and all(key in each for each in self._by.sets)
+            shown = self._context.columns.new(source.name, source.type, not always, source.origin)
+            self._columns[key] = shown.id
+            keys.append(GroupingKey(shown.id, source.id))
+        sets = tuple(column_set(self._columns[key] for key in each) for each in self._by.sets)
+        return Tree(GroupingSets(tuple(keys), sets, items, number), (tree,))
+
+    def _with_keys(self, tree: Tree, keys: Iterable[Scalar], calls: list[AggregateCall], names: Mapping[Scalar, str]) -> Tree:
         """The input with a column for each key; computed keys need a Project, which keeps what the aggregates read."""
         computed = []
         needed = 0
@@ -64,7 +97,7 @@ class Grouping:
         for call in calls:
             needed |= call.columns
         columns = self._context.columns
-        passed = [ProjectItem(id, ColumnRef(id, columns[id].type)) for id in column_ids(needed)]
+        passed = [ProjectItem(id, ColumnRef(id, columns[id].type)) for id in column_ids(needed & self._inputs)]
         return Tree(Project((*passed, *computed)), (tree,))
 
     def over_groups(self, scalar: Scalar, refs: Mapping[ColumnId, Any]) -> Scalar:
@@ -72,17 +105,52 @@ class Grouping:
         id = self._columns.get(scalar)
         if id is not None and not (scalar.volatile and not isinstance(scalar, AggregateCall)):
             return ColumnRef(id, scalar.type)
+        if isinstance(scalar, GroupingCall):
+            return self._left_out(scalar, refs)
         if isinstance(scalar, ColumnRef):
-            name = self._context.columns[scalar.id].name
-            raise self._context.source.error(
-                f'column "{name}" must appear in GROUP BY or inside an aggregate',
-                refs.get(scalar.id),
-                f"add it to GROUP BY, or write min({name}) or max({name})",
-            )
+            raise self._not_grouped(scalar.id, refs)
+        if isinstance(scalar, Subquery):
+            scalar = self._subquery_over_groups(scalar, refs)
         children = scalar.children
         if not children:
             return scalar
         return scalar.with_children(tuple(self.over_groups(child, refs) for child in children))
+
+    def _subquery_over_groups(self, subquery: Subquery, refs: Mapping[ColumnId, Any]) -> Subquery:
+        """The subquery reading, of the rows around it, only what a group has."""
+        subquery = over_columns(subquery, self._columns, self._inputs)
+        for id in column_ids(subquery.tree.outer & self._inputs & ~self.tree.columns):
+            raise self._not_grouped(id, refs)
+        return subquery
+
+    def _not_grouped(self, id: ColumnId, refs: Mapping[ColumnId, Any]) -> Exception:
+        name = self._context.columns[id].name
+        return self._context.source.error(
+            f'column "{name}" must appear in GROUP BY or inside an aggregate',
+            refs.get(id),
+            f"add it to GROUP BY, or write min({name}) or max({name})",
+        )
+
+    def _left_out(self, call: GroupingCall, refs: Mapping[ColumnId, Any]) -> Scalar:
+        """GROUPING: for each set a constant, picked by the number of the row's set."""
+        for arg in call.args:
+            if arg not in self._columns or isinstance(arg, AggregateCall):
+                node = next((refs[id] for id in column_ids(arg.columns) if id in refs), None)
+                raise self._context.source.error("GROUPING takes expressions of GROUP BY", node, "list them in GROUP BY too")
+        positions: dict[int, list[int]] = {}
+        for position, each in enumerate(self._by.sets):
+            value = 0
+            for arg in call.args:
+                value = 2 * value + (arg not in each)
+            positions.setdefault(value, []).append(position)
+        *picked, rest = sorted(positions, key=lambda value: len(positions[value]))
+        if self._number is None or not picked:
+            return Literal(rest, INT64)
+        number = ColumnRef(self._number, INT64)
+        branches = [
+            (InList(number, tuple(Literal(p, INT64) for p in positions[value])), Literal(value, INT64)) for value in picked
+        ]
+        return Case(tuple(branches), Literal(rest, INT64), INT64)
 
 
 def unique_columns(ids: Iterable[ColumnId]) -> tuple[ColumnId, ...]:

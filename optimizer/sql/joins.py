@@ -1,6 +1,7 @@
 """JOIN in all kinds, with ON, USING or NATURAL.
 
-A column merged by USING means the left one, for RIGHT JOIN the right one, for FULL JOIN whichever is not NULL.
+A column merged by USING means the left one, for RIGHT JOIN the right one, for FULL JOIN whichever is not NULL. The right
+side may refer to the left, with or without the word LATERAL.
 """
 
 from __future__ import annotations
@@ -8,8 +9,9 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from optimizer.algebra.kinds import JoinKind
-from optimizer.algebra.logical import Join
-from optimizer.algebra.scalars import Call, Predicate, Scalar, conjunction
+from optimizer.algebra.logical import Apply, Filter, Join
+from optimizer.algebra.scalars import Call, ColumnRef, OuterRef, Predicate, Scalar, conjunction, rewrite
+from optimizer.algebra.subqueries import has_subquery
 from optimizer.algebra.trees import Tree
 from optimizer.sql.coerce import Operand
 from optimizer.sql.comparisons import comparison
@@ -40,8 +42,30 @@ class FromItem(NamedTuple):
     scope: Scope
 
 
-def cross(left: FromItem, right: FromItem) -> FromItem:
-    return FromItem(Tree(Join(JoinKind.INNER, ()), (left.tree, right.tree)), beside(left.scope, right.scope))
+def cross(context: Context, left: FromItem, right: FromItem, node: Any) -> FromItem:
+    """All pairs; `node` is the right one, which may refer to the left."""
+    return FromItem(_tree(context, JoinKind.INNER, (), left, right, node), beside(left.scope, right.scope))
+
+
+def _tree(context: Context, kind: JoinKind, predicate: Predicate, left: FromItem, right: FromItem, node: Any) -> Tree:
+    """The join; an Apply when the right side reads columns of the left (LATERAL).
+
+    A subquery in the condition of an Apply moves into its right side, as a filter of the rows that could match.
+    """
+    if not right.tree.outer & left.tree.columns:
+        return Tree(Join(kind, predicate), (left.tree, right.tree))
+    if kind not in (JoinKind.INNER, JoinKind.LEFT):
+        raise context.source.unsupported(
+            f"{kind.value.upper()} JOIN with a right side that refers to the left (LATERAL)", node, "use JOIN or LEFT JOIN"
+        )
+    if not any(has_subquery(conjunct) for conjunct in predicate):
+        return Tree(Apply(kind, predicate), (left.tree, right.tree))
+    columns = left.tree.columns
+    inside = conjunction(
+        rewrite(s, lambda p: OuterRef(p.id, p.type) if isinstance(p, ColumnRef) and columns >> p.id & 1 else None)
+        for s in predicate
+    )
+    return Tree(Apply(kind, ()), (left.tree, Tree(Filter(inside), (right.tree,))))
 
 
 def join(context: Context, left: FromItem, right: FromItem, node: Any) -> FromItem:
@@ -55,7 +79,7 @@ def join(context: Context, left: FromItem, right: FromItem, node: Any) -> FromIt
     source.only(node, "this", "method", "side", "kind", "on", "using")
     on, using = node.args.get("on"), node.args.get("using")
     both = beside(left.scope, right.scope)
-    binder = ExpressionBinder(source, both, "ON")
+    binder = ExpressionBinder(context, both, "ON")
     predicate: Predicate = ()
     scope = both
     if method == "NATURAL" or using:
@@ -72,7 +96,7 @@ def join(context: Context, left: FromItem, right: FromItem, node: Any) -> FromIt
         predicate = conjunction([binder.truth(on)])
     if kind.left_only:
         scope = left.scope
-    return FromItem(Tree(Join(kind, predicate), (left.tree, right.tree)), scope)
+    return FromItem(_tree(context, kind, predicate, left, right, node.this), scope)
 
 
 def _natural(context: Context, left: Scope, right: Scope, node: Any) -> list[tuple[str, Any]]:
@@ -106,7 +130,7 @@ def _using(
         merged[name.lower()] = Visible(a.name, value, a.owners + b.owners)
     visible = tuple(merged.get(v.name.lower(), v) for v in left.visible)
     rest = tuple(v for v in right.visible if v.name.lower() not in merged)
-    return conjunction(equalities), Scope(left.relations + right.relations, visible + rest, left.outer)
+    return conjunction(equalities), Scope(left.relations + right.relations, visible + rest, left.ctes)
 
 
 def _only_meaning(context: Context, scope: Scope, name: str, node: Any, side: str) -> Visible:

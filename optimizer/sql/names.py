@@ -37,6 +37,8 @@ _CALLS = {
     exp.Min: "min",
     exp.Max: "max",
     exp.Count: "count",
+    exp.Grouping: "GROUPING",
+    exp.GroupingId: "GROUPING",
     exp.Abs: "abs",
     exp.Round: "round",
     exp.Floor: "floor",

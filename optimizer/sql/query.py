@@ -35,7 +35,7 @@ def bind_query(context: Context, node: Any, ctes: Ctes | None, operand: bool = F
         case exp.SetOperation():
             bound = finished(context, node, bind_set_operation(context, node, ctes, operand))
         case exp.Values():
-            bound = finished(context, node, bind_values(context, node, operand))
+            bound = finished(context, node, bind_values(context, node, ctes, operand))
         case _:
             raise context.source.unsupported(f"{node.key.upper()} as a query", node, "write SELECT * FROM ...")
     for clauses in reversed(outer):
@@ -67,7 +67,7 @@ def with_ctes(context: Context, node: Any, ctes: Ctes | None) -> Ctes | None:
         if alias.name.lower() in names:
             raise source.error(f'CTE "{alias.name}" is defined twice', alias.this)
         names.add(alias.name.lower())
-        ctes = Ctes(alias.name, cte.this, tuple(alias.args.get("columns") or ()), ctes)
+        ctes = Ctes(alias.name, cte.this, tuple(alias.args.get("columns") or ()), ctes, context.enclosing)
     return ctes
 
 

@@ -7,10 +7,14 @@ merged by USING or NATURAL has one unqualified meaning; qualified, each side sti
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from optimizer.algebra.columns import ColumnSet
 from optimizer.algebra.scalars import Scalar
 from optimizer.sql.source import Source, listing, suggestion
+
+if TYPE_CHECKING:
+    from optimizer.sql.context import Ctes
 
 
 class Relation(NamedTuple):
@@ -30,11 +34,20 @@ class Visible(NamedTuple):
 
 
 class Scope(NamedTuple):
-    """`outer`: the relations further left in the same FROM, which only LATERAL could reach."""
+    """What one FROM clause puts in reach; `ctes` are the common table expressions that subqueries beside it may name."""
 
     relations: tuple[Relation, ...] = ()
     visible: tuple[Visible, ...] = ()
-    outer: Scope | None = None
+    ctes: Ctes | None = None
+
+    @property
+    def columns(self) -> ColumnSet:
+        """Every column that a name can mean here, or that such a meaning is computed from."""
+        columns = 0
+        for relation in self.relations:
+            for _, scalar in relation.columns:
+                columns |= scalar.columns
+        return columns
 
     def relation(self, alias: str) -> Relation | None:
         wanted = alias.lower()
@@ -51,10 +64,10 @@ class Scope(NamedTuple):
         relation = self.relation(table)
         return [] if relation is None else [s for n, s in relation.columns if n.lower() == name.lower()]
 
-    def resolve(self, source: Source, table: str | None, name: str, node: Any, aliases: Sequence[str] = ()) -> Scalar:
-        """The column; raises SqlError when it is unknown (with what exists and the closest name) or ambiguous.
+    def find(self, source: Source, table: str | None, name: str, node: Any) -> Scalar | None:
+        """The column, None when there is none; SqlError when it is ambiguous, Unsupported when its type cannot be read.
 
-        `node` is the AST column. `aliases` are further names that would have been possible here.
+        `node` is the AST column.
         """
         found = self.lookup(table, name)
         if len(found) == 1:
@@ -63,43 +76,43 @@ class Scope(NamedTuple):
             owners = sorted({o for v in self.meanings(name) for o in v.owners})
             hint = "write " + " or ".join(f"{owner}.{name}" for owner in owners) if len(owners) > 1 else None
             raise source.error(f'column "{name}" is ambiguous', node.this, hint)
-        outer = self.outer
-        while outer is not None:
-            if outer.lookup(table, name):
-                raise source.unsupported(
-                    f'a reference to "{name}" of a table outside this derived table or join (LATERAL)',
-                    node,
-                    "join the two with JOIN ... ON instead",
-                )
-            outer = outer.outer
-        if table is not None and self.relation(table) is None:
-            known = [r.alias for r in self.relations]
-            close = suggestion(table, known)
-            hint = f"FROM has {listing(known)}" if known else "there is no FROM clause"
-            raise source.error(
-                f'unknown table "{table}"', node.args["table"], hint + (f'; did you mean "{close}"?' if close else "")
-            )
-        self._refuse_hidden(source, table, name, node)
-        raise source.error(f'unknown column "{name}"', node.this, self._hint(table, name, aliases))
-
-    def _refuse_hidden(self, source: Source, table: str | None, name: str, node: Any) -> None:
         for relation in self.relations:
             if table is None or relation.alias.lower() == table.lower():
                 for column, reason in relation.hidden.items():
                     if column.lower() == name.lower():
                         raise source.unsupported(f'column "{column}" of {relation.alias}', node.this, reason)
+        return None
 
-    def _hint(self, table: str | None, name: str, aliases: Sequence[str]) -> str:
-        relations = [r for r in self.relations if table is None or r.alias.lower() == table.lower()]
-        if not relations:
-            return "there is no FROM clause to take it from" if not aliases else f"the aliases are {listing(aliases)}"
-        names = [n for r in relations for n, _ in r.columns]
-        close = suggestion(name, [*names, *aliases])
-        holders = [r for r in relations if any(n == close for n, _ in r.columns)] or relations
-        parts = [f"{r.alias} has {listing([n for n, _ in r.columns])}" for r in holders[:3]]
-        if close:
-            parts.append(f'did you mean "{close}"?')
-        return "; ".join(parts)
+
+def unknown(source: Source, relations: Sequence[Relation], aliases: Sequence[str], node: Any) -> Exception:
+    """The error for a column that nothing in reach has: what exists, and the closest name.
+
+    `relations` are those of this FROM and of the queries around it, innermost first; `aliases` are further names that would
+    have been possible. `node` is the AST column.
+    """
+    name = node.name
+    table = node.args["table"].name if node.args.get("table") is not None else None
+    named = [r for r in relations if table is None or r.alias.lower() == table.lower()]
+    if table is not None and not named:
+        known = [r.alias for r in relations]
+        close = suggestion(table, known)
+        hint = f"FROM has {listing(known)}" if known else "there is no FROM clause"
+        return source.error(
+            f'unknown table "{table}"', node.args["table"], hint + (f'; did you mean "{close}"?' if close else "")
+        )
+    return source.error(f'unknown column "{name}"', node.this, _what_exists(named, name, aliases))
+
+
+def _what_exists(relations: Sequence[Relation], name: str, aliases: Sequence[str]) -> str:
+    if not relations:
+        return "there is no FROM clause to take it from" if not aliases else f"the aliases are {listing(aliases)}"
+    names = [n for r in relations for n, _ in r.columns]
+    close = suggestion(name, [*names, *aliases])
+    holders = [r for r in relations if any(n == close for n, _ in r.columns)] or relations
+    parts = [f"{r.alias} has {listing([n for n, _ in r.columns])}" for r in holders[:3]]
+    if close:
+        parts.append(f'did you mean "{close}"?')
+    return "; ".join(parts)
 
 
 def relation_scope(relation: Relation) -> Scope:
@@ -109,4 +122,4 @@ def relation_scope(relation: Relation) -> Scope:
 
 def beside(left: Scope, right: Scope) -> Scope:
     """Both scopes together, the left one's columns first."""
-    return Scope(left.relations + right.relations, left.visible + right.visible, left.outer)
+    return Scope(left.relations + right.relations, left.visible + right.visible, left.ctes)

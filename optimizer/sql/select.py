@@ -11,10 +11,11 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 from sqlglot import exp
 
-from optimizer.algebra.columns import ColumnId, column_set
+from optimizer.algebra.columns import ColumnId, ColumnSet, column_set
 from optimizer.algebra.logical import Aggregate, Filter, Project, ProjectItem
 from optimizer.algebra.query import OutputColumn
-from optimizer.algebra.scalars import ColumnRef, Literal, Scalar, conjunction
+from optimizer.algebra.scalars import AggregateCall, ColumnRef, Literal, Scalar, conjunction
+from optimizer.algebra.subqueries import Subquery
 from optimizer.algebra.traits import SortKey
 from optimizer.algebra.trees import Tree
 from optimizer.algebra.types import INT32
@@ -23,13 +24,18 @@ from optimizer.sql.context import Bound, Context, Ctes
 from optimizer.sql.expressions import ExpressionBinder
 from optimizer.sql.from_clause import bind_from
 from optimizer.sql.grouping import Grouping, aggregate_calls, unique_columns
+from optimizer.sql.grouping_call import has_grouping_call
+from optimizer.sql.grouping_elements import GroupBy, group_by
 from optimizer.sql.names import output_name, short_name
 from optimizer.sql.ordering import collation, is_all, limited, output_position, sort_terms
 from optimizer.sql.scope import Scope
-from optimizer.sql.source import form_name
 from optimizer.sql.stars import expand_star
+from optimizer.sql.subqueries import over_columns
+from optimizer.sql.window_names import named_windows
+from optimizer.sql.windows import WindowExpression, Windows, refuse_windows, window_expressions
 
 _CLAUSES = ("expressions", "from_", "joins", "where", "group", "having", "order", "limit", "offset", "distinct", "with_")
+_WINDOW_CLAUSES = ("windows", "qualify")
 
 
 class Item(NamedTuple):
@@ -57,16 +63,19 @@ def bind_select(context: Context, node: Any, ctes: Ctes | None, operand: bool = 
     As `operand` of a set operation a bare NULL keeps the NULL type.
     """
     source = context.source
-    source.only(node, *_CLAUSES, ignored=("hint", "operation_modifiers"))
+    source.only(node, *_CLAUSES, *_WINDOW_CLAUSES, ignored=("hint", "operation_modifiers"))
     tree, scope = bind_from(context, node, ctes)
     block = _Block(context, scope, operand)
     block.bind_items(node)
     if node.args.get("where") is not None:
-        binder = ExpressionBinder(source, scope, "WHERE", aliases=block.aliases)
+        binder = ExpressionBinder(context, scope, "WHERE", aliases=block.aliases)
         predicate = conjunction([binder.truth(node.args["where"].this)])
+        refuse_windows(source, predicate, "WHERE", node.args["where"].this)
         tree = Tree(Filter(predicate), (tree,)) if predicate else tree
     terms = block.bind_order(node.args.get("order"))
+    block.bind_qualify(node)
     tree, terms = block.group(tree, node, terms)
+    tree, terms = block.place_windows(tree, node, terms)
     distinct = node.args.get("distinct")
     if distinct is not None:
         source.only(distinct, "on")
@@ -79,13 +88,15 @@ def bind_select(context: Context, node: Any, ctes: Ctes | None, operand: bool = 
 class _Block:
     """The state of one block while its clauses are bound: items and, for messages, where their columns were written."""
 
-    __slots__ = ("aliases", "context", "items", "operand", "refs", "scope")
+    __slots__ = ("aliases", "claims", "context", "items", "operand", "qualify", "refs", "scope")
 
     def __init__(self, context: Context, scope: Scope, operand: bool) -> None:
         self.context, self.scope, self.operand = context, scope, operand
         self.items: list[Item] = []
+        self.qualify: Scalar | None = None
         self.aliases: dict[str, Scalar] = {}
         self.refs: dict[ColumnId, Any] = {}
+        self.claims: dict[AggregateCall, ColumnId] = {}  # aggregates of this block that stand in subqueries
 
     def bind_items(self, select: Any) -> None:
         """The select list; an item may use the aliases of those before it."""
@@ -114,7 +125,7 @@ class _Block:
             raise source.error("the SELECT list is empty", select, word="SELECT")
 
     def _binder(self, clause: str, aggregates: bool) -> ExpressionBinder:
-        return ExpressionBinder(self.context.source, self.scope, clause, aggregates, self.aliases)
+        return ExpressionBinder(self.context, self.scope, clause, aggregates, self.aliases, claims=self.claims)
 
     def _remember(self, binder: ExpressionBinder) -> None:
         for id, node in binder.refs.items():
@@ -155,63 +166,100 @@ class _Block:
         """GROUP BY and HAVING; afterwards items and sort terms are over groups. Nothing happens without aggregates."""
         context, source = self.context, self.context.source
         having = node.args.get("having")
-        scalars = [i.scalar for i in self.items] + [t.scalar for t in terms if t.scalar is not None]
-        if node.args.get("group") is None and having is None and not aggregate_calls(scalars):
+        scalars = self._scalars(terms)
+        refuse_windows(source, aggregate_calls(scalars), "an aggregate", None)
+        if node.args.get("group") is None and having is None and not aggregate_calls(scalars) and not self.claims:
             return tree, terms
-        keys = self._group_keys(node.args.get("group"))
+        by = self._group_by(node.args.get("group"))
+        refuse_windows(source, by.keys, "GROUP BY", node.args.get("group"))
         condition: Scalar | None = None
         if having is not None:
-            grouped = set(keys)
-            binder = ExpressionBinder(source, self.scope, "HAVING", True, self.aliases, prefer=grouped.__contains__)
+            grouped = set(by.keys)
+            binder = ExpressionBinder(context, self.scope, "HAVING", True, self.aliases, grouped.__contains__, self.claims)
             condition = binder.truth(having.this)
+            refuse_windows(source, [condition], "HAVING", having.this)
             self._remember(binder)
             scalars.append(condition)
         names = {i.scalar: i.label for i in reversed(self.items) if i.label is not None}
-        for scalar in keys:
+        for scalar in by.keys:
             names.setdefault(scalar, short_name(scalar))
-        grouping = Grouping(context, tree, keys, scalars, names)
+        grouping = Grouping(context, tree, by, scalars, names, self.claims)
         tree = grouping.tree
         if condition is not None:
             predicate = conjunction([grouping.over_groups(condition, self.refs)])
             tree = Tree(Filter(predicate), (tree,)) if predicate else tree
         self.items = [i._replace(scalar=grouping.over_groups(i.scalar, self.refs)) for i in self.items]
+        if self.qualify is not None:
+            self.qualify = grouping.over_groups(self.qualify, self.refs)
         return tree, [t if t.scalar is None else t._replace(scalar=grouping.over_groups(t.scalar, self.refs)) for t in terms]
 
-    def _group_keys(self, clause: Any) -> list[Scalar]:
-        """Positions, ALL (every item without aggregates), columns, then aliases, or expressions."""
+    def _group_by(self, clause: Any) -> GroupBy:
+        """The grouping sets; ALL is one of every item without aggregates."""
         if clause is None:
-            return []
+            return GroupBy()
         source = self.context.source
-        for form in ("grouping_sets", "cube", "rollup"):
+        for form in ("rollup", "cube"):
             if clause.args.get(form):
-                raise self._many_groupings(form.replace("_", " ").upper(), clause.args[form][0])
+                raise source.error(f"WITH {form.upper()} cannot follow GROUP BY", clause, f"write {form.upper()} (a, b)")
         source.only(clause, "expressions", "all")
         if clause.args.get("all"):
-            return [i.scalar for i in self.items if not aggregate_calls([i.scalar])]
-        keys = []
-        for part in clause.expressions:
-            node = bare(part)
-            if isinstance(node, exp.GroupingSets | exp.Cube | exp.Rollup):
-                raise self._many_groupings(form_name(node), node)
-            if isinstance(node, exp.Tuple):
-                if node.expressions:
-                    raise source.unsupported("a row value in GROUP BY", node, "list the expressions without parentheses")
-                continue
-            position = output_position(source, node, len(self.items), "GROUP BY")
-            if position is not None:
-                scalar = self.items[position].scalar
-            else:
-                binder = self._binder("GROUP BY", aggregates=False)
-                scalar = binder.bind(node)
-                self._remember(binder)
-            if aggregate_calls([scalar]):
-                raise source.error("an aggregate cannot stand in GROUP BY", node)
-            keys.append(scalar if not pa.types.is_null(scalar.type) else Literal(None, INT32))
-        return keys
+            plain = [i.scalar for i in self.items if not isinstance(i.scalar, WindowExpression)]
+            keys = tuple(dict.fromkeys(s for s in plain if not aggregate_calls([s])))
+            return GroupBy(keys, (keys,))
+        if not clause.expressions:
+            raise source.error("GROUP BY lists nothing", clause, word="GROUP")
+        by = group_by(source, clause.expressions, self._group_key)
+        for key in by.keys:
+            if len(by.sets) > 1 and isinstance(key, Literal):
+                hint = "leave it out, or compute it in a derived table"
+                raise source.unsupported("a constant in several grouping sets", clause, hint)
+        return by
 
-    def _many_groupings(self, form: str, node: Any) -> Exception:
-        hint = "combine several GROUP BY with UNION ALL"
-        return self.context.source.unsupported(form, node, hint, word=form.split()[0])
+    def _group_key(self, node: Any) -> Scalar:
+        """A position, a column, an alias or an expression."""
+        position = output_position(self.context.source, node, len(self.items), "GROUP BY")
+        if position is not None:
+            scalar = self.items[position].scalar
+        else:
+            binder = self._binder("GROUP BY", aggregates=False)
+            scalar = binder.bind(node)
+            self._remember(binder)
+        if aggregate_calls([scalar]) or has_grouping_call(scalar):
+            raise self.context.source.error("an aggregate cannot stand in GROUP BY", node)
+        return scalar if not pa.types.is_null(scalar.type) else Literal(None, INT32)
+
+    def bind_qualify(self, node: Any) -> None:
+        """QUALIFY: a condition on window functions."""
+        named_windows(self.context.source, node)  # those that nothing uses have to make sense too
+        clause = node.args.get("qualify")
+        if clause is None:
+            return
+        binder = self._binder("QUALIFY", aggregates=True)
+        self.qualify = binder.truth(clause.this)
+        self._remember(binder)
+        if not window_expressions([*(i.scalar for i in self.items), self.qualify]):
+            hint = "use WHERE, or HAVING for groups"
+            raise self.context.source.error("QUALIFY needs a window function in it or in SELECT", clause.this, hint)
+
+    def _scalars(self, terms: list[SortTerm]) -> list[Scalar]:
+        """All scalars over the rows after grouping: items, sort terms, QUALIFY."""
+        found = [i.scalar for i in self.items] + [t.scalar for t in terms if t.scalar is not None]
+        return found if self.qualify is None else [*found, self.qualify]
+
+    def place_windows(self, tree: Tree, node: Any, terms: list[SortTerm]) -> tuple[Tree, list[SortTerm]]:
+        """Windows, which see groups if there are any, then QUALIFY; afterwards items and sort terms are over their columns."""
+        scalars = self._scalars(terms)
+        if not window_expressions(scalars):
+            return tree, terms
+        names = {i.scalar: i.label for i in reversed(self.items) if i.label is not None}
+        windows = Windows(self.context, tree, scalars, names)
+        self.items = [i._replace(scalar=windows.over_windows(i.scalar)) for i in self.items]
+        terms = [t if t.scalar is None else t._replace(scalar=windows.over_windows(t.scalar)) for t in terms]
+        tree = windows.tree
+        if self.qualify is not None:
+            predicate = conjunction([windows.over_windows(self.qualify)])
+            tree = Tree(Filter(predicate), (tree,)) if predicate else tree
+        return tree, terms
 
     def project(self, tree: Tree, terms: list[SortTerm]) -> Bound:
         """The outputs, and the columns sorted by that are not among them, over `tree`."""
@@ -226,6 +274,7 @@ class _Block:
     def project_distinct(self, tree: Tree, terms: list[SortTerm]) -> Bound:
         """SELECT DISTINCT: sort terms may use the outputs only, as other values are not the same in all duplicates."""
         plain = self.project(tree, [])
+        inputs = tree.columns | plain.tree.columns
         ids = unique_columns(o.id for o in plain.outputs)
         tree = Tree(Aggregate(ids, ()), (plain.tree,))
         values = {i.scalar: o.id for i, o in zip(self.items, plain.outputs, strict=True)}
@@ -237,8 +286,8 @@ class _Block:
             if term.output is not None:
                 id = plain.outputs[term.output].id
             else:
-                scalar = _over_outputs(_some(term.scalar), values)
-                if scalar.columns & ~column_set(ids):
+                scalar = _over_outputs(_some(term.scalar), values, inputs)
+                if scalar.columns & inputs & ~column_set(ids):
                     raise self.context.source.error(
                         "ORDER BY of SELECT DISTINCT takes expressions of the select list only",
                         term.node,
@@ -287,10 +336,12 @@ def _some(scalar: Scalar | None) -> Scalar:
     return scalar
 
 
-def _over_outputs(scalar: Scalar, values: dict[Scalar, ColumnId]) -> Scalar:
-    """`scalar` with every select-list expression in it replaced by that output column."""
+def _over_outputs(scalar: Scalar, values: dict[Scalar, ColumnId], inputs: ColumnSet) -> Scalar:
+    """`scalar`, over columns `inputs`, with every select-list expression in it replaced by that output column."""
     id = values.get(scalar)
     if id is not None:
         return ColumnRef(id, scalar.type)
+    if isinstance(scalar, Subquery):
+        scalar = over_columns(scalar, values, inputs)
     children = scalar.children
-    return scalar.with_children(tuple(_over_outputs(c, values) for c in children)) if children else scalar
+    return scalar.with_children(tuple(_over_outputs(c, values, inputs) for c in children)) if children else scalar

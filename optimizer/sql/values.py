@@ -14,16 +14,16 @@ from optimizer.algebra.scalars import Literal, Scalar
 from optimizer.algebra.trees import Tree
 from optimizer.algebra.types import INT32
 from optimizer.sql.coerce import Operand, meet
-from optimizer.sql.context import Bound, Context
+from optimizer.sql.context import Bound, Context, Ctes
 from optimizer.sql.expressions import ExpressionBinder
 from optimizer.sql.scope import Scope
 
 
-def bind_values(context: Context, node: Any, operand: bool = False) -> Bound:
+def bind_values(context: Context, node: Any, ctes: Ctes | None, operand: bool = False) -> Bound:
     """Columns col0, col1, ...; each column's values meet in one type. As `operand` all-NULL columns keep the NULL type."""
     source = context.source
     source.only(node, "expressions", "alias", "order", "limit", "offset", "with_")
-    binder = ExpressionBinder(source, Scope(), "VALUES")
+    binder = ExpressionBinder(context, Scope(ctes=ctes), "VALUES")
     rows: list[list[Operand]] = []
     for row in node.expressions:
         if isinstance(row, exp.Tuple):

@@ -13,9 +13,10 @@ from math import inf, ldexp
 import pyarrow as pa
 
 from optimizer.algebra.columns import ColumnId, Columns, ColumnSet, column_ids, column_set
+from optimizer.algebra.functions import AGGREGATE_FUNCTIONS
 from optimizer.algebra.join_graph import JoinGraph
 from optimizer.algebra.kinds import JoinKind, SetOpKind
-from optimizer.algebra.logical import Aggregate, Filter, Join, Limit, LogicalOperator, Project, Scan, SetOp, Values
+from optimizer.algebra.logical import Aggregate, Filter, GroupingSets, Join, Limit, LogicalOperator, Project, Scan, SetOp, Values, Window
 from optimizer.algebra.props import LogicalProps, united
 from optimizer.algebra.scalars import Call, Cast, ColumnRef, Literal, Predicate, Scalar, combined, conjunction
 from optimizer.catalog.table import Catalog, Table
@@ -61,12 +62,16 @@ class Estimator:
                 return self._join(op, props, inputs[0], inputs[1])
             case Aggregate():
                 return self._aggregate(op, props, inputs[0])
+            case GroupingSets():
+                return self._grouping_sets(op, props, inputs[0])
             case Limit():
                 below = inputs[0]
                 rows = max(0.0, below.rows - op.offset)
                 return RelationStats(rows if op.count is None else min(rows, float(op.count)), below.columns, keys=props.keys)
             case SetOp():
                 return self._setop(op, props, inputs)
+            case Window():
+                return self._window(op, props, inputs[0])
         raise AssertionError(f"no estimate for {op.name}")
 
     # -- leaves ---------------------------------------------------------------------------------------------------------
@@ -143,6 +148,43 @@ class Estimator:
         for item in op.aggregates:
             figures[item.id] = ColumnFigures(max(1.0, rows), width=type_width(item.call.type))
         return RelationStats(rows, figures, keys=props.keys)
+
+    def _grouping_sets(self, op: GroupingSets, props: LogicalProps, below: RelationStats) -> RelationStats:
+        """The rows of an Aggregate for each set; a key is NULL in the rows of the sets without it."""
+        rows = 0.0
+        with_key = dict.fromkeys((key.id for key in op.keys), 0.0)
+        for each in op.sets:
+            held = [key for key in op.keys if each >> key.id & 1]
+            groups = distinct_rows([below.columns[key.source].ndv for key in held], below.rows) if held else 1.0
+            rows += groups
+            for key in held:
+                with_key[key.id] += groups
+        figures = {}
+        for key in op.keys:
+            figures[key.id] = below.columns[key.source].with_nulls(1.0 - with_key[key.id] / rows if rows else 0.0)
+        for item in op.aggregates:
+            figures[item.id] = ColumnFigures(max(1.0, rows), width=type_width(item.call.type))
+        sets = float(len(op.sets))
+        figures[op.number] = ColumnFigures(sets, low=0.0, high=sets - 1.0)
+        return RelationStats(rows, figures, keys=props.keys)
+
+    def _window(self, op: Window, props: LogicalProps, below: RelationStats) -> RelationStats:
+        """The input's rows. Places within a partition are as many as a partition of mean size has; buckets as many as asked for."""
+        partitions = distinct_rows([below.columns[c].ndv for c in op.partition], below.rows) if op.partition else 1.0
+        mean = max(1.0, below.rows / max(1.0, partitions))
+        figures = dict(below.columns)
+        for item in op.items:
+            call, ndv, low, high = item.call, max(1.0, below.rows), None, None
+            if call.function in ("row_number", "rank", "dense_rank", "ntile"):
+                ndv, low, high = mean, 1.0, mean
+                if call.function == "ntile" and isinstance(call.args[0], Literal) and call.args[0].value is not None:
+                    ndv = high = min(mean, float(call.args[0].value))
+            elif call.function in AGGREGATE_FUNCTIONS and call.frame is None:
+                ndv = max(1.0, min(partitions, below.rows))
+            elif call.function not in AGGREGATE_FUNCTIONS and isinstance(call.args[0] if call.args else None, ColumnRef):
+                ndv = min(ndv, below.columns[call.args[0].id].ndv)
+            figures[item.id] = ColumnFigures(ndv, low=low, high=high, width=type_width(call.type))
+        return RelationStats(below.rows, figures, below.base_rows, props.keys)
 
     def _setop(self, op: SetOp, props: LogicalProps, inputs: Sequence[RelationStats]) -> RelationStats:
         figures = {}

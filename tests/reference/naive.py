@@ -57,6 +57,7 @@ from optimizer.algebra.subqueries import AnySubquery, ScalarSubquery, has_subque
 from optimizer.algebra.traits import Collation
 from optimizer.algebra.trees import Node, Tree
 from optimizer.errors import ExecutionError
+from tests.reference.naive_window import window_rows
 from tests.reference.props import assert_props_hold
 
 Row = dict[ColumnId, Value]
@@ -223,6 +224,8 @@ def run_operator(op: LogicalOperator, inputs: list[list[Row]], nodes: list[Node]
             return choice_rows(op, inputs)
         case Aggregate():
             return aggregate_rows(op, inputs[0])
+        case Window():
+            return window_rows(op, inputs[0], sort_rows, aggregate_value)
         case Limit():
             ordered = sort_rows(inputs[0], op.order)
             return ordered[op.offset :] if op.count is None else ordered[op.offset : op.offset + op.count]

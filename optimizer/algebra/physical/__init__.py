@@ -10,29 +10,37 @@ operator's cheapest ways to run.
 """
 
 from optimizer.algebra.physical.aggregates import HashAggregate, StreamingAggregate
+from optimizer.algebra.physical.apply import LookupRows, NestedApply, RangeLookup
+from optimizer.algebra.physical.grouping_sets import HashGroupingSets
 from optimizer.algebra.physical.joins import HashJoin, MergeJoin, NestedLoopJoin
 from optimizer.algebra.physical.leaves import ConstantRows, TableScan
 from optimizer.algebra.physical.operator import PhysicalOperator
 from optimizer.algebra.physical.ordering import LimitRows, PartialSort, Sort, TopK
 from optimizer.algebra.physical.rows import FilterRows, ProjectRows
 from optimizer.algebra.physical.setops import HashSetOp, MergeUnion, UnionAll
+from optimizer.algebra.physical.window import WindowRows
 
 __all__ = [
     "ConstantRows",
     "FilterRows",
     "HashAggregate",
+    "HashGroupingSets",
     "HashJoin",
     "HashSetOp",
     "LimitRows",
+    "LookupRows",
     "MergeJoin",
     "MergeUnion",
+    "NestedApply",
     "NestedLoopJoin",
     "PartialSort",
     "PhysicalOperator",
     "ProjectRows",
+    "RangeLookup",
     "Sort",
     "StreamingAggregate",
     "TableScan",
     "TopK",
     "UnionAll",
+    "WindowRows",
 ]

@@ -26,14 +26,21 @@ from optimizer.algebra.traits import (
     spellings,
 )
 
-_LEFT_ORDER = (JoinKind.INNER, JoinKind.LEFT, JoinKind.SEMI, JoinKind.ANTI)  # each left row's results come together
+LEFT_ORDER = (  # each left row's results come together
+    JoinKind.INNER,
+    JoinKind.LEFT,
+    JoinKind.SEMI,
+    JoinKind.ANTI,
+    JoinKind.MARK,
+    JoinKind.SINGLE,
+)
 
 
-def _left_order(kind: JoinKind, required: TraitSet, output: LogicalProps, inputs: Props) -> tuple[Alternative, ...]:
+def left_order(kind: JoinKind, required: TraitSet, output: LogicalProps, inputs: Props) -> tuple[Alternative, ...]:
     """A join that goes through its left input once keeps that input's order, and what it has grouped."""
     if required == ANY:
         return (Alternative((ANY, ANY)),)
-    if kind not in _LEFT_ORDER:
+    if kind not in LEFT_ORDER:
         return ()
     ways = spelled(required, inputs[0].columns, output, inputs[0])
     return tuple(Alternative((traits, ANY), traits) for traits in ways)
@@ -43,28 +50,33 @@ def _left_order(kind: JoinKind, required: TraitSet, output: LogicalProps, inputs
 class HashJoin(PhysicalOperator):
     """Builds a hash table on one input's keys, probes it with the other's; `residual` is tested on key matches.
 
-    `keys` pairs a scalar of the left input with one of the right; NULL keys match nothing. With the build on the right
-    the left input's order can be kept (`delivered` says whether a plan relies on it).
+    `keys` pairs a scalar of the left input with one of the right. NULL keys match nothing, but where bit i of `null_safe`
+    is set, NULL in key i matches NULL (IS NOT DISTINCT FROM). With the build on the right the left input's order can be
+    kept (`delivered` says whether a plan relies on it). Mark joins, which put their answer into column `mark`, and single
+    joins build on the right.
     """
 
     kind: JoinKind
     keys: tuple[tuple[Scalar, Scalar], ...]
     residual: Predicate
     build_left: bool = False
+    null_safe: int = 0
+    mark: ColumnId | None = None
     name: ClassVar[str] = "hash_join"
 
     def pass_through(self, required: TraitSet, output: LogicalProps, inputs: Props) -> tuple[Alternative, ...]:
         if self.build_left:
             return (Alternative((ANY, ANY)),) if required == ANY else ()
-        return _left_order(self.kind, required, output, inputs)
+        return left_order(self.kind, required, output, inputs)
 
     def derive(self, delivered: TraitSet, index: int, output: LogicalProps, inputs: Props) -> tuple[Alternative, ...]:
-        if index or self.build_left or self.kind not in _LEFT_ORDER:
+        if index or self.build_left or self.kind not in LEFT_ORDER:
             return ()
         return (Alternative((delivered, ANY), delivered),)
 
     def describe(self, label: Label) -> str:
-        return _show_join(self.kind, self.keys, self.residual, label) + (", build left" if self.build_left else "")
+        text = _show_join(_kind(self.kind, self.mark, label), self.keys, self.residual, label, self.null_safe)
+        return text + (", build left" if self.build_left else "")
 
     def used_columns(self, output: ColumnSet) -> ColumnSet:
         return output | _key_columns(self.keys) | predicate_columns(self.residual)
@@ -170,7 +182,7 @@ class MergeJoin(PhysicalOperator):
         return tuple(result)
 
     def describe(self, label: Label) -> str:
-        return _show_join(self.kind, self.keys, self.residual, label)
+        return _show_join(self.kind.value, self.keys, self.residual, label)
 
     def used_columns(self, output: ColumnSet) -> ColumnSet:
         return output | _key_columns(self.keys) | predicate_columns(self.residual)
@@ -179,14 +191,15 @@ class MergeJoin(PhysicalOperator):
 @dataclass(frozen=True, slots=True)
 class NestedLoopJoin(PhysicalOperator):
     """Holds the right input and tests the predicate for each left row with each right row; keeps the left order, and the
-    right order among the results of one left row."""
+    right order among the results of one left row. `mark`: the column of a mark join's answer."""
 
     kind: JoinKind
     predicate: Predicate
+    mark: ColumnId | None = None
     name: ClassVar[str] = "nested_loop_join"
 
     def pass_through(self, required: TraitSet, output: LogicalProps, inputs: Props) -> tuple[Alternative, ...]:
-        return _left_order(self.kind, required, output, inputs) + self._both_orders(required.collation, output, inputs)
+        return left_order(self.kind, required, output, inputs) + self._both_orders(required.collation, output, inputs)
 
     def _both_orders(self, order: Collation, output: LogicalProps, inputs: Props) -> tuple[Alternative, ...]:
         """An order that first tells all left rows apart may go on with an order of the right input."""
@@ -207,12 +220,12 @@ class NestedLoopJoin(PhysicalOperator):
     def derive(self, delivered: TraitSet, index: int, output: LogicalProps, inputs: Props) -> tuple[Alternative, ...]:
         if index == 1:
             return self._both_orders(delivered.collation, output, inputs) if inputs[0].at_most_one_row else ()
-        if self.kind not in _LEFT_ORDER:
+        if self.kind not in LEFT_ORDER:
             return ()
         return (Alternative((delivered, ANY), delivered),)
 
     def describe(self, label: Label) -> str:
-        return f"{self.kind.value} on {show_predicate(self.predicate, label)}"
+        return f"{_kind(self.kind, self.mark, label)} on {show_predicate(self.predicate, label)}"
 
     def used_columns(self, output: ColumnSet) -> ColumnSet:
         return output | predicate_columns(self.predicate)
@@ -225,6 +238,11 @@ def _key_columns(keys: Sequence[tuple[Scalar, Scalar]]) -> ColumnSet:
     return columns
 
 
-def _show_join(kind: JoinKind, keys: Sequence[tuple[Scalar, Scalar]], residual: Predicate, label: Label) -> str:
-    text = f"{kind.value} on " + " AND ".join(f"{a.show(label)} = {b.show(label)}" for a, b in keys)
+def _kind(kind: JoinKind, mark: ColumnId | None, label: Label) -> str:
+    return kind.value if mark is None else f"{kind.value} {label(mark)}"
+
+
+def _show_join(kind: str, keys: Sequence[tuple[Scalar, Scalar]], residual: Predicate, label: Label, null_safe: int = 0) -> str:
+    signs = ["IS NOT DISTINCT FROM" if null_safe >> i & 1 else "=" for i in range(len(keys))]
+    text = f"{kind} on " + " AND ".join(f"{a.show(label)} {s} {b.show(label)}" for (a, b), s in zip(keys, signs, strict=True))
     return f"{text} where {show_predicate(residual, label)}" if residual else text

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import ClassVar
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import fields, is_dataclass, replace
+from typing import Any, ClassVar, Self
 
 from optimizer.algebra.columns import ColumnSet
 from optimizer.algebra.logical import Label
 from optimizer.algebra.props import LogicalProps
+from optimizer.algebra.scalars import Scalar
 from optimizer.algebra.traits import (
     ANY,
     Alternative,
@@ -18,7 +20,7 @@ Props = Sequence[LogicalProps]
 
 
 class PhysicalOperator:
-    """Base of all physical operators."""
+    """Base of all physical operators: frozen dataclasses, whose fields are the payload."""
 
     __slots__ = ()
     name: ClassVar[str]
@@ -35,3 +37,50 @@ class PhysicalOperator:
     def used_columns(self, output: ColumnSet) -> ColumnSet:
         """Columns the operator must get from its inputs to produce the columns `output`."""
         return output
+
+    def scalars(self) -> tuple[Scalar, ...]:
+        """Every scalar of the payload, wherever it stands in it."""
+        return tuple(_scalars(self))
+
+    def outer_columns(self) -> ColumnSet:
+        """Columns of enclosing queries that the payload itself reads."""
+        outer = 0
+        for scalar in self.scalars():
+            outer |= scalar.outer
+        return outer
+
+    def map_scalars(self, change: Callable[[Scalar], Scalar]) -> Self:
+        """The operator with `change` made to each scalar of its payload; itself where nothing changed."""
+        changed: Self = _mapped(self, change)
+        return changed
+
+
+def _scalars(value: Any) -> Iterator[Scalar]:
+    """The scalars in a field: in tuples, in named tuples, in dataclasses (a scan's predicate)."""
+    if isinstance(value, Scalar):
+        yield value
+    elif isinstance(value, tuple):
+        for part in value:
+            yield from _scalars(part)
+    elif is_dataclass(value):
+        for field in fields(value):
+            yield from _scalars(getattr(value, field.name))
+
+
+def _mapped(value: Any, change: Callable[[Scalar], Scalar]) -> Any:
+    if isinstance(value, Scalar):
+        return change(value)
+    if isinstance(value, tuple):
+        parts = [_mapped(part, change) for part in value]
+        if all(a is b for a, b in zip(value, parts, strict=True)):
+            return value
+        return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
+    if is_dataclass(value) and not isinstance(value, type):
+        changed = {}
+        for field in fields(value):
+            before = getattr(value, field.name)
+            after = _mapped(before, change)
+            if after is not before:
+                changed[field.name] = after
+        return replace(value, **changed) if changed else value
+    return value

@@ -1,22 +1,39 @@
-"""Columns that nobody reads are not produced: scans, projections, aggregates and unions are narrowed.
+"""Columns that nobody reads are not produced: scans, projections, aggregates, windows, unions are narrowed.
 
     πe(A)  ≡  πe(A')        A' = A without the columns that e, and no operator between, reads
 
-One walk from a projection or aggregate, where columns end, down to the leaves. At least one column is kept everywhere, so
-that rows can still be counted.
+One walk from an operator where columns end, down to the leaves. At least one column is kept everywhere, so that rows can still
+be counted. The left input of an Apply keeps what the right one, once narrowed, reads of it. A window of which nobody reads
+anything disappears. Every alternative of a Choice is narrowed to the same columns.
 
+Kinds         all; a semi or anti join reads its right input in its predicate only, and so does a mark join
 NULLs, rows   untouched: no row is added or removed
-Guards        keys of an aggregate and columns of INTERSECT and EXCEPT decide which rows there are, so all of them stay
+Guards        keys of an aggregate, those in some grouping set, and columns of INTERSECT and EXCEPT decide which rows there are,
+              so all of them stay; what is volatile stays, read or not
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from typing import NamedTuple
 
-from optimizer.algebra.columns import ColumnId, ColumnSet
+from optimizer.algebra.columns import ColumnId, ColumnSet, column_ids
 from optimizer.algebra.kinds import SetOpKind
-from optimizer.algebra.logical import Aggregate, Filter, Join, Limit, LogicalOperator, Project, Scan, SetOp, Values
+from optimizer.algebra.logical import (
+    Aggregate,
+    Apply,
+    Choice,
+    GroupingSets,
+    Join,
+    LogicalOperator,
+    MarkJoin,
+    Project,
+    Scan,
+    SetOp,
+    Values,
+    Window,
+)
 from optimizer.algebra.traits import Collation
 from optimizer.algebra.trees import Node, Tree
 from optimizer.rules.interface import RewriteRule, RuleContext, node
@@ -28,37 +45,72 @@ class ColumnPrune(RewriteRule):
     pattern = node(LogicalOperator)
 
     def apply(self, bound: Tree, context: RuleContext) -> Tree | None:
-        if not isinstance(bound.op, Project | Aggregate):
+        if not ends_columns(bound.op):
             return None
         narrowed = narrow(bound, bound.columns, context)
-        return None if narrowed is bound else narrowed
+        return None if narrowed is bound or not isinstance(narrowed, Tree) else narrowed
 
 
-def narrow(root: Tree, needed: ColumnSet, context: RuleContext) -> Tree:
+def ends_columns(op: LogicalOperator) -> bool:
+    """Whether it does not pass on all columns of its inputs, so that some below may go."""
+    match op:
+        case Project() | Aggregate() | GroupingSets() | MarkJoin() | Choice():
+            return True
+        case Join(kind) | Apply(kind, _, None):
+            return kind.left_only
+        case Apply() | SetOp():
+            return True
+    return False
+
+
+class _Narrowed(NamedTuple):
+    """An operator whose inputs are being narrowed; `op` None: it gives way to its input."""
+
+    op: LogicalOperator | None
+
+
+class _Left(NamedTuple):
+    """The left input of an Apply, which waits until its right one is narrowed."""
+
+    tree: Node
+
+
+def narrow(root: Tree, needed: ColumnSet, context: RuleContext) -> Node:
     """`root` without the columns outside `needed` that nothing in it reads; the same object when there are none."""
     built: list[Node] = []
-    stack: list[tuple[Node, ColumnSet, LogicalOperator | None]] = [(root, needed, None)]
+    stack: list[tuple[Node, ColumnSet, _Narrowed | _Left | None]] = [(root, needed, None)]
     while stack:
         tree, wanted, done = stack.pop()
         if not isinstance(tree, Tree):
             built.append(tree)
+        elif isinstance(done, _Left):
+            stack.append((done.tree, (wanted | built[-1].outer) & done.tree.columns, None))
         elif done is not None:
             arity = len(tree.inputs)
             inputs = tuple(built[len(built) - arity :])
             del built[len(built) - arity :]
-            same = (done is tree.op or done == tree.op) and all(a is b for a, b in zip(inputs, tree.inputs, strict=True))
-            built.append(tree if same else Tree(done, inputs))
+            op = done.op
+            if isinstance(op, Apply):
+                inputs = inputs[::-1]
+            if op is None:
+                built.append(inputs[0])
+            else:
+                same = (op is tree.op or op == tree.op) and all(a is b for a, b in zip(inputs, tree.inputs, strict=True))
+                built.append(tree if same else Tree(op, inputs))
         else:
-            op, below = _narrow_one(tree, wanted & tree.columns, context)
-            stack.append((tree, wanted, op))
-            stack.extend((child, below & child.columns, None) for child in reversed(tree.inputs))
-    result = built[0]
-    assert isinstance(result, Tree)
-    return result
+            narrowed, below = _narrow_one(tree, wanted & tree.columns, context)
+            stack.append((tree, wanted, _Narrowed(narrowed)))
+            if isinstance(narrowed, Apply):
+                left, right = tree.inputs
+                stack.append((tree, below, _Left(left)))
+                stack.append((right, below & right.columns, None))
+            else:
+                stack.extend((child, below & child.columns, None) for child in reversed(tree.inputs))
+    return built[0]
 
 
-def _narrow_one(tree: Tree, needed: ColumnSet, context: RuleContext) -> tuple[LogicalOperator, ColumnSet]:
-    """The narrowed operator, and the columns it reads of its inputs."""
+def _narrow_one(tree: Tree, needed: ColumnSet, context: RuleContext) -> tuple[LogicalOperator | None, ColumnSet]:
+    """The narrowed operator (None: it does nothing any more), and the columns it reads of its inputs."""
     match tree.op:
         case Scan() as scan:
             used = needed
@@ -70,27 +122,44 @@ def _narrow_one(tree: Tree, needed: ColumnSet, context: RuleContext) -> tuple[Lo
             columns = tuple(c for c in scan.columns if used >> c.id & 1)
             return replace(scan, columns=columns, order=available_prefix(scan.order, used)), 0
         case Values(columns, types, rows):
-            keep = [i for i, c in enumerate(columns) if needed >> c & 1] or [0]
+            keep = [i for i, c in enumerate(columns) if needed >> c & 1 or any(row[i].volatile for row in rows)] or [0]
             return Values(
                 tuple(columns[i] for i in keep), tuple(types[i] for i in keep), tuple(tuple(r[i] for i in keep) for r in rows)
             ), 0
-        case Filter() | Join() | Limit() as op:
-            return op, needed | op.used_columns()
         case Project(items):
-            kept = tuple(item for item in items if needed >> item.id & 1) or items[:1]
+            kept = tuple(item for item in items if needed >> item.id & 1 or item.value.volatile) or items[:1]
             project = Project(kept)
             return project, project.used_columns()
         case Aggregate(keys, aggregates):
-            used_items = tuple(item for item in aggregates if needed >> item.id & 1)
+            used_items = tuple(item for item in aggregates if needed >> item.id & 1 or item.call.volatile)
             if not keys and not used_items:
                 used_items = aggregates[:1]
             aggregate = Aggregate(keys, used_items)
             return aggregate, aggregate.used_columns()
+        case GroupingSets(grouping_keys, sets, aggregates, number):
+            grouped = needed
+            for each in sets:
+                grouped |= each
+            used_items = tuple(item for item in aggregates if needed >> item.id & 1 or item.call.volatile)
+            grouping = GroupingSets(tuple(k for k in grouping_keys if grouped >> k.id & 1), sets, used_items, number)
+            return grouping, grouping.used_columns()
+        case Window(partition, order, items):
+            read = tuple(item for item in items if needed >> item.id & 1 or item.call.volatile)
+            if not read:
+                return None, needed
+            window = Window(partition, order, read)
+            return window, needed | window.used_columns()
         case SetOp(SetOpKind.UNION, True, columns, sources) as op:
             keep = [i for i, c in enumerate(columns) if needed >> c & 1] or [0]
             op = replace(op, columns=tuple(columns[i] for i in keep), sources=tuple(tuple(s[i] for i in keep) for s in sources))
             return op, op.used_columns()
-    return tree.op, tree.op.used_columns()
+        case SetOp() as op:
+            return op, op.used_columns()
+        case Choice(columns):
+            choice = Choice(needed or 1 << narrowest(column_ids(columns), context))
+            return choice, choice.columns
+    # filters, limits and joins of all kinds pass columns on; what an input does not have is taken away by the caller
+    return tree.op, needed | tree.op.used_columns()
 
 
 def narrowest(ids: Iterable[ColumnId], context: RuleContext) -> ColumnId:

@@ -1,76 +1,47 @@
-"""Expressions without columns become literals; AND and OR lose operands that decide nothing.
+"""Expressions without columns become literals; operands that decide nothing go.
 
-    1 + 10  ≡  11        x ∧ TRUE  ≡  x        x ∧ FALSE  ≡  FALSE        x ∨ TRUE  ≡  TRUE        ¬¬x  ≡  x
+    1 + 10  ≡  11        x ∧ TRUE  ≡  x        x ∧ FALSE  ≡  FALSE        x ∨ TRUE  ≡  TRUE        x + NULL  ≡  NULL
 
-NULLs   safe: computed by the reference semantics, three-valued; FALSE absorbs even UNKNOWN in AND, TRUE in OR
+NULLs   safe: computed by the reference semantics, three-valued; FALSE absorbs even UNKNOWN in AND, TRUE in OR. A strict
+        function of a NULL constant is NULL whatever its other arguments are
 Guards  volatile calls stay. An expression that raises stays as it is, so that the error comes up only if a row reaches it;
-        an operand is dropped by absorption only if it cannot raise
+        an operand is dropped by absorption only if it cannot raise. An outer reference is no constant
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
-from functools import lru_cache
-
 from optimizer.algebra.evaluate import evaluate
-from optimizer.algebra.logical import Aggregate, AggregateItem, Filter, Join, LogicalOperator, Project, ProjectItem, Scan
-from optimizer.algebra.scalars import FALSE, TRUE, AggregateCall, Call, ColumnRef, Literal, Scalar, conjunction, rewrite
-from optimizer.algebra.trees import Tree
+from optimizer.algebra.functions import SCALAR_FUNCTIONS
+from optimizer.algebra.scalars import FALSE, TRUE, Call, Case, Cast, InList, Literal, Scalar
 from optimizer.errors import PlanscopeError
-from optimizer.rules.interface import RewriteRule, RuleContext, node
-
-
-class ConstantFold(RewriteRule):
-    name = "constant_fold"
-    pattern = node(LogicalOperator)
-
-    def apply(self, bound: Tree, context: RuleContext) -> Tree | None:
-        op = bound.op
-        folded: LogicalOperator = op
-        match op:
-            case Filter(predicate) | Join(_, predicate) | Scan(predicate=predicate):
-                parts = [fold(s) for s in predicate]
-                if any(a is not b for a, b in zip(parts, predicate, strict=True)):
-                    folded = replace(op, predicate=conjunction(parts))
-            case Project(items):
-                folded = Project(tuple(ProjectItem(item.id, fold(item.value)) for item in items))
-            case Aggregate(keys, aggregates):
-                folded = Aggregate(keys, tuple(AggregateItem(item.id, _fold_call(item.call)) for item in aggregates))
-        return None if folded is op or folded == op else Tree(folded, bound.inputs)
-
-
-@lru_cache(maxsize=4096)  # a conjunct passes through many operators on its way down
-def fold(scalar: Scalar) -> Scalar:
-    """The scalar with every constant part computed."""
-    return rewrite(scalar, _fold_one)
-
-
-def _fold_call(call: AggregateCall) -> AggregateCall:
-    folded = call.with_children(tuple(fold(child) for child in call.children))
-    assert isinstance(folded, AggregateCall)
-    return folded
+from optimizer.prepass.scalar_rewrite import ScalarRewrite, everywhere, plain
 
 
 def _fold_one(scalar: Scalar) -> Scalar | None:
-    if isinstance(scalar, Literal | ColumnRef | AggregateCall):
+    if not isinstance(scalar, Call | Cast | Case | InList):
         return None
-    if not scalar.columns and not scalar.volatile and all(isinstance(child, Literal) for child in scalar.children):
+    if not scalar.volatile and all(isinstance(child, Literal) for child in scalar.children):
         try:
             return Literal(evaluate(scalar, {}), scalar.type)
         except PlanscopeError:
             return None
-    if isinstance(scalar, Call) and scalar.function in ("and", "or"):
-        return _fold_junction(scalar)
-    if isinstance(scalar, Call) and scalar.function == "not":
-        inner = scalar.args[0]
-        if isinstance(inner, Call) and inner.function == "not":
-            return inner.args[0]
+    if isinstance(scalar, Call):
+        if scalar.function in ("and", "or"):
+            return _fold_junction(scalar)
+        if SCALAR_FUNCTIONS[scalar.function].strict and any(map(_is_null, scalar.args)) and all(map(plain, scalar.args)):
+            return Literal(None, scalar.type)
+    if isinstance(scalar, InList) and _is_null(scalar.arg) and all(map(plain, scalar.items)):
+        return Literal(None, scalar.type)
     return None
+
+
+def _is_null(scalar: Scalar) -> bool:
+    return isinstance(scalar, Literal) and scalar.value is None
 
 
 def _fold_junction(scalar: Call) -> Scalar | None:
     absorbing, neutral = (FALSE, TRUE) if scalar.function == "and" else (TRUE, FALSE)
-    if absorbing in scalar.args and not any(arg.raises for arg in scalar.args):
+    if absorbing in scalar.args and all(map(plain, scalar.args)):
         return absorbing
     kept = tuple(arg for arg in scalar.args if arg is not neutral)
     if len(kept) == len(scalar.args):
@@ -78,3 +49,12 @@ def _fold_junction(scalar: Call) -> Scalar | None:
     if not kept:
         return neutral
     return kept[0] if len(kept) == 1 else Call(scalar.function, kept, scalar.type)
+
+
+fold = everywhere(_fold_one)
+"""The scalar with every constant part computed."""
+
+
+class ConstantFold(ScalarRewrite):
+    name = "constant_fold"
+    simplify = fold

@@ -28,7 +28,7 @@ class DistinctRemoveBelow(RewriteRule):
         match bound:
             case Tree(Aggregate(_, items), (below,)) if all(_ignores_duplicates(item.call) for item in items):
                 if isinstance(below, Tree):
-                    without = _without_distinct(below)
+                    without = without_distinct(below)
                     return None if without is below else Tree(bound.op, (without,))
         return None
 
@@ -37,7 +37,7 @@ def _ignores_duplicates(call: AggregateCall) -> bool:
     return not call.volatile and (call.distinct or AGGREGATE_FUNCTIONS[call.function].duplicate_insensitive)
 
 
-def _without_distinct(root: Tree) -> Node:
+def without_distinct(root: Tree) -> Node:
     """The tree without removals of duplicates under projections and unions; itself where there are none. Iterative."""
     built: list[Node] = []
     stack: list[tuple[Node, bool]] = [(root, False)]

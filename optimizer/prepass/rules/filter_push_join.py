@@ -8,7 +8,7 @@ Kinds   inner: all three. To the left input also for left, semi and anti joins, 
         of a kept side reach the output unchanged. Nothing passes to a NULL-extended side, and nothing through a full join
 NULLs   safe: a conjunct over a kept side sees the same values above and below
 Guards  volatile conjuncts stay; conjuncts that may raise do not go below the join, where they would see rows without
-        a match, nor into a join predicate that may raise itself, which had sheltered them
+        a match, nor into a join predicate that may raise itself, which had sheltered them, nor away from a conjunct that stays
 """
 
 from __future__ import annotations
@@ -78,6 +78,7 @@ def _split(predicate: Predicate, node: Node) -> _Split | None:
     to_right = kind in (JoinKind.INNER, JoinKind.RIGHT)
     not_left, not_right = (~below.columns for below in node.inputs)
     above, here, on_left, on_right = [], [], [], []
+    volatile = any(s.volatile for s in predicate)
     for conjunct in predicate:
         if conjunct.volatile:
             above.append(conjunct)
@@ -85,7 +86,7 @@ def _split(predicate: Predicate, node: Node) -> _Split | None:
             on_left.append(conjunct)
         elif to_right and not conjunct.columns & not_right and not conjunct.raises:
             on_right.append(conjunct)
-        elif kind is JoinKind.INNER and not (conjunct.raises and any(s.raises for s in on)):
+        elif kind is JoinKind.INNER and not (conjunct.raises and (volatile or any(s.raises for s in on))):
             here.append(conjunct)
         else:
             above.append(conjunct)

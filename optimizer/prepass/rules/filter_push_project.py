@@ -4,7 +4,8 @@
 
 NULLs   safe: the predicate sees the same values
 Rows    the projection then runs on fewer rows, so it can only raise less
-Guards  conjuncts over volatile items stay (they would be computed a second time), as do volatile conjuncts
+Guards  conjuncts over volatile items stay (they would be computed a second time), as do volatile conjuncts; where a conjunct
+        stays above, none that may raise goes below, out of its shelter
 """
 
 from __future__ import annotations
@@ -28,6 +29,8 @@ class FilterPushProject(RewriteRule):
                     replaced = substitute(conjunct, values)
                     if not replaced.volatile:
                         moved.append((conjunct, replaced))
+                if len(moved) < len(predicate):  # what stays above may keep rows from a conjunct that raises
+                    moved = [(s, replaced) for s, replaced in moved if not replaced.raises]
                 if moved:
                     kept = conjunction(s for s in predicate if s not in {c for c, _ in moved})
                     lower = Tree(project, (Tree(Filter(conjunction(r for _, r in moved)), (below,)),))

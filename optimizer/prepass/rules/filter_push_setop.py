@@ -4,11 +4,13 @@
 
 NULLs   safe: set operations treat NULL as a value, and equal rows give p the same result
 Rows    a row's multiplicity in each input is kept or becomes zero in all of them at once
-Guards  no volatile conjunct; for INTERSECT and EXCEPT none that may raise (it would see rows that are not in the result)
+Guards  no volatile conjunct; where rows are compared, p gives equal results for equal rows (floats: 0.0 and -0.0 are equal, 1 / x
+        tells them apart); where a conjunct stays above, none that may raise goes below, out of its shelter; for INTERSECT and EXCEPT none that may raise (it would see rows that are not in the result)
 """
 
 from __future__ import annotations
 
+from optimizer.algebra.congruence import is_congruent
 from optimizer.algebra.kinds import SetOpKind
 from optimizer.algebra.logical import Filter, SetOp
 from optimizer.algebra.scalars import ColumnRef, Scalar, conjunction, substitute
@@ -22,9 +24,11 @@ class FilterPushSetOp(RewriteRule):
 
     def apply(self, bound: Tree, context: RuleContext) -> Tree | None:
         match bound:
-            case Tree(Filter(predicate), (Tree(SetOp(kind, _, columns, sources) as setop, inputs),)):
-                strict = kind is not SetOpKind.UNION
-                moved = [s for s in predicate if not s.volatile and not (strict and s.raises)]
+            case Tree(Filter(predicate), (Tree(SetOp(kind, all_, columns, sources) as setop, inputs),)):
+                strict, plain = kind is not SetOpKind.UNION, all_ and kind is SetOpKind.UNION
+                moved = [s for s in predicate if not s.volatile and not (strict and s.raises) and (plain or is_congruent(s))]
+                if len(moved) < len(predicate):
+                    moved = [s for s in moved if not s.raises]
                 if not moved:
                     return None
                 filtered = []

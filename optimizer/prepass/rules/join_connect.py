@@ -31,8 +31,6 @@ class JoinConnect(RewriteRule):
         leaves, predicate, crosses = _region(bound)
         if not crosses or len(leaves) < 3 or any(s.volatile or s.raises for s in predicate):
             return None
-        if any(s.columns & ~bound.columns for s in predicate):  # columns of an outer query
-            return None
         joined = connect(leaves, predicate)
         return joined if _region(joined)[2] < crosses else None
 
@@ -63,7 +61,7 @@ def _region(root: Tree) -> tuple[list[Node], list[Scalar], int]:
 
 
 def connect(leaves: list[Node], predicate: list[Scalar]) -> Tree:
-    """A tree of inner joins over `leaves`, each conjunct at the lowest join that has its columns.
+    """A tree of inner joins over `leaves`, each conjunct at the lowest join that has its columns, one without any at some join.
 
     Below, sets of leaves are bitsets of their numbers.
     """
@@ -102,7 +100,7 @@ def _leaves_needed(leaves: list[Node], predicate: list[Scalar]) -> list[int]:
 class _Parts:
     """Joins made so far. `trees`: by the leaves they join; `rest`: conjuncts (by number) that no join tests yet."""
 
-    __slots__ = ("_at_leaf", "_needs", "_neighbours", "_predicate", "_wide", "rest", "trees")
+    __slots__ = ("_at_leaf", "_needs", "_neighbours", "_predicate", "_unbound", "_wide", "rest", "trees")
 
     def __init__(self, leaves: list[Node], predicate: list[Scalar], needs: list[int]) -> None:
         self.trees: dict[int, Node] = {1 << number: leaf for number, leaf in enumerate(leaves)}
@@ -111,6 +109,7 @@ class _Parts:
         self._neighbours = dict.fromkeys(self.trees, 0)
         self._at_leaf: dict[int, list[int]] = {leaf: [] for leaf in self.trees}
         self._wide = [n for n in self.rest if needs[n].bit_count() > 2]
+        self._unbound = [n for n in self.rest if not needs[n]]  # say something of an outer row only
         for number, needed in enumerate(needs):
             for leaf in column_ids(needed):
                 self._at_leaf[1 << leaf].append(number)
@@ -133,7 +132,7 @@ class _Parts:
         """Join two parts on every conjunct of `rest` that they can test; those are taken from `rest`."""
         within = left | right
         grows = left not in self._at_leaf and right in self._at_leaf  # then what is new reads the leaf on the right
-        candidates = self._at_leaf[right] if grows else list(self.rest)
+        candidates = [*self._unbound, *self._at_leaf[right]] if grows else list(self.rest)
         usable = [n for n in candidates if n in self.rest and not self._needs[n] & ~within]
         for number in usable:
             del self.rest[number]

@@ -3,11 +3,11 @@
     π_A(A ⟕p B)  ≡  π_A(A)        no row of A matches two of B: p binds a key of B to columns of A, or B has at most one row
     δ(π_A(A ⟕p B))  ≡  δ(π_A(A))        whatever B is; likewise below min, max, UNION, and on the right of a semi or anti join
 
-Kinds   left, and right as its mirror image
+Kinds   left, and right as its mirror image; left of an Apply, whose keys of B are those of one evaluation
 NULLs   a left join keeps every row of A, with a match or without one; NULL keys of B match nothing
 Rows    each row of A comes exactly once on both sides, or duplicates do not matter
-Guards  nothing between here and the operator where columns end reads a column of B; p is not volatile; nothing in p or B
-        may raise, or an error would be lost
+Guards  nothing between here and the operator where columns end reads a column of B; nothing in p or B is volatile, or may
+        raise: an error would be lost
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from __future__ import annotations
 from optimizer.algebra.columns import ColumnSet
 from optimizer.algebra.derive_props import filtered_props, right_at_most_one_match
 from optimizer.algebra.kinds import JoinKind
-from optimizer.algebra.logical import Join, LogicalOperator
+from optimizer.algebra.logical import Apply, Join, LogicalOperator
 from optimizer.algebra.props import LogicalProps, merge_equivalences
 from optimizer.algebra.scalars import Predicate
 from optimizer.algebra.trees import Node, Tree
@@ -34,8 +34,8 @@ class OuterJoinRemove(RewriteRule):
 def without_right(join: Tree, needed: ColumnSet, once: bool) -> Node | None:
     """The kept side of an outer join whose other side is not needed."""
     match join:
-        case Tree(Join(JoinKind.LEFT, p), (kept, other)) | Tree(Join(JoinKind.RIGHT, p), (other, kept)):
-            if needed & other.columns or any(s.volatile or s.raises for s in p):
+        case Tree(Join(JoinKind.LEFT, p) | Apply(JoinKind.LEFT, p), (kept, other)) | Tree(Join(JoinKind.RIGHT, p), (other, kept)):
+            if needed & other.columns or any(s.volatile or s.raises for s in p) or other.volatile:
                 return None
             if (once or at_most_one_match(p, kept, other)) and not may_raise(other):
                 return kept

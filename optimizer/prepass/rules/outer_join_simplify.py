@@ -3,11 +3,13 @@
     σp(A ⟕q B)  ≡  σp(A ⋈q B)        C ⋈p (A ⟕q B)  ≡  C ⋈p (A ⋈q B)        p is never TRUE when all columns of B are NULL
 
 p may stand far above: it is carried down, from filters and join predicates, through everything that lets a row with NULLs in B
-become nothing but rows with the same NULLs: filters, joins that do not NULL-extend, projections, grouping by the columns of p.
+become nothing but rows with the same NULLs: filters, joins that do not NULL-extend, projections, grouping by the columns of p,
+windows partitioned by them, an order of all rows, the left input of a mark or single join or of an Apply.
 
-Kinds   left and right become inner; full becomes left, right or inner, depending on the side whose NULLs p rejects. The
-        predicate of a join rejects rows of an input that the join does not keep: both inputs of inner and semi joins,
-        the right one of left and anti joins, the left one of right joins, none of full joins
+Kinds   left and right become inner; full becomes left, right or inner, depending on the side whose NULLs p rejects; left of
+        an Apply becomes inner. A single join stays: with an inner one its error would be lost. The predicate of a join rejects
+        rows of an input that the join does not keep: both inputs of inner and semi joins, the right one of left, single and
+        anti joins, the left one of right joins, none of full joins, nor of mark joins, where it may also be UNKNOWN
 NULLs   p is evaluated with every column of B NULL and the others unknown (`rejects_nulls`)
 Rows    only rows go that would have gone anyway, and no other row depends on them
 Guards  volatile conjuncts reject nothing
@@ -16,8 +18,22 @@ Source  Galindo-Legaria and Rosenthal, Outerjoin Simplification and Reordering, 
 
 from __future__ import annotations
 
+from optimizer.algebra.columns import column_set
+from optimizer.algebra.congruence import is_congruent
 from optimizer.algebra.kinds import JoinKind
-from optimizer.algebra.logical import Aggregate, Filter, Join, LogicalOperator, Project
+from optimizer.algebra.logical import (
+    Aggregate,
+    Apply,
+    Choice,
+    Filter,
+    Join,
+    Limit,
+    LogicalOperator,
+    MarkJoin,
+    Project,
+    SingleJoin,
+    Window,
+)
 from optimizer.algebra.null_rejection import rejects_nulls
 from optimizer.algebra.scalars import Predicate, Scalar, substitute
 from optimizer.algebra.trees import Node, Tree
@@ -41,12 +57,14 @@ class OuterJoinSimplify(RewriteRule):
         match bound:
             case Tree(Filter(predicate), (below,)):
                 inputs: tuple[Node, ...] = (simplified(below, predicate),)
-            case Tree(Join(kind, on), (left, right)):
+            case Tree(Join(kind, on) | Apply(kind, on), (left, right)):
                 if kind in (JoinKind.INNER, JoinKind.SEMI, JoinKind.RIGHT):
                     left = simplified(left, on)
-                if kind in (JoinKind.INNER, JoinKind.SEMI, JoinKind.LEFT, JoinKind.ANTI):
+                if kind in (JoinKind.INNER, JoinKind.SEMI, JoinKind.LEFT, JoinKind.ANTI, JoinKind.SINGLE):
                     right = simplified(right, on)
                 inputs = (left, right)
+            case Tree(SingleJoin(on), (left, right)):
+                inputs = (left, simplified(right, on))
             case _:
                 return None
         changed = bound.with_inputs(inputs)
@@ -102,4 +120,18 @@ def _carried(tree: Tree, known: Predicate) -> tuple[LogicalOperator, list[Predic
             to_left = () if kind.keeps_right else known
             to_right = () if kind.keeps_left or kind.left_only else known
             return op, [to_left, to_right]
+        case Apply(kind, on, mark):
+            if kind is JoinKind.LEFT and rejects_nulls(known, tree.inputs[1].columns):
+                kind = JoinKind.INNER
+                op = Apply(kind, on)
+            return op, [known, known if kind is JoinKind.INNER else ()]
+        case MarkJoin() | SingleJoin():
+            return op, [known, ()]
+        case Window(partition):
+            whole = column_set(partition)
+            return op, [tuple(s for s in known if not s.columns & tree.columns & ~whole and is_congruent(s))]
+        case Limit(_, 0, None):
+            return op, [known]
+        case Choice():
+            return op, [known for _ in tree.inputs]
     return op, [() for _ in tree.inputs]

@@ -2,17 +2,20 @@
 
 The build side is the right input; join_commute supplies the other one. Semi and anti joins have no mirror image, so for
 them both build sides are offered here. Equalities become keys, the other conjuncts the residual: a pair of rows matches
-when both hold, so every kind may be split this way. NULL keys match nothing, as in SQL. Keys are computed for every row
-of an input, so an equality that may raise is a key only when no other conjunct could have kept it from a pair.
+when both hold, so every kind may be split this way. NULL keys of = match nothing, those of IS NOT DISTINCT FROM match
+NULL, as in SQL. Keys are computed for every row of an input, so an equality that may raise is a key only when no other
+conjunct could have kept it from a pair.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
+from optimizer.algebra.columns import ColumnSet
 from optimizer.algebra.logical import Join
 from optimizer.algebra.physical import HashJoin, PhysicalOperator
-from optimizer.algebra.scalars import Predicate, Scalar, equality_sides
+from optimizer.algebra.scalars import Call, Predicate, Scalar, key_sides
 from optimizer.algebra.trees import Tree
 from optimizer.rules.interface import ANY, ImplementationRule, RuleContext, node
 
@@ -24,23 +27,35 @@ class JoinToHashJoin(ImplementationRule):
     def apply(self, bound: Tree, context: RuleContext) -> Sequence[PhysicalOperator]:
         match bound:
             case Tree(Join(kind, predicate), (left, right)):
-                keys, residual = split_keys(predicate, left.columns, right.columns)
+                keys, null_safe, residual = split_keys(predicate, left.columns, right.columns)
                 if keys and kind.left_only:
-                    return HashJoin(kind, keys, residual), HashJoin(kind, keys, residual, build_left=True)
+                    right_built = HashJoin(kind, keys, residual, False, null_safe)
+                    return right_built, HashJoin(kind, keys, residual, True, null_safe)
                 if keys:
-                    return (HashJoin(kind, keys, residual),)
+                    return (HashJoin(kind, keys, residual, False, null_safe),)
         return ()
 
 
-def split_keys(predicate: Predicate, left: int, right: int) -> tuple[tuple[tuple[Scalar, Scalar], ...], Predicate]:
-    """Equalities between a scalar of `left` columns and one of `right` columns, as pairs; and the other conjuncts."""
+class SplitPredicate(NamedTuple):
+    """`keys`: (left scalar, right scalar). Bit i of `null_safe`: NULLs of key i are equal. `residual`: the other conjuncts."""
+
+    keys: tuple[tuple[Scalar, Scalar], ...]
+    null_safe: int
+    residual: Predicate
+
+
+def split_keys(predicate: Predicate, left: ColumnSet, right: ColumnSet) -> SplitPredicate:
+    """Takes the equalities between a scalar of `left` columns and one of `right` columns out of a predicate."""
     keys: list[tuple[Scalar, Scalar]] = []
+    null_safe = 0
     residual: list[Scalar] = []
     for conjunct in predicate:
         guarded = conjunct.volatile or (conjunct.raises and len(predicate) > 1)
-        sides = None if guarded else equality_sides(conjunct, left, right)
+        sides = None if guarded else key_sides(conjunct, left, right)
         if sides is None:
             residual.append(conjunct)
-        else:
-            keys.append(sides)
-    return tuple(keys), tuple(residual)
+            continue
+        if isinstance(conjunct, Call) and conjunct.function == "is_not_distinct_from":
+            null_safe |= 1 << len(keys)
+        keys.append(sides)
+    return SplitPredicate(tuple(keys), null_safe, tuple(residual))

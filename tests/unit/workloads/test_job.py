@@ -43,7 +43,7 @@ def test_every_query_goes_through_the_pre_pass(query, job: Catalog) -> None:
     bound = bind(resolve_sql(query.name), job)
     before = [node for node in postorder(bound.tree) if isinstance(node, Tree)]
     settings = DEFAULTS.replace(disable=["foreign_key_join_remove"])
-    rewritten = run_program(PROGRAM, required_only(bound), RuleContext(bound.columns, settings))
+    rewritten = run_program(PROGRAM, required_only(bound, bound.tree), RuleContext(bound.columns, settings))
     after = [node for node in postorder(rewritten.tree) if isinstance(node, Tree)]
     relations = int(query.title.split()[0])
     for trees in (before, after):

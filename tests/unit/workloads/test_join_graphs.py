@@ -89,7 +89,7 @@ def test_estimates_of_large_graphs_stay_in_range(name: str) -> None:
     """From the scans up to the whole join, in the order of the text: no overflow, no nought."""
     catalog = open_data("joingraph")
     bound = bind(resolve_sql(name), catalog)
-    tree = run_program(PROGRAM, required_only(bound), RuleContext(bound.columns, DEFAULTS)).tree
+    tree = run_program(PROGRAM, required_only(bound, bound.tree), RuleContext(bound.columns, DEFAULTS)).tree
     estimator = Estimator(catalog, bound.columns)
     stats = {}
     for node in postorder(tree):

@@ -1,0 +1,79 @@
+"""lookup_rows: rows with given values of some keys, by an index that is made once for all runs.
+
+The rows are put in the order of their keys' groups when the index is made, so what a run finds is a slice of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import pyarrow as pa
+
+from executor.arrow.batches import Batches, batch_schema, collect, one_batch, select
+from executor.arrow.context import Context
+from executor.arrow.expressions import compile_predicate, compile_scalar
+from executor.arrow.kept_rows import KeptRows
+from executor.arrow.key_index import KeyIndex
+from optimizer.algebra.physical import LookupRows
+from optimizer.algebra.plan import PlanNode
+
+_ONE_ROW = pa.RecordBatch.from_arrays([pa.nulls(1)], names=["row"])
+
+
+class _Grouped(NamedTuple):
+    """The rows of a group of `index` stand together in `rows`, in the order they came in."""
+
+    rows: pa.RecordBatch
+    index: KeyIndex
+
+
+class _Lookup(NamedTuple):
+    """What a run needs, compiled: the values looked up, and which of the rows found are kept (None: all)."""
+
+    wanted: Sequence[Callable[[pa.RecordBatch], pa.Array]]
+    keep: Callable[[pa.RecordBatch], pa.Array] | None
+    output: pa.Schema
+
+
+def produce(node: PlanNode, context: Context) -> Batches:
+    lookup = context.once(node, lambda: _compiled(node, context))
+    rows, index = _grouped(node, context)
+    group = int(index.find([value(_ONE_ROW) for value in lookup.wanted])[0])
+    if group < 0:
+        return
+    found = rows.slice(int(index.first[group]), int(index.counts[group]))
+    if lookup.keep is not None:
+        found = found.filter(lookup.keep(found))
+    if found.num_rows:
+        yield select(found, lookup.output)
+
+
+def _compiled(node: PlanNode, context: Context) -> _Lookup:
+    op = node.op
+    assert isinstance(op, LookupRows)
+    wanted = [compile_scalar(key.outer_side) for key in op.keys]
+    return _Lookup(wanted, compile_predicate(op.residual) if op.residual else None, context.schema(node))
+
+
+def _grouped(node: PlanNode, context: Context) -> _Grouped:
+    """The input by its keys; kept as long as the input's rows are."""
+    op, child = node.op, node.inputs[0]
+    assert isinstance(op, LookupRows)
+    if not isinstance(child.op, KeptRows):  # a volatile input has other rows in each run
+        return _group(op, one_batch(collect(context.open(child), batch_schema(child.columns, context.columns))))
+    kept = child.op.kept
+    sides = tuple((key.column_side, key.null_safe) for key in op.keys)
+
+    def make() -> _Grouped:
+        grouped = _group(op, kept.whole(context))
+        context.held(node, grouped.rows.nbytes + grouped.index.nbytes)
+        return grouped
+
+    return kept.made(sides, make)
+
+
+def _group(op: LookupRows, rows: pa.RecordBatch) -> _Grouped:
+    null_safe = sum(1 << i for i, key in enumerate(op.keys) if key.null_safe)
+    index = KeyIndex([compile_scalar(key.column_side)(rows) for key in op.keys], null_safe)
+    return _Grouped(rows.take(pa.array(index.rows)), index)

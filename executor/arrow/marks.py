@@ -1,0 +1,149 @@
+"""Marks of a mark join: for each outer row TRUE, UNKNOWN or FALSE, as three-valued logic over all inner rows says.
+
+A row is TRUE if its condition is TRUE with some inner row, else UNKNOWN if it is UNKNOWN with some, else FALSE. A condition is
+a conjunction: UNKNOWN where no conjunct is FALSE and one is UNKNOWN. An equality key is UNKNOWN exactly where one of its
+sides is NULL. So rows are put together by which of their keys are NULL, their null pattern: an outer row of pattern P and
+an inner one of pattern Q meet if they agree on the keys outside P ∪ Q, and then the keys say TRUE where P ∪ Q is empty and
+UNKNOWN elsewhere. Data have few patterns, and for each P ∪ Q an index on the keys outside it finds all that meet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from threading import Lock
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from executor.arrow.expressions import compile_scalar
+from executor.arrow.join_pairs import Candidates, paired, portions
+from executor.arrow.key_index import KeyIndex
+from optimizer.algebra.columns import ColumnSet
+from optimizer.algebra.scalars import Predicate, predicate_columns, predicate_scalar
+
+
+class Marks:
+    """Marks of a batch of outer rows as they become known."""
+
+    __slots__ = ("_true", "_unknown")
+
+    def __init__(self, rows: int) -> None:
+        self._true = np.zeros(rows, np.bool_)
+        self._unknown = np.zeros(rows, np.bool_)
+
+    def open(self, rows: np.ndarray, certain: bool) -> np.ndarray:
+        """Those of `rows` whose mark may still rise; to UNKNOWN at most when pairs are not `certain`."""
+        return rows[~self._true[rows]] if certain else rows[~(self._true[rows] | self._unknown[rows])]
+
+    def met(self, rows: np.ndarray, certain: bool) -> None:
+        """`rows` met an inner row with which their condition is TRUE, or UNKNOWN when not `certain`."""
+        (self._true if certain else self._unknown)[rows] = True
+
+    def array(self) -> pa.Array:
+        return pa.array(self._true, mask=self._unknown & ~self._true)
+
+
+class Condition:
+    """A predicate tested on pairs of rows, three-valued, so many pairs at a time."""
+
+    def __init__(self, predicate: Predicate, pairs_at_once: int) -> None:
+        self._columns: ColumnSet = predicate_columns(predicate)
+        self._evaluate: Callable[[pa.RecordBatch], pa.Array] | None = None
+        if predicate:
+            self._evaluate = compile_scalar(predicate_scalar(predicate))
+        self._pairs_at_once = pairs_at_once
+
+    def mark(
+        self,
+        marks: Marks,
+        outer: pa.RecordBatch,
+        inner: pa.RecordBatch,
+        rows: np.ndarray,
+        candidates: Candidates,
+        certain: bool = True,
+    ) -> None:
+        """Raise the marks of `rows` of the outer batch by their candidates (row i of these belongs to `rows[i]`). What has
+        been tested before is TRUE, or UNKNOWN when not `certain`."""
+        if self._evaluate is None:
+            marks.met(rows[candidates.counts > 0], certain)
+            return
+        for numbers, nth in portions(candidates.counts, self._pairs_at_once):
+            pairs = rows[numbers]
+            value = self._evaluate(paired(self._columns, outer, inner, pairs, candidates.inner_rows(numbers, nth)))
+            true = pc.fill_null(value, False).to_numpy(zero_copy_only=False)
+            marks.met(pairs[true], certain)
+            if value.null_count:
+                marks.met(pairs[pc.is_null(value).to_numpy(zero_copy_only=False)], False)
+
+
+class _Side(NamedTuple):
+    """The inner rows of one null pattern, and an index of them; `index` None: no key is left, all are candidates."""
+
+    rows: np.ndarray
+    index: KeyIndex | None
+
+    def candidates(self, keys: Sequence[pa.Array], outer: np.ndarray) -> Candidates:
+        held = self.rows
+        if self.index is None:
+            return Candidates(np.full(len(outer), len(held), np.int64), lambda rows, nth: held[nth])
+        index, at = self.index, pa.array(outer)
+        group = index.find([key.take(at) for key in keys])
+        if not len(index.counts):
+            return Candidates(np.zeros(len(group), np.int64), lambda rows, nth: held[nth])
+        counts = np.where(group >= 0, index.counts[group], 0)
+        return Candidates(counts, lambda rows, nth: held[index.rows[index.first[group[rows]] + nth]])
+
+
+class MarkFinder:
+    """Marks outer batches by the rows of one inner batch. `keys`: the inner side of the equalities; bit i of `null_safe`: key i
+    is never UNKNOWN, NULL equals NULL. Several threads may ask at a time."""
+
+    def __init__(self, inner: pa.RecordBatch, keys: Sequence[pa.Array], null_safe: int, condition: Condition) -> None:
+        self._inner, self._keys, self._null_safe, self._condition = inner, keys, null_safe, condition
+        patterns = self._null_patterns(keys, inner.num_rows)
+        self._rows = {int(p): np.flatnonzero(patterns == p) for p in np.unique(patterns)}
+        self._sides: dict[tuple[int, int], _Side] = {}
+        self._lock = Lock()
+
+    @property
+    def nbytes(self) -> int:
+        return sum(side.index.nbytes for side in self._sides.values() if side.index is not None)
+
+    def marks(self, outer: pa.RecordBatch, keys: Sequence[pa.Array]) -> pa.Array:
+        """A boolean for each row of `outer`; `keys`: its side of the equalities."""
+        marks = Marks(outer.num_rows)
+        patterns = self._null_patterns(keys, outer.num_rows)
+        for pattern in np.unique(patterns):
+            members = np.flatnonzero(patterns == pattern)
+            for other in self._rows:  # rows without NULLs first: they alone can say TRUE
+                unknown = int(pattern) | other
+                rows = marks.open(members, not unknown)
+                if len(rows):
+                    used = self._used(keys, unknown)
+                    candidates = self._side(other, unknown).candidates(used, rows)
+                    self._condition.mark(marks, outer, self._inner, rows, candidates, not unknown)
+        return marks.array()
+
+    def _null_patterns(self, keys: Sequence[pa.Array], rows: int) -> np.ndarray:
+        patterns = np.zeros(rows, np.int64)
+        for i, key in enumerate(keys):
+            if key.null_count and not self._null_safe >> i & 1:
+                patterns |= pc.is_null(key).to_numpy(zero_copy_only=False).astype(np.int64) << i
+        return patterns
+
+    def _used(self, keys: Sequence[pa.Array], unknown: int) -> list[pa.Array]:
+        return [key for i, key in enumerate(keys) if not unknown >> i & 1]
+
+    def _side(self, pattern: int, unknown: int) -> _Side:
+        with self._lock:
+            side = self._sides.get((pattern, unknown))
+            if side is None:
+                rows = self._rows[pattern]
+                used, at = self._used(self._keys, unknown), pa.array(rows)
+                kept = [i for i in range(len(self._keys)) if not unknown >> i & 1]
+                null_safe = sum(1 << n for n, i in enumerate(kept) if self._null_safe >> i & 1)
+                index = KeyIndex([key.take(at) for key in used], null_safe) if used else None
+                side = self._sides[pattern, unknown] = _Side(rows, index)
+            return side

@@ -1,0 +1,192 @@
+"""nested_apply: the right input is run for each left row, or for each distinct binding, and joined with the rows it is for.
+
+The left input streams, batch by batch. Of a batch a few bindings are run first, then more and more at a time, so that a
+consumer that soon has enough costs no more than it takes; the results of many runs are joined with their left rows at once.
+A run is over before a batch is handed on.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from executor.arrow.batches import Batches, batch_schema, collect, column_name, empty_batch, one_batch
+from executor.arrow.context import Context
+from executor.arrow.distinct import distinct_rows
+from executor.arrow.join_pairs import Candidates, Matcher
+from executor.arrow.mark_stage import with_marks
+from executor.arrow.marks import Condition, Marks
+from executor.arrow.rerun import Rerun
+from optimizer.algebra.kinds import JoinKind
+from optimizer.algebra.physical import NestedApply
+from optimizer.algebra.plan import PlanNode
+from optimizer.algebra.scalars import bound_to, conjunction
+
+_FIRST_RUNS, _MORE = 16, 4  # runs before the first rows are handed on, and by how much that grows
+_ENTRY_BYTES = 500  # what remembering a result takes besides its rows
+
+
+class Result(NamedTuple):
+    """What a run gave. Where only the number of rows matters, no batches; then `rows` is 0 or 1."""
+
+    batches: Sequence[pa.RecordBatch]
+    rows: int
+
+
+def produce(node: PlanNode, context: Context) -> Batches:
+    left = node.inputs[0]
+    runs = context.once(node, lambda: Runs(node))
+    again = runs.start(context)
+    join = _Join(node, context)
+    source = context.open(left)
+    at_once = _FIRST_RUNS
+    try:
+        for batch in source:
+            bindings = _Bindings(batch, runs)
+            results: list[Result] = []
+            start = gathered = ran = 0
+            for number, row in enumerate(bindings.first):
+                result = runs.result(bindings.values(row), again)
+                results.append(result)
+                gathered += result.rows
+                ran += 1
+                last = number + 1 == len(bindings.first)
+                if last or ran >= at_once or gathered >= context.tuning.batch:
+                    end = batch.num_rows if last else int(bindings.first[number + 1])
+                    yield from join.rows(batch, start, end, bindings.number, results)
+                    start, gathered, ran, at_once = end, 0, 0, min(at_once * _MORE, context.tuning.batch)
+    finally:
+        source.close()
+
+
+class Runs:
+    """The right input, run with given parameters; remembers results if it may."""
+
+    def __init__(self, node: PlanNode) -> None:
+        op = node.op
+        assert isinstance(op, NestedApply)
+        self._rerun = Rerun(node.inputs[1], op.parameters)
+        self._counts_only = not op.predicate and (op.kind.left_only or op.kind is JoinKind.MARK)
+        self._most = 2 if op.kind is JoinKind.SINGLE and not op.predicate else None
+        self._remembered: OrderedDict[tuple[Any, ...], Result] = OrderedDict()
+        self._bytes = 0
+        self.cached = op.cached and not self._rerun.volatile
+        self.names = [column_name(id) for id in self._rerun.cells]
+        self._cells = list(self._rerun.cells.values())
+
+    def start(self, context: Context) -> Context:
+        """Begin anew, as further-out parameters may have changed; where the runs take place."""
+        self._remembered.clear()
+        self._bytes = 0
+        return self._rerun.context(context)
+
+    def result(self, values: Sequence[pa.Scalar], context: Context) -> Result:
+        if not self.cached:
+            return self._run(values, context)
+        key = tuple(_key(value) for value in values)
+        known = self._remembered.get(key)
+        if known is not None:
+            self._remembered.move_to_end(key)
+            return known
+        result = self._run(values, context)
+        size = _size(result)
+        if size <= context.tuning.cache:
+            self._remembered[key] = result
+            self._bytes += size
+            while self._bytes > context.tuning.cache:
+                self._bytes -= _size(self._remembered.popitem(last=False)[1])
+        return result
+
+    def _run(self, values: Sequence[pa.Scalar], context: Context) -> Result:
+        for cell, value in zip(self._cells, values, strict=True):
+            cell.value = value
+        source = context.open(self._rerun.root)
+        if self._counts_only:
+            found = next(source, None) is not None
+            source.close()
+            return Result((), int(found))
+        batches, rows = [], 0
+        for batch in source:
+            batches.append(batch)
+            rows += batch.num_rows
+            if self._most is not None and rows >= self._most:
+                source.close()  # one row too many: how many more there are does not matter
+        return Result(batches, rows)
+
+
+def _size(result: Result) -> int:
+    return _ENTRY_BYTES + sum(batch.nbytes for batch in result.batches)
+
+
+def _key(value: pa.Scalar) -> Any:
+    """NULL is a value like others; 0.0 and -0.0 are two, since a run can tell them apart."""
+    known = value.as_py()
+    return repr(known) if isinstance(known, float) else known
+
+
+class _Bindings:
+    """The bindings of a left batch. `first`: for each binding to run, in the order of the rows, the first row that has it;
+    `number`: each row's binding."""
+
+    __slots__ = ("_columns", "first", "number")
+
+    def __init__(self, batch: pa.RecordBatch, runs: Runs) -> None:
+        self._columns = [batch.column(name) for name in runs.names]
+        if not runs.cached:
+            self.first = self.number = np.arange(batch.num_rows)
+        elif not self._columns:
+            self.first, self.number = np.zeros(1, np.int64), np.zeros(batch.num_rows, np.int64)
+        else:
+            first, number = distinct_rows(self._columns)
+            order = np.argsort(first)
+            place = np.empty_like(order)
+            place[order] = np.arange(len(order))
+            self.first, self.number = first[order], place[number]
+
+    def values(self, row: int) -> list[pa.Scalar]:
+        return [column[row] for column in self._columns]
+
+
+class _Join:
+    """Joins left rows with the results of their runs."""
+
+    def __init__(self, node: PlanNode, context: Context) -> None:
+        op, (left, right) = node.op, node.inputs
+        assert isinstance(op, NestedApply)
+        self._node, self._context = node, context
+        self._schema = context.schema(node)
+        self._inner = batch_schema(right.columns, context.columns)
+        self._none = empty_batch(self._inner)
+        predicate = conjunction(bound_to(conjunct, left.columns) for conjunct in op.predicate)
+        self._condition = Condition(predicate, context.tuning.pairs) if op.kind is JoinKind.MARK else None
+        self._matcher = Matcher(op.kind, True, self._none, predicate, node.columns, context)
+
+    def rows(
+        self, batch: pa.RecordBatch, start: int, end: int, number: np.ndarray, results: Sequence[Result]
+    ) -> Iterator[pa.RecordBatch]:
+        """The rows `start` … `end` of a left batch, joined; `number`: each left row's result."""
+        outer = batch.slice(start, end - start)
+        used, which = np.unique(number[start:end], return_inverse=True)
+        chosen = [results[i] for i in used]
+        sizes = np.array([result.rows for result in chosen], np.int64)
+        batches = [each for result in chosen for each in result.batches]
+        inner = one_batch(collect(batches, self._inner)) if batches else self._none
+        self._context.held(self._node, inner.nbytes)
+        first = (np.cumsum(sizes) - sizes)[which]
+        candidates = Candidates(sizes[which], lambda rows, nth: first[rows] + nth)
+        if self._condition is not None:
+            yield with_marks(self._node, self._schema, outer, lambda: self._marks(outer, inner, candidates))
+            return
+        for made in self._matcher.over(inner).join(outer, candidates):
+            if made.num_rows:
+                yield made
+
+    def _marks(self, outer: pa.RecordBatch, inner: pa.RecordBatch, candidates: Candidates) -> pa.Array:
+        assert self._condition is not None
+        marks = Marks(outer.num_rows)
+        self._condition.mark(marks, outer, inner, np.arange(outer.num_rows), candidates)
+        return marks.array()

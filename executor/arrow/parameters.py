@@ -1,0 +1,56 @@
+"""Parameters: what an outer reference becomes in a plan that runs once for each binding.
+
+The plan is compiled once; a binding only changes what the cells hold. Unlike a literal a parameter may have another value in
+the next run, so nothing may be derived from it when an expression is compiled. A scan, which looks at its literals to
+skip row groups, asks for them anew in each run (`resolved`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import pyarrow as pa
+
+from optimizer.algebra.columns import ColumnId, DataType
+from optimizer.algebra.scalars import Literal, OuterRef, Scalar, rewrite
+
+
+class Cell:
+    """The value of an outer column in the current run."""
+
+    __slots__ = ("value",)
+
+    def __init__(self) -> None:
+        self.value: pa.Scalar | None = None
+
+
+class Parameter(Scalar):
+    """The value of a cell: the same for all rows of a run."""
+
+    __slots__ = ("cell",)
+
+    def __init__(self, cell: Cell, type: DataType) -> None:
+        self._set(type, ())
+        self.cell = cell
+
+    def _render(self, label: Callable[[ColumnId], str], typed: bool) -> str:
+        return f"?{id(self.cell)}"
+
+
+def parameterized(scalar: Scalar, cells: Mapping[ColumnId, Cell]) -> Scalar:
+    """The scalar reading `cells` where it referred to their columns."""
+    if not scalar.outer:
+        return scalar
+    return rewrite(scalar, lambda s: Parameter(cells[s.id], s.type) if isinstance(s, OuterRef) and s.id in cells else None)
+
+
+def resolved(scalar: Scalar) -> Scalar:
+    """The scalar with the current values as literals."""
+    return rewrite(scalar, _current)
+
+
+def _current(scalar: Scalar) -> Scalar | None:
+    if not isinstance(scalar, Parameter):
+        return None
+    assert scalar.cell.value is not None, "a plan with parameters runs before they are bound"
+    return Literal(scalar.cell.value.as_py(), scalar.type)

@@ -1,0 +1,121 @@
+"""range_lookup: the rows whose column lies within bounds, a slice of rows that are sorted by it.
+
+The rows are read once for all runs; each run finds the ends of its slice by binary search.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from executor.arrow.batches import Batches, batch_schema, collect, column_name, one_batch, select
+from executor.arrow.context import Context
+from executor.arrow.expressions import compile_predicate, compile_scalar
+from executor.arrow.kept_rows import KeptRows
+from executor.arrow.key_words import is_ordered, key_words
+from optimizer.algebra.evaluate_order import compare_values
+from optimizer.algebra.functions import MIRRORED
+from optimizer.algebra.physical import RangeLookup
+from optimizer.algebra.plan import PlanNode
+from optimizer.algebra.traits import SortKey
+
+_ONE_ROW = pa.RecordBatch.from_arrays([pa.nulls(1)], names=["row"])
+
+
+class _Sorted(NamedTuple):
+    """`rows` without those whose column is NULL. `values`: the column, ascending or descending; `words`: the same as integers that
+    rise, None where they have none."""
+
+    rows: pa.RecordBatch
+    values: pa.Array
+    words: np.ndarray | None
+    descending: bool
+
+    def place(self, bound: pa.Array, after: bool) -> int:
+        """How many rows come before the bound in the order of the rows; with `after`, or with it."""
+        if self.words is not None:
+            word = int(key_words([bound])[0][0][0])
+            # a descending column's words rise when their bits are flipped
+            return int(np.searchsorted(self.words, ~word if self.descending else word, side="right" if after else "left"))
+        value = bound[0].as_py()
+        low, high = 0, len(self.values)
+        while low < high:
+            middle = (low + high) // 2
+            if _before(self.values[middle].as_py(), value, self.descending, after):
+                low = middle + 1
+            else:
+                high = middle
+        return low
+
+
+def _before(value: Any, bound: Any, descending: bool, after: bool) -> bool:
+    order = compare_values(value, bound)
+    return (-order if descending else order) < (1 if after else 0)
+
+
+class _Range(NamedTuple):
+    """What a run needs, compiled: each bound's function and value, and which of the rows found are kept (None: all)."""
+
+    bounds: Sequence[tuple[str, Callable[[pa.RecordBatch], pa.Array]]]
+    keep: Callable[[pa.RecordBatch], pa.Array] | None
+    output: pa.Schema
+
+
+def produce(node: PlanNode, context: Context) -> Batches:
+    compiled = context.once(node, lambda: _compiled(node, context))
+    table = _sorted(node, context)
+    first, end = 0, table.rows.num_rows
+    for function, value in compiled.bounds:
+        bound = value(_ONE_ROW)
+        if bound.null_count:
+            return
+        towards = MIRRORED[function] if table.descending else function
+        if towards in (">", ">="):
+            first = max(first, table.place(bound, after=function in (">", "<")))
+        else:
+            end = min(end, table.place(bound, after=function in ("<=", ">=")))
+    if first >= end:
+        return
+    for start in range(first, end, context.tuning.batch):
+        found = table.rows.slice(start, min(end - start, context.tuning.batch))
+        if compiled.keep is not None:
+            found = found.filter(compiled.keep(found))
+        if found.num_rows:
+            yield select(found, compiled.output)
+
+
+def _compiled(node: PlanNode, context: Context) -> _Range:
+    op = node.op
+    assert isinstance(op, RangeLookup)
+    bounds = [(bound.function, compile_scalar(bound.value)) for bound in op.bounds]
+    return _Range(bounds, compile_predicate(op.residual) if op.residual else None, context.schema(node))
+
+
+def _sorted(node: PlanNode, context: Context) -> _Sorted:
+    """The input's rows; kept as long as the input's are."""
+    child = node.inputs[0]
+    order = node.alternative.inputs[0].collation
+    assert order, "range_lookup was planned on an input without order"
+    if not isinstance(child.op, KeptRows):  # a volatile input has other rows in each run
+        return _without_nulls(one_batch(collect(context.open(child), batch_schema(child.columns, context.columns))), order[0])
+    kept = child.op.kept
+
+    def make() -> _Sorted:
+        table = _without_nulls(kept.whole(context), order[0])
+        context.held(node, table.rows.nbytes)
+        return table
+
+    return kept.made(order[0], make)
+
+
+def _without_nulls(rows: pa.RecordBatch, key: SortKey) -> _Sorted:
+    nulls = rows.column(column_name(key.column)).null_count
+    rows = rows.slice(nulls if key.nulls_first else 0, rows.num_rows - nulls)
+    values = rows.column(column_name(key.column))
+    words = key_words([values])[0][0] if is_ordered(values.type) else None
+    if words is not None and key.descending:
+        words = ~words
+    return _Sorted(rows, values, words, key.descending)

@@ -1,0 +1,88 @@
+"""A plan that is run again and again, with other values for its parameters each time.
+
+The plan is rewritten once: references to the outer columns read cells, and every largest part that reads no outer column and
+calls nothing volatile becomes a leaf that keeps its rows. What operators make when they start and would make again in
+the next run (compiled expressions, opened files) stays in `memory`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from executor.arrow.context import Context
+from executor.arrow.kept_rows import Kept, KeptRows
+from executor.arrow.parameters import Cell, Parameter, parameterized
+from optimizer.algebra.columns import ColumnId, ColumnSet, column_ids
+from optimizer.algebra.physical import NestedApply, PhysicalOperator
+from optimizer.algebra.plan import PlanNode
+from optimizer.algebra.scalars import Scalar, walk
+from optimizer.algebra.traits import Alternative
+
+
+class Rerun:
+    """`root`: the plan of a run. `cells`: one for each parameter that the plan reads. `volatile`: runs with equal
+    parameters may give different rows."""
+
+    __slots__ = ("_kept", "_memory", "cells", "root", "volatile")
+
+    def __init__(self, plan: PlanNode, parameters: ColumnSet) -> None:
+        self.cells: dict[ColumnId, Cell] = {id: Cell() for id in column_ids(parameters)}
+        self._kept: list[Kept] = []
+        self._memory: dict[int, Any] = {}
+        done: dict[int, _Part] = {}
+        for node in reversed(list(plan.walk())):  # inputs before the operators over them
+            done[id(node)] = self._rewritten(node, [done[id(i)] for i in node.inputs])
+        whole = done[id(plan)]
+        self.root, self.volatile = self._leaf(whole), whole.volatile
+
+    def context(self, context: Context) -> Context:
+        """Where the runs take place. Rows kept for earlier values of further-out parameters are forgotten."""
+        for kept in self._kept:
+            kept.forget()
+        return context.again(self._memory)
+
+    def _rewritten(self, node: PlanNode, inputs: list[_Part]) -> _Part:
+        scalars = node.op.scalars()
+        outer = 0
+        for scalar in scalars:
+            outer |= scalar.outer
+        volatile = any(s.volatile for s in scalars) or any(part.volatile for part in inputs)
+        for number, part in enumerate(inputs):
+            bound = node.op.parameters if isinstance(node.op, NestedApply) and number == 1 else 0
+            outer |= part.outer & ~bound
+        if isinstance(node.op, NestedApply):
+            outer &= ~inputs[0].node.columns  # its predicate may refer to the left row as to an outer one
+        if not outer and not volatile:
+            return _Part(node, 0, False)
+        op = node.op.map_scalars(lambda scalar: parameterized(scalar, self.cells))
+        return _Part(_copy(node, op, tuple(self._leaf(part) for part in inputs)), outer, volatile)
+
+    def _leaf(self, part: _Part) -> PlanNode:
+        """The part as an input of something that is run again."""
+        if part.outer or part.volatile:
+            return part.node
+        if isinstance(part.node.op, KeptRows):
+            return part.node
+        kept = Kept(part.node)
+        self._kept.append(kept)
+        return _copy(part.node, KeptRows(kept), ())
+
+
+class _Part:
+    """A subplan, rewritten; which outer columns it reads, and whether it is volatile."""
+
+    __slots__ = ("node", "outer", "volatile")
+
+    def __init__(self, node: PlanNode, outer: ColumnSet, volatile: bool) -> None:
+        self.node, self.outer, self.volatile = node, outer, volatile
+
+
+def _copy(node: PlanNode, op: PhysicalOperator, inputs: tuple[PlanNode, ...]) -> PlanNode:
+    alternative = node.alternative if len(inputs) == len(node.inputs) else Alternative((), node.alternative.delivered)
+    copied = PlanNode(op, inputs, node.columns, alternative, node.rows, node.local_cost, node.cost, node.group)
+    copied.id = node.id
+    return copied
+
+
+def reads_parameters(scalar: Scalar) -> bool:
+    return any(isinstance(part, Parameter) for part in walk(scalar))

@@ -1,0 +1,116 @@
+"""Window functions over sorted partitions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from optimizer.algebra.columns import ColumnId, ColumnSet, column_set
+from optimizer.algebra.logical import Label, WindowItem
+from optimizer.algebra.physical.operator import PhysicalOperator, Props
+from optimizer.algebra.props import LogicalProps
+from optimizer.algebra.scalars import Literal
+from optimizer.algebra.traits import (
+    ANY,
+    Alternative,
+    Collation,
+    SortKey,
+    TraitSet,
+    group_order,
+    grouped,
+    reduce_collation,
+    restrict_collation,
+)
+
+_RISING = frozenset(("row_number", "rank", "dense_rank", "percent_rank", "cume_dist", "ntile"))
+
+
+@dataclass(frozen=True, slots=True)
+class WindowRows(PhysicalOperator):
+    """Adds the values of `items` to each row of an input in which the rows of a partition are adjacent and sorted by `order`.
+    The rows stay in the order they come in.
+
+    The partition is a set: its columns may lead in any permutation and direction. Without `order` a grouping is enough.
+    """
+
+    partition: tuple[ColumnId, ...]
+    order: Collation
+    items: tuple[WindowItem, ...]
+    name: ClassVar[str] = "window_rows"
+
+    def _sorted(self, wanted: Collation, below: LogicalProps) -> Collation:
+        """An order that serves the windows and begins as `wanted` does as far as that is possible."""
+        partition = column_set(self.partition)
+        wanted = restrict_collation(wanted, below.columns, below)
+        if below.unique_on(partition):  # every row is a partition
+            return wanted
+        lead = restrict_collation(wanted, partition, below)
+        known = below.closure(column_set(k.column for k in lead))
+        for column in self.partition:
+            if not known >> column & 1:
+                lead += (SortKey(column),)
+                known = below.closure(known | 1 << column)
+        full = lead + tuple(k for k in self.order if not known >> k.column & 1)
+        # beyond what the windows need, rows may be sorted further: peers are in no order
+        own, longer = reduce_collation(full, below), reduce_collation(wanted, below)
+        return longer if len(longer) > len(own) and longer[: len(own)] == own else full
+
+    def _without_items(self, wanted: Collation, below: LogicalProps) -> Collation | None:
+        """What to ask below for an order that goes by a column of this operator: row numbers and ranks rise with the rows of a
+        partition, so the partition's columns and then such an item are an order if the rows are. None: no such order.
+
+        A row number tells all rows of a partition apart, so what follows it means nothing; a rank has to be the last key.
+        """
+        calls = {item.id: item.call for item in self.items}
+        for i, key in enumerate(wanted):
+            call = calls.get(key.column)
+            if call is None:
+                continue
+            partition = below.closure(column_set(k.column for k in wanted[:i]))
+            if partition != below.closure(column_set(self.partition)) or key.descending or call.function not in _RISING:
+                return None
+            if any(not isinstance(arg, Literal) for arg in call.args):  # not the same number of buckets for all rows
+                return None
+            return wanted[:i] if i + 1 == len(wanted) or call.function == "row_number" else None
+        return wanted
+
+    def pass_through(self, required: TraitSet, output: LogicalProps, inputs: Props) -> tuple[Alternative, ...]:
+        below = inputs[0]
+        partition = column_set(self.partition)
+        wanted = required.collation
+        if required.grouping:  # the partition's columns lead
+            wanted = group_order(required.grouping & partition) + group_order(required.grouping & ~partition)
+        plain = self._without_items(wanted, below)
+        result = []
+        if not wanted and not column_set(k.column for k in self.order) & ~below.closure(partition):
+            result.append(Alternative((grouped(partition),), grouped(partition)))
+        elif required.grouping and not self.order:
+            result.append(Alternative((grouped(partition),), grouped(partition)))
+        if plain is not None and not (result and not wanted):
+            order = self._sorted(plain, below)
+            result.append(Alternative((_asked(order),), _asked(order)))
+            if plain != wanted:
+                result.append(Alternative((_asked(order),), TraitSet(wanted)))
+        return tuple(result)
+
+    def derive(self, delivered: TraitSet, index: int, output: LogicalProps, inputs: Props) -> tuple[Alternative, ...]:
+        order = self._sorted(delivered.collation, inputs[0])
+        return (Alternative((_asked(order),), _asked(order)),)
+
+    def describe(self, label: Label) -> str:
+        parts = [f"by {', '.join(label(c) for c in self.partition)}"] if self.partition else []
+        if self.order:
+            parts.append("order " + ", ".join(k.show(label) for k in self.order))
+        return "; ".join([*parts, *(f"{label(i.id)} := {i.call.show(label)}" for i in self.items)])
+
+    def used_columns(self, output: ColumnSet) -> ColumnSet:
+        columns = output & ~column_set(item.id for item in self.items)
+        columns |= column_set(self.partition) | column_set(k.column for k in self.order)
+        for item in self.items:
+            if output >> item.id & 1:
+                columns |= item.call.columns
+        return columns
+
+
+def _asked(order: Collation) -> TraitSet:
+    return TraitSet(order) if order else ANY

@@ -1,0 +1,84 @@
+"""Each Apply as a choice: evaluated for each binding, or unnested, with a domain or with inner columns in its place.
+
+    L A⊗ R  ≡  Choice( L ⊗ R by substitution,  L ⊗ R with a domain,  L A⊗ R )
+
+In the memo the trees of a choice are one group, and the search picks. The inner parts of the two unnested forms are not equal to
+each other, nor to R: each holds the rows of R for other bindings. Only the whole joins are.
+"""
+
+from __future__ import annotations
+
+from optimizer.algebra.columns import Columns, ColumnSet, column_ids
+from optimizer.algebra.logical import Apply, Choice, Project, ProjectItem
+from optimizer.algebra.rebuild import map_tree
+from optimizer.algebra.scalars import ColumnRef
+from optimizer.algebra.trees import Node, Tree, postorder
+from optimizer.decorrelate.general import General
+
+
+def alternatives(root: Tree, columns: Columns) -> Tree:
+    """The tree with a choice for each Apply that reads columns of its left input, also inside right inputs that stay as they are.
+    Recursive over nested Applies only."""
+    built: list[Node] = []
+    stack: list[tuple[Node, bool]] = [(root, False)]
+    while stack:
+        node, ready = stack.pop()
+        if not isinstance(node, Tree):
+            built.append(node)
+        elif ready:
+            below = len(built) - len(node.inputs)
+            inputs = tuple(built[below:])
+            del built[below:]
+            built.append(node.with_inputs(inputs))
+        elif isinstance(node.op, Apply):
+            built.append(_choice(node, columns))
+        else:
+            stack.append((node, True))
+            stack.extend((child, False) for child in reversed(node.inputs))
+    result = built[0]
+    assert isinstance(result, Tree)
+    return result
+
+
+def _choice(node: Tree, columns: Columns) -> Tree:
+    left, right = node.inputs
+    assert isinstance(left, Tree) and isinstance(right, Tree)
+    left = alternatives(left, columns)
+    apply = Tree(node.op, (left, right))
+    if not right.outer & left.columns:
+        return General(columns).decorrelate(apply)
+    forms: list[Tree] = []
+    for substitute in (True, False):  # they unnest the Applies in the right input too
+        form = General(columns, substitute).decorrelate(apply)
+        if not isinstance(form.op, Apply) and not any(same_shape(form, other) for other in forms):
+            forms.append(form)
+    kept = Tree(node.op, (left, alternatives(right, columns)))
+    return Tree(Choice(node.columns), (*forms, kept)) if forms else kept
+
+
+def exactly(tree: Tree, wanted: ColumnSet, columns: Columns) -> Tree:
+    """The tree with no columns but `wanted`."""
+    if tree.columns == wanted:
+        return tree
+    return Tree(Project(tuple(ProjectItem(c, ColumnRef(c, columns[c].type)) for c in column_ids(wanted))), (tree,))
+
+
+def settle_choices(root: Tree, columns: Columns) -> Tree:
+    """The tree as the memo takes it: all trees of a choice have its columns and no others."""
+
+    def one(tree: Tree) -> Tree:
+        if not isinstance(tree.op, Choice):
+            return tree
+        wanted = tree.op.columns
+        inputs = [exactly(each, wanted, columns) for each in tree.inputs if isinstance(each, Tree)]
+        return Tree(tree.op, tuple(inputs))
+
+    return map_tree(root, one)
+
+
+def same_shape(a: Tree, b: Tree) -> bool:
+    """Whether two unnested forms are the same operators in the same places; then the domain was not needed."""
+    first, second = list(postorder(a)), list(postorder(b))
+    return len(first) == len(second) and all(
+        isinstance(x, Tree) and isinstance(y, Tree) and type(x.op) is type(y.op) for x, y in zip(first, second, strict=True)
+    )

@@ -1,0 +1,62 @@
+"""The domain of an Apply: the distinct combinations of outer values that its right input is evaluated for.
+
+    D  =  Γ_F(π_F(L))        F = the columns of the left input L that the right one reads
+
+Any duplicate-free superset of the bindings will do, since the join back to L drops what it does not have (Neumann and Kemper, BTW
+2015). So D is made of the smallest part of L that has the columns: joins that only add columns, or rows that come back at the
+join anyway, are left out. Every use of D is a copy with columns of its own.
+"""
+
+from __future__ import annotations
+
+from optimizer.algebra.columns import ColumnId, Columns, ColumnSet, column_ids
+from optimizer.algebra.kinds import JoinKind
+from optimizer.algebra.logical import Aggregate, Apply, Filter, Join, MarkJoin, Project, ProjectItem, SingleJoin, Window
+from optimizer.algebra.rebuild import copy_tree
+from optimizer.algebra.scalars import ColumnRef, Scalar, conjunction
+from optimizer.algebra.trees import Node, Tree
+
+
+def domain(left: Tree, needed: ColumnSet, columns: Columns, exact: bool) -> tuple[Tree, dict[ColumnId, ColumnId]]:
+    """A fresh D with `needed` columns of `left`, and which of its columns holds which. `exact`: no other combinations than
+    those of `left`."""
+    source = left if exact else smallest_source(left, needed)
+    copied, new = copy_tree(source, columns)
+    kept = {c: new[c] for c in column_ids(needed)}
+    items = tuple(ProjectItem(id, ColumnRef(id, columns[id].type)) for id in kept.values())
+    narrow = Tree(Project(items), (copied,))
+    if narrow.props.unique_on(narrow.columns):
+        return narrow, kept
+    return Tree(Aggregate(tuple(kept.values()), ()), (narrow,)), kept
+
+
+def smallest_source(left: Tree, needed: ColumnSet) -> Tree:
+    """The lowest node below `left` whose rows have every combination of the `needed` columns that `left` has, under those
+    conjuncts of the filters passed on the way that it has the columns for."""
+    node: Node = left
+    passed: list[Scalar] = []
+    while True:
+        below: Node | None = None
+        assert isinstance(node, Tree)
+        match node.op:
+            case Join(kind, predicate):
+                for side, inner in enumerate(node.inputs):
+                    extended = kind.keeps_left if side else kind.keeps_right  # NULLs may take the place of its columns
+                    if not needed & ~inner.columns and not extended and not (side and kind.left_only):
+                        below = inner
+                        passed += predicate if kind is JoinKind.INNER else ()
+                        break
+            case MarkJoin() | SingleJoin() | Window() | Apply():
+                if not needed & ~node.inputs[0].columns:
+                    below = node.inputs[0]
+            case Filter(predicate):
+                below = node.inputs[0]
+                passed += predicate
+            case Project(items):
+                kept = {i.id for i in items if isinstance(i.value, ColumnRef) and i.value.id == i.id}
+                if all(c in kept for c in column_ids(needed)):
+                    below = node.inputs[0]
+        if not isinstance(below, Tree):
+            own = conjunction(s for s in passed if s.columns and not s.columns & ~node.columns and not s.volatile)
+            return Tree(Filter(own), (node,)) if own else node
+        node = below

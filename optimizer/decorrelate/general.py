@@ -1,0 +1,614 @@
+"""General unnesting: every Apply becomes a join, from the root downwards (Neumann and Kemper, BTW 2015; Neumann, BTW 2025).
+
+    L A⊗p R  ≡  L ⊗_{p ∧ F ≐ r} (D A× R)          F: columns of L that R reads, D = Γ_F(L), ≐: IS NOT DISTINCT FROM
+
+`D A× R` has the rows of R for each binding in D, with the binding in columns r (`push`). At the place where an operand no
+longer reads outer columns, D is joined to it, or left out: where a conjunct k = F holds, k itself is the binding (substitution),
+a superset of D that the join back filters. Where R may raise an error, D is exact: no binding is tried that no row of L has.
+
+Before that, simpler forms are tried: a right input that reads nothing of L; correlated conjuncts that can be taken up into the
+join (`pull_up`); a scalar aggregate (`one_row`). An Apply that cannot be removed stays, and nothing else is held up by it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TypeVar, cast
+
+from optimizer.algebra.columns import ColumnId, Columns, ColumnSet, column_ids, column_set
+from optimizer.algebra.congruence import has_one_form, is_congruent
+from optimizer.algebra.kinds import JoinKind, SetOpKind
+from optimizer.algebra.logical import (
+    Aggregate,
+    AggregateItem,
+    Apply,
+    Filter,
+    GroupingKey,
+    GroupingSets,
+    Join,
+    Limit,
+    LogicalOperator,
+    MarkJoin,
+    Project,
+    ProjectItem,
+    Scan,
+    SetOp,
+    SingleJoin,
+    Values,
+    Window,
+    WindowItem,
+    join_of_kind,
+)
+from optimizer.algebra.rebuild import copy_tree, renamed_scalar, replace_outer
+from optimizer.algebra.scalars import (
+    BOOL,
+    FALSE,
+    AggregateCall,
+    Call,
+    Case,
+    ColumnRef,
+    Literal,
+    OuterRef,
+    Predicate,
+    Scalar,
+    WindowCall,
+    bound_to,
+    conjunction,
+    rewrite,
+    substitute,
+)
+from optimizer.algebra.traits import SortKey
+from optimizer.algebra.trees import Node, Tree, postorder
+from optimizer.algebra.types import INT64
+from optimizer.decorrelate.domain import domain
+from optimizer.decorrelate.one_row import OneRow, is_true, one_row, passed, with_empty_values
+from optimizer.decorrelate.pull_up import Pulled, as_join, pull_up, without_idle_distinct
+from optimizer.decorrelate.state import (
+    Equal,
+    Unnesting,
+    localized,
+    localized_predicate,
+    renamed_equal,
+    same,
+    with_equalities,
+    within,
+)
+from optimizer.decorrelate.steps import Step, named
+
+Repr = dict[ColumnId, ColumnId]  # outer column -> the local column that holds its value
+
+
+class Stays(Exception):
+    """An Apply cannot be removed; the reason is for people."""
+
+
+class General:
+    """Unnests a tree. `substitute`: leave the domain out where inner columns equal all outer ones (the cover)."""
+
+    def __init__(self, columns: Columns, substitute: bool = True) -> None:
+        self.columns, self.substitute = columns, substitute
+        self.steps: list[Step] = []
+
+    def decorrelate(self, root: Tree) -> Tree:
+        """The tree without those Applies that can be removed. Recursive over nested Applies only."""
+        built: list[Node] = []
+        stack: list[tuple[Node, bool]] = [(root, False)]
+        while stack:
+            node, ready = stack.pop()
+            if not isinstance(node, Tree):
+                built.append(node)
+            elif ready:
+                below = len(built) - len(node.inputs)
+                inputs = tuple(built[below:])
+                del built[below:]
+                built.append(node.with_inputs(inputs))
+            elif isinstance(node.op, Apply):
+                built.append(self._eliminate(node))
+            else:
+                stack.append((node, True))
+                stack.extend((child, False) for child in reversed(node.inputs))
+        result = built[0]
+        assert isinstance(result, Tree)
+        return result
+
+    # -- one Apply --------------------------------------------------------------------------------------------------------
+
+    def _eliminate(self, node: Tree) -> Tree:
+        """An Apply of which nothing further out is being unnested."""
+        left = self.decorrelate(_tree(node.inputs[0]))
+        assert isinstance(node.op, Apply)
+        return self._joined(node, node.op, left, _tree(node.inputs[1]))
+
+    def _joined(self, node: Tree, op: Apply, left: Tree, right: Tree) -> Tree:
+        """The Apply of `right` to a left input that is done with; `node` is what it was, for the trace."""
+        if op.kind in (JoinKind.SEMI, JoinKind.ANTI, JoinKind.MARK):
+            right = without_idle_distinct(right)
+        free = right.outer & left.columns
+        try:
+            after, note = self._removed(op, left, right, free)
+        except Stays as stays:
+            after = Tree(op, (left, self.decorrelate(right)))
+            note = f"stays: {stays}"
+        self.steps.append(Step("unnest", f"free columns: {named(self.columns, free)}; {note}", node, after))
+        return after
+
+    def _removed(self, op: Apply, left: Tree, right: Tree, free: ColumnSet) -> tuple[Tree, str]:
+        predicate = tuple(bound_to(s, left.columns) for s in op.predicate)
+        if right.volatile and free:
+            raise Stays("its right input is volatile, so it is evaluated anew for each row")
+        if not free:
+            return Tree(join_of_kind(op.kind, predicate, op.mark), (left, self.decorrelate(right))), "independent"
+        pulled = pull_up(right, free, self.columns)
+        if pulled is not None:
+            return self._pulled_join(op, predicate, left, pulled), "conjuncts taken up into the join"
+        found = one_row(right)
+        exact = _may_raise(right if found is None else found.aggregate)
+        marks: list[ColumnSet] = []
+
+        def bindings(needed: ColumnSet) -> tuple[Tree, Repr]:
+            if left.volatile:
+                raise Stays("its left input is volatile, so it cannot be evaluated twice for a domain")
+            marks.append(needed)
+            return domain(left, needed, self.columns, exact)
+
+        state = Unnesting(free, bindings, self.substitute and not exact)
+        if not _one_form(right, free, self.columns):
+            raise Stays("equal bindings may differ (0.0 and -0.0), and it can tell them apart")
+        if found is not None:
+            after = self._over_one_row(op, predicate, left, found, state)
+        else:
+            seen = () if op.kind is JoinKind.MARK else _seen_from_right(predicate, left.columns)  # UNKNOWN matters to a mark
+            equal = with_equalities({}, seen, free)
+            inner, repr = self.push(right, state, free, equal)
+            predicate = conjunction([*predicate, *self._join_back(left, inner, repr, op.kind)])
+            after = Tree(join_of_kind(op.kind, predicate, op.mark), (left, inner))
+        used = 0
+        for each in marks:
+            used |= each
+        how = f"domain of {named(self.columns, used)}" if marks else "inner columns cover the free columns"
+        return after, how
+
+    def _pulled_join(self, op: Apply, predicate: Predicate, left: Tree, pulled: Pulled) -> Tree:
+        values: dict[ColumnId, Scalar] = {id: bound_to(v, left.columns) for id, v in pulled.values.items()}
+        tree = self.decorrelate(pulled.tree)
+        if not values or op.kind in (JoinKind.SEMI, JoinKind.ANTI, JoinKind.MARK):
+            on, right = as_join(op.kind, predicate, left, pulled._replace(tree=tree))
+            return Tree(join_of_kind(op.kind, on, op.mark), (left, right))
+        if op.kind is not JoinKind.INNER:  # NULL where there is no match, whatever the expression makes of NULLs
+            there = self.columns.new("matched", BOOL, False).id
+            tree = Tree(Project((*passed(tree, self.columns), ProjectItem(there, Literal(True, BOOL)))), (tree,))
+            known = Call("is_not_null", (ColumnRef(there, BOOL),), BOOL)
+            values = {id: Case(((known, v),), Literal(None, v.type), v.type) for id, v in values.items()}
+        on, right = as_join(op.kind, predicate, left, pulled._replace(tree=tree))
+        joined = Tree(join_of_kind(op.kind, on, None), (left, right))
+        return Tree(Project((*passed(joined, self.columns), *(ProjectItem(id, v) for id, v in values.items()))), (joined,))
+
+    def _over_one_row(self, op: Apply, predicate: Predicate, left: Tree, found: OneRow, state: Unnesting) -> Tree:
+        """A scalar aggregate, with projections and filters above it: a left outer join with its groups."""
+        aggregate = found.aggregate.op
+        assert isinstance(aggregate, Aggregate)
+        calls, patched = with_empty_values(aggregate.aggregates, self.columns)
+        below, repr = self.push(_tree(found.aggregate.inputs[0]), state, state.outer, {})
+        grouped = self._grouped(tuple(AggregateItem(i.id, _local_call(i.call, repr)) for i in calls), below, repr)
+        back = conjunction(self._join_back(left, grouped, repr, JoinKind.LEFT))
+        joined = Tree(Join(JoinKind.LEFT, back), (left, grouped))
+        tree = Tree(Project((*passed(left, self.columns), *patched)), (joined,))
+        values: dict[ColumnId, Scalar] = {id: bound_to(v, left.columns) for id, v in found.values.items()}
+        condition = tuple(bound_to(s, left.columns) for s in found.condition)
+        tested = tuple(substitute(s, values) for s in predicate)
+        match op.kind:
+            case JoinKind.INNER:
+                kept = conjunction([*condition])
+                tree = Tree(Filter(kept), (tree,)) if kept else tree
+                tree = self._with_values(left, tree, values)
+                return Tree(Filter(predicate), (tree,)) if predicate else tree
+            case JoinKind.SEMI:
+                kept = conjunction([*condition, *tested])
+                return Tree(Filter(kept), (tree,)) if kept else tree
+            case JoinKind.ANTI:
+                every = conjunction([*condition, *tested])
+                return Tree(Filter((Call("not", (is_true(every),), BOOL) if every else FALSE,)), (tree,))
+            case JoinKind.MARK:
+                assert op.mark is not None
+                mark: Scalar = Literal(True, BOOL)
+                if tested:
+                    mark = tested[0] if len(tested) == 1 else Call("and", tested, BOOL)
+                if condition:
+                    mark = Case(((is_true(condition), mark),), Literal(False, BOOL), BOOL)
+                return self._with_values(left, tree, {op.mark: mark})
+        assert op.kind in (JoinKind.LEFT, JoinKind.SINGLE), f"an apply of kind {op.kind.value}"
+        there = conjunction([*condition, *tested])
+        if there:
+            taken = is_true(there)
+            values = {id: Case(((taken, v),), Literal(None, v.type), v.type) for id, v in values.items()}
+        return self._with_values(left, tree, values)
+
+    def _with_values(self, left: Tree, tree: Tree, values: Mapping[ColumnId, Scalar]) -> Tree:
+        items = (*passed(left, self.columns), *(ProjectItem(id, v) for id, v in values.items()))
+        return Tree(Project(items), (tree,))
+
+    def _join_back(self, left: Tree, right: Tree, repr: Repr, kind: JoinKind) -> list[Scalar]:
+        """F ≐ r for every free column. A mark must not become UNKNOWN by it; elsewhere one side without NULLs makes ≐ an =."""
+        found = []
+        for outer, local in sorted(repr.items()):
+            here, there = left.props.not_null >> outer & 1, right.props.not_null >> local & 1
+            plain = bool(here and there) if kind is JoinKind.MARK else bool(here or there)
+            type = self.columns[local].type
+            found.append(same(ColumnRef(outer, type), ColumnRef(local, type), plain))
+        return found
+
+    # -- D A× R -----------------------------------------------------------------------------------------------------------
+
+    def push(self, tree: Tree, state: Unnesting, need: ColumnSet, equal: Equal) -> tuple[Tree, Repr]:
+        """The rows of `tree` for each binding, with the bindings of at least `need` in the columns returned.
+
+        `equal`: local columns of the tree that are known to equal an outer one in every row that matters further up.
+        """
+        if not tree.outer & state.outer:
+            return self._reached(tree, state, need, equal)
+        op, inputs = tree.op, tree.inputs
+        match op:
+            case Filter(predicate):
+                known = with_equalities(equal, predicate, state.outer)
+                inner, repr = self.push(_tree(inputs[0]), state, need | _read(op, state), known)
+                kept = localized_predicate(predicate, repr)
+                return (Tree(Filter(kept), (inner,)) if kept else inner), repr
+            case Scan(predicate=predicate):
+                plain = Tree(replace(op, predicate=()))
+                return self.push(Tree(Filter(predicate), (plain,)), state, need, equal)
+            case Project(items):
+                return self._push_project(items, _tree(inputs[0]), state, need, equal)
+            case Values():
+                return self._push_values(op, state, need)
+            case Join(JoinKind.INNER):
+                return self._push_inner(op, _tree(inputs[0]), _tree(inputs[1]), state, need, equal)
+            case Join(JoinKind.RIGHT, predicate):
+                swapped = Tree(Join(JoinKind.LEFT, predicate), (inputs[1], inputs[0]))
+                return self.push(swapped, state, need, equal)
+            case Join(JoinKind.FULL, predicate):
+                return self._push_full(predicate, _tree(inputs[0]), _tree(inputs[1]), state, need)
+            case Join() | MarkJoin() | SingleJoin():
+                return self._push_left(op, _tree(inputs[0]), _tree(inputs[1]), state, need, equal)
+            case Apply():
+                return self._push_apply(tree, op, state, need, equal)
+            case Aggregate(keys, aggregates):
+                if not keys:
+                    return self._push_scalar_aggregate(op, _tree(inputs[0]), state, need)
+                below = within(equal, column_set(keys))
+                inner, repr = self.push(_tree(inputs[0]), state, need | _read(op, state), below)
+                calls = tuple(AggregateItem(i.id, _local_call(i.call, repr)) for i in aggregates)
+                every = tuple(dict.fromkeys((*keys, *(repr[c] for c in column_ids(need)))))
+                return Tree(Aggregate(every, calls), (inner,)), {c: repr[c] for c in column_ids(need)}
+            case GroupingSets():
+                return self._push_grouping_sets(op, _tree(inputs[0]), state, need)
+            case Window(partition, order, windows):
+                below = within(equal, column_set(partition))
+                inner, repr = self.push(_tree(inputs[0]), state, need | _read(op, state), below)
+                parts = tuple(dict.fromkeys((*partition, *(repr[c] for c in column_ids(need)))))
+                added = tuple(WindowItem(i.id, _local_call(i.call, repr)) for i in windows)
+                return Tree(Window(parts, order, added), (inner,)), repr
+            case Limit():
+                return self._push_limit(op, _tree(inputs[0]), state, need)
+            case SetOp():
+                return self._push_set_operation(op, [_tree(i) for i in inputs], state, need, equal)
+        raise Stays(f"it has {op.name} in it")
+
+    def _reached(self, tree: Tree, state: Unnesting, need: ColumnSet, equal: Equal) -> tuple[Tree, Repr]:
+        """An operand that reads no outer column: the bindings are columns of its own, or it is joined with D."""
+        tree = self.decorrelate(tree)
+        if tree.volatile:
+            raise Stays("a volatile expression must be evaluated for each row on its own")
+        cover = within(equal, tree.columns)
+        if state.substitute and all(c in cover for c in column_ids(need)):
+            return tree, {c: cover[c][0] for c in column_ids(need)}
+        if not need:
+            return tree, {}
+        bindings, repr = state.domain(need)
+        return Tree(Join(JoinKind.INNER, ()), (bindings, tree)), repr
+
+    def _push_project(
+        self, items: tuple[ProjectItem, ...], below: Tree, state: Unnesting, need: ColumnSet, equal: Equal
+    ) -> tuple[Tree, Repr]:
+        op = Project(items)
+        sources = {item.id: item.value.id for item in items if isinstance(item.value, ColumnRef)}
+        wanted = renamed_equal(equal, sources)
+        inner, repr = self.push(below, state, need | _read(op, state), wanted)
+        made = {item.id: item for item in items}
+        kept = [ProjectItem(item.id, localized(item.value, repr)) for item in items]
+        found: Repr = {}
+        for outer, local in repr.items():
+            if local in made:
+                value = made[local].value
+                if isinstance(value, ColumnRef) and value.id == local:
+                    found[outer] = local
+                    continue
+                raise Stays("a projection gives a new meaning to a column that holds a binding")
+            if local not in found.values():
+                kept.append(ProjectItem(local, ColumnRef(local, self.columns[local].type)))
+            found[outer] = local
+        return Tree(Project(tuple(kept)), (inner,)), found
+
+    def _push_values(self, op: Values, state: Unnesting, need: ColumnSet) -> tuple[Tree, Repr]:
+        """Each row that reads outer columns is a projection of D."""
+        needed = need | _read(op, state)
+        parts: list[Tree] = []
+        sources: list[tuple[ColumnId, ...]] = []
+        reprs: list[Repr] = []
+        for row in op.rows:
+            bindings, repr = state.domain(needed)
+            ids = [self.columns.new(self.columns[c].name, self.columns[c].type, True).id for c in op.columns]
+            items = [ProjectItem(id, localized(item, repr)) for id, item in zip(ids, row, strict=True)]
+            parts.append(Tree(Project((*passed(bindings, self.columns), *items)), (bindings,)))
+            sources.append(tuple(ids))
+            reprs.append(repr)
+        return self._united(SetOp(SetOpKind.UNION, True, op.columns, tuple(sources)), parts, reprs, need)
+
+    def _push_inner(
+        self, op: Join, left: Tree, right: Tree, state: Unnesting, need: ColumnSet, equal: Equal
+    ) -> tuple[Tree, Repr]:
+        needed = need | _read(op, state)
+        equal = with_equalities(equal, op.predicate, state.outer)
+        reads_left, reads_right = left.outer & state.outer, right.outer & state.outer
+        on_left, on_right = within(equal, left.columns), within(equal, right.columns)
+        if reads_left and reads_right:
+            a, repr = self.push(left, state, needed | reads_right, on_left)
+            b, other = self.push(right, state, reads_right, on_right)
+            predicate = [*localized_predicate(op.predicate, repr), *self._naturally(a, repr, b, other)]
+            return Tree(Join(JoinKind.INNER, conjunction(predicate)), (a, b)), repr
+        if not reads_left and not reads_right:
+            plain = Tree(replace(op, predicate=tuple(s for s in op.predicate if not s.outer & state.outer)), (left, right))
+            reading = tuple(s for s in op.predicate if s.outer & state.outer)
+            return self.push(Tree(Filter(reading), (plain,)), state, need, equal)
+        if reads_left:
+            reader, other_side, on_other = left, right, on_right
+        else:
+            reader, other_side, on_other = right, left, on_left
+        on_reader = on_left if reads_left else on_right
+        taken = 0  # bindings that the other side has in a column of its own
+        if state.substitute:
+            for c in column_ids(needed & ~(reads_left | reads_right)):
+                if c in on_other and c not in on_reader:
+                    taken |= 1 << c
+        a, repr = self.push(reader, state, needed & ~taken, on_reader)
+        b, other = self._reached(other_side, state, taken, on_other)
+        repr = {**repr, **other}
+        pair = (a, b) if reads_left else (b, a)
+        return Tree(Join(JoinKind.INNER, localized_predicate(op.predicate, repr)), pair), repr
+
+    def _push_left(
+        self, op: LogicalOperator, left: Tree, right: Tree, state: Unnesting, need: ColumnSet, equal: Equal
+    ) -> tuple[Tree, Repr]:
+        """A join that keeps its left rows carries the bindings on the left; on the right too where that reads outer columns."""
+        assert isinstance(op, Join | MarkJoin | SingleJoin)
+        reads_right = right.outer & state.outer
+        on_left = within(equal, left.columns)
+        if isinstance(op, Join) and op.kind is JoinKind.SEMI:
+            on_left = within(with_equalities(equal, op.predicate, state.outer), left.columns)
+        a, repr = self.push(left, state, need | reads_right | _read(op, state), on_left)
+        predicate = localized_predicate(op.predicate, repr)
+        if isinstance(op, MarkJoin):  # x = x left of an equality would lose what is UNKNOWN
+            predicate = conjunction(localized(s, repr) for s in op.predicate)
+        if reads_right:
+            seen = () if isinstance(op, MarkJoin) else op.predicate
+            on_right = within(with_equalities({}, seen, state.outer), right.columns)
+            b, other = self.push(right, state, reads_right, on_right)
+            predicate = conjunction([*predicate, *self._naturally(a, repr, b, other, isinstance(op, MarkJoin))])
+        else:
+            b = self.decorrelate(right)
+        return Tree(replace(op, predicate=predicate), (a, b)), repr
+
+    def _naturally(self, left: Tree, repr: Repr, right: Tree, other: Repr, mark: bool = False) -> list[Scalar]:
+        """The bindings on both sides of a join are the same."""
+        found = []
+        for outer, local in sorted(other.items()):
+            here, there = left.props.not_null >> repr[outer] & 1, right.props.not_null >> local & 1
+            plain = bool(here and there) if mark else bool(here or there)
+            type = self.columns[local].type
+            found.append(same(ColumnRef(repr[outer], type), ColumnRef(local, type), plain))
+        return found
+
+    def _push_full(self, predicate: Predicate, left: Tree, right: Tree, state: Unnesting, need: ColumnSet) -> tuple[Tree, Repr]:
+        """Both sides carry the bindings; above the join they come from the side that has a row."""
+        op = Join(JoinKind.FULL, predicate)
+        needed = need | _read(op, state) | ((left.outer | right.outer) & state.outer)
+        a, repr = self.push(left, state, needed, {})
+        b, other = self.push(right, state, needed, {})
+        there = self.columns.new("left_row", BOOL, False).id
+        a = Tree(Project((*passed(a, self.columns), ProjectItem(there, Literal(True, BOOL)))), (a,))
+        on = conjunction([*localized_predicate(predicate, repr), *self._naturally(a, repr, b, other)])
+        joined = Tree(Join(JoinKind.FULL, on), (a, b))
+        from_left = Call("is_not_null", (ColumnRef(there, BOOL),), BOOL)
+        items = list(passed(joined, self.columns))
+        found: Repr = {}
+        for outer in column_ids(needed):
+            column = self.columns[repr[outer]]
+            found[outer] = self.columns.new(column.name, column.type, True).id
+            values = ((from_left, ColumnRef(repr[outer], column.type)),)
+            items.append(ProjectItem(found[outer], Case(values, ColumnRef(other[outer], column.type), column.type)))
+        return Tree(Project(tuple(items)), (joined,)), found
+
+    def _push_apply(self, tree: Tree, op: Apply, state: Unnesting, need: ColumnSet, equal: Equal) -> tuple[Tree, Repr]:
+        """A nested Apply: its left input carries the bindings, and they are ordinary columns of it to the right input."""
+        left, right = _tree(tree.inputs[0]), _tree(tree.inputs[1])
+        if not right.outer & left.columns:
+            plain = Tree(join_of_kind(op.kind, tuple(bound_to(s, left.columns) for s in op.predicate), op.mark), (left, right))
+            return self.push(plain, state, need, equal)
+        reads = (right.outer | op.outer_columns()) & state.outer
+        a, repr = self.push(left, state, need | reads, within(equal, left.columns))
+        values: dict[ColumnId, Scalar] = {o: OuterRef(c, self.columns[c].type) for o, c in repr.items()}
+        predicate = tuple(localized(s, repr) for s in op.predicate)
+        return self._joined(tree, replace(op, predicate=conjunction(predicate)), a, replace_outer(right, values)), repr
+
+    def _grouped(self, calls: tuple[AggregateItem, ...], below: Tree, repr: Repr) -> Tree:
+        keys = tuple(dict.fromkeys(repr.values()))
+        return Tree(Aggregate(keys, calls), (below,))
+
+    def _push_scalar_aggregate(self, op: Aggregate, below: Tree, state: Unnesting, need: ColumnSet) -> tuple[Tree, Repr]:
+        """One row for each binding, also for those without input rows: D ⟕ Γ_D, with the values over no rows put in."""
+        needed = need | _read(op, state)
+        calls, patched = with_empty_values(op.aggregates, self.columns)
+        inner, repr = self.push(below, state, needed, {})
+        grouped = self._grouped(tuple(AggregateItem(i.id, _local_call(i.call, repr)) for i in calls), inner, repr)
+        bindings, outer = state.domain(needed)
+        on = conjunction(self._naturally(bindings, outer, grouped, {c: repr[c] for c in column_ids(needed)}))
+        joined = Tree(Join(JoinKind.LEFT, on), (bindings, grouped))
+        return Tree(Project((*passed(bindings, self.columns), *patched)), (joined,)), outer
+
+    def _push_grouping_sets(self, op: GroupingSets, below: Tree, state: Unnesting, need: ColumnSet) -> tuple[Tree, Repr]:
+        """The bindings are keys of every set. An empty set has a row also without input: it is a scalar aggregate of its own."""
+        if 0 in op.sets:
+            return self.push(self._apart(op, below), state, need, {})
+        inner, repr = self.push(below, state, need | _read(op, state), {})
+        found: Repr = {}
+        added: list[GroupingKey] = []
+        for outer in column_ids(need):
+            column = self.columns[repr[outer]]
+            found[outer] = self.columns.new(column.name, column.type, column.nullable).id
+            added.append(GroupingKey(found[outer], repr[outer]))
+        extra = 0
+        for key in added:
+            extra |= 1 << key.id
+        sets = tuple(each | extra for each in op.sets)
+        calls = tuple(AggregateItem(i.id, _local_call(i.call, repr)) for i in op.aggregates)
+        return Tree(GroupingSets((*op.keys, *added), sets, calls, op.number), (inner,)), found
+
+    def _apart(self, op: GroupingSets, below: Tree) -> Tree:
+        """Grouping sets with an empty set among them as a union: each empty set as a scalar aggregate, the others together."""
+        out = [*(k.id for k in op.keys), *(i.id for i in op.aggregates), op.number]
+        parts: list[Tree] = []
+        sources: list[tuple[ColumnId, ...]] = []
+        others = [(i, each) for i, each in enumerate(op.sets) if each]
+        if others:
+            tree, new = self._copied(below)
+            fresh = {c: self.columns.new(self.columns[c].name, self.columns[c].type, True).id for c in out}
+            keys = tuple(GroupingKey(fresh[k.id], new[k.source]) for k in op.keys)
+            sets = tuple(sum(1 << fresh[c] for c in column_ids(each)) for _, each in others)
+            calls = tuple(AggregateItem(fresh[i.id], _renamed_call(i.call, new)) for i in op.aggregates)
+            grouped = Tree(GroupingSets(keys, sets, calls, fresh[op.number]), (tree,))
+            if [i for i, _ in others] != list(range(len(others))):  # the positions of the sets, as they were
+                number = self.columns.new("number", INT64, False).id
+                position = ColumnRef(fresh[op.number], INT64)
+                branches = tuple((same(position, Literal(k, INT64), True), Literal(i, INT64)) for k, (i, _) in enumerate(others))
+                item = ProjectItem(number, Case(branches, position, INT64))
+                grouped = Tree(Project((*passed(grouped, self.columns), item)), (grouped,))
+                fresh[op.number] = number
+            parts.append(grouped)
+            sources.append(tuple(fresh[c] for c in out))
+        for i, each in enumerate(op.sets):
+            if each:
+                continue
+            tree, new = self._copied(below)
+            fresh = {c: self.columns.new(self.columns[c].name, self.columns[c].type, True).id for c in out}
+            calls = tuple(AggregateItem(fresh[a.id], _renamed_call(a.call, new)) for a in op.aggregates)
+            if not calls:
+                count = self.columns.new("count", INT64, False).id
+                calls = (AggregateItem(count, AggregateCall("count", (), False, None, INT64)),)
+            scalar = Tree(Aggregate((), calls), (tree,))
+            items = [ProjectItem(fresh[k.id], Literal(None, self.columns[k.id].type)) for k in op.keys]
+            items.append(ProjectItem(fresh[op.number], Literal(i, INT64)))
+            parts.append(Tree(Project((*passed(scalar, self.columns), *items)), (scalar,)))
+            sources.append(tuple(fresh[c] for c in out))
+        if len(parts) == 1:
+            renamed = tuple(ProjectItem(o, ColumnRef(s, self.columns[s].type)) for o, s in zip(out, sources[0], strict=True))
+            return Tree(Project(renamed), (parts[0],))
+        return Tree(SetOp(SetOpKind.UNION, True, tuple(out), tuple(sources)), tuple(parts))
+
+    def _copied(self, tree: Tree) -> tuple[Tree, dict[ColumnId, ColumnId]]:
+        return copy_tree(tree, self.columns)
+
+    def _push_limit(self, op: Limit, below: Tree, state: Unnesting, need: ColumnSet) -> tuple[Tree, Repr]:
+        """Rows are numbered within each binding: o < n ≤ o + count."""
+        inner, repr = self.push(below, state, need, {})
+        if op.count is None and not op.offset:
+            return inner, repr
+        number = self.columns.new("row_number", INT64, False).id
+        parts = tuple(dict.fromkeys(repr[c] for c in column_ids(need)))
+        call = WindowCall("row_number", (), False, None, False, None, INT64)
+        order = tuple(SortKey(k.column, k.descending, k.nulls_first) for k in op.order)
+        numbered = Tree(Window(parts, order, (WindowItem(number, call),)), (inner,))
+        n = ColumnRef(number, INT64)
+        bounds = [Call(">", (n, Literal(op.offset, INT64)), BOOL)] if op.offset else []
+        if op.count is not None:
+            bounds.append(Call("<=", (n, Literal(op.offset + op.count, INT64)), BOOL))
+        return Tree(Filter(conjunction(bounds)), (numbered,)), repr
+
+    def _push_set_operation(
+        self, op: SetOp, inputs: Sequence[Tree], state: Unnesting, need: ColumnSet, equal: Equal
+    ) -> tuple[Tree, Repr]:
+        """Every branch carries the bindings, in the same positions."""
+        parts: list[Tree] = []
+        reprs: list[Repr] = []
+        for tree, source in zip(inputs, op.sources, strict=True):
+            part, repr = self.push(tree, state, need, renamed_equal(equal, dict(zip(op.columns, source, strict=True))))
+            parts.append(part)
+            reprs.append(repr)
+        return self._united(op, parts, reprs, need)
+
+    def _united(self, op: SetOp, parts: list[Tree], reprs: list[Repr], need: ColumnSet) -> tuple[Tree, Repr]:
+        """The set operation with a column more for each binding."""
+        found: Repr = {}
+        for outer in column_ids(need):
+            column = self.columns[outer]
+            found[outer] = self.columns.new(column.name, column.type, True).id
+        columns = (*op.columns, *found.values())
+        sources = tuple((*s, *(repr[c] for c in found)) for s, repr in zip(op.sources, reprs, strict=True))
+        if len(parts) == 1:
+            items = (ProjectItem(o, ColumnRef(s, self.columns[s].type)) for o, s in zip(columns, sources[0], strict=True))
+            return Tree(Project(tuple(items)), (parts[0],)), found
+        return Tree(replace(op, columns=columns, sources=sources), tuple(parts)), found
+
+
+def _tree(node: Node) -> Tree:
+    assert isinstance(node, Tree), "decorrelation is before there is a memo"
+    return node
+
+
+def _read(op: LogicalOperator, state: Unnesting) -> ColumnSet:
+    return op.outer_columns() & state.outer
+
+
+def _seen_from_right(predicate: Predicate, left: ColumnSet) -> Predicate:
+    """The join's predicate as a filter on the right input would say it."""
+
+    def change(part: Scalar) -> Scalar | None:
+        return OuterRef(part.id, part.type) if isinstance(part, ColumnRef) and left >> part.id & 1 else None
+
+    return tuple(rewrite(s, change) for s in predicate)
+
+
+C = TypeVar("C", AggregateCall, WindowCall)
+
+
+def _local_call(call: C, repr: Repr) -> C:
+    return cast(C, localized(call, repr))
+
+
+def _renamed_call(call: AggregateCall, new: Mapping[ColumnId, ColumnId]) -> AggregateCall:
+    return cast(AggregateCall, renamed_scalar(call, new))
+
+
+def _may_raise(root: Tree) -> bool:
+    """Whether evaluating the tree for some binding may raise."""
+    single = (JoinKind.SINGLE,)
+    return any(
+        isinstance(node, Tree) and (getattr(node.op, "kind", None) in single or any(s.raises for s in node.op.scalars()))
+        for node in postorder(root)
+    )
+
+
+def _one_form(tree: Tree, free: ColumnSet, columns: Columns) -> bool:
+    """Whether equal bindings are the same, or nothing in the tree tells them apart."""
+    ambiguous = 0
+    for c in column_ids(free):
+        if not has_one_form(columns[c].type):
+            ambiguous |= 1 << c
+    if not ambiguous:
+        return True
+    return all(
+        is_congruent(bound_to(s, ambiguous))
+        for node in postorder(tree)
+        if isinstance(node, Tree)
+        for s in node.op.scalars()
+        if s.outer & ambiguous
+    )

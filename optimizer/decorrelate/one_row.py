@@ -1,0 +1,84 @@
+"""A subquery that has exactly one row for each binding: a scalar aggregate, with projections and filters on top.
+
+    L A⊗ π_v(σ_h(Γ¹_f(E)))  ≡  above( L ⟕_{F ≐ r} Γ_{r; f}(E') )
+
+E' is E with the bindings as columns r (`general`). Every left row meets at most one group; where it meets none, its aggregates
+have their values over no rows (count 0, others NULL), put in place right above the join, and h and v are computed from those.
+No domain is needed: the left input is one (Neumann and Kemper, BTW 2015; Galindo-Legaria and Joshi, SIGMOD 2001, rule 9).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from optimizer.algebra.columns import ColumnId, Columns, column_ids
+from optimizer.algebra.functions import AGGREGATE_FUNCTIONS
+from optimizer.algebra.logical import Aggregate, AggregateItem, Filter, Limit, Project, ProjectItem
+from optimizer.algebra.scalars import BOOL, Call, ColumnRef, Literal, Predicate, Scalar, conjunction, substitute
+from optimizer.algebra.trees import Tree
+
+
+class OneRow(NamedTuple):
+    """`aggregate` without keys; `values`: the columns of the subquery over its columns; `condition`: whether the row is there."""
+
+    aggregate: Tree
+    values: dict[ColumnId, Scalar]
+    condition: Predicate
+
+
+def one_row(root: Tree) -> OneRow | None:
+    """The tree as a scalar aggregate under projections and filters; None if it is something else."""
+    chain: list[Tree] = []
+    node = root
+    while not (isinstance(node.op, Aggregate) and not node.op.keys):
+        if not isinstance(node.op, Project | Filter) and not (
+            isinstance(node.op, Limit) and node.op.offset == 0 and (node.op.count is None or node.op.count > 0)
+        ):
+            return None
+        chain.append(node)
+        below = node.inputs[0]
+        assert isinstance(below, Tree)
+        node = below
+    assert isinstance(node.op, Aggregate)
+    values: dict[ColumnId, Scalar] = {item.id: ColumnRef(item.id, item.call.type) for item in node.op.aggregates}
+    condition: list[Scalar] = []
+    for step in reversed(chain):
+        if any(s.volatile for s in step.op.scalars()):
+            return None
+        match step.op:
+            case Project(items):
+                values = {item.id: substitute(item.value, values) for item in items}
+            case Filter(predicate):
+                condition += [substitute(s, values) for s in predicate]
+    return OneRow(node, values, conjunction(condition))
+
+
+def with_empty_values(
+    aggregates: tuple[AggregateItem, ...], columns: Columns
+) -> tuple[tuple[AggregateItem, ...], tuple[ProjectItem, ...]]:
+    """The aggregates under other ids where they are not NULL over no rows, and the items that give each its value under its own
+    id when the group may be missing."""
+    below: list[AggregateItem] = []
+    above: list[ProjectItem] = []
+    for item in aggregates:
+        empty = AGGREGATE_FUNCTIONS[item.call.function].empty_value
+        if empty is None:
+            below.append(item)
+            above.append(ProjectItem(item.id, ColumnRef(item.id, item.call.type)))
+            continue
+        id = columns.new(columns[item.id].name, item.call.type, True).id
+        below.append(AggregateItem(id, item.call))
+        value = Call("coalesce", (ColumnRef(id, item.call.type), Literal(empty, item.call.type)), item.call.type)
+        above.append(ProjectItem(item.id, value))
+    return tuple(below), tuple(above)
+
+
+def passed(tree: Tree, columns: Columns) -> tuple[ProjectItem, ...]:
+    """Items that pass all columns of a tree through."""
+    return tuple(ProjectItem(c, ColumnRef(c, columns[c].type)) for c in column_ids(tree.columns))
+
+
+def is_true(predicate: Predicate) -> Scalar:
+    """Whether a predicate is TRUE: never UNKNOWN."""
+    whole = predicate[0] if len(predicate) == 1 else Call("and", predicate, BOOL)
+    return Call("coalesce", (whole, Literal(False, BOOL)), BOOL)

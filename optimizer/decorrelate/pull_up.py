@@ -1,0 +1,153 @@
+"""Correlated conjuncts of a subquery move up into the join, where that leaves nothing correlated behind.
+
+    L A⊗ σ_p(E)  ≡  L ⊗_p E        for every kind ⊗; E reads nothing of L (Galindo-Legaria and Joshi, SIGMOD 2001, rule 2)
+
+The conjuncts are found at the top of the right input and below projections, inner joins and what keeps its left rows. A mark is
+three-valued, a filter is not: where the conjunct of a filter is UNKNOWN its row is gone, so below a mark it is asked as
+`p IS TRUE`; for an equality as k IS NOT DISTINCT FROM x over rows with k IS NOT NULL.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from optimizer.algebra.columns import ColumnId, Columns, ColumnSet, column_ids, column_set
+from optimizer.algebra.kinds import JoinKind
+from optimizer.algebra.logical import Aggregate, Apply, Filter, Join, Limit, MarkJoin, Project, ProjectItem, SingleJoin
+from optimizer.algebra.nulls import is_not_null
+from optimizer.algebra.scalars import BOOL, FALSE, Call, ColumnRef, Predicate, Scalar, bound_to, conjunction, substitute
+from optimizer.algebra.trees import Node, Tree
+from optimizer.decorrelate.state import same
+
+
+class Pulled(NamedTuple):
+    """`tree` reads nothing from outside; its rows count where `conjuncts` are TRUE. `values`: columns to compute above the join,
+    since they read both sides."""
+
+    tree: Tree
+    conjuncts: tuple[Scalar, ...]
+    values: dict[ColumnId, Scalar]
+
+
+def pull_up(root: Tree, outer: ColumnSet, columns: Columns) -> Pulled | None:
+    """The tree without what it reads of `outer`, if that is in conjuncts and values that can be taken up; None if not."""
+    if not root.outer & outer:
+        return Pulled(root, (), {})
+    match root.op:
+        case Filter(predicate):
+            below = _below(root.inputs[0], outer, columns)
+            if below is None:
+                return None
+            tested = [substitute(s, below.values) for s in predicate]
+            up = [s for s in tested if s.outer & outer]
+            stay = conjunction(s for s in tested if not s.outer & outer)
+            if any(s.volatile for s in tested):
+                return None
+            tree = Tree(Filter(stay), (below.tree,)) if stay else below.tree
+            return Pulled(tree, (*below.conjuncts, *up), below.values)
+        case Project(items):
+            return _project(items, root.inputs[0], outer, columns)
+        case Join(JoinKind.INNER, predicate):
+            sides = [_below(each, outer, columns) for each in root.inputs]
+            left, right = sides
+            if left is None or right is None or left.values or right.values or any(s.volatile for s in predicate):
+                return None
+            up = [s for s in predicate if s.outer & outer]
+            stay = conjunction(s for s in predicate if not s.outer & outer)
+            tree = Tree(Join(JoinKind.INNER, stay), (left.tree, right.tree))
+            return Pulled(tree, (*left.conjuncts, *right.conjuncts, *up), {})
+        case Join(kind=JoinKind.LEFT | JoinKind.SEMI | JoinKind.ANTI) | MarkJoin() | SingleJoin() | Apply():
+            other = root.inputs[1]
+            if other.outer & outer or root.op.outer_columns() & outer:
+                return None
+            left = _below(root.inputs[0], outer, columns)
+            if left is None or left.values:
+                return None
+            return Pulled(Tree(root.op, (left.tree, other)), left.conjuncts, {})
+        case Limit(_, 0, None):
+            return _below(root.inputs[0], outer, columns)
+        case Aggregate(keys, ()) if keys:
+            below = _below(root.inputs[0], outer, columns)
+            return below if below is not None and not below.values and _reads_only(below.conjuncts, column_set(keys)) else None
+    return None
+
+
+def _below(node: Node, outer: ColumnSet, columns: Columns) -> Pulled | None:
+    return pull_up(node, outer, columns) if isinstance(node, Tree) else None
+
+
+def _reads_only(conjuncts: tuple[Scalar, ...], columns: ColumnSet) -> bool:
+    return not any(s.columns & ~columns for s in conjuncts)
+
+
+def _project(items: tuple[ProjectItem, ...], node: Node, outer: ColumnSet, columns: Columns) -> Pulled | None:
+    """Items that read from outside become values; what conjuncts and values read is passed through."""
+    below = _below(node, outer, columns)
+    if below is None:
+        return None
+    kept: list[ProjectItem] = []
+    values: dict[ColumnId, Scalar] = {}
+    needed = 0
+    for item in items:
+        value = substitute(item.value, below.values)
+        if value.outer & outer:
+            if value.volatile:
+                return None
+            values[item.id] = value
+            needed |= value.columns
+        else:
+            kept.append(ProjectItem(item.id, value))
+    for conjunct in below.conjuncts:
+        needed |= conjunct.columns
+    made = column_set(item.id for item in kept)
+    kept += [ProjectItem(c, ColumnRef(c, columns[c].type)) for c in column_ids(needed & ~made)]
+    if not kept:
+        first = next(column_ids(below.tree.columns))
+        kept.append(ProjectItem(first, ColumnRef(first, columns[first].type)))
+    return Pulled(Tree(Project(tuple(kept)), (below.tree,)), below.conjuncts, values)
+
+
+def without_idle_distinct(root: Tree) -> Tree:
+    """Below a semi, anti or mark join it does not matter how often a row comes, nor in which order."""
+    while (isinstance(root.op, Aggregate) and root.op.keys and not root.op.aggregates) or (
+        isinstance(root.op, Limit) and root.op.offset == 0 and root.op.count is None
+    ):
+        below = root.inputs[0]
+        assert isinstance(below, Tree)
+        root = below
+    return root
+
+
+def as_join(kind: JoinKind, predicate: Predicate, left: Tree, pulled: Pulled) -> tuple[Predicate, Tree]:
+    """The join's predicate and right input for conjuncts that were taken up."""
+    own = [substitute(s, {id: bound_to(v, left.columns) for id, v in pulled.values.items()}) for s in predicate]
+    taken = [bound_to(s, left.columns) for s in pulled.conjuncts]
+    right = pulled.tree
+    if kind is not JoinKind.MARK:
+        return conjunction([*own, *taken]), right
+    certain: list[Scalar] = []
+    guards: list[Scalar] = []
+    known = left.props.not_null | right.props.not_null
+    for conjunct in taken:
+        if is_not_null(conjunct, known):
+            certain.append(conjunct)
+            continue
+        sides = _equality(conjunct, right.columns)
+        if sides is None:
+            certain.append(Call("coalesce", (conjunct, FALSE), BOOL))
+            continue
+        inner, outer = sides
+        if not is_not_null(inner, right.props.not_null):
+            guards.append(Call("is_not_null", (inner,), BOOL))
+        certain.append(same(inner, outer, plain=False))
+    return conjunction([*own, *certain]), Tree(Filter(conjunction(guards)), (right,)) if guards else right
+
+
+def _equality(conjunct: Scalar, right: ColumnSet) -> tuple[Scalar, Scalar] | None:
+    """(scalar over the right columns, scalar over others) of an equality that cannot raise."""
+    if isinstance(conjunct, Call) and conjunct.function == "=" and not conjunct.raises:
+        a, b = conjunct.args
+        for one, other in ((a, b), (b, a)):
+            if one.columns and not one.columns & ~right and not other.columns & right:
+                return one, other
+    return None

@@ -1,0 +1,378 @@
+"""Subquery removal: every subquery that stands in a scalar becomes an Apply below the operator it stands in.
+
+    σ[EXISTS Q ∧ p](T)         ≡  T' A⋉ Q                         T' = σp(T); NOT EXISTS: A▷
+    σ[x θ ANY Q](T)            ≡  T A⋉[x θ q] Q
+    σ[¬(x θ ANY Q)](T)         ≡  T A▷[x θ q] Q                   if x θ q is never UNKNOWN, else by a mark
+    f(x θ ANY Q) anywhere      ≡  f(m) over T A^mark[m: x θ q] Q   three-valued
+    f((SELECT v FROM Q))       ≡  f(v) over T A^single Q          left where Q has one row at most, inner where exactly one
+
+    T1 ⟕[p with Q] T2          ≡  T1 A⟕ σ[p with Q](T2)           Q reads both sides; else Q is applied on the side it reads
+
+In a filter TRUE decides, so UNKNOWN counts as FALSE, but only under AND: below NOT, OR, CASE or IS NULL the mark is three-valued
+(Neumann, Leis and Kemper, BTW 2017). Conjuncts without subqueries are tested first, so that no error comes from a row that they
+remove; a subquery in a branch of CASE or COALESCE that may raise is evaluated only where that branch is taken.
+"""
+
+from __future__ import annotations
+
+from optimizer.algebra.columns import ColumnId, Columns, ColumnSet, column_ids
+from optimizer.algebra.kinds import JoinKind, SetOpKind
+from optimizer.algebra.logical import (
+    Aggregate,
+    Apply,
+    Filter,
+    GroupingSets,
+    Join,
+    Limit,
+    LogicalOperator,
+    Project,
+    ProjectItem,
+    SetOp,
+    Values,
+    Window,
+)
+from optimizer.algebra.nulls import is_not_null
+from optimizer.algebra.rebuild import copy_tree, map_scalars, map_tree, renamed_scalar, replace_outer
+from optimizer.algebra.scalars import (
+    BOOL,
+    FALSE,
+    TRUE,
+    Call,
+    Case,
+    ColumnRef,
+    Literal,
+    OuterRef,
+    Predicate,
+    Scalar,
+    conjunction,
+    rewrite,
+)
+from optimizer.algebra.subqueries import AnySubquery, ScalarSubquery, Subquery, has_subquery, outer_reference
+from optimizer.algebra.trees import Node, Tree, postorder
+from optimizer.algebra.types import INT32
+from optimizer.decorrelate.row_counts import at_least_one_row, exactly_one_row
+from optimizer.decorrelate.steps import Step, named
+
+
+def remove_subqueries(root: Tree, columns: Columns) -> tuple[Tree, list[Step]]:
+    """The tree with an Apply for each subquery, and what was done; the tree itself where it has none."""
+    removal = _Removal(columns)
+    return removal.tree(root), removal.steps
+
+
+class _Removal:
+    __slots__ = ("_used", "columns", "steps")
+
+    def __init__(self, columns: Columns) -> None:
+        self.columns = columns
+        self.steps: list[Step] = []
+        self._used: ColumnSet = 0  # columns of subqueries that were put in place already
+
+    def tree(self, root: Tree) -> Tree:
+        return map_tree(root, self._operator)
+
+    def _operator(self, tree: Tree) -> Tree:
+        if not any(has_subquery(s) for s in tree.op.scalars()):
+            return tree
+        match tree.op:
+            case Filter(predicate):
+                return self._filter(predicate, tree.inputs[0])
+            case Join(kind, predicate):
+                return self._join(kind, predicate, tree)
+            case Apply(kind, predicate, None) if kind in (JoinKind.INNER, JoinKind.LEFT):  # LATERAL
+                return self._apply(kind, predicate, tree)
+            case Values():
+                return self._values(tree.op)
+            case Project() | Aggregate() | GroupingSets() | Window():
+                return self._arguments(tree.op, tree.inputs[0])
+        raise AssertionError(f"a subquery in {tree.op.name} cannot be removed")
+
+    # -- operators --------------------------------------------------------------------------------------------------------
+
+    def _filter(self, predicate: Predicate, below: Node) -> Tree:
+        """Conjuncts without subqueries, then those that are a semi or anti apply, then the rest over what they compute."""
+        assert isinstance(below, Tree)
+        simple = [s for s in predicate if not has_subquery(s)]
+        early = [s for s in simple if not (s.raises or s.volatile)]
+        late: list[Scalar] = [s for s in simple if s.raises or s.volatile]
+        tree = Tree(Filter(conjunction(early)), (below,)) if early else below
+        rest: list[Scalar] = []
+        for conjunct in (s for s in predicate if has_subquery(s)):
+            done = self._decided(conjunct, tree)
+            if done is None:
+                rest.append(conjunct)
+            else:
+                tree = done
+        for conjunct in rest:
+            value, tree = self._placed(conjunct, tree, ())
+            late.append(value)
+        return Tree(Filter(conjunction(late)), (tree,)) if late else tree
+
+    def _decided(self, conjunct: Scalar, below: Tree) -> Tree | None:
+        """`below` without the rows for which a conjunct that is [NOT] ANY or EXISTS is not TRUE; None if it needs a mark."""
+        negated = isinstance(conjunct, Call) and conjunct.function == "not"
+        subquery = conjunct.children[0] if negated else conjunct
+        if not isinstance(subquery, AnySubquery):
+            return None
+        if not subquery.left and at_least_one_row(subquery.tree):
+            return Tree(Filter((FALSE,)), (below,)) if negated else below
+        subquery, below = self._with_plain_left(subquery, below, ())
+        inner, condition = self._compared(subquery)
+        if negated and not is_not_null(condition, below.props.not_null | inner.props.not_null):
+            return None
+        kind = JoinKind.ANTI if negated else JoinKind.SEMI
+        predicate = conjunction([condition])
+        after = Tree(Apply(kind, predicate), (below, _without_idle_limit(inner, predicate)))
+        return self._note(
+            "not exists" if negated and not subquery.left else "exists" if not subquery.left else "any", after, below
+        )
+
+    def _join(self, kind: JoinKind, predicate: Predicate, tree: Tree) -> Tree:
+        """Subqueries in ON: on the side that they read; one that reads both is evaluated for each pair of rows."""
+        left, right = tree.inputs
+        assert isinstance(left, Tree) and isinstance(right, Tree)
+        if kind is JoinKind.INNER:
+            simple = tuple(s for s in predicate if not has_subquery(s))
+            return self._filter(tuple(s for s in predicate if has_subquery(s)), Tree(Join(kind, simple), (left, right)))
+        plain = [s for s in predicate if not has_subquery(s)]
+        crossing: list[Scalar] = []
+        for conjunct in (s for s in predicate if has_subquery(s)):
+            reads = _columns_of_subqueries(conjunct)
+            if not reads & left.columns:
+                value, right = self._placed(conjunct, right, ())
+                plain.append(value)
+            elif not reads & right.columns:
+                value, left = self._placed(conjunct, left, ())
+                plain.append(value)
+            else:
+                crossing.append(conjunct)
+        if not crossing:
+            return Tree(Join(kind, conjunction(plain)), (left, right))
+        every = conjunction([*plain, *crossing])
+        if kind is JoinKind.RIGHT:
+            return self._pairs(JoinKind.LEFT, every, right, left)
+        if kind is JoinKind.FULL:
+            return self._full_pairs(every, left, right)
+        return self._pairs(kind, every, left, right)
+
+    def _pairs(self, kind: JoinKind, predicate: Predicate, left: Tree, right: Tree) -> Tree:
+        """left ⊗p right  ≡  left A⊗ σp(right), the columns of the left read from outside."""
+        inner = self._filter(_from_inside(predicate, left.columns), right)
+        return Tree(Apply(kind, ()), (left, inner))
+
+    def _full_pairs(self, predicate: Predicate, left: Tree, right: Tree) -> Tree:
+        """left ⟗p right  ≡  (left A⟕ σp(right)) ∪all (NULLs × (right A▷ σp(left))), the two parts over copies of the inputs."""
+        out = [*column_ids(left.columns), *column_ids(right.columns)]
+        sources: list[tuple[int, ...]] = []
+        parts: list[Tree] = []
+        for first in (True, False):
+            a, new_a = copy_tree(left, self.columns)
+            b, new_b = copy_tree(right, self.columns)
+            new = {**new_a, **new_b}
+            on = tuple(self._renamed(s, new) for s in predicate)
+            if first:
+                parts.append(self._pairs(JoinKind.LEFT, on, a, b))
+                sources.append(tuple(new[c] for c in out))
+                continue
+            unmatched = self._pairs(JoinKind.ANTI, on, b, a)
+            items = [ProjectItem(new[c], ColumnRef(new[c], self.columns[c].type)) for c in column_ids(right.columns)]
+            items += [ProjectItem(new[c], Literal(None, self.columns[c].type)) for c in column_ids(left.columns)]
+            parts.append(Tree(Project(tuple(items)), (unmatched,)))
+            sources.append(tuple(new[c] for c in out))
+        return Tree(SetOp(SetOpKind.UNION, True, tuple(out), tuple(sources)), tuple(parts))
+
+    def _apply(self, kind: JoinKind, predicate: Predicate, tree: Tree) -> Tree:
+        """A lateral join whose condition has subqueries: the condition is tested inside."""
+        left, right = tree.inputs
+        assert isinstance(left, Tree) and isinstance(right, Tree)
+        return self._pairs(kind, predicate, left, right)
+
+    def _values(self, op: Values) -> Tree:
+        """VALUES with subqueries: a projection of one row for each row."""
+        parts: list[Tree] = []
+        sources: list[tuple[int, ...]] = []
+        for row in op.rows:
+            ids = [self.columns.new(self.columns[c].name, self.columns[c].type, True).id for c in op.columns]
+            if len(op.rows) == 1:
+                ids = list(op.columns)
+            start = self.columns.new("one", INT32, False).id
+            one = Tree(Values((start,), (INT32,), ((Literal(1, INT32),),)))
+            items = tuple(ProjectItem(id, item) for id, item in zip(ids, row, strict=True))
+            parts.append(self._arguments(Project(items), one))
+            sources.append(tuple(ids))
+        if len(parts) == 1:
+            return parts[0]
+        return Tree(SetOp(SetOpKind.UNION, True, op.columns, tuple(sources)), tuple(parts))
+
+    def _arguments(self, op: LogicalOperator, below: Node) -> Tree:
+        """Subqueries in what an operator computes from its rows."""
+        assert isinstance(below, Tree)
+        state = [below]
+
+        def change(scalar: Scalar) -> Scalar:
+            if isinstance(op, Project):
+                value, state[0] = self._placed(scalar, state[0], ())
+                return value
+            children = []
+            for child in scalar.children:
+                value, state[0] = self._placed(child, state[0], ())
+                children.append(value)
+            return scalar.with_children(tuple(children)) if children else scalar
+
+        changed = map_scalars(op, change)
+        return Tree(changed, (state[0],))
+
+    # -- scalars ----------------------------------------------------------------------------------------------------------
+
+    def _placed(self, scalar: Scalar, below: Tree, guards: tuple[Scalar, ...]) -> tuple[Scalar, Tree]:
+        """`scalar` over `below` with an Apply for each subquery in it. `guards` are TRUE where its value matters."""
+        if not has_subquery(scalar):
+            return scalar, below
+        match scalar:
+            case ScalarSubquery():
+                return self._scalar(scalar, below, guards)
+            case AnySubquery():
+                return self._mark(scalar, below, guards)
+            case Case():
+                placed = []
+                for condition, value in scalar.branches:
+                    condition, below = self._placed(condition, below, guards)
+                    taken = _is_true(condition)
+                    value, below = self._placed(value, below, (*guards, taken))
+                    placed.append((condition, value))
+                    guards = (*guards, Call("not", (taken,), BOOL))
+                otherwise, below = self._placed(scalar.otherwise, below, guards)
+                return Case(tuple(placed), otherwise, scalar.type), below
+            case Call(function="coalesce", args=args):
+                parts: list[Scalar] = []
+                for arg in args:
+                    part, below = self._placed(arg, below, guards)
+                    parts.append(part)
+                    guards = (*guards, Call("is_null", (part,), BOOL))
+                return scalar.with_children(tuple(parts)), below
+        children = []
+        for child in scalar.children:
+            value, below = self._placed(child, below, guards)
+            children.append(value)
+        return scalar.with_children(tuple(children)), below
+
+    def _scalar(self, subquery: ScalarSubquery, below: Tree, guards: tuple[Scalar, ...]) -> tuple[Scalar, Tree]:
+        inner, new = self._inner(subquery)
+        if exactly_one_row(inner):
+            kind = JoinKind.INNER
+        else:
+            kind = JoinKind.LEFT if inner.props.at_most_one_row else JoinKind.SINGLE
+        guarded = self._guarded(inner, guards, below, raises=kind is JoinKind.SINGLE)
+        if guarded is not inner and kind is JoinKind.INNER:
+            kind = JoinKind.LEFT
+        after = Tree(Apply(kind, ()), (below, guarded))
+        return ColumnRef(new.get(subquery.column, subquery.column), subquery.type), self._note("scalar subquery", after, below)
+
+    def _mark(self, subquery: AnySubquery, below: Tree, guards: tuple[Scalar, ...]) -> tuple[Scalar, Tree]:
+        if not subquery.left and at_least_one_row(subquery.tree):
+            return TRUE, below
+        subquery, below = self._with_plain_left(subquery, below, guards)
+        inner, condition = self._compared(subquery)
+        mark = self.columns.new("mark", BOOL, True).id
+        predicate = conjunction([condition])
+        inner = self._guarded(_without_idle_limit(inner, predicate), guards, below, raises=False)
+        after = Tree(Apply(JoinKind.MARK, predicate, mark), (below, inner))
+        return ColumnRef(mark, BOOL), self._note("any" if subquery.left else "exists", after, below)
+
+    def _with_plain_left(self, subquery: AnySubquery, below: Tree, guards: tuple[Scalar, ...]) -> tuple[AnySubquery, Tree]:
+        """What is compared, without subqueries in it; a volatile value is computed once for each row."""
+        left = []
+        for scalar in subquery.left:
+            value, below = self._placed(scalar, below, guards)
+            if value.volatile:
+                id = self.columns.new("value", value.type, True).id
+                kept = [ProjectItem(c, ColumnRef(c, self.columns[c].type)) for c in column_ids(below.columns)]
+                below = Tree(Project((*kept, ProjectItem(id, value))), (below,))
+                value = ColumnRef(id, value.type)
+            left.append(value)
+        return AnySubquery(subquery.function, tuple(left), subquery.right, subquery.tree), below
+
+    def _inner(self, subquery: Subquery) -> tuple[Tree, dict[ColumnId, ColumnId]]:
+        """The subquery's tree, the subqueries in it removed, under column ids that no other use of it has; and the new ids."""
+        inner = self.tree(subquery.tree)
+        new: dict[ColumnId, ColumnId] = {}
+        if inner.columns & self._used:
+            inner, new = copy_tree(inner, self.columns)
+        self._used |= inner.columns
+        return inner, new
+
+    def _compared(self, subquery: AnySubquery) -> tuple[Tree, Scalar]:
+        """The subquery's tree and what is asked of a pair of rows."""
+        inner, new = self._inner(subquery)
+        right = tuple(renamed_scalar(s, new) for s in subquery.right)
+        return inner, AnySubquery(subquery.function, subquery.left, right, inner).condition
+
+    def _renamed(self, scalar: Scalar, new: dict[ColumnId, ColumnId]) -> Scalar:
+        """The scalar over copies of the columns it reads, also where subqueries in it read them."""
+
+        def change(part: Scalar) -> Scalar | None:
+            if isinstance(part, ColumnRef):
+                return ColumnRef(new[part.id], part.type) if part.id in new else None
+            if isinstance(part, Subquery):
+                read = [c for c in column_ids(part.tree.outer) if c in new]
+                values: dict[ColumnId, Scalar] = {c: OuterRef(new[c], self.columns[c].type) for c in read}
+                return part.with_tree(replace_outer(part.tree, values))
+            return None
+
+        return rewrite(scalar, change)
+
+    def _guarded(self, inner: Tree, guards: tuple[Scalar, ...], below: Tree, raises: bool) -> Tree:
+        """The subquery without rows where its value does not matter, if evaluating it there could raise."""
+        usable = [outer_reference(g) for g in guards if not g.volatile and not g.columns & ~below.columns]
+        if not usable or not (raises or _may_raise(inner)):
+            return inner
+        return Tree(Filter(conjunction(usable)), (inner,))
+
+    def _note(self, form: str, after: Tree, before: Tree) -> Tree:
+        op, inner = after.op, after.inputs[1]
+        assert isinstance(op, Apply)
+        free = inner.outer & before.columns
+        self.steps.append(
+            Step(f"remove {form}", f"{op.kind.value} apply; free columns: {named(self.columns, free)}", before, after)
+        )
+        return after
+
+
+def _is_true(condition: Scalar) -> Scalar:
+    return Call("coalesce", (condition, FALSE), BOOL)
+
+
+def _from_inside(predicate: Predicate, left: ColumnSet) -> Predicate:
+    """The predicate as an operator on the other side reads it: columns of `left` are outer ones."""
+
+    def change(part: Scalar) -> Scalar | None:
+        return OuterRef(part.id, part.type) if isinstance(part, ColumnRef) and left >> part.id & 1 else None
+
+    return tuple(rewrite(s, change) for s in predicate)
+
+
+def _without_idle_limit(inner: Tree, predicate: Predicate) -> Tree:
+    """Whether there is a row depends on no order, and, if nothing is asked of the row, on no limit."""
+    while isinstance(inner.op, Limit) and inner.op.offset == 0 and (inner.op.count is None or (inner.op.count and not predicate)):
+        below = inner.inputs[0]
+        assert isinstance(below, Tree)
+        inner = below
+    return inner
+
+
+def _columns_of_subqueries(scalar: Scalar) -> ColumnSet:
+    """What the subqueries in a scalar read of the operator's inputs."""
+    found, stack = 0, [scalar]
+    while stack:
+        part = stack.pop()
+        if isinstance(part, Subquery):
+            found |= part.columns
+        stack.extend(part.children)
+    return found
+
+
+def _may_raise(root: Tree) -> bool:
+    return any(
+        isinstance(node, Tree) and (any(s.raises for s in node.op.scalars()) or getattr(node.op, "kind", None) is JoinKind.SINGLE)
+        for node in postorder(root)
+    )

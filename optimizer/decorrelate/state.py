@@ -1,0 +1,92 @@
+"""What unnesting one Apply carries down into its right input."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+from optimizer.algebra.columns import ColumnId, ColumnSet
+from optimizer.algebra.congruence import has_one_form
+from optimizer.algebra.scalars import BOOL, Call, ColumnRef, OuterRef, Predicate, Scalar, conjunction, rewrite
+from optimizer.algebra.trees import Tree
+
+Domain = Callable[[ColumnSet], tuple[Tree, dict[ColumnId, ColumnId]]]
+Equal = Mapping[ColumnId, tuple[ColumnId, ...]]  # outer column -> columns that equal it in every row that matters
+
+
+class Unnesting(NamedTuple):
+    """`outer`: columns of the left input that the right one reads. `domain(columns)`: a fresh D of them. `substitute`: use an
+    equal inner column in place of D where there is one for every outer column (the cover)."""
+
+    outer: ColumnSet
+    domain: Domain
+    substitute: bool
+
+
+def with_equalities(equal: Equal, predicate: Predicate, outer: ColumnSet) -> Equal:
+    """`equal` and what the conjuncts `inner = outer` and `inner = inner` add to it."""
+    found: dict[ColumnId, tuple[ColumnId, ...]] = dict(equal)
+    pairs: list[tuple[ColumnId, ColumnId]] = []
+    for conjunct in predicate:
+        if not isinstance(conjunct, Call) or conjunct.function not in ("=", "is_not_distinct_from"):
+            continue
+        a, b = conjunct.args
+        if isinstance(b, ColumnRef) and isinstance(a, OuterRef):
+            a, b = b, a
+        if isinstance(a, ColumnRef) and isinstance(b, OuterRef) and outer >> b.id & 1 and has_one_form(a.type):
+            if a.id not in found.get(b.id, ()):
+                found[b.id] = (*found.get(b.id, ()), a.id)
+        elif isinstance(a, ColumnRef) and isinstance(b, ColumnRef) and has_one_form(a.type):
+            pairs.append((a.id, b.id))
+    changed = bool(found)
+    while changed:
+        changed = False
+        for out, inner in found.items():
+            for a_id, b_id in pairs:
+                for one, other in ((a_id, b_id), (b_id, a_id)):
+                    if one in inner and other not in found[out]:
+                        found[out] = (*found[out], other)
+                        changed = True
+    return found
+
+
+def within(equal: Equal, columns: ColumnSet) -> Equal:
+    """The part of `equal` that is said of `columns`."""
+    return {out: kept for out, inner in equal.items() if (kept := tuple(c for c in inner if columns >> c & 1))}
+
+
+def renamed_equal(equal: Equal, new: Mapping[ColumnId, ColumnId]) -> Equal:
+    """`equal` said of the columns below an operator that gives them other names; what has no name there is dropped."""
+    return {out: kept for out, inner in equal.items() if (kept := tuple(new[c] for c in inner if c in new))}
+
+
+def localized(scalar: Scalar, repr: Mapping[ColumnId, ColumnId]) -> Scalar:
+    """The scalar with references to outer columns replaced by the local columns that hold their values."""
+
+    def change(part: Scalar) -> Scalar | None:
+        if isinstance(part, OuterRef) and part.id in repr:
+            return ColumnRef(repr[part.id], part.type)
+        return None
+
+    return rewrite(scalar, change)
+
+
+def same(a: Scalar, b: Scalar, plain: bool) -> Scalar:
+    """a IS NOT DISTINCT FROM b, in canonical order; `plain`: as a = b, where one of them is never NULL."""
+    if b.text < a.text:
+        a, b = b, a
+    return Call("=" if plain else "is_not_distinct_from", (a, b), BOOL)
+
+
+def localized_predicate(predicate: Predicate, repr: Mapping[ColumnId, ColumnId]) -> Predicate:
+    """The conjuncts over local columns. Of an equality that a local column was taken from, x = x, is left that x is not NULL."""
+    found = []
+    for conjunct in predicate:
+        local = localized(conjunct, repr) if conjunct.outer else conjunct
+        if local is not conjunct and isinstance(local, Call) and len(local.args) == 2 and local.args[0] is local.args[1]:
+            if local.function == "=":
+                local = Call("is_not_null", local.args[:1], BOOL)
+            elif local.function == "is_not_distinct_from":
+                continue
+        found.append(local)
+    return conjunction(found)

@@ -1,0 +1,100 @@
+"""A program in the form in which it is run: for each batch, which of its rules can apply at which type of operator.
+
+Made once for a program and the rules that the settings disable, and kept for the queries that follow.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import NamedTuple, TypeAlias
+
+from optimizer.algebra.logical import LogicalOperator
+from optimizer.algebra.trees import Node, Tree
+from optimizer.prepass.instructions import Batch, Instruction, Program, Subprogram, rules_of
+from optimizer.rules.interface import Pattern, RewriteRule, Sweep
+
+Candidate: TypeAlias = tuple[RewriteRule, int, bool]  # a rule, its bit, and whether more than the operator's type has to fit
+
+
+class RuleTable:
+    """Rules that are tried together: by type of operator, those that can apply, in order."""
+
+    __slots__ = ("_by_operator", "_rules", "sweep")
+
+    def __init__(self, rules: tuple[tuple[RewriteRule, int], ...], sweep: Sweep | None) -> None:
+        self._rules, self.sweep = rules, sweep
+        self._by_operator: dict[type[LogicalOperator], tuple[int, tuple[Candidate, ...]]] = {}
+
+    def candidates(self, op: LogicalOperator) -> tuple[int, tuple[Candidate, ...]]:
+        """The bits of all of them, and they."""
+        found = self._by_operator.get(type(op))
+        if found is None:
+            rules = [(r, bit) for r, bit in self._rules if r.pattern.op is None or isinstance(op, r.pattern.op)]
+            bits = sum(bit for _, bit in rules)
+            found = self._by_operator[type(op)] = bits, tuple((r, bit, _looks_further(r.pattern, op)) for r, bit in rules)
+        return found
+
+
+class CompiledBatch(NamedTuple):
+    """`tables`: the parts of a pass, one after the other: neighbouring rules without a sweep together, each other rule alone;
+    with `one_firing` every rule alone."""
+
+    batch: Batch
+    tables: tuple[RuleTable, ...]
+
+
+class CompiledSubprogram(NamedTuple):
+    subprogram: Subprogram
+    steps: tuple[CompiledBatch | CompiledSubprogram, ...]
+
+
+def compiled(program: Program, disabled: tuple[str, ...]) -> tuple[CompiledBatch | CompiledSubprogram, ...]:
+    """The program without the disabled rules, ready to run. A rule alone becomes a batch to a fixpoint, named after it."""
+    return _compiled(tuple(program), disabled)
+
+
+@lru_cache(maxsize=16)
+def _compiled(program: tuple[Instruction, ...], disabled: tuple[str, ...]) -> tuple[CompiledBatch | CompiledSubprogram, ...]:
+    bits = {rule: 1 << i for i, rule in enumerate(rule for rule in rules_of(program) if rule.name not in disabled)}
+    return tuple(_step(instruction, bits) for instruction in program)
+
+
+def _step(instruction: Instruction, bits: dict[RewriteRule, int]) -> CompiledBatch | CompiledSubprogram:
+    match instruction:
+        case Subprogram(steps=steps):
+            return CompiledSubprogram(instruction, tuple(_step(step, bits) for step in steps))
+        case Batch():
+            return CompiledBatch(instruction, _tables(instruction, bits))
+    alone = Batch(instruction.name, (instruction,))
+    return CompiledBatch(alone, _tables(alone, bits))
+
+
+def _tables(batch: Batch, bits: dict[RewriteRule, int]) -> tuple[RuleTable, ...]:
+    parts: list[tuple[list[tuple[RewriteRule, int]], Sweep | None]] = []
+    for rule in batch.rules:
+        if rule in bits:
+            if batch.one_firing or rule.sweep is not None or not parts or parts[-1][1] is not None:
+                parts.append(([], rule.sweep))
+            parts[-1][0].append((rule, bits[rule]))
+    return tuple(RuleTable(tuple(rules), sweep) for rules, sweep in parts)
+
+
+def _looks_further(pattern: Pattern, op: LogicalOperator) -> bool:
+    if pattern.where is not None:
+        return True
+    if pattern.inputs is None:
+        return False
+    return op.arity != len(pattern.inputs) or any(below.op is not None for below in pattern.inputs)
+
+
+def fits(node: Node, pattern: Pattern) -> bool:
+    """Whether `pattern` matches at `node`."""
+    if pattern.op is None:
+        return True
+    if not isinstance(node, Tree) or not isinstance(node.op, pattern.op):
+        return False
+    if pattern.where is not None and not pattern.where(node.op):
+        return False
+    if pattern.inputs is None:
+        return True
+    return len(pattern.inputs) == len(node.inputs) and all(map(fits, node.inputs, pattern.inputs))

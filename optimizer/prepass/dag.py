@@ -1,0 +1,117 @@
+"""The plan as a directed acyclic graph: a vertex is an operator over vertices, and no two vertices are equal.
+
+A vertex is a `Tree` that stands for all equal ones, so structural equality is identity, and a common subexpression is one vertex
+with several parents. Trees are immutable: a rewritten vertex is another vertex, over which its parents are made anew. What a
+rewriting left behind is no part of the graph, since passes go from the root; `keep` forgets it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from optimizer.algebra.logical import LogicalOperator
+from optimizer.algebra.trees import Leaf, Node, Tree, postorder
+
+
+class Dag:
+    """Interns trees. Ids of vertices are stable keys as long as the vertex is kept. Nothing recurses."""
+
+    __slots__ = ("_known", "_vertices")
+
+    def __init__(self) -> None:
+        self._vertices: dict[tuple[LogicalOperator | int, ...], Tree] = {}  # (operator, ids of the inputs) -> vertex
+        self._known: dict[int, Node] = {}  # id -> vertex or leaf
+
+    def __len__(self) -> int:
+        return len(self._vertices)
+
+    def __contains__(self, node: Node) -> bool:
+        return id(node) in self._known
+
+    def intern(self, root: Tree) -> Tree:
+        """The vertex equal to `root`; looks only at the part of it that is new."""
+        known = self._known
+        if id(root) in known:
+            return root
+        for below in root.inputs:
+            if id(below) not in known:
+                break
+        else:
+            return self._vertex(root, root.inputs)
+        made: dict[int, Node] = {}  # ids of nodes of `root`, which it keeps alive
+        stack: list[Node] = [root]
+        while stack:
+            node = stack[-1]
+            if id(node) in made:
+                stack.pop()
+                continue
+            waiting = [below for below in node.inputs if id(below) not in known and id(below) not in made]
+            if waiting:
+                stack += reversed(waiting)
+                continue
+            stack.pop()
+            if isinstance(node, Leaf):
+                made[id(node)] = known[id(node)] = node
+                continue
+            made[id(node)] = self._vertex(node, tuple([below if id(below) in known else made[id(below)] for below in node.inputs]))
+        result = made[id(root)]
+        assert isinstance(result, Tree)
+        return result
+
+    def with_inputs(self, vertex: Tree, inputs: Sequence[Node]) -> Tree:
+        """The vertex with the same operator over other vertices; itself when they are the same."""
+        for before, now in zip(vertex.inputs, inputs, strict=True):
+            if before is not now:
+                return self._vertex(vertex, tuple(inputs))
+        return vertex
+
+    def replaced(self, root: Tree, old: Tree, new: Tree) -> Tree:
+        """The graph below `root` with `new` where `old` was: every parent sees it."""
+        made: dict[int, Node] = {id(old): new}
+        for node in postorder(root):
+            if isinstance(node, Tree) and id(node) not in made:
+                made[id(node)] = self.with_inputs(node, [made[id(below)] for below in node.inputs])
+            else:
+                made.setdefault(id(node), node)
+        result = made[id(root)]
+        assert isinstance(result, Tree)
+        return result
+
+    def keep(self, roots: Iterable[Tree]) -> set[int]:
+        """Forget all vertices that no root reaches; the ids of the others."""
+        live = {id(node): node for root in roots for node in postorder(root)}
+        self._known = live
+        self._vertices = {key: vertex for key, vertex in self._vertices.items() if id(vertex) in live}
+        return set(live)
+
+    def _vertex(self, like: Tree, inputs: tuple[Node, ...]) -> Tree:
+        key = (like.op, *map(id, inputs))
+        vertex = self._vertices.get(key)
+        if vertex is None:
+            vertex = self._vertices[key] = like.with_inputs(inputs)
+            self._known[id(vertex)] = vertex
+        return vertex
+
+
+def inputs_first(root: Tree) -> list[Tree]:
+    """The vertices below and including `root`, each once, after its inputs."""
+    return [node for node in postorder(root) if isinstance(node, Tree)]
+
+
+def parents_first(root: Tree) -> list[Tree]:
+    """The vertices below and including `root`, each once, after all its parents, and otherwise from left to right."""
+    order: list[Tree] = []
+    seen: set[int] = set()
+    stack: list[tuple[Node, bool]] = [(root, False)]
+    while stack:
+        node, ready = stack.pop()
+        if id(node) in seen or not isinstance(node, Tree):
+            continue
+        if ready:
+            seen.add(id(node))
+            order.append(node)
+        else:
+            stack.append((node, True))
+            stack.extend([(below, False) for below in node.inputs])  # the last input is finished first, so it comes last
+    order.reverse()
+    return order

@@ -1,0 +1,205 @@
+"""What filters and scans below say of columns, and whether that implies a predicate.
+
+Inference asks before it adds anything: a predicate that is implied already is not added again, however simplification has
+rewritten it in the meantime (a range cut by another one, an IN list that lost items, a common part taken out of an OR).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import pyarrow as pa
+
+from optimizer.algebra.columns import ColumnId, Columns, ColumnSet, column_ids
+from optimizer.algebra.evaluate import evaluate
+from optimizer.algebra.functions import MIRRORED
+from optimizer.algebra.kinds import SetOpKind
+from optimizer.algebra.logical import (
+    Aggregate,
+    Apply,
+    Choice,
+    Filter,
+    GroupingSets,
+    Join,
+    Limit,
+    MarkJoin,
+    Project,
+    Scan,
+    SetOp,
+    SingleJoin,
+    Values,
+    Window,
+)
+from optimizer.algebra.scalars import Call, Cast, ColumnRef, InList, Literal, Predicate, Scalar, compare, conjuncts, substitute
+from optimizer.algebra.trees import Node, Tree
+from optimizer.algebra.types import is_integer
+from optimizer.errors import PlanscopeError
+
+Names = dict[ColumnId, ColumnId]  # a column of some node -> the column of the root that has its values
+
+_DEEPEST = 4  # ORs that one proof looks into
+
+
+def known(root: Node, asked: ColumnSet, columns: Columns, whole: bool) -> list[Scalar]:
+    """Predicates over the columns `asked` alone, from filters and scans that their values come from.
+
+    They are TRUE of every row of `root` in which none of the columns they read is NULL; with `whole` of every row at all.
+    Outer references in them mean the same as they would above `root`.
+    """
+    found: dict[Scalar, None] = {}
+    stack: list[tuple[Node, Names, ColumnSet]] = [(root, {id: id for id in column_ids(asked)}, 0)]
+    while stack:
+        tree, names, inside = stack.pop()  # `inside`: columns that an Apply in between binds
+        if not names or not isinstance(tree, Tree):
+            continue
+        match tree.op:
+            case Filter(predicate) | Scan(predicate=predicate):
+                names = _with_equals(predicate, names)
+                for conjunct in predicate:
+                    if not conjunct.volatile and not conjunct.outer & inside:
+                        if conjunct.columns and all(id in names for id in column_ids(conjunct.columns)):
+                            found[_renamed(conjunct, names, columns)] = None
+            case Values(ids, types, (row,)):
+                for id, type, value in zip(ids, types, row, strict=True):
+                    if id in names and isinstance(value, Literal) and value.value is not None:
+                        found[compare("=", ColumnRef(names[id], type), value)] = None
+        stack += _below(tree, names, inside, found, columns, whole)
+    return list(found)
+
+
+def _with_equals(predicate: Predicate, names: Names) -> Names:
+    """Also the columns that the predicate says are equal to some of `names`."""
+    pairs = [p for s in predicate if (p := equal_columns(s)) is not None]
+    for a, b in (*pairs, *pairs):
+        for one, other in ((a, b), (b, a)):
+            if one in names and other not in names:
+                names = {**names, other: names[one]}
+    return names
+
+
+def equal_columns(scalar: Scalar) -> tuple[ColumnId, ColumnId] | None:
+    """The columns that a conjunct says are equal."""
+    match scalar:
+        case Call(function="=", args=(ColumnRef(id=a), ColumnRef(id=b))) if a != b:
+            return a, b
+    return None
+
+
+def _renamed(scalar: Scalar, names: Names, columns: Columns) -> Scalar:
+    other = {id: names[id] for id in column_ids(scalar.columns) if names[id] != id}
+    if not other:
+        return scalar
+    return substitute(scalar, {id: ColumnRef(name, columns[id].type) for id, name in other.items()})
+
+
+def _below(
+    tree: Tree, names: Names, inside: ColumnSet, found: dict[Scalar, None], columns: Columns, whole: bool
+) -> Iterable[tuple[Node, Names, ColumnSet]]:
+    """The inputs that columns of `names` come from, under their names there."""
+    match tree.op:
+        case Filter() | Limit() | Window() | Choice():
+            return [(tree.inputs[0], names, inside)]
+        case Project(items):
+            passed = {}
+            for item in items:
+                if item.id in names:
+                    if isinstance(item.value, ColumnRef):
+                        passed[item.value.id] = names[item.id]
+                    elif isinstance(item.value, Literal) and item.value.value is not None:
+                        found[compare("=", ColumnRef(names[item.id], item.value.type), item.value)] = None
+            return [(tree.inputs[0], passed, inside)]
+        case Aggregate(keys):
+            return [(tree.inputs[0], {key: names[key] for key in keys if key in names}, inside)]
+        case GroupingSets(keys) if not whole:
+            return [(tree.inputs[0], {key.source: names[key.id] for key in keys if key.id in names}, inside)]
+        case SetOp(kind, _, outputs, sources) if kind is not SetOpKind.UNION:
+            first = {source: names[out] for out, source in zip(outputs, sources[0], strict=True) if out in names}
+            return [(tree.inputs[0], first, inside)]
+        case (Join(kind) | Apply(kind)) | (MarkJoin(kind=kind) | SingleJoin(kind=kind)):
+            left, right = tree.inputs
+            each: list[tuple[Node, Names, ColumnSet]] = []
+            if not (whole and kind.keeps_right):
+                each.append((left, {id: name for id, name in names.items() if left.columns >> id & 1}, inside))
+            if not (whole and kind.keeps_left):
+                bound = inside | left.columns if isinstance(tree.op, Apply) else inside
+                each.append((right, {id: name for id, name in names.items() if right.columns >> id & 1}, bound))
+            return each
+    return ()
+
+
+def implied(asked: Scalar, facts: Sequence[Scalar], depth: int = _DEEPEST) -> bool:
+    """Whether `asked` is TRUE wherever all of `facts` are; sound, not complete."""
+    if asked in facts:
+        return True
+    if isinstance(asked, Call) and asked.function == "and":
+        return all(implied(part, facts, depth) for part in asked.args)
+    if isinstance(asked, Call) and asked.function == "or" and any(implied(part, facts, depth) for part in asked.args):
+        return True
+    if any(_implies(fact, asked) for fact in facts):
+        return True
+    if depth:
+        for fact in facts:
+            if isinstance(fact, Call) and fact.function == "or":
+                others = [f for f in facts if f is not fact]
+                if all(implied(asked, [*others, *conjuncts(branch)], depth - 1) for branch in fact.args):
+                    return True
+    return False
+
+
+def _implies(fact: Scalar, asked: Scalar) -> bool:
+    """Whether one comparison of a column with literals implies a predicate over that column."""
+    if asked.outer or asked.volatile or asked.columns != fact.columns or fact.columns & fact.columns - 1:
+        return False
+    values = _values(fact)
+    if values is not None:
+        id = fact.columns.bit_length() - 1
+        try:
+            return all(evaluate(asked, {id: value}) is True for value in values)
+        except PlanscopeError:
+            return False
+    low, high = bound(fact), bound(asked)
+    if low is None or high is None or low[0][0] != high[0][0]:
+        return False
+    (function, tight), (wanted, loose) = low, high
+    try:
+        if evaluate(compare("=", tight, loose), {}) is True:
+            return function == wanted or wanted.endswith("=")
+        return evaluate(compare(function[0], tight, loose), {}) is True
+    except (PlanscopeError, AssertionError):  # literals of two types: nothing is said
+        return False
+
+
+def _values(fact: Scalar) -> list[object] | None:
+    """The values a column can have where the fact is TRUE, if it lists them."""
+    match fact:
+        case Call(function="=", args=(ColumnRef(), Literal(value=value)) | (Literal(value=value), ColumnRef())):
+            return [value]
+        case InList(arg=ColumnRef(), items=items) if all(isinstance(item, Literal) for item in items):
+            return [item.value for item in items if isinstance(item, Literal) and item.value is not None]
+    return None
+
+
+def bound(scalar: Scalar) -> tuple[str, Literal] | None:
+    """(`<`, `<=`, `>` or `>=`, value) when the scalar compares a column, perhaps widened, with a literal that is not NULL."""
+    match scalar:
+        case Call(function="<" | "<=" | ">" | ">=" as function, args=(column, Literal() as literal)):
+            pass
+        case Call(function="<" | "<=" | ">" | ">=" as function, args=(Literal() as literal, column)):
+            function = MIRRORED[function]
+        case _:
+            return None
+    if literal.value is None or widened_column(column) is None:
+        return None
+    return function, _widest(literal)
+
+
+def _widest(literal: Literal) -> Literal:
+    """An integer as the same value of one type, so that bounds of columns of several types can be compared."""
+    return Literal(literal.value, pa.int64()) if is_integer(literal.type) and abs(literal.value) < 1 << 63 else literal
+
+
+def widened_column(scalar: Scalar) -> ColumnRef | None:
+    """The column behind a reference, or behind casts of integers that keep every value."""
+    while isinstance(scalar, Cast) and not scalar.raises and is_integer(scalar.type) and is_integer(scalar.arg.type):
+        scalar = scalar.arg
+    return scalar if isinstance(scalar, ColumnRef) else None

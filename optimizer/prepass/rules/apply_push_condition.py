@@ -1,0 +1,50 @@
+"""Conjuncts of the predicate of a dependent join move into its inputs.
+
+    A ⋈̃(p ∧ p_AB) B(a)  ≡  A ⋈̃p σp_AB(B(a))        in p_AB, columns of A are references to the row B is evaluated for
+
+There they reach scans of B, where an index, or a part of B that is kept between rows, can serve them.
+
+Kinds   to the right: inner, left, semi, anti, single (a pair that fails p_AB is no match); mark, where p_AB is never NULL: a
+        pair that makes it FALSE adds nothing to the mark. Of inner and semi ones conjuncts over A alone go to the left
+NULLs   but for mark, FALSE and UNKNOWN both mean no match; for mark, UNKNOWN decides between FALSE and UNKNOWN, so a conjunct
+        that can be NULL stays
+Rows    the same pairs match; a single one still fails on a second pair that satisfies everything
+Guards  volatile conjuncts and conjuncts that may raise stay
+"""
+
+from __future__ import annotations
+
+from optimizer.algebra.kinds import JoinKind
+from optimizer.algebra.logical import Apply, Filter
+from optimizer.algebra.nulls import is_not_null
+from optimizer.algebra.scalars import Predicate
+from optimizer.algebra.trees import Tree
+from optimizer.prepass.rules.filter_push_apply import for_row
+from optimizer.prepass.rules.filter_push_mark_join import over
+from optimizer.rules.interface import ANY, RewriteRule, RuleContext, node
+
+
+class ApplyPushCondition(RewriteRule):
+    name = "apply_push_condition"
+    pattern = node(Apply, ANY, ANY)
+
+    def apply(self, bound: Tree, context: RuleContext) -> Tree | None:
+        match bound:
+            case Tree(Apply(kind, (_, *_) as predicate, mark), (left, right)):
+                here: Predicate = tuple(predicate)
+                on_left: Predicate = ()
+                if kind in (JoinKind.INNER, JoinKind.SEMI):
+                    here, on_left = over(here, left.columns)
+                here, on_right = over(here, left.columns | right.columns)
+                if kind is JoinKind.MARK:
+                    known = left.props.not_null | right.props.not_null
+                    here += tuple(s for s in on_right if not is_not_null(s, known))
+                    on_right = tuple(s for s in on_right if is_not_null(s, known))
+                if not on_left and not on_right:
+                    return None
+                inputs = (
+                    Tree(Filter(on_left), (left,)) if on_left else left,
+                    Tree(Filter(for_row(on_right, left.columns)), (right,)) if on_right else right,
+                )
+                return Tree(Apply(kind, tuple(s for s in predicate if s in here), mark), inputs)
+        return None

@@ -1,0 +1,134 @@
+"""CASE, COALESCE, GREATEST and LEAST without the branches and arguments that cannot be chosen.
+
+    CASE WHEN TRUE THEN x …  ≡  x        CASE WHEN FALSE THEN x ELSE y END  ≡  y        CASE WHEN p THEN x ELSE x END  ≡  x
+    CASE WHEN p THEN x ELSE CASE WHEN q THEN y ELSE z END END  ≡  CASE WHEN p THEN x WHEN q THEN y ELSE z END
+    CASE WHEN p THEN 1 ELSE 2 END = 1  ≡  CASE WHEN p THEN TRUE ELSE FALSE END        COALESCE(NULL, x, x) ≡ x
+
+A function whose other arguments are constants moves into a CASE whose results are all constants, and is computed there.
+
+NULLs   exact: a condition that is FALSE or UNKNOWN chooses nothing
+Guards  a condition goes only if it is plain, or stands behind a branch that is always taken; two volatile conditions or results
+        that read the same are two. A constant result that the function raises on stays out of reach of conditions: then the CASE
+        stays as it is
+"""
+
+from __future__ import annotations
+
+from optimizer.algebra.evaluate import evaluate
+from optimizer.algebra.nulls import is_not_null
+from optimizer.algebra.scalars import BOOL, TRUE, Call, Case, Cast, InList, Literal, Scalar
+from optimizer.errors import PlanscopeError
+from optimizer.prepass.scalar_rewrite import ScalarRewrite, everywhere, plain
+
+
+def _one(scalar: Scalar) -> Scalar | None:
+    if isinstance(scalar, Case):
+        return _case(scalar)
+    if isinstance(scalar, Call):
+        if scalar.function == "coalesce":
+            return _coalesce(scalar)
+        if scalar.function in ("greatest", "least"):
+            return _extreme(scalar)
+    if isinstance(scalar, Call | Cast | InList):
+        return _over_case(scalar)
+    return None
+
+
+def _case(case: Case) -> Scalar | None:
+    branches: list[tuple[Scalar, Scalar]] = []
+    otherwise = case.otherwise
+    tested: set[Scalar] = set()
+    for condition, value in case.branches:
+        if condition is TRUE:
+            otherwise = value
+            break
+        if (isinstance(condition, Literal) and condition.value is not True) or (condition in tested and not condition.volatile):
+            continue
+        if isinstance(value, Case) and not condition.volatile:
+            value = _known(value, frozenset((condition,)), frozenset(tested))
+        if branches and branches[-1][1] is value and not value.volatile:
+            before = branches.pop()[0]
+            condition = Call("or", (before, condition), BOOL)
+        branches.append((condition, value))
+        tested.add(condition)
+    if isinstance(otherwise, Case):
+        if otherwise.type == case.type:
+            branches += otherwise.branches
+            otherwise = otherwise.otherwise
+    while branches and branches[-1][1] is otherwise and not otherwise.volatile and plain(branches[-1][0]):
+        branches.pop()
+    if not branches:
+        return otherwise
+    result = Case(tuple(branches), otherwise, case.type)
+    return None if result is case else result
+
+
+def _known(case: Case, true: frozenset[Scalar], not_true: frozenset[Scalar]) -> Scalar:
+    """The value of a CASE where the conditions `true` are TRUE and those of `not_true` are not."""
+    branches = []
+    otherwise = case.otherwise
+    for condition, value in case.branches:
+        if condition in true:
+            otherwise = value
+            break
+        if condition not in not_true or condition.volatile:
+            branches.append((condition, value))
+    return Case(tuple(branches), otherwise, case.type) if branches else otherwise
+
+
+def _coalesce(call: Call) -> Scalar | None:
+    kept: list[Scalar] = []
+    for arg in call.args:
+        parts = arg.args if isinstance(arg, Call) and arg.function == "coalesce" else (arg,)
+        kept += (p for p in parts if not (isinstance(p, Literal) and p.value is None) and (p.volatile or p not in kept))
+    for i, part in enumerate(kept):
+        if is_not_null(part, 0):
+            del kept[i + 1 :]  # what comes after it is never evaluated
+            break
+    return _of(call, kept)
+
+
+def _extreme(call: Call) -> Scalar | None:
+    kept: list[Scalar] = []
+    for arg in call.args:
+        if not (isinstance(arg, Literal) and arg.value is None) and (arg.volatile or arg not in kept):
+            kept.append(arg)
+    return _of(call, kept)
+
+
+def _of(call: Call, kept: list[Scalar]) -> Scalar | None:
+    if not kept:
+        return Literal(None, call.type)
+    if len(kept) == 1 and kept[0].type == call.type:
+        return kept[0]
+    return Call(call.function, tuple(kept), call.type) if tuple(kept) != call.args else None
+
+
+def _over_case(scalar: Scalar) -> Scalar | None:
+    """f(CASE WHEN p THEN constant …) with f computed of the constants."""
+    cases = [child for child in scalar.children if not isinstance(child, Literal)]
+    if len(cases) != 1 or not isinstance(cases[0], Case) or scalar.volatile:
+        return None
+    case = cases[0]
+    results = (*(value for _, value in case.branches), case.otherwise)
+    if not all(isinstance(result, Literal) for result in results):
+        return None
+    computed = []
+    for result in results:
+        try:
+            value = evaluate(scalar.with_children(tuple(result if c is case else c for c in scalar.children)), {})
+        except PlanscopeError:
+            return None
+        computed.append(Literal(value, scalar.type))
+    conditions = (condition for condition, _ in case.branches)
+    return Case(tuple(zip(conditions, computed[:-1], strict=True)), computed[-1], scalar.type)
+
+
+simplified = everywhere(_one)
+
+
+class CaseSimplify(ScalarRewrite):
+    name = "case_simplify"
+    simplify = simplified
+
+

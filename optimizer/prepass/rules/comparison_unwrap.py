@@ -1,0 +1,40 @@
+"""A predicate compares a column instead of a monotone expression of it, so that statistics, stored orders and files know it.
+
+    CAST(x AS BIGINT) > 5  ≡  x > 5        x * 2.0 <= 5.0  ≡  x <= 2.5        CAST(i AS DECIMAL) < 2.5  ≡  i < 3
+    year(d) = 1995  ≡  d >= '1995-01-01' ∧ d < '1996-01-01'
+
+NULLs   exact: a monotone expression is NULL where its column is, and only there
+Guards  the expression raises for no value of the column's type (CAST(x AS INTEGER) + 1 > 5 stays: it raises on the largest x); the
+        other side is a constant; the column's values can be numbered (integers, decimals, dates, timestamps), see
+        monotone_comparison.py. A comparison that no value, or every value, satisfies is left to predicate_weaken
+"""
+
+from __future__ import annotations
+
+from optimizer.algebra.logical import Aggregate, LogicalOperator, Project, Values
+from optimizer.algebra.scalars import Scalar
+from optimizer.algebra.trees import Tree
+from optimizer.prepass.monotone_comparison import of_column
+from optimizer.prepass.scalar_rewrite import ScalarRewrite, everywhere
+from optimizer.rules.interface import RuleContext
+
+
+def _one(scalar: Scalar) -> Scalar | None:
+    found = of_column(scalar)
+    return found if isinstance(found, Scalar) else None
+
+
+unwrapped = everywhere(_one)
+
+
+class ComparisonUnwrap(ScalarRewrite):
+    name = "comparison_unwrap"
+    simplify = unwrapped
+
+    def apply(self, bound: Tree, context: RuleContext) -> Tree | None:
+        return None if _computes_values(bound.op) else super().apply(bound, context)
+
+
+def _computes_values(op: LogicalOperator) -> bool:
+    """Where nothing is filtered, there is nothing to gain."""
+    return isinstance(op, Project | Aggregate | Values)

@@ -1,0 +1,31 @@
+"""A filter moves into every alternative of a choice.
+
+    σp(choice(A, B))  ≡  choice(σp(A), σp(B))
+
+NULLs, rows   the alternatives have the same rows in the columns of the choice, which are all that p reads; p keeps the same of them
+Guards        no volatile conjunct, which might keep other rows in each
+"""
+
+from __future__ import annotations
+
+from optimizer.algebra.logical import Choice, Filter
+from optimizer.algebra.scalars import conjunction
+from optimizer.algebra.trees import Tree
+from optimizer.rules.interface import RewriteRule, RuleContext, node
+
+
+class FilterPushChoice(RewriteRule):
+    name = "filter_push_choice"
+    pattern = node(Filter, node(Choice))
+
+    def apply(self, bound: Tree, context: RuleContext) -> Tree | None:
+        match bound:
+            case Tree(Filter(predicate), (Tree(Choice() as choice, alternatives),)):
+                moved = tuple(s for s in predicate if not s.volatile)
+                if len(moved) < len(predicate):
+                    moved = tuple(s for s in moved if not s.raises)
+                if moved:
+                    lower = Tree(choice, tuple(Tree(Filter(moved), (each,)) for each in alternatives))
+                    kept = conjunction(s for s in predicate if s not in moved)
+                    return Tree(Filter(kept), (lower,)) if kept else lower
+        return None

@@ -1,0 +1,43 @@
+"""A filter on keys that every grouping set has moves below the grouping.
+
+    σp(γS;f(A))  ≡  γS;f(σp[k](A))        p over keys in all sets of S; p[k]: each key replaced by the column it groups
+
+NULLs   safe: in each set rows of a group agree on these keys, NULL included, so p keeps or drops whole groups. A key that a set
+        lacks is NULL there whatever its column holds, so what reads it stays
+Guards  no set is empty (it has a row even over no input); p gives equal results for equal keys; no volatile conjunct; where a
+        conjunct stays above, none that may raise goes below, out of its shelter
+"""
+
+from __future__ import annotations
+
+from optimizer.algebra.congruence import is_congruent
+from optimizer.algebra.logical import Filter, GroupingSets
+from optimizer.algebra.scalars import ColumnRef, Scalar, conjunction, substitute
+from optimizer.algebra.trees import Tree
+from optimizer.rules.interface import ANY, RewriteRule, RuleContext, node
+
+
+class FilterPushGroupingSets(RewriteRule):
+    name = "filter_push_grouping_sets"
+    pattern = node(Filter, node(GroupingSets, ANY))
+
+    def apply(self, bound: Tree, context: RuleContext) -> Tree | None:
+        match bound:
+            case Tree(Filter(predicate), (Tree(GroupingSets(keys, sets) as grouping, (below,)),)) if all(sets):
+                everywhere = -1
+                for each in sets:
+                    everywhere &= each
+                held = [key for key in keys if everywhere >> key.id & 1]
+                within = 0
+                for key in held:
+                    within |= 1 << key.id
+                moved = [s for s in predicate if not s.columns & ~within and is_congruent(s)]
+                if len(moved) < len(predicate):
+                    moved = [s for s in moved if not s.raises]
+                if moved:
+                    values: dict[int, Scalar] = {k.id: ColumnRef(k.source, context.columns[k.source].type) for k in held}
+                    lowered = Tree(Filter(conjunction(substitute(s, values) for s in moved)), (below,))
+                    kept = conjunction(s for s in predicate if s not in moved)
+                    lower = Tree(grouping, (lowered,))
+                    return Tree(Filter(kept), (lower,)) if kept else lower
+        return None

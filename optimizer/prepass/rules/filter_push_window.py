@@ -1,0 +1,36 @@
+"""A filter on partitioning columns moves below the window.
+
+    σp(ω k;f(A))  ≡  ω k;f(σp(A))        p over columns that k determines
+
+NULLs   safe: partitions take NULL for a value, and rows of one partition agree on p, so p keeps or drops whole partitions
+Rows    what a window computes for a row depends on its partition alone
+Guards  p gives equal results for equal partitioning values (floats: 0.0 and -0.0 are one partition, 1 / x tells them apart);
+        no volatile conjunct; where a conjunct stays above, none that may raise goes below, out of its shelter
+"""
+
+from __future__ import annotations
+
+from optimizer.algebra.columns import column_set
+from optimizer.algebra.congruence import is_congruent
+from optimizer.algebra.logical import Filter, Window
+from optimizer.algebra.scalars import conjunction
+from optimizer.algebra.trees import Tree
+from optimizer.rules.interface import ANY, RewriteRule, RuleContext, node
+
+
+class FilterPushWindow(RewriteRule):
+    name = "filter_push_window"
+    pattern = node(Filter, node(Window, ANY))
+
+    def apply(self, bound: Tree, context: RuleContext) -> Tree | None:
+        match bound:
+            case Tree(Filter(predicate), (Tree(Window(partition) as window, (below,)),)):
+                within = below.props.closure(column_set(partition)) & below.columns
+                moved = [s for s in predicate if not s.columns & ~within and is_congruent(s)]
+                if len(moved) < len(predicate):
+                    moved = [s for s in moved if not s.raises]
+                if moved:
+                    kept = conjunction(s for s in predicate if s not in moved)
+                    lower = Tree(window, (Tree(Filter(conjunction(moved)), (below,)),))
+                    return Tree(Filter(kept), (lower,)) if kept else lower
+        return None

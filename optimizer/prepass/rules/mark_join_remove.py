@@ -1,0 +1,38 @@
+"""A mark join whose mark nobody reads disappears.
+
+    π_A(A ⋈m,p B)  ≡  π_A(A)
+
+Kinds   MARK, of a join and of an Apply
+NULLs   whatever the mark is, nobody asks
+Rows    a mark join keeps every row of A once
+Guards  nothing between here and the operator where columns end reads the mark; nothing in p or B is volatile, or may raise:
+        an error would be lost
+"""
+
+from __future__ import annotations
+
+from optimizer.algebra.columns import ColumnSet
+from optimizer.algebra.kinds import JoinKind
+from optimizer.algebra.logical import Apply, LogicalOperator, MarkJoin
+from optimizer.algebra.trees import Node, Tree
+from optimizer.prepass.demand import may_raise, reduce_joins
+from optimizer.rules.interface import RewriteRule, RuleContext, node
+
+
+class MarkJoinRemove(RewriteRule):
+    name = "mark_join_remove"
+    pattern = node(LogicalOperator)
+
+    def apply(self, bound: Tree, context: RuleContext) -> Tree | None:
+        return reduce_joins(bound, without_mark)
+
+
+def without_mark(join: Tree, needed: ColumnSet, once: bool) -> Node | None:
+    """The left side of a mark join whose mark is not needed."""
+    match join:
+        case Tree(MarkJoin(predicate, mark) | Apply(JoinKind.MARK, predicate, int() as mark), (left, right)):
+            if needed >> mark & 1 or any(s.volatile or s.raises for s in predicate):
+                return None
+            if not right.volatile and not may_raise(right):
+                return left
+    return None

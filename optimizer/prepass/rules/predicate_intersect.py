@@ -1,0 +1,60 @@
+"""Conjuncts of one predicate that say the same together with less, or exclude each other.
+
+    x > 3 ∧ x > 5 → x > 5        x = 1 ∧ x = 2 → FALSE        x IN (1, 2, 3) ∧ x > 1 → x IN (2, 3)        x <= y ∧ x >= y → x = y
+    x = 1 ∧ x IS NOT NULL → x = 1        x = 1 ∧ x IS NULL → FALSE        p ∧ ¬p → FALSE
+
+Kinds   the predicates of filters, scans, and joins of every kind but mark joins
+NULLs   a conjunct that is not TRUE of a NULL x keeps it out as x IS NOT NULL does; UNKNOWN and FALSE are one here
+Guards  only conjuncts that are plain are put together or left out, and a test for NULL goes only if a plain one implies it: what
+        raises must not see more rows. Where the plain ones are never TRUE together the others are never evaluated
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import lru_cache
+
+from optimizer.algebra.logical import LogicalOperator
+from optimizer.algebra.nulls import null_rejected
+from optimizer.algebra.scalars import FALSE, Call, ColumnRef, Predicate, Scalar, conjunction
+from optimizer.algebra.trees import Tree
+from optimizer.prepass.rules.predicate_weaken import filtering, intersected
+from optimizer.prepass.scalar_rewrite import plain
+from optimizer.rules.interface import RewriteRule, RuleContext, node
+
+NEVER: Predicate = (FALSE,)
+
+
+class PredicateIntersect(RewriteRule):
+    name = "predicate_intersect"
+    pattern = node(LogicalOperator)
+
+    def apply(self, bound: Tree, context: RuleContext) -> Tree | None:
+        predicate = filtering(bound.op)
+        if predicate is None or len(predicate) < 2:
+            return None
+        fewer = intersection(predicate)
+        return None if fewer == predicate else Tree(replace(bound.op, predicate=fewer), bound.inputs)  # type: ignore[type-var]
+
+
+@lru_cache(maxsize=4096)
+def intersection(predicate: Predicate) -> Predicate:
+    """The predicate with fewer conjuncts; itself where nothing can be said with less."""
+    together = intersected(predicate)
+    if together is None:
+        return NEVER
+    tests = _null_tests(together)
+    if tests:
+        for test in tests:
+            others = tuple(other for other in together if other is not test and plain(other))
+            if null_rejected(others) & test.columns:
+                if test.function == "is_null":
+                    return NEVER
+                together = tuple(other for other in together if other is not test)
+    return predicate if together == predicate else conjunction(together)
+
+
+def _null_tests(conjuncts: tuple[Scalar, ...]) -> list[Call]:
+    return [
+        s for s in conjuncts if isinstance(s, Call) and s.function in ("is_null", "is_not_null") and isinstance(s.args[0], ColumnRef)
+    ]

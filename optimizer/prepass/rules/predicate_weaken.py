@@ -1,0 +1,245 @@
+"""Where only TRUE counts, FALSE and UNKNOWN are one: filters, join predicates, conditions of CASE, FILTER of aggregates.
+
+    NULL → FALSE        x = x → x IS NOT NULL        x < x → FALSE        x IS NOT DISTINCT FROM 5 → x = 5        p ∧ ¬p → FALSE
+    x IN (1, NULL) → x IN (1)        x NOT IN (1, NULL) → FALSE        x > 5 ∧ x < 3 → FALSE        x < 5 ∨ x >= 5 → x IS NOT NULL
+    COALESCE(p, FALSE) → p        COALESCE(x, 0) = 5 → x = 5        CASE WHEN p THEN q ELSE FALSE END → p ∧ q
+    CAST(x AS BIGINT) > 3000000000 → FALSE, of an INTEGER x        x LIKE '%' → x IS NOT NULL
+
+a → b: b is TRUE in the same rows as a, and may be FALSE where a is UNKNOWN, or the other way round. This goes down through AND and
+OR, which are TRUE by the TRUE of their operands alone, and through NOT where the operand keeps the rows in which it is FALSE.
+
+Kinds   the predicates of filters, scans, and joins of every kind but mark joins, whose mark shows UNKNOWN
+NULLs   as said; wrong anywhere else, so no other rule does any of it
+Guards  what is left out is plain; a CASE becomes AND and OR only if nothing in it raises
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import lru_cache
+
+from optimizer.algebra.functions import COMPARISONS
+from optimizer.algebra.kinds import JoinKind
+from optimizer.algebra.logical import Apply, Filter, Join, LogicalOperator, Scan, SingleJoin
+from optimizer.algebra.nulls import is_not_null
+from optimizer.algebra.rebuild import map_scalars
+from optimizer.algebra.scalars import (
+    BOOL,
+    FALSE,
+    TRUE,
+    AggregateCall,
+    Call,
+    Case,
+    InList,
+    Literal,
+    Predicate,
+    Scalar,
+    WindowCall,
+    conjunction,
+    rewrite,
+)
+from optimizer.algebra.trees import Tree
+from optimizer.prepass.comparison_sets import opposite, put_together
+from optimizer.prepass.monotone_comparison import Outcome, of_column
+from optimizer.prepass.rules.constant_fold import fold
+from optimizer.prepass.scalar_rewrite import plain
+from optimizer.rules.interface import RewriteRule, RuleContext, node
+
+
+class PredicateWeaken(RewriteRule):
+    name = "predicate_weaken"
+    pattern = node(LogicalOperator)
+
+    def apply(self, bound: Tree, context: RuleContext) -> Tree | None:
+        op = bound.op
+        predicate = filtering(op)
+        for scalar in op.scalars() if predicate is None else predicate:
+            if _conditions_weakened(scalar) is not scalar or (predicate is not None and weakened(scalar) is not scalar):
+                break
+        else:
+            return None
+        after = map_scalars(op, _conditions_weakened)
+        if predicate is not None:
+            after = replace(after, predicate=conjunction(map(weakened, filtering(after) or ())))  # type: ignore[type-var]
+        return None if after == op else Tree(after, bound.inputs)
+
+
+def filtering(op: LogicalOperator) -> Predicate | None:
+    """The predicate of an operator that asks only where it is TRUE; None: it has no such predicate."""
+    if isinstance(op, Filter | Scan | Join | SingleJoin) or (isinstance(op, Apply) and op.kind is not JoinKind.MARK):
+        return op.predicate
+    return None
+
+
+@lru_cache(maxsize=8192)
+def _conditions_weakened(scalar: Scalar) -> Scalar:
+    """The scalar with the conditions inside it weakened: those are asked only whether they are TRUE, wherever it stands."""
+    return rewrite(scalar, _conditions) if scalar.children else scalar
+
+
+def _conditions(part: Scalar) -> Scalar | None:
+    if isinstance(part, Case):
+        return Case(tuple((weakened(condition), value) for condition, value in part.branches), part.otherwise, part.type)
+    if isinstance(part, AggregateCall) and part.filter is not None:
+        return AggregateCall(part.function, part.args, part.distinct, weakened(part.filter), part.type)
+    if isinstance(part, WindowCall) and part.filter is not None:
+        return part.with_children((*part.args, weakened(part.filter)))
+    return None
+
+
+@lru_cache(maxsize=8192)
+def weakened(scalar: Scalar) -> Scalar:
+    """A scalar that is TRUE in the same rows."""
+    match scalar:
+        case Literal(value=None):
+            return FALSE
+        case Call(function="and" | "or"):
+            return _junction(scalar)
+        case Call(function="not", args=(arg,)):
+            return _negation(scalar, arg)
+        case Call(function="is_not_distinct_from", args=(a, b)) if is_not_null(a, 0) or is_not_null(b, 0):
+            return Call("=", (a, b), BOOL)
+        case Call(function="coalesce", args=args) if args[-1] is FALSE:
+            return weakened(args[0] if len(args) == 2 else Call("coalesce", args[:-1], BOOL))
+        case Call(function=function) if function in COMPARISONS:
+            return _comparison(scalar)
+        case Call(function="like" | "ilike" | "starts_with" as function, args=(text, Literal(value=pattern))):
+            return Call("is_not_null", (text,), BOOL) if pattern == ("" if function == "starts_with" else "%") else scalar
+        case InList(arg=arg, items=items):
+            return _in_list(scalar, arg, items)
+        case Case() if plain(scalar):
+            return _case(scalar)
+    return scalar
+
+
+def _junction(call: Call) -> Scalar:
+    args = tuple(dict.fromkeys(map(weakened, call.args))) if not call.volatile else tuple(map(weakened, call.args))
+    if call.function == "and":
+        together = intersected(args)
+        if together is None:
+            return FALSE
+        args = together
+    else:
+        sets = put_together("or", args)
+        if sets is not None:
+            args = sets.operands
+            if sets.decided:
+                args = _known_values(args, sets.decided)
+    if args == call.args:
+        return call
+    return args[0] if len(args) == 1 else fold(Call(call.function, args, BOOL))
+
+
+def intersected(args: tuple[Scalar, ...]) -> tuple[Scalar, ...] | None:
+    """Operands of an AND, fewer where some say the same together; None if they are never all TRUE.
+
+    Those that are not plain are left out then: they are evaluated only where the plain ones are TRUE.
+    """
+    tests = [arg for arg in args if plain(arg)]
+    if FALSE in tests or any(opposite(test) in tests or Call("not", (test,), BOOL) in tests for test in tests):
+        return None
+    sets = put_together("and", args)
+    if sets is None:
+        return args
+    return None if sets.decided else sets.operands
+
+
+def _known_values(args: tuple[Scalar, ...], decided: tuple[tuple[Scalar, ...], ...]) -> tuple[Scalar, ...]:
+    """Operands of an OR where the comparisons of some terms are TRUE of all values: they say that the terms are not NULL."""
+    for terms in decided:
+        tests = tuple(Call("is_not_null", (term,), BOOL) for term in terms)
+        whole = tests[0] if len(tests) == 1 else Call("and", tests, BOOL)
+        rest = [arg for arg in args if not _compares(arg, terms)]
+        args = (*rest, whole)
+    return tuple(dict.fromkeys(args))
+
+
+def _compares(arg: Scalar, terms: tuple[Scalar, ...]) -> bool:
+    """Whether it is a comparison of these terms (with constants, if it is one term)."""
+    if isinstance(arg, Call) and arg.function == "not" and isinstance(arg.args[0], InList):
+        arg = arg.args[0]
+    if isinstance(arg, InList):
+        return terms == (arg.arg,) and all(isinstance(item, Literal) and item.value is not None for item in arg.items)
+    if not isinstance(arg, Call) or arg.function not in COMPARISONS:
+        return False
+    if len(terms) == 1:
+        return arg.args[0] is terms[0] and isinstance(arg.args[1], Literal) and arg.args[1].value is not None
+    return set(arg.args) == set(terms)
+
+
+def _negation(scalar: Scalar, arg: Scalar) -> Scalar:
+    """NOT is TRUE where its operand is FALSE: UNKNOWN and TRUE are one in it."""
+    match arg:
+        case InList(items=items) if any(_is_null(item) for item in items) and plain(arg):
+            return FALSE
+        case Call(function="coalesce", args=args) if args[-1] is TRUE:
+            return weakened(Call("not", (args[0] if len(args) == 2 else Call("coalesce", args[:-1], BOOL),), BOOL))
+        case Case(branches=branches, otherwise=otherwise) if plain(arg):
+            negated = tuple((condition, _not(value)) for condition, value in branches)
+            whole = _case(Case(negated, _not(otherwise), BOOL))
+            return scalar if isinstance(whole, Case) else whole
+    return scalar
+
+
+def _not(scalar: Scalar) -> Scalar:
+    return fold(Call("not", (scalar,), BOOL))
+
+
+def _comparison(call: Call) -> Scalar:
+    a, b = call.args
+    if a is b and plain(a):
+        return Call("is_not_null", (a,), BOOL) if call.function in ("=", "<=", ">=") else FALSE
+    if isinstance(b, Literal):
+        found = of_column(call)
+        if isinstance(found, Outcome):
+            columns = [part for part in _columns_of(a)]
+            return Call("is_not_null", (columns[0],), BOOL) if found is Outcome.ALWAYS else FALSE
+        if b.value is True or b.value is False:
+            certain = (call.function, b.value) in ((">=", False), ("<=", True))
+            impossible = (call.function, b.value) in (("<", False), (">", True))
+            if plain(a) and (certain or impossible):
+                return Call("is_not_null", (a,), BOOL) if certain else FALSE
+        if isinstance(a, Call) and a.function == "coalesce" and isinstance(a.args[-1], Literal) and b.value is not None:
+            instead = fold(Call(call.function, (a.args[-1], b), BOOL))
+            first = a.args[0] if len(a.args) == 2 else Call("coalesce", a.args[:-1], a.type)
+            if isinstance(instead, Literal) and instead.value is not True and first.type == b.type:
+                return weakened(Call(call.function, (first, b), BOOL))
+    return call
+
+
+def _columns_of(scalar: Scalar) -> list[Scalar]:
+    """The column that a monotone expression is of."""
+    while scalar.children:
+        scalar = next(child for child in scalar.children if child.columns)
+    return [scalar]
+
+
+def _in_list(scalar: Scalar, arg: Scalar, items: tuple[Scalar, ...]) -> Scalar:
+    kept = tuple(item for item in items if not _is_null(item))
+    if not kept:
+        return FALSE if plain(scalar) else scalar
+    if len(kept) < len(items):
+        return Call("=", (arg, kept[0]), BOOL) if len(kept) == 1 else InList(arg, kept)
+    return FALSE if of_column(scalar) is Outcome.NEVER else scalar
+
+
+def _is_null(scalar: Scalar) -> bool:
+    return isinstance(scalar, Literal) and scalar.value is None
+
+
+def _case(case: Case) -> Scalar:
+    """CASE as AND and OR, as long as each branch says just whether its condition, or nothing but it, is enough."""
+    result = weakened(case.otherwise)
+    for condition, value in reversed(case.branches):
+        value = weakened(value)
+        if value is TRUE:
+            result = condition if result is FALSE else TRUE if result is TRUE else Call("or", (condition, result), BOOL)
+        elif value is FALSE:
+            if result is not FALSE:
+                untrue = Call("is_distinct_from", (condition, TRUE), BOOL)
+                result = untrue if result is TRUE else Call("and", (untrue, result), BOOL)
+        elif result is FALSE:
+            result = Call("and", (condition, value), BOOL)
+        else:
+            return case
+    return result

@@ -1,0 +1,33 @@
+"""A single join that cannot find a second match is a left join.
+
+    A ⟕1,p B  ≡  A ⟕p B        p binds a key of B to columns of A, or B has at most one row
+
+A left join can be reordered, and a filter that rejects its NULL-extended rows makes it an inner one; as long as the join is
+single, such a filter does not: the error comes first.
+
+Kinds   SINGLE, of a join and of an Apply (whose keys of B are those of one evaluation)
+NULLs   a NULL in a key of B matches nothing
+Rows    each row of A comes once on both sides, and neither raises
+Guards  the key is unique by what the operators say (`LogicalProps.keys`)
+"""
+
+from __future__ import annotations
+
+from optimizer.algebra.kinds import JoinKind
+from optimizer.algebra.logical import Apply, Join, LogicalOperator, SingleJoin
+from optimizer.algebra.trees import Tree
+from optimizer.prepass.rules.outer_join_remove import at_most_one_match
+from optimizer.rules.interface import ANY, RewriteRule, RuleContext, node
+
+
+class SingleJoinToLeft(RewriteRule):
+    name = "single_join_to_left"
+    pattern = node(LogicalOperator, ANY, ANY)
+
+    def apply(self, bound: Tree, context: RuleContext) -> Tree | None:
+        match bound:
+            case Tree(SingleJoin(predicate), (left, right)) if at_most_one_match(predicate, left, right):
+                return Tree(Join(JoinKind.LEFT, predicate), bound.inputs)
+            case Tree(Apply(JoinKind.SINGLE, predicate), (left, right)) if at_most_one_match(predicate, left, right):
+                return Tree(Apply(JoinKind.LEFT, predicate), bound.inputs)
+        return None

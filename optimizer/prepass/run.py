@@ -1,0 +1,166 @@
+"""The state of one run of a program, and its one elementary step: asking at a vertex whether a rule applies.
+
+Rules are functions of trees, so a rule that did not apply to a vertex is not asked again about the same vertex: a pass over a
+tree that has settled costs one look at each part that changed.
+"""
+
+from __future__ import annotations
+
+from optimizer.algebra.trees import Node, Tree
+from optimizer.errors import InternalError, PlanscopeError
+from optimizer.prepass.compiled import RuleTable, fits
+from optimizer.prepass.dag import Dag
+from optimizer.prepass.instructions import Batch
+from optimizer.prepass.recurrence import States
+from optimizer.prepass.report import BatchRun, Firing, Stop, counted
+from optimizer.rules.interface import RuleContext
+
+
+class Place:
+    """A place in the tree that a pass is at, and the vertices that it has held, one after the other."""
+
+    __slots__ = ("states", "vertices")
+
+    def __init__(self, vertex: Tree) -> None:
+        self.vertices = [vertex]
+        self.states: States | None = None
+
+
+class Run:
+    """What fired, and what is known of vertices, by their ids: the graph keeps them alive.
+
+    refused    the rules that do not apply at a vertex, as bits
+    settled    vertices in and below which no rule of a part of the present batch applies
+    changed    what vertices have become in the present pass; `entered`: when they were first visited in it
+    stopped    why the present batch asks no more rules
+    """
+
+    def __init__(self, context: RuleContext) -> None:
+        self.context = context
+        self.dag = Dag()
+        self.firings: list[Firing] = []
+        self.batches: list[BatchRun] = []
+        self.refused: dict[int, int] = {}
+        self.settled: dict[int, Node] = {}
+        self.changed: dict[int, Node] = {}
+        self.entered: dict[int, int] = {}
+        self.stopped: Stop | None = None
+        self._start = self._stop_at = self._fresh = 0
+        self._culprits: tuple[tuple[str, int], ...] = ()
+        self._settled: dict[int, dict[int, Node]] = {}
+
+    def begin(self, batch: Batch) -> None:
+        """Go on with `batch`: nothing has settled yet."""
+        limit = self.context.settings.prepass_limit
+        self._start = len(self.firings)
+        self._stop_at = limit if batch.match_limit is None else min(limit, self._start + batch.match_limit)
+        self._fresh = len(self.context.columns)
+        self._settled.clear()
+        self.stopped, self._culprits = None, ()
+
+    def begin_part(self, index: int) -> None:
+        """Go on with the part of this number of a pass."""
+        self.settled = self._settled.setdefault(index, {})
+        self.changed.clear()
+        self.entered.clear()
+
+    def end(self, name: str, passes: int, last: int) -> None:
+        """Report on the batch; `last`: the number of firings before its last pass."""
+        rules = self._culprits
+        if self.stopped is not None and not rules:
+            rules = counted(self.firings[last:]) or counted(self.firings[-1:])
+        self.batches.append(BatchRun(name, self._start, len(self.firings), passes, self.stopped, rules))
+
+    def states(self) -> States:
+        """To note the states of one place in."""
+        return States(self.context.columns, self._fresh)
+
+    def forget(self, roots: list[Tree]) -> None:
+        """Keep nothing but what these trees reach."""
+        live = self.dag.keep(roots)
+        self.refused = {id: bits for id, bits in self.refused.items() if id in live}
+        for memo in (self._settled, self.changed, self.entered):
+            memo.clear()
+        self.settled = {}
+
+    def came_back(self, since: int) -> None:
+        """A state is there again that was there before the firings from `since` on: the batch ends here."""
+        self.stopped, self._culprits = Stop.CAME_BACK, counted(self.firings[since:])
+
+    def ask(self, vertex: Tree, rules: RuleTable) -> Tree | None:
+        """What the first rule that applies makes of a vertex. None: no rule does, or the batch was stopped."""
+        firings = self.firings
+        refused = before = self.refused.get(id(vertex), 0)
+        bits, candidates = rules.candidates(vertex.op)
+        if refused & bits == bits:
+            return None
+        after = None
+        for rule, bit, further in candidates:
+            if refused & bit:
+                continue
+            if len(firings) >= self._stop_at:
+                at_limit = self._stop_at == self.context.settings.prepass_limit
+                self.stopped = Stop.PREPASS_LIMIT if at_limit else Stop.MATCH_LIMIT
+                break
+            if not further or fits(vertex, rule.pattern):
+                try:
+                    after = rule.apply(vertex, self.context)
+                except PlanscopeError:
+                    raise
+                except Exception as error:
+                    raise InternalError(f"rule {rule.name} failed in the pre-pass: {type(error).__name__}: {error}") from error
+                if after is not None:
+                    after = self.dag.intern(after)
+                    if after is not vertex:
+                        firings.append(Firing(rule.name, vertex, after))
+                        break
+                    after = None  # it made what was there
+            refused |= bit
+        if refused != before:
+            self.refused[id(vertex)] = refused
+        return after
+
+    def enter(self, vertex: Tree, place: Place | None) -> None:
+        """Note that a place holds this vertex now; ends the batch if the vertex was there before. None: a place just come to."""
+        now = len(self.firings)
+        since = self.entered.get(id(vertex))
+        if since is not None:
+            self.came_back(since)
+            return
+        self.entered[id(vertex)] = now
+        if place is not None:
+            place.vertices.append(vertex)
+            if len(place.vertices) >= 16:
+                place.states = place.states or self.states()
+                since = place.states.add(vertex, now)
+                if since is not None:
+                    self.came_back(since)
+
+    def fire(self, vertex: Tree, place: Place | None, rules: RuleTable, repeat: bool) -> tuple[Place | None, Node]:
+        """Let rules fire at a place until none applies or, without `repeat`, once.
+
+        The place, made when something fires, and what is there then: a vertex that was seen to earlier in this pass has become
+        what it became there.
+        """
+        last: Tree = vertex
+        while self.stopped is None and (after := self.ask(last, rules)) is not None:
+            place = place or Place(vertex)
+            known = self.known(after)
+            if known is not None:
+                return place, known
+            self.enter(after, place)
+            last = after
+            if not repeat:
+                break
+        return place, last
+
+    def known(self, vertex: Node) -> Node | None:
+        """What a vertex has become, if it has settled or was seen to in this pass."""
+        found = self.settled.get(id(vertex))
+        return found if found is not None else self.changed.get(id(vertex))
+
+    def leave(self, place: Place, result: Node) -> None:
+        """Each vertex that the place held has become `result` in this pass."""
+        for vertex in place.vertices:
+            if vertex is not result:
+                self.changed[id(vertex)] = result

@@ -1,0 +1,63 @@
+"""GROUPING(a, b): which of its arguments the row's grouping set leaves out, as a number with one bit an argument.
+
+The first argument has the highest bit. The call lives until `Grouping` turns it into an expression over the number of
+the grouping set.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from sqlglot import exp
+
+from optimizer.algebra.columns import ColumnId
+from optimizer.algebra.scalars import Scalar, walk
+from optimizer.algebra.types import INT64
+
+if TYPE_CHECKING:
+    from optimizer.sql.expressions import ExpressionBinder
+
+_BITS = 63
+
+
+class GroupingCall(Scalar):
+    """GROUPING of expressions over the rows before grouping; each has to be a key of GROUP BY."""
+
+    __slots__ = ("args",)
+
+    def __init__(self, args: tuple[Scalar, ...]) -> None:
+        self._set(INT64, args)
+        self.args = args
+
+    @property
+    def children(self) -> tuple[Scalar, ...]:
+        return self.args
+
+    def with_children(self, children: tuple[Scalar, ...]) -> Scalar:
+        return GroupingCall(children)
+
+    def _render(self, label: Callable[[ColumnId], str], typed: bool) -> str:
+        return f"grouping({', '.join(a._render(label, typed) for a in self.args)})"
+
+
+def has_grouping_call(scalar: Scalar) -> bool:
+    return any(isinstance(part, GroupingCall) for part in walk(scalar))
+
+
+def _grouping(binder: ExpressionBinder, node: Any) -> Scalar:
+    source = binder.source
+    source.only(node, "expressions")
+    if not binder.aggregates or binder.inside_aggregate:
+        where = "inside an aggregate" if binder.inside_aggregate else f"in {binder.clause}"
+        raise source.error(f"GROUPING cannot stand {where}", node, "it belongs into SELECT, HAVING or ORDER BY")
+    block = node.find_ancestor(exp.Select)
+    group = block.args.get("group") if block is not None else None
+    if group is None or group.args.get("all"):
+        raise source.error("GROUPING needs a GROUP BY that lists its arguments", node)
+    if not 1 <= len(node.expressions) <= _BITS:
+        raise source.error(f"GROUPING takes 1 to {_BITS} expressions of GROUP BY", node)
+    return GroupingCall(tuple(binder.bind(each) for each in node.expressions))
+
+
+HANDLERS = {exp.Grouping: _grouping, exp.GroupingId: _grouping}

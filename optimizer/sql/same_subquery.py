@@ -1,0 +1,72 @@
+"""The same subquery written twice is one scalar, so that GROUP BY (SELECT ...) finds itself in the select list.
+
+Every time a subquery is bound its columns get fresh ids. Two are the same when their trees differ in nothing but those: the
+trees are renamed to ids counted from 0, the columns of enclosing queries last, and compared. Volatile ones are never the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Any
+
+from optimizer.algebra.columns import ColumnId, column_ids
+from optimizer.algebra.rebuild import defined_columns, map_scalars, map_tree, renamed, renamed_scalar
+from optimizer.algebra.scalars import Scalar, rewrite, walk
+from optimizer.algebra.subqueries import AnySubquery, ScalarSubquery, Subquery
+from optimizer.algebra.trees import Tree, postorder
+from optimizer.sql.context import Context
+
+
+def first_like(context: Context, node: Any, subquery: Subquery) -> Subquery:
+    """The subquery bound earlier that is the same as this one, made from the AST `node`; this one when there is none."""
+    if subquery.volatile:
+        return subquery
+    earlier = context.subqueries.setdefault(node, [])
+    if earlier:
+        shape = _shape(context, subquery)
+        for other in earlier:
+            if _shape(context, other) == shape:
+                return other
+    earlier.append(subquery)
+    return subquery
+
+
+def _shape(context: Context, subquery: Subquery) -> Hashable:
+    """Equal for subqueries that are the same, and only for those."""
+    names: dict[ColumnId, ColumnId] = {}
+    _number(subquery.tree, names)
+    outer = tuple(column_ids(subquery.tree.outer))
+    for id in outer:
+        names[id] = len(names)
+    tree = _canonical(context, map_tree(subquery.tree, lambda t: Tree(renamed(t.op, names), t.inputs)))
+    match subquery:
+        case ScalarSubquery():
+            return tree, outer, names[subquery.column], subquery.type
+        case AnySubquery():
+            return tree, outer, subquery.function, subquery.left, tuple(renamed_scalar(s, names) for s in subquery.right)
+    raise AssertionError(f"{subquery.__class__.__name__} does not say when it is the same as another")
+
+
+def _number(root: Tree, names: dict[ColumnId, ColumnId]) -> None:
+    """Count the columns made in `root`, in the order in which they are."""
+    for node in postorder(root):
+        assert isinstance(node, Tree), "a bound query has no groups"
+        for id in column_ids(defined_columns(node.op)):
+            names.setdefault(id, len(names))
+        for scalar in node.op.scalars():
+            for part in walk(scalar):
+                if isinstance(part, Subquery):
+                    _number(part.tree, names)
+
+
+def _canonical(context: Context, root: Tree) -> Tree:
+    """One tree for all that are equal node by node."""
+
+    def inner(scalar: Scalar) -> Scalar:
+        return rewrite(scalar, lambda p: p.with_tree(_canonical(context, p.tree)) if isinstance(p, Subquery) else None)
+
+    nodes = []
+    for node in postorder(root):
+        assert isinstance(node, Tree), "a bound query has no groups"
+        nodes.append((map_scalars(node.op, inner), len(node.inputs)))
+    return context.shapes.setdefault(tuple(nodes), root)

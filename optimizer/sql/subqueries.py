@@ -1,0 +1,114 @@
+"""Subqueries in expressions: (SELECT ...), EXISTS, IN (SELECT ...), θ ANY and θ ALL.
+
+Each is bound as a query of its own with the clause around it as what encloses it, and becomes one scalar that holds the
+subquery's tree (`algebra/subqueries.py`); removing it is a later stage. Columns of enclosing queries are `OuterRef`s in that
+tree. Its ORDER BY is dropped unless a LIMIT goes with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from sqlglot import exp
+
+from optimizer.algebra.columns import ColumnId, ColumnSet
+from optimizer.algebra.logical import Filter
+from optimizer.algebra.rebuild import map_tree_scalars
+from optimizer.algebra.scalars import ColumnRef, OuterRef, Scalar, bound_to, conjunction
+from optimizer.algebra.subqueries import AnySubquery, ScalarSubquery, Subquery
+from optimizer.algebra.trees import Tree
+from optimizer.sql.coerce import Operand, bare, meet, negated
+from optimizer.sql.context import Bound
+from optimizer.sql.rows import ROW_ORDERINGS, row_items, rows_compared
+from optimizer.sql.same_subquery import first_like
+
+if TYPE_CHECKING:
+    from optimizer.sql.expressions import ExpressionBinder
+
+_NEGATED = {"=": "<>", "<>": "=", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
+
+
+def _bound(binder: ExpressionBinder, node: Any) -> Bound:
+    from optimizer.sql.query import bind_query  # a query contains expressions, which contain queries
+
+    with binder.context.inside(binder):
+        return bind_query(binder.context, node, binder.scope.ctes)
+
+
+def _scalar(binder: ExpressionBinder, node: Any) -> Scalar:
+    """The value of the one column of the only row."""
+    bound = _bound(binder, node)
+    _check_width(binder, bound, 1, node)
+    id = bound.outputs[0].id
+    return first_like(binder.context, node, ScalarSubquery(bound.tree, id, binder.context.columns[id].type))
+
+
+def _exists(binder: ExpressionBinder, node: Any) -> Scalar:
+    binder.source.only(node, "this")
+    if not is_query(node.this):
+        raise binder.source.unsupported("EXISTS of anything but a query", node, "write EXISTS (SELECT ...)")
+    return first_like(binder.context, node, AnySubquery("=", (), (), _bound(binder, node.this).tree))
+
+
+def is_query(node: Any) -> bool:
+    return isinstance(node, exp.Query | exp.Values)
+
+
+def quantified(binder: ExpressionBinder, function: str, left: Any, right: Any) -> Scalar:
+    """`left function right`, where `right` is an ANY or ALL node: x θ ALL Q is ¬(x ¬θ ANY Q)."""
+    word = "ANY" if isinstance(right, exp.Any) else "ALL"
+    binder.source.only(right, "this")
+    query = bare(right.this)
+    if not is_query(query):
+        raise binder.source.unsupported(f"{word} of a list", right, f"write {word} (SELECT ...), or IN (...)")
+    if function not in _NEGATED:
+        raise binder.source.error(f"{word} takes one of =, <>, <, <=, > and >=", right)
+    if word == "ANY":
+        return compared_with_any(binder, function, left, query, right)
+    return negated(compared_with_any(binder, _NEGATED[function], left, query, right))
+
+
+def compared_with_any(binder: ExpressionBinder, function: str, left: Any, query: Any, node: Any) -> Scalar:
+    """`left function ANY (query)`, three-valued; `node` is the AST that errors point at.
+
+    Rows are equal or not by their columns, three-valued too; an ordering of rows is the two-valued one of `rows_compared`.
+    """
+    items = row_items(left)
+    operands = [binder.operand(left)] if items is None else binder.operands(items)
+    bound = _bound(binder, query)
+    _check_width(binder, bound, len(operands), query)
+    columns = [Operand(ColumnRef(o.id, binder.context.columns[o.id].type), query) for o in bound.outputs]
+    if items is not None and function in ROW_ORDERINGS:
+        outside = [Operand(binder.seen_from_inside(binder.used_twice(o, "a row comparison"), o.node), o.node) for o in operands]
+        predicate = conjunction([rows_compared(binder, function, outside, columns)])
+        return AnySubquery("=", (), (), Tree(Filter(predicate), (bound.tree,)))
+    pairs = [meet(binder.source, both, "cannot compare", comparing=True)[0] for both in zip(operands, columns, strict=True)]
+    lefts, rights = zip(*pairs, strict=True)
+    return first_like(binder.context, node, AnySubquery(function, lefts, rights, bound.tree))
+
+
+def _check_width(binder: ExpressionBinder, bound: Bound, width: int, node: Any) -> None:
+    if len(bound.outputs) != width:
+        has = f"{len(bound.outputs)} column{'s' if len(bound.outputs) > 1 else ''}"
+        raise binder.source.error(f"the subquery returns {has}, not {width}", node, "select what it is compared with or used as")
+
+
+HANDLERS: dict[Any, Callable[[ExpressionBinder, Any], Scalar]] = {exp.Subquery: _scalar, exp.Exists: _exists}
+
+
+def over_columns(subquery: Subquery, values: Mapping[Scalar, ColumnId], inputs: ColumnSet) -> Subquery:
+    """The subquery where the rows around it hold scalars over `inputs` in columns, `values`: what it reads of them is
+    read there. The operands outside its tree stay as they are."""
+
+    def change(scalar: Scalar) -> Scalar:
+        if not scalar.outer & inputs:
+            return scalar
+        id = values.get(bound_to(scalar, inputs))
+        if id is not None and not scalar.volatile:
+            return OuterRef(id, scalar.type)
+        children = scalar.children
+        return scalar.with_children(tuple(map(change, children))) if children else scalar
+
+    tree = map_tree_scalars(subquery.tree, change)
+    return subquery if tree is subquery.tree else subquery.with_tree(tree)

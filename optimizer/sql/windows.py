@@ -1,0 +1,333 @@
+"""Window functions: `f(...) OVER (...)` is first a scalar over the rows at hand, then a column of a Window below.
+
+A `WindowExpression` carries its partition and order as scalars, so that GROUP BY turns what stands in it into expressions over
+groups like anything else. When a block has been grouped, `Windows` makes one Window operator of all that share partition and
+order; partition and order expressions that are no columns come from a Project below it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import pyarrow as pa
+from sqlglot import exp
+
+from optimizer.algebra.columns import ColumnId, ColumnSet, column_ids
+from optimizer.algebra.functions import AGGREGATE_FUNCTIONS, WINDOW_FUNCTIONS
+from optimizer.algebra.logical import Project, ProjectItem, Window, WindowItem
+from optimizer.algebra.scalars import ColumnRef, Literal, Scalar, WindowCall, rewrite, walk
+from optimizer.algebra.subqueries import has_subquery
+from optimizer.algebra.traits import Collation, SortKey
+from optimizer.algebra.trees import Tree
+from optimizer.algebra.types import DOUBLE, INT32, INT64, aggregate_type
+from optimizer.sql.aggregates import FUNCTIONS as AGGREGATES
+from optimizer.sql.aggregates import argument
+from optimizer.sql.arithmetic import integer_argument
+from optimizer.sql.coerce import convert
+from optimizer.sql.context import Context
+from optimizer.sql.ordering import sort_terms
+from optimizer.sql.source import Source, listing
+from optimizer.sql.window_frames import bind_frame, has_range_offset
+from optimizer.sql.window_names import named_windows, window_text
+
+if TYPE_CHECKING:
+    from optimizer.sql.expressions import ExpressionBinder
+
+CLAUSES = ("SELECT", "ORDER BY", "QUALIFY")  # where a window function may stand
+_FUNCTIONS = {
+    exp.RowNumber: "row_number",
+    exp.Rank: "rank",
+    exp.DenseRank: "dense_rank",
+    exp.PercentRank: "percent_rank",
+    exp.CumeDist: "cume_dist",
+    exp.Ntile: "ntile",
+    exp.Lag: "lag",
+    exp.Lead: "lead",
+    exp.First: "first_value",
+    exp.FirstValue: "first_value",
+    exp.Last: "last_value",
+    exp.LastValue: "last_value",
+    exp.NthValue: "nth_value",
+}
+_TYPES = {"percent_rank": DOUBLE, "cume_dist": DOUBLE}
+NEVER_NULL = ("count", "row_number", "rank", "dense_rank", "percent_rank", "cume_dist")
+_OF_VALUES = ("lag", "lead", "first_value", "last_value", "nth_value")
+
+
+class OrderTerm(NamedTuple):
+    key: Scalar
+    descending: bool
+    nulls_first: bool
+
+
+class WindowExpression(Scalar):
+    """A window call with the scalars it partitions and orders by. Lives until `Windows` has found it a column."""
+
+    __slots__ = ("call", "order", "partition")
+
+    def __init__(self, call: WindowCall, partition: tuple[Scalar, ...], order: tuple[OrderTerm, ...]) -> None:
+        self._set(call.type, (call, *partition, *(term.key for term in order)))
+        self.call, self.partition, self.order = call, partition, order
+
+    @property
+    def children(self) -> tuple[Scalar, ...]:
+        return (self.call, *self.partition, *(term.key for term in self.order))
+
+    def with_children(self, children: tuple[Scalar, ...]) -> Scalar:
+        call, end = children[0], 1 + len(self.partition)
+        assert isinstance(call, WindowCall), "a window call stays one"
+        order = tuple(term._replace(key=key) for term, key in zip(self.order, children[end:], strict=True))
+        return WindowExpression(call, children[1:end], order)
+
+    def _render(self, label: Callable[[ColumnId], str], typed: bool) -> str:
+        parts = []
+        if self.partition:
+            parts.append(f"partition by {', '.join(s._render(label, typed) for s in self.partition)}")
+        if self.order:
+            keys = (
+                k._render(label, typed) + (" desc" if down else "") + (" nulls first" if first else "")
+                for k, down, first in self.order
+            )
+            parts.append(f"order by {', '.join(keys)}")
+        return f"{self.call._render(label, typed)} OVER ({' '.join(parts)})"
+
+
+def window_expressions(scalars: Iterable[Scalar]) -> list[WindowExpression]:
+    """The distinct window expressions in `scalars`, in order."""
+    found = {s: None for scalar in scalars for s in walk(scalar) if isinstance(s, WindowExpression)}
+    return list(found)
+
+
+def refuse_windows(source: Source, scalars: Iterable[Scalar], clause: str, node: Any) -> None:
+    """An alias may have brought a window function to where none may stand."""
+    if window_expressions(scalars):
+        raise _misplaced(source, clause, node)
+
+
+def _misplaced(source: Source, clause: str, node: Any) -> Exception:
+    hint = "use QUALIFY to filter by it" if clause in ("WHERE", "HAVING") else "compute it in a derived table"
+    return source.error(f"a window function cannot stand in {clause}", node, hint)
+
+
+# -- binding --------------------------------------------------------------------------------------------------------------
+
+
+def _window(binder: ExpressionBinder, node: Any) -> Scalar:
+    source = binder.source
+    source.only(node, "this", "partition_by", "order", "spec", "alias", "over")
+    if binder.inside_aggregate:
+        raise source.error("a window function cannot stand inside an aggregate", node, "compute it in a derived table")
+    if binder.clause not in CLAUSES:
+        raise _misplaced(source, binder.clause, node)
+    select = node.find_ancestor(exp.Select)
+    text = window_text(source, node, named_windows(source, select))
+    partition = tuple(binder.bind(part) for part in text.partition)
+    order = []
+    for key, descending, nulls_first in sort_terms(source, text.order) if text.order is not None else ():
+        scalar = binder.bind(key)
+        order.append(OrderTerm(Literal(None, INT32) if pa.types.is_null(scalar.type) else scalar, descending, nulls_first))
+    frame = bind_frame(binder, text.frame, tuple(term.key for term in order), node)
+    call = _call(binder, node.this, node)
+    if call.function in AGGREGATE_FUNCTIONS or WINDOW_FUNCTIONS[call.function].framed:
+        call = WindowCall(call.function, call.args, call.distinct, call.filter, call.ignore_nulls, frame, call.type)
+    if window_expressions((call, *partition, *(term.key for term in order))):
+        raise source.error("window functions cannot be nested", node, "compute the inner one in a derived table")
+    return WindowExpression(call, partition, tuple(order))
+
+
+def _call(binder: ExpressionBinder, node: Any, window: Any) -> WindowCall:
+    """The function and its arguments, its frame still to be put in."""
+    source = binder.source
+    condition, nulls, inner = None, None, node
+    while isinstance(inner, exp.Filter | exp.IgnoreNulls | exp.RespectNulls):
+        if isinstance(inner, exp.Filter):
+            source.only(inner, "this", "expression")
+            condition = inner.expression.this
+        else:
+            nulls = inner
+        inner = inner.this
+    name = _FUNCTIONS.get(type(inner))
+    if name is not None:
+        if condition is not None:
+            raise source.error(f"FILTER belongs to an aggregate, which {name} is not", window)
+        if nulls is not None and name not in _OF_VALUES:
+            raise source.error(f"{name} looks at no values, so there are no NULLs to ignore", window)
+        return _ranked_or_picked(binder, name, inner, isinstance(nulls, exp.IgnoreNulls))
+    if type(inner) not in AGGREGATES:
+        raise _unknown(binder, inner)
+    if nulls is not None:
+        raise source.error("IGNORE NULLS and RESPECT NULLS are not for aggregates", window, "aggregates pass over NULL anyway")
+    return _aggregate(binder, AGGREGATES[type(inner)], inner, condition)
+
+
+def _unknown(binder: ExpressionBinder, node: Any) -> Exception:
+    known = ", ".join((*AGGREGATE_FUNCTIONS, *WINDOW_FUNCTIONS))
+    return binder.source.unsupported(
+        f"the window function {binder.source.function_name(node)}", node, f"the window functions are {known}"
+    )
+
+
+def _ranked_or_picked(binder: ExpressionBinder, name: str, node: Any, ignore_nulls: bool) -> WindowCall:
+    """A function that is no aggregate. lag and lead always get their offset; a default that is NULL is left out."""
+    source = binder.source
+    if name not in (*_OF_VALUES, "ntile"):
+        source.only(node)
+        return WindowCall(name, (), False, None, False, None, _TYPES.get(name, INT64))
+    if node.this is None:
+        raise source.error(f"{name} takes an argument", node)
+    if name == "ntile":
+        source.only(node, "this")
+        buckets = integer_argument(binder, node.this, "the number of buckets")
+        if isinstance(buckets, Literal) and buckets.value is not None and buckets.value <= 0:
+            raise source.error("the number of buckets must be above 0", node)
+        return WindowCall(name, (buckets,), False, None, False, None, INT64)
+    if isinstance(node.this, exp.Distinct):
+        raise source.error(f"DISTINCT belongs to an aggregate, which {name} is not", node)
+    value = binder.operand(node.this)
+    scalar = Literal(None, INT32) if pa.types.is_null(value.type) else value.scalar
+    args = [scalar]
+    if name in ("first_value", "last_value"):
+        source.only(node, "this")
+    elif name == "nth_value":
+        source.only(node, "this", "offset")
+        if node.args.get("offset") is None:
+            raise source.error("nth_value takes two arguments", node)
+        args.append(integer_argument(binder, node.args["offset"], "the number of the row"))
+    else:
+        source.only(node, "this", "offset", "default")
+        offset = node.args.get("offset")
+        args.append(Literal(1, INT64) if offset is None else integer_argument(binder, offset, "the offset"))
+        if node.args.get("default") is not None:
+            default = convert(source, binder.operand(node.args["default"]), scalar.type)
+            if not (isinstance(default, Literal) and default.value is None):
+                args.append(default)
+    return WindowCall(name, tuple(args), False, None, ignore_nulls, None, scalar.type)
+
+
+def _aggregate(binder: ExpressionBinder, function: str, node: Any, condition: Any) -> WindowCall:
+    source = binder.source
+    source.only(node, "this", "expressions", ignored=("big_int",))
+    filter = binder.truth(condition) if condition is not None else None
+    arg, distinct = node.this, False
+    if isinstance(arg, exp.Distinct):
+        source.only(arg, "expressions")
+        distinct, parts = True, list(arg.expressions)
+        arg = parts[0] if len(parts) == 1 else None
+        if arg is None or isinstance(arg, exp.Star):
+            raise source.error(f"{function}(DISTINCT ...) takes one expression", node)
+    if node.expressions:
+        raise source.error(f"{function} takes one argument", node)
+    if arg is None or isinstance(arg, exp.Star):
+        if function != "count":
+            raise source.error(f"{function} takes one argument", node)
+        if arg is not None:
+            source.only(arg)
+        return WindowCall("count", (), False, filter, False, None, INT64)
+    scalar = argument(binder, function, arg)
+    type = aggregate_type(function, scalar.type)
+    assert type is not None, f"{function} over {scalar.type} has no result type"
+    distinct = distinct and not AGGREGATE_FUNCTIONS[function].duplicate_insensitive
+    return WindowCall(function, (scalar,), distinct, filter, False, None, type)
+
+
+def _without_over(binder: ExpressionBinder, node: Any) -> Scalar:
+    name = binder.source.function_name(node)
+    if type(node) in (exp.First, exp.Last):
+        raise binder.source.unsupported(f"the aggregate {name}", node, f"the aggregates are {listing(AGGREGATE_FUNCTIONS, 9)}")
+    raise binder.source.error(f"{name} is a window function: it needs OVER (...)", node)
+
+
+HANDLERS: dict[Any, Callable[[ExpressionBinder, Any], Scalar]] = {
+    exp.Window: _window,
+    **dict.fromkeys(_FUNCTIONS, _without_over),
+}
+
+
+# -- placing --------------------------------------------------------------------------------------------------------------
+
+
+class Windows:
+    """The Window operators over `tree` for all window expressions in `scalars`; `names` words the columns they make.
+
+    Windows with one partition stand together, those with the longer order below, so that one sort can serve them.
+    """
+
+    __slots__ = ("_columns", "_computed", "_context", "_each_use", "_keys", "tree")
+
+    def __init__(self, context: Context, tree: Tree, scalars: Iterable[Scalar], names: dict[Scalar, str]) -> None:
+        self._context = context
+        self._keys: dict[Scalar, ColumnId] = {}
+        self._computed: list[ProjectItem] = []
+        self._columns: dict[WindowExpression, ColumnId] = {}
+        self._each_use: dict[WindowExpression, list[ColumnId]] = {}  # a volatile one is computed anew for each use
+        groups: dict[tuple[tuple[ColumnId, ...], Collation], list[WindowItem]] = {}
+        not_null = tree.props.not_null
+        for use in (s for scalar in scalars for s in walk(scalar) if isinstance(s, WindowExpression)):
+            if use in self._columns and not use.volatile:
+                continue
+            partition = tuple(sorted({self._key(s, not_null) for s in use.partition if not _constant(s)}))
+            order = self._order(use, partition, not_null)
+            call = use.call
+            id = context.columns.new(names.get(use, call.function), call.type, call.function not in NEVER_NULL).id
+            self._columns[use] = id
+            if use.volatile:
+                self._each_use.setdefault(use, []).append(id)
+            groups.setdefault((partition, order), []).append(WindowItem(id, call))
+        if self._computed:
+            passed = [ProjectItem(id, ColumnRef(id, context.columns[id].type)) for id in column_ids(tree.columns)]
+            tree = Tree(Project((*passed, *self._computed)), (tree,))
+        for (partition, order), items in _stacked(groups):
+            tree = Tree(Window(partition, order, tuple(items)), (tree,))
+        self.tree = tree
+
+    def _key(self, scalar: Scalar, not_null: ColumnSet) -> ColumnId:
+        """The column of the input, or of the Project over it, that holds what is partitioned or ordered by."""
+        if isinstance(scalar, ColumnRef):
+            return scalar.id
+        id = self._keys.get(scalar)
+        if id is None or scalar.volatile:
+            id = self._keys[scalar] = self._context.compute("key", scalar, not_null)
+            self._computed.append(ProjectItem(id, scalar))
+        return id
+
+    def _order(self, use: WindowExpression, partition: tuple[ColumnId, ...], not_null: ColumnSet) -> Collation:
+        """The keys that tell rows of a partition apart; none where the function does not care."""
+        frame = use.call.frame
+        if frame is None and use.call.function in AGGREGATE_FUNCTIONS:
+            return ()
+        ranged = has_range_offset(frame)  # the bounds are computed from the key, whatever is known of it
+        order: dict[ColumnId, SortKey] = {}
+        for key, descending, nulls_first in use.order:
+            if ranged or not _constant(key):
+                id = self._key(key, not_null)
+                if ranged or id not in partition:
+                    order.setdefault(id, SortKey(id, descending, nulls_first))
+        return tuple(order.values())
+
+    def over_windows(self, scalar: Scalar) -> Scalar:
+        """`scalar` with each window expression replaced by the column that holds it. To be called once for each of the scalars,
+        in the order in which they were given."""
+
+        def change(part: Scalar) -> Scalar | None:
+            if not isinstance(part, WindowExpression):
+                return None
+            id = self._each_use[part].pop(0) if part.volatile else self._columns[part]
+            return ColumnRef(id, part.type)
+
+        return rewrite(scalar, change)
+
+
+def _constant(scalar: Scalar) -> bool:
+    """Whether all rows have the same value, so that it neither divides nor orders them."""
+    return not scalar.columns and not scalar.volatile and not scalar.raises and not has_subquery(scalar)
+
+
+def _stacked(
+    groups: dict[tuple[tuple[ColumnId, ...], Collation], list[WindowItem]],
+) -> list[tuple[tuple[tuple[ColumnId, ...], Collation], list[WindowItem]]]:
+    """The windows from the bottom up: partitions as they first come, in each the longest order first."""
+    first: dict[tuple[ColumnId, ...], int] = {}
+    for partition, _ in groups:
+        first.setdefault(partition, len(first))
+    return sorted(groups.items(), key=lambda group: (first[group[0][0]], -len(group[0][1])))

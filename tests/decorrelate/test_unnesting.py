@@ -1,0 +1,61 @@
+"""General unnesting against the meaning of Apply, on random trees of the algebra: no SQL, no rules, no executors."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from optimizer.algebra.columns import column_ids
+from optimizer.algebra.evaluate_order import group_key
+from optimizer.algebra.logical import Apply
+from optimizer.algebra.printing import show_tree
+from optimizer.algebra.trees import Tree, postorder
+from optimizer.decorrelate.alternatives import alternatives
+from optimizer.decorrelate.general import General
+from tests.decorrelate.random_applies import RandomApplies
+from tests.reference.naive import run
+
+
+def bag(tree: Tree, wanted: list[int], columns) -> Counter:
+    return Counter(tuple(group_key(row[c]) for c in wanted) for row in run(tree, columns, {}))
+
+
+def check(seed: int) -> int:
+    """How many Applies the tree had; raises when unnesting changes its rows or leaves an Apply."""
+    random_applies = RandomApplies(seed)
+    tree, columns = random_applies.query(), random_applies.columns
+    wanted = list(column_ids(tree.columns))
+    expected = bag(tree, wanted, columns)
+    for substitute in (True, False):
+        general = General(columns, substitute)
+        plain = general.decorrelate(tree)
+        left = [node for node in postorder(plain) if isinstance(node, Tree) and isinstance(node.op, Apply)]
+        assert not left, f"seed {seed}: an apply stays: {[s.note for s in general.steps]}"
+        got = bag(plain, wanted, columns)
+        assert got == expected, (
+            f"seed {seed}, substitute {substitute}\n{show_tree(tree, columns)}\n->\n{show_tree(plain, columns)}\n"
+            f"missing {expected - got}\ntoo many {got - expected}"
+        )
+    return sum(isinstance(node, Tree) and isinstance(node.op, Apply) for node in postorder(tree))
+
+
+@pytest.mark.parametrize("block", range(8))
+def test_unnested_trees_have_the_same_rows(block: int) -> None:
+    assert sum(check(seed) for seed in range(block * 100, block * 100 + 100)) >= 100
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("block", range(20))
+def test_many_unnested_trees_have_the_same_rows(block: int) -> None:
+    for seed in range(10_000 + block * 1000, 11_000 + block * 1000):
+        check(seed)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_the_trees_of_a_choice_have_the_same_rows(seed: int) -> None:
+    random_applies = RandomApplies(seed)
+    tree, columns = random_applies.query(), random_applies.columns
+    wanted = list(column_ids(tree.columns))
+    expected = bag(tree, wanted, columns)
+    assert bag(alternatives(tree, columns), wanted, columns) == expected  # the evaluator compares the trees of each choice
