@@ -19,8 +19,8 @@ from executor.arrow.kept_rows import KeptRows
 from executor.arrow.key_index import KeyIndex
 from executor.arrow.mark_stage import mark_stage
 from executor.arrow.marks import Condition, MarkFinder
+from executor.arrow.parameters import reads_parameters
 from executor.arrow.pipeline import Stage
-from executor.arrow.rerun import reads_parameters
 from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.physical import HashJoin
 from optimizer.algebra.plan import PlanNode

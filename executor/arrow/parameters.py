@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 import pyarrow as pa
 
 from optimizer.algebra.columns import ColumnId, DataType
-from optimizer.algebra.scalars import Literal, OuterRef, Scalar, rewrite
+from optimizer.algebra.scalars import Literal, OuterRef, Scalar, rewrite, walk
 
 
 class Cell:
@@ -42,6 +42,10 @@ def parameterized(scalar: Scalar, cells: Mapping[ColumnId, Cell]) -> Scalar:
     if not scalar.outer:
         return scalar
     return rewrite(scalar, lambda s: Parameter(cells[s.id], s.type) if isinstance(s, OuterRef) and s.id in cells else None)
+
+
+def reads_parameters(scalar: Scalar) -> bool:
+    return any(isinstance(part, Parameter) for part in walk(scalar))
 
 
 def resolved(scalar: Scalar) -> Scalar:

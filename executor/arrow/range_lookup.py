@@ -26,8 +26,8 @@ _ONE_ROW = pa.RecordBatch.from_arrays([pa.nulls(1)], names=["row"])
 
 
 class _Sorted(NamedTuple):
-    """`rows` without those whose column is NULL. `values`: the column, ascending or descending; `words`: the same as integers that
-    rise, None where they have none."""
+    """`rows` without those whose column is NULL. `values`: the column, ascending or descending; `words`: the same as integers
+    that rise, None where there are none."""
 
     rows: pa.RecordBatch
     values: pa.Array

@@ -11,11 +11,10 @@ from typing import Any
 
 from executor.arrow.context import Context
 from executor.arrow.kept_rows import Kept, KeptRows
-from executor.arrow.parameters import Cell, Parameter, parameterized
+from executor.arrow.parameters import Cell, parameterized
 from optimizer.algebra.columns import ColumnId, ColumnSet, column_ids
 from optimizer.algebra.physical import NestedApply, PhysicalOperator
 from optimizer.algebra.plan import PlanNode
-from optimizer.algebra.scalars import Scalar, walk
 from optimizer.algebra.traits import Alternative
 
 
@@ -82,7 +81,3 @@ def _copy(node: PlanNode, op: PhysicalOperator, inputs: tuple[PlanNode, ...]) ->
     copied = PlanNode(op, inputs, node.columns, alternative, node.rows, node.local_cost, node.cost, node.group)
     copied.id = node.id
     return copied
-
-
-def reads_parameters(scalar: Scalar) -> bool:
-    return any(isinstance(part, Parameter) for part in walk(scalar))

@@ -159,7 +159,8 @@ class _Run:
             dead = stage.dead
             node = node.inputs[streamed_input(node)]
         local = scan.local_stage(node, context) if isinstance(node.op, TableScan) and not dead else None
-        batches = _nothing() if dead else self._produce(node, context, counted=local is None and not isinstance(node.op, KeptRows))
+        counted = local is None and not isinstance(node.op, KeptRows)  # kept rows were counted when they were made
+        batches = _nothing() if dead else self._produce(node, context, counted)
         if local is not None:
             stages.append((node, local))
         work: list[Work] = []

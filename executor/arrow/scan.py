@@ -8,6 +8,7 @@ evaluated afterwards, as a stage of the pipeline, or here when the scan has a li
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from functools import reduce
 from operator import and_
 from pathlib import Path
@@ -20,9 +21,10 @@ from executor.arrow.batches import Batches, batch_schema, column_name, select
 from executor.arrow.context import Context, TableSource
 from executor.arrow.expressions import compile_predicate
 from executor.arrow.failures import first_line
+from executor.arrow.parameters import reads_parameters, resolved
 from executor.arrow.pipeline import Stage
 from optimizer.algebra.columns import ColumnId, ColumnSet, DataType, column_ids
-from optimizer.algebra.functions import MIRRORED
+from optimizer.algebra.functions import COMPARISONS, MIRRORED
 from optimizer.algebra.logical import Scan
 from optimizer.algebra.physical import TableScan
 from optimizer.algebra.plan import PlanNode
@@ -37,17 +39,21 @@ def produce(node: PlanNode, context: Context) -> Batches:
 
     Raises ExecutionError naming the table for a file that is missing, damaged or no longer has its columns.
     """
-    assert isinstance(node.op, TableScan)
-    scan = node.op.scan
+    scan = _current(node)
     if scan.table not in context.sources:
         raise ExecutionError(f'table "{scan.table}" has no rows here')
+    if any(map(_never_true, scan.predicate)):
+        return
     source = context.sources[scan.table]
     pushed, local = _split(scan, source)
     ids = node.columns | predicate_columns(local)
     names = {c.id: c.source for c in scan.columns if ids >> c.id & 1}
     try:
-        read = _read_csv if source.format == "csv" else _read_dataset
-        rows = read(source, names, ids, pushed, context)
+        if source.format == "csv":
+            rows = _read_csv(source, names, ids, context)
+        else:
+            dataset = context.once(node, lambda: _dataset(source, names))
+            rows = _read_dataset(dataset, names, ids, pushed, context)
         yield from rows if scan.limit is None else _limited(rows, node, local, scan.limit, context)
     except (pa.ArrowException, OSError) as error:
         raise ExecutionError(f'table "{source.name}": {first_line(error)}') from error
@@ -55,8 +61,7 @@ def produce(node: PlanNode, context: Context) -> Batches:
 
 def local_stage(node: PlanNode, context: Context) -> Stage | None:
     """The conjuncts that reading the files does not apply, as a stage; None when there are none or a limit counts their rows."""
-    assert isinstance(node.op, TableScan)
-    scan = node.op.scan
+    scan = _current(node)
     if scan.limit is not None or scan.table not in context.sources:
         return None
     local = _split(scan, context.sources[scan.table])[1]
@@ -64,6 +69,22 @@ def local_stage(node: PlanNode, context: Context) -> Stage | None:
         return None
     keep, schema = compile_predicate(local), context.schema(node)
     return Stage(lambda batch: (select(batch.filter(keep(batch)), schema),))
+
+
+def _current(node: PlanNode) -> Scan:
+    """The scan, with what it reads of enclosing queries as literals: they can rule out row groups."""
+    assert isinstance(node.op, TableScan)
+    scan = node.op.scan
+    if not any(map(reads_parameters, scan.predicate)):
+        return scan
+    return replace(scan, predicate=tuple(map(resolved, scan.predicate)))
+
+
+def _never_true(conjunct: Scalar) -> bool:
+    """A comparison with NULL."""
+    if not isinstance(conjunct, Call) or conjunct.function not in COMPARISONS:
+        return False
+    return any(isinstance(arg, Literal) and arg.value is None for arg in conjunct.args)
 
 
 def _limited(rows: Batches, node: PlanNode, local: Predicate, limit: int, context: Context) -> Batches:
@@ -77,14 +98,19 @@ def _limited(rows: Batches, node: PlanNode, local: Predicate, limit: int, contex
             return
 
 
-def _read_dataset(
-    source: TableSource, names: dict[ColumnId, str], ids: ColumnSet, pushed: list[ds.Expression], context: Context
-) -> Batches:
-    schema = batch_schema(ids, context.columns)
+def _dataset(source: TableSource, names: dict[ColumnId, str]) -> ds.Dataset:
+    """The files, which have the columns."""
     file_format = "ipc" if source.format == "arrow" else source.format
     dataset = ds.dataset([str(file) for file in source.files], schema=source.schema, format=file_format)
     for fragment in dataset.get_fragments():
         _check_columns(fragment.path, fragment.physical_schema.names, names)
+    return dataset
+
+
+def _read_dataset(
+    dataset: ds.Dataset, names: dict[ColumnId, str], ids: ColumnSet, pushed: list[ds.Expression], context: Context
+) -> Batches:
+    schema = batch_schema(ids, context.columns)
     scanner = dataset.scanner(
         columns={column_name(id): ds.field(names[id]) for id in column_ids(ids)},
         filter=reduce(and_, pushed) if pushed else None,
@@ -95,10 +121,8 @@ def _read_dataset(
             yield pa.RecordBatch.from_arrays(batch.columns, schema=schema)
 
 
-def _read_csv(
-    source: TableSource, names: dict[ColumnId, str], ids: ColumnSet, pushed: list[ds.Expression], context: Context
-) -> Batches:
-    """An empty field is NULL. `pushed` is empty."""
+def _read_csv(source: TableSource, names: dict[ColumnId, str], ids: ColumnSet, context: Context) -> Batches:
+    """An empty field is NULL."""
     schema = batch_schema(ids, context.columns)
     for file in source.files:
         convert = pacsv.ConvertOptions(

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -25,7 +26,6 @@ from optimizer.algebra.scalars import Literal
 from optimizer.algebra.traits import SortKey
 
 _SAFE = 1 << 62
-_DAY = 86_400_000_000  # microseconds
 
 
 class RangeKey:
@@ -83,7 +83,7 @@ def _numbers(values: pa.Array, offset: Literal, sign: int) -> tuple[np.ndarray, 
     if t.is_date32(type):
         return _whole(values.cast(pa.int32()).cast(pa.int64()).fill_null(0).to_numpy(), sign * distance)
     scale = max(_scale(type), -distance.as_tuple().exponent if isinstance(distance, Decimal) else 0)
-    return _whole(_scaled(values, scale), sign * int(Decimal(distance).scaleb(scale)))
+    return _whole(_scaled(values, scale), sign * int(Fraction(distance) * 10**scale))
 
 
 def _floats(values: pa.Array, offset: Literal, sign: int) -> tuple[np.ndarray, np.ndarray]:
@@ -118,7 +118,7 @@ def _scaled(values: pa.Array, scale: int) -> np.ndarray:
     factor = 10 ** (scale - _scale(values.type))
     if whole is not None and max(decimals.largest(whole), 1) * factor < _SAFE:
         return whole * factor
-    return _objects(values, lambda value: int(Decimal(value).scaleb(scale)))
+    return _objects(values, lambda value: int(Fraction(value) * 10**scale))
 
 
 def _objects(values: pa.Array, number: Callable[[Any], int]) -> np.ndarray:

@@ -53,7 +53,9 @@ class Dag:
             if isinstance(node, Leaf):
                 made[id(node)] = known[id(node)] = node
                 continue
-            made[id(node)] = self._vertex(node, tuple([below if id(below) in known else made[id(below)] for below in node.inputs]))
+            made[id(node)] = self._vertex(
+                node, tuple([below if id(below) in known else made[id(below)] for below in node.inputs])
+            )
         result = made[id(root)]
         assert isinstance(result, Tree)
         return result

@@ -39,7 +39,7 @@ def _run_step(run: Run, step: CompiledBatch | CompiledSubprogram, tree: Tree, pr
     before = len(run.firings)
     tree = _run_batch(run, step, tree, prefix + step.batch.name)
     if len(run.firings) != before:
-        run.forget([tree, *held])
+        run.clear_away([tree, *held])
     return tree
 
 

@@ -11,9 +11,10 @@ from collections.abc import Iterable, Sequence
 import pyarrow as pa
 
 from optimizer.algebra.columns import ColumnId, Columns, ColumnSet, column_ids
+from optimizer.algebra.congruence import is_congruent
 from optimizer.algebra.evaluate import evaluate
 from optimizer.algebra.functions import MIRRORED
-from optimizer.algebra.kinds import SetOpKind
+from optimizer.algebra.kinds import JoinKind, SetOpKind
 from optimizer.algebra.logical import (
     Aggregate,
     Apply,
@@ -30,7 +31,19 @@ from optimizer.algebra.logical import (
     Values,
     Window,
 )
-from optimizer.algebra.scalars import Call, Cast, ColumnRef, InList, Literal, Predicate, Scalar, compare, conjuncts, substitute
+from optimizer.algebra.scalars import (
+    Call,
+    Cast,
+    ColumnRef,
+    InList,
+    Literal,
+    Predicate,
+    Scalar,
+    cast_may_fail,
+    compare,
+    conjuncts,
+    substitute,
+)
 from optimizer.algebra.trees import Node, Tree
 from optimizer.algebra.types import is_integer
 from optimizer.errors import PlanscopeError
@@ -40,14 +53,14 @@ Names = dict[ColumnId, ColumnId]  # a column of some node -> the column of the r
 _DEEPEST = 4  # ORs that one proof looks into
 
 
-def known(root: Node, asked: ColumnSet, columns: Columns, whole: bool) -> list[Scalar]:
-    """Predicates over the columns `asked` alone, from filters and scans that their values come from.
+def known(root: Node, asked: ColumnId, columns: Columns, whole: bool) -> list[Scalar]:
+    """Predicates over the column `asked` alone, from filters and scans that its values come from.
 
-    They are TRUE of every row of `root` in which none of the columns they read is NULL; with `whole` of every row at all.
-    Outer references in them mean the same as they would above `root`.
+    They are TRUE of every row of `root` in which the column is not NULL; with `whole` of every row at all. Outer references in
+    them mean the same as they would above `root`.
     """
     found: dict[Scalar, None] = {}
-    stack: list[tuple[Node, Names, ColumnSet]] = [(root, {id: id for id in column_ids(asked)}, 0)]
+    stack: list[tuple[Node, Names, ColumnSet]] = [(root, {asked: asked}, 0)]
     while stack:
         tree, names, inside = stack.pop()  # `inside`: columns that an Apply in between binds
         if not names or not isinstance(tree, Tree):
@@ -56,14 +69,14 @@ def known(root: Node, asked: ColumnSet, columns: Columns, whole: bool) -> list[S
             case Filter(predicate) | Scan(predicate=predicate):
                 names = _with_equals(predicate, names)
                 for conjunct in predicate:
-                    if not conjunct.volatile and not conjunct.outer & inside:
-                        if conjunct.columns and all(id in names for id in column_ids(conjunct.columns)):
+                    if conjunct.columns and not conjunct.outer & inside and is_congruent(conjunct):
+                        if all(id in names for id in column_ids(conjunct.columns)):
                             found[_renamed(conjunct, names, columns)] = None
             case Values(ids, types, (row,)):
                 for id, type, value in zip(ids, types, row, strict=True):
                     if id in names and isinstance(value, Literal) and value.value is not None:
                         found[compare("=", ColumnRef(names[id], type), value)] = None
-        stack += _below(tree, names, inside, found, columns, whole)
+        stack += _below(tree, names, inside, found, whole)
     return list(found)
 
 
@@ -93,7 +106,7 @@ def _renamed(scalar: Scalar, names: Names, columns: Columns) -> Scalar:
 
 
 def _below(
-    tree: Tree, names: Names, inside: ColumnSet, found: dict[Scalar, None], columns: Columns, whole: bool
+    tree: Tree, names: Names, inside: ColumnSet, found: dict[Scalar, None], whole: bool
 ) -> Iterable[tuple[Node, Names, ColumnSet]]:
     """The inputs that columns of `names` come from, under their names there."""
     match tree.op:
@@ -115,16 +128,80 @@ def _below(
         case SetOp(kind, _, outputs, sources) if kind is not SetOpKind.UNION:
             first = {source: names[out] for out, source in zip(outputs, sources[0], strict=True) if out in names}
             return [(tree.inputs[0], first, inside)]
-        case (Join(kind) | Apply(kind)) | (MarkJoin(kind=kind) | SingleJoin(kind=kind)):
+        case Join() | Apply() | MarkJoin() | SingleJoin() as join:
             left, right = tree.inputs
             each: list[tuple[Node, Names, ColumnSet]] = []
-            if not (whole and kind.keeps_right):
+            if not (whole and join.kind.keeps_right):
                 each.append((left, {id: name for id, name in names.items() if left.columns >> id & 1}, inside))
-            if not (whole and kind.keeps_left):
-                bound = inside | left.columns if isinstance(tree.op, Apply) else inside
+            if not (whole and join.kind.keeps_left):
+                bound = inside | left.columns if isinstance(join, Apply) else inside
                 each.append((right, {id: name for id, name in names.items() if right.columns >> id & 1}, bound))
             return each
     return ()
+
+
+def settled(root: Node, asked: Scalar, columns: Columns) -> bool:
+    """Whether nothing is gained by filtering `root` by `asked`: it is implied by what is filtered and scanned below, or it would
+    have to be tested on a computed column, where simplification may leave nothing of it that could be told again."""
+    stack: list[tuple[Node, Scalar, list[Scalar]]] = [(root, asked, [])]
+    while stack:  # of a union all branches have to be settled, so the first node that is not decides
+        tree, wanted, facts = stack.pop()
+        if not isinstance(tree, Tree):
+            return False
+        match tree.op:
+            case Filter(predicate) | Scan(predicate=predicate) | Join(JoinKind.INNER, predicate):
+                facts = [*facts, *predicate]
+        if implied(wanted, facts):
+            continue
+        read = wanted.columns
+        match tree.op:
+            case Filter() | Limit(_, 0, None) | Choice():
+                stack.append((tree.inputs[0], wanted, facts))
+            case Project(items):
+                values = {item.id: item.value for item in items}
+                if any(not isinstance(values[id], ColumnRef) for id in column_ids(read)):
+                    continue
+                facts = [f for f in facts if all(isinstance(values[id], ColumnRef) for id in column_ids(f.columns))]
+                stack.append((tree.inputs[0], substitute(wanted, values), [substitute(f, values) for f in facts]))
+            case Aggregate() | Window():
+                if read & ~tree.inputs[0].columns:
+                    return False
+                facts = [f for f in facts if not f.columns & ~tree.inputs[0].columns]
+                stack.append((tree.inputs[0], wanted, facts))
+            case GroupingSets(keys, sets):
+                grouped: dict[ColumnId, Scalar] = {k.id: ColumnRef(k.source, columns[k.source].type) for k in keys}
+                for each in sets:
+                    grouped = {id: source for id, source in grouped.items() if each >> id & 1}
+                if any(id not in grouped for id in column_ids(read)):
+                    return False
+                facts = [f for f in facts if all(id in grouped for id in column_ids(f.columns))]
+                stack.append((tree.inputs[0], substitute(wanted, grouped), [substitute(f, grouped) for f in facts]))
+            case SetOp(kind, _, outputs, sources):
+                for branch, source in zip(tree.inputs, sources, strict=True):
+                    own: dict[ColumnId, Scalar] = {
+                        out: ColumnRef(id, columns[id].type) for out, id in zip(outputs, source, strict=True)
+                    }
+                    stack.append((branch, substitute(wanted, own), [substitute(f, own) for f in facts]))
+                    if kind is not SetOpKind.UNION:
+                        break
+            case Join() | Apply() | MarkJoin() | SingleJoin() as join:
+                left, right = tree.inputs
+                if not read & ~left.columns and not join.kind.keeps_right:
+                    stack.append((left, wanted, facts))
+                elif not read & ~right.columns and not join.kind.keeps_left:
+                    stack.append((right, wanted, facts))
+                else:
+                    return False
+            case Values(ids, _, rows):
+                try:
+                    each_row = [dict(zip(ids, (evaluate(item, {}) for item in row), strict=True)) for row in rows]
+                    if not all(evaluate(wanted, row) is True for row in each_row):
+                        return False
+                except PlanscopeError:
+                    return False
+            case _:
+                return False
+    return True
 
 
 def implied(asked: Scalar, facts: Sequence[Scalar], depth: int = _DEEPEST) -> bool:
@@ -181,14 +258,12 @@ def _values(fact: Scalar) -> list[object] | None:
 
 def bound(scalar: Scalar) -> tuple[str, Literal] | None:
     """(`<`, `<=`, `>` or `>=`, value) when the scalar compares a column, perhaps widened, with a literal that is not NULL."""
-    match scalar:
-        case Call(function="<" | "<=" | ">" | ">=" as function, args=(column, Literal() as literal)):
-            pass
-        case Call(function="<" | "<=" | ">" | ">=" as function, args=(Literal() as literal, column)):
-            function = MIRRORED[function]
-        case _:
-            return None
-    if literal.value is None or widened_column(column) is None:
+    if not isinstance(scalar, Call) or scalar.function not in ("<", "<=", ">", ">="):
+        return None
+    function, (column, literal) = scalar.function, scalar.args
+    if isinstance(column, Literal):
+        function, column, literal = MIRRORED[function], literal, column
+    if not isinstance(literal, Literal) or literal.value is None or widened_column(column) is None:
         return None
     return function, _widest(literal)
 
@@ -200,6 +275,10 @@ def _widest(literal: Literal) -> Literal:
 
 def widened_column(scalar: Scalar) -> ColumnRef | None:
     """The column behind a reference, or behind casts of integers that keep every value."""
-    while isinstance(scalar, Cast) and not scalar.raises and is_integer(scalar.type) and is_integer(scalar.arg.type):
+    while isinstance(scalar, Cast) and _widens(scalar):
         scalar = scalar.arg
     return scalar if isinstance(scalar, ColumnRef) else None
+
+
+def _widens(cast: Cast) -> bool:
+    return is_integer(cast.type) and is_integer(cast.arg.type) and not cast_may_fail(cast.arg.type, cast.type)

@@ -12,41 +12,47 @@ from optimizer.prepass.compiled import RuleTable
 from optimizer.prepass.dag import inputs_first, parents_first
 from optimizer.prepass.run import Place, Run
 
-_Visit = tuple[Node, Place | None, bool]  # a vertex, its place if that was entered, and whether its inputs are done
+_Visit = tuple[Node, Place | None, bool]  # a vertex, its place if something fired there, and whether its inputs are done
 
 
 def downwards(run: Run, root: Tree, rules: RuleTable, repeat: bool = True, deep: bool = False) -> Tree:
     """Operators before their inputs. At each vertex rules fire until none does, or with `repeat` False once; then the inputs of
     the result are visited. `deep`: a vertex whose inputs have changed is visited again before it is left."""
+    settled, changed = run.settled, run.changed
     built: list[Node] = []
     stack: list[_Visit] = [(root, None, False)]
     while stack:
         node, place, ready = stack.pop()
-        if ready:
-            assert isinstance(node, Tree) and place is not None
-            first = len(built) - len(node.inputs)
-            result: Node = run.dag.with_inputs(node, built[first:])
-            del built[first:]
-            if result is not node:
-                if deep and run.stopped is None:
-                    stack.append((result, place, False))
-                    continue
-            elif run.stopped is None and (repeat or len(place.vertices) == 1):
-                run.settled[id(node)] = node
-        else:
-            known = run.known(node)
-            if known is None and isinstance(node, Tree) and run.stopped is None:
-                place = place or Place()
-                run.enter(place, node)
-                known = run.fire(place, rules, repeat)
-                if known is None:
-                    node = place.vertices[-1]
+        result: Node | None
+        if not ready:
+            result = settled.get(id(node)) or changed.get(id(node))
+            if result is None and isinstance(node, Tree) and run.stopped is None:
+                run.enter(node, place)
+                place, result = run.fire(node, place, rules, repeat)
+                if result is None:
+                    node = node if place is None else place.vertices[-1]
                     stack.append((node, place, True))
-                    stack.extend([(below, None, False) for below in reversed(node.inputs)])
+                    for below in reversed(node.inputs):
+                        stack.append((below, None, False))
                     continue
-            result = node if known is None else known
-        if place is not None:
-            run.leave(place, result)
+        else:
+            assert isinstance(node, Tree)
+            result = node
+            if node.inputs:
+                first = len(built) - len(node.inputs)
+                result = run.dag.with_inputs(node, built[first:])
+                del built[first:]
+            if run.stopped is None:
+                if result is node:
+                    if repeat or place is None:
+                        settled[id(node)] = node
+                elif deep:
+                    stack.append((result, place or Place(node), False))
+                    continue
+        if result is None:
+            result = node
+        if place is not None or result is not node:
+            run.leave(node, place, result)
         built.append(result)
     assert isinstance(built[0], Tree)
     return built[0]
@@ -55,39 +61,45 @@ def downwards(run: Run, root: Tree, rules: RuleTable, repeat: bool = True, deep:
 def upwards(run: Run, root: Tree, rules: RuleTable, repeat: bool = True, again: bool = False) -> Tree:
     """Inputs before their operator, at which rules then fire until none does, or with `repeat` False once; inputs that they make
     are not visited. `again`: after each firing the result is visited anew, from its leaves; all else below has settled."""
+    settled, changed = run.settled, run.changed
     built: list[Node] = []
     stack: list[_Visit] = [(root, None, False)]
     while stack:
         node, place, ready = stack.pop()
-        if ready:
-            assert isinstance(node, Tree) and place is not None
+        result: Node | None
+        if not ready:
+            result = settled.get(id(node)) or changed.get(id(node))
+            if result is None and isinstance(node, Tree) and run.stopped is None:
+                run.enter(node, place)
+                stack.append((node, place, True))
+                for below in reversed(node.inputs):
+                    stack.append((below, None, False))
+                continue
+        else:
+            assert isinstance(node, Tree)
             first = len(built) - len(node.inputs)
             vertex = run.dag.with_inputs(node, built[first:])
             del built[first:]
-            known = None if vertex is node else run.known(vertex)
-            if known is None:
-                if vertex is not node:
-                    run.enter(place, vertex)
+            result = None
+            if vertex is not node:
+                place = place or Place(node)
+                result = run.known(vertex)
+                if result is None:
+                    run.enter(vertex, place)
+            if result is None:
                 if not again:
-                    known = run.fire(place, rules, repeat)
+                    place, result = run.fire(vertex, place, rules, repeat)
                 elif run.stopped is None and (after := run.ask(vertex, rules)) is not None:
-                    stack.append((after, place, False))
+                    stack.append((after, place or Place(vertex), False))
                     continue
-                if run.stopped is None and (again or len(place.vertices) == 1) and known is None:
-                    run.settled[id(vertex)] = vertex
-                vertex = place.vertices[-1]
-            result: Node = vertex if known is None else known
-        else:
-            known = run.known(node)
-            if known is None and isinstance(node, Tree) and run.stopped is None:
-                place = place or Place()
-                run.enter(place, node)
-                stack.append((node, place, True))
-                stack.extend([(below, None, False) for below in reversed(node.inputs)])
-                continue
-            result = node if known is None else known
-        if place is not None:
-            run.leave(place, result)
+                if run.stopped is None and (again or place is None):
+                    settled[id(vertex)] = vertex
+                if result is None:
+                    result = vertex if place is None else place.vertices[-1]
+        if result is None:
+            result = node
+        if place is not None or result is not node:
+            run.leave(node, place, result)
         built.append(result)
     assert isinstance(built[0], Tree)
     return built[0]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from optimizer.algebra.kinds import JoinKind
-from optimizer.algebra.logical import Aggregate, Filter, Join, Limit, Project, Scan, Values
+from optimizer.algebra.logical import Aggregate, Filter, Join, Limit, Project, Scan, Values, Window
 from optimizer.algebra.scalars import Literal, Predicate
 from optimizer.algebra.trees import Node, Tree
 
@@ -53,3 +53,19 @@ def is_empty(node: Node) -> bool:
 
 def _never(predicate: Predicate) -> bool:
     return any(isinstance(conjunct, Literal) and conjunct.value is not True for conjunct in predicate)
+
+
+def has_one_row(node: Node) -> bool:
+    """Whether the tree has exactly one row, whatever the tables hold: an aggregate without keys, or a VALUES list of one row, below
+    operators that keep every row."""
+    while isinstance(node, Tree):
+        match node.op:
+            case Values(rows=(_,)) | Aggregate(keys=()):
+                return True
+            case Project() | Window() | Limit(offset=0, count=None):
+                node = node.inputs[0]
+            case Limit(offset=0, count=int() as count) if count > 0:
+                node = node.inputs[0]
+            case _:
+                return False
+    return False

@@ -15,9 +15,11 @@ from optimizer.prepass.recurrence import States
 from optimizer.prepass.report import BatchRun, Firing, Stop, counted
 from optimizer.rules.interface import RuleContext
 
+FEW = 256  # vertices
+
 
 class Place:
-    """A place in the tree that a pass is at, and the vertices that it has held, one after the other."""
+    """A place in the tree where something fired, and the vertices that it has held, one after the other."""
 
     __slots__ = ("states", "vertices")
 
@@ -46,6 +48,7 @@ class Run:
         self.entered: dict[int, int] = {}
         self.stopped: Stop | None = None
         self._start = self._stop_at = self._fresh = 0
+        self._clear_at = FEW
         self._culprits: tuple[tuple[str, int], ...] = ()
         self._settled: dict[int, dict[int, Node]] = {}
 
@@ -75,13 +78,15 @@ class Run:
         """To note the states of one place in."""
         return States(self.context.columns, self._fresh)
 
-    def forget(self, roots: list[Tree]) -> None:
-        """Keep nothing but what these trees reach."""
-        live = self.dag.keep(roots)
-        self.refused = {id: bits for id, bits in self.refused.items() if id in live}
-        for memo in (self._settled, self.changed, self.entered):
-            memo.clear()
-        self.settled = {}
+    def clear_away(self, roots: list[Tree]) -> None:
+        """Keep no more vertices that these trees do not reach than ones that they do, or a few."""
+        if len(self.dag) > self._clear_at:
+            live = self.dag.keep(roots)
+            self.refused = {id: bits for id, bits in self.refused.items() if id in live}
+            self.changed.clear()
+            self.entered.clear()
+            self._settled.clear()
+            self._clear_at = 2 * len(self.dag) + FEW
 
     def came_back(self, since: int) -> None:
         """A state is there again that was there before the firings from `since` on: the batch ends here."""
@@ -121,46 +126,42 @@ class Run:
         return after
 
     def enter(self, vertex: Tree, place: Place | None) -> None:
-        """Note that a place holds this vertex now; ends the batch if the vertex was there before. None: a place just come to."""
+        """Note that a place holds this vertex now; ends the batch if it was there before. None: a place just come to."""
         now = len(self.firings)
         since = self.entered.get(id(vertex))
-        if since is not None:
-            self.came_back(since)
-            return
-        self.entered[id(vertex)] = now
+        if since is None:
+            self.entered[id(vertex)] = now
         if place is not None:
             place.vertices.append(vertex)
-            if len(place.vertices) >= 16:
+            if since is None and len(place.vertices) >= 16:
                 place.states = place.states or self.states()
                 since = place.states.add(vertex, now)
-                if since is not None:
-                    self.came_back(since)
+        if since is not None:
+            self.came_back(since)
 
-    def fire(self, vertex: Tree, place: Place | None, rules: RuleTable, repeat: bool) -> tuple[Place | None, Node]:
-        """Let rules fire at a place until none applies or, without `repeat`, once.
+    def fire(self, vertex: Tree, place: Place | None, rules: RuleTable, repeat: bool) -> tuple[Place | None, Node | None]:
+        """Let rules fire at the vertex of a place until none applies or, without `repeat`, once.
 
-        The place, made when something fires, and what is there then: a vertex that was seen to earlier in this pass has become
-        what it became there.
+        The place, made when something fires, and what became of its last vertex if that was seen to before in this pass.
         """
-        last: Tree = vertex
-        while self.stopped is None and (after := self.ask(last, rules)) is not None:
+        while self.stopped is None and (after := self.ask(vertex, rules)) is not None:
             place = place or Place(vertex)
             known = self.known(after)
             if known is not None:
                 return place, known
             self.enter(after, place)
-            last = after
+            vertex = after
             if not repeat:
                 break
-        return place, last
+        return place, None
 
     def known(self, vertex: Node) -> Node | None:
         """What a vertex has become, if it has settled or was seen to in this pass."""
         found = self.settled.get(id(vertex))
         return found if found is not None else self.changed.get(id(vertex))
 
-    def leave(self, place: Place, result: Node) -> None:
-        """Each vertex that the place held has become `result` in this pass."""
-        for vertex in place.vertices:
-            if vertex is not result:
-                self.changed[id(vertex)] = result
+    def leave(self, vertex: Node, place: Place | None, result: Node) -> None:
+        """Note that each vertex that the place held, for None only `vertex`, has become `result` in this pass."""
+        for held in (vertex,) if place is None else place.vertices:
+            if held is not result:
+                self.changed[id(held)] = result

@@ -91,6 +91,8 @@ def _text(node: Any) -> str:
             return f"({_text(node.this)} IS NULL)"
         case exp.Between():
             return f"({_text(node.this)} BETWEEN {_text(node.args['low'])} AND {_text(node.args['high'])})"
+        case exp.In() if node.args.get("query") is not None:
+            return f"({_text(node.this)} = ANY{_text(node.args['query'])})"
         case exp.In():
             return f"({_text(node.this)} IN ({', '.join(_text(e) for e in node.expressions)}))"
         case exp.TryCast() | exp.Cast():

@@ -48,7 +48,19 @@ def _exists(binder: ExpressionBinder, node: Any) -> Scalar:
     binder.source.only(node, "this")
     if not is_query(node.this):
         raise binder.source.unsupported("EXISTS of anything but a query", node, "write EXISTS (SELECT ...)")
-    return first_like(binder.context, node, AnySubquery("=", (), (), _bound(binder, node.this).tree))
+    return first_like(binder.context, node, AnySubquery("=", (), (), _bound(binder, _without_star(node.this)).tree))
+
+
+def _without_star(query: Any) -> Any:
+    """SELECT * as SELECT 1, where nobody looks at the columns: not even one of a type that cannot be read is in the way."""
+    if not isinstance(query, exp.Select) or len(query.expressions) != 1 or query.args.get("from_") is None:
+        return query
+    star = query.expressions[0]
+    if not isinstance(star, exp.Star) or any(star.args.values()) or any(query.args.get(k) for k in ("distinct", "group", "having")):
+        return query
+    query = query.copy()
+    query.set("expressions", [exp.Literal.number(1)])
+    return query
 
 
 def is_query(node: Any) -> bool:
@@ -91,7 +103,7 @@ def compared_with_any(binder: ExpressionBinder, function: str, left: Any, query:
 def _check_width(binder: ExpressionBinder, bound: Bound, width: int, node: Any) -> None:
     if len(bound.outputs) != width:
         has = f"{len(bound.outputs)} column{'s' if len(bound.outputs) > 1 else ''}"
-        raise binder.source.error(f"the subquery returns {has}, not {width}", node, "select what it is compared with or used as")
+        raise binder.source.error(f"the subquery returns {has}, not {width}", node, f"select {width}, or use EXISTS")
 
 
 HANDLERS: dict[Any, Callable[[ExpressionBinder, Any], Scalar]] = {exp.Subquery: _scalar, exp.Exists: _exists}

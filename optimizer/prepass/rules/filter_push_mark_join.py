@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from optimizer.algebra.columns import ColumnSet
 from optimizer.algebra.logical import Filter, MarkJoin
-from optimizer.algebra.scalars import Predicate
+from optimizer.algebra.scalars import Predicate, Scalar
 from optimizer.algebra.trees import Tree
 from optimizer.rules.interface import ANY, RewriteRule, RuleContext, node
 
@@ -34,7 +34,8 @@ class FilterPushMarkJoin(RewriteRule):
 
 def over(predicate: Predicate, columns: ColumnSet) -> tuple[Predicate, Predicate]:
     """The conjuncts that stay, and those over nothing but `columns` that may move: not volatile, unable to raise."""
-    above, below = [], []
+    above: list[Scalar] = []
+    below: list[Scalar] = []
     for conjunct in predicate:
         moves = not (conjunct.columns & ~columns or conjunct.volatile or conjunct.raises)
         (below if moves else above).append(conjunct)

@@ -19,10 +19,10 @@ from __future__ import annotations
 from optimizer.algebra.columns import ColumnId, ColumnSet, column_ids, column_set
 from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical import Filter, Join, LogicalOperator, Scan
-from optimizer.algebra.scalars import BOOL, Call, Cast, ColumnRef, Predicate, Scalar, conjunction
+from optimizer.algebra.scalars import BOOL, Call, ColumnRef, Predicate, Scalar, conjunction
 from optimizer.algebra.trees import Node, Tree, postorder
-from optimizer.algebra.types import is_integer
 from optimizer.prepass.demand import reduce_joins
+from optimizer.prepass.known import widened_column
 from optimizer.rules.interface import RewriteRule, RuleContext, node
 
 
@@ -79,17 +79,10 @@ def referring(predicate: Predicate, here: Node, there: Scan) -> ColumnSet:
 
 def _equal_columns(conjunct: Scalar) -> tuple[ColumnId, ColumnId] | None:
     if isinstance(conjunct, Call) and conjunct.function == "=":
-        a, b = (_column(arg) for arg in conjunct.args)
+        a, b = (widened_column(arg) for arg in conjunct.args)
         if a is not None and b is not None:
-            return a, b
+            return a.id, b.id
     return None
-
-
-def _column(scalar: Scalar) -> ColumnId | None:
-    """The column behind a reference, or behind a cast of integers that keeps every value."""
-    while isinstance(scalar, Cast) and not scalar.raises and is_integer(scalar.type) and is_integer(scalar.arg.type):
-        scalar = scalar.arg
-    return scalar.id if isinstance(scalar, ColumnRef) else None
 
 
 def not_null(tree: Node, columns: ColumnSet, context: RuleContext) -> Tree:

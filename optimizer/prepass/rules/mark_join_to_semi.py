@@ -18,7 +18,7 @@ from optimizer.algebra.columns import column_ids
 from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical import Apply, Filter, Join, LogicalOperator, MarkJoin, Project, ProjectItem
 from optimizer.algebra.nulls import is_not_null
-from optimizer.algebra.scalars import BOOL, FALSE, TRUE, Call, ColumnRef, Predicate, compare, conjunction, equality_sides
+from optimizer.algebra.scalars import BOOL, FALSE, TRUE, Call, ColumnRef, Predicate, Scalar, compare, conjunction, equality_sides
 from optimizer.algebra.trees import Node, Tree
 from optimizer.rules.interface import ANY, RewriteRule, RuleContext, node
 
@@ -62,7 +62,7 @@ def _never_true_nor_null(predicate: Predicate, left: Node, right: Node, dependen
     wrapped = [s for s in predicate if s not in kept]
     if not dependent:
 
-        def hashed(part: list) -> bool:
+        def hashed(part: list[Scalar]) -> bool:
             return any(equality_sides(s, left.columns, right.columns) is not None for s in part)
 
         if hashed(wrapped) and not hashed(kept):

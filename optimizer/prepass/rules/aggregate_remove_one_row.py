@@ -1,0 +1,27 @@
+"""An aggregate without keys over a single row becomes a projection of it.
+
+    γ;f(A)  ≡  π f₁(A)        A has exactly one row; f₁ is the value of f over one row, as in aggregate_remove
+
+NULLs   f₁ of NULL is NULL, its count 0; a row that FILTER leaves out counts as NULL
+Rows    one row on both sides
+Guards  A has neither less than one row (then f is the value over no rows) nor more; no volatile aggregate
+"""
+
+from __future__ import annotations
+
+from optimizer.algebra.logical import Aggregate, Project, ProjectItem
+from optimizer.algebra.trees import Tree
+from optimizer.prepass.row_bounds import has_one_row
+from optimizer.prepass.rules.aggregate_remove import over_one_row
+from optimizer.rules.interface import ANY, RewriteRule, RuleContext, node
+
+
+class AggregateRemoveOneRow(RewriteRule):
+    name = "aggregate_remove_one_row"
+    pattern = node(Aggregate, ANY)
+
+    def apply(self, bound: Tree, context: RuleContext) -> Tree | None:
+        match bound:
+            case Tree(Aggregate((), (_, *_) as items), (below,)) if has_one_row(below) and not any(item.call.volatile for item in items):
+                return Tree(Project(tuple(ProjectItem(item.id, over_one_row(item.call)) for item in items)), (below,))
+        return None

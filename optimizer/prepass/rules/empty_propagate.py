@@ -1,0 +1,165 @@
+"""A tree that is seen to have no rows becomes a VALUES list without rows, and takes what depends on it along.
+
+    σFALSE(A) ≡ ∅        λ0(A) ≡ ∅        A ⋈FALSE B ≡ ∅        π(∅), σ(∅), λ(∅), γK(∅), window(∅) ≡ ∅        ∅ ⋈ A, A ⋉ ∅ ≡ ∅
+    γ;count(*),sum(x)(∅) ≡ {(0, NULL)}        A ⟕ ∅ ≡ A with NULLs        A ▷ ∅ ≡ A        A ∪ ∅ ≡ δ(A)        A ∩ ∅ ≡ ∅
+    A − ∅ ≡ δ(A)        A with mark over ∅ ≡ A with mark FALSE        A single ∅ ≡ A with NULLs
+
+Kinds   inner, semi: empty with either side. Left, single, mark, anti: empty with the left; over an empty right (or, the mark apart,
+        on a predicate that is never TRUE) every left row without a match. Right the other way round. Full: the other side with
+        NULLs. An Apply as the join of its kind; its right input may be empty for all left rows alike
+NULLs   a predicate that is always NULL lets no more rows pass than FALSE. The mark over no rows is FALSE, even of a NULL
+Rows    the same. Set operations without ALL remove the duplicates of what is left (δ)
+Guards  FALSE or NULL as a conjunct makes a predicate never TRUE. What is left out is not computed: it cannot raise any more, which
+        is how a plan behaves that asks for no row of one side because the other has none, and volatile calls in it had no row to
+        show their value in. A union with ALL is left to union_remove_empty
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from optimizer.algebra.columns import ColumnId, ColumnSet, column_ids, column_set
+from optimizer.algebra.functions import AGGREGATE_FUNCTIONS
+from optimizer.algebra.kinds import JoinKind, SetOpKind
+from optimizer.algebra.logical import (
+    Aggregate,
+    AggregateItem,
+    Apply,
+    Choice,
+    Filter,
+    GroupingSets,
+    Join,
+    Limit,
+    LogicalOperator,
+    MarkJoin,
+    Project,
+    ProjectItem,
+    Scan,
+    SetOp,
+    SingleJoin,
+    Values,
+    Window,
+)
+from optimizer.algebra.scalars import FALSE, ColumnRef, Literal, Predicate, Scalar
+from optimizer.algebra.trees import Node, Tree
+from optimizer.algebra.types import INT64
+from optimizer.rules.interface import RewriteRule, RuleContext, node
+
+
+class EmptyPropagate(RewriteRule):
+    name = "empty_propagate"
+    pattern = node(LogicalOperator)
+
+    def apply(self, bound: Tree, context: RuleContext) -> Tree | None:
+        op = bound.op
+        match op:
+            case Filter(predicate) | Scan(predicate=predicate) if _never(predicate):
+                return nothing(bound.columns, context)
+            case Limit(count=0) | Scan(limit=0):
+                return nothing(bound.columns, context)
+            case Join(kind, predicate) | Apply(kind, predicate):
+                return _join(bound, kind, predicate, context)
+            case MarkJoin(predicate) | SingleJoin(predicate):
+                return _join(bound, op.kind, predicate, context)
+        if not any(map(is_nothing, bound.inputs)):
+            return None
+        match op:
+            case Filter() | Project() | Limit() | Window() | Choice() | Aggregate(keys=(_, *_)):
+                return nothing(bound.columns, context)
+            case Aggregate(_, items):
+                return _values([_over_nothing(items)], context)
+            case GroupingSets():
+                return _grouping_sets(op, context)
+            case SetOp() if not (op.kind is SetOpKind.UNION and op.all):
+                return _set_operation(op, bound.inputs, context)
+        return None
+
+
+def nothing(columns: ColumnSet, context: RuleContext) -> Tree:
+    """No rows, with these columns."""
+    ids = tuple(column_ids(columns))
+    return Tree(Values(ids, tuple(context.columns[id].type for id in ids), ()))
+
+
+def is_nothing(node: Node) -> bool:
+    """Whether a tree is such a list: an operator that is seen to have no rows has become one."""
+    return isinstance(node, Tree) and isinstance(node.op, Values) and not node.op.rows
+
+
+def _never(predicate: Predicate) -> bool:
+    return any(isinstance(conjunct, Literal) and conjunct.value is not True for conjunct in predicate)
+
+
+def _join(bound: Tree, kind: JoinKind, predicate: Predicate, context: RuleContext) -> Tree | None:
+    left, right = bound.inputs
+    no_left, no_right, never = is_nothing(left), is_nothing(right), _never(predicate)
+    if not (no_left or no_right or never):
+        return None
+    match kind:
+        case JoinKind.INNER | JoinKind.SEMI:
+            return nothing(bound.columns, context)
+        case JoinKind.RIGHT:
+            if no_right:
+                return nothing(bound.columns, context)
+            return _extended(right, bound.columns, context)
+        case JoinKind.FULL:
+            if no_left:
+                return nothing(bound.columns, context) if no_right else _extended(right, bound.columns, context)
+            return _extended(left, bound.columns, context) if no_right else None
+    if no_left:
+        return nothing(bound.columns, context)
+    if kind is JoinKind.ANTI:
+        return left if isinstance(left, Tree) else None
+    if kind is JoinKind.MARK:
+        if not no_right and FALSE not in predicate:  # a mark over some row may be UNKNOWN
+            return None
+        return _extended(left, bound.columns, context, FALSE)
+    return _extended(left, bound.columns, context)
+
+
+def _extended(kept: Node, columns: ColumnSet, context: RuleContext, mark: Scalar | None = None) -> Tree:
+    """Each row of `kept` with its other columns NULL, or `mark`."""
+    items = []
+    for id in column_ids(columns):
+        type = context.columns[id].type
+        other = mark if mark is not None else Literal(None, type)
+        items.append(ProjectItem(id, ColumnRef(id, type) if kept.columns >> id & 1 else other))
+    return Tree(Project(tuple(items)), (kept,))
+
+
+def _over_nothing(items: Iterable[AggregateItem]) -> dict[ColumnId, Literal]:
+    return {item.id: Literal(AGGREGATE_FUNCTIONS[item.call.function].empty_value, item.call.type) for item in items}
+
+
+def _values(rows: list[dict[ColumnId, Literal]], context: RuleContext) -> Tree:
+    ids = tuple(rows[0])
+    types = tuple(context.columns[id].type for id in ids)
+    return Tree(Values(ids, types, tuple(tuple(row[id] for id in ids) for row in rows)))
+
+
+def _grouping_sets(op: GroupingSets, context: RuleContext) -> Tree:
+    """Only a set without keys has a row over no rows."""
+    empty = {key.id: Literal(None, context.columns[key.id].type) for key in op.keys}
+    rows = [
+        {**empty, **_over_nothing(op.aggregates), op.number: Literal(number, INT64)}
+        for number, keys in enumerate(op.sets)
+        if not keys
+    ]
+    return _values(rows, context) if rows else nothing(op.output_columns(()), context)
+
+
+def _set_operation(op: SetOp, inputs: tuple[Node, ...], context: RuleContext) -> Tree | None:
+    if op.kind is SetOpKind.INTERSECT or (op.kind is SetOpKind.EXCEPT and is_nothing(inputs[0])):
+        return nothing(column_set(op.columns), context)
+    kept = [(each, source) for each, source in zip(inputs, op.sources, strict=True) if not is_nothing(each)]
+    if not kept:
+        return nothing(column_set(op.columns), context)
+    if len(kept) > 1:  # of a union
+        return Tree(SetOp(op.kind, op.all, op.columns, tuple(source for _, source in kept)), tuple(each for each, _ in kept))
+    only, source = kept[0]
+    items = (
+        ProjectItem(out, ColumnRef(id, context.columns[out].type)) for out, id in zip(op.columns, source, strict=True)
+    )
+    renamed = Tree(Project(tuple(items)), (only,))
+    return renamed if op.all else Tree(Aggregate(op.columns, ()), (renamed,))
+

@@ -1,0 +1,74 @@
+"""A filter does not ask again what already holds of its input.
+
+    σp∧q(A)  ≡  σq(A)        p holds in every row of A        σ x=y(A)  ≡  σ x IS NOT NULL(A)        x and y are equal or both NULL
+
+p holds where a filter, a scan, an inner or a semi join below has it among its conjuncts and only operators that let rows pass as
+they are lie in between.
+
+Kinds   the conjuncts of inner and semi joins, and what holds of an input that the join does not NULL-extend: both of an inner join,
+        the left of a left, semi, anti, mark and single join, the right of a right join
+NULLs   p is TRUE of the rows below, so it is TRUE above; of equal columns (properties of the input) only NULLs fail x = y
+Guards  p is not volatile; an equality of floats may be dropped too, as equal is what SQL calls equal
+"""
+
+from __future__ import annotations
+
+from optimizer.algebra.kinds import JoinKind
+from optimizer.algebra.logical import Apply, Filter, Join, Limit, MarkJoin, Scan, SingleJoin, Window
+from optimizer.algebra.scalars import BOOL, Call, ColumnRef, Scalar, conjunction
+from optimizer.algebra.trees import Node, Tree
+from optimizer.rules.interface import ANY, RewriteRule, RuleContext, node
+
+
+class FilterRemoveImplied(RewriteRule):
+    name = "filter_remove_implied"
+    pattern = node(Filter, ANY)
+
+    def apply(self, bound: Tree, context: RuleContext) -> Tree | None:
+        match bound:
+            case Tree(Filter(predicate), (below,)) if predicate:
+                holding = _holding(below)
+                rest: list[Scalar] = []
+                for conjunct in predicate:
+                    if conjunct.volatile or conjunct not in holding:
+                        rest.append(_of_equals(conjunct, below))
+                fewer = conjunction(rest)
+                if fewer != predicate:
+                    return Tree(Filter(fewer), (below,))
+        return None
+
+
+def _of_equals(conjunct: Scalar, below: Node) -> Scalar:
+    match conjunct:
+        case Call(function="=", args=(ColumnRef(id=a) as column, ColumnRef(id=b))):
+            if below.props.equivalents(a) >> b & 1:
+                return Call("is_not_null", (column,), BOOL)
+    return conjunct
+
+
+def _holding(node: Node) -> set[Scalar]:
+    """Conjuncts that are TRUE of every row of the tree."""
+    found: set[Scalar] = set()
+    stack = [node]
+    while stack:
+        tree = stack.pop()
+        if not isinstance(tree, Tree):
+            continue
+        match tree.op:
+            case Scan(predicate=predicate):
+                found.update(predicate)
+            case Filter(predicate):
+                found.update(predicate)
+                stack += tree.inputs
+            case Limit() | Window():
+                stack += tree.inputs
+            case Join(kind, predicate) | Apply(kind, predicate):
+                if kind in (JoinKind.INNER, JoinKind.SEMI):
+                    found.update(predicate)
+                if not kind.keeps_right:
+                    stack.append(tree.inputs[0])
+                if (kind is JoinKind.INNER and isinstance(tree.op, Join)) or kind is JoinKind.RIGHT:
+                    stack.append(tree.inputs[1])
+            case MarkJoin() | SingleJoin():
+                stack.append(tree.inputs[0])
+    return found

@@ -1,0 +1,171 @@
+"""What holds of a column holds of the columns that a join equates with it.
+
+    σ(a = 5)(A) ⋈(a = b) B  ≡  σ(a = 5)(A) ⋈(a = b) σ(b = 5)(B)        likewise ranges, IN lists and prefixes
+    A ⋈(a = b ∧ a = c) B    ≡  A ⋈(a = b ∧ a = c) σ(b = c)(B)
+
+Once pushed down, a predicate is inferred for the next join's columns, and so for all columns of an equivalence class.
+
+Kinds   from left to right: inner, left, semi, anti, single, since rows of the right input that match nothing may go; there, also
+        conjuncts of the join over the left input alone hold of all that matches. From right to left: inner, semi, right.
+        Mark: from left to right where the equality is never NULL, so that it is FALSE for the rows that go. Full: none
+NULLs   an equality is not TRUE of NULL, so what holds of a column where it is not NULL is enough. IS NOT DISTINCT FROM matches
+        NULLs: there it has to hold of every row
+Rows    a row that goes matches nothing
+Guards  comparisons, IN, LIKE and starts_with of a bare column with something without columns, and ORs of them: they can be told
+        again when simplification has rewritten them (`known.settled`), so a predicate that is implied by what there is is not
+        inferred again. Nothing volatile, nothing that may raise; integers of two types are compared by value
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from optimizer.algebra.columns import ColumnId
+from optimizer.algebra.kinds import JoinKind
+from optimizer.algebra.logical import Filter, Join, LogicalOperator, MarkJoin, SingleJoin
+from optimizer.algebra.scalars import (
+    Call,
+    ColumnRef,
+    InList,
+    Literal,
+    Predicate,
+    Scalar,
+    compare,
+    conjunction,
+    rewrite,
+    substitute,
+)
+from optimizer.algebra.trees import Node, Tree
+from optimizer.prepass.known import known, settled, widened_column
+from optimizer.rules.interface import ANY, RewriteRule, RuleContext, node
+
+_TO_RIGHT = (JoinKind.INNER, JoinKind.LEFT, JoinKind.SEMI, JoinKind.ANTI, JoinKind.SINGLE, JoinKind.MARK)
+_TO_LEFT = (JoinKind.INNER, JoinKind.SEMI, JoinKind.RIGHT)
+
+
+class JoinInferFilter(RewriteRule):
+    name = "join_infer_filter"
+    pattern = node(LogicalOperator, ANY, ANY)
+
+    def apply(self, bound: Tree, context: RuleContext) -> Tree | None:
+        match bound:
+            case Tree((Join(predicate=predicate) | SingleJoin(predicate) | MarkJoin(predicate)) as join, (left, right)):
+                pairs = list(_pairs(predicate, left, right))
+                if not pairs:
+                    return None
+                kind = join.kind
+                if kind is JoinKind.MARK:
+                    never_null = left.props.not_null, right.props.not_null
+                    pairs = [p for p in pairs if never_null[0] >> p.left.id & 1 and never_null[1] >> p.right.id & 1]
+                on_left, on_right = [], []
+                if kind in _TO_RIGHT:
+                    own = predicate if kind in (JoinKind.LEFT, JoinKind.ANTI, JoinKind.SINGLE) else ()
+                    on_right = _inferred(pairs, own, left, right, context)
+                if kind in _TO_LEFT:
+                    own = predicate if kind is JoinKind.RIGHT else ()
+                    on_left = _inferred([p.mirrored() for p in pairs], own, right, left, context)
+                if on_left or on_right:
+                    inputs = (
+                        Tree(Filter(conjunction(on_left)), (left,)) if on_left else left,
+                        Tree(Filter(conjunction(on_right)), (right,)) if on_right else right,
+                    )
+                    return Tree(join, inputs)
+        return None
+
+
+class _Pair(NamedTuple):
+    """Equated columns of the two inputs, and how they are written: as they are, or as wider integers."""
+
+    left: ColumnRef
+    right: ColumnRef
+    left_side: Scalar
+    right_side: Scalar
+    null_safe: bool
+
+    def mirrored(self) -> _Pair:
+        return _Pair(self.right, self.left, self.right_side, self.left_side, self.null_safe)
+
+
+def _pairs(predicate: Predicate, left: Node, right: Node) -> Iterator[_Pair]:
+    for conjunct in predicate:
+        if isinstance(conjunct, Call) and conjunct.function in ("=", "is_not_distinct_from"):
+            a, b = conjunct.args
+            one, other = widened_column(a), widened_column(b)
+            if one is None or other is None:
+                continue
+            if not left.columns >> one.id & 1:
+                a, b, one, other = b, a, other, one
+            if left.columns >> one.id & 1 and right.columns >> other.id & 1:
+                yield _Pair(one, other, a, b, conjunct.function != "=")
+
+
+def _inferred(pairs: list[_Pair], own: Predicate, source: Node, target: Node, context: RuleContext) -> list[Scalar]:
+    """What is known of `source` (the left of the pairs), and of what matches by `own`, said of `target`; only what is new."""
+    new: list[Scalar] = []
+    facts: dict[tuple[ColumnId, bool], list[Scalar]] = {}
+    for pair in pairs:
+        about = pair.left.id, pair.null_safe
+        if about not in facts:
+            here = [s for s in own if s.columns == pair.left.columns and not s.volatile]
+            facts[about] = [s for s in (*known(source, *about[:1], context.columns, pair.null_safe), *here) if _simple(s)]
+        for fact in facts[about]:
+            moved = _moved(fact, pair)
+            if moved is not None and moved not in new and not settled(target, moved, context.columns):
+                new.append(moved)
+    first: dict[ColumnId, ColumnRef] = {}
+    for pair in pairs:
+        if pair.left_side is pair.left and pair.right_side is pair.right and not pair.null_safe:
+            column = first.setdefault(source.props.representative(pair.left.id), pair.right)
+            if column.type == pair.right.type and not target.props.equivalents(column.id) >> pair.right.id & 1:
+                new.append(compare("=", column, pair.right))
+    return new
+
+
+def _simple(fact: Scalar) -> bool:
+    """Whether it compares a bare column with something without columns, or is a combination of such comparisons."""
+    if fact.raises or fact.volatile:
+        return False
+    match fact:
+        case Call(function="and" | "or", args=args):
+            return all(map(_simple, args))
+        case Call(function="=" | "<" | "<=" | ">" | ">=", args=(a, b)):
+            return (isinstance(a, ColumnRef) and not b.columns) or (isinstance(b, ColumnRef) and not a.columns)
+        case Call(function="like" | "starts_with", args=(ColumnRef(), *rest)):
+            return not any(s.columns for s in rest)
+        case InList(arg=ColumnRef(), items=items):
+            return not any(item.columns for item in items)
+    return False
+
+
+def _moved(fact: Scalar, pair: _Pair) -> Scalar | None:
+    """The fact about the left column of a pair as one about the right column; None where the types do not let it be said."""
+    if pair.left_side is pair.left:
+        return substitute(fact, {pair.left.id: pair.right_side})
+    if fact.outer:
+        return None
+
+    def widened(part: Scalar) -> Scalar | None:
+        match part:
+            case ColumnRef():
+                return pair.right_side
+            case Literal(value=value) if part.type == pair.left.type:
+                return Literal(value, pair.left_side.type)
+            case Call() | InList():
+                return None
+        return part
+
+    if any(not isinstance(s, Literal) or s.type != pair.left.type for s in _operands(fact)):
+        return None
+    return rewrite(fact, widened)
+
+
+def _operands(fact: Scalar) -> Iterator[Scalar]:
+    """What the columns of a simple fact are compared with."""
+    stack = [fact]
+    while stack:
+        part = stack.pop()
+        if isinstance(part, Call) and part.function in ("and", "or"):
+            stack += part.args
+        else:
+            yield from (child for child in part.children if not isinstance(child, ColumnRef))

@@ -1,0 +1,52 @@
+"""Rows need not be sorted below an operator that makes nothing of their order.
+
+    A ⋈ λo(B) ≡ A ⋈ B        γ(λo(A)) ≡ γ(A)        λo(A) ∪ B ≡ A ∪ B        λo: sorted, all rows
+
+Also with filters and projections between the two, which pass the order on.
+
+NULLs, rows   untouched: the rows of an operator are a bag
+Guards        not below a limit, which takes the first rows: it takes over the order instead (limit_merge)
+"""
+
+from __future__ import annotations
+
+from optimizer.algebra.logical import (
+    Aggregate,
+    Apply,
+    Filter,
+    GroupingSets,
+    Join,
+    Limit,
+    LogicalOperator,
+    MarkJoin,
+    Project,
+    SetOp,
+    SingleJoin,
+    Window,
+)
+from optimizer.algebra.trees import Node, Tree
+from optimizer.rules.interface import RewriteRule, RuleContext, node
+
+
+class SortRemove(RewriteRule):
+    name = "sort_remove"
+    pattern = node(LogicalOperator)
+
+    def apply(self, bound: Tree, context: RuleContext) -> Tree | None:
+        if not isinstance(bound.op, Join | Aggregate | SetOp | Window | GroupingSets | MarkJoin | SingleJoin | Apply):
+            return None
+        unsorted = bound.with_inputs(tuple(map(_unsorted, bound.inputs)))
+        return None if unsorted is bound else unsorted
+
+
+def _unsorted(node: Node) -> Node:
+    """The rows without a sort that is passed on to the operator above; the same tree where there is none."""
+    above: list[Tree] = []
+    while isinstance(node, Tree) and isinstance(node.op, Filter | Project):
+        above.append(node)
+        node = node.inputs[0]
+    while isinstance(node, Tree) and isinstance(node.op, Limit) and node.op.count is None and not node.op.offset:
+        node = node.inputs[0]
+    for tree in reversed(above):
+        node = tree.with_inputs((node,))
+    return node

@@ -1,0 +1,131 @@
+"""One query of a script: does planscope give DuckDB's rows, or refuse when it does?"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from enum import Enum
+from typing import Any, NamedTuple
+
+import duckdb
+import pyarrow as pa
+import sqlglot
+from sqlglot.errors import SqlglotError
+
+from executor.session import Session
+from optimizer.errors import ExecutionError, InternalError, PlanscopeError, SqlError, Unsupported
+from tests.differential.scripts.database import ScriptDatabase, first_word
+from tests.differential.scripts.printed import agrees
+from tests.differential.scripts.steps import Step
+from tests.reference.compare import (
+    OrderKey,
+    Row,
+    assert_contained,
+    assert_same_bag,
+    assert_same_kinds,
+    assert_same_list,
+    assert_sorted,
+    rows_of,
+)
+
+QUERY_WORDS = ("select", "with", "values", "from", "table")
+
+
+class Outcome(Enum):
+    PASS = "pass"
+    REFUSED = "refused"  # by DuckDB too
+    DIALECT = "dialect"  # planscope lacks the form, or the text is DuckDB's own, or not SQL to DuckDB
+    LENIENT = "lenient"  # planscope gives rows where DuckDB raises
+    STRICT = "strict"  # planscope raises where DuckDB gives rows
+    CRASH = "crash"
+    WRONG = "wrong"
+
+
+class Verdict(NamedTuple):
+    """`reason`: one line, the same on every run; "" for what needs none."""
+
+    outcome: Outcome
+    reason: str = ""
+
+
+def judge(step: Step, database: ScriptDatabase) -> Verdict:
+    """What planscope makes of a query, over the data as it is at this point of the script."""
+    if first_word(step.sql) not in QUERY_WORDS:
+        return Verdict(Outcome.DIALECT, f"{first_word(step.sql).upper()} is no query")
+    expected: pa.Table | Exception
+    try:
+        expected = database.arrow(step.sql)
+        wanted = rows_of(expected)
+    except (duckdb.Error, pa.ArrowException) as error:
+        expected = error
+    except (TypeError, ValueError, OverflowError) as error:  # values that Python does not have, such as the year 290,000
+        return Verdict(Outcome.DIALECT, f"DuckDB's rows cannot be read: {one_line(error)}")
+    try:
+        session = database.session(step.sql)
+        actual = session.sql(step.sql).table
+    except Exception as error:
+        return refused(error, expected)
+    rows = rows_of(actual)
+    if isinstance(expected, Exception):
+        if step.expected is not None and agrees(step.expected, rows):
+            return Verdict(Outcome.PASS)
+        return Verdict(Outcome.LENIENT, f"DuckDB: {one_line(expected)}")
+    try:
+        assert_same_kinds(expected, actual)
+        same_rows(step.sql, wanted, rows, session, database)
+    except AssertionError as error:
+        if step.expected is not None and agrees(step.expected, rows) and not agrees(step.expected, wanted):
+            return Verdict(Outcome.PASS)
+        return Verdict(Outcome.WRONG, one_line(error))
+    return Verdict(Outcome.PASS)
+
+
+def refused(error: Exception, expected: pa.Table | Exception) -> Verdict:
+    """Planscope raised `error`."""
+    if isinstance(error, InternalError) or not isinstance(error, PlanscopeError):
+        return Verdict(Outcome.CRASH, f"{error.__class__.__name__}: {one_line(error)}")
+    if isinstance(expected, Exception):
+        return Verdict(Outcome.REFUSED)
+    if isinstance(error, Unsupported) or (isinstance(error, SqlError) and error.message.startswith("syntax error")):
+        return Verdict(Outcome.DIALECT, one_line(error))
+    return Verdict(Outcome.STRICT, f"{'run: ' if isinstance(error, ExecutionError) else ''}{one_line(error)}")
+
+
+def same_rows(sql: str, wanted: Sequence[Row], rows: Sequence[Row], session: Session, database: ScriptDatabase) -> None:
+    """Raises AssertionError unless `rows` may be the result: ties of ORDER BY are open, and so is what LIMIT keeps of them."""
+    if list(rows) == list(wanted):
+        return
+    query = session.optimize(sql)
+    ids = [output.id for output in query.outputs]
+    keys = []
+    for key in query.bound.order:
+        if key.column not in ids:
+            break
+        keys.append(OrderKey(ids.index(key.column), key.descending, key.nulls_first))
+    try:
+        assert_same_bag(wanted, rows)
+    except AssertionError:
+        unlimited = without_limit(sql)
+        if unlimited is None:
+            raise
+        assert_contained(rows_of(database.arrow(unlimited)), rows, len(wanted))
+    assert_sorted(rows, keys)
+    shown = [key.index for key in keys]
+    assert_same_list([tuple(row[i] for i in shown) for row in wanted], [tuple(row[i] for i in shown) for row in rows])
+
+
+def without_limit(sql: str) -> str | None:
+    """The query without its outermost LIMIT and OFFSET; None when it has none."""
+    try:
+        tree = sqlglot.parse_one(sql, read="duckdb")
+    except SqlglotError:
+        return None
+    found = [tree.args.pop(name, None) for name in ("limit", "offset")]
+    return tree.sql(dialect="duckdb") if any(found) else None
+
+
+def one_line(error: Any) -> str:
+    """The start of a message, with nothing in it that changes from run to run."""
+    text = str(error).strip().split("\n")
+    line = re.sub(r"(/[\w.+-]+){2,}", "PATH", text[0] if len(text) == 1 else " | ".join(text[:6])).replace("\t", " ")
+    return line if len(line) <= 160 else line[:157] + "..."
