@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from executor.arrow.batches import column_name
-from optimizer.algebra.traits import Collation
+from optimizer.algebra.traits import Collation, SortKey
 
 
 def sorted_rows(table: pa.Table, order: Collation, limit: int | None = None) -> pa.Table:
@@ -31,6 +31,12 @@ def sorted_runs(table: pa.Table, runs: np.ndarray, order: Collation) -> pa.Table
         return table
     indices = pc.sort_indices(pa.table({"run": runs, **columns}), sort_keys=[("run", "ascending"), *keys])
     return table.take(indices)
+
+
+def sorted_places(values: pa.Array) -> np.ndarray:
+    """The rows of `values`, the smallest first, NULLs at the end."""
+    columns, keys = _sort_keys(pa.table([values], [column_name(0)]), (SortKey(0),))
+    return pc.sort_indices(pa.table(columns), sort_keys=keys).to_numpy() if keys else np.arange(len(values))
 
 
 def _sort_keys(table: pa.Table, order: Collation) -> tuple[dict[str, pa.ChunkedArray], list[tuple[str, str, str]]]:

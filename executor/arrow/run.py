@@ -36,6 +36,7 @@ from executor.arrow import (
     streaming_aggregate,
     top_k,
     union_all,
+    window_rows,
 )
 from executor.arrow.batches import Batches
 from executor.arrow.context import Context, TableSource, Tuning
@@ -66,6 +67,7 @@ from optimizer.algebra.physical import (
     TableScan,
     TopK,
     UnionAll,
+    WindowRows,
 )
 from optimizer.algebra.plan import PlanNode
 
@@ -87,6 +89,7 @@ SOURCES: dict[type[PhysicalOperator], Callable[[PlanNode, Context], Batches]] = 
     StreamingAggregate: streaming_aggregate.produce,
     TopK: top_k.produce,
     UnionAll: union_all.produce,
+    WindowRows: window_rows.produce,
 }
 
 STAGES: dict[type[PhysicalOperator], Callable[[PlanNode, Context], Stage]] = {

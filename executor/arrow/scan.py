@@ -52,7 +52,8 @@ def produce(node: PlanNode, context: Context) -> Batches:
         if source.format == "csv":
             rows = _read_csv(source, names, ids, context)
         else:
-            dataset = context.once(node, lambda: _dataset(source, names))
+            needed = node.columns | predicate_columns(scan.predicate)
+            dataset = context.once(node, lambda: _dataset(source, [c.source for c in scan.columns if needed >> c.id & 1]))
             rows = _read_dataset(dataset, names, ids, pushed, context)
         yield from rows if scan.limit is None else _limited(rows, node, local, scan.limit, context)
     except (pa.ArrowException, OSError) as error:
@@ -98,8 +99,8 @@ def _limited(rows: Batches, node: PlanNode, local: Predicate, limit: int, contex
             return
 
 
-def _dataset(source: TableSource, names: dict[ColumnId, str]) -> ds.Dataset:
-    """The files, which have the columns."""
+def _dataset(source: TableSource, names: list[str]) -> ds.Dataset:
+    """The files, which have these columns."""
     file_format = "ipc" if source.format == "arrow" else source.format
     dataset = ds.dataset([str(file) for file in source.files], schema=source.schema, format=file_format)
     for fragment in dataset.get_fragments():
@@ -156,8 +157,8 @@ def _line(file: Path, error: pa.ArrowInvalid) -> str:
     return ""
 
 
-def _check_columns(file: str, present: list[str], wanted: dict[ColumnId, str]) -> None:
-    for name in wanted.values():
+def _check_columns(file: str, present: list[str], wanted: list[str]) -> None:
+    for name in wanted:
         if name not in present:
             raise ExecutionError(f'{file} has no column "{name}": it has changed since its table was described')
 

@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 from optimizer.algebra.columns import Columns
+from optimizer.algebra.subqueries import subqueries_of
 from optimizer.algebra.trees import Leaf, Node
 
 
 def show_tree(root: Node, columns: Columns) -> str:
-    """A logical tree as indented text. Iterative, so any depth prints."""
+    """A logical tree as indented text, subqueries in an operator's scalars before its inputs. Iterative, so any depth prints."""
     lines: list[str] = []
-    stack: list[tuple[Node, str, str]] = [(root, "", "")]
+    stack: list[tuple[Node, str, str, str]] = [(root, "", "", "")]
     while stack:
-        node, first, rest = stack.pop()
+        node, first, rest, role = stack.pop()
+        children: list[tuple[Node, str]] = []
         if isinstance(node, Leaf):
-            lines.append(f"{first}group {node.gid}")
+            lines.append(f"{first}{role}group {node.gid}")
         else:
             detail = node.op.describe(columns.label)
-            lines.append(f"{first}{node.op.name}{'  ' + detail if detail else ''}")
-        children = node.inputs
+            lines.append(f"{first}{role}{node.op.name}{'  ' + detail if detail else ''}")
+            children += [(part.tree, "subquery: ") for part in subqueries_of(node.op.scalars())]
+        children += [(child, "") for child in node.inputs]
         for i in range(len(children) - 1, -1, -1):
             last = i == len(children) - 1
-            stack.append((children[i], rest + ("└─ " if last else "├─ "), rest + ("   " if last else "│  ")))
+            child, word = children[i]
+            stack.append((child, rest + ("└─ " if last else "├─ "), rest + ("   " if last else "│  "), word))
     return "\n".join(lines)
 
 

@@ -12,7 +12,7 @@ The tree reads columns of the query around it as `OuterRef`s.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from optimizer.algebra.columns import ColumnId, DataType
 from optimizer.algebra.scalars import BOOL, TRUE, Call, ColumnRef, OuterRef, Scalar, compare, rewrite, walk
@@ -88,6 +88,12 @@ class AnySubquery(Subquery):
             return "EXISTS (subquery)"
         left = ", ".join(s._render(label, typed) for s in self.left)
         return f"({left if len(self.left) == 1 else f'({left})'} {self.function} ANY (subquery {names}))"
+
+
+def subqueries_of(scalars: Iterable[Scalar]) -> list[Subquery]:
+    """The subqueries in some scalars, not those inside other subqueries, each once."""
+    found = {part: None for scalar in scalars for part in walk(scalar) if isinstance(part, Subquery)}
+    return list(found)
 
 
 def has_subquery(scalar: Scalar) -> bool:

@@ -14,10 +14,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TypeVar, cast
+from typing import cast
 
 from optimizer.algebra.columns import ColumnId, Columns, ColumnSet, column_ids, column_set
-from optimizer.algebra.congruence import has_one_form, is_congruent
 from optimizer.algebra.kinds import JoinKind, SetOpKind
 from optimizer.algebra.logical import (
     Aggregate,
@@ -43,7 +42,6 @@ from optimizer.algebra.logical import (
 from optimizer.algebra.rebuild import copy_tree, renamed_scalar, replace_outer
 from optimizer.algebra.scalars import (
     BOOL,
-    FALSE,
     AggregateCall,
     Call,
     Case,
@@ -56,17 +54,19 @@ from optimizer.algebra.scalars import (
     bound_to,
     conjunction,
     rewrite,
-    substitute,
 )
 from optimizer.algebra.traits import SortKey
-from optimizer.algebra.trees import Node, Tree, postorder
+from optimizer.algebra.trees import Node, Tree
 from optimizer.algebra.types import INT64
+from optimizer.decorrelate.correlation import may_raise, one_form, tree_of
 from optimizer.decorrelate.domain import domain
-from optimizer.decorrelate.one_row import OneRow, is_true, one_row, passed, with_empty_values
+from optimizer.decorrelate.one_row import grouped_by_bindings, one_row, over_one_row, passed, with_empty_values
 from optimizer.decorrelate.pull_up import Pulled, as_join, pull_up, without_idle_distinct
 from optimizer.decorrelate.state import (
     Equal,
     Unnesting,
+    join_back,
+    local_call,
     localized,
     localized_predicate,
     renamed_equal,
@@ -74,13 +74,10 @@ from optimizer.decorrelate.state import (
     with_equalities,
     within,
 )
+from optimizer.decorrelate.stays import Stays
 from optimizer.decorrelate.steps import Step, named
 
 Repr = dict[ColumnId, ColumnId]  # outer column -> the local column that holds its value
-
-
-class Stays(Exception):
-    """An Apply cannot be removed; the reason is for people."""
 
 
 class General:
@@ -116,9 +113,9 @@ class General:
 
     def _eliminate(self, node: Tree) -> Tree:
         """An Apply of which nothing further out is being unnested."""
-        left = self.decorrelate(_tree(node.inputs[0]))
+        left = self.decorrelate(tree_of(node.inputs[0]))
         assert isinstance(node.op, Apply)
-        return self._joined(node, node.op, left, _tree(node.inputs[1]))
+        return self._joined(node, node.op, left, tree_of(node.inputs[1]))
 
     def _joined(self, node: Tree, op: Apply, left: Tree, right: Tree) -> Tree:
         """The Apply of `right` to a left input that is done with; `node` is what it was, for the trace."""
@@ -143,7 +140,7 @@ class General:
         if pulled is not None:
             return self._pulled_join(op, predicate, left, pulled), "conjuncts taken up into the join"
         found = one_row(right)
-        exact = _may_raise(right if found is None else found.aggregate)
+        exact = may_raise(right if found is None else found.aggregate)
         marks: list[ColumnSet] = []
 
         def bindings(needed: ColumnSet) -> tuple[Tree, Repr]:
@@ -153,15 +150,16 @@ class General:
             return domain(left, needed, self.columns, exact)
 
         state = Unnesting(free, bindings, self.substitute and not exact)
-        if not _one_form(right, free, self.columns):
+        if not one_form(right, free, self.columns):
             raise Stays("equal bindings may differ (0.0 and -0.0), and it can tell them apart")
         if found is not None:
-            after = self._over_one_row(op, predicate, left, found, state)
+            below, repr = self.push(tree_of(found.aggregate.inputs[0]), state, state.outer, {})
+            after = over_one_row(op, predicate, left, found, below, repr, self.columns)
         else:
             seen = () if op.kind is JoinKind.MARK else _seen_from_right(predicate, left.columns)  # UNKNOWN matters to a mark
             equal = with_equalities({}, seen, free)
             inner, repr = self.push(right, state, free, equal)
-            predicate = conjunction([*predicate, *self._join_back(left, inner, repr, op.kind)])
+            predicate = conjunction([*predicate, *join_back(left, inner, repr, op.kind, self.columns)])
             after = Tree(join_of_kind(op.kind, predicate, op.mark), (left, inner))
         used = 0
         for each in marks:
@@ -184,60 +182,6 @@ class General:
         joined = Tree(join_of_kind(op.kind, on, None), (left, right))
         return Tree(Project((*passed(joined, self.columns), *(ProjectItem(id, v) for id, v in values.items()))), (joined,))
 
-    def _over_one_row(self, op: Apply, predicate: Predicate, left: Tree, found: OneRow, state: Unnesting) -> Tree:
-        """A scalar aggregate, with projections and filters above it: a left outer join with its groups."""
-        aggregate = found.aggregate.op
-        assert isinstance(aggregate, Aggregate)
-        calls, patched = with_empty_values(aggregate.aggregates, self.columns)
-        below, repr = self.push(_tree(found.aggregate.inputs[0]), state, state.outer, {})
-        grouped = self._grouped(tuple(AggregateItem(i.id, _local_call(i.call, repr)) for i in calls), below, repr)
-        back = conjunction(self._join_back(left, grouped, repr, JoinKind.LEFT))
-        joined = Tree(Join(JoinKind.LEFT, back), (left, grouped))
-        tree = Tree(Project((*passed(left, self.columns), *patched)), (joined,))
-        values: dict[ColumnId, Scalar] = {id: bound_to(v, left.columns) for id, v in found.values.items()}
-        condition = tuple(bound_to(s, left.columns) for s in found.condition)
-        tested = tuple(substitute(s, values) for s in predicate)
-        match op.kind:
-            case JoinKind.INNER:
-                kept = conjunction([*condition])
-                tree = Tree(Filter(kept), (tree,)) if kept else tree
-                tree = self._with_values(left, tree, values)
-                return Tree(Filter(predicate), (tree,)) if predicate else tree
-            case JoinKind.SEMI:
-                kept = conjunction([*condition, *tested])
-                return Tree(Filter(kept), (tree,)) if kept else tree
-            case JoinKind.ANTI:
-                every = conjunction([*condition, *tested])
-                return Tree(Filter((Call("not", (is_true(every),), BOOL) if every else FALSE,)), (tree,))
-            case JoinKind.MARK:
-                assert op.mark is not None
-                mark: Scalar = Literal(True, BOOL)
-                if tested:
-                    mark = tested[0] if len(tested) == 1 else Call("and", tested, BOOL)
-                if condition:
-                    mark = Case(((is_true(condition), mark),), Literal(False, BOOL), BOOL)
-                return self._with_values(left, tree, {op.mark: mark})
-        assert op.kind in (JoinKind.LEFT, JoinKind.SINGLE), f"an apply of kind {op.kind.value}"
-        there = conjunction([*condition, *tested])
-        if there:
-            taken = is_true(there)
-            values = {id: Case(((taken, v),), Literal(None, v.type), v.type) for id, v in values.items()}
-        return self._with_values(left, tree, values)
-
-    def _with_values(self, left: Tree, tree: Tree, values: Mapping[ColumnId, Scalar]) -> Tree:
-        items = (*passed(left, self.columns), *(ProjectItem(id, v) for id, v in values.items()))
-        return Tree(Project(items), (tree,))
-
-    def _join_back(self, left: Tree, right: Tree, repr: Repr, kind: JoinKind) -> list[Scalar]:
-        """F ≐ r for every free column. A mark must not become UNKNOWN by it; elsewhere one side without NULLs makes ≐ an =."""
-        found = []
-        for outer, local in sorted(repr.items()):
-            here, there = left.props.not_null >> outer & 1, right.props.not_null >> local & 1
-            plain = bool(here and there) if kind is JoinKind.MARK else bool(here or there)
-            type = self.columns[local].type
-            found.append(same(ColumnRef(outer, type), ColumnRef(local, type), plain))
-        return found
-
     # -- D A× R -----------------------------------------------------------------------------------------------------------
 
     def push(self, tree: Tree, state: Unnesting, need: ColumnSet, equal: Equal) -> tuple[Tree, Repr]:
@@ -251,47 +195,47 @@ class General:
         match op:
             case Filter(predicate):
                 known = with_equalities(equal, predicate, state.outer)
-                inner, repr = self.push(_tree(inputs[0]), state, need | _read(op, state), known)
+                inner, repr = self.push(tree_of(inputs[0]), state, need | _read(op, state), known)
                 kept = localized_predicate(predicate, repr)
                 return (Tree(Filter(kept), (inner,)) if kept else inner), repr
             case Scan(predicate=predicate):
                 plain = Tree(replace(op, predicate=()))
                 return self.push(Tree(Filter(predicate), (plain,)), state, need, equal)
             case Project(items):
-                return self._push_project(items, _tree(inputs[0]), state, need, equal)
+                return self._push_project(items, tree_of(inputs[0]), state, need, equal)
             case Values():
                 return self._push_values(op, state, need)
             case Join(JoinKind.INNER):
-                return self._push_inner(op, _tree(inputs[0]), _tree(inputs[1]), state, need, equal)
+                return self._push_inner(op, tree_of(inputs[0]), tree_of(inputs[1]), state, need, equal)
             case Join(JoinKind.RIGHT, predicate):
                 swapped = Tree(Join(JoinKind.LEFT, predicate), (inputs[1], inputs[0]))
                 return self.push(swapped, state, need, equal)
             case Join(JoinKind.FULL, predicate):
-                return self._push_full(predicate, _tree(inputs[0]), _tree(inputs[1]), state, need)
+                return self._push_full(predicate, tree_of(inputs[0]), tree_of(inputs[1]), state, need)
             case Join() | MarkJoin() | SingleJoin():
-                return self._push_left(op, _tree(inputs[0]), _tree(inputs[1]), state, need, equal)
+                return self._push_left(op, tree_of(inputs[0]), tree_of(inputs[1]), state, need, equal)
             case Apply():
                 return self._push_apply(tree, op, state, need, equal)
             case Aggregate(keys, aggregates):
                 if not keys:
-                    return self._push_scalar_aggregate(op, _tree(inputs[0]), state, need)
+                    return self._push_scalar_aggregate(op, tree_of(inputs[0]), state, need)
                 below = within(equal, column_set(keys))
-                inner, repr = self.push(_tree(inputs[0]), state, need | _read(op, state), below)
-                calls = tuple(AggregateItem(i.id, _local_call(i.call, repr)) for i in aggregates)
+                inner, repr = self.push(tree_of(inputs[0]), state, need | _read(op, state), below)
+                calls = tuple(AggregateItem(i.id, local_call(i.call, repr)) for i in aggregates)
                 every = tuple(dict.fromkeys((*keys, *(repr[c] for c in column_ids(need)))))
                 return Tree(Aggregate(every, calls), (inner,)), {c: repr[c] for c in column_ids(need)}
             case GroupingSets():
-                return self._push_grouping_sets(op, _tree(inputs[0]), state, need)
+                return self._push_grouping_sets(op, tree_of(inputs[0]), state, need)
             case Window(partition, order, windows):
                 below = within(equal, column_set(partition))
-                inner, repr = self.push(_tree(inputs[0]), state, need | _read(op, state), below)
+                inner, repr = self.push(tree_of(inputs[0]), state, need | _read(op, state), below)
                 parts = tuple(dict.fromkeys((*partition, *(repr[c] for c in column_ids(need)))))
-                added = tuple(WindowItem(i.id, _local_call(i.call, repr)) for i in windows)
+                added = tuple(WindowItem(i.id, local_call(i.call, repr)) for i in windows)
                 return Tree(Window(parts, order, added), (inner,)), repr
             case Limit():
-                return self._push_limit(op, _tree(inputs[0]), state, need)
+                return self._push_limit(op, tree_of(inputs[0]), state, need)
             case SetOp():
-                return self._push_set_operation(op, [_tree(i) for i in inputs], state, need, equal)
+                return self._push_set_operation(op, [tree_of(i) for i in inputs], state, need, equal)
         raise Stays(f"it has {op.name} in it")
 
     def _reached(self, tree: Tree, state: Unnesting, need: ColumnSet, equal: Equal) -> tuple[Tree, Repr]:
@@ -430,7 +374,7 @@ class General:
 
     def _push_apply(self, tree: Tree, op: Apply, state: Unnesting, need: ColumnSet, equal: Equal) -> tuple[Tree, Repr]:
         """A nested Apply: its left input carries the bindings, and they are ordinary columns of it to the right input."""
-        left, right = _tree(tree.inputs[0]), _tree(tree.inputs[1])
+        left, right = tree_of(tree.inputs[0]), tree_of(tree.inputs[1])
         if not right.outer & left.columns:
             plain = Tree(join_of_kind(op.kind, tuple(bound_to(s, left.columns) for s in op.predicate), op.mark), (left, right))
             return self.push(plain, state, need, equal)
@@ -440,16 +384,12 @@ class General:
         predicate = tuple(localized(s, repr) for s in op.predicate)
         return self._joined(tree, replace(op, predicate=conjunction(predicate)), a, replace_outer(right, values)), repr
 
-    def _grouped(self, calls: tuple[AggregateItem, ...], below: Tree, repr: Repr) -> Tree:
-        keys = tuple(dict.fromkeys(repr.values()))
-        return Tree(Aggregate(keys, calls), (below,))
-
     def _push_scalar_aggregate(self, op: Aggregate, below: Tree, state: Unnesting, need: ColumnSet) -> tuple[Tree, Repr]:
         """One row for each binding, also for those without input rows: D ⟕ Γ_D, with the values over no rows put in."""
         needed = need | _read(op, state)
         calls, patched = with_empty_values(op.aggregates, self.columns)
         inner, repr = self.push(below, state, needed, {})
-        grouped = self._grouped(tuple(AggregateItem(i.id, _local_call(i.call, repr)) for i in calls), inner, repr)
+        grouped = grouped_by_bindings(calls, inner, repr)
         bindings, outer = state.domain(needed)
         on = conjunction(self._naturally(bindings, outer, grouped, {c: repr[c] for c in column_ids(needed)}))
         joined = Tree(Join(JoinKind.LEFT, on), (bindings, grouped))
@@ -470,7 +410,7 @@ class General:
         for key in added:
             extra |= 1 << key.id
         sets = tuple(each | extra for each in op.sets)
-        calls = tuple(AggregateItem(i.id, _local_call(i.call, repr)) for i in op.aggregates)
+        calls = tuple(AggregateItem(i.id, local_call(i.call, repr)) for i in op.aggregates)
         return Tree(GroupingSets((*op.keys, *added), sets, calls, op.number), (inner,)), found
 
     def _apart(self, op: GroupingSets, below: Tree) -> Tree:
@@ -480,7 +420,7 @@ class General:
         sources: list[tuple[ColumnId, ...]] = []
         others = [(i, each) for i, each in enumerate(op.sets) if each]
         if others:
-            tree, new = self._copied(below)
+            tree, new = copy_tree(below, self.columns)
             fresh = {c: self.columns.new(self.columns[c].name, self.columns[c].type, True).id for c in out}
             keys = tuple(GroupingKey(fresh[k.id], new[k.source]) for k in op.keys)
             sets = tuple(sum(1 << fresh[c] for c in column_ids(each)) for _, each in others)
@@ -498,7 +438,7 @@ class General:
         for i, each in enumerate(op.sets):
             if each:
                 continue
-            tree, new = self._copied(below)
+            tree, new = copy_tree(below, self.columns)
             fresh = {c: self.columns.new(self.columns[c].name, self.columns[c].type, True).id for c in out}
             calls = tuple(AggregateItem(fresh[a.id], _renamed_call(a.call, new)) for a in op.aggregates)
             if not calls:
@@ -513,9 +453,6 @@ class General:
             renamed = tuple(ProjectItem(o, ColumnRef(s, self.columns[s].type)) for o, s in zip(out, sources[0], strict=True))
             return Tree(Project(renamed), (parts[0],))
         return Tree(SetOp(SetOpKind.UNION, True, tuple(out), tuple(sources)), tuple(parts))
-
-    def _copied(self, tree: Tree) -> tuple[Tree, dict[ColumnId, ColumnId]]:
-        return copy_tree(tree, self.columns)
 
     def _push_limit(self, op: Limit, below: Tree, state: Unnesting, need: ColumnSet) -> tuple[Tree, Repr]:
         """Rows are numbered within each binding: o < n ≤ o + count."""
@@ -559,11 +496,6 @@ class General:
         return Tree(replace(op, columns=columns, sources=sources), tuple(parts)), found
 
 
-def _tree(node: Node) -> Tree:
-    assert isinstance(node, Tree), "decorrelation is before there is a memo"
-    return node
-
-
 def _read(op: LogicalOperator, state: Unnesting) -> ColumnSet:
     return op.outer_columns() & state.outer
 
@@ -577,38 +509,5 @@ def _seen_from_right(predicate: Predicate, left: ColumnSet) -> Predicate:
     return tuple(rewrite(s, change) for s in predicate)
 
 
-C = TypeVar("C", AggregateCall, WindowCall)
-
-
-def _local_call(call: C, repr: Repr) -> C:
-    return cast(C, localized(call, repr))
-
-
 def _renamed_call(call: AggregateCall, new: Mapping[ColumnId, ColumnId]) -> AggregateCall:
     return cast(AggregateCall, renamed_scalar(call, new))
-
-
-def _may_raise(root: Tree) -> bool:
-    """Whether evaluating the tree for some binding may raise."""
-    single = (JoinKind.SINGLE,)
-    return any(
-        isinstance(node, Tree) and (getattr(node.op, "kind", None) in single or any(s.raises for s in node.op.scalars()))
-        for node in postorder(root)
-    )
-
-
-def _one_form(tree: Tree, free: ColumnSet, columns: Columns) -> bool:
-    """Whether equal bindings are the same, or nothing in the tree tells them apart."""
-    ambiguous = 0
-    for c in column_ids(free):
-        if not has_one_form(columns[c].type):
-            ambiguous |= 1 << c
-    if not ambiguous:
-        return True
-    return all(
-        is_congruent(bound_to(s, ambiguous))
-        for node in postorder(tree)
-        if isinstance(node, Tree)
-        for s in node.op.scalars()
-        if s.outer & ambiguous
-    )

@@ -11,6 +11,7 @@ from optimizer.algebra.trees import Node, Tree, postorder
 from optimizer.decorrelate.alternatives import alternatives
 from optimizer.decorrelate.general import General
 from optimizer.decorrelate.steps import Step
+from optimizer.decorrelate.value_generator import ValueGenerator
 
 
 class Decorrelated(NamedTuple):
@@ -38,8 +39,15 @@ def _cost(root: Tree, columns: Columns) -> Decorrelated:
     return Decorrelated(Tree(Choice(root.columns), (whole, chosen)), tuple(general.steps))
 
 
+def _value_generator(root: Tree, columns: Columns) -> Decorrelated:
+    generator = ValueGenerator(columns)
+    tree = generator.decorrelate(root)
+    return Decorrelated(tree, tuple(generator.steps))
+
+
 METHODS: dict[str, Callable[[Tree, Columns], Decorrelated]] = {
     "none": _none,
+    "value_generator": _value_generator,
     "general": _general,
     "cost": _cost,
 }

@@ -9,13 +9,29 @@ No domain is needed: the left input is one (Neumann and Kemper, BTW 2015; Galind
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from optimizer.algebra.columns import ColumnId, Columns, column_ids
 from optimizer.algebra.functions import AGGREGATE_FUNCTIONS
-from optimizer.algebra.logical import Aggregate, AggregateItem, Filter, Limit, Project, ProjectItem
-from optimizer.algebra.scalars import BOOL, Call, ColumnRef, Literal, Predicate, Scalar, conjunction, substitute
+from optimizer.algebra.kinds import JoinKind
+from optimizer.algebra.logical import Aggregate, AggregateItem, Apply, Filter, Join, Limit, Project, ProjectItem
+from optimizer.algebra.scalars import (
+    BOOL,
+    FALSE,
+    Call,
+    Case,
+    ColumnRef,
+    Literal,
+    Predicate,
+    Scalar,
+    bound_to,
+    conjunction,
+    predicate_scalar,
+    substitute,
+)
 from optimizer.algebra.trees import Tree
+from optimizer.decorrelate.state import join_back, local_call
 
 
 class OneRow(NamedTuple):
@@ -80,5 +96,52 @@ def passed(tree: Tree, columns: Columns) -> tuple[ProjectItem, ...]:
 
 def is_true(predicate: Predicate) -> Scalar:
     """Whether a predicate is TRUE: never UNKNOWN."""
-    whole = predicate[0] if len(predicate) == 1 else Call("and", predicate, BOOL)
-    return Call("coalesce", (whole, Literal(False, BOOL)), BOOL)
+    return Call("coalesce", (predicate_scalar(predicate), FALSE), BOOL)
+
+
+def grouped_by_bindings(calls: tuple[AggregateItem, ...], below: Tree, repr: Mapping[ColumnId, ColumnId]) -> Tree:
+    """The aggregates for each binding that `below` has in the columns `repr`."""
+    items = tuple(AggregateItem(i.id, local_call(i.call, repr)) for i in calls)
+    return Tree(Aggregate(tuple(dict.fromkeys(repr.values())), items), (below,))
+
+
+def over_one_row(
+    op: Apply, predicate: Predicate, left: Tree, found: OneRow, below: Tree, repr: Mapping[ColumnId, ColumnId], columns: Columns
+) -> Tree:
+    """The Apply of a scalar aggregate: a left outer join with its groups, and what stands above the aggregate above the join.
+
+    `below`: the input of the aggregate for each binding, the bindings in the columns `repr`.
+    """
+    aggregate = found.aggregate.op
+    assert isinstance(aggregate, Aggregate)
+    calls, patched = with_empty_values(aggregate.aggregates, columns)
+    grouped = grouped_by_bindings(calls, below, repr)
+    back = conjunction(join_back(left, grouped, repr, JoinKind.LEFT, columns))
+    joined = Tree(Join(JoinKind.LEFT, back), (left, grouped))
+    tree = Tree(Project((*passed(left, columns), *patched)), (joined,))
+    values: dict[ColumnId, Scalar] = {id: bound_to(v, left.columns) for id, v in found.values.items()}
+    condition = tuple(bound_to(s, left.columns) for s in found.condition)
+    tested = tuple(substitute(s, values) for s in predicate)
+
+    def with_values(tree: Tree, values: Mapping[ColumnId, Scalar]) -> Tree:
+        return Tree(Project((*passed(left, columns), *(ProjectItem(id, v) for id, v in values.items()))), (tree,))
+
+    every = conjunction([*condition, *tested])
+    match op.kind:
+        case JoinKind.INNER:
+            return with_values(Tree(Filter(every), (tree,)) if every else tree, values)
+        case JoinKind.SEMI:
+            return Tree(Filter(every), (tree,)) if every else tree
+        case JoinKind.ANTI:
+            return Tree(Filter((Call("not", (is_true(every),), BOOL) if every else FALSE,)), (tree,))
+        case JoinKind.MARK:
+            assert op.mark is not None
+            mark: Scalar = predicate_scalar(tested)
+            if condition:
+                mark = Case(((is_true(condition), mark),), FALSE, BOOL)
+            return with_values(tree, {op.mark: mark})
+    assert op.kind in (JoinKind.LEFT, JoinKind.SINGLE), f"an apply of kind {op.kind.value}"
+    if every:
+        taken = is_true(every)
+        values = {id: Case(((taken, v),), Literal(None, v.type), v.type) for id, v in values.items()}
+    return with_values(tree, values)

@@ -3,11 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar, cast
 
-from optimizer.algebra.columns import ColumnId, ColumnSet
+from optimizer.algebra.columns import ColumnId, Columns, ColumnSet
 from optimizer.algebra.congruence import has_one_form
-from optimizer.algebra.scalars import BOOL, Call, ColumnRef, OuterRef, Predicate, Scalar, conjunction, rewrite
+from optimizer.algebra.kinds import JoinKind
+from optimizer.algebra.scalars import (
+    BOOL,
+    AggregateCall,
+    Call,
+    ColumnRef,
+    OuterRef,
+    Predicate,
+    Scalar,
+    WindowCall,
+    conjunction,
+    rewrite,
+)
 from optimizer.algebra.trees import Tree
 
 Domain = Callable[[ColumnSet], tuple[Tree, dict[ColumnId, ColumnId]]]
@@ -69,6 +81,24 @@ def localized(scalar: Scalar, repr: Mapping[ColumnId, ColumnId]) -> Scalar:
         return None
 
     return rewrite(scalar, change)
+
+
+C = TypeVar("C", AggregateCall, WindowCall)
+
+
+def local_call(call: C, repr: Mapping[ColumnId, ColumnId]) -> C:
+    return cast(C, localized(call, repr))
+
+
+def join_back(left: Tree, right: Tree, repr: Mapping[ColumnId, ColumnId], kind: JoinKind, columns: Columns) -> list[Scalar]:
+    """F ≐ r for every free column. A mark must not become UNKNOWN by it; elsewhere one side without NULLs makes ≐ an =."""
+    found = []
+    for outer, local in sorted(repr.items()):
+        here, there = left.props.not_null >> outer & 1, right.props.not_null >> local & 1
+        plain = bool(here and there) if kind is JoinKind.MARK else bool(here or there)
+        type = columns[local].type
+        found.append(same(ColumnRef(outer, type), ColumnRef(local, type), plain))
+    return found
 
 
 def same(a: Scalar, b: Scalar, plain: bool) -> Scalar:

@@ -28,22 +28,17 @@ def collect_join_graphs(root: Tree, mixed: Callable[[JoinRegion], bool]) -> Tree
     `mixed`: whether a region of several kinds is to be ordered as a whole; if not, only its inner joins are.
     """
     regions = _mixed_regions(root, mixed)
-    inside = {id(node) for region in regions.values() for node in _joins_of(region[1], region[0])}
-    above: set[int] = set()  # joins whose parent is in the same region of inner joins
-    nodes = list(postorder(root))
-    for node in nodes:
-        if isinstance(node, Tree) and _reorderable(node) and id(node) not in inside:
-            above.update(id(child) for child in node.inputs if _reorderable(child))
+    kept = _kept(root, regions)
     built: dict[int, Node] = {}
-    for node in nodes:
+    for node in postorder(root):
+        if id(node) not in kept:
+            continue
         if not isinstance(node, Tree):
             built[id(node)] = node
         elif id(node) in regions:
             region = regions[id(node)][0]
             leaves = tuple(built[id(leaf)] for leaf in region.leaves)
             built[id(node)] = Tree(RegionGraph(region, region.graph.all), leaves)
-        elif id(node) in inside or id(node) in above:
-            continue
         elif _reorderable(node):
             inner, conjuncts = _region(node)
             built[id(node)] = _join_graph([built[id(leaf)] for leaf in inner], conjuncts)
@@ -52,6 +47,27 @@ def collect_join_graphs(root: Tree, mixed: Callable[[JoinRegion], bool]) -> Tree
     result = built[id(root)]
     assert isinstance(result, Tree)
     return result
+
+
+def _kept(root: Tree, regions: dict[int, tuple[JoinRegion, Tree]]) -> set[int]:
+    """The nodes that become nodes of the result: all but the joins below the top of a region. A join that is shared may be below
+    the top of one region and a top itself for another parent."""
+    kept: set[int] = set()
+    stack: list[Node] = [root]
+    while stack:
+        node = stack.pop()
+        if id(node) in kept:
+            continue
+        kept.add(id(node))
+        if not isinstance(node, Tree):
+            continue
+        if id(node) in regions:
+            stack += regions[id(node)][0].leaves
+        elif _reorderable(node):
+            stack += _region(node)[0]
+        else:
+            stack += node.inputs
+    return kept
 
 
 def _mixed_regions(root: Tree, mixed: Callable[[JoinRegion], bool]) -> dict[int, tuple[JoinRegion, Tree]]:
@@ -80,19 +96,6 @@ def _has_other_kinds(root: Tree) -> bool:
                 return True
             stack += node.inputs
     return False
-
-
-def _joins_of(root: Tree, region: JoinRegion) -> list[Node]:
-    """The joins between the top of a region and its leaves."""
-    leaves = {id(leaf) for leaf in region.leaves}
-    inside: list[Node] = []
-    stack: list[Node] = [root]
-    while stack:
-        node = stack.pop()
-        if id(node) not in leaves:
-            inside.append(node)
-            stack += node.inputs
-    return inside
 
 
 def _reorderable(node: Node) -> bool:

@@ -16,10 +16,13 @@ from optimizer.algebra.trees import Leaf, Node, Tree, postorder
 class Dag:
     """Interns trees. Ids of vertices are stable keys as long as the vertex is kept. Nothing recurses."""
 
-    __slots__ = ("_known", "_vertices")
+    __slots__ = ("_alive", "_known", "_numbers", "_operators", "_vertices")
 
     def __init__(self) -> None:
-        self._vertices: dict[tuple[LogicalOperator | int, ...], Tree] = {}  # (operator, ids of the inputs) -> vertex
+        self._operators: dict[LogicalOperator, int] = {}  # operator -> its number; equal ones have the same
+        self._numbers: dict[int, int] = {}  # likewise by id: to hash an operator takes as long as all the rest
+        self._alive: list[LogicalOperator] = []  # whose ids these are
+        self._vertices: dict[tuple[int, ...], Tree] = {}  # number of the operator and ids of the inputs -> vertex
         self._known: dict[int, Node] = {}  # id -> vertex or leaf
 
     def __len__(self) -> int:
@@ -84,13 +87,21 @@ class Dag:
         live = {id(node): node for root in roots for node in postorder(root)}
         self._known = live
         self._vertices = {key: vertex for key, vertex in self._vertices.items() if id(vertex) in live}
+        self._alive = [vertex.op for vertex in self._vertices.values()]
+        self._operators = {op: self._numbers[id(op)] for op in self._alive}
+        self._numbers = {id(op): self._operators[op] for op in self._alive}
         return set(live)
 
     def _vertex(self, like: Tree, inputs: tuple[Node, ...]) -> Tree:
-        key = (like.op, *map(id, inputs))
+        op = like.op
+        number = self._numbers.get(id(op))
+        if number is None:
+            number = self._numbers[id(op)] = self._operators.setdefault(op, len(self._operators))
+            self._alive.append(op)
+        key = (number, *map(id, inputs))
         vertex = self._vertices.get(key)
         if vertex is None:
-            vertex = self._vertices[key] = like.with_inputs(inputs)
+            vertex = self._vertices[key] = like if inputs is like.inputs else Tree(op, inputs)
             self._known[id(vertex)] = vertex
         return vertex
 

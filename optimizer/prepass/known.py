@@ -47,6 +47,7 @@ from optimizer.algebra.scalars import (
 from optimizer.algebra.trees import Node, Tree
 from optimizer.algebra.types import is_integer
 from optimizer.errors import PlanscopeError
+from optimizer.prepass.rules.filter_push_apply import for_row
 
 Names = dict[ColumnId, ColumnId]  # a column of some node -> the column of the root that has its values
 
@@ -148,6 +149,7 @@ def settled(root: Node, asked: Scalar, columns: Columns) -> bool:
         tree, wanted, facts = stack.pop()
         if not isinstance(tree, Tree):
             return False
+        facts = [f for f in facts if not f.columns & ~tree.columns]
         match tree.op:
             case Filter(predicate) | Scan(predicate=predicate) | Join(JoinKind.INNER, predicate):
                 facts = [*facts, *predicate]
@@ -186,22 +188,32 @@ def settled(root: Node, asked: Scalar, columns: Columns) -> bool:
                         break
             case Join() | Apply() | MarkJoin() | SingleJoin() as join:
                 left, right = tree.inputs
-                if not read & ~left.columns and not join.kind.keeps_right:
+                if isinstance(join, Apply) and join.kind is JoinKind.INNER and read & right.columns:
+                    within = for_row((wanted,), left.columns), for_row(tuple(facts), left.columns)
+                    stack.append((right, within[0][0], list(within[1])))
+                elif not read & ~left.columns and not join.kind.keeps_right:
                     stack.append((left, wanted, facts))
                 elif not read & ~right.columns and not join.kind.keeps_left:
                     stack.append((right, wanted, facts))
                 else:
                     return False
-            case Values(ids, _, rows):
-                try:
-                    each_row = [dict(zip(ids, (evaluate(item, {}) for item in row), strict=True)) for row in rows]
-                    if not all(evaluate(wanted, row) is True for row in each_row):
-                        return False
-                except PlanscopeError:
+            case Values() as values_list:
+                if not _holds_of_all(values_list, wanted):
                     return False
             case _:
                 return False
     return True
+
+
+def _holds_of_all(listed: Values, wanted: Scalar) -> bool:
+    """Whether a predicate is TRUE of every row of a list of literals."""
+    if wanted.outer or any(not isinstance(item, Literal) for item in listed.scalars()):
+        return False
+    rows = [{id: evaluate(item, {}) for id, item in zip(listed.columns, row, strict=True)} for row in listed.rows]
+    try:
+        return all(evaluate(wanted, row) is True for row in rows)
+    except PlanscopeError:
+        return False
 
 
 def implied(asked: Scalar, facts: Sequence[Scalar], depth: int = _DEEPEST) -> bool:
@@ -212,7 +224,7 @@ def implied(asked: Scalar, facts: Sequence[Scalar], depth: int = _DEEPEST) -> bo
         return all(implied(part, facts, depth) for part in asked.args)
     if isinstance(asked, Call) and asked.function == "or" and any(implied(part, facts, depth) for part in asked.args):
         return True
-    if any(_implies(fact, asked) for fact in facts):
+    if any(_implies(fact, asked) for fact in facts) or _equal_by(asked, facts):
         return True
     if depth:
         for fact in facts:
@@ -221,6 +233,24 @@ def implied(asked: Scalar, facts: Sequence[Scalar], depth: int = _DEEPEST) -> bo
                 if all(implied(asked, [*others, *conjuncts(branch)], depth - 1) for branch in fact.args):
                     return True
     return False
+
+
+def _equal_by(asked: Scalar, facts: Sequence[Scalar]) -> bool:
+    """Whether an equality of two columns is among the facts, either way round, follows from others of them, or both columns
+    have one and the same value."""
+    pair = equal_columns(asked)
+    if pair is None:
+        return False
+    reached = {pair[0]}
+    pairs = [p for s in facts if (p := equal_columns(s)) is not None]
+    for _ in pairs:
+        for a, b in pairs:
+            if a in reached or b in reached:
+                reached |= {a, b}
+    if pair[1] in reached:
+        return True
+    values = [[v for s in facts if s.columns == 1 << id and (v := _values(s)) is not None and len(v) == 1] for id in pair]
+    return any(one == other for one in values[0] for other in values[1])
 
 
 def _implies(fact: Scalar, asked: Scalar) -> bool:

@@ -4,40 +4,70 @@ from __future__ import annotations
 
 from optimizer.prepass.instructions import Batch
 from optimizer.prepass.rules.aggregate_merge_project import AggregateMergeProject
+from optimizer.prepass.rules.aggregate_reduce_constant_keys import AggregateReduceConstantKeys
 from optimizer.prepass.rules.aggregate_reduce_keys import AggregateReduceKeys
 from optimizer.prepass.rules.aggregate_remove import AggregateRemove
+from optimizer.prepass.rules.aggregate_remove_constants import AggregateRemoveConstants
+from optimizer.prepass.rules.aggregate_remove_one_row import AggregateRemoveOneRow
+from optimizer.prepass.rules.aggregate_simplify_calls import AggregateSimplifyCalls
+from optimizer.prepass.rules.arithmetic_simplify import ArithmeticSimplify
+from optimizer.prepass.rules.boolean_normalize import BooleanNormalize
+from optimizer.prepass.rules.case_simplify import CaseSimplify
 from optimizer.prepass.rules.column_prune import ColumnPrune
+from optimizer.prepass.rules.comparison_simplify import ComparisonSimplify
+from optimizer.prepass.rules.comparison_unwrap import ComparisonUnwrap
 from optimizer.prepass.rules.constant_fold import ConstantFold
 from optimizer.prepass.rules.distinct_remove_below import DistinctRemoveBelow
+from optimizer.prepass.rules.distinct_to_limit import DistinctToLimit
+from optimizer.prepass.rules.empty_propagate import EmptyPropagate
 from optimizer.prepass.rules.filter_merge import FilterMerge
 from optimizer.prepass.rules.filter_push_aggregate import FilterPushAggregate
 from optimizer.prepass.rules.filter_push_join import FilterPushJoin
 from optimizer.prepass.rules.filter_push_project import FilterPushProject
 from optimizer.prepass.rules.filter_push_scan import FilterPushScan
 from optimizer.prepass.rules.filter_push_setop import FilterPushSetOp
+from optimizer.prepass.rules.filter_remove_implied import FilterRemoveImplied
 from optimizer.prepass.rules.foreign_key_join_remove import ForeignKeyJoinRemove
 from optimizer.prepass.rules.join_connect import JoinConnect
 from optimizer.prepass.rules.join_push_condition import JoinPushCondition
+from optimizer.prepass.rules.like_simplify import LikeSimplify
 from optimizer.prepass.rules.limit_merge import LimitMerge
 from optimizer.prepass.rules.limit_push_join import LimitPushJoin
 from optimizer.prepass.rules.limit_push_project import LimitPushProject
 from optimizer.prepass.rules.limit_push_scan import LimitPushScan
 from optimizer.prepass.rules.limit_push_union import LimitPushUnion
+from optimizer.prepass.rules.limit_remove import LimitRemove
+from optimizer.prepass.rules.not_null_simplify import NotNullSimplify
 from optimizer.prepass.rules.or_factor import OrFactor
 from optimizer.prepass.rules.outer_join_remove import OuterJoinRemove
 from optimizer.prepass.rules.outer_join_simplify import OuterJoinSimplify
 from optimizer.prepass.rules.outer_join_to_anti import OuterJoinToAnti
+from optimizer.prepass.rules.predicate_intersect import PredicateIntersect
+from optimizer.prepass.rules.predicate_weaken import PredicateWeaken
 from optimizer.prepass.rules.project_merge import ProjectMerge
+from optimizer.prepass.rules.project_merge_aggregate import ProjectMergeAggregate
 from optimizer.prepass.rules.project_pull_join import ProjectPullJoin
 from optimizer.prepass.rules.project_push_union import ProjectPushUnion
 from optimizer.prepass.rules.project_remove import ProjectRemove
+from optimizer.prepass.rules.sort_remove import SortRemove
 from optimizer.prepass.rules.union_flatten import UnionFlatten
 from optimizer.prepass.rules.union_remove_empty import UnionRemoveEmpty
 
 _REWRITES = (
     ConstantFold(),
+    BooleanNormalize(),
+    ComparisonSimplify(),
+    CaseSimplify(),
+    LikeSimplify(),
+    ArithmeticSimplify(),
+    NotNullSimplify(),
+    PredicateWeaken(),
+    ComparisonUnwrap(),
+    PredicateIntersect(),
+    EmptyPropagate(),
     OrFactor(),
     FilterMerge(),
+    FilterRemoveImplied(),
     OuterJoinSimplify(),
     OuterJoinToAnti(),
     FilterPushProject(),
@@ -48,13 +78,21 @@ _REWRITES = (
     JoinPushCondition(),
     JoinConnect(),
     ProjectMerge(),
+    ProjectMergeAggregate(),
     UnionFlatten(),
     UnionRemoveEmpty(),
     DistinctRemoveBelow(),
     AggregateRemove(),
     AggregateReduceKeys(),
+    AggregateReduceConstantKeys(),
+    AggregateRemoveConstants(),
+    AggregateRemoveOneRow(),
+    AggregateSimplifyCalls(),
+    DistinctToLimit(),
     AggregateMergeProject(),
     LimitMerge(),
+    LimitRemove(),
+    SortRemove(),
     LimitPushProject(),
     LimitPushUnion(),
     LimitPushJoin(),

@@ -56,8 +56,8 @@ def _never(predicate: Predicate) -> bool:
 
 
 def has_one_row(node: Node) -> bool:
-    """Whether the tree has exactly one row, whatever the tables hold: an aggregate without keys, or a VALUES list of one row, below
-    operators that keep every row."""
+    """Whether the tree has exactly one row, whatever the tables hold: an aggregate without keys, or a VALUES list of one row,
+    below operators that keep every row."""
     while isinstance(node, Tree):
         match node.op:
             case Values(rows=(_,)) | Aggregate(keys=()):

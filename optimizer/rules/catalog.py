@@ -9,16 +9,24 @@ from typing import NamedTuple
 from optimizer.rules.enforce import partial_sort, sort
 from optimizer.rules.implement.aggregate_to_hash_aggregate import AggregateToHashAggregate
 from optimizer.rules.implement.aggregate_to_streaming_aggregate import AggregateToStreamingAggregate
+from optimizer.rules.implement.apply_to_cached_apply import ApplyToCachedApply
+from optimizer.rules.implement.apply_to_nested_apply import ApplyToNestedApply
 from optimizer.rules.implement.filter_to_filter_rows import FilterToFilterRows
+from optimizer.rules.implement.filter_to_lookup_rows import FilterToLookupRows
+from optimizer.rules.implement.filter_to_range_lookup import FilterToRangeLookup
 from optimizer.rules.implement.grouping_sets_to_hash_grouping_sets import GroupingSetsToHashGroupingSets
 from optimizer.rules.implement.join_to_hash_join import JoinToHashJoin
 from optimizer.rules.implement.join_to_merge_join import JoinToMergeJoin
 from optimizer.rules.implement.join_to_nested_loop_join import JoinToNestedLoopJoin
 from optimizer.rules.implement.limit_to_limit_rows import LimitToLimitRows
 from optimizer.rules.implement.limit_to_top_k import LimitToTopK
+from optimizer.rules.implement.mark_join_to_hash_join import MarkJoinToHashJoin
+from optimizer.rules.implement.mark_join_to_nested_loop_join import MarkJoinToNestedLoopJoin
 from optimizer.rules.implement.project_to_project_rows import ProjectToProjectRows
 from optimizer.rules.implement.scan_to_table_scan import ScanToTableScan
 from optimizer.rules.implement.setop_to_hash_set_op import SetOpToHashSetOp
+from optimizer.rules.implement.single_join_to_hash_join import SingleJoinToHashJoin
+from optimizer.rules.implement.single_join_to_nested_loop_join import SingleJoinToNestedLoopJoin
 from optimizer.rules.implement.union_to_merge_union import UnionToMergeUnion
 from optimizer.rules.implement.union_to_union_all import UnionToUnionAll
 from optimizer.rules.implement.values_to_constant_rows import ValuesToConstantRows
@@ -39,6 +47,7 @@ from optimizer.rules.transform.join_exchange_left import JoinExchangeLeft
 from optimizer.rules.transform.join_exchange_semi import JoinExchangeSemi
 from optimizer.rules.transform.partition_joins import PartitionJoins
 from optimizer.rules.transform.partition_region import PartitionRegion
+from optimizer.rules.transform.scan_split_outer import ScanSplitOuter
 from optimizer.rules.transform.semi_join_to_inner_on_distinct import SemiJoinToInnerOnDistinct
 from optimizer.rules.transform.semi_join_to_inner_on_key import SemiJoinToInnerOnKey
 from optimizer.settings import Settings
@@ -61,16 +70,25 @@ TRANSFORMATIONS: tuple[TransformationRule, ...] = (
     AggregateSplitJoin(),
     AggregatePullJoin(),
     AggregateSplitUnion(),
+    ScanSplitOuter(),
 )
 
 IMPLEMENTATIONS: tuple[ImplementationRule, ...] = (
     ScanToTableScan(),
     ValuesToConstantRows(),
     FilterToFilterRows(),
+    FilterToLookupRows(),
+    FilterToRangeLookup(),
     ProjectToProjectRows(),
     JoinToHashJoin(),
     JoinToMergeJoin(),
     JoinToNestedLoopJoin(),
+    MarkJoinToHashJoin(),
+    MarkJoinToNestedLoopJoin(),
+    SingleJoinToHashJoin(),
+    SingleJoinToNestedLoopJoin(),
+    ApplyToNestedApply(),
+    ApplyToCachedApply(),
     AggregateToHashAggregate(),
     AggregateToStreamingAggregate(),
     GroupingSetsToHashGroupingSets(),

@@ -277,7 +277,8 @@ def _column(binder: ExpressionBinder, node: Any) -> Scalar:
 
 
 def _refuse_aggregate(binder: ExpressionBinder, alias: Scalar, name: str, node: Any) -> None:
-    if any(isinstance(s, AggregateCall | grouping_call.GroupingCall) for s in walk(alias)):
+    in_subquery = alias.columns & column_set(binder.claims.values())
+    if in_subquery or any(isinstance(s, AggregateCall | grouping_call.GroupingCall) for s in walk(alias)):
         where = "inside another aggregate" if binder.inside_aggregate else f"in {binder.clause}"
         hint = "use HAVING to filter groups" if binder.clause == "WHERE" else None
         raise binder.source.error(f'"{name}" is an aggregate, which cannot stand {where}', node, hint)

@@ -30,6 +30,11 @@ def aggregate_calls(scalars: Iterable[Scalar]) -> list[AggregateCall]:
     return list(found)
 
 
+def has_aggregate(scalar: Scalar, claims: Mapping[AggregateCall, ColumnId]) -> bool:
+    """Whether an aggregate of this query stands in `scalar`, also in a subquery (`claims`, with the columns those read)."""
+    return bool(aggregate_calls([scalar]) or scalar.columns & column_set(claims.values()))
+
+
 class Grouping:
     """The Aggregate, or GroupingSets, over `tree` for the grouping `by` and the aggregate calls in `scalars`; `names` words the
     columns it makes. `claims` are further calls, which stand in subqueries, with the columns those read."""

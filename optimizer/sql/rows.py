@@ -35,7 +35,7 @@ def compare_rows(binder: ExpressionBinder, function: str, left: Any, right: Any)
         if items is None:
             raise binder.source.error("a row value is compared with something that is none", node, "write (a, b) = (c, d)")
     operands = [binder.operands(items or []) for items in sides]
-    return rows_compared(binder, function, operands[0], operands[1])
+    return rows_compared(binder, function, operands[0], operands[1], right)
 
 
 def row_in_list(binder: ExpressionBinder, items: Sequence[Any], alternatives: Sequence[Any]) -> Scalar:
@@ -49,14 +49,18 @@ def row_in_list(binder: ExpressionBinder, items: Sequence[Any], alternatives: Se
         right = row_items(node)
         if right is None:
             raise binder.source.error("a row value is compared with something that is none", node, "write (a, b) IN ((c, d))")
-        equal.append(rows_compared(binder, "=", left, binder.operands(right)))
+        equal.append(rows_compared(binder, "=", left, binder.operands(right), node))
     return equal[0] if len(equal) == 1 else Call("or", tuple(equal), BOOL)
 
 
-def rows_compared(binder: ExpressionBinder, function: str, left: Sequence[Operand], right: Sequence[Operand]) -> Scalar:
-    """The comparison of two rows, TRUE or FALSE. An ordering is decided by the first column in which they differ."""
-    if len(left) != len(right):
-        node = right[0].node if right else None
+def rows_compared(
+    binder: ExpressionBinder, function: str, left: Sequence[Operand], right: Sequence[Operand], node: Any
+) -> Scalar:
+    """The comparison of two rows, TRUE or FALSE. An ordering is decided by the first column in which they differ.
+
+    Raises SqlError under `node` when the rows have not the same length, or no columns.
+    """
+    if len(left) != len(right) or not left:
         raise binder.source.error(f"a row of {len(left)} is compared with a row of {len(right)}", node)
     pairs = [comparable(binder.source, function, a, b) for a, b in zip(left, right, strict=True)]
     match function:

@@ -23,7 +23,7 @@ from optimizer.sql.coerce import bare
 from optimizer.sql.context import Bound, Context, Ctes
 from optimizer.sql.expressions import ExpressionBinder
 from optimizer.sql.from_clause import bind_from
-from optimizer.sql.grouping import Grouping, aggregate_calls, unique_columns
+from optimizer.sql.grouping import Grouping, aggregate_calls, has_aggregate, unique_columns
 from optimizer.sql.grouping_call import has_grouping_call
 from optimizer.sql.grouping_elements import GroupBy, group_by
 from optimizer.sql.names import output_name, short_name
@@ -68,7 +68,7 @@ def bind_select(context: Context, node: Any, ctes: Ctes | None, operand: bool = 
     block = _Block(context, scope, operand)
     block.bind_items(node)
     if node.args.get("where") is not None:
-        binder = ExpressionBinder(context, scope, "WHERE", aliases=block.aliases)
+        binder = ExpressionBinder(context, scope, "WHERE", aliases=block.aliases, claims=block.claims)
         predicate = conjunction([binder.truth(node.args["where"].this)])
         refuse_windows(source, predicate, "WHERE", node.args["where"].this)
         tree = Tree(Filter(predicate), (tree,)) if predicate else tree
@@ -204,7 +204,7 @@ class _Block:
         source.only(clause, "expressions", "all")
         if clause.args.get("all"):
             plain = [i.scalar for i in self.items if not isinstance(i.scalar, WindowExpression)]
-            keys = tuple(dict.fromkeys(s for s in plain if not aggregate_calls([s])))
+            keys = tuple(dict.fromkeys(s for s in plain if not has_aggregate(s, self.claims)))
             return GroupBy(keys, (keys,))
         if not clause.expressions:
             raise source.error("GROUP BY lists nothing", clause, word="GROUP")
@@ -224,7 +224,7 @@ class _Block:
             binder = self._binder("GROUP BY", aggregates=False)
             scalar = binder.bind(node)
             self._remember(binder)
-        if aggregate_calls([scalar]) or has_grouping_call(scalar):
+        if has_aggregate(scalar, self.claims) or has_grouping_call(scalar):
             raise self.context.source.error("an aggregate cannot stand in GROUP BY", node)
         return scalar if not pa.types.is_null(scalar.type) else Literal(None, INT32)
 

@@ -56,7 +56,8 @@ def _without_star(query: Any) -> Any:
     if not isinstance(query, exp.Select) or len(query.expressions) != 1 or query.args.get("from_") is None:
         return query
     star = query.expressions[0]
-    if not isinstance(star, exp.Star) or any(star.args.values()) or any(query.args.get(k) for k in ("distinct", "group", "having")):
+    grouped = any(query.args.get(k) for k in ("distinct", "group", "having"))
+    if grouped or not isinstance(star, exp.Star) or any(star.args.values()):
         return query
     query = query.copy()
     query.set("expressions", [exp.Literal.number(1)])
@@ -93,7 +94,7 @@ def compared_with_any(binder: ExpressionBinder, function: str, left: Any, query:
     columns = [Operand(ColumnRef(o.id, binder.context.columns[o.id].type), query) for o in bound.outputs]
     if items is not None and function in ROW_ORDERINGS:
         outside = [Operand(binder.seen_from_inside(binder.used_twice(o, "a row comparison"), o.node), o.node) for o in operands]
-        predicate = conjunction([rows_compared(binder, function, outside, columns)])
+        predicate = conjunction([rows_compared(binder, function, outside, columns, query)])
         return AnySubquery("=", (), (), Tree(Filter(predicate), (bound.tree,)))
     pairs = [meet(binder.source, both, "cannot compare", comparing=True)[0] for both in zip(operands, columns, strict=True)]
     lefts, rights = zip(*pairs, strict=True)

@@ -127,9 +127,7 @@ def _range_offset(binder: ExpressionBinder, node: Any, keys: tuple[Scalar, ...],
     literal, key = _constant(binder, node), keys[0].type
     inner = bare(node)
     if isinstance(inner, exp.Literal) and inner.is_string and is_numeric(key):
-        scalar = binder.convert(node, key)
-        assert isinstance(scalar, Literal), "a constant converts to a constant"
-        literal = scalar
+        literal = Literal(evaluate(binder.convert(node, key), {}), key)
     if literal.value is None:
         raise source.error("a RANGE offset cannot be NULL", node)
     if not _measures(literal.type, key):
@@ -140,9 +138,8 @@ def _range_offset(binder: ExpressionBinder, node: Any, keys: tuple[Scalar, ...],
     type = arithmetic_type("-", key, literal.type)
     if type is None or not is_float(type):
         return literal
-    converted = convert(source, Operand(literal, node), type)  # its type says in which one to compute
-    assert isinstance(converted, Literal), "a constant converts to a constant"
-    return converted
+    # its type says in which one to compute
+    return Literal(evaluate(convert(source, Operand(literal, node), type), {}), type)
 
 
 def _measures(offset: DataType, key: DataType) -> bool:

@@ -73,7 +73,10 @@ class RandomApplies:
             else:
                 right = Tree(Limit(self.total_order(right), 0, 1), (right,))
         mark = self.columns.new("mark", BOOL, True).id if kind is JoinKind.MARK else None
-        predicate = conjunction(self.condition([*column_ids(left.columns), *column_ids(right.columns)], outer) for _ in range(self.rng.choice((0, 0, 1))))
+        predicate = conjunction(
+            self.condition([*column_ids(left.columns), *column_ids(right.columns)], outer)
+            for _ in range(self.rng.choice((0, 0, 1)))
+        )
         if kind is JoinKind.SINGLE:
             predicate = ()
         ints = column_set(c for c in column_ids(left.columns | right.columns) if self.columns[c].type == INT64)

@@ -13,6 +13,7 @@ from optimizer.algebra.printing import show_tree
 from optimizer.algebra.trees import Tree, postorder
 from optimizer.decorrelate.alternatives import alternatives
 from optimizer.decorrelate.general import General
+from optimizer.decorrelate.value_generator import ValueGenerator
 from tests.decorrelate.random_applies import RandomApplies
 from tests.reference.naive import run
 
@@ -50,6 +51,23 @@ def test_unnested_trees_have_the_same_rows(block: int) -> None:
 def test_many_unnested_trees_have_the_same_rows(block: int) -> None:
     for seed in range(10_000 + block * 1000, 11_000 + block * 1000):
         check(seed)
+
+
+@pytest.mark.parametrize("block", range(4))
+def test_value_generators_keep_the_rows(block: int) -> None:
+    """Forms that the method does not take stay Applies; most are taken."""
+    removed = 0
+    for seed in range(block * 100, block * 100 + 100):
+        random_applies = RandomApplies(seed)
+        tree, columns = random_applies.query(), random_applies.columns
+        wanted = list(column_ids(tree.columns))
+        generator = ValueGenerator(columns)
+        plain = generator.decorrelate(tree)
+        assert bag(plain, wanted, columns) == bag(tree, wanted, columns), (
+            f"seed {seed}\n{show_tree(tree, columns)}\n->\n{show_tree(plain, columns)}"
+        )
+        removed += not any(isinstance(node, Tree) and isinstance(node.op, Apply) for node in postorder(plain))
+    assert removed >= 30
 
 
 @pytest.mark.parametrize("seed", range(60))

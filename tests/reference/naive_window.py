@@ -143,9 +143,7 @@ def _reaches(frame: Frame, bound: FrameBound, order: Collation, rows: list[Row],
 def _groups_between(order: Collation, rows: list[Row], at: int, i: int) -> int:
     """How many groups of peers row `i` is after row `at`; negative before it."""
     low, high = min(at, i), max(at, i)
-    steps = sum(
-        any(group_key(rows[j][k.column]) != group_key(rows[j + 1][k.column]) for k in order) for j in range(low, high)
-    )
+    steps = sum(any(group_key(rows[j][k.column]) != group_key(rows[j + 1][k.column]) for k in order) for j in range(low, high))
     return steps if i >= at else -steps
 
 

@@ -82,9 +82,9 @@ class WindowRows(PhysicalOperator):
             wanted = group_order(required.grouping & partition) + group_order(required.grouping & ~partition)
         plain = self._without_items(wanted, below)
         result = []
-        if not wanted and not column_set(k.column for k in self.order) & ~below.closure(partition):
-            result.append(Alternative((grouped(partition),), grouped(partition)))
-        elif required.grouping and not self.order:
+        if (not wanted and not column_set(k.column for k in self.order) & ~below.closure(partition)) or (
+            required.grouping and not self.order
+        ):
             result.append(Alternative((grouped(partition),), grouped(partition)))
         if plain is not None and not (result and not wanted):
             order = self._sorted(plain, below)

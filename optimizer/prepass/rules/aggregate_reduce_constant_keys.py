@@ -4,8 +4,8 @@
 
 NULLs   a constant that is NULL is one value, as grouping takes it
 Rows    the same groups; K keeps a column, as an aggregate without keys has a row even over no input
-Guards  the constant is that of a projection or of an equality in a filter or scan right below; of an equality only for types whose
-        equal values are one value: not floats (-0.0 and 0.0) nor intervals
+Guards  the constant is that of a projection or of an equality in a filter or scan right below; of an equality only for types
+        whose equal values are one value: not floats (-0.0 and 0.0) nor intervals
 """
 
 from __future__ import annotations

@@ -45,7 +45,6 @@ class AggregateRemoveConstants(RewriteRule):
         return None
 
 
-
 def _constant(call: AggregateCall, with_keys: bool) -> Literal | None:
     """The value of the aggregate in every group, where it does not depend on the rows."""
     arg = call.args[0] if call.args else None

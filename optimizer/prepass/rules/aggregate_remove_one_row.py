@@ -22,6 +22,8 @@ class AggregateRemoveOneRow(RewriteRule):
 
     def apply(self, bound: Tree, context: RuleContext) -> Tree | None:
         match bound:
-            case Tree(Aggregate((), (_, *_) as items), (below,)) if has_one_row(below) and not any(item.call.volatile for item in items):
+            case Tree(Aggregate((), (_, *_) as items), (below,)) if has_one_row(below) and not any(
+                item.call.volatile for item in items
+            ):
                 return Tree(Project(tuple(ProjectItem(item.id, over_one_row(item.call)) for item in items)), (below,))
         return None

@@ -39,7 +39,9 @@ def _simpler(call: AggregateCall, keys: int, below: Node) -> AggregateCall:
     if filter is TRUE:
         filter = None
     if distinct and not call.volatile:
-        if AGGREGATE_FUNCTIONS[function].duplicate_insensitive or (isinstance(args[0], ColumnRef) and below.props.unique_on(keys | args[0].columns)):
+        if AGGREGATE_FUNCTIONS[function].duplicate_insensitive or (
+            isinstance(args[0], ColumnRef) and below.props.unique_on(keys | args[0].columns)
+        ):
             distinct = False
     if function == "count" and args and not distinct and plain(args[0]) and is_not_null(args[0], below.props.not_null):
         args = ()

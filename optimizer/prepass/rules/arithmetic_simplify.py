@@ -5,7 +5,7 @@
     CAST(x AS its own type) ≡ x        CAST(CAST(x AS wider) AS t) ≡ CAST(x AS t)
 
 NULLs   exact: both sides are NULL where x is
-Guards  every value stays the same, NaN and the sign of zero too: x * 0 is not 0 (NULL, NaN), x + 0.0 is not x (-0.0), x - x not 0.
+Guards  every value stays the same, NaN and the sign of zero too: x * 0 is not 0 (NULL, NaN), x + 0.0 is not x (-0.0).
         -(-x) of an integer stays, as it raises on the least one. The inner cast keeps every value and never raises, and the outer
         one cannot see through which type the value went (a decimal as text shows its scale, a float as text its precision)
 """
@@ -72,7 +72,7 @@ def _keeps(function: str, operand: Literal) -> bool:
 
 
 def _is(scalar: Scalar, value: int) -> bool:
-    return isinstance(scalar, Literal) and scalar.value is not None and scalar.value == value
+    return isinstance(scalar, Literal) and scalar.value is not None and bool(scalar.value == value)
 
 
 def _concatenation(call: Call) -> Scalar | None:

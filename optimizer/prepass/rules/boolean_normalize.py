@@ -58,9 +58,7 @@ def _junction(function: str, args: tuple[Scalar, ...]) -> tuple[Scalar, ...]:
 def _flat(function: str, args: tuple[Scalar, ...]) -> tuple[Scalar, ...]:
     if not any(isinstance(arg, Call) and arg.function == function for arg in args):
         return args
-    return tuple(
-        part for arg in args for part in (arg.args if isinstance(arg, Call) and arg.function == function else (arg,))
-    )
+    return tuple(part for arg in args for part in (arg.args if isinstance(arg, Call) and arg.function == function else (arg,)))
 
 
 def _excluded(args: tuple[Scalar, ...]) -> bool:

@@ -130,5 +130,3 @@ simplified = everywhere(_one)
 class CaseSimplify(ScalarRewrite):
     name = "case_simplify"
     simplify = simplified
-
-

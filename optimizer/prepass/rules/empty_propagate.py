@@ -4,14 +4,14 @@
     γ;count(*),sum(x)(∅) ≡ {(0, NULL)}        A ⟕ ∅ ≡ A with NULLs        A ▷ ∅ ≡ A        A ∪ ∅ ≡ δ(A)        A ∩ ∅ ≡ ∅
     A − ∅ ≡ δ(A)        A with mark over ∅ ≡ A with mark FALSE        A single ∅ ≡ A with NULLs
 
-Kinds   inner, semi: empty with either side. Left, single, mark, anti: empty with the left; over an empty right (or, the mark apart,
-        on a predicate that is never TRUE) every left row without a match. Right the other way round. Full: the other side with
+Kinds   inner, semi: empty with either side. Left, single, mark, anti: empty with the left; over an empty right (or, the mark
+        apart, on a predicate that is never TRUE) every left row without a match. Right the other way round. Full: the other side with
         NULLs. An Apply as the join of its kind; its right input may be empty for all left rows alike
 NULLs   a predicate that is always NULL lets no more rows pass than FALSE. The mark over no rows is FALSE, even of a NULL
 Rows    the same. Set operations without ALL remove the duplicates of what is left (δ)
-Guards  FALSE or NULL as a conjunct makes a predicate never TRUE. What is left out is not computed: it cannot raise any more, which
-        is how a plan behaves that asks for no row of one side because the other has none, and volatile calls in it had no row to
-        show their value in. A union with ALL is left to union_remove_empty
+Guards  FALSE or NULL as a conjunct makes a predicate never TRUE. What is left out is not computed: it cannot raise any more,
+        which is how a plan behaves that asks for no row of one side because the other has none, and volatile calls in it had no
+        row to show their value in. A union with ALL is left to union_remove_empty
 """
 
 from __future__ import annotations
@@ -157,9 +157,6 @@ def _set_operation(op: SetOp, inputs: tuple[Node, ...], context: RuleContext) ->
     if len(kept) > 1:  # of a union
         return Tree(SetOp(op.kind, op.all, op.columns, tuple(source for _, source in kept)), tuple(each for each, _ in kept))
     only, source = kept[0]
-    items = (
-        ProjectItem(out, ColumnRef(id, context.columns[out].type)) for out, id in zip(op.columns, source, strict=True)
-    )
+    items = (ProjectItem(out, ColumnRef(id, context.columns[out].type)) for out, id in zip(op.columns, source, strict=True))
     renamed = Tree(Project(tuple(items)), (only,))
     return renamed if op.all else Tree(Aggregate(op.columns, ()), (renamed,))
-

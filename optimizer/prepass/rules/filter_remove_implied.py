@@ -1,12 +1,13 @@
 """A filter does not ask again what already holds of its input.
 
-    σp∧q(A)  ≡  σq(A)        p holds in every row of A        σ x=y(A)  ≡  σ x IS NOT NULL(A)        x and y are equal or both NULL
+    σp∧q(A)  ≡  σq(A)                    p holds in every row of A
+    σ x=y(A)  ≡  σ x IS NOT NULL(A)      x and y are equal or both NULL
 
 p holds where a filter, a scan, an inner or a semi join below has it among its conjuncts and only operators that let rows pass as
 they are lie in between.
 
-Kinds   the conjuncts of inner and semi joins, and what holds of an input that the join does not NULL-extend: both of an inner join,
-        the left of a left, semi, anti, mark and single join, the right of a right join
+Kinds   the conjuncts of inner and semi joins, and what holds of an input that the join does not NULL-extend: both of an inner
+        join, the left of a left, semi, anti, mark and single join, the right of a right join
 NULLs   p is TRUE of the rows below, so it is TRUE above; of equal columns (properties of the input) only NULLs fail x = y
 Guards  p is not volatile; an equality of floats may be dropped too, as equal is what SQL calls equal
 """

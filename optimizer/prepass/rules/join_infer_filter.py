@@ -118,7 +118,9 @@ def _inferred(pairs: list[_Pair], own: Predicate, source: Node, target: Node, co
         if pair.left_side is pair.left and pair.right_side is pair.right and not pair.null_safe:
             column = first.setdefault(source.props.representative(pair.left.id), pair.right)
             if column.type == pair.right.type and not target.props.equivalents(column.id) >> pair.right.id & 1:
-                new.append(compare("=", column, pair.right))
+                equality = compare("=", column, pair.right)
+                if equality not in new and not settled(target, equality, context.columns):
+                    new.append(equality)
     return new
 
 

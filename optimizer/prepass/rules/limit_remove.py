@@ -1,6 +1,7 @@
 """A limit that lets all rows pass, or none, is no limit.
 
-    λ0,all(A) ≡ A        λo;0,n(A) ≡ λo(A), A has at most n rows        λo;i,n(A) ≡ ∅, A has at most i rows        λo(A) ≡ A, A one row
+    λ0,all(A) ≡ A        λo;0,n(A) ≡ λo(A), A has at most n rows        λo;i,n(A) ≡ ∅, A has at most i rows
+    λo(A) ≡ A, A has at most one row
 
 Rows    the same. The order stays, as a limit above may count in it (limit_merge); sort_remove takes it away where nothing does
 Guards  how many rows A has at most is seen (row_bounds.py, or a key without columns); a scan's limit has its own rule

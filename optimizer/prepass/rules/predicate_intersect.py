@@ -56,5 +56,7 @@ def intersection(predicate: Predicate) -> Predicate:
 
 def _null_tests(conjuncts: tuple[Scalar, ...]) -> list[Call]:
     return [
-        s for s in conjuncts if isinstance(s, Call) and s.function in ("is_null", "is_not_null") and isinstance(s.args[0], ColumnRef)
+        s
+        for s in conjuncts
+        if isinstance(s, Call) and s.function in ("is_null", "is_not_null") and isinstance(s.args[0], ColumnRef)
     ]

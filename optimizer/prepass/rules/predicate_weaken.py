@@ -5,8 +5,8 @@
     COALESCE(p, FALSE) → p        COALESCE(x, 0) = 5 → x = 5        CASE WHEN p THEN q ELSE FALSE END → p ∧ q
     CAST(x AS BIGINT) > 3000000000 → FALSE, of an INTEGER x        x LIKE '%' → x IS NOT NULL
 
-a → b: b is TRUE in the same rows as a, and may be FALSE where a is UNKNOWN, or the other way round. This goes down through AND and
-OR, which are TRUE by the TRUE of their operands alone, and through NOT where the operand keeps the rows in which it is FALSE.
+a → b: b is TRUE in the same rows as a, and may be FALSE where a is UNKNOWN, or the other way round. This goes down through AND
+and OR, which are TRUE by the TRUE of their operands alone, and through NOT where the operand keeps the rows in which it is FALSE.
 
 Kinds   the predicates of filters, scans, and joins of every kind but mark joins, whose mark shows UNKNOWN
 NULLs   as said; wrong anywhere else, so no other rule does any of it
@@ -30,6 +30,7 @@ from optimizer.algebra.scalars import (
     AggregateCall,
     Call,
     Case,
+    ColumnRef,
     InList,
     Literal,
     Predicate,
@@ -37,6 +38,7 @@ from optimizer.algebra.scalars import (
     WindowCall,
     conjunction,
     rewrite,
+    walk,
 )
 from optimizer.algebra.trees import Tree
 from optimizer.prepass.comparison_sets import opposite, put_together
@@ -192,8 +194,7 @@ def _comparison(call: Call) -> Scalar:
     if isinstance(b, Literal):
         found = of_column(call)
         if isinstance(found, Outcome):
-            columns = [part for part in _columns_of(a)]
-            return Call("is_not_null", (columns[0],), BOOL) if found is Outcome.ALWAYS else FALSE
+            return Call("is_not_null", (_column_of(a),), BOOL) if found is Outcome.ALWAYS else FALSE
         if b.value is True or b.value is False:
             certain = (call.function, b.value) in ((">=", False), ("<=", True))
             impossible = (call.function, b.value) in (("<", False), (">", True))
@@ -207,11 +208,9 @@ def _comparison(call: Call) -> Scalar:
     return call
 
 
-def _columns_of(scalar: Scalar) -> list[Scalar]:
+def _column_of(scalar: Scalar) -> Scalar:
     """The column that a monotone expression is of."""
-    while scalar.children:
-        scalar = next(child for child in scalar.children if child.columns)
-    return [scalar]
+    return next(part for part in walk(scalar) if isinstance(part, ColumnRef))
 
 
 def _in_list(scalar: Scalar, arg: Scalar, items: tuple[Scalar, ...]) -> Scalar:

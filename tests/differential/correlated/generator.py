@@ -62,9 +62,8 @@ class QueryMaker:
         if self.dice.chance(10):
             self.used.add("CTE")
             table = self.table((), 1, 0)
-            clause = (
-                f"WITH w AS (SELECT {', '.join(f'{c.text} AS v{i}' for i, c in enumerate(table.columns))} FROM {table.text}) "
-            )
+            items = ", ".join(f"{c.text} AS v{i}" for i, c in enumerate(table.columns))
+            clause = f"WITH w AS (SELECT {items} FROM {table.text}) "
             self.ctes.append(From("w", tuple(Column(f"v{i}", c.type) for i, c in enumerate(table.columns)), table.rows))
         types = (INT, *(INT if self.dice.chance(80) else TEXT for _ in range(self.dice.number(0, 2))))
         die = self.dice.number(0, 9)
@@ -137,7 +136,7 @@ class QueryMaker:
         conditions = [self.scalars.correlation(scope)] if scope.outer and self.dice.chance(80) else []
         if not scope.outer and self.scalars.may_nest(scope) and self.dice.chance(60):
             conditions.append(self.scalars.subquery_condition(scope))
-        while self.dice.chance(40) and len(conditions) < 3:
+        while self.dice.chance(20) and len(conditions) < 3:
             conditions.append(self.scalars.condition(scope))
         return f" WHERE {' AND '.join(conditions)}" if conditions else ""
 
@@ -202,13 +201,9 @@ class QueryMaker:
             a, b, *more = (k.text for k in keys)
             rest = "".join(f", {k}" for k in more)
             form = self.dice.pick(
-                (
-                    f"GROUPING SETS (({a}), ({b}), ())",
-                    f"ROLLUP ({a}, {b})",
-                    f"CUBE ({a}, {b})",
-                    f"GROUPING SETS (({a}, {b}), ({a}))",
-                )
+                ("GROUPING SETS ((%s), (%s), ())", "ROLLUP (%s, %s)", "CUBE (%s, %s)", "GROUPING SETS ((%s), (%s))")
             )
+            form %= (a, b)
             return self.aggregated(source, where, scope, types, keys, f" GROUP BY {form}{rest}")
         self.used.add("GROUP BY")
         return self.aggregated(source, where, scope, types, keys, f" GROUP BY {', '.join(k.text for k in keys)}")
@@ -229,7 +224,8 @@ class QueryMaker:
         having = ""
         if self.dice.chance(30):
             self.used.add("HAVING")
-            having = f" HAVING {self.scalars.correlation(after) if scope.outer and self.dice.chance(50) else self.scalars.condition(after)}"
+            correlated = scope.outer and self.dice.chance(50)
+            having = f" HAVING {self.scalars.correlation(after) if correlated else self.scalars.condition(after)}"
         return f"SELECT {items} FROM {source.text}{where}{group_by}{having}"
 
     def aggregate(self, scope: Scope, type: str) -> str:
@@ -239,20 +235,13 @@ class QueryMaker:
         die = self.dice.number(0, 19)
         if die == 19 and self.scalars.may_nest(scope):
             self.used.add("subquery in an aggregate")
-            argument = self.scalars.scalar_subquery(scope, INT)
+            argument = f"COALESCE({argument}, 0) + {self.scalars.scalar_subquery(scope, INT)}"
         elif die >= 16 and scope.outer and scope.of_type(INT):
             self.used.add("outer column in an aggregate")
             argument = f"{argument} + {self.scalars.outer_column(scope, INT) or '1'}"
-        call = self.dice.pick(
-            (
-                "COUNT(*)",
-                f"COUNT({argument})",
-                f"SUM({argument})",
-                f"MAX({argument})",
-                f"MIN({argument})",
-                f"COUNT(DISTINCT {argument})",
-            )
-        )
+        smallest = self.dice.pick(("MAX", "MIN"))
+        call = self.dice.pick(("COUNT(*)", "COUNT(%s)", "SUM(%s)", f"{smallest}(%s)", "COUNT(DISTINCT %s)", "SUM(%s)"))
+        call = call.replace("%s", argument)
         self.used.add(call.split("(")[0] + ("(DISTINCT" if "DISTINCT" in call[:15] else ""))
         if self.dice.chance(12):
             self.used.add("FILTER")
@@ -297,9 +286,8 @@ class QueryMaker:
     def source(self, outer: Outer, rows: int, levels: int) -> From:
         source = self.item(outer, rows, levels)
         while rows * source.rows * 6 <= MOST_ROWS and self.dice.chance(30):
-            source = (
-                self.lateral_join(source, outer, rows, levels) if self.dice.chance(25) else self.join(source, outer, rows, levels)
-            )
+            join = self.lateral_join if self.dice.chance(25) else self.join
+            source = join(source, outer, rows, levels)
         return source
 
     def item(self, outer: Outer, rows: int, levels: int) -> From:
@@ -324,7 +312,7 @@ class QueryMaker:
         return From(f"({text}) {name}", tuple(Column(f"{name}.c{i}", type) for i, type in enumerate(types)), 7)
 
     def join(self, left: From, outer: Outer, rows: int, levels: int) -> From:
-        kind = self.dice.pick(("JOIN", "LEFT JOIN", "JOIN", "LEFT JOIN", "RIGHT JOIN", "FULL JOIN", ","))
+        kind = self.dice.pick(("JOIN", "LEFT JOIN", "JOIN", "FULL JOIN", "RIGHT JOIN", "LEFT JOIN", ","))
         right = self.item(outer, rows * left.rows, levels)
         both = From("", (*left.columns, *right.columns), max(left.rows, right.rows) * 2)
         if kind == ",":
@@ -340,7 +328,7 @@ class QueryMaker:
             elif outer and self.dice.chance(20):
                 self.used.add("outer column in ON")
                 condition += f" AND {self.scalars.correlation(scope)}"
-        elif outer and self.dice.chance(12):
+        elif outer and self.dice.chance(6):
             self.used.add("outer column in ON of an outer join")
             condition += f" AND {self.scalars.correlation(scope)}"
         elif self.dice.chance(6) and self.scalars.may_nest(scope):

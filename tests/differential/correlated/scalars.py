@@ -184,7 +184,7 @@ class Scalars:
             op, word = self.dice.pick(COMPARISONS), self.dice.pick(("ANY", "ALL"))
             self.note(f"{op} {word}")
             return f"{self.value(scope, type, 0)} {op} {word} ({self.maker.relation(outer, (type,), rows, levels)})"
-        if die == 24 and self.dice.chance(50):
+        if die == 20 and self.dice.chance(50):
             self.note("row IN")
             row = f"({self.column(scope, INT)}, {self.value(scope, INT, 0)})"
             word = self.dice.pick(("IN", "NOT IN"))

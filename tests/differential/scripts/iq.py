@@ -4,8 +4,8 @@
     the table that it prints
     !ok, !error, !plan        what was expected: rows; a refusal; a plan, of Calcite's, which is not compared
 
-`!use NAME` picks the tables; they come from `tables.sql` in the script's folder, which makes a schema for each name. Lines that
-begin with # are comments. Only tables printed in the form `mysql` are read.
+`!use NAME` picks the tables; they come from `tables.sql` in the script's folder, which makes a schema for each name. A query that
+names a schema before a table sees that one instead, and is read without the name. Lines that begin with # are comments. Only tables printed in the form `mysql` are read.
 """
 
 from __future__ import annotations
@@ -21,7 +21,9 @@ _ROWS = re.compile(r"\(\d+ rows?\)")
 def read_iq(path: Path) -> list[Step]:
     """The steps of the script; the first one makes the tables."""
     tables = path.parent / "tables.sql"
-    steps = [Step(0, tables.read_text(encoding="utf-8"))] if tables.exists() else []
+    setup = tables.read_text(encoding="utf-8") if tables.exists() else ""
+    schemas = re.findall(r"CREATE SCHEMA (\w+)", setup)
+    steps = [Step(0, setup)]
     schema, block = "", []
     inside_string = False
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
@@ -34,7 +36,7 @@ def read_iq(path: Path) -> list[Step]:
             inside_string = words[0] == "set" and line.count('"') == 1
             step = _step(block, words[0], schema)
             if step is not None:
-                steps.append(step)
+                steps.append(_in_schema(step, schemas))
             block = []
         elif block or (line.strip() and not line.startswith("#")):
             block.append((number, line))
@@ -50,6 +52,14 @@ def _step(block: list[tuple[int, str]], command: str, schema: str) -> Step | Non
     printed = [line for _, line in block[end + 1 :]]
     expected = _printed_table(printed) if command == "ok" else None
     return Step(block[0][0], sql, command == "error", expected, schema)
+
+
+def _in_schema(step: Step, schemas: list[str]) -> Step:
+    for name in schemas:
+        sql = re.sub(rf'(?:"{name}"|\b{name})\.', "", step.sql)
+        if sql != step.sql:
+            return step._replace(sql=sql, schema=name)
+    return step
 
 
 def _printed_table(lines: list[str]) -> Expected | None:

@@ -33,7 +33,7 @@ QUERY_WORDS = ("select", "with", "values", "from", "table")
 
 class Outcome(Enum):
     PASS = "pass"
-    REFUSED = "refused"  # by DuckDB too
+    REFUSED = "refused"  # by DuckDB too, as the script wants
     DIALECT = "dialect"  # planscope lacks the form, or the text is DuckDB's own, or not SQL to DuckDB
     LENIENT = "lenient"  # planscope gives rows where DuckDB raises
     STRICT = "strict"  # planscope raises where DuckDB gives rows
@@ -60,11 +60,11 @@ def judge(step: Step, database: ScriptDatabase) -> Verdict:
         expected = error
     except (TypeError, ValueError, OverflowError) as error:  # values that Python does not have, such as the year 290,000
         return Verdict(Outcome.DIALECT, f"DuckDB's rows cannot be read: {one_line(error)}")
+    session = database.session(step.sql)
     try:
-        session = database.session(step.sql)
         actual = session.sql(step.sql).table
     except Exception as error:
-        return refused(error, expected)
+        return refused(error, expected, step, database)
     rows = rows_of(actual)
     if isinstance(expected, Exception):
         if step.expected is not None and agrees(step.expected, rows):
@@ -80,15 +80,23 @@ def judge(step: Step, database: ScriptDatabase) -> Verdict:
     return Verdict(Outcome.PASS)
 
 
-def refused(error: Exception, expected: pa.Table | Exception) -> Verdict:
+def refused(error: Exception, expected: pa.Table | Exception, step: Step, database: ScriptDatabase) -> Verdict:
     """Planscope raised `error`."""
     if isinstance(error, InternalError) or not isinstance(error, PlanscopeError):
         return Verdict(Outcome.CRASH, f"{error.__class__.__name__}: {one_line(error)}")
-    if isinstance(expected, Exception):
+    if step.fails:
         return Verdict(Outcome.REFUSED)
-    if isinstance(error, Unsupported) or (isinstance(error, SqlError) and error.message.startswith("syntax error")):
-        return Verdict(Outcome.DIALECT, one_line(error))
+    if isinstance(expected, Exception):
+        return Verdict(Outcome.DIALECT, f"DuckDB refuses: {one_line(expected)}")
+    if isinstance(error, SqlError):
+        if isinstance(error, Unsupported) or error.message.startswith(_OWN):
+            return Verdict(Outcome.DIALECT, one_line(error))
+        if error.message.startswith("unknown") and database.words(step.sql) & database.left_out:
+            return Verdict(Outcome.DIALECT, f"a type that planscope does not have: {one_line(error)}")
     return Verdict(Outcome.STRICT, f"{'run: ' if isinstance(error, ExecutionError) else ''}{one_line(error)}")
+
+
+_OWN = ("syntax error", "unknown function", 'unknown column "rowid"')
 
 
 def same_rows(sql: str, wanted: Sequence[Row], rows: Sequence[Row], session: Session, database: ScriptDatabase) -> None:
@@ -126,6 +134,8 @@ def without_limit(sql: str) -> str | None:
 
 def one_line(error: Any) -> str:
     """The start of a message, with nothing in it that changes from run to run."""
-    text = str(error).strip().split("\n")
+    text = (error.message if isinstance(error, SqlError) else str(error)).strip().split("\n")
+    if isinstance(error, duckdb.Error):
+        text = text[:1]
     line = re.sub(r"(/[\w.+-]+){2,}", "PATH", text[0] if len(text) == 1 else " | ".join(text[:6])).replace("\t", " ")
     return line if len(line) <= 160 else line[:157] + "..."

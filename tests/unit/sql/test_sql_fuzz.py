@@ -11,8 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from optimizer.algebra.columns import column_ids
+from optimizer.algebra.columns import ColumnSet, column_ids
+from optimizer.algebra.logical import Apply
 from optimizer.algebra.query import BoundQuery
+from optimizer.algebra.scalars import walk
+from optimizer.algebra.subqueries import AnySubquery, Subquery
 from optimizer.algebra.trees import Tree, postorder
 from optimizer.catalog.table import Catalog
 from optimizer.errors import SqlError
@@ -24,7 +27,7 @@ SALAD = """
 select from where group by having order limit offset distinct all as on using join left right full inner cross natural semi
 anti union intersect except values with recursive case when then else end and or not in is null true false between like
 escape cast extract interval date timestamp exists any over partition filter qualify rollup grouping sets exclude replace
-lateral unnest asc desc nulls first last year month day for update tablesample a b s d n f ts bo t u x y t.a u.a x.b c * t.*
+lateral some all unnest asc desc nulls first last year month day for update tablesample a b s d n f ts bo t u x y t.a u.a x.b c * t.*
 ( ) ( ) ( ) , , , . ; = <> < <= > >= + - * / // % || :: : ? $1 -> ^ ! ~ @ # [ ] { } 1 2 0 -1 1.5 .5 1e3 1e 1e999
 99999999999999999999999999999999999999999 'x' '' '1994-01-01' '1' "a" "" int decimal(5,2) decimal(50) decimal(3,"") double
 boolean int[] sum( count( avg( min( count(*) coalesce( nullif( greatest( abs( round( floor( substring( upper( date_trunc(
@@ -35,7 +38,8 @@ OPERAND = re.compile(r"(?!as|by|on|in|or|is)[a-z]{1,2}|\d+|'.*'|[a-z]+_[a-z]+|[-
 OPERAND_TEXT = """
 a b s d n f ts bo t u x t.a u.c 1 0 2.5 -1 'x' '1' '1994-01-31' null true (a+1) (n*n) sum(a) count(*) max(s) d+1 l_tax
 o_orderkey o_orderdate lineitem orders random() (bo) (a,b) 1e3 70000 date'1994-01-01' coalesce(a,n) s::int + - * / <
-> = <> || // %
+> = <> || // % (select/**/max(a)from/**/u) exists(select/**/t.a) in(select/**/c/**/from/**/u) =any(select/**/b/**/from/**/t)
+(select/**/sum(t.a))
 """
 OPERANDS = OPERAND_TEXT.split()
 TOKEN = re.compile(r"\w+|'[^']*'|\s+|.", re.DOTALL)
@@ -80,16 +84,31 @@ def salad(rng: random.Random) -> str:
 
 
 def assert_consistent(query: BoundQuery) -> None:
-    """Every column an operator reads is produced below it, every output and sort column at the root."""
-    for node in postorder(query.tree):
-        assert isinstance(node, Tree)
+    """Every column an operator reads is produced below it or, as an outer column, around it; every output and sort column at the
+    root."""
+    assert_closed(query.tree, query, 0)
+    wanted = [o.id for o in query.outputs] + [key.column for key in query.order]
+    assert query.outputs and all(query.tree.columns >> id & 1 for id in wanted)
+
+
+def assert_closed(root: Tree, query: BoundQuery, around: ColumnSet) -> None:
+    """The tree and those of its subqueries read outer columns out of `around` only."""
+    assert not root.outer & ~around, f"nothing around has {[query.columns.label(c) for c in column_ids(root.outer & ~around)]}"
+    nodes = [node for node in postorder(root) if isinstance(node, Tree)]
+    for node in nodes:
+        if isinstance(node.op, Apply):
+            around |= node.inputs[0].columns
+    for node in nodes:
         below = 0
         for child in node.inputs:
             below |= child.columns
-        missing = node.op.used_columns() & ~below
+        subqueries = [part for scalar in node.op.scalars() for part in walk(scalar) if isinstance(part, Subquery)]
+        missing = node.op.used_columns() & ~below & ~(around if subqueries else 0)
         assert not missing, f"{node.op.name} reads {[query.columns.label(c) for c in column_ids(missing)]}"
-    wanted = [o.id for o in query.outputs] + [key.column for key in query.order]
-    assert query.outputs and all(query.tree.columns >> id & 1 for id in wanted)
+        for part in subqueries:
+            assert_closed(part.tree, query, around | below)
+            if isinstance(part, AnySubquery):
+                assert all(not s.columns & ~part.tree.columns and not s.outer for s in part.right)
 
 
 @pytest.mark.parametrize("seed", range(4))

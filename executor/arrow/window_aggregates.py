@@ -1,0 +1,156 @@
+"""Aggregates over frames, for all rows at once.
+
+Counts and exact sums are differences of prefix sums. Sums of floats and extremes are folded over blocks (`window_scans`), or taken
+from a running fold where frames begin, or end, with their partition. An argument is NULL where the call's filter is not TRUE.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from executor.arrow import decimals
+from executor.arrow.comparisons import normalized
+from executor.arrow.ordering import sorted_places
+from executor.arrow.window_frames import Piece
+from executor.arrow.window_layout import Layout
+from executor.arrow.window_scans import folded, folded_new, from_ordered_bits, ordered_bits, running
+from executor.arrow.window_sums import decimals_of, limbs, prefix_sums
+from optimizer.algebra.columns import DataType
+
+_LEAST, _GREATEST = np.iinfo(np.int64).min, np.iinfo(np.int64).max
+
+
+def count(pieces: Sequence[Piece], values: pa.Array) -> np.ndarray:
+    """How many of each frame's values are not NULL."""
+    if values.null_count == 0:
+        return np.add.reduce([high - low for low, high in pieces])
+    before = prefix_sums(pc.is_valid(values).to_numpy(zero_copy_only=False))
+    return np.add.reduce([before[high] - before[low] for low, high in pieces])
+
+
+def total(pieces: Sequence[Piece], values: pa.Array, layout: Layout, type: DataType) -> pa.Array:
+    """The sum of each frame's values, `type` a decimal or double; NULL where there are none."""
+    valid = count(pieces, values) > 0
+    if pa.types.is_decimal(type):
+        sums = []
+        for limb in limbs(values):
+            before = prefix_sums(limb)
+            sums.append(np.add.reduce([before[high] - before[low] for low, high in pieces]))
+        return decimals_of(sums, type, valid)
+    numbers = values.cast(pa.float64()).fill_null(0.0).to_numpy()
+    with np.errstate(invalid="ignore", over="ignore"):
+        return pa.array(_fold(np.add, numbers, pieces, layout, 0.0), mask=~valid)
+
+
+def mean(sums: pa.Array, counts: np.ndarray) -> pa.Array:
+    doubles = decimals.to_double(sums) if pa.types.is_decimal(sums.type) else sums
+    return pc.divide(doubles, pa.array(counts.astype(np.float64)))
+
+
+def extreme(pieces: Sequence[Piece], values: pa.Array, layout: Layout, largest: bool) -> pa.Array:
+    """The smallest or largest of each frame's values; NULL where there are none."""
+    codes, decoded = _codes(values)
+    empty = _LEAST if largest else _GREATEST
+    if values.null_count:
+        codes = np.where(pc.is_null(values).to_numpy(zero_copy_only=False), empty, codes)
+    best = _fold(np.maximum if largest else np.minimum, codes, pieces, layout, empty)
+    return decoded(best, count(pieces, values) > 0)
+
+
+def distinct(
+    pieces: Sequence[Piece], values: pa.Array, layout: Layout, type: DataType | None
+) -> tuple[np.ndarray, pa.Array | None]:
+    """How many distinct values each frame has and, with a `type`, their sum."""
+    numbers = _numbered(values)
+    weights = [] if type is None else _weights(values, type)
+    if len(pieces) == 1:
+        counts, sums = folded_new(weights, _place_before(numbers, layout), *pieces[0])
+    else:
+        counts, sums = _one_by_one(pieces, numbers, weights)
+    if type is None:
+        return counts, None
+    if pa.types.is_decimal(type):
+        return counts, decimals_of(sums, type, counts > 0)
+    return counts, pa.array(sums[0], mask=counts == 0)
+
+
+def _fold(fold: np.ufunc, values: np.ndarray, pieces: Sequence[Piece], layout: Layout, empty: float | int) -> np.ndarray:
+    parts = [_fold_piece(fold, values, low, high, layout, empty) for low, high in pieces]
+    result = parts[0]
+    for part in parts[1:]:
+        result = fold(result, part)
+    return result
+
+
+def _fold_piece(
+    fold: np.ufunc, values: np.ndarray, low: np.ndarray, high: np.ndarray, layout: Layout, empty: float | int
+) -> np.ndarray:
+    full = low < high
+    if np.array_equal(low[full], layout.start[full]):
+        scanned = running(fold, values, layout.starts)
+        return np.where(full, scanned[np.maximum(high - 1, 0)], np.array(empty, values.dtype))
+    if np.array_equal(high[full], layout.end[full]):
+        backwards = running(fold, values[::-1], layout.rows - layout.starts[::-1])[::-1]
+        return np.where(full, backwards[np.minimum(low, layout.rows - 1)], np.array(empty, values.dtype))
+    return folded(fold, values, low, high, empty)
+
+
+def _codes(values: pa.Array) -> tuple[np.ndarray, Callable[[np.ndarray, np.ndarray], pa.Array]]:
+    """int64 codes that order as the values do (what stands for NULL means nothing), and how codes become values again, NULL where
+    the second argument is FALSE."""
+    t, type = pa.types, values.type
+    if t.is_floating(type):
+        codes = ordered_bits(values.cast(pa.float64()).fill_null(0.0).to_numpy())
+        return codes, lambda best, valid: pa.array(from_ordered_bits(np.where(valid, best, 0)), mask=~valid).cast(type)
+    if t.is_boolean(type) or (t.is_integer(type) and not t.is_uint64(type)):
+        plain = values.cast(pa.int8()) if t.is_boolean(type) else values
+        codes = plain.cast(pa.int64()).fill_null(0).to_numpy()
+        return codes, lambda best, valid: pa.array(np.where(valid, best, 0), mask=~valid).cast(type)
+    if t.is_date32(type) or t.is_timestamp(type):
+        number = pa.int32() if t.is_date32(type) else pa.int64()
+        codes = values.cast(number).cast(pa.int64()).fill_null(0).to_numpy()
+        return codes, lambda best, valid: pa.array(np.where(valid, best, 0), mask=~valid).cast(number).cast(type)
+    places = sorted_places(values)
+    ranks = np.empty(len(values), np.int64)
+    ranks[places] = np.arange(len(values))
+    return ranks, lambda best, valid: values.take(pa.array(places[np.where(valid, best, 0)], mask=~valid))
+
+
+def _numbered(values: pa.Array) -> np.ndarray:
+    """A number for each distinct value, -1 for NULL."""
+    encoded = normalized(values).dictionary_encode()
+    return encoded.indices.fill_null(-1).to_numpy().astype(np.int64)
+
+
+def _weights(values: pa.Array, type: DataType) -> list[np.ndarray]:
+    return limbs(values) if pa.types.is_decimal(type) else [values.cast(pa.float64()).fill_null(0.0).to_numpy()]
+
+
+def _place_before(numbers: np.ndarray, layout: Layout) -> np.ndarray:
+    """The row before in the same partition with the same value; -1 for none, the number of rows for NULL."""
+    order = np.lexsort((layout.at, numbers, layout.partition))
+    before = np.full(layout.rows, -1, np.int64)
+    same = (numbers[order[1:]] == numbers[order[:-1]]) & (layout.partition[order[1:]] == layout.partition[order[:-1]])
+    before[order[1:][same]] = order[:-1][same]
+    before[numbers < 0] = layout.rows
+    return before
+
+
+def _one_by_one(
+    pieces: Sequence[Piece], numbers: np.ndarray, weights: Sequence[np.ndarray]
+) -> tuple[np.ndarray, list[np.ndarray]]:
+    """The same for frames in pieces, which may share values: each frame by itself, in time that grows with its rows."""
+    counts = np.zeros(len(numbers), np.int64)
+    sums = [np.zeros(len(numbers), w.dtype) for w in weights]
+    for row in range(len(numbers)):
+        rows = np.concatenate([np.arange(low[row], high[row]) for low, high in pieces])
+        rows = rows[numbers[rows] >= 0]
+        first = rows[np.unique(numbers[rows], return_index=True)[1]]
+        counts[row] = len(first)
+        for sum, weight in zip(sums, weights, strict=True):
+            sum[row] = weight[first].sum()
+    return counts, sums

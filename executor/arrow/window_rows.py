@@ -1,0 +1,154 @@
+"""window_rows: partitions come together and in order; each row goes out with the values of its window calls.
+
+Streams: whole partitions are worked on as soon as a window of rows is there, many at a time, each call for all their rows at
+once. Memory: a window, or one partition's rows where those are more, and per call some numbers for each of these rows. Without
+PARTITION BY that is the whole input.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pyarrow as pa
+
+from executor.arrow import window_aggregates, window_values
+from executor.arrow.batches import Batches, batch_schema, column_name, nbytes, one_batch, select, table_batches
+from executor.arrow.context import Context
+from executor.arrow.expressions import compile_scalar
+from executor.arrow.streaming_aggregate import group_starts
+from executor.arrow.window_frames import Piece, frame_pieces
+from executor.arrow.window_layout import Layout
+from executor.arrow.window_ranges import RangeKey
+from optimizer.algebra.columns import DataType
+from optimizer.algebra.functions import AGGREGATE_FUNCTIONS
+from optimizer.algebra.physical import WindowRows
+from optimizer.algebra.plan import PlanNode
+from optimizer.algebra.scalars import TRUE, Case, Frame, Literal, Scalar, WindowCall
+from optimizer.algebra.traits import Collation
+
+Computed = Callable[[pa.RecordBatch, Layout, "Frames"], pa.Array]
+
+
+def produce(node: PlanNode, context: Context) -> Batches:
+    op, child = node.op, node.inputs[0]
+    assert isinstance(op, WindowRows)
+    schema, result = batch_schema(child.columns, context.columns), context.schema(node)
+    items = {column_name(item.id): _computed(item.call) for item in op.items if node.columns >> item.id & 1}
+    order = [key.column for key in op.order]
+    held: list[pa.RecordBatch] = []  # the rows of the last partition are at the end, and may go on
+    rows, wanted, ended = 0, context.tuning.window, False
+    source = context.open(child)
+    while not ended:
+        batch = next(source, None)
+        ended = batch is None
+        if batch is not None:
+            held.append(batch)
+            rows += batch.num_rows
+        if not rows or (rows < wanted and not ended):
+            continue
+        context.held(node, nbytes(held))
+        gathered = one_batch(pa.Table.from_batches(held, schema))
+        complete = rows if ended else int(group_starts(gathered, op.partition)[-1])
+        if complete:
+            whole = gathered.slice(0, complete)
+            layout = Layout(whole, op.partition, order)
+            frames = Frames(whole, layout, op.order)
+            added = {name: computed(whole, layout, frames) for name, computed in items.items()}
+            arrays = [added[field.name] if field.name in added else whole.column(field.name) for field in result]
+            for made in table_batches(pa.Table.from_arrays(arrays, schema=result), context.tuning.batch):
+                yield select(made, result)
+        held = [gathered.slice(complete)]
+        rows = held[0].num_rows
+        wanted = max(context.tuning.window, 2 * rows)  # a long partition is gathered in ever larger steps
+
+
+class Frames:
+    """The frames of some rows, each made once for all calls that have it."""
+
+    def __init__(self, batch: pa.RecordBatch, layout: Layout, order: Collation) -> None:
+        self._batch, self._layout, self._order = batch, layout, order
+        self._key: RangeKey | None = None
+        self._pieces: dict[Frame | None, list[Piece]] = {}
+
+    def pieces(self, frame: Frame | None) -> list[Piece]:
+        found = self._pieces.get(frame)
+        if found is None:
+            found = self._pieces[frame] = frame_pieces(frame, self._layout, self._range_key(frame))
+        return found
+
+    def _range_key(self, frame: Frame | None) -> RangeKey | None:
+        by_value = frame is not None and frame.unit == "range" and (frame.start.offset or frame.end.offset) is not None
+        if by_value and self._key is None:
+            key = self._order[0]
+            self._key = RangeKey(self._batch.column(column_name(key.column)), key, self._layout)
+        return self._key
+
+
+def _computed(call: WindowCall) -> Computed:
+    """What computes `call` for all rows of some whole partitions."""
+    if call.function in AGGREGATE_FUNCTIONS:
+        return _aggregate(call)
+    if call.function in window_values.NUMBERS:
+        number = window_values.NUMBERS[call.function]
+        return lambda batch, layout, frames: number(layout)
+    args, nulls, frame = [compile_scalar(arg) for arg in call.args], call.ignore_nulls, call.frame
+    match call.function:
+        case "ntile":
+            return lambda batch, layout, frames: window_values.ntile(layout, args[0](batch))
+        case "lag" | "lead":
+            back = call.function == "lag"
+
+            def shift(batch: pa.RecordBatch, layout: Layout, frames: Frames) -> pa.Array:
+                steps = args[1](batch)
+                default = args[2](batch) if len(args) > 2 else None
+                return window_values.shifted(layout, args[0](batch), steps, default, nulls, back)
+
+            return shift
+        case "first_value":
+            return lambda batch, layout, frames: window_values.first_value(frames.pieces(frame), args[0](batch), nulls)
+        case "last_value":
+            return lambda batch, layout, frames: window_values.last_value(frames.pieces(frame), args[0](batch), nulls)
+    assert call.function == "nth_value", f"{call.function} is not executed"
+
+    def nth(batch: pa.RecordBatch, layout: Layout, frames: Frames) -> pa.Array:
+        numbers = args[1](batch).fill_null(0).to_numpy()
+        return window_values.nth_value(frames.pieces(frame), args[0](batch), numbers, nulls)
+
+    return nth
+
+
+def _aggregate(call: WindowCall) -> Computed:
+    value: Scalar = call.args[0] if call.args else TRUE
+    if call.filter is not None:
+        value = Case(((call.filter, value),), Literal(None, value.type), value.type)
+    argument, frame, type = compile_scalar(value), call.frame, call.type
+    counts_rows = not call.args and call.filter is None
+
+    def run(batch: pa.RecordBatch, layout: Layout, frames: Frames) -> pa.Array:
+        pieces = frames.pieces(frame)
+        if counts_rows:
+            return pa.array(np.add.reduce([high - low for low, high in pieces]))
+        values = argument(batch)
+        match call.function:
+            case "count":
+                counts = window_aggregates.distinct(pieces, values, layout, None)[0] if call.distinct else None
+                return pa.array(window_aggregates.count(pieces, values) if counts is None else counts)
+            case "sum" | "avg":
+                wide = type if call.function == "sum" else _sum_type(values.type)
+                if call.distinct:
+                    counts, sums = window_aggregates.distinct(pieces, values, layout, wide)
+                    assert sums is not None, "a type was given"
+                else:
+                    counts, sums = window_aggregates.count(pieces, values), window_aggregates.total(pieces, values, layout, wide)
+                return sums if call.function == "sum" else window_aggregates.mean(sums, counts)
+        return window_aggregates.extreme(pieces, values, layout, largest=call.function == "max")
+
+    return run
+
+
+def _sum_type(type: DataType) -> DataType:
+    """In what values of `type` are added up for their mean."""
+    if pa.types.is_floating(type):
+        return pa.float64()
+    return pa.decimal128(38, type.scale if pa.types.is_decimal(type) else 0)

@@ -1,0 +1,203 @@
+"""Decorrelation by value generators: bottom-up, operator by operator, as Calcite's RelDecorrelator goes about it.
+
+Each operator of a right input is rebuilt with a map from the outer columns that it depends on to columns of its own. Where an
+operator reads an outer column, an inner column that an equality ties to it stands for it; where there is none, the distinct outer
+values are joined in (the value generator). At the Apply the map becomes join conditions.
+
+What it does not take: aggregates without groups anywhere but at the top of a scalar subquery, limits, windows, set operations,
+grouping sets, full outer joins and anything volatile. Such an Apply stays. Inner Applies are removed before outer ones, so
+generators for outer and inner columns are multiplied, which `general` avoids.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import NamedTuple
+
+from optimizer.algebra.columns import ColumnId, Columns, ColumnSet, column_ids
+from optimizer.algebra.congruence import has_one_form
+from optimizer.algebra.kinds import JoinKind
+from optimizer.algebra.logical import (
+    Aggregate,
+    AggregateItem,
+    Apply,
+    Filter,
+    Join,
+    MarkJoin,
+    Project,
+    ProjectItem,
+    Scan,
+    SingleJoin,
+    Values,
+    join_of_kind,
+)
+from optimizer.algebra.rebuild import map_tree
+from optimizer.algebra.scalars import Call, ColumnRef, OuterRef, Predicate, bound_to, conjunction
+from optimizer.algebra.trees import Tree
+from optimizer.decorrelate.correlation import may_raise, one_form, tree_of
+from optimizer.decorrelate.domain import domain
+from optimizer.decorrelate.one_row import one_row, over_one_row
+from optimizer.decorrelate.pull_up import without_idle_distinct
+from optimizer.decorrelate.state import join_back, local_call, localized, localized_predicate, same
+from optimizer.decorrelate.stays import Stays
+from optimizer.decorrelate.steps import Step, named
+
+Held = dict[ColumnId, ColumnId]  # outer column -> the column of the rebuilt tree that stands for it
+
+
+class Frame(NamedTuple):
+    """A rebuilt tree and the outer columns that columns of it stand for."""
+
+    tree: Tree
+    held: Held
+
+
+class ValueGenerator:
+    def __init__(self, columns: Columns) -> None:
+        self.columns = columns
+        self.steps: list[Step] = []
+
+    def decorrelate(self, root: Tree) -> Tree:
+        """The tree without those Applies that can be removed, inner ones first."""
+        return map_tree(root, lambda tree: self._remove(tree) if isinstance(tree.op, Apply) else tree)
+
+    def _remove(self, tree: Tree) -> Tree:
+        op, left, right = tree.op, tree_of(tree.inputs[0]), tree_of(tree.inputs[1])
+        assert isinstance(op, Apply)
+        if op.kind in (JoinKind.SEMI, JoinKind.ANTI, JoinKind.MARK):
+            right = without_idle_distinct(right)
+        free = right.outer & left.columns
+        predicate = tuple(bound_to(s, left.columns) for s in op.predicate)
+        if not free:
+            after, note = Tree(join_of_kind(op.kind, predicate, op.mark), (left, right)), "independent"
+        else:
+            try:
+                after, note = self._joined(op, predicate, left, right, free)
+            except Stays as stays:
+                after, note = tree, f"stays: {stays}"
+        self.steps.append(Step("value generator", f"free columns: {named(self.columns, free)}; {note}", tree, after))
+        return after
+
+    def _joined(self, op: Apply, predicate: Predicate, left: Tree, right: Tree, free: ColumnSet) -> tuple[Tree, str]:
+        if right.volatile or left.volatile:
+            raise Stays("volatile expressions are evaluated for each row")
+        if not one_form(right, free, self.columns):
+            raise Stays("equal bindings may differ (0.0 and -0.0), and it can tell them apart")
+        found = one_row(right)
+        walk = _Walk(self.columns, left, free, exact=may_raise(right if found is None else found.aggregate))
+        if found is not None:
+            aggregate = found.aggregate.op
+            assert isinstance(aggregate, Aggregate)
+            below = walk.frame(tree_of(found.aggregate.inputs[0]))
+            below = walk.holding(below, aggregate.outer_columns() & free)
+            after = over_one_row(op, predicate, left, found, below.tree, below.held, self.columns)
+        else:
+            frame = walk.frame(right)
+            back = join_back(left, frame.tree, frame.held, op.kind, self.columns)
+            after = Tree(join_of_kind(op.kind, conjunction([*predicate, *back]), op.mark), (left, frame.tree))
+        generated = named(self.columns, walk.generated)
+        return after, f"generators of {generated}" if walk.generated else "inner columns stand for the free ones"
+
+
+class _Walk:
+    """The rebuilding of one right input. `generated`: outer columns for which generators were joined in."""
+
+    def __init__(self, columns: Columns, left: Tree, free: ColumnSet, exact: bool) -> None:
+        self.columns, self.left, self.free, self.exact = columns, left, free, exact
+        self.generated: ColumnSet = 0
+
+    def frame(self, tree: Tree) -> Frame:
+        if not tree.outer & self.free:
+            return Frame(tree, {})
+        op, inputs = tree.op, tree.inputs
+        match op:
+            case Scan(predicate=predicate):
+                return self.frame(Tree(Filter(predicate), (Tree(replace(op, predicate=())),)))
+            case Filter(predicate):
+                return self._filter(predicate, self.frame(tree_of(inputs[0])))
+            case Project(items):
+                below = self.holding(self.frame(tree_of(inputs[0])), op.outer_columns() & self.free)
+                made = {item.id for item in items}
+                kept = [ProjectItem(item.id, localized(item.value, below.held)) for item in items]
+                for local in dict.fromkeys(below.held.values()):
+                    if local not in made:
+                        kept.append(ProjectItem(local, ColumnRef(local, self.columns[local].type)))
+                    elif ProjectItem(local, ColumnRef(local, self.columns[local].type)) not in items:
+                        raise Stays("a projection gives a new meaning to a column that stands for an outer one")
+                return Frame(Tree(Project(tuple(kept)), (below.tree,)), below.held)
+            case Aggregate(keys, aggregates) if keys:
+                below = self.holding(self.frame(tree_of(inputs[0])), op.outer_columns() & self.free)
+                every = tuple(dict.fromkeys((*keys, *below.held.values())))
+                calls = tuple(AggregateItem(i.id, local_call(i.call, below.held)) for i in aggregates)
+                return Frame(Tree(Aggregate(every, calls), (below.tree,)), below.held)
+            case Join(JoinKind.RIGHT, predicate):
+                return self.frame(Tree(Join(JoinKind.LEFT, predicate), (inputs[1], inputs[0])))
+            case Join() | MarkJoin() | SingleJoin() if op.kind is not JoinKind.FULL:
+                return self._join(op, tree_of(inputs[0]), tree_of(inputs[1]))
+            case Values():
+                raise Stays("VALUES read outer columns")
+        raise Stays(f"{op.name} reads outer columns, or something below it does")
+
+    def _filter(self, predicate: Predicate, below: Frame) -> Frame:
+        """Equalities with inner columns say which of them stand for outer ones; the rest of what is read is generated."""
+        held = dict(below.held)
+        if not self.exact:
+            for conjunct in predicate:
+                match conjunct:
+                    case Call(function="=", args=(a, b)):
+                        if isinstance(a, OuterRef):
+                            a, b = b, a
+                        if (
+                            isinstance(a, ColumnRef)
+                            and isinstance(b, OuterRef)
+                            and self.free >> b.id & 1
+                            and has_one_form(a.type)
+                        ):
+                            held.setdefault(b.id, a.id)
+        read = 0
+        for conjunct in predicate:
+            read |= conjunct.outer & self.free
+        below = self.holding(Frame(below.tree, held), read)
+        kept = localized_predicate(predicate, below.held)
+        return Frame(Tree(Filter(kept), (below.tree,)) if kept else below.tree, below.held)
+
+    def holding(self, frame: Frame, read: ColumnSet) -> Frame:
+        """The frame with a value generator joined in for those of `read` that it does not hold."""
+        missing = 0
+        for column in column_ids(read):
+            if column not in frame.held:
+                missing |= 1 << column
+        if not missing:
+            return frame
+        self.generated |= missing
+        values, held = domain(self.left, missing, self.columns, self.exact)
+        return Frame(Tree(Join(JoinKind.INNER, ()), (values, frame.tree)), {**frame.held, **held})
+
+    def _join(self, op: Join | MarkJoin | SingleJoin, left: Tree, right: Tree) -> Frame:
+        a, b = self.frame(left), self.frame(right)
+        read = op.outer_columns() & self.free
+        if op.kind is JoinKind.INNER:
+            both = {**b.held, **a.held}
+            for column in column_ids(read):
+                if column not in both:
+                    a = self.holding(a, 1 << column)
+            held = {**b.held, **a.held}
+        else:  # rows of the left come out without a match, so the left side holds whatever the join depends on
+            for column in b.held:
+                read |= 1 << column
+            a = self.holding(a, read)
+            held = a.held
+        meet = []
+        for outer, local in sorted(b.held.items()):
+            if outer in a.held:
+                other = a.held[outer]
+                here, there = a.tree.props.not_null >> other & 1, b.tree.props.not_null >> local & 1
+                plain = bool(here and there) if isinstance(op, MarkJoin) else bool(here or there)
+                type = self.columns[local].type
+                meet.append(same(ColumnRef(other, type), ColumnRef(local, type), plain))
+        if isinstance(op, MarkJoin):  # x = x left of an equality would lose what is UNKNOWN
+            own = conjunction(localized(s, held) for s in op.predicate)
+        else:
+            own = localized_predicate(op.predicate, held)
+        predicate = conjunction([*own, *meet])
+        return Frame(Tree(replace(op, predicate=predicate), (a.tree, b.tree)), held)

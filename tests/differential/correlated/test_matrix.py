@@ -1,0 +1,106 @@
+"""The truth table of subqueries, exhaustively: Python's definition = naive evaluation = DuckDB = every method.
+
+By default all bags are asked about in one correlated query for each form and position; the slow tests ask about each bag
+on its own too, correlated and not, where a scalar subquery over two rows must fail.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import duckdb
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from tests.differential.correlated.engines import METHODS, Engines, Failed, assert_rows
+from tests.differential.correlated.matrix import (
+    FORMS,
+    POSITIONS,
+    TABLES,
+    Form,
+    Position,
+    Question,
+    TooMany,
+    all_bags_at_once,
+    one_bag,
+)
+from tests.differential.correlated.tables import Dataset
+from tests.reference.compare import Row, rows_of
+
+QUESTIONS = {f"{q.form.name}, {q.position.name}": q for q in all_bags_at_once()}
+
+
+@pytest.fixture(scope="module")
+def engines(tmp_path_factory: pytest.TempPathFactory) -> Engines:
+    folder: Path = tmp_path_factory.mktemp("matrix")
+    tables = {}
+    for name, (columns, rows) in TABLES.items():
+        tables[name] = pa.table([pa.array([row[i] for row in rows], pa.int32()) for i in range(len(columns))], names=columns)
+        pq.write_table(tables[name], folder / f"{name}.parquet")
+    return Engines(Dataset(0, folder, tables))
+
+
+@pytest.mark.parametrize("name", QUESTIONS)
+def test_all_bags_at_once(name: str, engines: Engines) -> None:
+    number = list(QUESTIONS).index(name)
+    ask(QUESTIONS[name], engines, ("general", METHODS[number % len(METHODS)]))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", QUESTIONS)
+def test_all_bags_by_every_method(name: str, engines: Engines) -> None:
+    ask(QUESTIONS[name], engines, METHODS)
+
+
+@pytest.mark.parametrize("position", POSITIONS, ids=lambda p: p.name)
+@pytest.mark.parametrize("correlated", [True, False], ids=["correlated", "uncorrelated"])
+def test_two_rows_fail(position: Position, correlated: bool, engines: Engines) -> None:
+    """The last bag has two rows: whoever asks for its scalar fails, by every method."""
+    scalar = next(form for form in FORMS if form.name == "scalar")
+    question = list(one_bag(scalar, position))[-1]._replace(correlated=correlated)
+    with pytest.raises(TooMany):
+        question.rows()
+    ask(question, engines, METHODS)
+
+
+@pytest.mark.parametrize("form", FORMS, ids=lambda f: f.name)
+def test_one_bag(form: Form, engines: Engines) -> None:
+    """Without correlation: a bag for each position, another method each."""
+    for i, position in enumerate(POSITIONS):
+        questions = list(one_bag(form, position))
+        if questions:
+            ask(questions[(3 * i) % len(questions)], engines, (METHODS[i % len(METHODS)],))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("position", POSITIONS, ids=lambda p: p.name)
+@pytest.mark.parametrize("form", FORMS, ids=lambda f: f.name)
+def test_each_bag(form: Form, position: Position, engines: Engines) -> None:
+    for i, question in enumerate(one_bag(form, position)):
+        for correlated in (False, True):
+            ask(question._replace(correlated=correlated), engines, (METHODS[i % len(METHODS)], "general"))
+
+
+def ask(question: Question, engines: Engines, methods: tuple[str, ...]) -> None:
+    try:
+        expected: list[Row] | None = question.rows()
+    except TooMany:
+        expected = None
+    by_duckdb = engines.by_duckdb(question.sql)
+    if not (isinstance(by_duckdb, Failed) and isinstance(by_duckdb.error, duckdb.NotImplementedException)):
+        if not (question.form.pairs and not question.correlated):  # to DuckDB a NULL in a row makes all of it unknown
+            verify(expected, by_duckdb if isinstance(by_duckdb, Failed) else rows_of(by_duckdb), question.sql, "DuckDB")
+    verify(expected, engines.by_definition(question.sql), question.sql, "naive")
+    for method in methods:
+        verify(expected, engines.by_method(question.sql, method), question.sql, method)
+
+
+def verify(expected: list[Row] | None, actual: pa.Table | list[Row] | Failed, sql: str, name: str) -> None:
+    try:
+        if expected is None:
+            assert isinstance(actual, Failed), f"rows instead of an error: {actual}"
+        else:
+            assert_rows(expected, actual)
+    except AssertionError as error:
+        raise AssertionError(f"{name}: {error}\n\n{sql}") from error
