@@ -116,7 +116,18 @@ def leaves_choice(query: OptimizedQuery) -> bool:
             case Aggregate(_, aggregates):
                 if any(item.call.volatile for item in aggregates):
                     return True
+            case Window(partition, order, items):
+                ties = not node.inputs[0].props.unique_on(column_set((*partition, *(key.column for key in order))))
+                if any(item.call.volatile or (ties and tells_peers_apart(item.call)) for item in items):
+                    return True
     return False
+
+
+def tells_peers_apart(call: WindowCall) -> bool:
+    """Whether the value may differ with the order in which peers happen to come."""
+    if call.function in AGGREGATE_FUNCTIONS:
+        return call.frame is not None and call.frame.unit == "rows"
+    return call.function not in ("rank", "dense_rank", "percent_rank", "cume_dist")
 
 
 def plan_line(plan: PlanNode) -> str:

@@ -123,10 +123,11 @@ class Optimizer:
         self._emit(trace, query.stages[-1])
 
         start = perf_counter_ns()
+        context = RuleContext(bound.columns, self.settings)
         tree, removed = remove_subqueries(bound.tree, bound.columns)
         subqueries = tree is not bound.tree or has_apply(tree)
         if subqueries:
-            unnested = decorrelate(tree, bound.columns, self.settings.decorrelate)
+            unnested = decorrelate(tree, self.settings.decorrelate, context)
             ms["decorrelate"] = _since(start)
             for name, result, steps in (("subqueries", tree, removed), ("decorrelate", unnested.tree, unnested.steps)):
                 firings = [Firing(f"{step.rule}: {step.note}", step.before, step.after) for step in steps]
@@ -138,7 +139,6 @@ class Optimizer:
             ms["decorrelate"] = _since(start)
 
         start = perf_counter_ns()
-        context = RuleContext(bound.columns, self.settings)
         if self.settings.prepass:
             rewritten = run_program(self.program, required_only(bound, tree), context)
             tree = rewritten.tree

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from optimizer.decorrelate.quick import QUICK
+from optimizer.prepass.instructions import Batch
 from optimizer.prepass.program import PROGRAM
 from optimizer.rules.catalog import IMPLEMENTATIONS, TRANSFORMATIONS
 from optimizer.rules.enforce import sort
 
 
 class RuleDoc(NamedTuple):
-    """`kind`: prepass, transform, implement or enforce."""
+    """`kind`: decorrelate (those of the method quick), prepass, transform, implement or enforce."""
 
     name: str
     kind: str
@@ -21,6 +23,9 @@ def describe_rules() -> list[RuleDoc]:
     """One line on each rule, in the order in which a query meets them."""
     prepass = dict.fromkeys(rule for batch in PROGRAM for rule in batch.rules)
     listed: dict[str, RuleDoc] = {}
+    for step in QUICK:
+        for rule in step.rules if isinstance(step, Batch) else ():
+            listed[rule.name] = RuleDoc(rule.name, "decorrelate", rule.summary())
     for rule in prepass:
         listed.setdefault(rule.name, RuleDoc(rule.name, "prepass", rule.summary()))
     for transformation in TRANSFORMATIONS:

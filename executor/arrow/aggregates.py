@@ -207,10 +207,20 @@ class Aggregation:
 
     def _grouped(self, table: pa.Table, steps: list[tuple[str, str]], types: dict[str, DataType]) -> pa.Table:
         """`steps`: function and column; the result has the column's name and type of `types`."""
+        if not self._keys:
+            whole = {column: pa.repeat(_whole(function, column, table), 1) for function, column in steps}
+            return pa.table({c: a if a.type == types[c] else a.cast(types[c]) for c, a in whole.items()})
         calls = [([], function) if function == "count_all" else (column, function) for function, column in steps]
         grouped = table.group_by(self._keys, use_threads=False).aggregate(calls)
         names = [("count_all" if f == "count_all" else f"{column}_{f}", column) for f, column in steps]
         return _named(grouped, self._keys, names, types)
+
+
+def _whole(function: str, column: str, table: pa.Table) -> pa.Scalar:
+    """An aggregate over all rows: the kernel that a grouping by no keys would call, without a plan to call it from."""
+    if function == "count_all":
+        return pa.scalar(table.num_rows, pa.int64())
+    return pc.call_function(function, [table[column]])
 
 
 def _named(grouped: pa.Table, keys: list[str], names: list[tuple[str, str]], types: dict[str, DataType]) -> pa.Table:

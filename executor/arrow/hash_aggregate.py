@@ -19,7 +19,7 @@ _GROWTH = 4  # merge when so many times the groups have gathered: each group is 
 def produce(node: PlanNode, context: Context) -> Batches:
     op = node.op
     assert isinstance(op, HashAggregate | StreamingAggregate)
-    aggregation = Aggregation(op.keys, op.aggregates, context.schema(node))
+    aggregation = context.once(node, lambda: Aggregation(op.keys, op.aggregates, context.schema(node)))
     yield from table_batches(aggregation.finish(gathered(node, context, aggregation, bool(op.keys))), context.tuning.batch)
 
 

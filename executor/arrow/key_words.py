@@ -79,8 +79,9 @@ def _words(key: pa.Array, seed: int) -> list[np.ndarray]:
         key = key.cast(pa.int64())
     elif not t.is_integer(type):
         raise ExecutionError(f"keys of type {type} cannot be joined")
-    key = key.cast(pa.int64())
-    return [key.fill_null(0).to_numpy()]
+    if key.type != pa.int64():
+        key = key.cast(pa.int64())
+    return [(key.fill_null(0) if key.null_count else key).to_numpy()]
 
 
 def _two_words(key: pa.Array) -> list[np.ndarray]:

@@ -1,7 +1,8 @@
 """Aggregates over frames, for all rows at once.
 
-Counts and exact sums are differences of prefix sums. Sums of floats and extremes are folded over blocks (`window_scans`), or taken
-from a running fold where frames begin, or end, with their partition. An argument is NULL where the call's filter is not TRUE.
+Counts and exact sums are differences of prefix sums. Sums of floats and extremes are folded over blocks (`window_scans`), or
+taken from a running fold where frames begin, or end, with their partition. Arguments are NULL where the call's filter is not
+TRUE.
 """
 
 from __future__ import annotations
@@ -67,10 +68,17 @@ def distinct(
     """How many distinct values each frame has and, with a `type`, their sum."""
     numbers = _numbered(values)
     weights = [] if type is None else _weights(values, type)
-    if len(pieces) == 1:
-        counts, sums = folded_new(weights, _place_before(numbers, layout), *pieces[0])
-    else:
+    if len(pieces) > 1:
         counts, sums = _one_by_one(pieces, numbers, weights)
+    else:
+        low, high = pieces[0]
+        before = _place_before(numbers, layout)
+        if np.array_equal(low, layout.start):  # a value counts where it comes first in its partition
+            first = before < 0
+            counts = _fold_piece(np.add, first.astype(np.int64), low, high, layout, 0)
+            sums = [_fold_piece(np.add, np.where(first, w, 0), low, high, layout, 0) for w in weights]
+        else:
+            counts, sums = folded_new(weights, before, low, high)
     if type is None:
         return counts, None
     if pa.types.is_decimal(type):

@@ -70,7 +70,7 @@ PREFIX_COMPARE = 10.0  # partial sort, one prefix column of one row: where runs 
 TOP_IN = 12.0
 COPY = 2.0  # handing on a row as it is
 HASH_ROW = 180.0  # INTERSECT, EXCEPT
-WINDOW_ROW, WINDOW_CALL, WINDOW_SEARCH = 10.0, 30.0, 10.0  # window functions, one row
+WINDOW_ROW, WINDOW_CALL, WINDOW_SEARCH = 20.0, 40.0, 25.0  # window functions, one row
 
 Inputs = Sequence[RelationStats]
 

@@ -61,7 +61,7 @@ from optimizer.algebra.types import INT64
 from optimizer.decorrelate.correlation import may_raise, one_form, tree_of
 from optimizer.decorrelate.domain import domain
 from optimizer.decorrelate.one_row import grouped_by_bindings, one_row, over_one_row, passed, with_empty_values
-from optimizer.decorrelate.pull_up import Pulled, as_join, pull_up, without_idle_distinct
+from optimizer.decorrelate.pull_up import pull_up, pulled_join, without_idle_distinct
 from optimizer.decorrelate.state import (
     Equal,
     Unnesting,
@@ -138,7 +138,8 @@ class General:
             return Tree(join_of_kind(op.kind, predicate, op.mark), (left, self.decorrelate(right))), "independent"
         pulled = pull_up(right, free, self.columns)
         if pulled is not None:
-            return self._pulled_join(op, predicate, left, pulled), "conjuncts taken up into the join"
+            pulled = pulled._replace(tree=self.decorrelate(pulled.tree))
+            return pulled_join(op, predicate, left, pulled, self.columns), "conjuncts taken up into the join"
         found = one_row(right)
         exact = may_raise(right if found is None else found.aggregate)
         marks: list[ColumnSet] = []
@@ -166,21 +167,6 @@ class General:
             used |= each
         how = f"domain of {named(self.columns, used)}" if marks else "inner columns cover the free columns"
         return after, how
-
-    def _pulled_join(self, op: Apply, predicate: Predicate, left: Tree, pulled: Pulled) -> Tree:
-        values: dict[ColumnId, Scalar] = {id: bound_to(v, left.columns) for id, v in pulled.values.items()}
-        tree = self.decorrelate(pulled.tree)
-        if not values or op.kind in (JoinKind.SEMI, JoinKind.ANTI, JoinKind.MARK):
-            on, right = as_join(op.kind, predicate, left, pulled._replace(tree=tree))
-            return Tree(join_of_kind(op.kind, on, op.mark), (left, right))
-        if op.kind is not JoinKind.INNER:  # NULL where there is no match, whatever the expression makes of NULLs
-            there = self.columns.new("matched", BOOL, False).id
-            tree = Tree(Project((*passed(tree, self.columns), ProjectItem(there, Literal(True, BOOL)))), (tree,))
-            known = Call("is_not_null", (ColumnRef(there, BOOL),), BOOL)
-            values = {id: Case(((known, v),), Literal(None, v.type), v.type) for id, v in values.items()}
-        on, right = as_join(op.kind, predicate, left, pulled._replace(tree=tree))
-        joined = Tree(join_of_kind(op.kind, on, None), (left, right))
-        return Tree(Project((*passed(joined, self.columns), *(ProjectItem(id, v) for id, v in values.items()))), (joined,))
 
     # -- D A× R -----------------------------------------------------------------------------------------------------------
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from optimizer.algebra.columns import Columns
 from optimizer.algebra.logical import Apply, Choice
 from optimizer.algebra.trees import Node, Tree, postorder
 from optimizer.decorrelate.alternatives import alternatives
 from optimizer.decorrelate.general import General
+from optimizer.decorrelate.quick import quick
 from optimizer.decorrelate.steps import Step
 from optimizer.decorrelate.value_generator import ValueGenerator
+from optimizer.rules.interface import RuleContext
 
 
 class Decorrelated(NamedTuple):
@@ -19,45 +20,51 @@ class Decorrelated(NamedTuple):
     steps: tuple[Step, ...]
 
 
-def _none(root: Tree, columns: Columns) -> Decorrelated:
+def _none(root: Tree, context: RuleContext) -> Decorrelated:
     return Decorrelated(root, ())
 
 
-def _general(root: Tree, columns: Columns) -> Decorrelated:
-    general = General(columns)
+def _general(root: Tree, context: RuleContext) -> Decorrelated:
+    general = General(context.columns)
     tree = general.decorrelate(root)
     return Decorrelated(tree, tuple(general.steps))
 
 
-def _cost(root: Tree, columns: Columns) -> Decorrelated:
+def _cost(root: Tree, context: RuleContext) -> Decorrelated:
     """All joins, as `general` makes them, or a choice at each Apply: for the search to decide."""
-    general = General(columns)
+    general = General(context.columns)
     whole = general.decorrelate(root)
-    chosen = alternatives(root, columns)
+    chosen = alternatives(root, context.columns)
     if not any(isinstance(node, Tree) and isinstance(node.op, Choice) for node in postorder(chosen)):
         return Decorrelated(whole, tuple(general.steps))
     return Decorrelated(Tree(Choice(root.columns), (whole, chosen)), tuple(general.steps))
 
 
-def _value_generator(root: Tree, columns: Columns) -> Decorrelated:
-    generator = ValueGenerator(columns)
+def _quick(root: Tree, context: RuleContext) -> Decorrelated:
+    tree, steps = quick(root, context)
+    return Decorrelated(tree, tuple(steps))
+
+
+def _value_generator(root: Tree, context: RuleContext) -> Decorrelated:
+    generator = ValueGenerator(context.columns)
     tree = generator.decorrelate(root)
     return Decorrelated(tree, tuple(generator.steps))
 
 
-METHODS: dict[str, Callable[[Tree, Columns], Decorrelated]] = {
+METHODS: dict[str, Callable[[Tree, RuleContext], Decorrelated]] = {
     "none": _none,
+    "quick": _quick,
     "value_generator": _value_generator,
     "general": _general,
     "cost": _cost,
 }
 
 
-def decorrelate(root: Tree, columns: Columns, method: str) -> Decorrelated:
+def decorrelate(root: Tree, method: str, context: RuleContext) -> Decorrelated:
     """The tree with those Applies removed that the method can remove, and what it did; the tree itself without any Apply."""
     if not has_apply(root):
         return Decorrelated(root, ())
-    return METHODS[method](root, columns)
+    return METHODS[method](root, context)
 
 
 def has_apply(root: Node) -> bool:

@@ -119,6 +119,11 @@ def over_one_row(
     back = conjunction(join_back(left, grouped, repr, JoinKind.LEFT, columns))
     joined = Tree(Join(JoinKind.LEFT, back), (left, grouped))
     tree = Tree(Project((*passed(left, columns), *patched)), (joined,))
+    return above(op, predicate, left, found, tree, columns)
+
+
+def above(op: Apply, predicate: Predicate, left: Tree, found: OneRow, tree: Tree, columns: Columns) -> Tree:
+    """What an Apply gives whose right input is `found`; `tree` has the left rows, each with the aggregates of its binding."""
     values: dict[ColumnId, Scalar] = {id: bound_to(v, left.columns) for id, v in found.values.items()}
     condition = tuple(bound_to(s, left.columns) for s in found.condition)
     tested = tuple(substitute(s, values) for s in predicate)

@@ -13,10 +13,35 @@ from typing import NamedTuple
 
 from optimizer.algebra.columns import ColumnId, Columns, ColumnSet, column_ids, column_set
 from optimizer.algebra.kinds import JoinKind
-from optimizer.algebra.logical import Aggregate, Apply, Filter, Join, Limit, MarkJoin, Project, ProjectItem, SingleJoin
+from optimizer.algebra.logical import (
+    Aggregate,
+    Apply,
+    Filter,
+    Join,
+    Limit,
+    MarkJoin,
+    Project,
+    ProjectItem,
+    SingleJoin,
+    join_of_kind,
+)
 from optimizer.algebra.nulls import is_not_null
-from optimizer.algebra.scalars import BOOL, FALSE, Call, ColumnRef, Predicate, Scalar, bound_to, conjunction, substitute
+from optimizer.algebra.scalars import (
+    BOOL,
+    FALSE,
+    TRUE,
+    Call,
+    Case,
+    ColumnRef,
+    Literal,
+    Predicate,
+    Scalar,
+    bound_to,
+    conjunction,
+    substitute,
+)
 from optimizer.algebra.trees import Node, Tree
+from optimizer.decorrelate.one_row import passed
 from optimizer.decorrelate.state import same
 
 
@@ -116,6 +141,23 @@ def without_idle_distinct(root: Tree) -> Tree:
         assert isinstance(below, Tree)
         root = below
     return root
+
+
+def pulled_join(op: Apply, predicate: Predicate, left: Tree, pulled: Pulled, columns: Columns) -> Tree:
+    """The join that an Apply is, its right input taken apart by `pull_up`; `predicate` reads the left columns as its own."""
+    values: dict[ColumnId, Scalar] = {id: bound_to(v, left.columns) for id, v in pulled.values.items()}
+    if not values or op.kind in (JoinKind.SEMI, JoinKind.ANTI, JoinKind.MARK):
+        on, right = as_join(op.kind, predicate, left, pulled)
+        return Tree(join_of_kind(op.kind, on, op.mark), (left, right))
+    tree = pulled.tree
+    if op.kind is not JoinKind.INNER:  # NULL where there is no match, whatever the expression makes of NULLs
+        there = columns.new("matched", BOOL, False).id
+        tree = Tree(Project((*passed(tree, columns), ProjectItem(there, TRUE))), (tree,))
+        known = Call("is_not_null", (ColumnRef(there, BOOL),), BOOL)
+        values = {id: Case(((known, v),), Literal(None, v.type), v.type) for id, v in values.items()}
+    on, right = as_join(op.kind, predicate, left, pulled._replace(tree=tree))
+    joined = Tree(join_of_kind(op.kind, on, None), (left, right))
+    return Tree(Project((*passed(joined, columns), *(ProjectItem(id, v) for id, v in values.items()))), (joined,))
 
 
 def as_join(kind: JoinKind, predicate: Predicate, left: Tree, pulled: Pulled) -> tuple[Predicate, Tree]:

@@ -7,6 +7,7 @@ rewritten it in the meantime (a range cut by another one, an IN list that lost i
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 
 import pyarrow as pa
 
@@ -42,6 +43,7 @@ from optimizer.algebra.scalars import (
     cast_may_fail,
     compare,
     conjuncts,
+    rewrite,
     substitute,
 )
 from optimizer.algebra.trees import Node, Tree
@@ -153,7 +155,7 @@ def settled(root: Node, asked: Scalar, columns: Columns) -> bool:
         match tree.op:
             case Filter(predicate) | Scan(predicate=predicate) | Join(JoinKind.INNER, predicate):
                 facts = [*facts, *predicate]
-        if implied(wanted, facts):
+        if implied(canonical(wanted), [canonical(f) for f in facts]):
             continue
         read = wanted.columns
         match tree.op:
@@ -203,6 +205,18 @@ def settled(root: Node, asked: Scalar, columns: Columns) -> bool:
             case _:
                 return False
     return True
+
+
+@lru_cache(maxsize=4096)
+def canonical(scalar: Scalar) -> Scalar:
+    """The scalar with the operands of every comparison in canonical order: putting one column for another may change it."""
+
+    def ordered(part: Scalar) -> Scalar | None:
+        if isinstance(part, Call) and part.function in MIRRORED and part.args[0].type == part.args[1].type:
+            return compare(part.function, *part.args)
+        return None
+
+    return rewrite(scalar, ordered)
 
 
 def _holds_of_all(listed: Values, wanted: Scalar) -> bool:

@@ -10,6 +10,7 @@ from optimizer.prepass.rules.aggregate_remove import AggregateRemove
 from optimizer.prepass.rules.aggregate_remove_constants import AggregateRemoveConstants
 from optimizer.prepass.rules.aggregate_remove_one_row import AggregateRemoveOneRow
 from optimizer.prepass.rules.aggregate_simplify_calls import AggregateSimplifyCalls
+from optimizer.prepass.rules.apply_push_condition import ApplyPushCondition
 from optimizer.prepass.rules.arithmetic_simplify import ArithmeticSimplify
 from optimizer.prepass.rules.boolean_normalize import BooleanNormalize
 from optimizer.prepass.rules.case_simplify import CaseSimplify
@@ -18,25 +19,40 @@ from optimizer.prepass.rules.comparison_simplify import ComparisonSimplify
 from optimizer.prepass.rules.comparison_unwrap import ComparisonUnwrap
 from optimizer.prepass.rules.constant_fold import ConstantFold
 from optimizer.prepass.rules.distinct_remove_below import DistinctRemoveBelow
+from optimizer.prepass.rules.distinct_remove_semi import DistinctRemoveSemi
 from optimizer.prepass.rules.distinct_to_limit import DistinctToLimit
 from optimizer.prepass.rules.empty_propagate import EmptyPropagate
 from optimizer.prepass.rules.filter_merge import FilterMerge
 from optimizer.prepass.rules.filter_push_aggregate import FilterPushAggregate
+from optimizer.prepass.rules.filter_push_apply import FilterPushApply
+from optimizer.prepass.rules.filter_push_choice import FilterPushChoice
+from optimizer.prepass.rules.filter_push_grouping_sets import FilterPushGroupingSets
 from optimizer.prepass.rules.filter_push_join import FilterPushJoin
+from optimizer.prepass.rules.filter_push_limit import FilterPushLimit
+from optimizer.prepass.rules.filter_push_mark_join import FilterPushMarkJoin
 from optimizer.prepass.rules.filter_push_project import FilterPushProject
 from optimizer.prepass.rules.filter_push_scan import FilterPushScan
 from optimizer.prepass.rules.filter_push_setop import FilterPushSetOp
+from optimizer.prepass.rules.filter_push_single_join import FilterPushSingleJoin
+from optimizer.prepass.rules.filter_push_window import FilterPushWindow
 from optimizer.prepass.rules.filter_remove_implied import FilterRemoveImplied
 from optimizer.prepass.rules.foreign_key_join_remove import ForeignKeyJoinRemove
 from optimizer.prepass.rules.join_connect import JoinConnect
+from optimizer.prepass.rules.join_infer_filter import JoinInferFilter
+from optimizer.prepass.rules.join_infer_or import JoinInferOr
 from optimizer.prepass.rules.join_push_condition import JoinPushCondition
 from optimizer.prepass.rules.like_simplify import LikeSimplify
 from optimizer.prepass.rules.limit_merge import LimitMerge
 from optimizer.prepass.rules.limit_push_join import LimitPushJoin
+from optimizer.prepass.rules.limit_push_one_match import LimitPushOneMatch
 from optimizer.prepass.rules.limit_push_project import LimitPushProject
 from optimizer.prepass.rules.limit_push_scan import LimitPushScan
 from optimizer.prepass.rules.limit_push_union import LimitPushUnion
+from optimizer.prepass.rules.limit_reduce_order import LimitReduceOrder
 from optimizer.prepass.rules.limit_remove import LimitRemove
+from optimizer.prepass.rules.mark_join_push_condition import MarkJoinPushCondition
+from optimizer.prepass.rules.mark_join_remove import MarkJoinRemove
+from optimizer.prepass.rules.mark_join_to_semi import MarkJoinToSemi
 from optimizer.prepass.rules.not_null_simplify import NotNullSimplify
 from optimizer.prepass.rules.or_factor import OrFactor
 from optimizer.prepass.rules.outer_join_remove import OuterJoinRemove
@@ -49,6 +65,8 @@ from optimizer.prepass.rules.project_merge_aggregate import ProjectMergeAggregat
 from optimizer.prepass.rules.project_pull_join import ProjectPullJoin
 from optimizer.prepass.rules.project_push_union import ProjectPushUnion
 from optimizer.prepass.rules.project_remove import ProjectRemove
+from optimizer.prepass.rules.single_join_push_condition import SingleJoinPushCondition
+from optimizer.prepass.rules.single_join_to_left import SingleJoinToLeft
 from optimizer.prepass.rules.sort_remove import SortRemove
 from optimizer.prepass.rules.union_flatten import UnionFlatten
 from optimizer.prepass.rules.union_remove_empty import UnionRemoveEmpty
@@ -70,18 +88,33 @@ _REWRITES = (
     FilterRemoveImplied(),
     OuterJoinSimplify(),
     OuterJoinToAnti(),
+    MarkJoinToSemi(),
+    SingleJoinToLeft(),
     FilterPushProject(),
     FilterPushJoin(),
+    FilterPushMarkJoin(),
+    FilterPushSingleJoin(),
+    FilterPushApply(),
     FilterPushAggregate(),
+    FilterPushGroupingSets(),
+    FilterPushWindow(),
     FilterPushSetOp(),
+    FilterPushLimit(),
+    FilterPushChoice(),
     FilterPushScan(),
     JoinPushCondition(),
+    MarkJoinPushCondition(),
+    SingleJoinPushCondition(),
+    ApplyPushCondition(),
+    JoinInferFilter(),
+    JoinInferOr(),
     JoinConnect(),
     ProjectMerge(),
     ProjectMergeAggregate(),
     UnionFlatten(),
     UnionRemoveEmpty(),
     DistinctRemoveBelow(),
+    DistinctRemoveSemi(),
     AggregateRemove(),
     AggregateReduceKeys(),
     AggregateReduceConstantKeys(),
@@ -95,6 +128,8 @@ _REWRITES = (
     SortRemove(),
     LimitPushProject(),
     LimitPushUnion(),
+    LimitReduceOrder(),
+    LimitPushOneMatch(),
     LimitPushJoin(),
     LimitPushScan(),
 )
@@ -103,7 +138,7 @@ _REWRITES = (
 # projections end columns, so they go only after the columns are pruned; then joins that they kept apart meet
 PROGRAM: tuple[Batch, ...] = (
     Batch("predicates", _REWRITES),
-    Batch("joins", (OuterJoinRemove(), ForeignKeyJoinRemove())),
+    Batch("joins", (OuterJoinRemove(), MarkJoinRemove(), ForeignKeyJoinRemove())),
     Batch("columns", (ColumnPrune(),), fixpoint=False),
     Batch("projections", (*_REWRITES, ProjectRemove(), ProjectPullJoin(), ProjectPushUnion())),
 )

@@ -3,9 +3,24 @@
 from __future__ import annotations
 
 from optimizer.algebra.kinds import JoinKind
-from optimizer.algebra.logical import Aggregate, Filter, Join, Limit, Project, Scan, Values, Window
+from optimizer.algebra.logical import (
+    Aggregate,
+    Apply,
+    Choice,
+    Filter,
+    GroupingSets,
+    Join,
+    Limit,
+    MarkJoin,
+    Project,
+    Scan,
+    SingleJoin,
+    Values,
+    Window,
+)
 from optimizer.algebra.scalars import Literal, Predicate
 from optimizer.algebra.trees import Node, Tree
+from optimizer.prepass.rules.outer_join_remove import at_most_one_match
 
 
 def most_rows(node: Node) -> int | None:
@@ -22,15 +37,44 @@ def most_rows(node: Node) -> int | None:
                 own = len(rows)
         if own is not None and (most is None or own < most):
             most = own
-        if not isinstance(node.op, Limit | Filter | Project | Aggregate) or (isinstance(node.op, Aggregate) and not node.op.keys):
+        side = _bounding(node)
+        if side is None:
             break
-        node = node.inputs[0]
+        node = node.inputs[side]
     return most
+
+
+def _bounding(tree: Tree) -> int | None:
+    """An input that the tree never has more rows than; None where there is none."""
+    match tree.op:
+        case Limit() | Filter() | Project() | Window() | Choice():
+            return 0
+        case Aggregate(keys):
+            return 0 if keys else None
+        case Join(kind) | Apply(kind) if kind.left_only:
+            return 0
+    return kept_once(tree)
+
+
+def kept_once(joined: Tree) -> int | None:
+    """Which input of a join has each of its rows come out exactly once; None where neither is known to."""
+    match joined:
+        case Tree(MarkJoin(predicate) | SingleJoin(predicate) | Apply(JoinKind.MARK | JoinKind.SINGLE, predicate)):
+            return None if any(s.volatile for s in predicate) else 0
+        case Tree(Join(JoinKind.LEFT, predicate) | Apply(JoinKind.LEFT, predicate), (left, right)):
+            side, kept, other = 0, left, right
+        case Tree(Join(JoinKind.RIGHT, predicate), (left, right)):
+            side, kept, other = 1, right, left
+        case _:
+            return None
+    if any(s.volatile for s in predicate) or not at_most_one_match(predicate, kept, other):
+        return None
+    return side
 
 
 def is_empty(node: Node) -> bool:
     """Whether the tree is seen to have no rows: a predicate that is FALSE or NULL, a limit of 0 or no VALUES below operators
-    that make nothing of nothing."""
+    that make nothing of nothing. What an Apply evaluates for each row is then empty for every row."""
     stack: list[Node] = [node]
     while stack:
         tree = stack.pop()
@@ -41,12 +85,14 @@ def is_empty(node: Node) -> bool:
                 return True
             case Filter(predicate) | Scan(predicate=predicate) if _never(predicate):
                 return True
-            case Filter() | Project() | Limit() | Aggregate(keys=(_, *_)):
+            case Filter() | Project() | Limit() | Aggregate(keys=(_, *_)) | Window() | MarkJoin() | SingleJoin() | Choice():
                 stack.append(tree.inputs[0])
-            case Join(kind, predicate):
+            case GroupingSets(sets=sets) if all(sets):
+                stack.append(tree.inputs[0])
+            case Join(kind, predicate) | Apply(kind, predicate):
                 if kind in (JoinKind.INNER, JoinKind.SEMI) and _never(predicate):
                     return True
-                stack += tree.inputs[:1] if kind in (JoinKind.INNER, JoinKind.LEFT, JoinKind.SEMI, JoinKind.ANTI) else ()
+                stack += tree.inputs[:1] if kind not in (JoinKind.RIGHT, JoinKind.FULL) else ()
                 stack += tree.inputs[1:] if kind in (JoinKind.INNER, JoinKind.RIGHT, JoinKind.SEMI) else ()
     return False
 

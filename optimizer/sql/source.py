@@ -56,7 +56,7 @@ class Source:
         """The name under which the text calls a function: the parser may know it under another."""
         span = self.span(node)
         written = re.match(r"\w+(?=\s*\()", self.sql[span[0] :]) if span is not None else None
-        return (written[0] if written else str(node.sql_name())).lower()
+        return (written[0] if written else str(node.sql_name()) if hasattr(node, "sql_name") else form_name(node)).lower()
 
     def _closing(self, start: int, end: int) -> int:
         """The end of a function call that starts at `start`: its closing parenthesis; else `end`."""

@@ -13,7 +13,10 @@ from optimizer.algebra.printing import show_tree
 from optimizer.algebra.trees import Tree, postorder
 from optimizer.decorrelate.alternatives import alternatives
 from optimizer.decorrelate.general import General
+from optimizer.decorrelate.quick import quick
 from optimizer.decorrelate.value_generator import ValueGenerator
+from optimizer.rules.interface import RuleContext
+from optimizer.settings import DEFAULTS
 from tests.decorrelate.random_applies import RandomApplies
 from tests.reference.naive import run
 
@@ -68,6 +71,20 @@ def test_value_generators_keep_the_rows(block: int) -> None:
         )
         removed += not any(isinstance(node, Tree) and isinstance(node.op, Apply) for node in postorder(plain))
     assert removed >= 30
+
+
+@pytest.mark.parametrize("block", range(4))
+def test_quick_rules_keep_the_rows(block: int) -> None:
+    removed = 0
+    for seed in range(block * 100, block * 100 + 100):
+        random_applies = RandomApplies(seed)
+        tree, columns = random_applies.query(), random_applies.columns
+        wanted = list(column_ids(tree.columns))
+        plain, _ = quick(tree, RuleContext(columns, DEFAULTS))
+        trees = f"seed {seed}\n{show_tree(tree, columns)}\n->\n{show_tree(plain, columns)}"
+        assert bag(plain, wanted, columns) == bag(tree, wanted, columns), trees
+        removed += not any(isinstance(node, Tree) and isinstance(node.op, Apply) for node in postorder(plain))
+    assert removed >= 10
 
 
 @pytest.mark.parametrize("seed", range(60))

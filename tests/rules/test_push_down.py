@@ -33,12 +33,12 @@ from optimizer.prepass.rules.join_connect import JoinConnect
 from optimizer.prepass.rules.join_infer_filter import JoinInferFilter
 from optimizer.prepass.rules.join_infer_or import JoinInferOr
 from optimizer.prepass.rules.join_push_condition import JoinPushCondition
+from optimizer.prepass.rules.limit_push_join import LimitPushJoin
 from optimizer.prepass.rules.limit_push_one_match import LimitPushOneMatch
 from optimizer.prepass.rules.limit_reduce_order import LimitReduceOrder
 from optimizer.prepass.rules.mark_join_push_condition import MarkJoinPushCondition
 from optimizer.prepass.rules.mark_join_remove import MarkJoinRemove
 from optimizer.prepass.rules.mark_join_to_semi import MarkJoinToSemi
-from optimizer.prepass.rules.order_remove import OrderRemove
 from optimizer.prepass.rules.outer_join_remove import OuterJoinRemove
 from optimizer.prepass.rules.outer_join_simplify import OuterJoinSimplify
 from optimizer.prepass.rules.outer_join_to_anti import OuterJoinToAnti
@@ -55,8 +55,8 @@ PUSHING: tuple[RewriteRule, ...] = (
     FilterPushProject(), FilterPushJoin(), FilterPushMarkJoin(), FilterPushSingleJoin(), FilterPushApply(),
     FilterPushAggregate(), FilterPushGroupingSets(), FilterPushWindow(), FilterPushSetOp(), FilterPushLimit(),
     FilterPushChoice(), FilterPushScan(), JoinPushCondition(), MarkJoinPushCondition(), SingleJoinPushCondition(),
-    ApplyPushCondition(), JoinInferFilter(), JoinInferOr(), JoinConnect(), DistinctRemoveSemi(), OrderRemove(),
-    LimitReduceOrder(), LimitPushOneMatch(),
+    ApplyPushCondition(), JoinInferFilter(), JoinInferOr(), JoinConnect(), DistinctRemoveSemi(),
+    LimitReduceOrder(), LimitPushOneMatch(), LimitPushJoin(),
 )  # fmt: skip
 REMOVING: tuple[RewriteRule, ...] = (MarkJoinRemove(), OuterJoinRemove())
 OWN = (Batch("pushing", PUSHING), Batch("removing", REMOVING), Batch("columns", (ColumnPrune(),), fixpoint=False))

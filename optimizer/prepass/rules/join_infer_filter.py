@@ -37,7 +37,7 @@ from optimizer.algebra.scalars import (
     substitute,
 )
 from optimizer.algebra.trees import Node, Tree
-from optimizer.prepass.known import known, settled, widened_column
+from optimizer.prepass.known import canonical, known, settled, widened_column
 from optimizer.rules.interface import ANY, RewriteRule, RuleContext, node
 
 _TO_RIGHT = (JoinKind.INNER, JoinKind.LEFT, JoinKind.SEMI, JoinKind.ANTI, JoinKind.SINGLE, JoinKind.MARK)
@@ -143,7 +143,7 @@ def _simple(fact: Scalar) -> bool:
 def _moved(fact: Scalar, pair: _Pair) -> Scalar | None:
     """The fact about the left column of a pair as one about the right column; None where the types do not let it be said."""
     if pair.left_side is pair.left:
-        return substitute(fact, {pair.left.id: pair.right_side})
+        return canonical(substitute(fact, {pair.left.id: pair.right_side}))
     if fact.outer:
         return None
 
@@ -159,7 +159,7 @@ def _moved(fact: Scalar, pair: _Pair) -> Scalar | None:
 
     if any(not isinstance(s, Literal) or s.type != pair.left.type for s in _operands(fact)):
         return None
-    return rewrite(fact, widened)
+    return canonical(rewrite(fact, widened))
 
 
 def _operands(fact: Scalar) -> Iterator[Scalar]:

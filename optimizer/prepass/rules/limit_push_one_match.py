@@ -5,18 +5,17 @@
 Kinds   MARK and SINGLE, which are such joins; left (right, as its mirror image) where no row of A matches two of B: p binds a
         key of B to columns of A, or B has at most one row; likewise of an Apply
 NULLs   safe: NULL-extended columns of B and the mark take no part in o
-Rows    row by row the same: the join adds columns to the rows that the limit would let pass. An offset moves along. The error of a
-        single join comes up for fewer rows
+Rows    row by row the same: the join adds columns to the rows that the limit would let pass. An offset moves along. The error
+        of a single join comes up for fewer rows
 Guards  o reads nothing but columns of A; neither p nor B is volatile (other rows would be drawn for them)
 """
 
 from __future__ import annotations
 
 from optimizer.algebra.columns import column_set
-from optimizer.algebra.kinds import JoinKind
-from optimizer.algebra.logical import Apply, Join, Limit, LogicalOperator, MarkJoin, SingleJoin
+from optimizer.algebra.logical import Limit, LogicalOperator
 from optimizer.algebra.trees import Node, Tree
-from optimizer.prepass.rules.outer_join_remove import at_most_one_match
+from optimizer.prepass.row_bounds import kept_once
 from optimizer.rules.interface import ANY, RewriteRule, RuleContext, node
 
 
@@ -36,19 +35,3 @@ class LimitPushOneMatch(RewriteRule):
                 limited: Node = Tree(limit, (kept,))
                 return Tree(joined.op, (limited, other) if side == 0 else (other, limited))
         return None
-
-
-def kept_once(joined: Tree) -> int | None:
-    """Which input of a join has each of its rows come out exactly once; None where neither is known to."""
-    match joined:
-        case Tree(MarkJoin(predicate) | SingleJoin(predicate) | Apply(JoinKind.MARK | JoinKind.SINGLE, predicate)):
-            return None if any(s.volatile for s in predicate) else 0
-        case Tree(Join(JoinKind.LEFT, predicate) | Apply(JoinKind.LEFT, predicate), (left, right)):
-            side, kept, other = 0, left, right
-        case Tree(Join(JoinKind.RIGHT, predicate), (left, right)):
-            side, kept, other = 1, right, left
-        case _:
-            return None
-    if any(s.volatile for s in predicate) or not at_most_one_match(predicate, kept, other):
-        return None
-    return side

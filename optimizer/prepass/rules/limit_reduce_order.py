@@ -1,7 +1,6 @@
-"""Sort keys that the ones before them determine do nothing; nor does an order of all rows below an operator that forgets it.
+"""Sort keys that the ones before them determine do nothing.
 
     λo,k,q;i,n(A)  ≡  λo,q;i,n(A)        o determines k: k is constant, equal to a column of o, or depends on o
-    λ();0,all(A)  ≡  A
 
 NULLs   safe: a dependency takes NULL for a value, and rows that agree on it are peers
 Rows    peers by o are peers by o, k
@@ -23,8 +22,6 @@ class LimitReduceOrder(RewriteRule):
 
     def apply(self, bound: Tree, context: RuleContext) -> Tree | None:
         match bound:
-            case Tree(Limit((), 0, None), (Tree() as below,)):
-                return below
             case Tree(Limit((_, *_) as order, offset, count), (below,)):
                 props = below.props
                 kept: list[SortKey] = []

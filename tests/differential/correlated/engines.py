@@ -10,8 +10,16 @@ import duckdb
 import pyarrow as pa
 
 from executor.session import Session
+from optimizer.algebra.query import BoundQuery
 from optimizer.dataset import open_dataset
+from optimizer.decorrelate.methods import decorrelate
+from optimizer.decorrelate.removal import remove_subqueries
 from optimizer.errors import InternalError, PlanscopeError, SqlError
+from optimizer.pipeline import required_only
+from optimizer.prepass.hep import run_program
+from optimizer.prepass.program import PROGRAM
+from optimizer.rules.interface import RuleContext
+from optimizer.settings import Settings
 from optimizer.sql.bind import bind
 from tests.differential.correlated.tables import Dataset, dataset
 from tests.reference.compare import Row, assert_same_bag, assert_same_kinds, assert_same_list, rows_of
@@ -43,7 +51,22 @@ class Engines:
 
     def by_definition(self, sql: str) -> list[Row] | Failed:
         """The naive evaluation of the bound tree, whose subqueries are still scalars. What cannot be bound is raised."""
+        return self._naively(bind(sql, self.catalog))
+
+    def by_trees(self, sql: str, method: str) -> dict[str, list[Row] | Failed]:
+        """The naive evaluation of the tree after each stage: without subqueries, decorrelated, after the pre-pass.
+
+        Where a tree has a choice, all its trees are evaluated and must give the same rows.
+        """
         bound = bind(sql, self.catalog)
+        removed, _ = remove_subqueries(bound.tree, bound.columns)
+        context = RuleContext(bound.columns, Settings(decorrelate=method))
+        unnested = decorrelate(removed, method, context).tree
+        rewritten = run_program(PROGRAM, required_only(bound, unnested), context).tree
+        stages = {"removal": removed, method: unnested, f"{method} and pre-pass": rewritten}
+        return {name: self._naively(bound._replace(tree=tree)) for name, tree in stages.items()}
+
+    def _naively(self, bound: BoundQuery) -> list[Row] | Failed:
         try:
             return run_query(bound, self.data.tables)
         except InternalError:

@@ -20,7 +20,8 @@ _LEFT_OUT = ("set", "pragma", "reset")  # about speed, or a meaning of SQL that 
 
 
 class ScriptDatabase:
-    """One per script. `folder`: where the datasets go. `left_out`: tables and columns of types, or collations, that planscope does not have."""
+    """One per script. `folder`: where the datasets go. `left_out`: tables and columns, in lower case, of types or collations that
+    planscope does not have."""
 
     def __init__(self, folder: Path, settings: dict[str, Any]) -> None:
         self._folder, self._settings = folder, settings

@@ -4,8 +4,9 @@
     the table that it prints
     !ok, !error, !plan        what was expected: rows; a refusal; a plan, of Calcite's, which is not compared
 
-`!use NAME` picks the tables; they come from `tables.sql` in the script's folder, which makes a schema for each name. A query that
-names a schema before a table sees that one instead, and is read without the name. Lines that begin with # are comments. Only tables printed in the form `mysql` are read.
+`!use NAME` picks the tables; they come from `tables.sql` in the script's folder, which makes a schema for each name. A query
+that names a schema before a table sees that one instead, and is read without the name. Lines that begin with # are
+comments. Only tables printed in the form `mysql` are read.
 """
 
 from __future__ import annotations

@@ -59,7 +59,7 @@ def _same_value(expected: Expected, text: str, value: Any) -> bool:
         # a script prints some digits of a number
         digits = len(text.partition(".")[2]) if "e" not in text.lower() else 16
         return (
-            math.isnan(number) and math.isnan(value)
+            (math.isnan(number) and math.isnan(value))
             or math.isclose(number, value, rel_tol=1e-6)
             or (isinstance(value, float) and digits > 0 and abs(number - value) <= 0.51 * 10.0**-digits)
         )

@@ -1,12 +1,12 @@
 """Reader of sqllogictest scripts, with DuckDB's additions.
 
-    statement ok|error        the statement up to a blank line, or up to ---- and a message
-    query TYPES [SORT]        the query up to ----, then the values up to a blank line: one a line, or a row a line with
-                              tabs, or "N values hashing to MD5"
-    loop v FROM TO, foreach v A B …, endloop      ${v} in the text between is replaced
-    skipif E, onlyif E        about the next record; this reader is the engine "duckdb"
-    require NAME              the script needs more than a database: it is left out, but for parts DuckDB always has
-    mode skip, mode unskip, halt
+statement ok|error        the statement up to a blank line, or up to ---- and a message
+query TYPES [SORT]        the query up to ----, then the values up to a blank line: one a line, or a row a line with
+                          tabs, or "N values hashing to MD5"
+loop v FROM TO, foreach v A B …, endloop      ${v} in the text between is replaced
+skipif E, onlyif E        about the next record; this reader is the engine "duckdb"
+require NAME              the script needs more than a database: it is left out, but for parts DuckDB always has
+mode skip, mode unskip, halt
 """
 
 from __future__ import annotations
@@ -48,8 +48,21 @@ def read_sqllogictest(path: Path) -> list[Step]:
     return steps
 
 
-_ABOUT_THE_RUN = frozenset(
-    "require hash-threshold set reset restart reconnect load sleep unzip test-env require-env tags continue cache".split()
+_ABOUT_THE_RUN = (
+    "require",
+    "require-env",
+    "test-env",
+    "hash-threshold",
+    "set",
+    "reset",
+    "restart",
+    "reconnect",
+    "load",
+    "sleep",
+    "unzip",
+    "tags",
+    "continue",
+    "cache",
 )
 
 

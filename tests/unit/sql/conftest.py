@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import pyarrow as pa
 import pytest
@@ -16,6 +16,7 @@ from optimizer.algebra.trees import Tree, postorder
 from optimizer.catalog.table import Catalog, Table, TableColumn
 from optimizer.errors import PlanscopeError
 from optimizer.sql.bind import bind
+from tests.unit.sql.world import World, make_world
 
 _TYPES = {
     "i1": pa.int8(),
@@ -79,6 +80,13 @@ def catalog() -> Catalog:
 def bound(catalog: Catalog) -> Bind:
     """bound(sql): the query bound against `catalog`."""
     return lambda sql: bind(sql, catalog)
+
+
+@pytest.fixture(scope="session")
+def world() -> Iterator[World]:
+    made = make_world()
+    yield made
+    made.duck.close()
 
 
 def shown_subqueries(root: Tree, columns: Columns) -> list[str]:

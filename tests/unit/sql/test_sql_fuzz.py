@@ -27,7 +27,7 @@ SALAD = """
 select from where group by having order limit offset distinct all as on using join left right full inner cross natural semi
 anti union intersect except values with recursive case when then else end and or not in is null true false between like
 escape cast extract interval date timestamp exists any over partition filter qualify rollup grouping sets exclude replace
-lateral some all unnest asc desc nulls first last year month day for update tablesample a b s d n f ts bo t u x y t.a u.a x.b c * t.*
+lateral some unnest asc desc nulls first last year month day for update tablesample a b s d n f ts bo t u x y t.a u.a x.b * t.*
 ( ) ( ) ( ) , , , . ; = <> < <= > >= + - * / // % || :: : ? $1 -> ^ ! ~ @ # [ ] { } 1 2 0 -1 1.5 .5 1e3 1e 1e999
 99999999999999999999999999999999999999999 'x' '' '1994-01-01' '1' "a" "" int decimal(5,2) decimal(50) decimal(3,"") double
 boolean int[] sum( count( avg( min( count(*) coalesce( nullif( greatest( abs( round( floor( substring( upper( date_trunc(

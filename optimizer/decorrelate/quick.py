@@ -1,0 +1,34 @@
+"""The method `quick`: a few rules for the commonest subqueries, run as a program of the pre-pass; other Applies stay.
+
+They are the special rules that Calcite's RelDecorrelator tries first: scalar projections and scalar aggregates below an Apply,
+with the counts put right by a null indicator, and what prepares them (filters into joins, filters past projections).
+"""
+
+from __future__ import annotations
+
+from optimizer.algebra.logical import Apply
+from optimizer.algebra.trees import Tree, postorder
+from optimizer.decorrelate.rules.apply_pull_conjuncts import ApplyPullConjuncts
+from optimizer.decorrelate.rules.apply_scalar_aggregate import ApplyScalarAggregate
+from optimizer.decorrelate.rules.apply_single_to_left import ApplySingleToLeft
+from optimizer.decorrelate.rules.apply_to_join import ApplyToJoin
+from optimizer.decorrelate.steps import Step, named
+from optimizer.prepass.hep import Batch, run_program
+from optimizer.prepass.instructions import Program
+from optimizer.rules.interface import RuleContext
+
+QUICK: Program = (Batch("quick", (ApplyToJoin(), ApplySingleToLeft(), ApplyPullConjuncts(), ApplyScalarAggregate())),)
+
+
+def quick(root: Tree, context: RuleContext) -> tuple[Tree, list[Step]]:
+    """The tree without the Applies that the rules know, and each firing; what stays says so."""
+    done = run_program(QUICK, root, context)
+    steps = [Step(f.rule, _free(f.before, context), f.before, f.after) for f in done.firings]
+    for tree in postorder(done.tree):
+        if isinstance(tree, Tree) and isinstance(tree.op, Apply):
+            steps.append(Step("quick", f"{_free(tree, context)}; stays: no rule knows this form", tree, tree))
+    return done.tree, steps
+
+
+def _free(tree: Tree, context: RuleContext) -> str:
+    return f"free columns: {named(context.columns, tree.inputs[1].outer & tree.inputs[0].columns)}"

@@ -1,0 +1,83 @@
+"""Scripts that lie beside the repository, run by planscope: DuckDB's rows wherever planscope gives any.
+
+What does not pass is listed, query by query, in the table of its suite (`tests/differential/scripts/*.tsv`); a query whose
+outcome changes fails until `pytest --rewrite` has written the table anew: read that diff. Wrong rows and crashes are never
+accepted. Suites that are not there are skipped: the folder is a convention of where workloads are kept, no part of the code.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.differential.scripts.judge import Outcome
+from tests.differential.scripts.suite import Result, run_folder, table
+
+TABLES = Path(__file__).parent / "scripts"
+WORKLOADS = Path(__file__).parents[3] / "shared" / "workloads"
+
+QUICK = {
+    "calcite_iq": "calcite_iq",
+    "duckdb_subquery": "duckdb_sql/subquery",
+    "duckdb_window": "duckdb_sql/window",
+    "duckdb_setops": "duckdb_sql/setops",
+    "duckdb_order": "duckdb_sql/order",
+    "duckdb_limit": "duckdb_sql/limit",
+}
+SLOW = {
+    "duckdb_join": "duckdb_sql/join",
+    "duckdb_aggregate": "duckdb_sql/aggregate",
+    "sqllogictest": "sqllogictest",
+}
+SUITES = {**QUICK, **SLOW}
+
+
+def results(suite: str) -> list[Result]:
+    folder = WORKLOADS / SUITES[suite]
+    if not folder.is_dir():
+        pytest.skip(f"there is no folder {SUITES[suite]} of scripts beside the repository")
+    found = list(run_folder(folder))
+    assert found, f"no queries in {SUITES[suite]}"
+    return found
+
+
+def outcomes(text: str) -> list[str]:
+    """The lines of a table; reasons, the wording of which may change, only where they are counts."""
+    lines = [line.split("\t") for line in text.splitlines()[1:]]
+    return ["  ".join(parts if parts[1] == "all" else parts[:3]) for parts in lines]
+
+
+def assert_nothing_wrong(found: list[Result]) -> None:
+    bad = [
+        f"{r.script}:{r.line} {r.verdict.outcome.value}: {r.verdict.reason}\n{r.sql}"
+        for r in found
+        if r.verdict.outcome in (Outcome.WRONG, Outcome.CRASH)
+    ]
+    assert not bad, f"{len(bad)} queries\n" + "\n\n".join(bad[:10])
+
+
+def check(suite: str) -> None:
+    found = results(suite)
+    assert_nothing_wrong(found)
+    known = (TABLES / f"{suite}.tsv").read_text(encoding="utf-8")
+    assert outcomes(table(found)) == outcomes(known), "pytest --rewrite tests/differential/test_scripts.py lists what changed"
+
+
+@pytest.mark.parametrize("suite", QUICK)
+def test_scripts(suite: str) -> None:
+    check(suite)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("suite", SLOW)
+def test_long_scripts(suite: str) -> None:
+    check(suite)
+
+
+@pytest.mark.rewrites
+@pytest.mark.parametrize("suite", SUITES)
+def test_rewrite(suite: str) -> None:
+    found = results(suite)
+    assert_nothing_wrong(found)
+    (TABLES / f"{suite}.tsv").write_text(table(found), encoding="utf-8")
