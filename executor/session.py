@@ -25,6 +25,8 @@ from optimizer.algebra.plan import PlanNode
 from optimizer.catalog.table import Catalog
 from optimizer.errors import CatalogError
 from optimizer.pipeline import OptimizedQuery, Optimizer
+from optimizer.prepass.instructions import Program
+from optimizer.prepass.program import PROGRAM
 from optimizer.settings import Settings
 from optimizer.trace.recorder import Trace
 from optimizer.trace.replay import Replay
@@ -40,13 +42,18 @@ class Session:
     """A dataset and settings, ready for queries.
 
     `data`: a folder of tables, a built-in name such as `tpch:0.1` (made on first use), or a Catalog. `settings`: a Settings
-    object or a mapping of setting names to values. Raises CatalogError, SettingsError.
+    object or a mapping of setting names to values. `program`: what the pre-pass does. Raises CatalogError, SettingsError.
     """
 
-    def __init__(self, data: str | os.PathLike[str] | Catalog, settings: Settings | dict[str, Any] | None = None) -> None:
+    def __init__(
+        self,
+        data: str | os.PathLike[str] | Catalog,
+        settings: Settings | dict[str, Any] | None = None,
+        program: Program = PROGRAM,
+    ) -> None:
         self.catalog = data if isinstance(data, Catalog) else open_data(data)
         self.settings = settings if isinstance(settings, Settings) else Settings.from_mapping(dict(settings or {}))
-        self._optimizer = Optimizer(self.catalog, self.settings)
+        self._optimizer = Optimizer(self.catalog, self.settings, program=program)
 
     def optimize(self, sql: str, trace: Trace | None = None, keep: bool = False) -> OptimizedQuery:
         """Plan `sql`, with every intermediate tree; `keep`: and every join costed. Raises SqlError, Unsupported, NoPlan."""
@@ -106,7 +113,8 @@ class Explanation:
         """The plan with its figures in `width` columns, and what the search did."""
         query = self.query
         plan = plan_table(query.plan, query.columns, self.actual, width)
-        return plan + "\n\n" + search_text(query.search.as_dict(), query.ms, query.cost)
+        notes = [f"\n        {note}" for stage in query.stages for note in stage.notes]
+        return plan + "\n\n" + search_text(query.search.as_dict(), query.ms, query.cost) + "".join(notes)
 
     @property
     def json(self) -> dict[str, Any]:

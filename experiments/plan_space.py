@@ -16,9 +16,11 @@ import pyarrow as pa
 
 from experiments.same_rows import difference
 from optimizer.algebra.columns import column_set
-from optimizer.algebra.logical import Aggregate, Filter, Join, Limit, Project
+from optimizer.algebra.functions import AGGREGATE_FUNCTIONS
+from optimizer.algebra.logical import Aggregate, Filter, Join, Limit, Project, Window
 from optimizer.algebra.physical import TableScan
 from optimizer.algebra.plan import PlanNode, prune_columns
+from optimizer.algebra.scalars import WindowCall
 from optimizer.algebra.trees import Tree, postorder
 from optimizer.errors import ExecutionError
 from optimizer.memo.space import PlanSpace

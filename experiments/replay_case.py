@@ -19,7 +19,7 @@ LIBRARIES = ("pyarrow", "sqlglot", "numpy", "networkx", "pygraphviz", "click", "
 
 
 def write_case(error: BaseException, arguments: list[str], facts: dict[str, Any], version: str) -> Path | None:
-    """A JSON file with the command line, SQL, data, settings, versions and traceback; None when no folder takes it.
+    """A JSON file with the command line, SQL, data, settings, program, versions and traceback; None when no folder takes it.
 
     It goes to the folder `cases` of planscope's cache, or where that is not writable to the system's temporary folder.
     """
@@ -27,7 +27,7 @@ def write_case(error: BaseException, arguments: list[str], facts: dict[str, Any]
         "format": "planscope-case",
         "version": 1,
         "command": "planscope " + shlex.join(arguments),
-        **{name: facts.get(name) for name in ("sql", "data", "settings")},
+        **{name: facts.get(name) for name in ("sql", "data", "settings", "program")},
         "error": f"{type(error).__name__}: {error}",
         "traceback": traceback.format_exception(error),
         "versions": {"planscope": version, "python": platform.python_version(), **_versions()},

@@ -93,7 +93,7 @@ def search_text(search: Mapping[str, Any], ms: Mapping[str, float], cost: float)
         f"{search['tasks']:,} tasks, {fired:,} rule firings, {search['joins_enumerated']:,} joins enumerated",
         f"{search['costed']:,} alternatives costed; pruned: {pruned}",
         f"cost {number(cost)}, {proof}",
-        *([] if search.get("prepass_converged", True) else ["the pre-pass was stopped by prepass_limit before it was done"]),
+        *([] if search.get("prepass_converged", True) else ["the pre-pass did not reach its fixpoint; --stage prepass says why"]),
         f"{sum(ms.values()):.1f} ms = " + " + ".join(f"{name} {value:.1f}" for name, value in ms.items() if value),
     ]
     return "\n".join(f"{'search' if i == 0 else '':<8}{part}" for i, part in enumerate(parts))

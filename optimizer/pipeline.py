@@ -25,12 +25,15 @@ from optimizer.catalog.table import Catalog
 from optimizer.cost.model import CostModel
 from optimizer.decorrelate.alternatives import settle_choices
 from optimizer.decorrelate.methods import decorrelate, has_apply
+from optimizer.decorrelate.quick import QUICK
 from optimizer.decorrelate.removal import remove_subqueries
 from optimizer.engines.arrow import COST_MODELS
 from optimizer.memo.goal import Status
 from optimizer.memo.memo import Memo
-from optimizer.prepass.hep import Batch, Firing, run_program
+from optimizer.prepass.hep import run_program
+from optimizer.prepass.instructions import Program, rules_of
 from optimizer.prepass.program import PROGRAM
+from optimizer.prepass.report import BatchRun, Firing
 from optimizer.rules.catalog import ENFORCERS, IMPLEMENTATIONS, TRANSFORMATIONS, rule_set
 from optimizer.rules.interface import ImplementationRule, Rule, RuleContext, TransformationRule
 from optimizer.search.counters import SearchStats
@@ -44,21 +47,38 @@ from optimizer.trace.recorder import Trace
 
 
 class Stage:
-    """One step between the SQL text and the search: the tree it gave, the rules that fired in it, and its time in ms."""
+    """One step between the SQL text and the search: the tree it gave, the rules that fired in it, and its time in ms.
 
-    def __init__(self, name: str, tree: Tree, columns: Columns, firings: Sequence[Firing], ms: float, converged: bool) -> None:
-        self.name, self.tree, self.ms, self.converged = name, tree, ms, converged
-        self._columns, self._firings = columns, firings
+    `batches`: how the program of the stage went, if it has one. `converged`: it reached its fixpoint; `notes` say what did not.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        tree: Tree,
+        columns: Columns,
+        firings: Sequence[Firing],
+        ms: float,
+        converged: bool,
+        batches: Sequence[BatchRun] = (),
+    ) -> None:
+        self.name, self.tree, self.ms, self.converged, self.batches = name, tree, ms, converged, tuple(batches)
+        self.columns, self.rewritings = columns, tuple(firings)
 
     @cached_property
     def text(self) -> str:
         """The tree as indented text."""
-        return show_tree(self.tree, self._columns)
+        return show_tree(self.tree, self.columns)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """A sentence on each batch that ended before its fixpoint: why, and which rules still fired."""
+        return tuple(batch.note for batch in self.batches if batch.stopped is not None)
 
     @cached_property
     def firings(self) -> tuple[tuple[str, str, str], ...]:
         """(rule, subtree before, subtree after) for each firing, in order."""
-        return tuple((f.rule, show_tree(f.before, self._columns), show_tree(f.after, self._columns)) for f in self._firings)
+        return tuple((f.rule, show_tree(f.before, self.columns), show_tree(f.after, self.columns)) for f in self.rewritings)
 
 
 class OptimizedQuery:
@@ -97,15 +117,15 @@ class Optimizer:
         settings: Settings = DEFAULTS,
         transformations: Sequence[TransformationRule] = TRANSFORMATIONS,
         implementations: Sequence[ImplementationRule] = IMPLEMENTATIONS,
-        program: Sequence[Batch] = PROGRAM,
+        program: Program = PROGRAM,
         estimator: type[Estimator] = Estimator,
         cost: CostModel | None = None,
     ) -> None:
         settings.check_together()
         self.catalog, self.settings, self.program, self.estimator = catalog, settings, program, estimator
         self.cost = cost if cost is not None else COST_MODELS[settings.cost_model]()
-        rules: list[Rule] = [rule for batch in program for rule in batch.rules]
-        settings.check_disabled({rule.name for rule in (*rules, *transformations, *implementations)} | set(ENFORCERS))
+        rules: list[Rule] = [*rules_of((*QUICK, *PROGRAM, *program)), *transformations, *implementations]
+        settings.check_disabled({rule.name for rule in rules} | set(ENFORCERS))
         self.rules = rule_set(settings, transformations, implementations)
 
     def optimize(self, sql: str, trace: Trace | None = None, keep: bool = False) -> OptimizedQuery:
@@ -143,7 +163,9 @@ class Optimizer:
             rewritten = run_program(self.program, required_only(bound, tree), context)
             tree = rewritten.tree
             ms["prepass"] = _since(start)
-            stage = Stage("prepass", tree, bound.columns, rewritten.firings, ms["prepass"], rewritten.converged)
+            stage = Stage(
+                "prepass", tree, bound.columns, rewritten.firings, ms["prepass"], rewritten.converged, rewritten.batches
+            )
             query.stages = (*query.stages, stage)
             self._emit(trace, stage)
         else:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from optimizer.decorrelate.quick import QUICK
-from optimizer.prepass.instructions import Batch
+from optimizer.prepass.instructions import rules_of
 from optimizer.prepass.program import PROGRAM
 from optimizer.rules.catalog import IMPLEMENTATIONS, TRANSFORMATIONS
 from optimizer.rules.enforce import sort
@@ -21,12 +21,10 @@ class RuleDoc(NamedTuple):
 
 def describe_rules() -> list[RuleDoc]:
     """One line on each rule, in the order in which a query meets them."""
-    prepass = dict.fromkeys(rule for batch in PROGRAM for rule in batch.rules)
     listed: dict[str, RuleDoc] = {}
-    for step in QUICK:
-        for rule in step.rules if isinstance(step, Batch) else ():
-            listed[rule.name] = RuleDoc(rule.name, "decorrelate", rule.summary())
-    for rule in prepass:
+    for rule in rules_of(QUICK):
+        listed[rule.name] = RuleDoc(rule.name, "decorrelate", rule.summary())
+    for rule in rules_of(PROGRAM):
         listed.setdefault(rule.name, RuleDoc(rule.name, "prepass", rule.summary()))
     for transformation in TRANSFORMATIONS:
         listed[transformation.name] = RuleDoc(transformation.name, "transform", transformation.summary())

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from executor.arrow.distinct import Value
+from executor.arrow.intervals import comparable
 
 _KERNELS = {
     "=": pc.equal,
@@ -27,6 +28,8 @@ def compare(function: str, a: Value, b: Value) -> Value:
     """`function` is one of =, <>, <, <=, >, >=."""
     if pa.types.is_null(a.type):
         return pc.cast(a, pa.bool_())
+    if pa.types.is_interval(a.type):
+        a, b = _as_numbers(a), _as_numbers(b)
     if not pa.types.is_floating(a.type):
         return _KERNELS[function](a, b)
     match function:
@@ -56,6 +59,10 @@ def normalized(array: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
     array = pc.add(array, pa.scalar(0.0, array.type))
     is_nan = pc.is_nan(array)
     return pc.if_else(is_nan, pa.scalar(math.nan, array.type), array) if pc.any(is_nan).as_py() else array
+
+
+def _as_numbers(value: Value) -> Value:
+    return comparable(pa.array([value.as_py()], value.type))[0] if isinstance(value, pa.Scalar) else comparable(value)
 
 
 def _never_nan(value: Value) -> bool:

@@ -1,8 +1,8 @@
 """nested_apply: the right input is run for each left row, or for each distinct binding, and joined with the rows it is for.
 
-The left input streams, batch by batch. Of a batch a few bindings are run first, then more and more at a time, so that a
-consumer that soon has enough costs no more than it takes; the results of many runs are joined with their left rows at once.
-A run is over before a batch is handed on.
+The left input streams. A few of its rows are taken first, then more and more at a time, so that a consumer that soon has
+enough costs little more than it takes; the results of many runs are joined with their left rows at once. What runs gave is
+held until then, and beyond only as far as the cache has room. A run is over before a batch is handed on.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from optimizer.algebra.physical import NestedApply
 from optimizer.algebra.plan import PlanNode
 from optimizer.algebra.scalars import bound_to, conjunction
 
-_FIRST_RUNS, _MORE = 16, 4  # runs before the first rows are handed on, and by how much that grows
+_FIRST_ROWS, _MORE = 16, 4  # left rows joined at a time: at first, and by how much that grows
 _ENTRY_BYTES = 500  # what remembering a result takes besides its rows
 
 
@@ -43,22 +43,24 @@ def produce(node: PlanNode, context: Context) -> Batches:
     again = runs.start(context)
     join = _Join(node, context)
     source = context.open(left)
-    at_once = _FIRST_RUNS
+    at_once = _FIRST_ROWS
     try:
         for batch in source:
-            bindings = _Bindings(batch, runs)
-            results: list[Result] = []
-            start = gathered = ran = 0
-            for number, row in enumerate(bindings.first):
-                result = runs.result(bindings.values(row), again)
-                results.append(result)
-                gathered += result.rows
-                ran += 1
-                last = number + 1 == len(bindings.first)
-                if last or ran >= at_once or gathered >= context.tuning.batch:
-                    end = batch.num_rows if last else int(bindings.first[number + 1])
-                    yield from join.rows(batch, start, end, bindings.number, results)
-                    start, gathered, ran, at_once = end, 0, 0, min(at_once * _MORE, context.tuning.batch)
+            start = 0
+            while start < batch.num_rows:
+                rows = batch.slice(start, at_once)
+                bindings = _Bindings(rows, runs)
+                results: list[Result] = []
+                gathered, end = 0, rows.num_rows
+                for number, row in enumerate(bindings.first):
+                    if gathered >= context.tuning.batch:
+                        end = int(row)  # the rows before need no other binding
+                        break
+                    results.append(runs.result(bindings.values(row), again))
+                    gathered += results[number].rows
+                yield from join.rows(rows.slice(0, end), bindings.number[:end], results)
+                start += end
+                at_once = min(at_once * _MORE, context.tuning.batch)
     finally:
         source.close()
 
@@ -106,7 +108,7 @@ class Runs:
             cell.value = value
         source = context.open(self._rerun.root)
         if self._counts_only:
-            found = next(source, None) is not None
+            found = any(batch.num_rows for batch in source)  # a merge join may hand on empty batches
             source.close()
             return Result((), int(found))
         batches, rows = [], 0
@@ -129,7 +131,7 @@ def _key(value: pa.Scalar) -> Any:
 
 
 class _Bindings:
-    """The bindings of a left batch. `first`: for each binding to run, in the order of the rows, the first row that has it;
+    """The bindings of some left rows. `first`: for each binding to run, in the order of the rows, the first row that has it;
     `number`: each row's binding."""
 
     __slots__ = ("_columns", "first", "number")
@@ -165,19 +167,14 @@ class _Join:
         self._condition = Condition(predicate, context.tuning.pairs) if op.kind is JoinKind.MARK else None
         self._matcher = Matcher(op.kind, True, self._none, predicate, node.columns, context)
 
-    def rows(
-        self, batch: pa.RecordBatch, start: int, end: int, number: np.ndarray, results: Sequence[Result]
-    ) -> Iterator[pa.RecordBatch]:
-        """The rows `start` … `end` of a left batch, joined; `number`: each left row's result."""
-        outer = batch.slice(start, end - start)
-        used, which = np.unique(number[start:end], return_inverse=True)
-        chosen = [results[i] for i in used]
-        sizes = np.array([result.rows for result in chosen], np.int64)
-        batches = [each for result in chosen for each in result.batches]
+    def rows(self, outer: pa.RecordBatch, number: np.ndarray, results: Sequence[Result]) -> Iterator[pa.RecordBatch]:
+        """Left rows, joined; `number`: each row's result."""
+        sizes = np.array([result.rows for result in results], np.int64)
+        batches = [each for result in results for each in result.batches]
         inner = one_batch(collect(batches, self._inner)) if batches else self._none
         self._context.held(self._node, inner.nbytes)
-        first = (np.cumsum(sizes) - sizes)[which]
-        candidates = Candidates(sizes[which], lambda rows, nth: first[rows] + nth)
+        first = (np.cumsum(sizes) - sizes)[number]
+        candidates = Candidates(sizes[number], lambda rows, nth: first[rows] + nth)
         if self._condition is not None:
             yield with_marks(self._node, self._schema, outer, lambda: self._marks(outer, inner, candidates))
             return

@@ -9,7 +9,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from executor.arrow.batches import column_name
+from executor.arrow.batches import column_name, single_array
+from executor.arrow.intervals import comparable
 from optimizer.algebra.traits import Collation, SortKey
 
 
@@ -49,6 +50,8 @@ def _sort_keys(table: pa.Table, order: Collation) -> tuple[dict[str, pa.ChunkedA
         nulls = "at_start" if key.nulls_first else "at_end"
         if pa.types.is_null(values.type):
             continue
+        if pa.types.is_interval(values.type):
+            values = comparable(single_array(values))
         if pa.types.is_floating(values.type):
             is_nan = pc.is_nan(values)
             if pc.any(is_nan).as_py():
@@ -63,7 +66,7 @@ def may_precede(batch: pa.RecordBatch, bound: pa.Scalar, order: Collation) -> pa
     """Rows whose first key is not after `bound`, and perhaps others; None when that cannot be said."""
     key = order[0]
     values = batch.column(column_name(key.column))
-    if pa.types.is_null(values.type):
+    if pa.types.is_null(values.type) or pa.types.is_interval(values.type):
         return None
     if not bound.is_valid:
         return pc.is_null(values) if key.nulls_first else None

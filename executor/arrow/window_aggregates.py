@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 
 from executor.arrow import decimals
 from executor.arrow.comparisons import normalized
+from executor.arrow.intervals import comparable
 from executor.arrow.ordering import sorted_places
 from executor.arrow.window_frames import Piece
 from executor.arrow.window_layout import Layout
@@ -130,7 +131,8 @@ def _codes(values: pa.Array) -> tuple[np.ndarray, Callable[[np.ndarray, np.ndarr
 
 def _numbered(values: pa.Array) -> np.ndarray:
     """A number for each distinct value, -1 for NULL."""
-    encoded = normalized(values).dictionary_encode()
+    numbers = comparable(values) if pa.types.is_interval(values.type) else normalized(values)
+    encoded = numbers.dictionary_encode()
     return encoded.indices.fill_null(-1).to_numpy().astype(np.int64)
 
 

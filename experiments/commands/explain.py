@@ -1,4 +1,4 @@
-"""planscope explain: the plan of a query, the trees before it, and what the search did."""
+"""planscope explain: the plan of a query, the stages before it with all that fired in them, and what the search did."""
 
 from __future__ import annotations
 
@@ -28,13 +28,14 @@ def command(
 
     \b
     planscope explain tpch/q05 -d tpch:0.1 --stage all
+    planscope explain tpch/q05 -d tpch:0.1 --stage prepass
     planscope explain tpch/q05 -d tpch:0.1 --analyze
     planscope explain tpch/q05 -d tpch:0.1 -o plan.svg
     """
     check_engine(engine)
     format = format_of(output, format, FORMATS)
-    if format == "json" and stage != "plan":
-        raise click.UsageError("--format json describes the plan; leave --stage out")
+    if format == "json" and stage in ("memo", "all"):
+        raise click.UsageError("--format json describes the plan or one stage before it; planscope memo has the memo as data")
     if format == "svg" and stage not in ("plan", "memo"):
         raise click.UsageError("there are pictures of --stage plan and --stage memo; other stages are text")
     if analyze and stage not in ("plan", "all"):
@@ -47,7 +48,11 @@ def command(
     if stage not in (*names, "memo", "plan", "all"):
         raise click.UsageError(f'there is no stage "{stage}"; stages are {", ".join([*names, "memo", "plan", "all"])}')
     if format == "json":
-        write_text(json.dumps(explanation.json, indent=2, allow_nan=False), output)
+        from experiments.commands.stage_text import stage_json
+
+        chosen = [s for s in explanation.query.stages if s.name == stage]
+        value = stage_json(chosen[0]) if chosen else explanation.json
+        write_text(json.dumps(value, indent=2, allow_nan=False), output)
     elif format == "svg":
         write_text(explanation.plan.svg if stage == "plan" else explanation.memo.svg(), output)
     else:
@@ -55,26 +60,18 @@ def command(
 
 
 def _text(explanation: Any, stage: str) -> str:
+    from experiments.commands.stage_text import stage_text, stage_title
     from memo_viz.listing import memo_listing
 
     query, parts = explanation.query, []
     for each in query.stages:
-        if stage in (each.name, "all"):
-            parts.append(stage_text(each, stage == "all"))
+        if stage == each.name:
+            parts.append(stage_text(each, text_width()))
+        elif stage == "all":
+            parts.append(f"{stage_title(each)}\n\n{each.text}")
     if stage == "memo":  # with all of the above it would bury the plan
         parts.append(memo_listing(explanation.memo.state))
     if stage in ("plan", "all"):
         head = "plan\n\n" if stage == "all" else ""
         parts.append(head + explanation.show(text_width()))
     return "\n\n".join(parts)
-
-
-def stage_text(stage: Any, titled: bool) -> str:
-    """The tree after a stage; `titled`: under the stage's name, its time and how often each rule fired."""
-    if not titled:
-        return stage.text
-    counts: dict[str, int] = {}
-    for firing in stage.firings:
-        counts[firing[0]] = counts.get(firing[0], 0) + 1
-    fired = ", ".join(f"{rule} ×{count}" if count > 1 else rule for rule, count in counts.items())
-    return f"{stage.name}  ({stage.ms:.1f} ms{'; ' + fired if fired else ''})\n\n{stage.text}"

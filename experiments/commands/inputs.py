@@ -11,6 +11,7 @@ import click
 
 if TYPE_CHECKING:
     from executor.session import Session
+    from optimizer.prepass.instructions import Program
     from optimizer.settings import Settings
 
 DATA_HELP = "A folder of tables, or a built-in dataset such as tpch:0.1 or job."
@@ -26,6 +27,7 @@ class Inputs:
     pairs: tuple[str, ...]
     disable: tuple[str, ...]
     settings_file: Path | None
+    program_file: Path | None
     quiet: bool
 
     def settings(self) -> Settings:
@@ -34,6 +36,13 @@ class Inputs:
 
         return Settings.from_pairs(self.pairs, self.disable, self.settings_file)
 
+    def program(self) -> Program:
+        """What the pre-pass does. Raises SettingsError."""
+        from optimizer.prepass.program import PROGRAM
+        from optimizer.prepass.program_text import read_program
+
+        return PROGRAM if self.program_file is None else read_program(self.program_file)
+
     def open(self, facts: dict[str, Any]) -> tuple[Session, str]:
         """A session, and the query's text. `facts` learns what a replay case needs.
 
@@ -41,6 +50,11 @@ class Inputs:
         """
         settings = self.settings()
         facts.update(data=self.data, settings=settings.as_dict())
+        program = self.program()
+        if self.program_file is not None:
+            from optimizer.prepass.program_text import show_program
+
+            facts["program"] = show_program(program)
         from executor.session import Session
         from experiments.workloads.data import open_data
         from experiments.workloads.queries import default_data, resolve_sql
@@ -51,7 +65,7 @@ class Inputs:
         facts["data"] = data
         sql = resolve_sql(self.sql)
         facts["sql"] = sql
-        return Session(open_data(data, progress(self.quiet)), settings), sql
+        return Session(open_data(data, progress(self.quiet)), settings, program), sql
 
 
 def progress(quiet: bool) -> Callable[[str], None] | None:
@@ -69,6 +83,13 @@ def query_inputs(function: Callable[..., Any]) -> Callable[..., Any]:
     @click.option(
         "--settings", "settings_file", type=click.Path(path_type=Path), metavar="FILE.toml", help="Read settings from a file."
     )
+    @click.option(
+        "--program",
+        "program_file",
+        type=click.Path(path_type=Path),
+        metavar="FILE.toml",
+        help="Read the program of the pre-pass from a file; planscope rules --program prints one to start from.",
+    )
     @click.option("-q", "--quiet", is_flag=True, help="No progress on standard error.")
     def wrapped(
         sql: str,
@@ -76,10 +97,11 @@ def query_inputs(function: Callable[..., Any]) -> Callable[..., Any]:
         pairs: tuple[str, ...],
         disable: tuple[str, ...],
         settings_file: Path | None,
+        program_file: Path | None,
         quiet: bool,
         **rest: Any,
     ) -> Any:
-        return function(inputs=Inputs(sql, data, pairs, disable, settings_file, quiet), **rest)
+        return function(inputs=Inputs(sql, data, pairs, disable, settings_file, program_file, quiet), **rest)
 
     wrapped.__doc__ = function.__doc__
     wrapped.__name__ = function.__name__

@@ -22,7 +22,22 @@ from typing import Any
 
 from optimizer.algebra.columns import column_ids, column_set
 from optimizer.algebra.join_graph import JoinGraph
-from optimizer.algebra.logical import Aggregate, Filter, GroupingSets, Join, Limit, LogicalOperator, Project, Scan, SetOp, Values, Window
+from optimizer.algebra.logical import (
+    Aggregate,
+    Apply,
+    Filter,
+    GroupingSets,
+    Join,
+    Limit,
+    LogicalOperator,
+    MarkJoin,
+    Project,
+    Scan,
+    SetOp,
+    SingleJoin,
+    Values,
+    Window,
+)
 from optimizer.algebra.physical import (
     ConstantRows,
     FilterRows,
@@ -31,12 +46,15 @@ from optimizer.algebra.physical import (
     HashJoin,
     HashSetOp,
     LimitRows,
+    LookupRows,
     MergeJoin,
     MergeUnion,
+    NestedApply,
     NestedLoopJoin,
     PartialSort,
     PhysicalOperator,
     ProjectRows,
+    RangeLookup,
     Sort,
     StreamingAggregate,
     TableScan,
@@ -45,8 +63,17 @@ from optimizer.algebra.physical import (
     WindowRows,
 )
 from optimizer.algebra.region_graph import RegionGraph
-from optimizer.algebra.scalars import Call, ColumnRef, Predicate, walk
+from optimizer.algebra.scalars import ColumnRef, Predicate, is_key, walk
 from optimizer.algebra.traits import TraitSet
+from optimizer.cost.applies import (
+    LEAST_AGAIN,
+    calls_beside_outer,
+    keeps_held,
+    least_apply,
+    nested_apply,
+    rows_read,
+    set_up_again,
+)
 from optimizer.cost.joins import JoinCosts
 from optimizer.cost.model import Bounded
 from optimizer.stats.estimator import distinct_rows
@@ -92,10 +119,13 @@ class ArrowCost:
             TableScan: lambda op, d, out, i: scan(op.scan, out),
             ConstantRows: lambda op, d, out, i: COPY * at_least_one(out.rows),
             FilterRows: lambda op, d, out, i: filter_rows(op.predicate, i[0].rows),
+            LookupRows: lambda op, d, out, i: HASH_BUILD * at_least_one(i[0].rows) + found_rows(op, i[0].rows, out.rows),
+            RangeLookup: lambda op, d, out, i: COPY * at_least_one(i[0].rows) + found_rows(op, i[0].rows, out.rows),
             ProjectRows: lambda op, d, out, i: project_rows(op, i[0].rows),
             HashJoin: hash_join,
             MergeJoin: merge_join,
             NestedLoopJoin: nested_loop_join,
+            NestedApply: apply_rows,
             HashAggregate: lambda op, d, out, i: hash_aggregate(op, i[0].rows, out.rows),
             StreamingAggregate: lambda op, d, out, i: streaming_aggregate(op, i[0].rows, out.rows),
             HashGroupingSets: lambda op, d, out, i: grouping_sets(op, i[0], out.rows),
@@ -112,13 +142,25 @@ class ArrowCost:
     def local(self, op: PhysicalOperator, delivered: TraitSet, output: RelationStats, inputs: Inputs) -> float:
         return (START + self._formulas[type(op)](op, delivered, output, inputs)) / 1000.0
 
+    def rerun(
+        self, op: PhysicalOperator, delivered: TraitSet, output: RelationStats, inputs: Inputs, kept: Sequence[bool]
+    ) -> float:
+        own = self._formulas[type(op)](op, delivered, output, inputs)
+        if keeps_held(op, kept):
+            own = max(0.0, own - held(op, inputs))
+        return (set_up_again(op, kept) + own) / 1000.0
+
+    def least_rerun(self, op: LogicalOperator) -> float:
+        return LEAST_AGAIN / 1000.0
+
     def join_costs(self) -> JoinCosts:
         figures = (START, HASH_BUILD, HASH_PROBE, MERGE_IN, LEAST_IN, PAIR, PAIR_CALL, OUT, EXPRESSION)
         return JoinCosts(1.0, *(figure / 1000.0 for figure in figures))
 
     def least(self, op: LogicalOperator, output: RelationStats, inputs: Inputs) -> float:
-        own = least_join(op, output, inputs) if isinstance(op, Join) else least_local(op, output, inputs)
-        return (START + own) / 1000.0
+        if isinstance(op, Join | MarkJoin | SingleJoin):
+            return (START + least_join(op, output, inputs)) / 1000.0
+        return (START + least_local(op, output, inputs)) / 1000.0
 
     def lower_bound(
         self, op: LogicalOperator, output: RelationStats, inputs: Sequence[Bounded], leaves: Sequence[Bounded]
@@ -131,12 +173,12 @@ class ArrowCost:
         return below + own / 1000.0
 
 
-def least_join(op: Join, output: RelationStats, inputs: Inputs) -> float:
+def least_join(op: Join | MarkJoin | SingleJoin, output: RelationStats, inputs: Inputs) -> float:
     """The cheapest join algorithm for the inputs in this order, without START and residuals; hash and merge joins need an
     equality. The other order is another expression, but for semi and anti joins, which may build on either side."""
     left, right = at_least_one(inputs[0].rows), at_least_one(inputs[1].rows)
     own = LEAST_IN * (left + right) + PAIR * left * right
-    if any(isinstance(conjunct, Call) and conjunct.function == "=" for conjunct in op.predicate):
+    if any(map(is_key, op.predicate)):
         own = min(own, HASH_BUILD * right + HASH_PROBE * left, MERGE_IN * (left + right))
         if op.kind.left_only:
             own = min(own, HASH_BUILD * left + HASH_PROBE * right)
@@ -147,9 +189,13 @@ def least_local(op: LogicalOperator, output: RelationStats, inputs: Inputs) -> f
     """The cheapest implementation of a logical operator that is no join, without START."""
     match op:
         case Scan():
-            return scan(op, output)
+            return scan_rows(op, output, calls_beside_outer(op.predicate))
         case Filter(predicate):
+            if any(conjunct.outer for conjunct in predicate):  # it may be a lookup
+                return COPY * at_least_one(inputs[0].rows)
             return filter_rows(predicate, inputs[0].rows)
+        case Apply():
+            return least_apply(inputs[0]) + OUT * at_least_one(output.rows)
         case Project():
             return project_rows(op, inputs[0].rows)
         case Aggregate():
@@ -165,13 +211,49 @@ def least_local(op: LogicalOperator, output: RelationStats, inputs: Inputs) -> f
 
 
 def scan(op: Scan, output: RelationStats) -> float:
-    """Reads every stored row of the needed columns, decodes their bytes, tests the pushed predicate."""
+    """Reads every stored row of the needed columns, decodes their bytes, tests the pushed predicate. An outer value may spare
+    it row groups."""
+    return scan_rows(op, output, calls(op.predicate))
+
+
+def scan_rows(op: Scan, output: RelationStats, tested: int) -> float:
     width = output.width(column_set(c.id for c in op.columns))
-    return at_least_one(output.base_rows) * (SCAN_ROW + SCAN_BYTE * width + EXPRESSION * calls(op.predicate))
+    return rows_read(op, output) * (SCAN_ROW + SCAN_BYTE * width + EXPRESSION * tested)
 
 
 def filter_rows(predicate: Predicate, rows: float) -> float:
     return at_least_one(rows) * (COPY + EXPRESSION * calls(predicate))
+
+
+def found_rows(op: LookupRows | RangeLookup, rows: float, out: float) -> float:
+    """What a lookup does with the rows it finds: a slice, tested by the residual."""
+    if not op.residual:
+        return COPY
+    return (COPY + EXPRESSION * calls(op.residual)) * min(at_least_one(rows), at_least_one(2.0 * out))
+
+
+def held(op: PhysicalOperator, inputs: Inputs) -> float:
+    """What an operator spends to hold an input, in a form that it can hold through many runs."""
+    match op:
+        case LookupRows():
+            return HASH_BUILD * at_least_one(inputs[0].rows)
+        case RangeLookup():
+            return COPY * at_least_one(inputs[0].rows)
+        case HashJoin():
+            return HASH_BUILD * at_least_one(inputs[0 if op.build_left else 1].rows)
+        case NestedLoopJoin():
+            return LEAST_IN * at_least_one(inputs[1].rows)
+    return 0.0
+
+
+def apply_rows(op: NestedApply, delivered: TraitSet, output: RelationStats, inputs: Inputs) -> float:
+    """Runs, and the join of what they give with the left rows. Rows of a run that is only asked whether it gives any are not
+    gathered."""
+    left, right = inputs
+    pairs = at_least_one(left.rows) * at_least_one(right.rows)
+    counted = not op.predicate and (op.kind.left_only or op.mark is not None)
+    per_pair = PAIR + PAIR_CALL * calls(op.predicate) if op.predicate else 0.0 if counted else COPY
+    return nested_apply(op, left) + per_pair * pairs + OUT * at_least_one(output.rows)
 
 
 def project_rows(op: Project | ProjectRows, rows: float) -> float:
@@ -243,10 +325,12 @@ def window_rows(op: Window | WindowRows, rows: float) -> float:
     own = WINDOW_ROW + PREFIX_COMPARE * keys
     for item in op.items:
         call, frame = item.call, item.call.frame
-        searched = frame is not None and frame.unit == "range" and (frame.start.offset is not None or frame.end.offset is not None)
-        moving = frame is not None and (frame.start.side != "preceding" or frame.start.offset is not None)
         own += WINDOW_CALL
-        if call.distinct or searched or (moving and call.function in ("min", "max", "sum", "avg")):
+        if frame is None:
+            continue
+        by_value = frame.unit == "range" and (frame.start.offset is not None or frame.end.offset is not None)
+        moving = frame.start.side != "preceding" or frame.start.offset is not None
+        if by_value or (moving and (call.distinct or call.function in ("min", "max", "sum", "avg"))):
             own += WINDOW_SEARCH * log2(at_least_one(rows) + 1.0)
     return at_least_one(rows) * own
 

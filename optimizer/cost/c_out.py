@@ -9,15 +9,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from optimizer.algebra.join_graph import JoinGraph
-from optimizer.algebra.logical import Join, LogicalOperator
-from optimizer.algebra.physical import HashJoin, MergeJoin, NestedLoopJoin, PhysicalOperator
+from optimizer.algebra.logical import Apply, Join, LogicalOperator, MarkJoin, SingleJoin
+from optimizer.algebra.physical import HashJoin, MergeJoin, NestedApply, NestedLoopJoin, PhysicalOperator
 from optimizer.algebra.region_graph import RegionGraph
 from optimizer.algebra.traits import TraitSet
 from optimizer.cost.joins import JoinCosts
 from optimizer.cost.model import Bounded
 from optimizer.stats.relation import RelationStats
 
-_JOINS = frozenset((HashJoin, MergeJoin, NestedLoopJoin))
+_JOINS = frozenset((HashJoin, MergeJoin, NestedLoopJoin, NestedApply))
+_LOGICAL = (Join, JoinGraph, RegionGraph, MarkJoin, SingleJoin, Apply)
 
 
 class COut:
@@ -30,9 +31,9 @@ class COut:
         return JoinCosts(0.0, start=0.0, build=0.0, probe=0.0, merge=0.0, loop=0.0, pair=0.0, pair_call=0.0, out=1.0, call=0.0)
 
     def least(self, op: LogicalOperator, output: RelationStats, inputs: Sequence[RelationStats]) -> float:
-        return output.rows if isinstance(op, Join | JoinGraph | RegionGraph) else 0.0
+        return output.rows if isinstance(op, _LOGICAL) else 0.0
 
     def lower_bound(
         self, op: LogicalOperator, output: RelationStats, inputs: Sequence[Bounded], leaves: Sequence[Bounded]
     ) -> float:
-        return sum(leaf.lower for leaf in leaves) + (output.rows if isinstance(op, Join | JoinGraph | RegionGraph) else 0.0)
+        return sum(leaf.lower for leaf in leaves) + (output.rows if isinstance(op, _LOGICAL) else 0.0)

@@ -47,6 +47,28 @@ class CostModel(Protocol):
 
 
 @runtime_checkable
+class Reruns(Protocol):
+    """A cost model that tells an operator's first run from further ones, in the right input of an Apply, which runs once for
+    each binding. n runs cost `local` + (n - 1) · `rerun`; other models have each run cost `local`."""
+
+    def rerun(
+        self,
+        op: PhysicalOperator,
+        delivered: TraitSet,
+        output: RelationStats,
+        inputs: Sequence[RelationStats],
+        kept: Sequence[bool],
+    ) -> float:
+        """Cost of one further run, without inputs. `kept[i]`: input i reads no outer column and is not volatile, so it was run
+        once and its rows are kept."""
+        ...
+
+    def least_rerun(self, op: LogicalOperator) -> float:
+        """A cost of a further run that no implementation of a logical operator undercuts."""
+        ...
+
+
+@runtime_checkable
 class LinearJoins(Protocol):
     """A cost model whose inner joins are linear in rows may say so; the coefficients must agree with `local`."""
 

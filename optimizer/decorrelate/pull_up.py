@@ -93,7 +93,9 @@ def pull_up(root: Tree, outer: ColumnSet, columns: Columns) -> Pulled | None:
             return _below(root.inputs[0], outer, columns)
         case Aggregate(keys, ()) if keys:
             below = _below(root.inputs[0], outer, columns)
-            return below if below is not None and not below.values and _reads_only(below.conjuncts, column_set(keys)) else None
+            if below is None or below.values or not _reads_only(below.conjuncts, column_set(keys)):
+                return None
+            return Pulled(Tree(root.op, (below.tree,)), below.conjuncts, {})
     return None
 
 

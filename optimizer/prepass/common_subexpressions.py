@@ -29,7 +29,7 @@ def common_subexpressions(root: Tree) -> tuple[Common, ...]:
     What has no inputs and no condition, such as a table read twice, is not worth a report. A part that is volatile gives other
     rows each time, so it is not common. A part of a common part is reported when it also occurs outside of it, or twice in it.
     """
-    order = parents_first(Dag().intern(root))
+    order = parents_first(Dag(interning=True).intern(root))
     shapes, times = Shapes(), Counter({id(order[0]): 1})
     shapes.of(order[0])
     vertices: dict[int, list[Tree]] = {}  # shape -> vertices

@@ -10,7 +10,7 @@ from typing import NamedTuple, TypeAlias
 
 from optimizer.algebra.logical import LogicalOperator
 from optimizer.algebra.trees import Node, Tree
-from optimizer.prepass.instructions import Batch, Instruction, Program, Subprogram, rules_of
+from optimizer.prepass.instructions import Batch, Instruction, MatchOrder, Program, Subprogram, rules_of
 from optimizer.rules.interface import Pattern, RewriteRule, Sweep
 
 Candidate: TypeAlias = tuple[RewriteRule, int, bool]  # a rule, its bit, and whether more than the operator's type has to fit
@@ -41,6 +41,14 @@ class CompiledBatch(NamedTuple):
 
     batch: Batch
     tables: tuple[RuleTable, ...]
+
+    @property
+    def simple(self) -> bool:
+        """Whether its passes go downwards and never return to a place, so that they can do without interned vertices."""
+        batch = self.batch
+        if batch.one_firing or any(table.sweep is not None for table in self.tables):
+            return False
+        return batch.order is MatchOrder.ARBITRARY or not (batch.fixpoint or batch.order is MatchOrder.BOTTOM_UP)
 
 
 class CompiledSubprogram(NamedTuple):

@@ -3,6 +3,9 @@
 A vertex is a `Tree` that stands for all equal ones, so structural equality is identity, and a common subexpression is one vertex
 with several parents. Trees are immutable: a rewritten vertex is another vertex, over which its parents are made anew. What a
 rewriting left behind is no part of the graph, since passes go from the root; `keep` forgets it.
+
+Where no two leaves are equal, no two vertices can be: that is so for most queries, since each reading of a table has columns of
+its own. Then nothing is interned (which would take a fifth of the pre-pass's time) until leaves are found to be equal.
 """
 
 from __future__ import annotations
@@ -14,16 +17,18 @@ from optimizer.algebra.trees import Leaf, Node, Tree, postorder
 
 
 class Dag:
-    """Interns trees. Ids of vertices are stable keys as long as the vertex is kept. Nothing recurses."""
+    """Interns trees, once `interning` is on. Ids of vertices are stable keys as long as the vertex is kept. Nothing recurses."""
 
-    __slots__ = ("_alive", "_known", "_numbers", "_operators", "_vertices")
+    __slots__ = ("_alive", "_known", "_next", "_numbers", "_operators", "_vertices", "interning")
 
-    def __init__(self) -> None:
+    def __init__(self, interning: bool = False) -> None:
+        self.interning = interning
         self._operators: dict[LogicalOperator, int] = {}  # operator -> its number; equal ones have the same
         self._numbers: dict[int, int] = {}  # likewise by id: to hash an operator takes as long as all the rest
-        self._alive: list[LogicalOperator] = []  # whose ids these are
+        self._next = 0
         self._vertices: dict[tuple[int, ...], Tree] = {}  # number of the operator and ids of the inputs -> vertex
         self._known: dict[int, Node] = {}  # id -> vertex or leaf
+        self._alive: list[Tree | LogicalOperator] = []  # others whose ids are in use
 
     def __len__(self) -> int:
         return len(self._vertices)
@@ -31,8 +36,25 @@ class Dag:
     def __contains__(self, node: Node) -> bool:
         return id(node) in self._known
 
+    def begin_pass(self, root: Tree) -> Tree:
+        """The vertex to pass over the graph from."""
+        if not self.interning:
+            if not _some_leaves_are_equal(root):
+                self._alive.append(root)
+                return root
+            self.interning = True
+        return self.intern(root)
+
+    def same(self, one: Tree, other: Tree) -> bool:
+        """Whether two trees over vertices are equal."""
+        if one is other:
+            return True
+        return not self.interning and one.op == other.op and all(a is b for a, b in zip(one.inputs, other.inputs, strict=True))
+
     def intern(self, root: Tree) -> Tree:
         """The vertex equal to `root`; looks only at the part of it that is new."""
+        if not self.interning:
+            return root
         known = self._known
         if id(root) in known:
             return root
@@ -67,7 +89,7 @@ class Dag:
         """The vertex with the same operator over other vertices; itself when they are the same."""
         for before, now in zip(vertex.inputs, inputs, strict=True):
             if before is not now:
-                return self._vertex(vertex, tuple(inputs))
+                return self._vertex(vertex, tuple(inputs)) if self.interning else Tree(vertex.op, tuple(inputs))
         return vertex
 
     def replaced(self, root: Tree, old: Tree, new: Tree) -> Tree:
@@ -84,26 +106,45 @@ class Dag:
 
     def keep(self, roots: Iterable[Tree]) -> set[int]:
         """Forget all vertices that no root reaches; the ids of the others."""
+        roots = list(roots)
         live = {id(node): node for root in roots for node in postorder(root)}
-        self._known = live
-        self._vertices = {key: vertex for key, vertex in self._vertices.items() if id(vertex) in live}
-        self._alive = [vertex.op for vertex in self._vertices.values()]
-        self._operators = {op: self._numbers[id(op)] for op in self._alive}
-        self._numbers = {id(op): self._operators[op] for op in self._alive}
+        self._alive = list(roots)
+        if self.interning:
+            self._known = live
+            self._vertices = {key: vertex for key, vertex in self._vertices.items() if id(vertex) in live}
+            self._numbers = {id(vertex.op): key[0] for key, vertex in self._vertices.items()}
+            self._operators = {vertex.op: key[0] for key, vertex in self._vertices.items()}
         return set(live)
 
     def _vertex(self, like: Tree, inputs: tuple[Node, ...]) -> Tree:
         op = like.op
         number = self._numbers.get(id(op))
         if number is None:
-            number = self._numbers[id(op)] = self._operators.setdefault(op, len(self._operators))
+            number = self._numbers[id(op)] = self._operators.setdefault(op, self._next)
+            self._next += 1
             self._alive.append(op)
         key = (number, *map(id, inputs))
         vertex = self._vertices.get(key)
         if vertex is None:
-            vertex = self._vertices[key] = like if inputs is like.inputs else Tree(op, inputs)
+            vertex = self._vertices[key] = like.with_inputs(inputs)
             self._known[id(vertex)] = vertex
         return vertex
+
+
+def _some_leaves_are_equal(root: Tree) -> bool:
+    """Whether two leaves may be equal, or one is there twice: they have columns in common, or none."""
+    seen = 0
+    stack: list[Node] = [root]
+    while stack:
+        node = stack.pop()
+        if node.inputs:
+            stack.extend(node.inputs)
+        else:
+            columns = node.columns
+            if seen & columns or not columns:
+                return True
+            seen |= columns
+    return False
 
 
 def inputs_first(root: Tree) -> list[Tree]:

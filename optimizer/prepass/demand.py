@@ -111,7 +111,7 @@ def _passed(tree: Tree, demand: Demand) -> list[Demand | None]:
             read = needed | op.used_columns()
             return [(read, once and not any(s.volatile for s in predicate)), (read, False)]
         case Apply(kind, predicate, mark) as op:
-            left, right = tree.inputs
+            right = tree.inputs[1]
             read, same = needed | op.used_columns(), once and not any(s.volatile for s in predicate)
             to_right = None if kind.left_only or mark is not None else (read, same and kind is not JoinKind.SINGLE)
             return [(read | right.outer, same and not right.volatile), to_right]

@@ -14,7 +14,7 @@ from optimizer.prepass.compiled import CompiledBatch, CompiledSubprogram, RuleTa
 from optimizer.prepass.instructions import Batch, MatchOrder, Program, Subprogram
 from optimizer.prepass.passes import downwards, from_the_root, once_anywhere, upwards
 from optimizer.prepass.report import BatchRun, Firing, Rewritten, Stop, counted
-from optimizer.prepass.run import Run
+from optimizer.prepass.run import SUSPICIOUS, Run
 from optimizer.rules.interface import RuleContext, Sweep
 
 __all__ = ["Batch", "BatchRun", "Firing", "MatchOrder", "Rewritten", "Stop", "Subprogram", "run_program"]
@@ -23,7 +23,6 @@ __all__ = ["Batch", "BatchRun", "Firing", "MatchOrder", "Rewritten", "Stop", "Su
 def run_program(program: Program, tree: Tree, context: RuleContext) -> Rewritten:
     """Carry out the instructions in order. Rules that the settings disable are left out."""
     run = Run(context)
-    tree = run.dag.intern(tree)
     for step in compiled(program, context.settings.disable):
         tree = _run_step(run, step, tree, "", [])
         if run.stopped is Stop.PREPASS_LIMIT:
@@ -37,15 +36,17 @@ def _run_step(run: Run, step: CompiledBatch | CompiledSubprogram, tree: Tree, pr
     if isinstance(step, CompiledSubprogram):
         return _run_subprogram(run, step, tree, prefix, held)
     before = len(run.firings)
-    tree = _run_batch(run, step, tree, prefix + step.batch.name)
+    tree = run_batch(run, step, tree, prefix + step.batch.name)
     if len(run.firings) != before:
         run.clear_away([tree, *held])
     return tree
 
 
-def _run_batch(run: Run, step: CompiledBatch, tree: Tree, name: str) -> Tree:
+def run_batch(run: Run, step: CompiledBatch, tree: Tree, name: str) -> Tree:
+    """Carry out one batch, which reports under this name."""
     batch = step.batch
     run.begin(batch)
+    run.dag.interning |= not step.simple
     states = run.states()
     states.add(tree, len(run.firings))
     passes = last = 0
@@ -54,8 +55,10 @@ def _run_batch(run: Run, step: CompiledBatch, tree: Tree, name: str) -> Tree:
         for index, rules in enumerate(step.tables):
             if run.stopped is None:
                 run.begin_part(index)
+                tree = run.dag.begin_pass(tree)
                 tree = _one_pass(run, batch, rules, tree)
         passes += 1
+        run.dag.interning |= passes >= SUSPICIOUS
         if run.stopped is not None or len(run.firings) == last or not batch.fixpoint:
             break
         since = last if tree is before else states.add(tree, len(run.firings))
@@ -96,6 +99,8 @@ def _run_subprogram(run: Run, step: CompiledSubprogram, tree: Tree, prefix: str,
             if run.stopped is Stop.PREPASS_LIMIT:
                 return tree
         rounds += 1
+        run.dag.interning |= rounds > 1
+        tree = run.dag.intern(tree)
         if len(run.firings) == last or not subprogram.fixpoint:
             return tree
         since = when.get(id(tree))

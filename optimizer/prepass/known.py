@@ -72,9 +72,10 @@ def known(root: Node, asked: ColumnId, columns: Columns, whole: bool) -> list[Sc
             case Filter(predicate) | Scan(predicate=predicate):
                 names = _with_equals(predicate, names)
                 for conjunct in predicate:
-                    if conjunct.columns and not conjunct.outer & inside and is_congruent(conjunct):
-                        if all(id in names for id in column_ids(conjunct.columns)):
-                            found[_renamed(conjunct, names, columns)] = None
+                    id = conjunct.columns.bit_length() - 1
+                    if id in names and conjunct.columns == 1 << id and not conjunct.outer & inside and is_congruent(conjunct):
+                        name = ColumnRef(names[id], columns[id].type)
+                        found[conjunct if names[id] == id else substitute(conjunct, {id: name})] = None
             case Values(ids, types, (row,)):
                 for id, type, value in zip(ids, types, row, strict=True):
                     if id in names and isinstance(value, Literal) and value.value is not None:
@@ -99,13 +100,6 @@ def equal_columns(scalar: Scalar) -> tuple[ColumnId, ColumnId] | None:
         case Call(function="=", args=(ColumnRef(id=a), ColumnRef(id=b))) if a != b:
             return a, b
     return None
-
-
-def _renamed(scalar: Scalar, names: Names, columns: Columns) -> Scalar:
-    other = {id: names[id] for id in column_ids(scalar.columns) if names[id] != id}
-    if not other:
-        return scalar
-    return substitute(scalar, {id: ColumnRef(name, columns[id].type) for id, name in other.items()})
 
 
 def _below(
@@ -146,6 +140,16 @@ def _below(
 def settled(root: Node, asked: Scalar, columns: Columns) -> bool:
     """Whether nothing is gained by filtering `root` by `asked`: it is implied by what is filtered and scanned below, or it would
     have to be tested on a computed column, where simplification may leave nothing of it that could be told again."""
+    return _implied_below(root, asked, columns, False)
+
+
+def holds(root: Node, asked: Scalar, columns: Columns) -> bool:
+    """Whether `asked` is TRUE of every row of `root`, by what is filtered and scanned below; sound, not complete."""
+    return _implied_below(root, asked, columns, True)
+
+
+def _implied_below(root: Node, asked: Scalar, columns: Columns, computed: bool) -> bool:
+    """`computed`: whether to say no of a predicate over computed columns."""
     stack: list[tuple[Node, Scalar, list[Scalar]]] = [(root, asked, [])]
     while stack:  # of a union all branches have to be settled, so the first node that is not decides
         tree, wanted, facts = stack.pop()
@@ -159,11 +163,13 @@ def settled(root: Node, asked: Scalar, columns: Columns) -> bool:
             continue
         read = wanted.columns
         match tree.op:
-            case Filter() | Limit(_, 0, None) | Choice():
+            case Filter() | Limit() | Choice():
                 stack.append((tree.inputs[0], wanted, facts))
             case Project(items):
                 values = {item.id: item.value for item in items}
                 if any(not isinstance(values[id], ColumnRef) for id in column_ids(read)):
+                    if computed:
+                        return False
                     continue
                 facts = [f for f in facts if all(isinstance(values[id], ColumnRef) for id in column_ids(f.columns))]
                 stack.append((tree.inputs[0], substitute(wanted, values), [substitute(f, values) for f in facts]))

@@ -18,7 +18,7 @@ _Visit = tuple[Node, Place | None, bool]  # a vertex, its place if something fir
 def downwards(run: Run, root: Tree, rules: RuleTable, repeat: bool = True, deep: bool = False) -> Tree:
     """Operators before their inputs. At each vertex rules fire until none does, or with `repeat` False once; then the inputs of
     the result are visited. `deep`: a vertex whose inputs have changed is visited again before it is left."""
-    settled, changed = run.settled, run.changed
+    settled, changed, entered, firings = run.settled, run.changed, run.entered, run.firings
     built: list[Node] = []
     stack: list[_Visit] = [(root, None, False)]
     while stack:
@@ -27,8 +27,14 @@ def downwards(run: Run, root: Tree, rules: RuleTable, repeat: bool = True, deep:
         if not ready:
             result = settled.get(id(node)) or changed.get(id(node))
             if result is None and isinstance(node, Tree) and run.stopped is None:
-                run.enter(node, place)
-                place, result = run.fire(node, place, rules, repeat)
+                if place is not None or id(node) in entered:
+                    run.enter(node, place)
+                else:
+                    entered[id(node)] = len(firings)
+                after = run.ask(node, rules) if run.stopped is None else None
+                if after is not None:
+                    place = place or Place(node)
+                    result = run.fired(place, after, rules, repeat)
                 if result is None:
                     node = node if place is None else place.vertices[-1]
                     stack.append((node, place, True))
@@ -87,11 +93,13 @@ def upwards(run: Run, root: Tree, rules: RuleTable, repeat: bool = True, again: 
                 if result is None:
                     run.enter(vertex, place)
             if result is None:
-                if not again:
-                    place, result = run.fire(vertex, place, rules, repeat)
-                elif run.stopped is None and (after := run.ask(vertex, rules)) is not None:
-                    stack.append((after, place or Place(vertex), False))
-                    continue
+                after = run.ask(vertex, rules) if run.stopped is None else None
+                if after is not None:
+                    place = place or Place(vertex)
+                    if again:
+                        stack.append((after, place, False))
+                        continue
+                    result = run.fired(place, after, rules, repeat)
                 if run.stopped is None and (again or place is None):
                     settled[id(vertex)] = vertex
                 if result is None:

@@ -120,12 +120,8 @@ _REWRITES = (
     AggregateReduceConstantKeys(),
     AggregateRemoveConstants(),
     AggregateRemoveOneRow(),
-    AggregateSimplifyCalls(),
-    DistinctToLimit(),
     AggregateMergeProject(),
     LimitMerge(),
-    LimitRemove(),
-    SortRemove(),
     LimitPushProject(),
     LimitPushUnion(),
     LimitReduceOrder(),
@@ -134,11 +130,14 @@ _REWRITES = (
     LimitPushScan(),
 )
 
+# they ask for properties of whole trees (keys, numbers of rows), so they come late, when the trees stay as they are
+_BY_PROPERTIES = (AggregateSimplifyCalls(), DistinctToLimit(), LimitRemove(), SortRemove())
+
 # joins go once the predicates show which columns they read, and before pruning, so that their keys are not read for nothing;
 # projections end columns, so they go only after the columns are pruned; then joins that they kept apart meet
 PROGRAM: tuple[Batch, ...] = (
     Batch("predicates", _REWRITES),
     Batch("joins", (OuterJoinRemove(), MarkJoinRemove(), ForeignKeyJoinRemove())),
     Batch("columns", (ColumnPrune(),), fixpoint=False),
-    Batch("projections", (*_REWRITES, ProjectRemove(), ProjectPullJoin(), ProjectPushUnion())),
+    Batch("projections", (*_REWRITES, *_BY_PROPERTIES, ProjectRemove(), ProjectPullJoin(), ProjectPushUnion())),
 )

@@ -15,7 +15,8 @@ from optimizer.prepass.recurrence import States
 from optimizer.prepass.report import BatchRun, Firing, Stop, counted
 from optimizer.rules.interface import RuleContext
 
-FEW = 256  # vertices
+FEW = 2_000  # vertices
+SUSPICIOUS = 8  # firings at one place, or passes of one batch, after which states are watched
 
 
 class Place:
@@ -79,14 +80,14 @@ class Run:
         return States(self.context.columns, self._fresh)
 
     def clear_away(self, roots: list[Tree]) -> None:
-        """Keep no more vertices that these trees do not reach than ones that they do, or a few."""
-        if len(self.dag) > self._clear_at:
+        """Forget vertices that these trees do not reach, once they are more than a few and than those that the trees reach."""
+        if len(self.refused) + len(self.dag) > self._clear_at:
             live = self.dag.keep(roots)
             self.refused = {id: bits for id, bits in self.refused.items() if id in live}
             self.changed.clear()
             self.entered.clear()
             self._settled.clear()
-            self._clear_at = 2 * len(self.dag) + FEW
+            self._clear_at = 2 * (len(self.refused) + len(self.dag)) + FEW
 
     def came_back(self, since: int) -> None:
         """A state is there again that was there before the firings from `since` on: the batch ends here."""
@@ -116,7 +117,7 @@ class Run:
                     raise InternalError(f"rule {rule.name} failed in the pre-pass: {type(error).__name__}: {error}") from error
                 if after is not None:
                     after = self.dag.intern(after)
-                    if after is not vertex:
+                    if not self.dag.same(after, vertex):
                         firings.append(Firing(rule.name, vertex, after))
                         break
                     after = None  # it made what was there
@@ -126,34 +127,34 @@ class Run:
         return after
 
     def enter(self, vertex: Tree, place: Place | None) -> None:
-        """Note that a place holds this vertex now; ends the batch if it was there before. None: a place just come to."""
+        """Note that a place holds this vertex now; ends the batch if it did before. None: nothing fired there yet."""
         now = len(self.firings)
         since = self.entered.get(id(vertex))
         if since is None:
             self.entered[id(vertex)] = now
         if place is not None:
             place.vertices.append(vertex)
-            if since is None and len(place.vertices) >= 16:
-                place.states = place.states or self.states()
-                since = place.states.add(vertex, now)
+            if len(place.vertices) >= SUSPICIOUS:
+                self.dag.interning = True
+                if since is None:
+                    place.states = place.states or self.states()
+                    since = place.states.add(vertex, now)
         if since is not None:
             self.came_back(since)
 
-    def fire(self, vertex: Tree, place: Place | None, rules: RuleTable, repeat: bool) -> tuple[Place | None, Node | None]:
-        """Let rules fire at the vertex of a place until none applies or, without `repeat`, once.
+    def fired(self, place: Place, after: Tree, rules: RuleTable, repeat: bool) -> Node | None:
+        """A rule has put `after` there; let others fire until none applies, or not, without `repeat`.
 
-        The place, made when something fires, and what became of its last vertex if that was seen to before in this pass.
+        What became of the last vertex if that was seen to before in this pass, else None.
         """
-        while self.stopped is None and (after := self.ask(vertex, rules)) is not None:
-            place = place or Place(vertex)
-            known = self.known(after)
+        vertex: Tree | None = after
+        while vertex is not None:
+            known = self.known(vertex)
             if known is not None:
-                return place, known
-            self.enter(after, place)
-            vertex = after
-            if not repeat:
-                break
-        return place, None
+                return known
+            self.enter(vertex, place)
+            vertex = self.ask(vertex, rules) if repeat and self.stopped is None else None
+        return None
 
     def known(self, vertex: Node) -> Node | None:
         """What a vertex has become, if it has settled or was seen to in this pass."""

@@ -4,7 +4,7 @@ Such a rule is one function from a scalar to an equal scalar of the same type: t
 that it may stand anywhere. What is only right where UNKNOWN and FALSE are one (in a filter) is in `predicate_weaken`.
 
 An expression that passes through many operators on its way down is looked at once: the function is cached by the (interned)
-scalar, so a rule that has nothing to do costs a look-up.
+scalar, and asked only of scalars that have an opening for it, so a rule that has nothing to do costs a look-up.
 
 What the rules may leave out. A part is `plain` when it neither raises nor is volatile. Parts that are not plain are evaluated
 after a rewrite whenever they were before it, and never where they were not.
@@ -20,21 +20,23 @@ from optimizer.algebra.logical import LogicalOperator
 from optimizer.algebra.rebuild import map_scalars
 from optimizer.algebra.scalars import Scalar, rewrite
 from optimizer.algebra.trees import Tree
+from optimizer.prepass.openings import openings
 from optimizer.rules.interface import RewriteRule, RuleContext, node
 
 Simplify = Callable[[Scalar], Scalar]
 
 
 class ScalarRewrite(RewriteRule):
-    """A rule that applies `simplify` to every scalar of an operator."""
+    """A rule that applies `simplify` to every scalar of an operator that has one of the `openings`."""
 
     pattern = node(LogicalOperator)
     simplify: ClassVar[Simplify]
+    openings: ClassVar[int]
 
     def apply(self, bound: Tree, context: RuleContext) -> Tree | None:
-        op, simplify = bound.op, type(self).simplify
-        for scalar in op.scalars():
-            if simplify(scalar) is not scalar:
+        wanted, simplify = self.openings, type(self).simplify
+        for scalar in bound.op.scalars():
+            if openings(scalar) & wanted and simplify(scalar) is not scalar:
                 return changed(bound, simplify)
         return None
 

@@ -11,8 +11,10 @@ from dataclasses import replace
 from typing import TypeAlias
 
 from optimizer.algebra.columns import ColumnId, ColumnSet, column_ids
+from optimizer.algebra.functions import MIRRORED
 from optimizer.algebra.logical import LogicalOperator, Scan
-from optimizer.algebra.rebuild import defined_columns, renamed
+from optimizer.algebra.rebuild import defined_columns, map_scalars, renamed
+from optimizer.algebra.scalars import Call, Scalar, compare, rewrite
 from optimizer.algebra.trees import Leaf, Node, Tree, postorder
 
 _Key: TypeAlias = tuple[LogicalOperator, ColumnSet, tuple[int, ...]]
@@ -52,7 +54,7 @@ class Shapes:
         places: dict[ColumnId, ColumnId] = {}
         for place, column in enumerate(columns):
             places.setdefault(column, self._fixed + place)
-        op = renamed(_plain(node.op), places)
+        op = map_scalars(renamed(_plain(node.op), places), _sorted)
         # columns of enclosing queries keep their ids, which may be equal to places
         key = (op, node.op.outer_columns(), tuple(self._of[id(below)] for below in node.inputs))
         self._of[id(node)] = self._numbers.setdefault(key, len(self._numbers))
@@ -65,6 +67,20 @@ def _in_order(op: LogicalOperator) -> list[ColumnId]:
     if isinstance(op, Scan):
         return [column.id for column in sorted(op.columns, key=lambda column: column.source)]
     return list(column_ids(defined_columns(op)))
+
+
+def _sorted(scalar: Scalar) -> Scalar:
+    """The scalar with operands whose order does not matter in the order of their texts, which depends on the names of columns."""
+
+    def change(part: Scalar) -> Scalar | None:
+        if isinstance(part, Call):
+            if part.function in MIRRORED or part.function in ("is_distinct_from", "is_not_distinct_from"):
+                return compare(part.function, *part.args)
+            if part.function in ("and", "or"):
+                return Call(part.function, tuple(sorted(part.args, key=lambda each: each.text)), part.type)
+        return None
+
+    return rewrite(scalar, change)
 
 
 def _plain(op: LogicalOperator) -> LogicalOperator:

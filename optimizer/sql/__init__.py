@@ -9,6 +9,6 @@ Read in this order: `parse` (text to AST), `source` (positions, errors, the guar
 (the way in), `deep` (texts nested deeper than Python's stack), `context` (what is carried along), `query` (WITH,
 parentheses), `select` with `stars`, `grouping`, `ordering` and `names` (of results), `from_clause`, `joins`, `values`,
 `scope` (which column a name means), `set_operations`; then expressions: `expressions` (dispatch), `coerce` and `literals`
-(where types meet), `casts`, `arithmetic`, `comparisons`, `conditionals`, `dates`, `calls`, `aggregates`. Apart from all
-this, `schema` reads a dataset's schema.sql.
+(where types meet), `casts`, `arithmetic`, `comparisons`, `rows`, `conditionals`, `dates`, `calls`, `aggregates`, and
+`subqueries` with `same_subquery`. Apart from all this, `schema` reads a dataset's schema.sql.
 """

@@ -1,7 +1,8 @@
 """Expressions: one AST node to one scalar, by a table from node type to handler.
 
-Handlers live beside their kin (`arithmetic`, `comparisons`, `conditionals`, `dates`, `calls`, `aggregates`); those for
-names, constants, casts and AND/OR/NOT are here. A node type without handler is `Unsupported` under its own name.
+Handlers live beside their kin (`arithmetic`, `comparisons`, `conditionals`, `dates`, `calls`, `aggregates`, `windows`,
+`subqueries`); those for names, constants and AND/OR/NOT are here. A node type without handler is `Unsupported` under its own
+name. The binder also knows what stands around it, and so which query a name or an aggregate in a subquery belongs to.
 """
 
 from __future__ import annotations

@@ -167,7 +167,7 @@ class _Block:
         context, source = self.context, self.context.source
         having = node.args.get("having")
         scalars = self._scalars(terms)
-        refuse_windows(source, aggregate_calls(scalars), "an aggregate", None)
+        refuse_windows(source, aggregate_calls(scalars), "an aggregate", node)
         if node.args.get("group") is None and having is None and not aggregate_calls(scalars) and not self.claims:
             return tree, terms
         by = self._group_by(node.args.get("group"))

@@ -103,8 +103,9 @@ def compared_with_any(binder: ExpressionBinder, function: str, left: Any, query:
 
 def _check_width(binder: ExpressionBinder, bound: Bound, width: int, node: Any) -> None:
     if len(bound.outputs) != width:
-        has = f"{len(bound.outputs)} column{'s' if len(bound.outputs) > 1 else ''}"
-        raise binder.source.error(f"the subquery returns {has}, not {width}", node, f"select {width}, or use EXISTS")
+        returns = f"{len(bound.outputs)} column{'s' if len(bound.outputs) > 1 else ''}"
+        hint = "name one column in its SELECT" if width == 1 else f"name {width} columns in its SELECT"
+        raise binder.source.error(f"the subquery returns {returns}, not {width}", node, hint)
 
 
 HANDLERS: dict[Any, Callable[[ExpressionBinder, Any], Scalar]] = {exp.Subquery: _scalar, exp.Exists: _exists}

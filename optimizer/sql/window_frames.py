@@ -13,7 +13,7 @@ from sqlglot import exp
 
 from optimizer.algebra.columns import DataType
 from optimizer.algebra.evaluate import evaluate
-from optimizer.algebra.scalars import Frame, FrameBound, Literal, Scalar
+from optimizer.algebra.scalars import Call, Case, Cast, Frame, FrameBound, InList, Literal, Scalar, walk
 from optimizer.algebra.types import (
     INT64,
     INTERVAL,
@@ -99,7 +99,7 @@ def _check_sides(binder: ExpressionBinder, node: Any, sides: list[str], window: 
 
 def _constant(binder: ExpressionBinder, node: Any) -> Literal:
     scalar = binder.bind(node)
-    if scalar.columns or scalar.outer or scalar.volatile:
+    if scalar.outer or scalar.volatile or not all(isinstance(s, Literal | Call | Cast | Case | InList) for s in walk(scalar)):
         raise binder.source.unsupported("a frame offset that is no constant", node, "write a number, or an interval")
     try:
         return Literal(evaluate(scalar, {}), scalar.type)

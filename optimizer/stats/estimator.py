@@ -16,10 +16,27 @@ from optimizer.algebra.columns import ColumnId, Columns, ColumnSet, column_ids, 
 from optimizer.algebra.functions import AGGREGATE_FUNCTIONS
 from optimizer.algebra.join_graph import JoinGraph
 from optimizer.algebra.kinds import JoinKind, SetOpKind
-from optimizer.algebra.logical import Aggregate, Filter, GroupingSets, Join, Limit, LogicalOperator, Project, Scan, SetOp, Values, Window
+from optimizer.algebra.logical import (
+    Aggregate,
+    Apply,
+    Filter,
+    GroupingSets,
+    Join,
+    Limit,
+    LogicalOperator,
+    MarkJoin,
+    Project,
+    Scan,
+    SetOp,
+    SingleJoin,
+    Values,
+    Window,
+)
 from optimizer.algebra.props import LogicalProps, united
 from optimizer.algebra.scalars import Call, Cast, ColumnRef, Literal, Predicate, Scalar, combined, conjunction
 from optimizer.catalog.table import Catalog, Table
+from optimizer.stats.filtered import filtered_figures
+from optimizer.stats.matches import LEAST_SHARE, bounded, mark_figures, per_row_figures, some_row_share
 from optimizer.stats.relation import ColumnFigures, RelationStats, as_number, frequent_values
 from optimizer.stats.selectivity import back_off, conjunction_selectivity, selectivity
 
@@ -51,7 +68,9 @@ class Estimator:
             case Filter():
                 below = inputs[0]
                 share = conjunction_selectivity(op.predicate, below.columns)
-                return RelationStats(below.rows * share, below.columns, below.base_rows, keys=props.keys)
+                return RelationStats(
+                    below.rows * share, filtered_figures(op.predicate, below.columns), below.base_rows, keys=props.keys
+                )
             case Project():
                 return self._project(op, props, inputs[0])
             case JoinGraph():
@@ -60,6 +79,12 @@ class Estimator:
                 return self.inner_region(tuple(leaves), predicate, props)
             case Join():
                 return self._join(op, props, inputs[0], inputs[1])
+            case MarkJoin():
+                return self._mark_join(op, props, inputs[0], inputs[1])
+            case SingleJoin():
+                return self._single_join(op, props, inputs[0], inputs[1])
+            case Apply():
+                return self._apply(op, props, inputs[0], inputs[1])
             case Aggregate():
                 return self._aggregate(op, props, inputs[0])
             case GroupingSets():
@@ -84,7 +109,7 @@ class Estimator:
         rows = base * conjunction_selectivity(op.predicate, figures)
         if op.limit is not None:
             rows = min(rows, float(op.limit))
-        return RelationStats(rows, figures, base, props.keys)
+        return RelationStats(rows, filtered_figures(op.predicate, figures), base, props.keys)
 
     def _stored(self, table: Table, name: str, id: ColumnId) -> ColumnFigures:
         """Figures of a stored column; a distinct count that is not known is guessed."""
@@ -169,7 +194,7 @@ class Estimator:
         return RelationStats(rows, figures, keys=props.keys)
 
     def _window(self, op: Window, props: LogicalProps, below: RelationStats) -> RelationStats:
-        """The input's rows. Places within a partition are as many as a partition of mean size has; buckets as many as asked for."""
+        """The input's rows. Within a partition there are as many places as a partition of mean size has rows."""
         partitions = distinct_rows([below.columns[c].ndv for c in op.partition], below.rows) if op.partition else 1.0
         mean = max(1.0, below.rows / max(1.0, partitions))
         figures = dict(below.columns)
@@ -181,8 +206,9 @@ class Estimator:
                     ndv = high = min(mean, float(call.args[0].value))
             elif call.function in AGGREGATE_FUNCTIONS and call.frame is None:
                 ndv = max(1.0, min(partitions, below.rows))
-            elif call.function not in AGGREGATE_FUNCTIONS and isinstance(call.args[0] if call.args else None, ColumnRef):
-                ndv = min(ndv, below.columns[call.args[0].id].ndv)
+            elif call.function not in AGGREGATE_FUNCTIONS and call.args:
+                picked = call.args[0]
+                ndv = min(ndv, below.columns[picked.id].ndv) if isinstance(picked, ColumnRef) else ndv
             figures[item.id] = ColumnFigures(ndv, low=low, high=high, width=type_width(call.type))
         return RelationStats(below.rows, figures, below.base_rows, props.keys)
 
@@ -228,6 +254,37 @@ class Estimator:
         for column, f in right.columns.items():
             figures[column] = f.with_nulls(left_unmatched / rows) if left_unmatched else f
         return RelationStats(rows, figures, keys=props.keys)
+
+    def _mark_join(self, op: MarkJoin, props: LogicalProps, left: RelationStats, right: RelationStats) -> RelationStats:
+        share = bounded(semi_share(op.predicate, left, right))
+        figures = {**left.columns, op.mark: mark_figures(share, op.predicate, left, right)}
+        return RelationStats(left.rows, figures, left.base_rows, props.keys)
+
+    def _single_join(self, op: SingleJoin, props: LogicalProps, left: RelationStats, right: RelationStats) -> RelationStats:
+        share = bounded(semi_share(op.predicate, left, right))
+        figures = {**left.columns, **{c: f.with_nulls(1.0 - share) for c, f in right.columns.items()}}
+        return RelationStats(left.rows, figures, keys=props.keys)
+
+    def _apply(self, op: Apply, props: LogicalProps, left: RelationStats, right: RelationStats) -> RelationStats:
+        """The right input's figures are those of one run, in which an outer value is a constant that is not known yet."""
+        kind = op.kind
+        each = right.rows * conjunction_selectivity(op.predicate, {**left.columns, **right.columns})
+        share = some_row_share(each, right.base_rows)
+        if kind in (JoinKind.SEMI, JoinKind.ANTI):
+            rows = left.rows * (share if kind is JoinKind.SEMI else 1.0 - share)
+            return RelationStats(max(rows, LEAST_SHARE * left.rows), left.columns, left.base_rows, props.keys)
+        if op.mark is not None:
+            figures = {**left.columns, op.mark: mark_figures(share, op.predicate, left, right)}
+            return RelationStats(left.rows, figures, left.base_rows, props.keys)
+        rows = left.rows if kind is JoinKind.SINGLE else left.rows * each
+        inner = per_row_figures(right.columns, left.rows, rows)
+        if kind is JoinKind.INNER:
+            return RelationStats(rows, {**left.columns, **inner}, keys=props.keys)
+        unmatched = left.rows * (1.0 - share)
+        if kind is JoinKind.LEFT:
+            rows += unmatched
+        nulls = min(1.0, unmatched / rows) if rows else 0.0
+        return RelationStats(rows, {**left.columns, **{c: f.with_nulls(nulls) for c, f in inner.items()}}, keys=props.keys)
 
     def inner_region(self, leaves: tuple[RelationStats, ...], predicate: Predicate, props: LogicalProps) -> RelationStats:
         """The join of `leaves` under all conjuncts of `predicate`: a function of the two sets alone."""
@@ -282,7 +339,7 @@ def semi_share(predicate: Predicate, left: RelationStats, right: RelationStats) 
     shares = []
     for conjunct in predicate:
         match conjunct:
-            case Call(function="=", args=(ColumnRef() as a, ColumnRef() as b)):
+            case Call(function="=" | "is_not_distinct_from", args=(ColumnRef() as a, ColumnRef() as b)):
                 if a.id not in left.columns:
                     a, b = b, a
                 if a.id in left.columns and b.id in right.columns:
@@ -301,7 +358,7 @@ def _equality_classes(predicate: Predicate) -> tuple[list[ColumnSet], list[Scala
     others: list[Scalar] = []
     for conjunct in predicate:
         match conjunct:
-            case Call(function="=", args=(a, b)):
+            case Call(function="=" | "is_not_distinct_from", args=(a, b)):
                 x, y = plain_column(a), plain_column(b)
                 if x is not None and y is not None:
                     pairs.append(1 << x | 1 << y)

@@ -159,7 +159,7 @@ class _EqualityClass:
 
 def _equated(conjunct: object) -> tuple[ColumnId, ColumnId] | None:
     match conjunct:
-        case Call(function="=", args=(a, b)):
+        case Call(function="=" | "is_not_distinct_from", args=(a, b)):
             x, y = plain_column(a), plain_column(b)
             if x is not None and y is not None:
                 return x, y

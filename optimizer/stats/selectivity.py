@@ -24,6 +24,7 @@ GUESS_RANGE = 1 / 3
 GUESS_LIKE = 0.1
 GUESS_PREFIX = 0.05
 GUESS_OTHER = 1 / 3
+GUESS_OUTER_NULL = 0.01  # a value of an enclosing query, of which nothing is known here
 
 
 def conjunction_selectivity(conjuncts: Iterable[Scalar], columns: Figures) -> float:
@@ -71,10 +72,14 @@ def _selectivity(scalar: Scalar, columns: Figures) -> float:
             return _null_fraction(arg, columns)
         case Call(function="is_not_null", args=(arg,)):
             return 1.0 - _null_fraction(arg, columns)
-        case Call(function="=" | "is_not_distinct_from", args=(a, b)):
+        case Call(function="=", args=(a, b)):
             return _equality(a, b, columns)
-        case Call(function="<>" | "is_distinct_from", args=(a, b)):
+        case Call(function="is_not_distinct_from", args=(a, b)):
+            return _equality(a, b, columns) + _both_null(a, b, columns)
+        case Call(function="<>", args=(a, b)):
             return max(0.0, 1.0 - _equality(a, b, columns) - max(_null_fraction(a, columns), _null_fraction(b, columns)))
+        case Call(function="is_distinct_from", args=(a, b)):
+            return max(0.0, 1.0 - _equality(a, b, columns) - _both_null(a, b, columns))
         case Call(function="<" | "<=" | ">" | ">=", args=(a, b)):
             column = _column(a)
             if column is not None and column in columns and not b.columns:
@@ -82,12 +87,15 @@ def _selectivity(scalar: Scalar, columns: Figures) -> float:
             return GUESS_RANGE
         case Call(function="like" | "ilike", args=(arg, Literal(value=str() as pattern), *_)):
             return _like(scalar, arg, pattern, columns)
+        case Call(function="starts_with", args=(arg, Literal(value=str() as prefix))):
+            return _like(scalar, arg, prefix + "%", columns)
         case InList(arg=arg, items=items):
             return min(
                 1.0 - _null_fraction(arg, columns), sum(_equality(arg, item, columns) for item in items if not _is_null(item))
             )
-        case ColumnRef():
-            return 0.5 * (1.0 - _null_fraction(scalar, columns))
+        case ColumnRef(id=id):
+            true = columns[id].frequent.get(True, 0.5) if id in columns else 0.5
+            return true * (1.0 - _null_fraction(scalar, columns))
     return GUESS_OTHER
 
 
@@ -146,8 +154,14 @@ def _is_null(scalar: Scalar) -> bool:
 
 
 def _null_fraction(scalar: Scalar, columns: Figures) -> float:
+    if scalar.outer and not scalar.columns:
+        return GUESS_OUTER_NULL
     column = _column(scalar)
     return columns[column].null_fraction if column is not None and column in columns else 0.0
+
+
+def _both_null(a: Scalar, b: Scalar, columns: Figures) -> float:
+    return _null_fraction(a, columns) * _null_fraction(b, columns)
 
 
 def _like(scalar: Call, arg: Scalar, pattern: str, columns: Figures) -> float:

@@ -102,7 +102,8 @@ class RandomApplies:
                 return self.joined(below, other, reads)
             case 5 | 6:
                 ids = [c for c in self.ints(below) if rng.random() < 0.4]
-                return Tree(Aggregate(tuple(ids), self.calls(below, reads)), (below,))
+                calls = () if ids and rng.random() < 0.4 else self.calls(below, reads)
+                return Tree(Aggregate(tuple(ids), calls), (below,))
             case 7:
                 return self.windowed(below, reads)
             case 8:

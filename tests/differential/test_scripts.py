@@ -8,6 +8,7 @@ accepted. Suites that are not there are skipped: the folder is a convention of w
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -33,11 +34,11 @@ SLOW = {
 SUITES = {**QUICK, **SLOW}
 
 
-def results(suite: str) -> list[Result]:
+def results(suite: str, settings: dict[str, Any] | None = None) -> list[Result]:
     folder = WORKLOADS / SUITES[suite]
     if not folder.is_dir():
         pytest.skip(f"there is no folder {SUITES[suite]} of scripts beside the repository")
-    found = list(run_folder(folder))
+    found = list(run_folder(folder, settings))
     assert found, f"no queries in {SUITES[suite]}"
     return found
 
@@ -57,8 +58,8 @@ def assert_nothing_wrong(found: list[Result]) -> None:
     assert not bad, f"{len(bad)} queries\n" + "\n\n".join(bad[:10])
 
 
-def check(suite: str) -> None:
-    found = results(suite)
+def check(suite: str, settings: dict[str, Any] | None = None) -> None:
+    found = results(suite, settings)
     assert_nothing_wrong(found)
     known = (TABLES / f"{suite}.tsv").read_text(encoding="utf-8")
     assert outcomes(table(found)) == outcomes(known), "pytest --rewrite tests/differential/test_scripts.py lists what changed"
@@ -73,6 +74,13 @@ def test_scripts(suite: str) -> None:
 @pytest.mark.parametrize("suite", SLOW)
 def test_long_scripts(suite: str) -> None:
     check(suite)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("setting", ["none", "quick", "value_generator", "cost", "no prepass"])
+@pytest.mark.parametrize("suite", ["calcite_iq", "duckdb_subquery"])
+def test_every_way_to_treat_subqueries(suite: str, setting: str) -> None:
+    check(suite, {"prepass": False} if setting == "no prepass" else {"decorrelate": setting})
 
 
 @pytest.mark.rewrites

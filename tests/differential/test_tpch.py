@@ -68,7 +68,7 @@ def test_tpch(number: int, session: Session, tpch_duckdb: duckdb.DuckDBPyConnect
 
 
 @pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("number", (2, 4, 11, 15, 16, 17, 18, 20, 21, 22))
+@pytest.mark.parametrize("number", [2, 4, 11, 15, 16, 17, 18, 20, 21, 22])
 def test_every_method_of_decorrelation(number: int, method: str, tpch: Catalog, tpch_duckdb: duckdb.DuckDBPyConnection) -> None:
     """The queries with subqueries. `none` evaluates them for each binding."""
     sql = query_text(number)

@@ -6,6 +6,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from optimizer.prepass.instructions import rules_of
 from optimizer.prepass.program import PROGRAM
 from optimizer.rules.catalog import TRANSFORMATIONS
 
@@ -41,7 +42,7 @@ LESS_OF_A_PLAN = (
     ("aggregate_to_hash_aggregate",),
     ("limit_to_top_k",),
 )
-RULES = tuple(sorted({rule.name for rule in TRANSFORMATIONS} | {rule.name for batch in PROGRAM for rule in batch.rules}))
+RULES = tuple(sorted({rule.name for rule in (*TRANSFORMATIONS, *rules_of(PROGRAM))}))
 
 
 @st.composite

@@ -124,7 +124,7 @@ def test_a_failed_run_leaves_the_old_file(planscope, shop, tmp_path):
         (["run", SELECT, "-d", "x", "--format", "parquet"], "-o result.parquet"),
         (["memo", SELECT, "-d", "x", "-o", "memo.png"], ".svg, .dot or .json"),
         (["memo", SELECT, "-d", "x", "--focus", "seven"], "G12"),
-        (["explain", SELECT, "-d", "x", "--format", "json", "--stage", "bind"], "--stage"),
+        (["explain", SELECT, "-d", "x", "--format", "json", "--stage", "memo"], "planscope memo"),
         (["trace", SELECT, "-d", "x", "-o", "t.html"], "trace.jsonl"),
     ],
 )

@@ -15,7 +15,8 @@ SMALL = "select count(*) from movie_keyword mk, keyword k where mk.keyword_id = 
 def test_explain_knows_the_dataset_of_a_built_in_query(planscope):
     done = planscope("explain", "job/1a", "--stage", "prepass")
     assert done.code == 0 and done.err == ""
-    assert "scan  title as t" in done.out and "cross" not in done.out
+    before, _, after = done.out.partition("after prepass")
+    assert "- └─ join  cross" in before and "scan  title as t" in after and "cross" not in after
     plan = json.loads(planscope("explain", "chain/4", "--format", "json").out)
     assert plan["search"]["proven"] and plan["rows"] == 1
     named = json.loads(planscope("explain", "chain/4", "-d", "joingraph", "--format", "json").out)

@@ -44,6 +44,7 @@ from optimizer.algebra.query import BoundQuery
 from optimizer.algebra.rebuild import map_scalars, with_literals
 from optimizer.algebra.scalars import (
     AggregateCall,
+    Call,
     Case,
     ColumnRef,
     Literal,
@@ -186,6 +187,12 @@ def without_subqueries(scalar: Scalar, row: Row, columns: Columns, tables: Table
             if evaluate(without_subqueries(condition, row, columns, tables), row) is True:
                 return without_subqueries(result, row, columns, tables)
         return without_subqueries(scalar.otherwise, row, columns, tables)
+    if isinstance(scalar, Call) and scalar.function == "coalesce":
+        for arg in scalar.args:
+            value = evaluate(without_subqueries(arg, row, columns, tables), row)
+            if value is not None:
+                return Literal(value, scalar.type)
+        return Literal(None, scalar.type)
     return scalar.with_children(tuple(without_subqueries(c, row, columns, tables) for c in scalar.children))
 
 

@@ -121,7 +121,8 @@ class RandomScalars:
             if type == DOUBLE:
                 return Call(random.choice(("/", "//", "+")), (self.of(type, depth - 1), self.literal(type)), type)
             if type not in (DEC, WIDE):
-                return Call(random.choice(("//", "%")), (self.of(type, depth - 1), self.literal(type)), type)
+                divisor = Literal(random.choice((None, 0, 1, 2, 3)), type)  # none by which the least integer overflows
+                return Call(random.choice(("//", "%")), (self.of(type, depth - 1), divisor), type)
         if type == INT64 and random.random() < 0.7:
             part = random.choice(("year", "month", "quarter"))
             return Call(part, (self.column(random.choice((DATE, TIMESTAMP))),), INT64)

@@ -5,13 +5,20 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable
+from datetime import datetime, time, timedelta
+from decimal import Decimal
+from itertools import product
 from random import Random
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
+from optimizer.algebra.columns import DataType
 from optimizer.algebra.evaluate import evaluate
-from optimizer.algebra.scalars import Scalar, conjunction, predicate_scalar
+from optimizer.algebra.functions import COMPARISONS
+from optimizer.algebra.scalars import BOOL, Call, Cast, ColumnRef, InList, Literal, Scalar, conjunction, predicate_scalar
+from optimizer.algebra.types import DATE, DOUBLE, INT32, INT64, STRING, TIMESTAMP, arithmetic_type
 from optimizer.errors import PlanscopeError
 from optimizer.prepass.rules.arithmetic_simplify import simplified as arithmetic
 from optimizer.prepass.rules.boolean_normalize import normalized
@@ -23,7 +30,7 @@ from optimizer.prepass.rules.like_simplify import simplified as likes
 from optimizer.prepass.rules.not_null_simplify import simplified as never_null
 from optimizer.prepass.rules.predicate_intersect import intersection
 from optimizer.prepass.rules.predicate_weaken import weakened
-from tests.rules.random_scalars import RandomScalars
+from tests.rules.random_scalars import CASTS, DAY, DEC, FLOAT, TINY, VALUES, WIDE, RandomScalars
 
 VALUE_RULES: dict[str, Callable[[Scalar], Scalar]] = {
     "constant_fold": fold,
@@ -148,6 +155,122 @@ def test_filters_keep_the_same_rows() -> None:
 
 def test_values_of_columns_that_are_never_null_stay() -> None:
     assert check_not_null(3, 2500) > 50
+
+
+def all_of(type: DataType) -> list[Any]:
+    return [None, *VALUES[type]]
+
+
+@pytest.mark.parametrize("type", [INT32, DOUBLE, DEC, STRING, BOOL], ids=str)
+def test_all_pairs_of_comparisons_of_a_term(type: DataType) -> None:
+    """x = 1 AND x < 2, x IN (1, 2) OR x <> 3 and so on: the same of every value, NaN, -0.0 and NULL among them."""
+    x = ColumnRef(0, type)
+    literals = [Literal(value, type) for value in VALUES[type][:5]]
+    tests: list[Scalar] = [Call(function, (x, literal), BOOL) for function in COMPARISONS for literal in literals]
+    lists = [InList(x, tuple(literals[:2])), InList(x, tuple(literals[1:4])), InList(x, (literals[0], Literal(None, type)))]
+    tests += [*lists, *(Call("not", (test,), BOOL) for test in lists)]
+    tests += [Call(function, (x,), BOOL) for function in ("is_null", "is_not_null")]
+    for function, a, b in product(("and", "or"), tests, tests):
+        scalar = Call(function, (a, b), BOOL)
+        after, filtered = all_rules(scalar), all_filter_rules(scalar)
+        sure = never_null(scalar, 1)
+        for each in all_of(type):
+            row = {0: each}
+            expected = evaluate(scalar, row)
+            assert same(expected, evaluate(after, row)), f"{scalar} became {after}, another of {each}"
+            assert (expected is True) == (evaluate(filtered, row) is True), f"{scalar} became {filtered}, another of {each}"
+            assert each is None or same(expected, evaluate(sure, row)), f"{scalar} became {sure}, another of {each}"
+
+
+def test_all_pairs_of_comparisons_of_two_terms() -> None:
+    x, y = ColumnRef(0, DOUBLE), ColumnRef(1, DOUBLE)
+    tests = [Call(function, sides, BOOL) for function in COMPARISONS for sides in ((x, y), (y, x))]
+    for function, a, b in product(("and", "or"), tests, tests):
+        scalar = Call(function, (a, b), BOOL)
+        after, filtered = all_rules(scalar), all_filter_rules(scalar)
+        for values in product(all_of(DOUBLE), repeat=2):
+            row = dict(enumerate(values))
+            expected = evaluate(scalar, row)
+            assert same(expected, evaluate(after, row))
+            assert (expected is True) == (evaluate(filtered, row) is True)
+
+
+@pytest.mark.parametrize("type", [TINY, INT64, DEC, FLOAT, DOUBLE], ids=str)
+def test_arithmetic_with_every_constant(type: DataType) -> None:
+    """Nothing changes the sign of a zero, hides an overflow or loses a NaN."""
+    x = ColumnRef(0, type)
+    for function in ("+", "-", "*", *(("//",) if type != DEC else ()), *(("/",) if pa.types.is_floating(type) else ())):
+        for literal in (Literal(value, type) for value in VALUES[type]):
+            for args in ((x, literal), (literal, x)):
+                scalar = Call(function, args, type)
+                for inner in (scalar, Call("neg", (Call("neg", (scalar,), type),), type)):
+                    after = arithmetic(inner)
+                    for each in all_of(type) if after is not inner else ():
+                        assert_same_value("arithmetic", inner, after, {0: each})
+
+
+def test_every_chain_of_casts() -> None:
+    changed = 0
+    for source, targets in CASTS.items():
+        for through, target in product(targets, VALUES):
+            x = ColumnRef(0, source)
+            for lenient in (False, True):
+                scalar = Cast(Cast(x, through, False), target, lenient)
+                after = arithmetic(scalar)
+                changed += after is not scalar
+                for each in all_of(source) if after is not scalar else ():
+                    assert_same_value("casts", scalar, after, {0: each})
+    assert changed > 20
+
+
+def test_every_pattern_on_every_text() -> None:
+    x = ColumnRef(0, STRING)
+    alphabet = ("a", "%", "_", "!", "é")
+    patterns = ["".join(p) for length in range(4) for p in product(alphabet, repeat=length)]
+    texts = [None, *("".join(t) for length in range(4) for t in product("a%!é", repeat=length))]
+    for pattern, escape in product(patterns, (None, "!", "a", "%")):
+        args = (x, Literal(pattern, STRING)) if escape is None else (x, Literal(pattern, STRING), Literal(escape, STRING))
+        scalar = Call("like", args, BOOL)
+        after = likes(scalar)
+        for text in texts if after is not scalar else ():
+            assert_same_value("like", scalar, after, {0: text})
+
+
+@pytest.mark.parametrize("type", [TINY, DEC, DATE, TIMESTAMP], ids=str)
+def test_monotone_expressions_against_every_constant(type: DataType) -> None:
+    """Near every step of the expression: the values of the column around the constants, and the ends of its type."""
+    x = ColumnRef(0, type)
+    terms: list[Scalar] = []
+    if type in (DATE, TIMESTAMP):
+        terms = [Call("year", (x,), INT64), Call("date_trunc", (Literal("month", STRING), x), type)]
+        terms.append(Cast(x, TIMESTAMP if type == DATE else DATE, False))
+    else:
+        wide = Cast(x, WIDE, False)
+        two, three = (Literal(Decimal(number).quantize(Decimal("0.001")), WIDE) for number in (2, -3))
+        terms = [wide, Cast(x, DOUBLE, False), Cast(x, FLOAT, False), Call("floor", (wide,), pa.decimal128(12, 0))]
+        terms += [Call("-", (two, wide), arithmetic_type("-", WIDE, WIDE)), Call("*", (wide, three), pa.decimal128(24, 6))]
+        terms += [Cast(x, INT32, False), Call("neg", (wide,), WIDE)]
+    values = sorted({*VALUES[type], *around(type)})
+    changed = 0
+    for term in terms:
+        constants = {evaluate(term, {0: value}) for value in values}
+        for function, constant in product(COMPARISONS, constants):
+            scalar = Call(function, (term, Literal(constant, term.type)), BOOL)
+            after, filtered = unwrapped(scalar), weakened(scalar)
+            changed += after is not scalar
+            for each in [None, *values]:
+                assert_same_value("unwrapped", scalar, after, {0: each})
+                assert (evaluate(scalar, {0: each}) is True) == (evaluate(filtered, {0: each}) is True)
+    assert changed > 100
+
+
+def around(type: DataType) -> list[Any]:
+    if type == TINY:
+        return list(range(-128, 128, 5))
+    if type == DEC:
+        return [Decimal(cents).scaleb(-2) for cents in range(-310, 310, 17)]
+    days = [DAY + timedelta(days) for days in range(-70, 70, 3)]
+    return days if type == DATE else [datetime.combine(day, time(hour)) for day in days for hour in (0, 13)]
 
 
 @pytest.mark.slow

@@ -20,6 +20,7 @@ from optimizer.algebra.traits import (
     grouped,
     reduce_collation,
     restrict_collation,
+    satisfies,
 )
 
 _RISING = frozenset(("row_number", "rank", "dense_rank", "percent_rank", "cume_dist", "ntile"))
@@ -82,14 +83,13 @@ class WindowRows(PhysicalOperator):
             wanted = group_order(required.grouping & partition) + group_order(required.grouping & ~partition)
         plain = self._without_items(wanted, below)
         result = []
-        if (not wanted and not column_set(k.column for k in self.order) & ~below.closure(partition)) or (
-            required.grouping and not self.order
-        ):
+        in_order = not column_set(k.column for k in self.order) & ~below.closure(partition)
+        if in_order and not required.collation:
             result.append(Alternative((grouped(partition),), grouped(partition)))
         if plain is not None and not (result and not wanted):
             order = self._sorted(plain, below)
             result.append(Alternative((_asked(order),), _asked(order)))
-            if plain != wanted:
+            if plain != wanted and satisfies(TraitSet(order), TraitSet(plain), below):
                 result.append(Alternative((_asked(order),), TraitSet(wanted)))
         return tuple(result)
 

@@ -18,7 +18,8 @@ import pyarrow as pa
 
 from optimizer.algebra.columns import DataType
 from optimizer.algebra.scalars import Call, Cast, Literal, Scalar
-from optimizer.algebra.types import decimal_of, is_date, is_decimal, is_float, is_integer, is_numeric, is_string, is_timestamp
+from optimizer.algebra.types import decimal_of, is_date, is_decimal, is_float, is_integer, is_numeric, is_timestamp
+from optimizer.prepass.openings import ARITHMETIC
 from optimizer.prepass.scalar_rewrite import ScalarRewrite, everywhere
 
 _IDEMPOTENT = frozenset(("abs", "floor", "ceil", "trim", "ltrim", "rtrim"))
@@ -119,8 +120,8 @@ def _shows_type(source: DataType, through: DataType, target: DataType) -> bool:
     if is_date(source):
         return not is_date(target)
     if is_float(through):
-        return target != source  # to a decimal or an integer floats are rounded in ways of their own
-    return is_string(target) or not is_numeric(target)
+        return bool(target != source)  # to a decimal or an integer floats are rounded in ways of their own
+    return not is_numeric(target)
 
 
 simplified = everywhere(_one)
@@ -129,3 +130,4 @@ simplified = everywhere(_one)
 class ArithmeticSimplify(ScalarRewrite):
     name = "arithmetic_simplify"
     simplify = simplified
+    openings = ARITHMETIC

@@ -18,6 +18,7 @@ from __future__ import annotations
 from optimizer.algebra.nulls import is_not_null
 from optimizer.algebra.scalars import BOOL, FALSE, TRUE, Call, Scalar
 from optimizer.prepass.comparison_sets import opposite, put_together
+from optimizer.prepass.openings import JUNCTION
 from optimizer.prepass.scalar_rewrite import ScalarRewrite, everywhere, plain
 
 _DUAL = {"and": "or", "or": "and"}
@@ -84,3 +85,4 @@ normalized = everywhere(_one)
 class BooleanNormalize(ScalarRewrite):
     name = "boolean_normalize"
     simplify = normalized
+    openings = JUNCTION

@@ -8,8 +8,7 @@ A function whose other arguments are constants moves into a CASE whose results a
 
 NULLs   exact: a condition that is FALSE or UNKNOWN chooses nothing
 Guards  a condition goes only if it is plain, or stands behind a branch that is always taken; two volatile conditions or results
-        that read the same are two. A constant result that the function raises on stays out of reach of conditions: then the CASE
-        stays as it is
+        that read the same are two. Where the function raises on one of the constant results the CASE stays as it is
 """
 
 from __future__ import annotations
@@ -18,6 +17,7 @@ from optimizer.algebra.evaluate import evaluate
 from optimizer.algebra.nulls import is_not_null
 from optimizer.algebra.scalars import BOOL, TRUE, Call, Case, Cast, InList, Literal, Scalar
 from optimizer.errors import PlanscopeError
+from optimizer.prepass.openings import CHOICE
 from optimizer.prepass.scalar_rewrite import ScalarRewrite, everywhere, plain
 
 
@@ -130,3 +130,4 @@ simplified = everywhere(_one)
 class CaseSimplify(ScalarRewrite):
     name = "case_simplify"
     simplify = simplified
+    openings = CHOICE

@@ -16,6 +16,7 @@ from optimizer.algebra.evaluate_order import order_key
 from optimizer.algebra.functions import COMPARISONS, SCALAR_FUNCTIONS
 from optimizer.algebra.nulls import is_not_null
 from optimizer.algebra.scalars import BOOL, FALSE, TRUE, Call, Cast, InList, Literal, Scalar, compare
+from optimizer.prepass.openings import TEST
 from optimizer.prepass.scalar_rewrite import ScalarRewrite, everywhere, plain
 
 # what a comparison of a boolean with a constant says: the boolean itself (True), its negation (False)
@@ -97,3 +98,4 @@ simplified = everywhere(_one)
 class ComparisonSimplify(ScalarRewrite):
     name = "comparison_simplify"
     simplify = simplified
+    openings = TEST

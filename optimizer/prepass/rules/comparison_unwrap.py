@@ -15,6 +15,7 @@ from optimizer.algebra.logical import Aggregate, LogicalOperator, Project, Value
 from optimizer.algebra.scalars import Scalar
 from optimizer.algebra.trees import Tree
 from optimizer.prepass.monotone_comparison import of_column
+from optimizer.prepass.openings import COMPUTED
 from optimizer.prepass.scalar_rewrite import ScalarRewrite, everywhere
 from optimizer.rules.interface import RuleContext
 
@@ -30,6 +31,7 @@ unwrapped = everywhere(_one)
 class ComparisonUnwrap(ScalarRewrite):
     name = "comparison_unwrap"
     simplify = unwrapped
+    openings = COMPUTED
 
     def apply(self, bound: Tree, context: RuleContext) -> Tree | None:
         return None if _computes_values(bound.op) else super().apply(bound, context)

@@ -14,6 +14,7 @@ from optimizer.algebra.evaluate import evaluate
 from optimizer.algebra.functions import SCALAR_FUNCTIONS
 from optimizer.algebra.scalars import FALSE, TRUE, Call, Case, Cast, InList, Literal, Scalar
 from optimizer.errors import PlanscopeError
+from optimizer.prepass.openings import CONSTANT
 from optimizer.prepass.scalar_rewrite import ScalarRewrite, everywhere, plain
 
 
@@ -58,3 +59,4 @@ fold = everywhere(_fold_one)
 class ConstantFold(ScalarRewrite):
     name = "constant_fold"
     simplify = fold
+    openings = CONSTANT

@@ -5,8 +5,8 @@
     A − ∅ ≡ δ(A)        A with mark over ∅ ≡ A with mark FALSE        A single ∅ ≡ A with NULLs
 
 Kinds   inner, semi: empty with either side. Left, single, mark, anti: empty with the left; over an empty right (or, the mark
-        apart, on a predicate that is never TRUE) every left row without a match. Right the other way round. Full: the other side with
-        NULLs. An Apply as the join of its kind; its right input may be empty for all left rows alike
+        apart, on a predicate that is never TRUE) every left row without a match. Right the other way round. Full: the other side
+        with NULLs. An Apply as the join of its kind; its right input may be empty for all left rows alike
 NULLs   a predicate that is always NULL lets no more rows pass than FALSE. The mark over no rows is FALSE, even of a NULL
 Rows    the same. Set operations without ALL remove the duplicates of what is left (δ)
 Guards  FALSE or NULL as a conjunct makes a predicate never TRUE. What is left out is not computed: it cannot raise any more,
@@ -52,19 +52,14 @@ class EmptyPropagate(RewriteRule):
 
     def apply(self, bound: Tree, context: RuleContext) -> Tree | None:
         op = bound.op
+        if not (_has_no_rows(op) or any(map(is_nothing, bound.inputs))):
+            return None
         match op:
-            case Filter(predicate) | Scan(predicate=predicate) if _never(predicate):
-                return nothing(bound.columns, context)
-            case Limit(count=0) | Scan(limit=0):
-                return nothing(bound.columns, context)
             case Join(kind, predicate) | Apply(kind, predicate):
                 return _join(bound, kind, predicate, context)
             case MarkJoin(predicate) | SingleJoin(predicate):
                 return _join(bound, op.kind, predicate, context)
-        if not any(map(is_nothing, bound.inputs)):
-            return None
-        match op:
-            case Filter() | Project() | Limit() | Window() | Choice() | Aggregate(keys=(_, *_)):
+            case Scan() | Filter() | Project() | Limit() | Window() | Choice() | Aggregate(keys=(_, *_)):
                 return nothing(bound.columns, context)
             case Aggregate(_, items):
                 return _values([_over_nothing(items)], context)
@@ -73,6 +68,18 @@ class EmptyPropagate(RewriteRule):
             case SetOp() if not (op.kind is SetOpKind.UNION and op.all):
                 return _set_operation(op, bound.inputs, context)
         return None
+
+
+def _has_no_rows(op: LogicalOperator) -> bool:
+    """Whether the operator lets no row, or of a join no pair of rows, pass."""
+    if isinstance(op, Limit):
+        return op.count == 0
+    if isinstance(op, _WITH_PREDICATE) and op.predicate and _never(op.predicate):
+        return True
+    return isinstance(op, Scan) and op.limit == 0
+
+
+_WITH_PREDICATE = (Scan, Filter, Join, MarkJoin, SingleJoin, Apply)
 
 
 def nothing(columns: ColumnSet, context: RuleContext) -> Tree:
@@ -92,9 +99,7 @@ def _never(predicate: Predicate) -> bool:
 
 def _join(bound: Tree, kind: JoinKind, predicate: Predicate, context: RuleContext) -> Tree | None:
     left, right = bound.inputs
-    no_left, no_right, never = is_nothing(left), is_nothing(right), _never(predicate)
-    if not (no_left or no_right or never):
-        return None
+    no_left, no_right = is_nothing(left), is_nothing(right)
     match kind:
         case JoinKind.INNER | JoinKind.SEMI:
             return nothing(bound.columns, context)
@@ -111,7 +116,7 @@ def _join(bound: Tree, kind: JoinKind, predicate: Predicate, context: RuleContex
     if kind is JoinKind.ANTI:
         return left if isinstance(left, Tree) else None
     if kind is JoinKind.MARK:
-        if not no_right and FALSE not in predicate:  # a mark over some row may be UNKNOWN
+        if not no_right and FALSE not in predicate:  # NULL: over some row the mark is UNKNOWN
             return None
         return _extended(left, bound.columns, context, FALSE)
     return _extended(left, bound.columns, context)

@@ -2,8 +2,9 @@
 
     σp(choice(A, B))  ≡  choice(σp(A), σp(B))
 
-NULLs, rows   the alternatives have the same rows in the columns of the choice, which are all that p reads; p keeps the same of them
-Guards        no volatile conjunct, which might keep other rows in each
+NULLs, rows   the alternatives have the same rows in the columns of the choice; p reads no others, so it keeps the same ones
+Guards        no volatile conjunct, which might keep other rows in each; where a conjunct stays above, none that may raise goes
+              below, out of its shelter
 """
 
 from __future__ import annotations

@@ -4,8 +4,9 @@
 
 NULLs   safe: set operations treat NULL as a value, and equal rows give p the same result
 Rows    a row's multiplicity in each input is kept or becomes zero in all of them at once
-Guards  no volatile conjunct; where rows are compared, p gives equal results for equal rows (floats: 0.0 and -0.0 are equal, 1 / x
-        tells them apart); where a conjunct stays above, none that may raise goes below, out of its shelter; for INTERSECT and EXCEPT none that may raise (it would see rows that are not in the result)
+Guards  no volatile conjunct; where rows are compared, p gives equal results for equal rows (floats: 0.0 and -0.0 are equal,
+        1 / x tells them apart); where a conjunct stays above, none that may raise goes below, out of its shelter; for INTERSECT
+        and EXCEPT none that may raise (it would see rows that are not in the result)
 """
 
 from __future__ import annotations

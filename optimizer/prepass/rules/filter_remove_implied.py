@@ -8,14 +8,16 @@ they are lie in between.
 
 Kinds   the conjuncts of inner and semi joins, and what holds of an input that the join does not NULL-extend: both of an inner
         join, the left of a left, semi, anti, mark and single join, the right of a right join
-NULLs   p is TRUE of the rows below, so it is TRUE above; of equal columns (properties of the input) only NULLs fail x = y
+NULLs   p is TRUE of the rows below, so it is TRUE above; of columns that conjuncts below make equal only NULLs fail x = y
 Guards  p is not volatile; an equality of floats may be dropped too, as equal is what SQL calls equal
 """
 
 from __future__ import annotations
 
+from optimizer.algebra.columns import ColumnSet
 from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical import Apply, Filter, Join, Limit, MarkJoin, Scan, SingleJoin, Window
+from optimizer.algebra.props import merge_equivalences
 from optimizer.algebra.scalars import BOOL, Call, ColumnRef, Scalar, conjunction
 from optimizer.algebra.trees import Node, Tree
 from optimizer.rules.interface import ANY, RewriteRule, RuleContext, node
@@ -27,22 +29,27 @@ class FilterRemoveImplied(RewriteRule):
 
     def apply(self, bound: Tree, context: RuleContext) -> Tree | None:
         match bound:
-            case Tree(Filter(predicate), (below,)) if predicate:
-                holding = _holding(below)
-                rest: list[Scalar] = []
-                for conjunct in predicate:
-                    if conjunct.volatile or conjunct not in holding:
-                        rest.append(_of_equals(conjunct, below))
+            case Tree(Filter(predicate), (below,)) if predicate and (holding := _holding(below)):
+                equal = merge_equivalences(_equal_columns(conjunct) for conjunct in holding)
+                rest = [_of_equals(conjunct, equal) for conjunct in predicate if conjunct.volatile or conjunct not in holding]
                 fewer = conjunction(rest)
                 if fewer != predicate:
                     return Tree(Filter(fewer), (below,))
         return None
 
 
-def _of_equals(conjunct: Scalar, below: Node) -> Scalar:
+def _equal_columns(conjunct: Scalar) -> ColumnSet:
+    """The two columns that a conjunct says are equal; the empty set where it says something else."""
     match conjunct:
-        case Call(function="=", args=(ColumnRef(id=a) as column, ColumnRef(id=b))):
-            if below.props.equivalents(a) >> b & 1:
+        case Call(function="=" | "is_not_distinct_from", args=(ColumnRef() as a, ColumnRef() as b)):
+            return a.columns | b.columns
+    return 0
+
+
+def _of_equals(conjunct: Scalar, equal: tuple[ColumnSet, ...]) -> Scalar:
+    match conjunct:
+        case Call(function="=", args=(ColumnRef() as column, ColumnRef())):
+            if any(not conjunct.columns & ~members for members in equal):
                 return Call("is_not_null", (column,), BOOL)
     return conjunct
 

@@ -10,19 +10,22 @@ NULLs   a NULL in f matches nothing, so its row goes; the filter is left out whe
 Rows    by the foreign key every row of A has a match, by the key only one; for semi, or where duplicates do not matter, the key
         is not needed
 Guards  the predicate equates the columns of one declared foreign key with those it refers to, and says nothing else; B is a scan
-        without predicate and limit; nothing reads a column of B. Foreign keys are trusted as declared in schema.sql, not checked
-        (`catalog.table.ForeignKey`): on data that break one, this rewrite changes results. `--disable` turns it off
+        without limit, and without predicate but for what holds of f in A, too (join_infer_filter adds such); nothing reads a
+        column of B. Foreign keys are trusted as declared in schema.sql, not checked (`catalog.table.ForeignKey`): on data that
+        break one, this rewrite changes results. `--disable` turns it off
 """
 
 from __future__ import annotations
 
 from optimizer.algebra.columns import ColumnId, ColumnSet, column_ids, column_set
+from optimizer.algebra.congruence import is_congruent
 from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical import Filter, Join, LogicalOperator, Scan
 from optimizer.algebra.scalars import BOOL, Call, ColumnRef, Predicate, Scalar, conjunction
 from optimizer.algebra.trees import Node, Tree, postorder
 from optimizer.prepass.demand import reduce_joins
-from optimizer.prepass.known import widened_column
+from optimizer.prepass.known import holds, widened_column
+from optimizer.prepass.rules.join_infer_filter import equated_pairs, moved
 from optimizer.rules.interface import RewriteRule, RuleContext, node
 
 
@@ -35,8 +38,8 @@ class ForeignKeyJoinRemove(RewriteRule):
             return without_referenced(join, needed, once, context)
 
         match bound:
-            case Tree(Join(JoinKind.SEMI, predicate), (left, Tree(Scan() as scan))):
-                columns = referring(predicate, left, scan)
+            case Tree(Join(JoinKind.SEMI, predicate), (left, Tree(Scan()) as right)):
+                columns = referring(predicate, left, right, context)
                 return not_null(left, columns, context) if columns else None
         return reduce_joins(bound, reduce)
 
@@ -46,16 +49,17 @@ def without_referenced(join: Tree, needed: ColumnSet, once: bool, context: RuleC
     if isinstance(join.op, Join) and join.op.kind is JoinKind.INNER:
         for here, there in (join.inputs, join.inputs[::-1]):
             if isinstance(there, Tree) and isinstance(there.op, Scan) and not needed & there.columns:
-                columns = referring(join.op.predicate, here, there.op)
+                columns = referring(join.op.predicate, here, there, context)
                 if columns and (once or there.props.unique_on(join.op.used_columns() & there.columns)):
                     return not_null(here, columns, context)
     return None
 
 
-def referring(predicate: Predicate, here: Node, there: Scan) -> ColumnSet:
+def referring(predicate: Predicate, here: Node, other: Tree, context: RuleContext) -> ColumnSet:
     """The columns of `here` that are a foreign key to all rows of `there`, where the predicate says that they equal what
     they refer to, and nothing else; 0 where it does not."""
-    if there.predicate or there.limit is not None:
+    there = other.op
+    if not isinstance(there, Scan) or there.limit is not None:
         return 0
     names = {column.id: column.source for column in there.columns}
     pairs: dict[str, ColumnId] = {}
@@ -69,12 +73,25 @@ def referring(predicate: Predicate, here: Node, there: Scan) -> ColumnSet:
     columns = column_set(pairs.values())
     if not pairs or columns & ~here.columns:
         return 0
+    if there.predicate and not _hold_here(there.predicate, predicate, here, other, context):
+        return 0
     for source in postorder(here):
         if isinstance(source, Tree) and isinstance(source.op, Scan):
             for key in source.op.foreign_keys:
                 if key.table == there.table and dict(zip(key.referenced, key.columns, strict=True)) == pairs:
                     return columns
     return 0
+
+
+def _hold_here(filtered: Predicate, predicate: Predicate, here: Node, there: Node, context: RuleContext) -> bool:
+    """Whether what is filtered of the columns referred to holds of the columns that refer to them."""
+    by_column = {pair.right.id: pair.mirrored() for pair in equated_pairs(predicate, here, there)}
+    for conjunct in filtered:
+        pair = by_column.get(conjunct.columns.bit_length() - 1)
+        said = moved(conjunct, pair) if pair is not None and conjunct.columns == pair.left.columns else None
+        if said is None or not is_congruent(conjunct) or not holds(here, said, context.columns):
+            return False
+    return True
 
 
 def _equal_columns(conjunct: Scalar) -> tuple[ColumnId, ColumnId] | None:

@@ -51,7 +51,7 @@ class JoinInferFilter(RewriteRule):
     def apply(self, bound: Tree, context: RuleContext) -> Tree | None:
         match bound:
             case Tree((Join(predicate=predicate) | SingleJoin(predicate) | MarkJoin(predicate)) as join, (left, right)):
-                pairs = list(_pairs(predicate, left, right))
+                pairs = list(equated_pairs(predicate, left, right))
                 if not pairs:
                     return None
                 kind = join.kind
@@ -74,7 +74,7 @@ class JoinInferFilter(RewriteRule):
         return None
 
 
-class _Pair(NamedTuple):
+class EquatedPair(NamedTuple):
     """Equated columns of the two inputs, and how they are written: as they are, or as wider integers."""
 
     left: ColumnRef
@@ -83,11 +83,12 @@ class _Pair(NamedTuple):
     right_side: Scalar
     null_safe: bool
 
-    def mirrored(self) -> _Pair:
-        return _Pair(self.right, self.left, self.right_side, self.left_side, self.null_safe)
+    def mirrored(self) -> EquatedPair:
+        return EquatedPair(self.right, self.left, self.right_side, self.left_side, self.null_safe)
 
 
-def _pairs(predicate: Predicate, left: Node, right: Node) -> Iterator[_Pair]:
+def equated_pairs(predicate: Predicate, left: Node, right: Node) -> Iterator[EquatedPair]:
+    """The pairs of columns that conjuncts of a join predicate equate."""
     for conjunct in predicate:
         if isinstance(conjunct, Call) and conjunct.function in ("=", "is_not_distinct_from"):
             a, b = conjunct.args
@@ -97,10 +98,10 @@ def _pairs(predicate: Predicate, left: Node, right: Node) -> Iterator[_Pair]:
             if not left.columns >> one.id & 1:
                 a, b, one, other = b, a, other, one
             if left.columns >> one.id & 1 and right.columns >> other.id & 1:
-                yield _Pair(one, other, a, b, conjunct.function != "=")
+                yield EquatedPair(one, other, a, b, conjunct.function != "=")
 
 
-def _inferred(pairs: list[_Pair], own: Predicate, source: Node, target: Node, context: RuleContext) -> list[Scalar]:
+def _inferred(pairs: list[EquatedPair], own: Predicate, source: Node, target: Node, context: RuleContext) -> list[Scalar]:
     """What is known of `source` (the left of the pairs), and of what matches by `own`, said of `target`; only what is new."""
     new: list[Scalar] = []
     facts: dict[tuple[ColumnId, bool], list[Scalar]] = {}
@@ -110,9 +111,9 @@ def _inferred(pairs: list[_Pair], own: Predicate, source: Node, target: Node, co
             here = [s for s in own if s.columns == pair.left.columns and not s.volatile]
             facts[about] = [s for s in (*known(source, *about[:1], context.columns, pair.null_safe), *here) if _simple(s)]
         for fact in facts[about]:
-            moved = _moved(fact, pair)
-            if moved is not None and moved not in new and not settled(target, moved, context.columns):
-                new.append(moved)
+            said = moved(fact, pair)
+            if said is not None and said not in new and not settled(target, said, context.columns):
+                new.append(said)
     first: dict[ColumnId, ColumnRef] = {}
     for pair in pairs:
         if pair.left_side is pair.left and pair.right_side is pair.right and not pair.null_safe:
@@ -140,7 +141,7 @@ def _simple(fact: Scalar) -> bool:
     return False
 
 
-def _moved(fact: Scalar, pair: _Pair) -> Scalar | None:
+def moved(fact: Scalar, pair: EquatedPair) -> Scalar | None:
     """The fact about the left column of a pair as one about the right column; None where the types do not let it be said."""
     if pair.left_side is pair.left:
         return canonical(substitute(fact, {pair.left.id: pair.right_side}))

@@ -9,8 +9,9 @@ Kinds   an OR of a join predicate: to the right for inner, left, semi, anti, sin
 NULLs   where the OR is TRUE some branch is, and so are all its parts; so what is inferred is TRUE there, and a row of which it is
         not TRUE makes the OR FALSE or UNKNOWN
 Rows    a row that goes makes the OR TRUE with no row of the other side
-Guards  one relation's columns at a time, as estimates can follow these; parts that are volatile or may raise say nothing; what is
-        implied by the filters and scans below is not inferred again (`known.settled`)
+Guards  one relation's columns at a time, as estimates can follow these; every branch has an equality, IN or LIKE among what it
+        asks of the relation, since a few ranges together leave out little and cost their test; parts that are volatile or may
+        raise say nothing; what is implied by the filters and scans below is not inferred again (`known.settled`)
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from collections.abc import Iterator
 from optimizer.algebra.columns import ColumnSet, column_ids
 from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical import Filter, Join, LogicalOperator, SingleJoin
-from optimizer.algebra.scalars import BOOL, Call, Predicate, Scalar, conjunction, conjuncts, predicate_scalar
+from optimizer.algebra.scalars import BOOL, Call, InList, Predicate, Scalar, conjunction, conjuncts, predicate_scalar
 from optimizer.algebra.trees import Node, Tree
 from optimizer.prepass.known import settled
 from optimizer.prepass.rules.or_factor import factor_predicate
@@ -67,7 +68,7 @@ def _inferred(predicate: Predicate, side: Node, context: RuleContext) -> Iterato
             for relation in _relations(conjunct.columns & side.columns, context):
                 if conjunct.columns & ~relation:
                     part = _asked_of(conjunct, relation)
-                    for each in factor_predicate((part,)) if part is not None else ():
+                    for each in factor_predicate((part,)) if part is not None and _picks(part) else ():
                         if not settled(side, each, context.columns):
                             yield each
 
@@ -96,6 +97,18 @@ def _asked_of(scalar: Scalar, columns: ColumnSet) -> Scalar | None:
         parts = [part for each in conjuncts(scalar) if (part := _asked_of(each, columns)) is not None]
         return predicate_scalar(conjunction(parts)) if parts else None
     return None
+
+
+def _picks(scalar: Scalar) -> bool:
+    """Whether it asks for few values: an equality, IN or LIKE, in every branch of an OR and in some part of an AND."""
+    match scalar:
+        case Call(function="or", args=args):
+            return all(map(_picks, args))
+        case Call(function="and", args=args):
+            return any(map(_picks, args))
+        case Call(function="=" | "is_not_distinct_from" | "like" | "starts_with" | "is_null") | InList():
+            return True
+    return False
 
 
 def _either(branches: list[Scalar]) -> Scalar:

@@ -12,6 +12,7 @@ Guards  the pattern is a constant; a pattern that ends with its escape character
 from __future__ import annotations
 
 from optimizer.algebra.scalars import BOOL, Call, Literal, Scalar
+from optimizer.prepass.openings import LIKE
 from optimizer.prepass.scalar_rewrite import ScalarRewrite, everywhere
 
 ANY_RUN, ANY_ONE = object(), object()
@@ -65,3 +66,4 @@ simplified = everywhere(_one)
 class LikeSimplify(ScalarRewrite):
     name = "like_simplify"
     simplify = simplified
+    openings = LIKE

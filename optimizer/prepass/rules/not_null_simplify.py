@@ -22,9 +22,11 @@ from optimizer.algebra.nulls import is_not_null
 from optimizer.algebra.scalars import BOOL, FALSE, TRUE, Call, Case, Literal, Scalar, rewrite, walk
 from optimizer.algebra.trees import Tree
 from optimizer.prepass.comparison_sets import opposite, put_together
+from optimizer.prepass.openings import CHOICE, JUNCTION, LIKE, TEST, openings
 from optimizer.prepass.scalar_rewrite import changed, plain
 from optimizer.rules.interface import RewriteRule, RuleContext, node
 
+_OPENINGS = JUNCTION | TEST | CHOICE | LIKE
 _TESTS = frozenset(("is_null", "is_not_null", "is_distinct_from", "is_not_distinct_from", "coalesce"))
 _OF_ITSELF = {"=": TRUE, "<=": TRUE, ">=": TRUE, "<>": FALSE, "<": FALSE, ">": FALSE}
 
@@ -56,7 +58,7 @@ def _never_null(bound: Tree) -> ColumnSet:
 @lru_cache(maxsize=8192)
 def _asks(scalar: Scalar) -> bool:
     """Whether it would help to know that a column is not NULL: cheaper to see than the properties of the inputs."""
-    return any(_may_gain(part) for part in walk(scalar))
+    return bool(openings(scalar) & _OPENINGS) and any(_may_gain(part) for part in walk(scalar))
 
 
 def _may_gain(part: Scalar) -> bool:

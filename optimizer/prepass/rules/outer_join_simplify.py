@@ -120,7 +120,7 @@ def _carried(tree: Tree, known: Predicate) -> tuple[LogicalOperator, list[Predic
             to_left = () if kind.keeps_right else known
             to_right = () if kind.keeps_left or kind.left_only else known
             return op, [to_left, to_right]
-        case Apply(kind, on, mark):
+        case Apply(kind, on):
             if kind is JoinKind.LEFT and rejects_nulls(known, tree.inputs[1].columns):
                 kind = JoinKind.INNER
                 op = Apply(kind, on)

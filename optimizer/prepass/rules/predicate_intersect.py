@@ -40,7 +40,8 @@ class PredicateIntersect(RewriteRule):
 @lru_cache(maxsize=4096)
 def intersection(predicate: Predicate) -> Predicate:
     """The predicate with fewer conjuncts; itself where nothing can be said with less."""
-    together = intersected(predicate)
+    apart = len({s.columns for s in predicate}) == len(predicate)  # conjuncts over different columns have nothing in common
+    together = predicate if apart and FALSE not in predicate else intersected(predicate)
     if together is None:
         return NEVER
     tests = _null_tests(together)

@@ -15,14 +15,12 @@ Guards  what is left out is plain; a CASE becomes AND and OR only if nothing in 
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import lru_cache
 
 from optimizer.algebra.functions import COMPARISONS
 from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical import Apply, Filter, Join, LogicalOperator, Scan, SingleJoin
 from optimizer.algebra.nulls import is_not_null
-from optimizer.algebra.rebuild import map_scalars
 from optimizer.algebra.scalars import (
     BOOL,
     FALSE,
@@ -36,16 +34,18 @@ from optimizer.algebra.scalars import (
     Predicate,
     Scalar,
     WindowCall,
-    conjunction,
     rewrite,
     walk,
 )
 from optimizer.algebra.trees import Tree
 from optimizer.prepass.comparison_sets import opposite, put_together
 from optimizer.prepass.monotone_comparison import Outcome, of_column
+from optimizer.prepass.openings import CHOICE, COMPUTED, CONSTANT, JUNCTION, LIKE, TEST, openings
 from optimizer.prepass.rules.constant_fold import fold
-from optimizer.prepass.scalar_rewrite import plain
+from optimizer.prepass.scalar_rewrite import changed, plain
 from optimizer.rules.interface import RewriteRule, RuleContext, node
+
+_OPENINGS = CONSTANT | JUNCTION | TEST | CHOICE | LIKE | COMPUTED
 
 
 class PredicateWeaken(RewriteRule):
@@ -55,15 +55,11 @@ class PredicateWeaken(RewriteRule):
     def apply(self, bound: Tree, context: RuleContext) -> Tree | None:
         op = bound.op
         predicate = filtering(op)
+        weaker = _conditions_weakened if predicate is None else _conjunct_weakened
         for scalar in op.scalars() if predicate is None else predicate:
-            if _conditions_weakened(scalar) is not scalar or (predicate is not None and weakened(scalar) is not scalar):
-                break
-        else:
-            return None
-        after = map_scalars(op, _conditions_weakened)
-        if predicate is not None:
-            after = replace(after, predicate=conjunction(map(weakened, filtering(after) or ())))  # type: ignore[type-var]
-        return None if after == op else Tree(after, bound.inputs)
+            if openings(scalar) & _OPENINGS and weaker(scalar) is not scalar:
+                return changed(bound, weaker)
+        return None
 
 
 def filtering(op: LogicalOperator) -> Predicate | None:
@@ -87,6 +83,11 @@ def _conditions(part: Scalar) -> Scalar | None:
     if isinstance(part, WindowCall) and part.filter is not None:
         return part.with_children((*part.args, weakened(part.filter)))
     return None
+
+
+@lru_cache(maxsize=8192)
+def _conjunct_weakened(scalar: Scalar) -> Scalar:
+    return weakened(_conditions_weakened(scalar))
 
 
 @lru_cache(maxsize=8192)

@@ -1,11 +1,11 @@
 """Rows need not be sorted below an operator that makes nothing of their order.
 
-    A ⋈ λo(B) ≡ A ⋈ B        γ(λo(A)) ≡ γ(A)        λo(A) ∪ B ≡ A ∪ B        λo: sorted, all rows
+    A ⋈ λo(B) ≡ A ⋈ B        γ(λo(A)) ≡ γ(A)        λo(A) ∪ B ≡ A ∪ B        λp;i,n(λo(A)) ≡ λp;i,n(A)        λo: sorted, all rows
 
 Also with filters and projections between the two, which pass the order on.
 
 NULLs, rows   untouched: the rows of an operator are a bag
-Guards        not below a limit, which takes the first rows: it takes over the order instead (limit_merge)
+Guards        not below a limit without an order, which takes the first rows: it takes over the order instead (limit_merge)
 """
 
 from __future__ import annotations
@@ -27,13 +27,16 @@ from optimizer.algebra.logical import (
 from optimizer.algebra.trees import Node, Tree
 from optimizer.rules.interface import RewriteRule, RuleContext, node
 
+_UNORDERED = frozenset((Join, Aggregate, SetOp, Window, GroupingSets, MarkJoin, SingleJoin, Apply))
+
 
 class SortRemove(RewriteRule):
     name = "sort_remove"
     pattern = node(LogicalOperator)
 
     def apply(self, bound: Tree, context: RuleContext) -> Tree | None:
-        if not isinstance(bound.op, Join | Aggregate | SetOp | Window | GroupingSets | MarkJoin | SingleJoin | Apply):
+        op = bound.op
+        if type(op) not in _UNORDERED and not (isinstance(op, Limit) and op.order):
             return None
         unsorted = bound.with_inputs(tuple(map(_unsorted, bound.inputs)))
         return None if unsorted is bound else unsorted

@@ -2,7 +2,8 @@
 
 The expected rows are computed here from lists of Python values, by the definitions of SQL and by nothing else. Table o has
 one row for each inner bag g and each element x, table i the values v of the bags, p a few more rows to join with; o2 and i2
-are the same for rows of two values. A correlated subquery reads the bag of its outer row, the others a bag by its number.
+are the same for rows of two values (every third of their bags of two). A correlated subquery reads the bag of its outer row,
+the others a bag by its number.
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ Truth = bool | None
 DOMAIN = (None, 0, 1)
 BAGS: tuple[tuple[Any, ...], ...] = tuple(b for n in range(3) for b in itertools.combinations_with_replacement(DOMAIN, n))
 PAIRS = tuple(itertools.product(DOMAIN, DOMAIN))
-PAIR_BAGS: tuple[tuple[Row, ...], ...] = tuple(b for n in range(3) for b in itertools.combinations_with_replacement(PAIRS, n))
+_TWO_PAIRS = tuple(itertools.combinations_with_replacement(PAIRS, 2))
+PAIR_BAGS: tuple[tuple[Row, ...], ...] = ((), *((pair,) for pair in PAIRS), *_TWO_PAIRS[::3])
 BESIDE = (None, 0, 1, 1)  # the values of p.z
 MOST = 2  # rows of a bag
 
@@ -300,8 +302,8 @@ def all_bags_at_once() -> list[Question]:
 
 
 def one_bag(form: Form, position: Position) -> Iterator[Question]:
-    """The same over one bag after the other, not correlated; of rows of two values every seventh bag."""
-    for g in range(0, len(PAIR_BAGS), 7) if form.pairs else range(len(BAGS)):
+    """The same over one bag after the other, not correlated; of rows of two values every fourth bag."""
+    for g in range(0, len(PAIR_BAGS), 4) if form.pairs else range(len(BAGS)):
         question = Question(form, position, g, correlated=False)
         if question.possible:
             yield question

@@ -47,6 +47,33 @@ def try_queries(pool: Callable[[int], Engines], seed_number: int, count: int) ->
     engines_agree()
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("part", range(8))
+def test_trees_after_each_stage(pool: Callable[[int], Engines], part: int) -> None:
+    """Removal, each method and the pre-pass on their own, without a search or an executor that could hide what they do."""
+
+    @seed(2000 + part)
+    @settings(max_examples=150, deadline=None, database=None, print_blob=False, suppress_health_check=list(HealthCheck))
+    @given(correlated_queries(), st.integers(0, DATASETS - 1))
+    def stages_agree(query: Query, number: int) -> None:
+        compare_stages(pool(number), query)
+
+    stages_agree()
+
+
+def compare_stages(engines: Engines, query: Query) -> None:
+    wanted = engines.by_definition(query.sql)
+    for method in METHODS:
+        stage = method
+        try:
+            for name, rows in engines.by_trees(query.sql, method).items():
+                stage = name
+                if not isinstance(wanted, Failed):
+                    assert_rows(wanted, rows)
+        except Exception as error:
+            raise AssertionError(f"{stage}: {type(error).__name__}: {error}\n\n{engines.reproducer(query.sql)}") from error
+
+
 def compare_engines(engines: Engines, query: Query, methods: tuple[str, ...] = METHODS) -> None:
     name = "naive"
     try:

@@ -150,6 +150,6 @@ def _writable(type: pa.DataType) -> bool:
     """Whether Parquet has the type."""
     try:
         pq.write_table(pa.table({"c": pa.array([], type)}), pa.BufferOutputStream())
-    except (pa.ArrowException, NotImplementedError):
+    except pa.ArrowException:
         return False
     return True

@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any
 
+import pyarrow as pa
+
 from tests.differential.scripts.steps import Expected
 from tests.reference.compare import Row
 
@@ -63,8 +65,24 @@ def _same_value(expected: Expected, text: str, value: Any) -> bool:
             or math.isclose(number, value, rel_tol=1e-6)
             or (isinstance(value, float) and digits > 0 and abs(number - value) <= 0.51 * 10.0**-digits)
         )
-    written = str(value)
+    written = _interval(value) if isinstance(value, pa.MonthDayNano) else str(value)
     return text.strip() == written.strip() or (text == "(empty)" and written == "")
+
+
+def _interval(value: pa.MonthDayNano) -> str:
+    """As DuckDB prints it: `1 year 2 months -3 days 04:05:06.789`."""
+    years, months = divmod(abs(value.months), 12)
+    sign = -1 if value.months < 0 else 1
+    parts = [
+        f"{n} {unit}{'' if abs(n) == 1 else 's'}"
+        for n, unit in ((sign * years, "year"), (sign * months, "month"), (value.days, "day"))
+        if n
+    ]
+    if value.nanoseconds or not parts:
+        seconds, rest = divmod(abs(value.nanoseconds) // 1000, 1_000_000)
+        clock = f"{seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}"
+        parts.append(("-" if value.nanoseconds < 0 else "") + clock + (f".{rest:06}".rstrip("0") if rest else ""))
+    return " ".join(parts)
 
 
 def _digest(expected: Expected, rows: Sequence[Row]) -> tuple[int, str]:

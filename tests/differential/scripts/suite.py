@@ -14,6 +14,7 @@ import duckdb
 from tests.differential.scripts.database import ScriptDatabase, first_word
 from tests.differential.scripts.iq import read_iq
 from tests.differential.scripts.judge import QUERY_WORDS, Outcome, Verdict, judge
+from tests.differential.scripts.ranges import with_range_tables
 from tests.differential.scripts.sqllogictest import read_sqllogictest
 from tests.differential.scripts.steps import Step
 
@@ -42,7 +43,10 @@ def run_script(path: Path, name: str, settings: dict[str, Any] | None = None) ->
                 schema = step.schema
                 database.use(schema)
             if is_query(step):
-                yield Result(name, step.line, judge(step, database), step.sql)
+                sql, ranges = with_range_tables(step.sql)
+                for made in ranges:
+                    database.run(made.create)
+                yield Result(name, step.line, judge(step._replace(sql=sql), database), sql)
             else:
                 with suppress(duckdb.Error):
                     database.run(step.sql)

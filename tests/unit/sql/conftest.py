@@ -7,12 +7,8 @@ from collections.abc import Callable, Iterator
 import pyarrow as pa
 import pytest
 
-from optimizer.algebra.columns import Columns
 from optimizer.algebra.printing import show_tree
 from optimizer.algebra.query import BoundQuery
-from optimizer.algebra.scalars import walk
-from optimizer.algebra.subqueries import Subquery
-from optimizer.algebra.trees import Tree, postorder
 from optimizer.catalog.table import Catalog, Table, TableColumn
 from optimizer.errors import PlanscopeError
 from optimizer.sql.bind import bind
@@ -89,18 +85,6 @@ def world() -> Iterator[World]:
     made.duck.close()
 
 
-def shown_subqueries(root: Tree, columns: Columns) -> list[str]:
-    """The tree of each subquery, under the scalar that it belongs to; those inside others after these."""
-    lines = []
-    for node in postorder(root):
-        assert isinstance(node, Tree)
-        for part in (part for scalar in node.op.scalars() for part in walk(scalar) if isinstance(part, Subquery)):
-            tree = show_tree(part.tree, columns)
-            lines += [f"{part.show(columns.label)}:", *(f"    {line}" for line in tree.splitlines())]
-            lines += shown_subqueries(part.tree, columns)
-    return lines
-
-
 @pytest.fixture(scope="session")
 def shown(catalog: Catalog) -> Callable[[str], str]:
     """shown(sql): the bound tree with outputs and order as text, or the error's class and message."""
@@ -112,7 +96,7 @@ def shown(catalog: Catalog) -> Callable[[str], str]:
             return f"{type(error).__name__}: {error}"
         label = query.columns.label
         outputs = ", ".join(o.name if query.columns[o.id].name == o.name else f"{o.name} = {label(o.id)}" for o in query.outputs)
-        lines = [show_tree(query.tree, query.columns), *shown_subqueries(query.tree, query.columns), f"out: {outputs}"]
+        lines = [show_tree(query.tree, query.columns), f"out: {outputs}"]
         if query.order:
             lines.append("order: " + ", ".join(key.show(label) for key in query.order))
         return "\n".join(lines)

@@ -106,3 +106,23 @@ def test_ctes_that_double_are_stopped(bound: Bind) -> None:
 def test_what_no_stack_holds(text: str, bound: Bind) -> None:
     with pytest.raises(SqlError):
         bound(text)
+
+
+@pytest.mark.parametrize("depth", [60, 120])
+def test_nested_subqueries(depth: int, bound: Bind) -> None:
+    """Each level reads a column of the one around it."""
+    exists = "".join(f"exists (select 1 from t t{i} where t{i}.a = t{i - 1}.a and " for i in range(1, depth))
+    assert bound("select a from t t0 where " + exists + "true" + ")" * (depth - 1)).tree.op.name == "filter"
+    assert bound("select " + "(select t.a + " * depth + "1" + ")" * depth + " from t").tree.op.name == "project"
+
+
+def test_the_same_deep_subquery_twice(bound: Bind) -> None:
+    deep = "(select t.a + " * 60 + "1" + ")" * 60
+    query = bound(f"select {deep} as x, {deep} as y from t")
+    assert [o.name for o in query.outputs] == ["x", "y"] and query.outputs[0].id == query.outputs[1].id
+
+
+def test_a_long_chain_of_lateral_joins(bound: Bind) -> None:
+    chain = "".join(f", lateral (select t{i - 1}.a + 1 as a) t{i}" for i in range(1, 100))
+    query = bound(f"select t99.a from t t0{chain}")
+    assert show_tree(query.tree, query.columns).count("apply") == 99

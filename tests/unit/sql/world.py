@@ -50,6 +50,7 @@ def assert_means_the_same(world: World, sql: str, equivalent: str | None = None)
     try:
         expected = world.duck.execute(equivalent or sql).fetchall()
     except duckdb.Error:
+        assert equivalent is None
         expected = None
     if expected is None:
         with pytest.raises(PlanscopeError):

@@ -1,0 +1,74 @@
+"""What in a scalar gives a simplification something to try: found once for all rules, so that one without costs nothing.
+
+Each bit says that some part of the scalar is of a certain form. A rule names the bits it can do anything with; a scalar without
+them it leaves alone without looking. The bits are those of the part's form alone, so a part keeps them wherever it stands.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from optimizer.algebra.functions import COMPARISONS
+from optimizer.algebra.scalars import Call, Case, Cast, ColumnRef, InList, Literal, Scalar
+
+CONSTANT = 1  # operands that are all constants, or one that is NULL, TRUE or FALSE
+JUNCTION = 2  # AND, OR, NOT
+TEST = 4  # IS NULL, DISTINCT FROM, IN; a comparison with a constant on the left, with TRUE or FALSE, of a term with itself
+CHOICE = 8  # CASE, COALESCE, GREATEST, LEAST
+LIKE = 16  # LIKE, ILIKE, starts_with
+ARITHMETIC = 32  # an operation on a constant or on the result of the same operation, a cast of a cast
+COMPUTED = 64  # an expression compared with a constant
+
+_BY_FUNCTION = {
+    **dict.fromkeys(("and", "or", "not"), JUNCTION),
+    **dict.fromkeys(("is_null", "is_not_null", "is_distinct_from", "is_not_distinct_from"), TEST),
+    **dict.fromkeys(("coalesce", "greatest", "least"), CHOICE),
+    **dict.fromkeys(("like", "ilike", "starts_with"), LIKE),
+}
+_COMPARISONS = frozenset(COMPARISONS)
+
+
+@lru_cache(maxsize=32768)
+def openings(scalar: Scalar) -> int:
+    """The bits of the scalar and all its parts."""
+    children = scalar.children
+    if not children:
+        return CONSTANT if isinstance(scalar, Literal) and scalar.value is None else 0
+    constants = sum(isinstance(child, Literal) for child in children)
+    bits = CONSTANT if constants == len(children) else 0
+    if constants:
+        bits |= _of_constants(children)
+    if isinstance(scalar, Call):
+        bits |= _of_call(scalar, constants)
+    elif isinstance(scalar, Cast):
+        if isinstance(scalar.arg, Cast) or scalar.arg.type == scalar.type:
+            bits |= ARITHMETIC
+    elif isinstance(scalar, Case):
+        bits |= CHOICE
+    elif isinstance(scalar, InList):
+        bits |= TEST if isinstance(scalar.arg, ColumnRef) else TEST | COMPUTED
+    for child in children:
+        if child.children:
+            bits |= openings(child)
+    return bits
+
+
+def _of_constants(children: tuple[Scalar, ...]) -> int:
+    return CONSTANT if any(isinstance(c, Literal) and (c.value is None or isinstance(c.value, bool)) for c in children) else 0
+
+
+def _of_call(call: Call, constants: int) -> int:
+    function, args = call.function, call.args
+    if function in _COMPARISONS:
+        a, b = args
+        if a is b or isinstance(a, Literal):
+            return TEST
+        if isinstance(b, Literal):
+            return (TEST if isinstance(b.value, bool) else 0) | (0 if isinstance(a, ColumnRef) else COMPUTED)
+        return 0
+    bits = _BY_FUNCTION.get(function)
+    if bits is not None:
+        return bits
+    if constants or any(isinstance(arg, Call) and arg.function == function for arg in args) or function in ("floor", "ceil"):
+        return ARITHMETIC
+    return 0

@@ -1,0 +1,78 @@
+"""What is left of a column's values where a predicate on the column holds.
+
+A filter on a column leaves fewer distinct values, closer bounds, and other shares of the common values. Joins ask for these:
+where both sides of an equality are filtered by the same range (`join_infer_filter`), the range counts once, not twice, since
+fewer distinct values are left on either side. A predicate over several columns changes nothing here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from optimizer.algebra.columns import ColumnId, column_ids
+from optimizer.algebra.evaluate import evaluate
+from optimizer.algebra.nulls import null_rejected
+from optimizer.algebra.scalars import Call, ColumnRef, InList, Literal, Predicate, Scalar, walk
+from optimizer.errors import PlanscopeError
+from optimizer.stats.relation import NONE_KNOWN, ColumnFigures, as_number
+from optimizer.stats.selectivity import conjunction_selectivity
+
+
+def filtered_figures(predicate: Predicate, columns: dict[ColumnId, ColumnFigures]) -> dict[ColumnId, ColumnFigures]:
+    """The figures of rows for which every conjunct is TRUE; the same dict where none says anything of a single column."""
+    by_column: dict[ColumnId, list[Scalar]] = {}
+    for conjunct in predicate:
+        read = conjunct.columns
+        if read and not read & read - 1 and not conjunct.volatile and read.bit_length() - 1 in columns:
+            by_column.setdefault(read.bit_length() - 1, []).append(conjunct)
+    changed = {id: _filtered(id, conjuncts, columns) for id, conjuncts in by_column.items()}
+    for id in column_ids(null_rejected(predicate)):
+        before = changed.get(id) or columns.get(id)
+        if before is not None and before.null_fraction:
+            changed[id] = ColumnFigures(before.ndv, 0.0, before.low, before.high, before.width, before.frequent)
+    return {**columns, **changed} if changed else columns
+
+
+def _filtered(id: ColumnId, conjuncts: list[Scalar], columns: Mapping[ColumnId, ColumnFigures]) -> ColumnFigures:
+    before = columns[id]
+    present = 1.0 - before.null_fraction
+    share = min(1.0, conjunction_selectivity(conjuncts, columns) / present) if present > 0.0 else 0.0
+    low, high, ndv = before.low, before.high, max(1.0, before.ndv * share)
+    values = _values(conjuncts)
+    if values is not None:
+        ndv = max(1.0, min(before.ndv, float(len(values))))
+        numbers = [n for n in map(as_number, values) if n is not None]
+        if low is not None and numbers:
+            low, high = min(numbers), max(numbers)
+    elif low is not None and high is not None:
+        for conjunct in conjuncts:
+            match conjunct:
+                case Call(function="<" | "<=" | ">" | ">=" as function, args=(ColumnRef(), Literal(value=value))):
+                    bound = as_number(value)
+                    if bound is not None and low <= bound <= high:
+                        low, high = (low, bound) if function[0] == "<" else (bound, high)
+    return ColumnFigures(ndv, before.null_fraction, low, high, before.width, _frequent(id, conjuncts, before, share))
+
+
+def _values(conjuncts: list[Scalar]) -> list[object] | None:
+    """The values that the column can have, if a conjunct lists them."""
+    for conjunct in conjuncts:
+        match conjunct:
+            case Call(function="=", args=(ColumnRef(), Literal(value=value)) | (Literal(value=value), ColumnRef())):
+                return [value]
+            case InList(arg=ColumnRef(), items=items) if all(isinstance(item, Literal) for item in items):
+                return [item.value for item in items if isinstance(item, Literal) and item.value is not None]
+    return None
+
+
+def _frequent(id: ColumnId, conjuncts: list[Scalar], before: ColumnFigures, share: float) -> Mapping[object, float]:
+    """The common values that are left, with their shares of what is left."""
+    if not before.frequent or share <= 0.0:
+        return NONE_KNOWN
+    if any(s.raises or s.outer for c in conjuncts for s in walk(c)):
+        return NONE_KNOWN
+    try:
+        left = {v: f for v, f in before.frequent.items() if all(evaluate(c, {id: v}) is True for c in conjuncts)}
+    except PlanscopeError:
+        return NONE_KNOWN
+    return {value: min(1.0, part / share) for value, part in left.items()}

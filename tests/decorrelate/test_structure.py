@@ -1,0 +1,154 @@
+"""What decorrelated trees look like: no Apply, linear size, small domains; and what the stages say about themselves."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from executor.session import Session
+from experiments.workloads.queries import built_in_queries, resolve_sql
+from optimizer.algebra.logical import Apply
+from optimizer.algebra.trees import Tree, postorder
+from optimizer.catalog.table import Catalog
+from optimizer.dataset import open_dataset
+from optimizer.decorrelate.methods import decorrelate
+from optimizer.decorrelate.removal import remove_subqueries
+from optimizer.rules.interface import RuleContext
+from optimizer.settings import Settings
+from optimizer.sql.bind import bind
+from tests.reference.compare import assert_same_bag, rows_of
+
+ROWS = 300
+TPCH = [query.name for query in built_in_queries() if query.name.startswith("tpch/")]
+
+
+@pytest.fixture(scope="module")
+def chain(tmp_path_factory: pytest.TempPathFactory) -> Catalog:
+    """Tables t0 to t6 of `ROWS` rows, in which a is the row number and b the same, shuffled a little."""
+    folder: Path = tmp_path_factory.mktemp("chain")
+    for i in range(7):
+        b = [(k + i) % ROWS for k in range(ROWS)]
+        pq.write_table(pa.table({"a": list(range(ROWS)), "b": b}), folder / f"t{i}.parquet")
+    return open_dataset(folder)
+
+
+def nested(depth: int, condition: str, last: str = "") -> str:
+    """`depth` subqueries in one another, each correlated with the one around it, the innermost by `last` too."""
+    inner = f"select count(*) from t{depth} where {condition.format(depth, depth - 1)}{last}"
+    for level in range(depth - 1, 0, -1):
+        inner = f"select count(*) from t{level} where {condition.format(level, level - 1)} and t{level}.b >= ({inner})"
+    return f"select t0.a, ({inner}) as n from t0"
+
+
+def unnested(sql: str, catalog: Catalog, method: str = "general") -> Tree:
+    bound = bind(sql, catalog)
+    removed, _ = remove_subqueries(bound.tree, bound.columns)
+    return decorrelate(removed, method, RuleContext(bound.columns, Settings(decorrelate=method))).tree
+
+
+def operators(tree: Tree) -> list[Tree]:
+    return [node for node in postorder(tree) if isinstance(node, Tree)]
+
+
+def applies(tree: Tree) -> int:
+    return sum(isinstance(node.op, Apply) for node in operators(tree))
+
+
+CONDITIONS = {
+    "equality": ("t{0}.a = t{1}.a", ""),
+    "inequality": ("t{0}.a < t{1}.a", ""),
+    "both levels": ("t{0}.a <= t{1}.b", " and t{0}.b <> t0.b"),
+}
+
+
+def sizes_by_depth(name: str, catalog: Catalog) -> list[int]:
+    condition, last = CONDITIONS[name]
+    sizes = []
+    for depth in range(1, 7):
+        tree = unnested(nested(depth, condition, last.format(depth)), catalog)
+        assert applies(tree) == 0, f"an apply stays at depth {depth}"
+        sizes.append(len(operators(tree)))
+    return sizes
+
+
+@pytest.mark.parametrize("name", ["equality", "inequality"])
+def test_nested_subqueries_leave_no_apply_and_grow_linearly(name: str, chain: Catalog) -> None:
+    sizes = sizes_by_depth(name, chain)
+    assert len({b - a for a, b in pairwise(sizes)}) == 1, f"operators by depth: {sizes}"
+
+
+def test_a_column_used_many_levels_down_costs_one_domain_a_level(chain: Catalog) -> None:
+    """Each level's domain is made of a copy of its left input with the domain before: the sum of that, and no more."""
+    sizes = sizes_by_depth("both levels", chain)
+    steps = [b - a for a, b in pairwise(sizes)]
+    assert max(b - a for a, b in pairwise(steps)) <= 6, f"operators by depth: {sizes}"
+
+
+def test_all_alternatives_of_nested_subqueries_stay_few(chain: Catalog) -> None:
+    """Each Apply has a choice of its own; six of them in one another must not multiply."""
+    sizes = [len(operators(unnested(nested(depth, "t{0}.a < t{1}.a"), chain, "cost"))) for depth in range(1, 7)]
+    assert sizes[5] <= 36 * sizes[0], f"operators by depth: {sizes}"
+
+
+def test_domains_hold_reachable_bindings_only(chain: Catalog) -> None:
+    """Each of the 300 rows of t0 meets one row of t1; their product has 90,000 bindings, of which 300 can be reached."""
+    sql = (
+        "select t0.a, (select sum((select count(*) from t2 where t2.a between t1.b and t1.b + 2 and t2.b <> t0.b)) "
+        "from t1 where t1.a = t0.b) as n from t0"
+    )
+    explained = Session(chain, {"decorrelate": "general"}).explain(sql, analyze=True)
+    assert explained.actual is not None
+    most = max(actual.rows for actual in explained.actual.values())
+    assert most <= 10 * ROWS, f"{most} rows:\n{explained}"
+
+
+@pytest.mark.parametrize("method", ["none", "quick", "value_generator", "general", "cost"])
+def test_nested_subqueries_have_the_same_rows(method: str, chain: Catalog) -> None:
+    sql = nested(3, "t{0}.a = t{1}.a", " and t3.b <> t0.b")
+    rows = rows_of(Session(chain, {"decorrelate": method}).sql(sql).table)
+    # t3 has one row of each a, whose b differs; so every count is 1 where the b of its level is at least the count inside
+    expected = []
+    for a in range(ROWS):
+        inner = int((a + 3) % ROWS != a)
+        middle = int((a + 2) % ROWS >= inner)
+        expected.append((a, int((a + 1) % ROWS >= middle)))
+    assert_same_bag(expected, rows)
+
+
+@pytest.mark.parametrize("name", TPCH)
+def test_no_apply_stays_in_tpch(name: str, tpch: Catalog) -> None:
+    assert applies(unnested(resolve_sql(name), tpch)) == 0
+
+
+SAID = {
+    "general": {
+        "select t0.a, (select count(*) from t1 where t1.a = t0.a) from t0": "inner columns cover the free columns",
+        "select t0.a, (select count(*) from t1 where t1.a < t0.a) from t0": "domain of a#0",
+        "select t0.a from t0 where exists (select 1 from t1 where t1.a = t0.a)": "conjuncts taken up into the join",
+        "select t0.a, (select max(t1.b) from t1) from t0": "independent",
+        "select t0.a, (select max(random() + t1.b) from t1 where t1.a = t0.a) from t0": "stays: its right input is volatile",
+    },
+    "value_generator": {
+        "select t0.a, (select count(*) from t1 where t1.a = t0.a) from t0": "inner columns stand for the free ones",
+        "select t0.a, (select count(*) from t1 where t1.a < t0.a) from t0": "generators of a#0",
+        "select t0.a, (select max(random() + t1.b) from t1 where t1.a = t0.a) from t0": "stays: volatile",
+    },
+}
+
+
+@pytest.mark.parametrize(("method", "sql"), [(method, sql) for method, queries in SAID.items() for sql in queries])
+def test_stages_say_what_was_done_and_why(method: str, sql: str, chain: Catalog) -> None:
+    """Free columns, the domain or its cover, and where an Apply stays, the reason."""
+    stages = {stage.name: stage for stage in Session(chain, {"decorrelate": method}).explain(sql).query.stages}
+    free = "none" if "independent" in SAID[method][sql] else "a#0"
+    removed = [title for title, _, _ in stages["subqueries"].firings]
+    assert len(removed) == 1 and f"free columns: {free}" in removed[0], removed
+    titles = [title for title, _, _ in stages["decorrelate"].firings]
+    assert len(titles) == 1, titles
+    assert f"free columns: {free}" in titles[0] and SAID[method][sql] in titles[0], titles
+    assert "apply" in stages["subqueries"].text
+    assert ("apply" in stages["decorrelate"].text) == SAID[method][sql].startswith("stays"), stages["decorrelate"].text

@@ -1,0 +1,261 @@
+"""The runner of scripts itself: what it reads, what it takes for equal, and that it notices when planscope is wrong."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from executor.session import Session
+from optimizer.errors import InternalError, Unsupported
+from tests.differential.scripts.iq import read_iq
+from tests.differential.scripts.judge import Outcome
+from tests.differential.scripts.printed import agrees
+from tests.differential.scripts.ranges import with_range_tables
+from tests.differential.scripts.sqllogictest import read_sqllogictest
+from tests.differential.scripts.steps import Expected, Step
+from tests.differential.scripts.suite import run_script, table
+
+SQLLOGICTEST = """# a comment
+
+statement ok
+create table t(a int, s varchar)
+
+skipif duckdb
+statement ok
+insert into t values (9, 'no')
+
+onlyif duckdb
+statement ok
+insert into t values (1, 'x y'), (2, NULL)
+
+query IT rowsort
+select a, s
+from t
+----
+1\tx y
+2\tNULL
+
+query IT
+select a, s from t order by a
+----
+1
+x y
+2
+NULL
+
+loop i 0 2
+
+foreach op + -
+
+query I
+select 5 ${op} ${i}
+----
+5
+
+endloop
+
+endloop
+
+query I
+select a from t
+----
+2 values hashing to 6ddb4095eb719e2a9f0a3f95677d24e0
+
+statement error
+select nothing from t
+----
+Binder Error
+
+require something
+
+query I
+select 1
+----
+1
+"""
+
+IQ = """# comment
+!use scott
+!set outputformat mysql
+!set rules "
++A,
+-B"
+select ename, mgr
+# comment inside
+from "scott".emp;
++-------+-----+
+| ENAME | MGR |
++-------+-----+
+| KING  |     |
+| SMITH |   1 |
++-------+-----+
+(2 rows)
+
+!ok
+EnumerableCalc(expr)
+  EnumerableScan
+!plan
+
+!use post
+select nothing;
+an error
+
+!error
+values 1;
+EXPR$0
+1
+!ok
+"""
+
+
+def test_sqllogictest(tmp_path: Path) -> None:
+    (tmp_path / "a.test").write_text(SQLLOGICTEST)
+    steps = read_sqllogictest(tmp_path / "a.test")
+    assert [s.sql for s in steps[:2]] == ["create table t(a int, s varchar)", "insert into t values (1, 'x y'), (2, NULL)"]
+    assert steps[2] == Step(
+        14, "select a, s\nfrom t", False, Expected((("1", "x y"), ("2", "NULL")), False, None, "IT", "rowsort")
+    )
+    assert steps[3].expected == Expected((("1",), ("x y",), ("2",), ("NULL",)), True, None, "IT")
+    assert [s.sql for s in steps[4:8]] == ["select 5 + 0", "select 5 - 0", "select 5 + 1", "select 5 - 1"]
+    assert steps[8].expected == Expected(digest=(2, "6ddb4095eb719e2a9f0a3f95677d24e0"), types="I")
+    assert steps[9] == Step(47, "select nothing from t", True)
+    assert len(steps) == 10, "what follows a require is left out"
+
+
+def test_iq(tmp_path: Path) -> None:
+    (tmp_path / "a.iq").write_text(IQ)
+    (tmp_path / "tables.sql").write_text("CREATE SCHEMA scott; CREATE SCHEMA post;")
+    setup, emp, error, values = read_iq(tmp_path / "a.iq")
+    assert setup == Step(0, "CREATE SCHEMA scott; CREATE SCHEMA post;")
+    assert emp == Step(7, "select ename, mgr\nfrom emp", False, Expected((("KING", ""), ("SMITH", "1")), null=""), "scott")
+    assert error == Step(24, "select nothing", True, None, "post")
+    assert values == Step(28, "values 1", False, None, "post")
+
+
+@pytest.mark.parametrize(
+    ("expected", "rows", "same"),
+    [
+        (Expected((("1", "x"), ("2", "NULL"))), [(2, None), (1, "x")], True),
+        (Expected((("1",), ("1",))), [(1,), (2,)], False),
+        (Expected((("1",),)), [(1,), (1,)], False),
+        (Expected((("1",), ("x",)), flat=True, types="IT"), [(1, "x")], True),
+        (Expected((("1",), ("x",)), flat=True, types="IT", sort="valuesort"), [("x", 1)], True),
+        (Expected((("true", "0", "(empty)", ""),), null=""), [(True, False, "", None)], True),
+        (Expected((("0.33", "2.50", "-1e3"),)), [(1 / 3, Decimal("2.5"), -1000.0)], True),
+        (Expected((("0.34",),)), [(1 / 3,)], False),
+        (Expected((("7",),)), [(7.4,)], False),
+        (Expected((("x",),)), [(1,)], False),
+        (Expected((("1 year 1 month -3 days 04:05:06.7",),)), [(pa.MonthDayNano([13, -3, 14706_700_000_000]),)], True),
+        (Expected((("00:00:00", "-2 years"),)), [(pa.MonthDayNano([0, 0, 0]), pa.MonthDayNano([-24, 0, 0]))], True),
+        (Expected(digest=(2, "6ddb4095eb719e2a9f0a3f95677d24e0"), types="I"), [(1,), (2,)], True),
+        (Expected(digest=(2, "6ddb4095eb719e2a9f0a3f95677d24e0"), types="I"), [(2,), (1,)], False),
+        (Expected(digest=(2, "6ddb4095eb719e2a9f0a3f95677d24e0"), types="I", sort="rowsort"), [(2,), (1,)], True),
+    ],
+)
+def test_printed_rows(expected: Expected, rows: list[tuple[object, ...]], same: bool) -> None:
+    assert agrees(expected, rows) is same
+
+
+SCRIPT = """statement ok
+create table t(a int primary key, b int)
+
+statement ok
+insert into t values (1, 1), (2, 1), (3, NULL)
+
+query I
+select a from t order by b limit 1
+----
+1
+
+statement ok
+create view v as select a from t where a > 1
+
+query I
+select count(*) from v
+----
+2
+
+statement error
+select c from t
+
+query I
+select list(a) from t
+----
+[1, 2, 3]
+
+query I
+nonsense
+----
+"""
+
+
+def verdicts(tmp_path: Path, text: str = SCRIPT) -> list[Outcome]:
+    (tmp_path / "a.test").write_text(text)
+    return [result.verdict.outcome for result in run_script(tmp_path / "a.test", "a.test")]
+
+
+def test_outcomes(tmp_path: Path) -> None:
+    expected = [Outcome.PASS, Outcome.PASS, Outcome.REFUSED, Outcome.DIALECT, Outcome.DIALECT]
+    assert verdicts(tmp_path) == expected
+    lines = table(run_script(tmp_path / "a.test", "a.test")).splitlines()
+    assert lines[1:3] == ["a.test\tall\tpass\t2", "a.test\tall\trefused\t1"]
+    assert [line.split("\t")[:3] for line in lines[3:]] == [["a.test", "23", "dialect"], ["a.test", "28", "dialect"]]
+
+
+def test_wrong_rows_and_errors_are_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    right = Session.sql
+
+    def changed(change: object) -> list[Outcome]:
+        def sql(self: Session, text: str) -> object:
+            result = right(self, text)
+            result.table = change(result.table)
+            return result
+
+        monkeypatch.setattr(Session, "sql", sql)
+        return verdicts(tmp_path)[:2]
+
+    assert changed(lambda t: t) == [Outcome.PASS, Outcome.PASS]
+    assert changed(lambda t: pa.concat_tables([t, t])) == [Outcome.WRONG] * 2
+    assert changed(lambda t: t.slice(1)) == [Outcome.WRONG] * 2
+    assert changed(lambda t: t.cast(pa.schema([pa.field(t.column_names[0], pa.string())]))) == [Outcome.WRONG] * 2
+    # 2 ties with 1 under ORDER BY b; 3 does not
+    assert changed(lambda t: pa.table({"a": pa.array([2], t.schema[0].type)})) == [Outcome.PASS, Outcome.PASS]
+    assert changed(lambda t: pa.table({"a": pa.array([3], t.schema[0].type)})) == [Outcome.WRONG] * 2
+
+    for error, outcome in (
+        (InternalError("x"), Outcome.CRASH),
+        (KeyError("x"), Outcome.CRASH),
+        (Unsupported("x"), Outcome.DIALECT),
+    ):
+
+        def fails(self: Session, text: str, error: Exception = error) -> object:
+            raise error
+
+        monkeypatch.setattr(Session, "sql", fails)
+        assert verdicts(tmp_path)[:2] == [outcome] * 2
+
+
+def test_table_functions_become_tables(tmp_path: Path) -> None:
+    """With and without an alias, in FROM and JOIN; as a scalar, or with a column, they stay."""
+    queries = (
+        "select * from range(3)",
+        "select range, i from range(1, 3) join generate_series(0, 4, 2) as t(i) on range = i where i > 0",
+        "from range(3)\norder by 1",
+        "select v.range from range(-1, 2) v",
+    )
+    text = "".join(f"query I\n{sql}\n----\n\n" for sql in queries)
+    assert verdicts(tmp_path, text) == [Outcome.PASS] * len(queries)
+    for sql in ("select range(3)", "select * from range(1000000000)", "select * from range(a)", "select * from range(1, 2, 0)"):
+        assert with_range_tables(sql) == (sql, [])
+
+
+def test_rows_where_duckdb_refuses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Rows:
+        table = pa.table({"a": [1]})
+
+    monkeypatch.setattr(Session, "sql", lambda self, text: Rows())
+    assert verdicts(tmp_path, "statement error\nselect c from t\n") == [Outcome.LENIENT]
+    assert verdicts(tmp_path, "query I\nselect c from t\n----\n1\n") == [Outcome.PASS], "the script has these rows"

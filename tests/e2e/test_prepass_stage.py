@@ -1,0 +1,117 @@
+"""The pre-pass from the command line: every firing before and after, programs from files, what did not converge."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from executor.session import Session
+from optimizer.prepass.program import PROGRAM
+from optimizer.prepass.program_text import parse_program
+
+SQL = "select p.name from people p join sales s on p.id = s.person where p.id > 1 and s.person < 4"
+ONE_PASS = '[[step]]\nname = "short"\npasses = 1\nrules = ["filter_push_join"]\n'
+
+
+def test_every_firing_is_shown_before_and_after(planscope) -> None:
+    out = planscope("explain", "job/1a", "--stage", "prepass").out
+    assert "batch predicates: 2 passes, " in out and "batch columns: 1 pass, 1 firing" in out
+    firings = [line for line in out.splitlines() if line[:1].isdigit()]
+    assert [line.split()[0] for line in firings] == [str(i) for i in range(1, len(firings) + 1)]
+    assert "1  filter_push_join\n   - filter  " in out and "\n   + join  inner on " in out
+    assert "+ scan  company_type as ct [(kind#1 = 'production companies')]" in out
+    assert "the same operators; only which columns they read has changed" in out
+    assert max(map(len, out.partition("after prepass")[0].splitlines())) <= 100
+
+
+def test_what_stayed_is_cut_short(planscope) -> None:
+    """A clique of 16: the trees have 31 operators and 120 predicates, a firing takes no more than a screen."""
+    out = planscope("explain", "clique/16", "--stage", "prepass").out
+    parts = out.partition("after prepass")[0].split("\n\n")
+    assert max(part.count("\n") for part in parts) <= 41
+    assert " lines as before" in out or "more line" in out or "operators as before" in out
+
+
+def test_as_json(planscope) -> None:
+    value = json.loads(planscope("explain", "job/1a", "--stage", "prepass", "--format", "json").out)
+    assert list(value) == ["stage", "ms", "converged", "notes", "batches", "firings", "common", "tree"]
+    assert value["converged"] is True and value["notes"] == [] and value["common"] == []
+    assert [batch["batch"] for batch in value["batches"]] == [batch.name for batch in PROGRAM]
+    assert sum(batch["firings"] for batch in value["batches"]) == len(value["firings"])
+    first = value["firings"][0]
+    assert list(first) == ["batch", "rule", "before", "after"] and first["batch"] == "predicates"
+    assert first["before"].startswith("filter  ") and first["after"].startswith("join  inner on ")
+    bound = json.loads(planscope("explain", "job/1a", "--stage", "bind", "--format", "json").out)
+    assert bound["stage"] == "bind" and bound["firings"] == [] and "join  cross" in bound["tree"]
+
+
+def test_common_subexpressions_are_shown(planscope, shop) -> None:
+    sql = "with t as (select person, count(*) n from sales group by person) select * from t a join t b on a.n = b.n"
+    out = planscope("explain", sql, "-d", str(shop), "--stage", "prepass").out
+    assert "common subexpression: 2 times, with columns of its own each time\n  aggregate  by person" in out
+
+
+def test_the_printed_program_can_be_given_back(planscope, shop, tmp_path: Path) -> None:
+    text = planscope("rules", "--program").out
+    assert parse_program(text) == PROGRAM
+    file = tmp_path / "p.toml"
+    file.write_text(text, encoding="utf-8")
+    for command in ("explain", "run"):
+        assert planscope(command, SQL, "-d", str(shop), "--program", str(file)).code == 0
+    plain = json.loads(planscope("explain", SQL, "-d", str(shop), "--format", "json").out)
+    again = json.loads(planscope("explain", SQL, "-d", str(shop), "--format", "json", "--program", str(file)).out)
+    assert plain["plan"] == again["plan"]
+
+
+def test_another_program(planscope, shop, tmp_path: Path) -> None:
+    file = tmp_path / "p.toml"
+    file.write_text('[[step]]\nrule = "filter_push_join"\n', encoding="utf-8")
+    out = planscope("explain", SQL, "-d", str(shop), "--stage", "prepass", "--program", str(file)).out
+    assert "batch filter_push_join: " in out and "batch predicates" not in out
+    rows = [planscope("run", SQL, "-d", str(shop), *more, "--format", "csv").out for more in ((), ("--program", str(file)))]
+    assert sorted(rows[0].splitlines()) == sorted(rows[1].splitlines())
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('[[step]]\nname = "a"\nrules = ["filter_murge"]', 'step "a": unknown rule "filter_murge"\ndid you mean "filter_merge"?'),
+        ("[[step", "is not valid TOML"),
+        (None, "cannot read program"),
+    ],
+)
+def test_a_wrong_program_is_refused(planscope, shop, tmp_path: Path, text: str | None, message: str) -> None:
+    file = tmp_path / "p.toml"
+    if text is not None:
+        file.write_text(text, encoding="utf-8")
+    done = planscope("explain", SQL, "-d", str(shop), "--program", str(file))
+    assert done.code == 2 and done.out == "" and message in done.err
+
+
+def test_what_did_not_converge_is_said_everywhere(planscope, shop, tmp_path: Path) -> None:
+    file = tmp_path / "p.toml"
+    file.write_text(ONE_PASS, encoding="utf-8")
+    note = "batch short: no fixpoint within 1 pass; in the last one fired filter_push_join"
+    arguments = ("explain", SQL, "-d", str(shop), "--program", str(file))
+    assert f"! {note}" in planscope(*arguments, "--stage", "prepass").out
+    plan = planscope(*arguments).out
+    assert "the pre-pass did not reach its fixpoint" in plan and note in plan
+    value = json.loads(planscope(*arguments, "--stage", "prepass", "--format", "json").out)
+    assert value["converged"] is False and value["notes"] == [note] and value["batches"][0]["stopped"] == "passes"
+    query = Session(str(shop), program=parse_program(ONE_PASS)).optimize(SQL)
+    assert query.stages[-1].notes == (note,) and not query.search.prepass_converged
+
+
+def test_the_limit_on_firings_is_named(planscope) -> None:
+    out = planscope("explain", "job/1a", "--set", "prepass_limit=3", "--stage", "prepass").out
+    assert "! batch predicates: stopped at the setting prepass_limit; in its last pass fired filter_push_join" in out
+
+
+def test_a_rule_can_be_disabled_that_the_program_has_not(planscope, shop, tmp_path: Path) -> None:
+    file = tmp_path / "p.toml"
+    file.write_text(ONE_PASS, encoding="utf-8")
+    arguments = ("explain", SQL, "-d", str(shop), "--program", str(file), "--disable")
+    assert planscope(*arguments, "column_prune").code == 0
+    assert planscope(*arguments, "column_prone").code == 2

@@ -1,0 +1,141 @@
+"""The default program on real queries: it reaches its fixpoint, in every order the same way each time, and quickly."""
+
+from __future__ import annotations
+
+import gc
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from time import process_time
+
+import pytest
+import sqlglot
+from sqlglot.optimizer import optimize
+
+from experiments.workloads.data import open_data
+from experiments.workloads.queries import built_in_queries, resolve_sql
+from optimizer.algebra.printing import show_tree
+from optimizer.algebra.trees import Tree
+from optimizer.catalog.table import Catalog
+from optimizer.decorrelate.methods import decorrelate
+from optimizer.decorrelate.removal import remove_subqueries
+from optimizer.pipeline import required_only
+from optimizer.prepass.hep import run_program
+from optimizer.prepass.instructions import MatchOrder
+from optimizer.prepass.program import PROGRAM
+from optimizer.rules.interface import RuleContext
+from optimizer.settings import DEFAULTS
+from optimizer.sql.bind import bind
+
+ROOT = Path(__file__).parent.parent.parent.parent
+SHARED_JOB = ROOT.parent / "shared" / "workloads" / "job" / "queries"
+TPCH = [f"tpch/q{i:02d}" for i in range(1, 23)]
+JOB = [query.name for query in built_in_queries() if query.name.startswith("job/")]
+
+
+@pytest.fixture(scope="module")
+def job() -> Catalog:
+    return open_data("job")
+
+
+def before_prepass(sql: str, catalog: Catalog) -> tuple[Tree, RuleContext]:
+    bound = bind(sql, catalog)
+    context = RuleContext(bound.columns, DEFAULTS)
+    tree, _ = remove_subqueries(bound.tree, bound.columns)
+    return required_only(bound, decorrelate(tree, DEFAULTS.decorrelate, context).tree), context
+
+
+def cases(tpch: Catalog, job: Catalog) -> Iterator[tuple[str, str, Catalog]]:
+    for name in TPCH:
+        yield name, resolve_sql(name), tpch
+    for name in JOB:
+        yield name, resolve_sql(name), job
+    for file in sorted(SHARED_JOB.glob("*.sql")):
+        yield file.stem, file.read_text(), job
+
+
+def test_the_program_reaches_its_fixpoint(tpch: Catalog, job: Catalog) -> None:
+    """In few passes, and with nothing left to do: running it again on its result fires nothing."""
+    count = 0
+    for name, sql, catalog in cases(tpch, job):
+        tree, context = before_prepass(sql, catalog)
+        done = run_program(PROGRAM, tree, context)
+        assert done.converged and done.notes == (), (name, done.notes)
+        assert all(batch.passes <= 8 for batch in done.batches), (name, done.batches)
+        again = run_program(PROGRAM, done.tree, context)
+        assert [firing.rule for firing in again.firings] == [], name
+        count += 1
+    assert count >= 82
+
+
+@pytest.mark.parametrize("order", list(MatchOrder))
+def test_it_does_in_every_order(order: MatchOrder, tpch: Catalog, job: Catalog) -> None:
+    program = tuple(batch._replace(order=order) for batch in PROGRAM)
+    for name, sql, catalog in list(cases(tpch, job))[:: 1 if order is MatchOrder.BOTTOM_UP else 3]:
+        done = run_program(program, *before_prepass(sql, catalog))
+        assert done.converged, (order, name, done.notes)
+
+
+def test_one_firing_at_a_time_gets_there_too(tpch: Catalog) -> None:
+    program = tuple(batch._replace(one_firing=True, fixpoint=True) for batch in PROGRAM)
+    for name in TPCH:
+        done = run_program(program, *before_prepass(resolve_sql(name), tpch))
+        assert done.converged, (name, done.notes)
+        for batch in done.batches:
+            assert batch.stop - batch.start <= batch.passes * len(next(b for b in PROGRAM if b.name == batch.batch).rules)
+
+
+def print_firings(data: str) -> None:
+    """What fires in TPC-H or in a part of JOB, in two orders, and the trees it leads to."""
+    catalog, names = (open_data("tpch:0.01"), TPCH) if data == "tpch" else (open_data("job"), JOB[::6])
+    for name in names:
+        for program in (PROGRAM, tuple(batch._replace(order=MatchOrder.BOTTOM_UP) for batch in PROGRAM)):
+            tree, context = before_prepass(resolve_sql(name), catalog)
+            done = run_program(program, tree, context)
+            print(name, [firing.rule for firing in done.firings], done.batches)
+            print(show_tree(done.tree, context.columns))
+
+
+@pytest.mark.parametrize("data", ["tpch", "job"])
+def test_any_hash_seed_gives_the_same_firings(data: str, tpch: Catalog, job: Catalog) -> None:
+    code = f"from tests.unit.prepass.test_fixpoint import print_firings; print_firings({data!r})"
+    outputs = set()
+    for seed in ("0", "1", "4242"):
+        done = subprocess.run(
+            [sys.executable, "-c", code], cwd=ROOT, env={**os.environ, "PYTHONHASHSEED": seed}, capture_output=True, timeout=100
+        )
+        assert done.returncode == 0, done.stderr.decode()
+        outputs.add(done.stdout)
+    assert len(outputs) == 1 and min(map(len, outputs)) > 1_000
+
+
+def test_it_takes_less_time_than_sqlglot_takes_to_optimize(tpch: Catalog) -> None:
+    """Decorrelation and pre-pass of all of TPC-H against sqlglot's optimizer on its parsed trees, the better of three rounds."""
+    texts = [resolve_sql(name) for name in TPCH]
+    schema = {table.name: {c.name: _sql_type(str(c.type)) for c in table.columns} for table in tpch.tables.values()}
+    ours, theirs = [], []
+    for _ in range(3):
+        bounds = [bind(sql, tpch) for sql in texts]
+        parsed = [sqlglot.parse_one(sql, read="duckdb") for sql in texts]
+        gc.collect()
+        start = process_time()
+        for bound in bounds:
+            context = RuleContext(bound.columns, DEFAULTS)
+            tree, _ = remove_subqueries(bound.tree, bound.columns)
+            run_program(PROGRAM, required_only(bound, decorrelate(tree, DEFAULTS.decorrelate, context).tree), context)
+        middle = process_time()
+        for tree in parsed:
+            optimize(tree, schema=schema, dialect="duckdb")
+        ours.append(middle - start)
+        theirs.append(process_time() - middle)
+    print(f"TPC-H: ours {1e3 * min(ours):.0f} ms, sqlglot {1e3 * min(theirs):.0f} ms, ratio {min(ours) / min(theirs):.2f}")
+    assert min(ours) < min(theirs)
+
+
+def _sql_type(name: str) -> str:
+    for prefix, sql in (("int", "bigint"), ("decimal", "decimal(15, 2)"), ("date", "date")):
+        if name.startswith(prefix):
+            return sql
+    return "varchar"
