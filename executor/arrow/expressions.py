@@ -31,9 +31,11 @@ _TRUE, _FALSE, _NULL = pa.scalar(True, BOOL), pa.scalar(False, BOOL), pa.scalar(
 
 
 def compile_scalar(scalar: Scalar) -> Callable[[pa.RecordBatch], pa.Array]:
-    evaluate = _compile(scalar)
+    evaluate, raises, type = _compile(scalar), scalar.raises, scalar.type
 
     def run(batch: pa.RecordBatch) -> pa.Array:
+        if raises and not batch.num_rows:  # a part without columns would be computed though no row asks for it
+            return pa.array([], type)
         return single_array(as_array(evaluate(batch), batch.num_rows))
 
     return run

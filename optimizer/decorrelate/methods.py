@@ -6,10 +6,12 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from optimizer.algebra.logical import Apply, Choice
+from optimizer.algebra.rebuild import map_tree
 from optimizer.algebra.trees import Node, Tree, postorder
 from optimizer.decorrelate.alternatives import alternatives
 from optimizer.decorrelate.general import General
 from optimizer.decorrelate.quick import quick
+from optimizer.decorrelate.rules.apply_to_join import ApplyToJoin
 from optimizer.decorrelate.steps import Step
 from optimizer.decorrelate.value_generator import ValueGenerator
 from optimizer.rules.interface import RuleContext
@@ -21,7 +23,16 @@ class Decorrelated(NamedTuple):
 
 
 def _none(root: Tree, context: RuleContext) -> Decorrelated:
-    return Decorrelated(root, ())
+    """Every correlated subquery is evaluated for each binding; one that reads nothing of the row runs once, as a join."""
+    rule, steps = ApplyToJoin(), list[Step]()
+
+    def one(tree: Tree) -> Tree:
+        joined = rule.apply(tree, context) if isinstance(tree.op, Apply) else None
+        if joined is not None:
+            steps.append(Step(rule.name, "independent", tree, joined))
+        return joined or tree
+
+    return Decorrelated(map_tree(root, one), tuple(steps))
 
 
 def _general(root: Tree, context: RuleContext) -> Decorrelated:

@@ -18,7 +18,7 @@ def enforcing(search: Search, goal: Goal) -> list[Candidate]:
     found = []
     for op, needs, delivers in enforcers(goal.required, group.offers, group.props, search.rules.enforcers):
         below = search.goal(group.id, needs)
-        local = search.local(group, op, delivers, [group.stats])
+        local = search.local(group, op, delivers, [group])
         search.counters.costed += 1
         search.counters.candidates += 1
         if search.trace is not None:

@@ -24,7 +24,7 @@ from optimizer.algebra.region_graph import RegionGraph
 from optimizer.algebra.traits import ANY, TraitSet, reduce_traits
 from optimizer.algebra.trees import Tree
 from optimizer.cost.joins import JoinCosts
-from optimizer.cost.model import CostModel, LinearJoins
+from optimizer.cost.model import CostModel, LinearJoins, Reruns
 from optimizer.errors import Interrupted, NoPlan
 from optimizer.joins.collect import collect_join_graphs, written_order
 from optimizer.joins.csg import count_connected_sets
@@ -53,7 +53,6 @@ from optimizer.search.tasks.explore_input import ExploreInput, ExploreMExpr
 from optimizer.search.tasks.optimize_group import OptimizeGroup
 from optimizer.search.tasks.task import Task
 from optimizer.stats.region import RegionRows
-from optimizer.stats.relation import RelationStats
 from optimizer.trace.recorder import Trace
 
 INNER_ORDERING = ("partition_joins", "join_commute", "join_associate", "join_associate_reverse", "join_exchange_inner")
@@ -278,7 +277,10 @@ class Search:
             group = self.memo.groups
             own = group[mexpr.group]
             each = self.cost.least(mexpr.op, own.stats, [self.memo.group(g).stats for g in mexpr.inputs])
-            mexpr.least = self.memo.runs(own) * each
+            runs = self.memo.runs(own)
+            if runs > 1.0:
+                each += (runs - 1.0) * (self.cost.least_rerun(mexpr.op) if isinstance(self.cost, Reruns) else each)
+            mexpr.least = each
         return mexpr.least
 
     def expression_bound(self, mexpr: LogicalExpr) -> float:
@@ -295,7 +297,7 @@ class Search:
         known = physical.costs.get(delivered)
         if known is None:
             groups = self.memo.groups
-            known = self.local(groups[goal.group], physical.op, delivered, [groups[g].stats for g in physical.inputs])
+            known = self.local(groups[goal.group], physical.op, delivered, [groups[g] for g in physical.inputs])
             assert known >= 0.0, f"{self.cost.name} gives {physical.op.name} the negative cost {known}"
             physical.costs[delivered] = known
             self.counters.costed += count
@@ -304,9 +306,16 @@ class Search:
                 self.trace.emit("cost", goal=goal.id, mexpr=physical.id, local=known, delivered=traits)
         return known
 
-    def local(self, group: Group, op: PhysicalOperator, delivered: TraitSet, inputs: Sequence[RelationStats]) -> float:
+    def local(self, group: Group, op: PhysicalOperator, delivered: TraitSet, inputs: Sequence[Group]) -> float:
         """Local cost of an operator in a group, over all evaluations of the group."""
-        return self.memo.runs(group) * self.cost.local(op, delivered, group.stats, inputs)
+        stats = [each.stats for each in inputs]
+        first, runs = self.cost.local(op, delivered, group.stats, stats), self.memo.runs(group)
+        if runs == 1.0:
+            return first
+        if not isinstance(self.cost, Reruns):
+            return runs * first
+        kept = [not each.outer and not each.volatile for each in inputs]
+        return first + (runs - 1.0) * self.cost.rerun(op, delivered, group.stats, stats, kept)
 
     def push_goal(self, goal: Goal, limit: float = INFINITY) -> None:
         self.push(OptimizeGroup(goal, limit))

@@ -90,7 +90,7 @@ class AllMoves:
         for mexpr in group.logical:
             moves.native.extend(self.through(goal, mexpr))
         for op, needs, delivers in enforcers(goal.required, group.offers, group.props, search.rules.enforcers):
-            local = search.local(group, op, delivers, [group.stats])
+            local = search.local(group, op, delivers, [group])
             moves.enforcers.append(Move(op, Alternative((needs,), delivers), (search.goal(group.id, needs),), local))
         return moves
 
@@ -125,8 +125,8 @@ class AllMoves:
         known = physical.costs.get(delivered)
         if known is None:
             search, memo = self._search, self._search.memo
-            stats = [memo.group(gid).stats for gid in physical.inputs]
-            known = search.local(memo.group(goal.group), physical.op, delivered, stats)
+            inputs = [memo.group(gid) for gid in physical.inputs]
+            known = search.local(memo.group(goal.group), physical.op, delivered, inputs)
             physical.costs[delivered] = known
         return known
 

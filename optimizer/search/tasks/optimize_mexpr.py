@@ -29,6 +29,9 @@ class OptimizeMExpr(Task):
 
     def perform(self, search: Search) -> None:
         goal, mexpr = self.goal, self.mexpr
+        if mexpr.dropped:  # a merge found it to be the same as another, which the goal has too
+            goal.waiting.pop(mexpr, None)
+            return
         bound = search.expression_bound(mexpr)
         goal.waiting[mexpr] = bound
         if search.cut(goal, bound):
