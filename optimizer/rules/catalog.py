@@ -45,6 +45,8 @@ from optimizer.rules.transform.join_exchange_full import JoinExchangeFull
 from optimizer.rules.transform.join_exchange_inner import JoinExchangeInner
 from optimizer.rules.transform.join_exchange_left import JoinExchangeLeft
 from optimizer.rules.transform.join_exchange_semi import JoinExchangeSemi
+from optimizer.rules.transform.join_to_apply import JoinToApply
+from optimizer.rules.transform.join_to_apply_grouped import JoinToApplyGrouped
 from optimizer.rules.transform.partition_joins import PartitionJoins
 from optimizer.rules.transform.partition_region import PartitionRegion
 from optimizer.rules.transform.scan_split_outer import ScanSplitOuter
@@ -71,6 +73,8 @@ TRANSFORMATIONS: tuple[TransformationRule, ...] = (
     AggregatePullJoin(),
     AggregateSplitUnion(),
     ScanSplitOuter(),
+    JoinToApply(),
+    JoinToApplyGrouped(),
 )
 
 IMPLEMENTATIONS: tuple[ImplementationRule, ...] = (

@@ -28,6 +28,8 @@ _STATEMENT_WORDS = (
 _STATEMENTS = frozenset(_STATEMENT_WORDS.split())
 _POSITIONED = (exp.Null, exp.Boolean, exp.Var, exp.Placeholder, exp.Parameter, exp.CurrentDate, exp.CurrentTimestamp)
 COMMA_JOIN = "comma_join"
+_QUANTIFIERS = {TokenType.ALL: exp.All, TokenType.SOME: exp.Any}
+_NO_QUANTIFIER_AFTER = frozenset({TokenType.DOT, TokenType.LIKE, TokenType.ILIKE})
 
 
 class _Parser(DuckDB().parser_class):  # type: ignore[misc]
@@ -54,10 +56,19 @@ class _Parser(DuckDB().parser_class):  # type: ignore[misc]
 
     def _parse_function_call(self, *args: Any, **kwargs: Any) -> Any:
         first = self._curr
-        node = super()._parse_function_call(*args, **kwargs)
+        node = self._parse_quantified() or super()._parse_function_call(*args, **kwargs)
         if isinstance(node, exp.Expr) and first and "start" not in node.meta:
             node.meta.update(start=first.start, end=first.end)
         return node
+
+    def _parse_quantified(self) -> Any:
+        """ALL (...) and SOME (...) read as ANY (...) is: sqlglot takes ALL ((SELECT ...) UNION ...) for a call of a function."""
+        quantifier = _QUANTIFIERS.get(self._curr.token_type) if self._curr else None
+        opened = bool(self._next) and self._next.token_type is TokenType.L_PAREN
+        if quantifier is None or not opened or (self._prev and self._prev.token_type in _NO_QUANTIFIER_AFTER):
+            return None
+        self._advance()
+        return self.expression(quantifier(this=self._parse_paren()))
 
     def _parse_join(self, *args: Any, **kwargs: Any) -> Any:
         comma = bool(self._curr) and self._curr.token_type is TokenType.COMMA

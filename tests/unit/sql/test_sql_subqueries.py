@@ -117,6 +117,22 @@ MEMBERSHIP = (
     "select a from t where (a in (select a from u)) is null",
     "select a from t where case when a in (select a from u) then b = 2 else b = 5 end",
 )
+PARENTHESIZED = (
+    "((select c from u))",
+    "(((select c from u where c is not null)))",
+    "((select c from u) union all (select b from t))",
+    "((select c from u where u.a = t.a) union select t.b)",
+    "((select c from u) intersect (select b from t))",
+    "((select c from u where c > 5) intersect all select 9)",
+    "((select c from u) except (select 5))",
+    "((select c from u) except all (select t.b) order by 1 limit 1)",
+    "((select c from u) order by c limit 1)",
+    "((select c from u) limit 0)",
+    "((with c as (select c from u where u.a = t.a) select c from c))",
+    "(values (1), (t.a))",
+    "((values (2)))",
+    "((from (select c from u)))",
+)
 QUANTIFIED = (
     "select b, b = any (select c from u), b <> any (select c from u), b < some (select c from u) from t",
     "select b, b > any (select c from u), b <= any (select c from u), b >= any (select c from u) from t",
@@ -137,6 +153,15 @@ QUANTIFIED = (
     "select a > any (select s from t) from t",
     "select a is distinct from any (select a from u) from t",
     "select s like any (select 'x') from t",
+    *(f"select b, b <> {word} {rows}, b <= {word} {rows} from t" for word in ("all", "any", "some") for rows in PARENTHESIZED),
+    "select a from t where a <> all ((select u.a from u where u.a is not null) union all (select u.c from u where u.c = t.b))",
+    "select (a, b) = all ((select 1, 2)), (a, b) = some ((select 1, 2) union all (select 3, 3)) from t where a + b > 0",
+    "select b from t where b <> all ((select c from u)) union select 2",
+    "select a from t where a <> all ((select 1)) order by a limit 2",
+    "select all (a), b from t",
+    "select a from t union all ((select c from u) union all (select 3))",
+    'select a = "all"((select 1)) from t',
+    "select a + all ((select 1)) from t",
 )
 ROWS = (
     "select (a, b) = (1, 2), (a, b) <> (1, 2), (a, b) = (b, a), row(a, b) = row(1, 2) from t",
@@ -488,6 +513,9 @@ REFUSED = {
     "select row_number() over () as r, (select r) from t": "a window function of an enclosing query",
     "select grouping(a) as g, (select g) from t group by rollup (a)": "GROUPING of an enclosing query",
     "select a = any ([1, 2]) from t": "ANY of a list",
+    "select a = all ([1, 2]) from t": "ALL of a list",
+    "select a = some ([1, 2]) from t": "ANY of a list",
+    "select a from t where a + all ((select 1)) = 2": "ALL outside a comparison",
     "select * from t, lateral unnest([1])": "LATERAL without a subquery",
     "select * from t full join (select t.a) q on true": "FULL JOIN with a right side that refers to the left",
     "select (random(), a) < (1, 2) from t": "a row comparison over a volatile function",
@@ -498,6 +526,25 @@ REFUSED = {
 def test_what_is_not_supported(sql: str, world: World) -> None:
     with pytest.raises(Unsupported, match=REFUSED[sql]):
         bind(sql, world.catalog)
+
+
+CARETS = {
+    "select a <> all ((select a, c from u)) from t": ("the subquery returns 2 columns, not 1", "a, c from u"),
+    "select a <> all ((select c from u) union all (select bad from u)) from t": ('unknown column "bad"', "bad"),
+    "select a <> some ((select s from t)) from t": ("cannot compare INTEGER and VARCHAR", "s from t"),
+    "select a + all ((select 1)) from t": ("ALL outside a comparison", "all ((select 1))"),
+    "select a = all ((select 1), (select 2)) from t": ("ALL of a list", "all ((select 1), (select 2))"),
+    "select a = some () from t": ("ANY of a list", "some ()"),
+    "select a = all ((select 1) from t": ("syntax error", "from"),
+}
+
+
+@pytest.mark.parametrize("sql", CARETS)
+def test_carets_under_quantified_subqueries(sql: str, world: World) -> None:
+    message, underlined = CARETS[sql]
+    with pytest.raises(SqlError, match=message) as caught:
+        bind(sql, world.catalog)
+    assert sql[caught.value.start : caught.value.end] == underlined
 
 
 def test_more_than_one_row(world: World) -> None:

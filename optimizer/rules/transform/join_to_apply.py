@@ -1,0 +1,60 @@
+"""A join with a stored table becomes an Apply that looks each left row up in it.
+
+    L ⊗[l = k ∧ p] T  ≡  L A⊗ σ[k = $l ∧ p](T)        T is stored by k; ⊗ inner or left
+
+With few left rows a lookup reads little of T, as an index nested-loop join does.
+
+Kinds   inner, left
+NULLs   safe: where l is NULL, k = l is UNKNOWN on both sides and nothing matches
+Guards  decorrelate=cost, where the search picks between Apply and join; T in the order of k, or a lookup reads all of it; no
+        volatile conjunct, and none that may raise, which the join tests on fewer rows
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from optimizer.algebra.columns import ColumnSet
+from optimizer.algebra.kinds import JoinKind
+from optimizer.algebra.logical import Apply, Join, Scan
+from optimizer.algebra.scalars import ColumnRef, OuterRef, Predicate, Scalar, conjunction, equality_sides, rewrite
+from optimizer.algebra.trees import Tree
+from optimizer.rules.interface import ANY, RuleContext, TransformationRule, node
+
+
+class JoinToApply(TransformationRule):
+    name = "join_to_apply"
+    pattern = node(Join, ANY, node(Scan))
+    expands = "small"
+
+    def apply(self, bound: Tree, context: RuleContext) -> Sequence[Tree]:
+        match bound:
+            case Tree(Join(kind, predicate), (left, Tree(Scan() as scan))):
+                if context.settings.decorrelate != "cost" or not looks_up(kind, predicate, left.columns, scan):
+                    return ()
+                inside, outside = taken_inside(predicate, left.columns, scan.output_columns(()))
+                looked_up = replace(scan, predicate=conjunction([*scan.predicate, *inside]))
+                return (Tree(Apply(kind, outside), (left, Tree(looked_up))),)
+        return ()
+
+
+def looks_up(kind: JoinKind, predicate: Predicate, left: ColumnSet, scan: Scan) -> bool:
+    """Whether the join finds rows by the column that the table is stored by."""
+    if kind not in (JoinKind.INNER, JoinKind.LEFT) or not scan.order or scan.limit is not None:
+        return False
+    if any(s.volatile or s.raises for s in predicate):
+        return False
+    lead = 1 << scan.order[0].column
+    sides = [equality_sides(s, left, lead) for s in predicate]
+    return any(pair is not None and isinstance(pair[1], ColumnRef) for pair in sides)
+
+
+def taken_inside(predicate: Predicate, left: ColumnSet, right: ColumnSet) -> tuple[list[Scalar], Predicate]:
+    """The conjuncts on the right rows, reading the left columns from outside; and those on the left row alone."""
+
+    def change(part: Scalar) -> Scalar | None:
+        return OuterRef(part.id, part.type) if isinstance(part, ColumnRef) and left >> part.id & 1 else None
+
+    inside = [rewrite(s, change) for s in predicate if s.columns & right]
+    return inside, conjunction(s for s in predicate if not s.columns & right)
