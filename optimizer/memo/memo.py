@@ -144,6 +144,8 @@ class Memo:
             gid = self._new_group(op, inputs, region)
         if region is not None:
             self._regions.setdefault((region.leaves, region.predicate), gid)
+        if isinstance(op, Apply):
+            self._note_binder(inputs)
         mexpr = LogicalExpr(self._next_mexpr, gid, op, inputs, rule, source)
         self._next_mexpr += 1
         self.logical_count += 1
@@ -199,7 +201,7 @@ class Memo:
         return group.id
 
     def _note_outer(self, group: Group, op: LogicalOperator, children: Sequence[Group]) -> None:
-        """What a new group reads of enclosing queries; and, of an Apply, for which rows its right input is evaluated."""
+        """What a new group reads of enclosing queries, and whether it is volatile."""
         group.volatile = any(child.volatile for child in children) or any(s.volatile for s in op.scalars())
         available, outer = 0, op.outer_columns()
         for child in children:
@@ -209,11 +211,15 @@ class Memo:
             outer |= child.outer
         if isinstance(op, Apply):
             left, right = children
-            bound = right.outer & left.props.columns
-            outer = (outer & ~bound) | left.outer
-            for column in column_ids(bound):
-                self._binders.setdefault(column, (left.id, bound, right.volatile))
+            outer = (outer & ~(right.outer & left.props.columns)) | left.outer
         group.outer = outer
+
+    def _note_binder(self, inputs: tuple[int, ...]) -> None:
+        """For which rows the right input of an Apply is evaluated."""
+        left, right = (self.groups[gid] for gid in inputs)
+        bound = right.outer & left.props.columns
+        for column in column_ids(bound):
+            self._binders.setdefault(column, (left.id, bound, right.volatile))
 
     def runs(self, group: Group) -> float:
         """How often a group is evaluated: once for each distinct binding of the innermost Apply that binds columns it reads, and
