@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from difflib import SequenceMatcher
+from textwrap import wrap
 from typing import Any
 
 from memo_viz.text import clean, shorten
@@ -119,7 +120,8 @@ def _rewritings(stage: Stage, start: int, stop: int, width: int) -> list[str]:
     for number in range(start, stop):
         firing = stage.rewritings[number]
         lines = show_change(firing, stage.columns, width - digits - 2)
-        head = f"{number + 1:>{digits}}  {shorten(clean(firing.rule), width - digits - 2)}"
+        name, *more = wrap(clean(firing.rule), max(20, width - digits - 2))  # a step of decorrelation says why; all of it counts
+        head = "\n".join([f"{number + 1:>{digits}}  {name}", *(" " * (digits + 2) + line for line in more)])
         parts.append("\n".join([head, *(" " * (digits + 2) + line for line in lines)]))
     return parts
 
