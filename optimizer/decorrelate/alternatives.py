@@ -12,32 +12,15 @@ from optimizer.algebra.columns import Columns, ColumnSet, column_ids
 from optimizer.algebra.logical import Apply, Choice, Project, ProjectItem
 from optimizer.algebra.rebuild import map_tree
 from optimizer.algebra.scalars import ColumnRef
-from optimizer.algebra.trees import Node, Tree, postorder
+from optimizer.algebra.trees import Tree, postorder
+from optimizer.decorrelate.applies import replace_applies
 from optimizer.decorrelate.general import General
 
 
 def alternatives(root: Tree, columns: Columns) -> Tree:
     """The tree with a choice for each Apply that reads columns of its left input, also inside right inputs that stay as they are.
     Recursive over nested Applies only."""
-    built: list[Node] = []
-    stack: list[tuple[Node, bool]] = [(root, False)]
-    while stack:
-        node, ready = stack.pop()
-        if not isinstance(node, Tree):
-            built.append(node)
-        elif ready:
-            below = len(built) - len(node.inputs)
-            inputs = tuple(built[below:])
-            del built[below:]
-            built.append(node.with_inputs(inputs))
-        elif isinstance(node.op, Apply):
-            built.append(_choice(node, columns))
-        else:
-            stack.append((node, True))
-            stack.extend((child, False) for child in reversed(node.inputs))
-    result = built[0]
-    assert isinstance(result, Tree)
-    return result
+    return replace_applies(root, lambda node: _choice(node, columns))
 
 
 def _choice(node: Tree, columns: Columns) -> Tree:

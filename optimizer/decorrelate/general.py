@@ -56,8 +56,9 @@ from optimizer.algebra.scalars import (
     rewrite,
 )
 from optimizer.algebra.traits import SortKey
-from optimizer.algebra.trees import Node, Tree
+from optimizer.algebra.trees import Tree
 from optimizer.algebra.types import INT64
+from optimizer.decorrelate.applies import replace_applies
 from optimizer.decorrelate.correlation import may_raise, one_form, tree_of
 from optimizer.decorrelate.domain import domain
 from optimizer.decorrelate.one_row import grouped_by_bindings, one_row, over_one_row, passed, with_empty_values
@@ -89,25 +90,7 @@ class General:
 
     def decorrelate(self, root: Tree) -> Tree:
         """The tree without those Applies that can be removed. Recursive over nested Applies only."""
-        built: list[Node] = []
-        stack: list[tuple[Node, bool]] = [(root, False)]
-        while stack:
-            node, ready = stack.pop()
-            if not isinstance(node, Tree):
-                built.append(node)
-            elif ready:
-                below = len(built) - len(node.inputs)
-                inputs = tuple(built[below:])
-                del built[below:]
-                built.append(node.with_inputs(inputs))
-            elif isinstance(node.op, Apply):
-                built.append(self._eliminate(node))
-            else:
-                stack.append((node, True))
-                stack.extend((child, False) for child in reversed(node.inputs))
-        result = built[0]
-        assert isinstance(result, Tree)
-        return result
+        return replace_applies(root, self._eliminate)
 
     # -- one Apply --------------------------------------------------------------------------------------------------------
 
