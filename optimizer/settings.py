@@ -38,7 +38,7 @@ class Settings:
     cost_model: str = _knob("arrow", "what a plan costs: arrow (microseconds), c_out (rows out of joins)", ("arrow", "c_out"))
     decorrelate: str = _knob(
         "general",
-        "what is done about correlated subqueries: quick (rules for the commonest forms), value_generator (joins with the distinct "
+        "correlated subqueries: quick (rules for the commonest forms), value_generator (joins with the distinct "
         "outer values), general (unnesting of every form), none (they are evaluated for each row), cost (the search picks)",
         ("none", "quick", "value_generator", "general", "cost"),
     )
