@@ -91,3 +91,14 @@ def test_all_queries_at_a_larger_scale() -> None:
     for number in ORDERS:
         sql = query_text(number)
         assert_same_bag(rows_of(connection.execute(sql).to_arrow_table()), rows_of(session.sql(sql).table))
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_one_subquery_in_several_places(method: str, tpch: Catalog, tpch_duckdb: duckdb.DuckDBPyConnection) -> None:
+    """An alias of a subquery used again in WHERE, in another item and inside another subquery: each use is a copy of its own."""
+    largest = "(select max(n_nationkey) from nation where n_regionkey = r_regionkey)"
+    sql = f"select {largest} m, (select count(*) from region x where x.r_regionkey < m) c, m + 1 from region where {largest} > 20"
+    derived = f"(select {largest} m from region)"
+    expected = f"select m, (select count(*) from region x where x.r_regionkey < m), m + 1 from {derived} where m > 20"
+    rows = rows_of(Session(tpch, Settings(decorrelate=method)).sql(sql).table)
+    assert_same_bag(rows_of(tpch_duckdb.execute(expected).to_arrow_table()), rows)
