@@ -35,7 +35,23 @@ class Settings:
         "what the search may skip: nothing, plans above the best (upper), above the best by predicted cost (lower), or both",
         ("none", "upper", "lower", "both"),
     )
-    cost_model: str = _knob("arrow", "what a plan costs: arrow (microseconds), c_out (rows out of joins)", ("arrow", "c_out"))
+    estimator: str = _knob(
+        "histogram",
+        "where row counts come from: histogram (most common values, histograms, back-off), system_r (distinct counts and "
+        "independence), true (counted by running, kept on disk), injected (read from a file), perturbed (true ones times a "
+        "random error), upper_bound (never too few), or package.module:Class",
+    )
+    injected: str = _knob("", "estimator=injected: file (Parquet, CSV, JSON) of query, aliases, cardinality")
+    q_error: float = _knob(2.0, "estimator=perturbed: the largest factor by which a row count is wrong, up or down")
+    estimate_seed: int = _knob(0, "estimator=perturbed: seed of the errors")
+    cost_model: str = _knob(
+        "arrow",
+        "what a plan costs: arrow (microseconds on this engine), c_out (rows out of joins), c_mm (main memory, Leis et al.), "
+        "spark (arrow's work spread over nodes, and bytes moved between them)",
+        ("arrow", "c_out", "c_mm", "spark"),
+    )
+    coefficients: str = _knob("", "cost_model=arrow: file written by planscope calibrate; empty: those measured by the authors")
+    spark_nodes: int = _knob(4, "cost_model=spark: machines that share the work")
     decorrelate: str = _knob(
         "general",
         "correlated subqueries: quick (rules for the commonest forms), value_generator (joins with the distinct "

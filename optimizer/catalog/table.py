@@ -15,6 +15,7 @@ from typing import Any
 import pyarrow as pa
 
 from optimizer.algebra.columns import DataType
+from optimizer.catalog.histogram import Histogram
 from optimizer.errors import CatalogError
 
 
@@ -44,6 +45,8 @@ class ColumnStats:
     writers may cut long strings: no value lies outside, but the bound itself need not occur; NaN is not counted).
     `ndv`: distinct values other than NULL. `avg_width`: bytes a value takes in memory, NULLs not counted.
     `mcv`: the most common values, each with its share of all rows (0 to 1, NULLs counted among the rows); () unknown.
+    `histogram`: the spread of the other values. `degrees`: how often values occur, as (values, rows of each at most) from the
+    most common down, so that the k most common values together have no more rows than this says; () unknown.
     """
 
     nulls: int | None = None
@@ -52,15 +55,23 @@ class ColumnStats:
     ndv: float | None = None
     avg_width: float | None = None
     mcv: tuple[tuple[Any, float], ...] = ()
+    histogram: Histogram | None = None
+    degrees: tuple[tuple[int, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class TableStats:
-    """`rows` exactly; `bytes` as stored, all columns together (0 without files); `columns` by name, absent: nothing known."""
+    """`rows` exactly; `bytes` as stored, all columns together (0 without files); `columns` by name, absent: nothing known.
+
+    `distinct`: distinct combinations of several columns (names as stored, in table order), a NULL being a value.
+    `analyzed`: when and how the rows were read for this, for people; "" when only footers and declarations were.
+    """
 
     rows: int
     bytes: int = 0
     columns: dict[str, ColumnStats] = field(default_factory=dict)
+    distinct: dict[tuple[str, ...], float] = field(default_factory=dict)
+    analyzed: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +148,7 @@ def _digest(tables: Iterable[Table], fingerprints: Iterable[str]) -> str:
                 table.keys,
                 [(k.columns, k.table, k.referenced) for k in table.foreign_keys],
                 table.order,
-                [table.stats.rows, table.stats.bytes, stats],
+                [table.stats.rows, table.stats.bytes, stats, sorted(table.stats.distinct.items())],
             ]
         )
     return hashlib.sha256(json.dumps(described).encode()).hexdigest()[:32]
@@ -145,4 +156,5 @@ def _digest(tables: Iterable[Table], fingerprints: Iterable[str]) -> str:
 
 def _figures(stats: ColumnStats) -> tuple[Any, ...]:
     known = (stats.nulls, stats.min, stats.max, stats.ndv, stats.avg_width)
-    return (*known, stats.mcv) if stats.mcv else known
+    more = (stats.mcv, stats.histogram, stats.degrees)
+    return (*known, *more) if any(more) else known

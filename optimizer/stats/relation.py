@@ -10,6 +10,7 @@ from typing import Any
 
 from optimizer.algebra.columns import ColumnId
 from optimizer.algebra.scalars import Predicate
+from optimizer.algebra.trees import Tree
 from optimizer.catalog.table import ColumnStats
 
 NONE_KNOWN: Mapping[Any, float] = MappingProxyType({})
@@ -45,10 +46,10 @@ class RelationStats:
 
     `base_rows`: rows of the stored table before any filter (of a scan), else `rows`. `leaves` and `predicate`: the
     relations an inner-join region joins, by lowest column id, and its conjuncts in canonical order; a relation that is
-    no inner join is its own only leaf.
+    no inner join is its own only leaf. `tree`: an expression that gives these rows, kept by estimators that look rows up.
     """
 
-    __slots__ = ("base_rows", "columns", "keys", "leaves", "predicate", "rows")
+    __slots__ = ("base_rows", "columns", "keys", "leaves", "predicate", "rows", "tree")
 
     def __init__(
         self,
@@ -64,6 +65,7 @@ class RelationStats:
         self.keys = keys
         self.leaves: tuple[RelationStats, ...] = (self,) if leaves is None else leaves
         self.predicate = predicate
+        self.tree: Tree | None = None
 
     def width(self, columns: int) -> float:
         """Bytes of one row of the given columns (a bitset)."""

@@ -1,4 +1,4 @@
-"""planscope data: datasets, where they are and what they hold."""
+"""planscope data show: what a dataset holds."""
 
 from __future__ import annotations
 
@@ -16,36 +16,13 @@ if TYPE_CHECKING:
     from optimizer.catalog.table import Catalog, Table
 
 
-@click.group("data")
-def command() -> None:
-    """Datasets: where they are, what they hold."""
-
-
-@command.command("path")
-@click.argument("data")
-@click.option("-q", "--quiet", is_flag=True, help="No progress on standard error.")
-@click.pass_obj
-def path(facts: dict[str, Any], data: str, quiet: bool) -> None:
-    """Print the folder of a dataset; a built-in one is made if need be.
-
-    \b
-    planscope data path tpch:0.1
-    """
-    facts["data"] = data
-    from experiments.workloads.data import dataset_folder, open_data
-
-    folder = dataset_folder(data, progress(quiet))
-    open_data(data, progress(quiet))  # a folder that holds no dataset is an error here as everywhere
-    click.echo(str(folder.absolute()))
-
-
-@command.command("show", help=f"Show the tables of a dataset, their keys and statistics.\n\nDATA: {DATA_HELP}")
+@click.command("show", help=f"Show the tables of a dataset, their keys and statistics.\n\nDATA: {DATA_HELP}")
 @click.argument("data")
 @click.option("--format", "format", type=click.Choice(["text", "json"]), default="text", show_default=True)
 @click.option("-o", "--output", metavar="FILE", help="Write there instead of standard output.")
 @click.option("-q", "--quiet", is_flag=True, help="No progress on standard error.")
 @click.pass_obj
-def show(facts: dict[str, Any], data: str, format: str, output: str | None, quiet: bool) -> None:
+def command(facts: dict[str, Any], data: str, format: str, output: str | None, quiet: bool) -> None:
     facts["data"] = data
     from experiments.workloads.data import open_data
 

@@ -1,0 +1,27 @@
+"""planscope data path: where a dataset is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from experiments.commands.inputs import progress
+
+
+@click.command("path")
+@click.argument("data")
+@click.option("-q", "--quiet", is_flag=True, help="No progress on standard error.")
+@click.pass_obj
+def command(facts: dict[str, Any], data: str, quiet: bool) -> None:
+    """Print the folder of a dataset; a built-in one is made if need be.
+
+    \b
+    planscope data path tpch:0.1
+    """
+    facts["data"] = data
+    from experiments.workloads.data import dataset_folder, open_data
+
+    folder = dataset_folder(data, progress(quiet))
+    open_data(data, progress(quiet))  # a folder that holds no dataset is an error here as everywhere
+    click.echo(str(folder.absolute()))

@@ -1,0 +1,38 @@
+"""Groups of commands whose parts are imported only when they are run."""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+from collections.abc import Mapping
+
+import click
+
+
+class CommandGroup(click.Group):
+    """Commands by name, each as `command` in the module `package`.NAME (`import` in import_); `parts`: one line of help each."""
+
+    def __init__(self, name: str, package: str, parts: Mapping[str, str], help: str) -> None:
+        super().__init__(name, help=help)
+        self._package, self._parts = package, dict(parts)
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(self._parts)
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        if name not in self._parts:
+            return None
+        module = "import_" if name == "import" else name
+        found: click.Command = importlib.import_module(f"{self._package}.{module}").command
+        return found
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and args[0] not in self._parts and not args[0].startswith("-"):
+            near = difflib.get_close_matches(args[0], self._parts, 1)
+            hint = f'did you mean "{near[0]}"?' if near else f"commands: {', '.join(self._parts)}"
+            raise click.UsageError(f'there is no command "{self.name} {args[0]}"; {hint}', ctx)
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(self._parts.items()))

@@ -1,0 +1,1 @@
+"""The data pipeline: generate, import, analyze, sweep and report, as Spark jobs."""
