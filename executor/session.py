@@ -12,6 +12,7 @@ session.explain("...")   the plan without running it
 
 from __future__ import annotations
 
+import hashlib
 import os
 from functools import cached_property
 from pathlib import Path
@@ -21,19 +22,23 @@ import pyarrow as pa
 
 from executor.formats import show_table
 from memo_viz.explain import Actual, Actuals, finite, plan_json, plan_table, search_text
+from optimizer.algebra.columns import Columns
 from optimizer.algebra.plan import PlanNode
+from optimizer.algebra.trees import Tree
 from optimizer.catalog.table import Catalog
-from optimizer.errors import CatalogError
+from optimizer.errors import CatalogError, SettingsError
 from optimizer.pipeline import OptimizedQuery, Optimizer
 from optimizer.prepass.instructions import Program
 from optimizer.prepass.program import PROGRAM
 from optimizer.settings import Settings
+from optimizer.stats.choose import estimator_factory
 from optimizer.trace.recorder import Trace
 from optimizer.trace.replay import Replay
 from optimizer.trace.state import MemoState
 
 if TYPE_CHECKING:
     from executor.arrow.counters import Counters
+    from executor.counting.counter import RowCounter
 
 ENGINE = "arrow"
 
@@ -53,11 +58,23 @@ class Session:
     ) -> None:
         self.catalog = data if isinstance(data, Catalog) else open_data(data)
         self.settings = settings if isinstance(settings, Settings) else Settings.from_mapping(dict(settings or {}))
-        self._optimizer = Optimizer(self.catalog, self.settings, program=program)
+        estimator = estimator_factory(self.settings, self._counter())
+        self._optimizer = Optimizer(self.catalog, self.settings, program=program, estimator=estimator)
 
     def optimize(self, sql: str, trace: Trace | None = None, keep: bool = False) -> OptimizedQuery:
         """Plan `sql`, with every intermediate tree; `keep`: and every join costed. Raises SqlError, Unsupported, NoPlan."""
         return self._optimizer.optimize(sql, trace, keep)
+
+    def _counter(self) -> RowCounter | None:
+        """What counts rows for the estimators that ask for it."""
+        if self.settings.estimator not in ("true", "perturbed"):
+            return None
+        if self.catalog.statistics_only and self.settings.estimator == "true":
+            raise SettingsError(
+                f"estimator=true counts rows, and the dataset {self.catalog.name} has statistics only\n"
+                "estimator=injected takes counts from a file"
+            )
+        return row_counter(self.catalog)
 
     def explain(self, sql: str, analyze: bool = False) -> Explanation:
         """Plan `sql` without running it; with `analyze`, run it too and count rows and time of each operator."""
@@ -251,6 +268,28 @@ def reader(query: OptimizedQuery, counters: Counters | None = None) -> pa.Record
     schema = pa.schema([stream.schema.field(p).with_name(o.name) for p, o in zip(positions, query.outputs, strict=True)])
     batches = (pa.record_batch([batch.column(p) for p in positions], schema=schema) for batch in stream)
     return pa.RecordBatchReader.from_batches(schema, batches)
+
+
+def row_counter(catalog: Catalog) -> RowCounter:
+    """Counts the rows of trees over the tables of a catalog, and keeps the counts under `PLANSCOPE_HOME`."""
+    from executor.arrow.run import execute
+    from executor.counting.counter import RowCounter
+    from executor.counting.kept import KeptCounts
+    from experiments.workloads.cache import cache_folder
+
+    optimizer = Optimizer(catalog)
+
+    def run(tree: Tree, columns: Columns) -> pa.RecordBatchReader:
+        return execute(optimizer.plan(tree, columns), columns, catalog.tables)
+
+    return RowCounter(run, KeptCounts(cache_folder() / "true_cardinalities" / f"{data_version(catalog)}.jsonl"))
+
+
+def data_version(catalog: Catalog) -> str:
+    """32 hex digits that change with the data: the catalog's digest, and when its files were written."""
+    stored = [(table.name, file, file.stat()) for table in catalog.tables.values() for file in table.files]
+    files = [(table, file.name, found.st_size, found.st_mtime_ns) for table, file, found in stored]
+    return hashlib.sha256(repr((catalog.digest, files)).encode()).hexdigest()[:32]
 
 
 def new_counters() -> Counters:

@@ -27,7 +27,7 @@ from optimizer.decorrelate.alternatives import settle_choices
 from optimizer.decorrelate.methods import decorrelate, has_apply
 from optimizer.decorrelate.quick import QUICK
 from optimizer.decorrelate.removal import remove_subqueries
-from optimizer.engines.arrow import COST_MODELS
+from optimizer.engines.arrow import cost_model
 from optimizer.memo.goal import Status
 from optimizer.memo.memo import Memo
 from optimizer.prepass.hep import run_program
@@ -42,7 +42,7 @@ from optimizer.search.figures import Figures
 from optimizer.search.search import Search
 from optimizer.settings import DEFAULTS, Settings
 from optimizer.sql.bind import bind
-from optimizer.stats.estimator import Estimator
+from optimizer.stats.choose import EstimatorFactory, estimator_factory
 from optimizer.trace.recorder import Trace
 
 
@@ -118,12 +118,13 @@ class Optimizer:
         transformations: Sequence[TransformationRule] = TRANSFORMATIONS,
         implementations: Sequence[ImplementationRule] = IMPLEMENTATIONS,
         program: Program = PROGRAM,
-        estimator: type[Estimator] = Estimator,
+        estimator: EstimatorFactory | None = None,
         cost: CostModel | None = None,
     ) -> None:
         settings.check_together()
-        self.catalog, self.settings, self.program, self.estimator = catalog, settings, program, estimator
-        self.cost = cost if cost is not None else COST_MODELS[settings.cost_model]()
+        self.catalog, self.settings, self.program = catalog, settings, program
+        self.estimator = estimator if estimator is not None else estimator_factory(settings)
+        self.cost = cost if cost is not None else cost_model(settings)
         rules: list[Rule] = [*rules_of((*QUICK, *PROGRAM, *program)), *transformations, *implementations]
         settings.check_disabled({rule.name for rule in rules} | set(ENFORCERS))
         self.rules = rule_set(settings, transformations, implementations)
@@ -183,6 +184,16 @@ class Optimizer:
         if trace is not None:
             trace.finish()
         return query
+
+    def plan(self, tree: Tree, columns: Columns) -> PlanNode:
+        """The cheapest plan of a logical tree without subqueries, with all its columns, for those who have no SQL text."""
+        context = RuleContext(columns, self.settings)
+        tree = run_program(self.program, tree, context).tree if self.settings.prepass else tree
+        figures = Figures(self.estimator(self.catalog, columns), self.cost)
+        search = Search(Memo(figures, None, columns.label), self.rules, context, self.cost, None, False)
+        plan = extract(search, search.run(tree, TraitSet(())))
+        prune_columns(plan, tree.columns)
+        return plan
 
     def _emit(self, trace: Trace | None, stage: Stage) -> None:
         if trace is not None:

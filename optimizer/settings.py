@@ -6,6 +6,7 @@ Nothing below the edge reads the environment or a file.
 from __future__ import annotations
 
 import difflib
+import re
 import tomllib
 from collections.abc import Iterable
 from dataclasses import dataclass, field, fields
@@ -13,6 +14,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from optimizer.errors import SettingsError
+
+ESTIMATORS = ("histogram", "system_r", "true", "injected", "perturbed", "upper_bound")
 
 
 class SettingDoc(NamedTuple):
@@ -41,7 +44,9 @@ class Settings:
         "independence), true (counted by running, kept on disk), injected (read from a file), perturbed (true ones times a "
         "random error), upper_bound (never too few), or package.module:Class",
     )
-    injected: str = _knob("", "estimator=injected: file (Parquet, CSV, JSON) of query, aliases, cardinality")
+    injected: str = _knob(
+        "", "estimator=injected: FILE or FILE:QUERY, a file (Parquet, CSV, JSON) of query, aliases, cardinality, and which query"
+    )
     q_error: float = _knob(2.0, "estimator=perturbed: the largest factor by which a row count is wrong, up or down")
     estimate_seed: int = _knob(0, "estimator=perturbed: seed of the errors")
     cost_model: str = _knob(
@@ -170,6 +175,8 @@ def _read(name: str, value: Any) -> Any:
         hint = f'did you mean "{close[0]}"?' if close else "known settings: " + ", ".join(known)
         raise SettingsError(f'unknown setting "{name}"\n{hint}')
     default, choices = known[name].default, known[name].metadata["choices"]
+    if name == "estimator":
+        return _read_estimator(str(value))
     if choices:
         if value not in choices:
             raise SettingsError(f'setting {name} cannot be "{value}": choose one of {", ".join(choices)}')
@@ -192,12 +199,22 @@ def _read(name: str, value: Any) -> Any:
             share = float(value)
         except (TypeError, ValueError):
             raise SettingsError(f'setting {name} is a number, not "{value}"') from None
+        if name == "q_error" and not share >= 1:
+            raise SettingsError(f"setting q_error cannot be {value}: it is a factor from 1 up")
         if not 0 <= share < float("inf"):
             raise SettingsError(f"setting {name} cannot be {value}: it is a number from 0 up")
         return share
     if isinstance(value, str):
         return tuple(part.strip() for part in value.split(",") if part.strip())
     return tuple(str(part) for part in value)
+
+
+def _read_estimator(value: str) -> str:
+    if value not in ESTIMATORS and not re.fullmatch(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*", value):
+        close = difflib.get_close_matches(value, ESTIMATORS, 1)
+        hint = f'did you mean "{close[0]}"?' if close else f"choose one of {', '.join(ESTIMATORS)}, or package.module:Class"
+        raise SettingsError(f'setting estimator cannot be "{value}"\n{hint}')
+    return value
 
 
 def _read_file(path: Path) -> dict[str, Any]:

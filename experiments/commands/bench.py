@@ -112,6 +112,49 @@ def pruning(
             click.echo(f"wrote {path}", err=True)
 
 
+@command.command("estimates")
+@click.argument("workloads", nargs=-1, metavar="[WORKLOAD]...")
+@click.option(
+    "--estimators", metavar="A,B,...", help="Which estimators, as for the setting; default: histogram,system_r,upper_bound."
+)
+@click.option("--set", "pairs", multiple=True, metavar="NAME=VALUE", help="Change a setting for all of them (repeatable).")
+@click.option("--worst", type=click.IntRange(0), default=0, metavar="N", help="Show the N largest errors of each estimator.")
+@click.option("--duckdb/--no-duckdb", default=True, show_default=True, help="DuckDB's estimates beside, where there are rows.")
+@click.option("-o", "--output", metavar="DIR", help="Write the tables (CSV, JSON, Markdown) and all sub-plans there as well.")
+@click.option("-q", "--quiet", is_flag=True, help="No progress on standard error.")
+def estimates(
+    workloads: tuple[str, ...],
+    estimators: str | None,
+    pairs: tuple[str, ...],
+    worst: int,
+    duckdb: bool,
+    output: str | None,
+    quiet: bool,
+) -> None:
+    """Estimated rows of sub-plans beside true ones: q-errors by estimator.
+
+    Workloads: stats, job_m, job_light (default: all). An error of 2 is a factor of 2 up or down; "under" is the share of
+    sub-plans with too few rows.
+
+    \b
+    planscope bench estimates
+    planscope bench estimates stats --estimators histogram --worst 10
+    """
+    from experiments.estimates import ESTIMATORS, compare, describe, write_results
+
+    names = [name.strip() for name in estimators.split(",")] if estimators else list(ESTIMATORS)
+    done = []
+    for comparison in compare(workloads, names, pairs, duckdb, progress(quiet)):
+        done.append(comparison)
+        for section in describe(comparison, worst):
+            rows = _right_aligned(section.head, section.rows, section.texts)
+            click.echo("\n".join([section.title, table_text(section.head, rows), ""]))
+        click.echo("\n".join([*comparison.notes, ""]))
+    if output is not None:
+        for path in write_results(done, output):
+            click.echo(f"wrote {path}", err=True)
+
+
 def _right_aligned(head: tuple[str, ...], rows: list[tuple[str, ...]], texts: int = 2) -> list[tuple[str, ...]]:
     """Cells but for the first `texts` columns, as wide as their column and to its right."""
     widths = [max(len(row[i]) for row in [head, *rows]) for i in range(len(head))]

@@ -9,6 +9,7 @@ from pathlib import Path
 from experiments.workloads.cache import Progress
 from experiments.workloads.job_data import job_catalog
 from experiments.workloads.joingraph_data import JoinGraphCatalog
+from experiments.workloads.stats_data import stats_catalog, stats_folder
 from experiments.workloads.tpch_data import parse_scale, tpch_folder
 from optimizer.catalog.table import Catalog
 from optimizer.dataset import open_dataset
@@ -17,6 +18,7 @@ from optimizer.errors import CatalogError
 BUILT_IN = {
     "tpch:SF": "TPC-H at scale factor SF (tpch:0.1 has 0.87 million rows), made on first use, keys declared",
     "job": "IMDB as the Join Order Benchmark uses it (74 million rows): statistics only, to plan job/1a and the like",
+    "stats": "a Stack Exchange site (1.03 million rows) with the queries stats/001 and so on; two of its eight tables without rows",
     "joingraph": "tables for chain/N, star/N, clique/N and other join graphs: statistics only",
 }
 _STATISTICS_ONLY: dict[str, Callable[[], Catalog]] = {"job": job_catalog, "joingraph": JoinGraphCatalog}
@@ -29,6 +31,8 @@ def open_data(spec: str, progress: Progress | None = None) -> Catalog:
     """
     if spec in _STATISTICS_ONLY:
         return _STATISTICS_ONLY[spec]()
+    if spec == "stats":
+        return stats_catalog(progress or _silent)
     name, _, argument = spec.partition(":")
     if name == "tpch":
         return open_dataset(dataset_folder(spec, progress), name=f"tpch:{parse_scale(argument).normalize():f}")
@@ -45,6 +49,8 @@ def dataset_folder(spec: str, progress: Progress | None = None) -> Path:
             f'the dataset "{spec}" has statistics only, no files and so no folder\n'
             f"planscope data show {spec} shows its tables; a folder of that name is ./{spec}"
         )
+    if spec == "stats":
+        return stats_folder(progress or _silent)
     name, _, argument = spec.partition(":")
     if name == "tpch":
         if not argument:

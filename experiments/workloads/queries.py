@@ -15,6 +15,7 @@ from optimizer.errors import SqlError
 
 _HERE = Path(__file__).parent
 _QUERY_NAME = re.compile(r"[A-Za-z_]\w*/[\w.-]+")
+_DATA = {"job": "job", "job_light": "job", "job_m": "job", "stats": "stats"}  # workload -> its only dataset
 
 
 class BuiltInQuery(NamedTuple):
@@ -57,7 +58,7 @@ def default_data(text: str) -> str | None:
     """The dataset that a built-in query is about, where there is only one: `job` for job/1a, `joingraph` for clique/8."""
     if is_graph_name(text):
         return "joingraph"
-    return "job" if text.startswith("job/") and _QUERY_NAME.fullmatch(text) else None
+    return _DATA.get(text.split("/")[0]) if _QUERY_NAME.fullmatch(text) else None
 
 
 def _built_in(name: str) -> str:

@@ -75,6 +75,10 @@ class Scalar(metaclass=_Interning):
             self._text = self._render(lambda id: f"#{id}", typed=True)
         return self._text
 
+    def text_with(self, label: Callable[[ColumnId], str]) -> str:
+        """Canonical text with other names of columns: equal only for scalars that are equal up to those."""
+        return self._render(label, typed=True)
+
     def show(self, label: Callable[[ColumnId], str]) -> str:
         """Text for people; `label` names a column."""
         return self._render(label, typed=False)

@@ -36,6 +36,23 @@ def described_catalog(name: str, declarations: Sequence[TableDeclaration], figur
     return Catalog(name, tables.values())
 
 
+def with_described_tables(catalog: Catalog, declarations: Sequence[TableDeclaration], figures: Mapping[str, Any]) -> Catalog:
+    """`catalog` and beside its tables the declared ones with `figures`, which may refer to them; these have no rows.
+
+    Raises CatalogError as `described_catalog` does, and where two tables have one name.
+    """
+    _refuse_unknown("table", figures, [declared.name for declared in declarations])
+    by_name = {declared.name.lower(): declared for declared in declarations}
+    tables = {name.lower(): table for name, table in catalog.tables.items()}
+    for key, declared in by_name.items():
+        if key in tables:
+            raise CatalogError(f'table "{declared.name}" is there already, with rows')
+        tables[key] = _table(declared, figures.get(declared.name, {}))
+    for key, declared in by_name.items():
+        tables[key] = replace(tables[key], foreign_keys=foreign_keys(tables[key], declared, tables, by_name))
+    return Catalog(catalog.name, tables.values(), [catalog.digest])
+
+
 def _table(declared: TableDeclaration, figures: Mapping[str, Any]) -> Table:
     rows = figures.get("rows")
     if rows is None:

@@ -12,6 +12,7 @@ Names that start with "." or "_" are skipped, and so is every file of another ki
 from __future__ import annotations
 
 import difflib
+import json
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from optimizer.errors import CatalogError
 
 FORMATS = {".parquet": "parquet", ".csv": "csv", ".arrow": "arrow", ".feather": "arrow", ".ipc": "arrow"}
 METADATA_FOLDER = "_planscope"
+UNFINISHED, REQUEST = "unfinished", "request.json"  # below the metadata folder: a dataset under construction, and what it will be
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,13 +33,14 @@ class TableFiles:
 def find_tables(folder: Path) -> list[TableFiles]:
     """The tables of a dataset folder, by name.
 
-    Raises CatalogError: no such folder (with similar names), not a folder, unreadable, no table in it, a table in two
-    formats, part files below part folders.
+    Raises CatalogError: no such folder (with similar names), not a folder, unreadable, still being made, no table in it, a
+    table in two formats, part files below part folders.
     """
     if not folder.exists():
         raise CatalogError(f"there is no folder {folder}{_near_names(folder)}")
     if not folder.is_dir():
         raise CatalogError(f"{folder} is a file; a dataset is a folder with one file or folder per table: try {folder.parent}")
+    _check_finished(folder)
     tables: dict[str, TableFiles] = {}
     for entry in _entries(folder):
         found = _table_of(entry)
@@ -55,6 +58,20 @@ def find_tables(folder: Path) -> list[TableFiles]:
             "a dataset is a folder with one .parquet, .csv or .arrow file per table, or one folder of such files per table"
         )
     return [tables[name] for name in sorted(tables)]
+
+
+def _check_finished(folder: Path) -> None:
+    """Raises CatalogError for a dataset that is being made, or whose making was interrupted."""
+    request = folder / METADATA_FOLDER / UNFINISHED / REQUEST
+    try:
+        content = json.loads(request.read_text(encoding="utf-8"))
+        what, resume = str(content["what"]), str(content["resume"])
+    except (FileNotFoundError, NotADirectoryError):
+        return
+    except (OSError, ValueError, KeyError, TypeError):
+        what, resume = "dataset", ""
+    hint = f"if nobody is at work on it, go on with it: {resume}" if resume else "make it again, in another folder"
+    raise CatalogError(f"{folder} holds an unfinished {what}, not to be read before all of it is there\n{hint}")
 
 
 def _table_of(entry: Path) -> TableFiles | None:

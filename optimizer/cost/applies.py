@@ -28,34 +28,45 @@ from optimizer.algebra.physical import (
     UnionAll,
 )
 from optimizer.algebra.scalars import Call, ColumnRef, Scalar, is_key, walk
+from optimizer.cost.coefficients import Coefficients
 from optimizer.stats.estimator import distinct_rows
 from optimizer.stats.relation import RelationStats
 
-RUN = 8_000.0  # an Apply: one run of its right input, whatever that does
-ROW = 400.0  # an Apply: one left row, its binding and its place in the join
-CACHE_ROW, CACHE_RUN = 600.0, 8_000.0  # looking for a result, and remembering one
-REPEATED = 30_000.0  # a run that a cache would have spared, at the least
-LEAST_AGAIN = 7_000.0  # any operator, one further run
-ANOTHER_SET_UP = 100_000.0  # a further run of an operator that keeps nothing
-AGAIN: dict[type[PhysicalOperator], float] = {
-    FilterRows: 12_000.0,
-    ProjectRows: 9_000.0,
-    LookupRows: 11_000.0,
-    RangeLookup: 16_000.0,
-    HashAggregate: 28_000.0,
-    StreamingAggregate: 60_000.0,
-    HashJoin: 60_000.0,
-    NestedLoopJoin: 40_000.0,
-    Sort: 46_000.0,
-    TopK: 46_000.0,
-    LimitRows: LEAST_AGAIN,
-    UnionAll: 10_000.0,
-    NestedApply: 60_000.0,
-    TableScan: 400_000.0,
-}
-GROUPING_AGAIN = 65_000.0  # a hash aggregate with keys
 ROW_GROUP = 122_880.0  # rows of a row group, the customary size
 RANGE_SHARE = 1 / 3  # of the rows, beyond or below a value that is not known
+
+
+class Again:
+    """What starting an operator once more costs."""
+
+    __slots__ = ("_by_operator", "_grouping", "_other")
+
+    def __init__(self, coefficients: Coefficients) -> None:
+        c = coefficients
+        self._by_operator: dict[type[PhysicalOperator], float] = {
+            FilterRows: c.again_filter,
+            ProjectRows: c.again_project,
+            LookupRows: c.again_lookup,
+            RangeLookup: c.again_range,
+            HashAggregate: c.again_aggregate,
+            StreamingAggregate: c.again_streaming,
+            HashJoin: c.again_hash_join,
+            NestedLoopJoin: c.again_loop_join,
+            Sort: c.again_sort,
+            TopK: c.again_sort,
+            LimitRows: c.again_limit,
+            UnionAll: c.again_union,
+            NestedApply: c.again_apply,
+            TableScan: c.again_scan,
+        }
+        self._grouping, self._other = c.again_grouping, c.again_other
+
+    def of(self, op: PhysicalOperator, kept: Sequence[bool]) -> float:
+        """Nanoseconds. `kept[i]`: input i was run once, and its rows are there."""
+        if isinstance(op, HashAggregate) and op.keys:
+            return self._grouping
+        holds = isinstance(op, HashJoin | NestedLoopJoin | LookupRows | RangeLookup)
+        return self._other if holds and not keeps_held(op, kept) else self._by_operator.get(type(op), self._other)
 
 
 def bindings(op: NestedApply, left: RelationStats) -> float:
@@ -64,7 +75,7 @@ def bindings(op: NestedApply, left: RelationStats) -> float:
     return max(1.0, distinct_rows(ndvs, left.rows))
 
 
-def nested_apply(op: NestedApply, left: RelationStats) -> float:
+def nested_apply(c: Coefficients, op: NestedApply, left: RelationStats) -> float:
     """The Apply without its right input's own work, and without making pairs and output rows.
 
     The right input is taken to run once for each distinct binding. Where no cache sees to that, runs beyond that number
@@ -72,13 +83,13 @@ def nested_apply(op: NestedApply, left: RelationStats) -> float:
     """
     rows, runs = max(1.0, left.rows), bindings(op, left)
     if op.cached:
-        return (ROW + CACHE_ROW) * rows + (RUN + CACHE_RUN) * runs
-    return ROW * rows + RUN * runs + (RUN + REPEATED) * (rows - min(runs, rows))
+        return (c.apply_row + c.cache_row) * rows + (c.apply_run + c.cache_run) * runs
+    return c.apply_row * rows + c.apply_run * runs + (c.apply_run + c.repeated_run) * (rows - min(runs, rows))
 
 
-def least_apply(left: RelationStats) -> float:
+def least_apply(c: Coefficients, left: RelationStats) -> float:
     """What any Apply over these rows costs at least, with one run."""
-    return ROW * max(1.0, left.rows) + RUN
+    return c.apply_row * max(1.0, left.rows) + c.apply_run
 
 
 def rows_read(scan: Scan, output: RelationStats) -> float:
@@ -109,14 +120,6 @@ def calls_beside_outer(predicate: Sequence[Scalar]) -> int:
     """Calls of the conjuncts that a scan must test itself: those that read outer columns may be tested above it."""
     kept = [c for c in predicate if not (c.outer or c.raises or c.volatile)] if any(c.outer for c in predicate) else predicate
     return sum(1 for conjunct in kept for scalar in walk(conjunct) if scalar.children)
-
-
-def set_up_again(op: PhysicalOperator, kept: Sequence[bool]) -> float:
-    """What starting an operator once more costs. `kept[i]`: input i was run once, and its rows are there."""
-    if isinstance(op, HashAggregate) and op.keys:
-        return GROUPING_AGAIN
-    holds = isinstance(op, HashJoin | NestedLoopJoin | LookupRows | RangeLookup)
-    return ANOTHER_SET_UP if holds and not keeps_held(op, kept) else AGAIN.get(type(op), ANOTHER_SET_UP)
 
 
 def keeps_held(op: PhysicalOperator, kept: Sequence[bool]) -> bool:

@@ -28,12 +28,31 @@ from optimizer.algebra.region_graph import RegionGraph
 from optimizer.algebra.scalars import Call, ColumnRef, equality_sides
 from optimizer.algebra.traits import ANY, SortKey, TraitSet, ascending, reduce_traits, satisfies
 from optimizer.cost.arrow import ArrowCost
+from optimizer.cost.c_mm import CMm
 from optimizer.cost.c_out import COut
+from optimizer.cost.coefficients import DEFAULTS
+from optimizer.cost.coefficients_file import read_coefficients
 from optimizer.cost.model import CostModel
+from optimizer.cost.spark import SparkCost
+from optimizer.errors import SettingsError
+from optimizer.settings import Settings
 
-COST_MODELS: dict[str, Callable[[], CostModel]] = {"arrow": ArrowCost, "c_out": COut}
+COST_MODELS: dict[str, Callable[..., CostModel]] = {"arrow": ArrowCost, "c_out": COut, "c_mm": CMm, "spark": SparkCost}
 
 MOST_OFFERS = 16
+
+
+def cost_model(settings: Settings) -> CostModel:
+    """The cost model that the settings name, with its coefficients. Raises SettingsError for a bad file of coefficients."""
+    make = COST_MODELS[settings.cost_model]
+    if settings.cost_model not in ("arrow", "spark"):
+        return make()
+    coefficients = read_coefficients(settings.coefficients) if settings.coefficients else DEFAULTS
+    if settings.cost_model == "arrow":
+        return make(coefficients)
+    if settings.spark_nodes < 1:
+        raise SettingsError("setting spark_nodes is at least 1")
+    return make(coefficients, settings.spark_nodes)
 
 
 class Offering(Protocol):

@@ -17,7 +17,6 @@ from optimizer.joins.graph import Relations
 from optimizer.joins.inner import InnerRegion
 from optimizer.memo.group import Group
 from optimizer.stats.estimator import Estimator, distinct_rows
-from optimizer.stats.region import RegionRows
 from optimizer.stats.relation import RelationStats
 
 
@@ -43,7 +42,7 @@ class Figures:
         own = type(self.estimator)
         single = all(len(leaf.stats.leaves) == 1 for leaf in leaves)  # else a leaf is a join that is estimated with the region
         if single and own.estimate is Estimator.estimate and own.inner_region is Estimator.inner_region:
-            return RegionRows([leaf.stats for leaf in leaves], region.predicate).rows
+            return self.estimator.region([leaf.stats for leaf in leaves], region.predicate).rows
 
         def rows(s: Relations) -> float:
             members = [leaf for i, leaf in enumerate(leaves) if s >> i & 1]

@@ -7,12 +7,11 @@ cannot matter. Distinct counts that are not stored are guessed from keys, foreig
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from math import inf, ldexp
+from collections.abc import Iterable, Sequence
 
 import pyarrow as pa
 
-from optimizer.algebra.columns import ColumnId, Columns, ColumnSet, column_ids, column_set
+from optimizer.algebra.columns import ColumnId, Columns, column_ids
 from optimizer.algebra.functions import AGGREGATE_FUNCTIONS
 from optimizer.algebra.join_graph import JoinGraph
 from optimizer.algebra.kinds import JoinKind, SetOpKind
@@ -32,27 +31,24 @@ from optimizer.algebra.logical import (
     Values,
     Window,
 )
-from optimizer.algebra.props import LogicalProps, united
-from optimizer.algebra.scalars import Call, Cast, ColumnRef, Literal, Predicate, Scalar, combined, conjunction
+from optimizer.algebra.props import LogicalProps
+from optimizer.algebra.scalars import Call, ColumnRef, Literal, Predicate, Scalar, combined, conjunction
 from optimizer.catalog.table import Catalog, Table
 from optimizer.stats.filtered import filtered_figures
 from optimizer.stats.matches import LEAST_SHARE, bounded, mark_figures, per_row_figures, some_row_share
-from optimizer.stats.relation import ColumnFigures, RelationStats, as_number, frequent_values
+from optimizer.stats.region import RegionRows
+from optimizer.stats.relation import ColumnFigures, RelationStats, as_number, as_place, frequent_values
 from optimizer.stats.selectivity import back_off, conjunction_selectivity, selectivity
-
-HUGE, STEP = 1e200, 600  # products above HUGE are halved STEP times
-
-
-def scaled(rows: float, halvings: int) -> float:
-    """`rows` doubled as often as it was halved; infinite when a float cannot hold it."""
-    try:
-        return ldexp(rows, halvings)
-    except OverflowError:
-        return inf
+from optimizer.stats.spread import spread_of
 
 
 class Estimator:
     """Rows and column figures of an operator's output from those of its inputs. Subclass and override `estimate`."""
+
+    @staticmethod
+    def combine(fractions: Iterable[float]) -> float:
+        """One selectivity of those of several predicates on one relation."""
+        return back_off(fractions)
 
     def __init__(self, catalog: Catalog, columns: Columns) -> None:
         self.catalog, self.columns = catalog, columns
@@ -67,7 +63,7 @@ class Estimator:
                 return RelationStats(float(len(op.rows)), figures, keys=props.keys)
             case Filter():
                 below = inputs[0]
-                share = conjunction_selectivity(op.predicate, below.columns)
+                share = conjunction_selectivity(op.predicate, below.columns, self.combine)
                 return RelationStats(
                     below.rows * share, filtered_figures(op.predicate, below.columns), below.base_rows, keys=props.keys
                 )
@@ -106,7 +102,7 @@ class Estimator:
         assert table is not None, f"scan of unknown table {op.table}"
         base = float(table.stats.rows)
         figures = {c.id: self._stored(table, c.source, c.id) for c in op.columns}
-        rows = base * conjunction_selectivity(op.predicate, figures)
+        rows = base * conjunction_selectivity(op.predicate, figures, self.combine)
         if op.limit is not None:
             rows = min(rows, float(op.limit))
         return RelationStats(rows, filtered_figures(op.predicate, figures), base, props.keys)
@@ -124,7 +120,8 @@ class Estimator:
         ndv = stats.ndv if stats is not None else None
         if ndv is None:
             ndv = self._guess_distinct(table, name, type, rows * (1.0 - nulls), low, high)
-        return ColumnFigures(max(1.0, ndv), nulls, low, high, width, frequent_values(stats, nulls))
+        spread = spread_of(stats.histogram, rows * (1.0 - nulls), as_place) if stats is not None else None
+        return ColumnFigures(max(1.0, ndv), nulls, low, high, width, frequent_values(stats, nulls), spread)
 
     def _guess_distinct(
         self, table: Table, name: str, type: pa.DataType, present: float, low: float | None, high: float | None
@@ -268,7 +265,7 @@ class Estimator:
     def _apply(self, op: Apply, props: LogicalProps, left: RelationStats, right: RelationStats) -> RelationStats:
         """The right input's figures are those of one run, in which an outer value is a constant that is not known yet."""
         kind = op.kind
-        each = right.rows * conjunction_selectivity(op.predicate, {**left.columns, **right.columns})
+        each = right.rows * conjunction_selectivity(op.predicate, {**left.columns, **right.columns}, self.combine)
         share = some_row_share(each, right.base_rows)
         if kind in (JoinKind.SEMI, JoinKind.ANTI):
             rows = left.rows * (share if kind is JoinKind.SEMI else 1.0 - share)
@@ -290,19 +287,14 @@ class Estimator:
         """The join of `leaves` under all conjuncts of `predicate`: a function of the two sets alone."""
         ordered = tuple(sorted(leaves, key=lambda leaf: min(leaf.columns, default=-1)))
         figures: dict[ColumnId, ColumnFigures] = {}
-        rows, halvings = 1.0, 0
         for leaf in ordered:
             figures.update(leaf.columns)
-            rows *= leaf.rows
-            if rows > HUGE:  # the product of a hundred relations has no place in a float; that of the factors below has
-                rows, halvings = ldexp(rows, -STEP), halvings + STEP
-        classes, others = _equality_classes(predicate)
-        for share in _class_shares(classes, ordered):
-            rows *= share
-        for conjunct in others:
-            rows *= selectivity(conjunct, figures)
-        rows = scaled(rows, halvings)
+        rows = self.region(ordered, predicate).rows((1 << len(ordered)) - 1)
         return RelationStats(rows, figures, None, props.keys, ordered, predicate)
+
+    def region(self, leaves: Sequence[RelationStats], predicate: Predicate) -> RegionRows:
+        """Rows of every subset of an inner-join region; `leaves[i]` is relation i."""
+        return RegionRows(leaves, predicate, self.combine)
 
 
 _FEW_VALUES = {
@@ -350,72 +342,3 @@ def semi_share(predicate: Predicate, left: RelationStats, right: RelationStats) 
     if not predicate:
         return 1.0 if right.rows >= 1 else right.rows
     return back_off(shares)
-
-
-def _equality_classes(predicate: Predicate) -> tuple[list[ColumnSet], list[Scalar]]:
-    """Sets of columns made equal by the predicate, and the conjuncts that are no equality of two columns."""
-    pairs: list[ColumnSet] = []
-    others: list[Scalar] = []
-    for conjunct in predicate:
-        match conjunct:
-            case Call(function="=" | "is_not_distinct_from", args=(a, b)):
-                x, y = plain_column(a), plain_column(b)
-                if x is not None and y is not None:
-                    pairs.append(1 << x | 1 << y)
-                    continue
-        others.append(conjunct)
-    return united(pairs), others
-
-
-def plain_column(scalar: Scalar) -> ColumnId | None:
-    """The column behind a reference or casts of one."""
-    while isinstance(scalar, Cast):
-        scalar = scalar.arg
-    return scalar.id if isinstance(scalar, ColumnRef) else None
-
-
-def _class_shares(classes: Sequence[ColumnSet], leaves: Sequence[RelationStats]) -> list[float]:
-    """Selectivity factors of all equality classes.
-
-    Within a class the columns of different leaves, by distinct count, contribute 1/ndv each except the smallest. Where the
-    equated columns of a leaf hold one of its keys, the factors of the key's columns become one, 1/|stored rows|: a join
-    to a key finds one row, however many columns the key has; equalities beyond the key are taken as independent of it.
-    Factors on a leaf without such a key are combined with back-off.
-    """
-    home = {column: number for number, leaf in enumerate(leaves) for column in leaf.columns}
-    per_leaf: dict[int, list[tuple[float, ColumnSet]]] = {}
-    equated: dict[int, ColumnSet] = {}
-    shares: list[float] = []
-    for members in classes:
-        entries: list[tuple[float, float, int, ColumnSet]] = []
-        owned: dict[int, list[ColumnId]] = {}
-        for column in column_ids(members):
-            owned.setdefault(home[column], []).append(column)
-        for number, own in sorted(owned.items()):
-            leaf = leaves[number]
-            ndvs = sorted(leaf.columns[c].ndv for c in own)
-            # at equal counts the factor falls on the smaller table
-            entries.append((ndvs[0], -leaf.base_rows, number, column_set(own)))
-            equated[number] = equated.get(number, 0) | column_set(own)
-            shares += (1.0 / max(1.0, ndv) for ndv in ndvs[1:])  # equal columns within one leaf
-            shares.append(1.0 - max(leaf.columns[c].null_fraction for c in own))
-        entries.sort()
-        for ndv, _, number, columns in entries[1:]:
-            per_leaf.setdefault(number, []).append((1.0 / max(1.0, ndv), columns))
-    for number, factors in sorted(per_leaf.items()):
-        shares.append(back_off_leaf(leaves[number], factors, equated[number]))
-    return shares
-
-
-def back_off_leaf(leaf: RelationStats, factors: Sequence[tuple[float, ColumnSet]], equated: ColumnSet) -> float:
-    """The factors (1/ndv, equated columns) that fall on one leaf, combined; `equated`: all its equated columns."""
-    key = next((k for k in leaf.keys if k and not k & ~equated), 0)
-    on_key = [factor for factor, columns in factors if columns & key]
-    if not on_key:
-        return back_off(factor for factor, _ in factors)
-    one_row = 1.0 / max(1.0, leaf.base_rows)
-    share = max(one_row, on_key[0]) if len(on_key) == 1 else one_row
-    for factor, columns in factors:
-        if not columns & key:
-            share *= factor
-    return share

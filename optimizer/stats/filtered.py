@@ -15,7 +15,7 @@ from optimizer.algebra.nulls import null_rejected
 from optimizer.algebra.scalars import Call, ColumnRef, InList, Literal, Predicate, Scalar, walk
 from optimizer.errors import PlanscopeError
 from optimizer.stats.relation import NONE_KNOWN, ColumnFigures, as_number
-from optimizer.stats.selectivity import conjunction_selectivity
+from optimizer.stats.selectivity import conjunction_selectivity, frequency
 
 
 def filtered_figures(predicate: Predicate, columns: dict[ColumnId, ColumnFigures]) -> dict[ColumnId, ColumnFigures]:
@@ -29,7 +29,7 @@ def filtered_figures(predicate: Predicate, columns: dict[ColumnId, ColumnFigures
     for id in column_ids(null_rejected(predicate)):
         before = changed.get(id) or columns.get(id)
         if before is not None and before.null_fraction:
-            changed[id] = ColumnFigures(before.ndv, 0.0, before.low, before.high, before.width, before.frequent)
+            changed[id] = ColumnFigures(before.ndv, 0.0, before.low, before.high, before.width, before.frequent, before.spread)
     return {**columns, **changed} if changed else columns
 
 
@@ -38,12 +38,15 @@ def _filtered(id: ColumnId, conjuncts: list[Scalar], columns: Mapping[ColumnId, 
     present = 1.0 - before.null_fraction
     share = min(1.0, conjunction_selectivity(conjuncts, columns) / present) if present > 0.0 else 0.0
     low, high, ndv = before.low, before.high, max(1.0, before.ndv * share)
+    spread = before.spread
     values = _values(conjuncts)
     if values is not None:
         ndv = max(1.0, min(before.ndv, float(len(values))))
         numbers = [n for n in map(as_number, values) if n is not None]
         if low is not None and numbers:
             low, high = min(numbers), max(numbers)
+        if share > 0.0 and (before.frequent or spread is not None):
+            return ColumnFigures(ndv, before.null_fraction, low, high, before.width, _shares(before, values))
     elif low is not None and high is not None:
         for conjunct in conjuncts:
             match conjunct:
@@ -51,7 +54,18 @@ def _filtered(id: ColumnId, conjuncts: list[Scalar], columns: Mapping[ColumnId, 
                     bound = as_number(value)
                     if bound is not None and low <= bound <= high:
                         low, high = (low, bound) if function[0] == "<" else (bound, high)
-    return ColumnFigures(ndv, before.null_fraction, low, high, before.width, _frequent(id, conjuncts, before, share))
+    frequent = _frequent(id, conjuncts, before, share)
+    if spread is not None:
+        left = max(0.0, 1.0 - sum(frequent.values()))
+        spread = spread.between(low, high, left) if spread.numeric and left > 0.0 else None
+    return ColumnFigures(ndv, before.null_fraction, low, high, before.width, frequent, spread)
+
+
+def _shares(figures: ColumnFigures, values: list[object]) -> Mapping[object, float]:
+    """The shares of the only values there are."""
+    shares = {value: frequency(figures, value) for value in values}
+    total = sum(shares.values())
+    return {value: share / total for value, share in shares.items()} if total > 0.0 else NONE_KNOWN
 
 
 def _values(conjuncts: list[Scalar]) -> list[object] | None:

@@ -1,22 +1,29 @@
 """Rows of every subset of an inner-join region, compiled once for the region.
 
-The same estimate as `Estimator.inner_region`, factor by factor, but what a subset shares with others is looked up: the
-product of its leaves' rows, and the factors of an equality class for the members of the class that the subset holds.
+Each conjunct counts once, whatever the order of joins. An equality class that reaches k relations of the subset contributes
+the 1/ndv of all its columns but the one with the fewest values (of several with the fewest, the largest table's), corrected by
+what common values and histograms say of all k columns together (`overlap`). Where the equated columns of a relation hold one of
+its keys, the factors of the key's columns become one, 1/|stored rows|: a join to a key finds one row, however many columns the
+key has; equalities beyond the key are taken as independent of it. Other factors on one relation are combined with back-off.
+
+What a subset shares with others is looked up: the product of its leaves' rows, and the factors of an equality class for the
+members of the class that the subset holds.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import ldexp
+from math import inf, ldexp
 
 from optimizer.algebra.columns import ColumnId, ColumnSet, column_ids, column_set
 from optimizer.algebra.props import united
-from optimizer.algebra.scalars import Call, Predicate
-from optimizer.stats.estimator import HUGE, STEP, back_off_leaf, plain_column, scaled
+from optimizer.algebra.scalars import Call, Cast, ColumnRef, Predicate, Scalar
+from optimizer.stats.overlap import Overlap
 from optimizer.stats.relation import ColumnFigures, RelationStats
-from optimizer.stats.selectivity import selectivity
+from optimizer.stats.selectivity import Combine, back_off, selectivity
 
 Relations = int
+HUGE, STEP = 1e200, 600  # products above HUGE are halved STEP times
 MANY_CLASSES = 24  # equality classes beyond which a set looks up the ones it holds columns of
 Factor = tuple[int, float, ColumnSet]  # relation, 1 / distinct values, its equated columns
 
@@ -24,8 +31,14 @@ Factor = tuple[int, float, ColumnSet]  # relation, 1 / distinct values, its equa
 class RegionRows:
     """`leaves[i]` is relation i, bit i of a set. `rows(s)`: estimated rows of the join of the relations in `s`."""
 
-    def __init__(self, leaves: Sequence[RelationStats], predicate: Predicate) -> None:
-        self.leaves = leaves
+    def __init__(
+        self,
+        leaves: Sequence[RelationStats],
+        predicate: Predicate,
+        combine: Combine = back_off,
+    ) -> None:
+        """`combine`: what becomes of several factors on one relation."""
+        self.leaves, self._combine = leaves, combine
         home = {column: i for i, leaf in enumerate(leaves) for column in leaf.columns}
         figures: dict[ColumnId, ColumnFigures] = {}
         for leaf in leaves:
@@ -65,7 +78,9 @@ class RegionRows:
                     equated[i] = equated.get(i, 0) | own
         for i, entries in sorted(shared.items()):
             leaf = self.leaves[i]
-            rows *= entries[0][0] if len(entries) == 1 and not leaf.keys else back_off_leaf(leaf, entries, equated[i])
+            rows *= (
+                entries[0][0] if len(entries) == 1 and not leaf.keys else combined_leaf(leaf, entries, equated[i], self._combine)
+            )
         for within, share in self._shares:
             if not within & ~s:
                 rows *= share
@@ -105,7 +120,10 @@ class _EqualityClass:
     equalities whose two columns it holds."""
 
     def __init__(
-        self, pairs: list[tuple[ColumnId, ColumnId]], home: dict[ColumnId, int], leaves: Sequence[RelationStats]
+        self,
+        pairs: list[tuple[ColumnId, ColumnId]],
+        home: dict[ColumnId, int],
+        leaves: Sequence[RelationStats],
     ) -> None:
         self._leaves = leaves
         self._pairs = [(1 << home[a] | 1 << home[b], 1 << a | 1 << b) for a, b in pairs]
@@ -115,6 +133,14 @@ class _EqualityClass:
             self.relations |= within
             if not within & (within - 1):
                 self.alone |= within
+        columns = 0
+        for _, both in self._pairs:
+            columns |= both
+        ids = list(column_ids(columns))
+        self._figures = [leaves[home[c]].columns[c] for c in ids]
+        informed = sum(1 for f in self._figures if f.frequent or f.spread is not None)
+        self._members = {c: k for k, c in enumerate(ids)} if informed > 1 else {}
+        self._overlap: Overlap | None = None
         self._known: dict[Relations, tuple[float, tuple[Factor, ...], tuple[tuple[int, ColumnSet], ...]]] = {}
 
     def factors(self, held: Relations, several: Relations) -> tuple[float, tuple[Factor, ...], tuple[tuple[int, ColumnSet], ...]]:
@@ -148,13 +174,57 @@ class _EqualityClass:
                     share *= 1.0 / max(1.0, ndv)
                 share *= 1.0 - max(leaf.columns[c].null_fraction for c in own)
             entries.sort()
+            share *= self._correction(entries)
             for ndv, _, i, columns in entries[1:]:
                 factor = 1.0 / max(1.0, ndv)
                 if several >> i & 1:
                     factors.append((i, factor, columns))
                 else:
-                    share *= back_off_leaf(self._leaves[i], [(factor, columns)], columns)
+                    share *= combined_leaf(self._leaves[i], [(factor, columns)], columns, back_off)
         return share, tuple(factors), tuple(equated)
+
+    def _correction(self, entries: Sequence[tuple[float, float, int, ColumnSet]]) -> float:
+        """What common values and histograms make of the factors; nothing where they may be those of a key of more columns, or
+        where a relation has two of the columns, whose values in common nobody knows."""
+        if len(entries) < 2 or not self._members:
+            return 1.0
+        members: list[int] = []
+        for _, _, i, columns in entries:
+            if columns & (columns - 1) or any(key & columns and key & ~columns for key in self._leaves[i].keys):
+                return 1.0
+            members.append(self._members[columns.bit_length() - 1])
+        if self._overlap is None:
+            self._overlap = Overlap(self._figures)
+        return self._overlap.correction(members)
+
+
+def scaled(rows: float, halvings: int) -> float:
+    """`rows` doubled as often as it was halved; infinite when a float cannot hold it."""
+    try:
+        return ldexp(rows, halvings)
+    except OverflowError:
+        return inf
+
+
+def plain_column(scalar: Scalar) -> ColumnId | None:
+    """The column behind a reference or casts of one."""
+    while isinstance(scalar, Cast):
+        scalar = scalar.arg
+    return scalar.id if isinstance(scalar, ColumnRef) else None
+
+
+def combined_leaf(leaf: RelationStats, factors: Sequence[tuple[float, ColumnSet]], equated: ColumnSet, combine: Combine) -> float:
+    """The factors (1/ndv, equated columns) that fall on one leaf, combined; `equated`: all its equated columns."""
+    key = next((k for k in leaf.keys if k and not k & ~equated), 0)
+    on_key = [factor for factor, columns in factors if columns & key]
+    if not on_key:
+        return combine(factor for factor, _ in factors)
+    one_row = 1.0 / max(1.0, leaf.base_rows)
+    share = max(one_row, on_key[0]) if len(on_key) == 1 else one_row
+    for factor, columns in factors:
+        if not columns & key:
+            share *= factor
+    return share
 
 
 def _equated(conjunct: object) -> tuple[ColumnId, ColumnId] | None:

@@ -12,6 +12,7 @@ from optimizer.algebra.columns import ColumnId
 from optimizer.algebra.scalars import Predicate
 from optimizer.algebra.trees import Tree
 from optimizer.catalog.table import ColumnStats
+from optimizer.stats.spread import Place, Spread
 
 NONE_KNOWN: Mapping[Any, float] = MappingProxyType({})
 
@@ -19,9 +20,10 @@ NONE_KNOWN: Mapping[Any, float] = MappingProxyType({})
 class ColumnFigures:
     """`ndv`: distinct non-NULL values of the column's domain (not reduced by filters on other columns).
     `null_fraction`: 0 to 1. `low`, `high`: bounds of the values as numbers, None when they have no numeric meaning.
-    `frequent`: the most common values, each with its share of the values that are not NULL; empty when unknown."""
+    `frequent`: the most common values, each with its share of the values that are not NULL; empty when unknown. `spread`: the
+    histogram of the other values."""
 
-    __slots__ = ("frequent", "high", "low", "ndv", "null_fraction", "width")
+    __slots__ = ("frequent", "high", "low", "ndv", "null_fraction", "spread", "width")
 
     def __init__(
         self,
@@ -31,14 +33,15 @@ class ColumnFigures:
         high: float | None = None,
         width: float = 8.0,
         frequent: Mapping[Any, float] = NONE_KNOWN,
+        spread: Spread | None = None,
     ) -> None:
         self.ndv, self.null_fraction, self.low, self.high, self.width = ndv, null_fraction, low, high, width
-        self.frequent = frequent
+        self.frequent, self.spread = frequent, spread
 
     def with_nulls(self, fraction: float) -> ColumnFigures:
         """The same values with `fraction` of all rows NULL-extended on top."""
         nulls = 1.0 - (1.0 - self.null_fraction) * (1.0 - fraction)
-        return ColumnFigures(self.ndv, nulls, self.low, self.high, self.width, self.frequent)
+        return ColumnFigures(self.ndv, nulls, self.low, self.high, self.width, self.frequent, self.spread)
 
 
 class RelationStats:
@@ -80,13 +83,21 @@ def frequent_values(stats: ColumnStats | None, null_fraction: float) -> Mapping[
 
 
 def as_number(value: Any) -> float | None:
-    """A value's place on a number line (days for dates, seconds for timestamps), or None."""
+    """A value's place on a number line (days for dates and timestamps), or None."""
     if isinstance(value, bool):
         return float(value)
     if isinstance(value, int | float | decimal.Decimal):
         return float(value)
     if isinstance(value, datetime.datetime):
-        return value.replace(tzinfo=None).toordinal() + (value.hour * 3600 + value.minute * 60 + value.second) / 86400
+        return (
+            value.replace(tzinfo=None).toordinal()
+            + (value.hour * 3600 + value.minute * 60 + value.second + value.microsecond / 1e6) / 86400
+        )
     if isinstance(value, datetime.date):
         return float(value.toordinal())
     return None
+
+
+def as_place(value: Any) -> Place | None:
+    """A value's place where its column's histogram is: a number, or a text as it is; None for what has no order here."""
+    return value if isinstance(value, str) else as_number(value)

@@ -1,13 +1,16 @@
-"""Selectivity: the fraction of rows for which a conjunct is TRUE, from distinct counts, bounds and NULL fractions.
+"""Selectivity: the fraction of rows for which a conjunct is TRUE, from common values, histograms, distinct counts, bounds and
+NULL fractions.
 
-Where statistics are silent the fractions are the customary guesses of Selinger et al. (SIGMOD 1979). Conjuncts on one column
-are intersected as ranges first; others are combined with exponential back-off (sorted, powers 1, 1/2, 1/4, 1/8), since
-predicates on one relation are seldom independent.
+A conjunct on one column that has no formula here is tried on the column's common values and, as a sample of the others, on
+the bounds of its histogram. Where statistics are silent the fractions are the customary guesses of Selinger et al. (SIGMOD
+1979). Conjuncts on one column are intersected as ranges first; others are combined with exponential back-off (sorted, powers
+1, 1/2, 1/4, 1/8), since predicates on one relation are seldom independent.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from math import prod
 from typing import Any
 
 from optimizer.algebra.columns import ColumnId, column_ids
@@ -15,20 +18,26 @@ from optimizer.algebra.evaluate import evaluate
 from optimizer.algebra.functions import MIRRORED
 from optimizer.algebra.nulls import strict_columns
 from optimizer.algebra.scalars import Call, Cast, ColumnRef, InList, Literal, Scalar
-from optimizer.stats.relation import ColumnFigures, as_number
+from optimizer.stats.relation import ColumnFigures, as_number, as_place
+from optimizer.stats.spread import Place
 
 Figures = Mapping[ColumnId, ColumnFigures]
+Bound = tuple[Place, bool] | None  # a place, and whether it is within
 
 GUESS_EQUAL = 0.1
 GUESS_RANGE = 1 / 3
 GUESS_LIKE = 0.1
 GUESS_PREFIX = 0.05
 GUESS_OTHER = 1 / 3
+FEW_TRIES = 2.0  # what a guess counts beside values tried
 GUESS_OUTER_NULL = 0.01  # a value of an enclosing query, of which nothing is known here
 
 
-def conjunction_selectivity(conjuncts: Iterable[Scalar], columns: Figures) -> float:
-    """Fraction of rows that satisfy all conjuncts."""
+Combine = Callable[[Iterable[float]], float]
+
+
+def conjunction_selectivity(conjuncts: Iterable[Scalar], columns: Figures, combine: Combine | None = None) -> float:
+    """Fraction of rows that satisfy all conjuncts; `combine` makes one of several columns' (default: back-off)."""
     ranges: dict[ColumnId, list[Scalar]] = {}
     fractions: list[float] = []
     for conjunct in conjuncts:
@@ -38,7 +47,12 @@ def conjunction_selectivity(conjuncts: Iterable[Scalar], columns: Figures) -> fl
         else:
             fractions.append(selectivity(conjunct, columns))
     fractions += (_range_selectivity(columns[column], parts) for column, parts in ranges.items())
-    return back_off(fractions)
+    return (combine or back_off)(fractions)
+
+
+def product(fractions: Iterable[float]) -> float:
+    """Combined selectivity of independent predicates."""
+    return prod(fractions)
 
 
 def back_off(fractions: Iterable[float]) -> float:
@@ -96,7 +110,7 @@ def _selectivity(scalar: Scalar, columns: Figures) -> float:
         case ColumnRef(id=id):
             true = columns[id].frequent.get(True, 0.5) if id in columns else 0.5
             return true * (1.0 - _null_fraction(scalar, columns))
-    return GUESS_OTHER
+    return _tried(scalar, columns, GUESS_OTHER)
 
 
 def _column(scalar: Scalar) -> ColumnId | None:
@@ -114,26 +128,83 @@ def _range_column(scalar: Scalar) -> ColumnId | None:
 
 
 def _range_selectivity(figures: ColumnFigures, comparisons: list[Scalar]) -> float:
-    """Share of values within all comparisons with literals, by linear interpolation between the column's bounds."""
-    if figures.low is None or figures.high is None:
-        return GUESS_RANGE ** min(len(comparisons), 2) * (1.0 - figures.null_fraction)
-    low, high = figures.low, figures.high
-    step = max((figures.high - figures.low) / max(figures.ndv - 1.0, 1.0), 0.0)  # mean distance of neighbouring values
+    """Share of values within all comparisons with literals: common values one by one, the others by the histogram or, without
+    one, by linear interpolation between the column's bounds."""
+    present = 1.0 - figures.null_fraction
+    low: Bound = None
+    high: Bound = None
     for comparison in comparisons:
         assert isinstance(comparison, Call)
         bound = comparison.args[1]
-        value = as_number(bound.value) if isinstance(bound, Literal) else None
-        if value is None:
-            return GUESS_RANGE * (1.0 - figures.null_fraction)
-        function = comparison.function
-        if MIRRORED[function] in ("<", "<="):  # column > value
-            low = max(low, value + (step if function == ">" else 0.0))
-        else:
-            high = min(high, value - (step if function == "<" else 0.0))
-    if high < low:
+        place = as_place(bound.value) if isinstance(bound, Literal) else None
+        if place is None or not _comparable(figures, place):
+            return GUESS_RANGE ** min(len(comparisons), 2) * present
+        included = comparison.function in ("<=", ">=")
+        if MIRRORED[comparison.function] in ("<", "<="):  # column > value
+            if low is None or (place, not included) > (low[0], not low[1]):
+                low = (place, included)
+        elif high is None or (place, included) < high:
+            high = (place, included)
+    common = sum(share for value, share in figures.frequent.items() if _within(as_place(value), low, high))
+    if figures.spread is not None:
+        spread = figures.spread
+        below_high = spread.total if high is None else spread.below(*high)
+        below_low = 0.0 if low is None else spread.below(low[0], not low[1])
+        return min(1.0, common + max(0.0, below_high - below_low)) * present
+    rest = max(0.0, 1.0 - sum(figures.frequent.values()))
+    if figures.low is None or figures.high is None:
+        return min(1.0, common + rest * GUESS_RANGE ** min(len(comparisons), 2)) * present
+    return min(1.0, common + rest * _interpolated(figures.low, figures.high, figures.ndv, low, high)) * present
+
+
+def _interpolated(least: float, most: float, ndv: float, low: Bound, high: Bound) -> float:
+    """Share of the interval [least, most] between two bounds, for `ndv` values at equal distances."""
+    step = max((most - least) / max(ndv - 1.0, 1.0), 0.0)
+    start, end = least, most
+    if low is not None and not isinstance(low[0], str):
+        start = max(start, low[0] + (0.0 if low[1] else step))
+    if high is not None and not isinstance(high[0], str):
+        end = min(end, high[0] - (0.0 if high[1] else step))
+    if end < start:
         return 0.0
-    share = 1.0 if figures.high == figures.low else (high - low + step) / (figures.high - figures.low + step)
-    return min(1.0, max(share, 0.0)) * (1.0 - figures.null_fraction)
+    return 1.0 if most == least else min(1.0, max(0.0, (end - start + step) / (most - least + step)))
+
+
+def _within(place: Place | None, low: Bound, high: Bound) -> bool:
+    if place is None:
+        return False
+    above = low is None or place > low[0] or (place == low[0] and low[1])
+    return above and (high is None or place < high[0] or (place == high[0] and high[1]))
+
+
+def _comparable(figures: ColumnFigures, place: Place) -> bool:
+    """Whether the column's values have places of this kind: a cast may have made a text of a number."""
+    text = isinstance(place, str)
+    if figures.spread is not None:
+        return figures.spread.numeric is not text
+    if figures.frequent:
+        return isinstance(as_place(next(iter(figures.frequent))), str if text else float)
+    return not text
+
+
+def _tried(scalar: Scalar, columns: Figures, guess: float) -> float:
+    """A conjunct on one column: tried on each common value and, for the others, on the bounds of the histogram; `guess` for
+    what is left, and counted as a few tries that had that outcome."""
+    read = scalar.columns
+    id = read.bit_length() - 1
+    if not read or read & read - 1 or id not in columns or scalar.raises or scalar.volatile or scalar.outer:
+        return guess
+    figures = columns[id]
+    texts = figures.spread is not None and not figures.spread.numeric
+    if not figures.frequent and not texts:
+        return guess
+    common = sum(share for value, share in figures.frequent.items() if evaluate(scalar, {id: value}) is True)
+    rest = max(0.0, 1.0 - sum(figures.frequent.values()))
+    if texts and figures.spread is not None:
+        bounds = figures.spread.bounds
+        hits = sum(1 for bound in bounds if evaluate(scalar, {id: bound}) is True)
+        guess = (hits + guess * FEW_TRIES) / (len(bounds) + FEW_TRIES)
+    return min(1.0, common + rest * guess) * (1.0 - figures.null_fraction)
 
 
 def _distinct(scalar: Scalar, columns: Figures) -> float:
@@ -165,18 +236,18 @@ def _both_null(a: Scalar, b: Scalar, columns: Figures) -> float:
 
 
 def _like(scalar: Call, arg: Scalar, pattern: str, columns: Figures) -> float:
-    """LIKE a constant: exact on the most common values, a guess on the others, but at least one value where there are few."""
+    """LIKE a constant: exact on the most common values, tried on the histogram's bounds, a guess without; but at least one value
+    where there are few."""
     present = 1.0 - _null_fraction(arg, columns)
     one_value = 1.0 / _distinct(arg, columns)
     if "%" not in pattern and "_" not in pattern:
-        guess = one_value
-    else:
-        guess = GUESS_LIKE if pattern[0] in "%_" else GUESS_PREFIX
-        guess = max(guess, one_value) if _column(arg) in columns else guess
-    if isinstance(arg, ColumnRef) and arg.id in columns and not scalar.raises and (frequent := columns[arg.id].frequent):
-        matched = sum(share for value, share in frequent.items() if evaluate(scalar, {arg.id: value}) is True)
-        return present * min(1.0, matched + max(0.0, 1.0 - sum(frequent.values())) * guess)
-    return present * guess
+        return _equality(arg, Literal(pattern, arg.type), columns)
+    guess = GUESS_LIKE if pattern[0] in "%_" else GUESS_PREFIX
+    if not isinstance(arg, ColumnRef) or arg.id not in columns:
+        return present * guess
+    guess = max(guess, one_value)
+    found = columns[arg.id]
+    return _tried(scalar, columns, guess) if found.frequent or found.spread is not None else present * guess
 
 
 def _equality(a: Scalar, b: Scalar, columns: Figures) -> float:
@@ -190,16 +261,21 @@ def _equality(a: Scalar, b: Scalar, columns: Figures) -> float:
         if value is not None and figures.low is not None and figures.high is not None:
             if not figures.low <= value <= figures.high:
                 return 0.0
-        if figures.frequent and isinstance(one, ColumnRef):
-            return present * _frequency(figures, constant.value)
+        if (figures.frequent or figures.spread is not None) and isinstance(one, ColumnRef):
+            return present * frequency(figures, constant.value)
     return present / _distinct(one, columns)
 
 
-def _frequency(figures: ColumnFigures, value: Any) -> float:
-    """Share of the values that are `value`: as known, or an equal part of what the most common values leave, and then no
-    more than the least of them."""
+def frequency(figures: ColumnFigures, value: Any) -> float:
+    """Share of the values that are `value`: as known, or an equal part of its histogram bucket or of all that the most common
+    values leave, and then no more than the least of them."""
     share = figures.frequent.get(value)
     if share is not None:
         return share
-    rest = max(0.0, 1.0 - sum(figures.frequent.values()))
-    return min(rest / max(1.0, figures.ndv - len(figures.frequent)), min(figures.frequent.values()))
+    place = as_place(value)
+    if figures.spread is not None and place is not None and _comparable(figures, place):
+        share = figures.spread.at(place)
+    else:
+        rest = max(0.0, 1.0 - sum(figures.frequent.values()))
+        share = rest / max(1.0, figures.ndv - len(figures.frequent))
+    return min(share, min(figures.frequent.values())) if figures.frequent else share

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from optimizer.algebra.plan import PlanNode
 from optimizer.cost.model import CostModel
-from optimizer.engines.arrow import COST_MODELS
+from optimizer.engines.arrow import cost_model
 from optimizer.memo.goal import Goal
 from optimizer.memo.memo import Memo
 from optimizer.rules.catalog import rule_set
@@ -18,7 +18,7 @@ from tests.search.graphs import GraphQuery
 
 
 def new_search(query: GraphQuery, settings: Settings, trace: Trace | None = None, keep: bool = False) -> Search:
-    cost = COST_MODELS[settings.cost_model]()
+    cost = cost_model(settings)
     figures = Figures(Estimator(query.catalog, query.columns), cost)
     memo = Memo(figures, trace, query.columns.label)
     return Search(memo, rule_set(settings), RuleContext(query.columns, settings), cost, trace, keep)

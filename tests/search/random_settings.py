@@ -32,7 +32,7 @@ def random_settings(random: Random) -> Options:
         "partitioner": random.choice(("branch", "conservative")),
         "expand_joins": random.choice((0, 5)),
         "rule_order": random.choice((0, random.randrange(1, 1000))),
-        "cost_model": random.choice(("arrow", "arrow", "arrow", "c_out")),
+        "cost_model": random.choice(("arrow", "arrow", "arrow", "c_out", "c_mm", "spark")),
         "disable": random.choice(((), (), (MERGE,))),
         "budget_tasks": 0,
     }

@@ -46,7 +46,7 @@ FOLDERS = {
 ONLY_IN = {
     "sqlglot": ("optimizer/sql/",),
     "pyspark": ("executor/spark/", "experiments/pipeline/"),
-    "duckdb": ("tests/", "experiments/search_bench/duckdb_plans.py"),
+    "duckdb": ("tests/", "experiments/search_bench/duckdb_plans.py", "experiments/duckdb_estimates.py"),
 }
 
 PRODUCT = ("optimizer", "executor", "memo_viz", "experiments")

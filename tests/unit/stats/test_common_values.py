@@ -36,7 +36,7 @@ def like(pattern: str, column: Scalar = TEXT) -> Scalar:
         (compare("<>", TEXT, text("[us]")), 0.45),
         (InList(TEXT, (text("[us]"), text("[fr]"), text("[gb]"))), 0.639),
         (InList(TEXT, (text("[us]"), text(None))), 0.45),  # NULL matches nothing
-        (like("[us]"), 0.45 + 0.9 * 0.3 / 32),
+        (like("[us]"), 0.45),
         (like("[u%"), 0.9 * (0.5 + 0.3 * GUESS_PREFIX)),
         (like("%b]"), 0.9 * (0.2 + 0.3 * GUESS_LIKE)),
         (like("%]"), 0.9 * (0.7 + 0.3 * GUESS_LIKE)),

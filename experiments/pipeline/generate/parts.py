@@ -1,0 +1,231 @@
+"""Tables made in parts: one file, one Spark task. What is there already is only looked at.
+
+A table in one part is DIR/orders.parquet, in several DIR/orders/part-00000.parquet and so on. A file has its name once it
+is whole: it is written in a folder of its own task first, synced to the disk and renamed. So a task may be killed, or run
+twice, and whoever goes on knows from names alone what is missing.
+"""
+
+from __future__ import annotations
+
+import errno
+import math
+import os
+import shutil
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import pyarrow as pa
+
+from experiments.pipeline.generate.recipe import Progress
+from experiments.pipeline.generate.space import size_text
+from experiments.pipeline.staging import scratch_folder
+from optimizer.catalog.order import rows_ascend
+from optimizer.catalog.parquet_files import parquet_facts
+from optimizer.catalog.source import open_source
+from optimizer.catalog.table import Table, TableStats
+from optimizer.errors import CatalogError, OutputError
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+PART_BYTES = 64e6  # of a file, where nobody says how many there shall be
+MOST_PARTS = 99_999  # names with five digits sort like numbers
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+_FULL_TEXTS = ("No space left on device", "Disk quota exceeded", "File too large")
+
+
+class Part(NamedTuple):
+    """File `number` (from 0) of the `of` that make `table`, of about `bytes`."""
+
+    table: str
+    number: int
+    of: int
+    bytes: float
+
+    @property
+    def path(self) -> str:
+        """Relative to the dataset's folder."""
+        return f"{self.table}.parquet" if self.of == 1 else f"{self.table}/part-{self.number:05}.parquet"
+
+
+class Order(NamedTuple):
+    """How rows are sorted: whether ascending by some columns, whether no two are equal there, the first and last values.
+
+    The values are integers, text or NULL: they travel as JSON.
+    """
+
+    ascends: bool
+    strictly: bool
+    first: tuple[Any, ...] | None  # None: no rows
+    last: tuple[Any, ...] | None
+
+
+class Made(NamedTuple):
+    """What the files of a table hold, all of them in name order; `orders`: by the columns asked about."""
+
+    rows: int
+    orders: dict[tuple[str, ...], Order]
+
+
+def parts_of(table: str, rows: float, size: float, wanted: int | None) -> list[Part]:
+    """The parts of a table of about `rows` rows and `size` bytes: `wanted` many or as its size suggests, no more than rows."""
+    count = max(1, min(wanted or math.ceil(size / PART_BYTES), MOST_PARTS, int(rows)))
+    return [Part(table, number, count, size / count) for number in range(count)]
+
+
+def make_parts(
+    spark: SparkSession,
+    make: Callable[[dict[str, Any]], dict[str, Any]],
+    folder: Path,
+    parts: Sequence[Part],
+    settings: Mapping[str, Any],
+    orders: Mapping[str, Sequence[Sequence[str]]],
+    label: str,
+    progress: Progress,
+) -> dict[str, Made]:
+    """Have every part made that is missing; what the tables hold then.
+
+    `make` is given a task: `settings`, and `folder`, `table`, `number`, `of`, `path` of a part, and `orders`, sorted columns to be
+    looked for; it calls `part_file` to write, and returns `part_facts`. Raises what `make` raises, PipelineError, and
+    OutputError when files were made where this machine does not see them.
+    """
+    from experiments.pipeline.tasks import run_tasks
+
+    tasks: list[dict[str, Any]] = []
+    for part in sorted(parts, key=lambda part: -part.bytes):  # the largest first: no task runs long after all others
+        (folder / part.path).parent.mkdir(exist_ok=True)
+        place = {"folder": str(folder), "table": part.table, "number": part.number, "of": part.of, "path": part.path}
+        tasks.append({**settings, **place, "orders": [list(order) for order in orders.get(part.table, ())]})
+    there = sum((folder / part.path).exists() for part in parts)
+    if there:
+        progress(f"{label}: {there} of {len(parts)} files are there already")
+    report = _Report(label, len(tasks), sum(part.bytes for part in parts), progress)
+    results = run_tasks(spark, make, tasks, on_done=report)
+    for task in tasks:
+        if not (folder / task["path"]).exists():
+            raise OutputError(
+                f"the workers wrote {task['path']}, but it is not in {folder} here\n"
+                "with a Spark cluster, the folder must be one that this machine and all workers share"
+            )
+    found = {task["path"]: result for task, result in zip(tasks, results, strict=True)}
+    return {name: _table(sorted(p for p in parts if p.table == name), found) for name in sorted({part.table for part in parts})}
+
+
+def _table(parts: list[Part], found: Mapping[str, dict[str, Any]]) -> Made:
+    results = [found[part.path] for part in parts]
+    orders: dict[tuple[str, ...], Order] = {}
+    for each in zip(*(result["orders"] for result in results), strict=True):
+        pieces = [Order(o["ascends"], o["strictly"], _tuple(o["first"]), _tuple(o["last"])) for o in each]
+        orders[tuple(each[0]["columns"])] = _joined(pieces)
+    return Made(sum(result["rows"] for result in results), orders)
+
+
+def _joined(pieces: list[Order]) -> Order:
+    """The order of the pieces' rows one after another."""
+    held = [piece for piece in pieces if piece.first is not None]
+    if not held:
+        return Order(True, True, None, None)
+    if not all(piece.ascends for piece in held):
+        return Order(False, False, (), ())
+    seams = [(_comparable(before.last), _comparable(after.first)) for before, after in pairwise(held)]
+    ascends = all(last <= first for last, first in seams)
+    strictly = ascends and all(piece.strictly for piece in held) and all(last < first for last, first in seams)
+    return Order(ascends, strictly, held[0].first, held[-1].last)
+
+
+def _comparable(values: tuple[Any, ...] | None) -> tuple[tuple[bool, Any], ...]:
+    """Compares like the rows of an order: NULLs last."""
+    return tuple((value is None, 0 if value is None else value) for value in values or ())
+
+
+def _tuple(values: list[Any] | None) -> tuple[Any, ...] | None:
+    return None if values is None else tuple(values)
+
+
+class _Report:
+    """Says every two seconds how far it is, and how long the rest may take."""
+
+    def __init__(self, label: str, count: int, size: float, progress: Progress) -> None:
+        self._label, self._count, self._size, self._progress = label, count, size, progress
+        self._done, self._bytes = 0, 0
+        self._started = self._said = time.monotonic()
+
+    def __call__(self, index: int, result: dict[str, Any]) -> None:
+        self._done += 1
+        self._bytes += result["bytes"]
+        now = time.monotonic()
+        if now - self._said < 2.0 or self._done == self._count:
+            return
+        self._said = now
+        left = (now - self._started) * max(0.0, self._size / max(self._bytes, 1) - 1)
+        progress = f"{self._done} of {self._count} files, {size_text(self._bytes)} of about {size_text(self._size)}"
+        self._progress(f"{self._label}: {progress}, about {left:.0f} s left")
+
+
+@contextmanager
+def part_file(task: Mapping[str, Any]) -> Iterator[Path]:
+    """A name to write a part to, alone in its folder; when the block ends well the file takes its place in the dataset.
+
+    Raises OutputError when the disk is full, whichever way the writer says so.
+    """
+    inside = Path(task["folder"])
+    if not inside.is_dir():
+        raise OutputError(f"a worker does not see {inside}: the folder must be one that this machine and all workers share")
+    scratch = None
+    try:
+        scratch = scratch_folder(inside)
+        target = scratch / "part.parquet"
+        yield target
+        with target.open("rb") as file:
+            os.fsync(file.fileno())
+        os.replace(target, inside / task["path"])
+    except Exception as error:
+        if disk_full(error):
+            raise OutputError(f"no space left for {task['path']} in {inside.parent.parent}: make space") from error
+        raise
+    finally:
+        if scratch is not None:
+            shutil.rmtree(scratch, ignore_errors=True)
+
+
+def disk_full(error: Exception) -> bool:
+    return getattr(error, "errno", None) in _FULL or any(text in str(error) for text in _FULL_TEXTS)
+
+
+def is_made(task: Mapping[str, Any]) -> bool:
+    """Whether the part's file is there, and one that can be read."""
+    path = Path(task["folder"], task["path"])
+    if not path.exists():
+        return False
+    try:
+        parquet_facts(path)
+    except CatalogError:
+        path.unlink()
+        return False
+    return True
+
+
+def part_facts(task: Mapping[str, Any]) -> dict[str, Any]:
+    """What `make` returns of a part that is there: rows, bytes, and how far its rows are in each of the task's orders."""
+    path = Path(task["folder"], task["path"])
+    facts = parquet_facts(path)
+    table = Table(task["table"], facts.columns, stats=TableStats(facts.rows), files=(path,), format="parquet")
+    orders = [{"columns": order, **_order(table, order)._asdict()} for order in task["orders"]]
+    return {"rows": facts.rows, "bytes": facts.bytes, "orders": orders}
+
+
+def _order(table: Table, columns: Sequence[str]) -> Order:
+    if not table.stats.rows:
+        return Order(True, True, None, None)
+    strictly = rows_ascend(table, columns, strictly=True)
+    if not strictly and not rows_ascend(table, columns):
+        return Order(False, False, (), ())
+    source = open_source(table)
+    first = source.head(1, columns=list(columns))
+    last = source.take(pa.array([table.stats.rows - 1]), columns=list(columns))
+    ends = [tuple(column[0].as_py() for column in row.columns) for row in (first, last)]
+    return Order(True, strictly, *ends)

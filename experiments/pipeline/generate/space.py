@@ -1,0 +1,28 @@
+"""Whether a dataset will fit on the disk."""
+
+from __future__ import annotations
+
+import math
+import shutil
+from pathlib import Path
+
+from optimizer.errors import OutputError
+
+_MARGIN = 1.2  # sizes are estimates
+
+
+def check_space(folder: Path, size: float, label: str) -> None:
+    """Raises OutputError unless `size` bytes and a margin fit beside what is in `folder`, which counts as made already."""
+    free = shutil.disk_usage(folder).free
+    made = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
+    if size * _MARGIN - made > free:
+        raise OutputError(
+            f"{label} needs about {size_text(size)}, but {folder} has {size_text(free)} left\n"
+            "choose a smaller scale, or a folder with more space"
+        )
+
+
+def size_text(count: float) -> str:
+    """3 digits and a unit: 330 MB."""
+    unit = min(3, max(0, int(math.log10(max(count, 1)) // 3)))
+    return f"{count / 1000**unit:.3g} {('B', 'kB', 'MB', 'GB')[unit]}"

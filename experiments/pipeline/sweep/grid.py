@@ -1,0 +1,111 @@
+"""The variants of a sweep: a grid of settings, variants by name, and which settings a seed stands for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+from experiments.pipeline.sweep.plan import Variant
+from experiments.pipeline.sweep.problems import Problems, suggestion
+from optimizer.catalog.table import Catalog
+from optimizer.errors import SettingsError
+from optimizer.pipeline import Optimizer
+from optimizer.settings import Settings, describe_settings
+
+FILES = ("injected", "coefficients")  # settings that name a file: looked up beside the specification
+SEED_SETTINGS = ("rule_order", "estimate_seed")
+
+
+def variants_of(
+    settings: Mapping[str, Any], variants: Sequence[Mapping[str, Any]], problems: Problems, base: Path
+) -> tuple[Variant, ...]:
+    """The grid of `settings`, then each of `variants` on top of the settings that have one value; mistakes go to `problems`.
+
+    A list in `settings` is a dimension of the grid, whose points are named after its values: `pruning=none, seed=greedy`.
+    Without any list there is one point, "default"; where variants are given, it is left out.
+    """
+    fixed = {name: value for name, value in settings.items() if not isinstance(value, list)}
+    lists = {name: value for name, value in settings.items() if isinstance(value, list)}
+    wrong = False
+    for name, value in settings.items():
+        for one in value if isinstance(value, list) else [value]:
+            wrong |= not _fits(name, one, problems, "sweep.settings")
+        if value == []:
+            problems.add("the list is empty, so there is nothing to run", "sweep.settings", name)
+    for number, variant in enumerate(variants):
+        for name, value in variant.items():
+            if name != "name":
+                wrong |= not _fits(name, value, problems, "sweep.variants", number)
+    if wrong:
+        return ()
+    made: list[Variant] = []
+    if lists or not variants:
+        for point in product(*lists.values()):
+            chosen = dict(zip(lists, point, strict=True))
+            name = ", ".join(f"{key}={_show(value)}" for key, value in chosen.items()) or "default"
+            made.append(Variant(name, _with_files({**fixed, **chosen}, base)))
+    for number, variant in enumerate(variants):
+        own = {name: value for name, value in variant.items() if name != "name"}
+        name = str(variant.get("name") or ", ".join(f"{key}={_show(value)}" for key, value in own.items()) or "default")
+        if name in (other.name for other in made):
+            problems.add(f'two variants are called "{name}"', "sweep.variants", "name", number=number)
+        made.append(Variant(name, _with_files({**fixed, **own}, base)))
+    for variant in made:
+        _check_together(variant, problems)
+    return tuple(made)
+
+
+def check_seeds(seeds: Sequence[Any], names: Sequence[str], variants: Sequence[Variant], problems: Problems) -> None:
+    """Note seeds that are no whole numbers or come twice, seed settings that are no such setting or that a variant sets too."""
+    for seed in seeds:
+        if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
+            problems.add(f"a seed is a whole number from 0 up, not {seed!r}", "sweep", "seeds")
+    if len(set(map(str, seeds))) < len(seeds):
+        problems.add("a seed is listed twice", "sweep", "seeds")
+    numbers = [doc.name for doc in describe_settings() if isinstance(doc.default, int) and not isinstance(doc.default, bool)]
+    for name in names:
+        if name not in numbers:
+            problems.add(f'"{name}" is no setting that takes a seed; {suggestion(name, SEED_SETTINGS)}', "sweep", "seed_settings", name)
+        elif seeds and any(name in variant.settings for variant in variants):
+            problems.add(
+                f"{name} is set by the settings and by the seeds\n"
+                f"leave it out of the settings, or give seed_settings without it",
+                "sweep", "seeds",
+            )  # fmt: skip
+
+
+def _fits(name: str, value: Any, problems: Problems, table: str, number: int = 0) -> bool:
+    """Whether a setting can have the value; notes why not."""
+    try:
+        if isinstance(value, (dict, list)) and name != "disable":
+            raise SettingsError(f"setting {name} cannot be {value!r}")
+        Settings.from_mapping({name: value})
+    except SettingsError as error:
+        if not str(error).startswith("enumeration="):  # what excludes another setting is looked at with all of them
+            element = None if isinstance(value, (bool, list, dict)) else str(value)
+            problems.add(str(error), table, name, element, number)
+            return False
+    return True
+
+
+def _check_together(variant: Variant, problems: Problems) -> None:
+    try:
+        Optimizer(Catalog("none", ()), Settings.from_mapping(variant.settings))
+    except SettingsError as error:
+        problems.add(f"variant {variant.name}: {error}", "sweep.settings")
+
+
+def _with_files(settings: dict[str, Any], base: Path) -> dict[str, Any]:
+    """With absolute paths for settings that name a file: tasks run in other folders."""
+    return {
+        name: str((base / value).absolute()) if name in FILES and value and (base / str(value)).exists() else value
+        for name, value in settings.items()
+    }
+
+
+def _show(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return "+".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)

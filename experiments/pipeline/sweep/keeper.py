@@ -1,0 +1,170 @@
+"""Keeps a child process that runs items, and replaces it when it dies, takes too long or too much memory.
+
+Whatever an item does, `Keeper.row` returns a row for it. A process that fails by memory or a crash after it ran other items
+may have failed because of those, so the item gets a second try in a fresh one; what times out does not.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import queue
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+from typing import IO, Any, NamedTuple
+
+from experiments.pipeline.failures import PipelineError
+from experiments.pipeline.sweep.child import describe_item
+from experiments.pipeline.sweep.plan import SweepPlan
+
+START_SECONDS = 120.0  # until a child has imported everything, on a machine that has much else to do
+OPEN_SECONDS = 3600.0  # for a dataset to be opened: a built-in one may have to be made
+_LOOK_SECONDS = 0.02  # between looks at the memory of the child
+_STARTS = 3  # attempts to start a child before the task gives up
+_PAGE = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096
+
+
+class Ended(Exception):
+    """The child did not answer: `kind` is timeout, memory or crash."""
+
+    def __init__(self, kind: str, message: str, rss_mb: int | None) -> None:
+        super().__init__(message)
+        self.kind, self.rss_mb = kind, rss_mb
+
+
+class Answer(NamedTuple):
+    row: dict[str, Any]
+    rss_mb: int | None
+
+
+class Keeper:
+    """Rows of the items of the run in `folder`, made by one child process at a time."""
+
+    def __init__(self, folder: Path, plan: SweepPlan) -> None:
+        self.folder, self.plan = folder, plan
+        self._child: Child | None = None
+        self._failed_starts = 0
+
+    def row(self, number: int) -> dict[str, Any]:
+        """The row of an item. Raises PipelineError when no child can be started at all."""
+        attempts = 1
+        while True:
+            child = self._ready()
+            fresh = child.answered == 0
+            try:
+                answer = child.run(number, self.plan.timeout)
+            except Ended as ended:
+                self.close()
+                if not fresh and ended.kind != "timeout" and attempts == 1:
+                    attempts = 2
+                    continue
+                failed = {"status": "error", "error_kind": ended.kind, "error": str(ended), "rss_mb": ended.rss_mb}
+                return describe_item(self.plan.item(number)) | failed | {"attempts": attempts}
+            row = answer.row
+            if row.get("error_kind") == "memory":  # what it holds now, and what its libraries make of it, nobody knows
+                self.close()
+                if not fresh and attempts == 1:
+                    attempts = 2
+                    continue
+            return row | {"attempts": attempts, "rss_mb": answer.rss_mb}
+
+    def close(self) -> None:
+        """Ends the child, if there is one."""
+        if self._child is not None:
+            self._child.kill()
+            self._child = None
+
+    def _ready(self) -> Child:
+        if self._child is not None and not self._child.alive():
+            self.close()
+        while self._child is None:
+            child = Child(self.folder, self.plan.memory)
+            try:
+                child.wait_ready()
+            except Ended as ended:
+                child.kill()
+                self._failed_starts += 1
+                if self._failed_starts >= _STARTS:
+                    raise PipelineError(f"the process that runs the items of a sweep does not start: {ended}") from ended
+            else:
+                self._child, self._failed_starts = child, 0
+        return self._child
+
+
+class Child:
+    """One child process. `answered`: items it has run."""
+
+    def __init__(self, folder: Path, memory: int) -> None:
+        self._memory = memory
+        self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the process
+        paths = [path or os.getcwd() for path in sys.path]
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "experiments.pipeline.sweep.child"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._errors,
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
+        )
+        self._answers: queue.SimpleQueue[dict[str, Any] | None] = queue.SimpleQueue()
+        assert self._process.stdout is not None
+        threading.Thread(target=_read, args=(self._process.stdout, self._answers), daemon=True).start()
+        self.answered = 0
+        self._ask({"plan": str(folder), "memory": memory})
+
+    def wait_ready(self) -> None:
+        """Raises Ended when it does not come up."""
+        self._wait(START_SECONDS)
+
+    def run(self, number: int, timeout: float) -> Answer:
+        """The row of an item, within `timeout` seconds (0: however long) not counting that a dataset is opened. Raises Ended."""
+        self._ask({"item": number})
+        answer = self._wait(timeout or None, OPEN_SECONDS)
+        self.answered += 1
+        return Answer(answer["row"], answer["rss_mb"])
+
+    def alive(self) -> bool:
+        return self._process.poll() is None
+
+    def kill(self) -> None:
+        self._process.kill()
+        self._process.wait()
+        for stream in (self._process.stdin, self._errors):
+            if stream is not None:
+                try:
+                    stream.close()
+                except OSError:  # what was still to be sent to a dead process
+                    pass
+
+    def _ask(self, request: dict[str, Any]) -> None:
+        assert self._process.stdin is not None
+        try:
+            self._process.stdin.write(json.dumps(request).encode() + b"\n")
+            self._process.stdin.flush()
+        except OSError:
+            pass  # it is dead, which waiting for its answer will show
+
+    def _wait(self, timeout: float | None, opening: float = 0.0) -> dict[str, Any]:
+        """The next answer, with the most memory seen meanwhile. `opening`: further seconds until it says that data is opened."""
+        start = time.monotonic()
+        deadline = None if timeout is None else start + timeout + opening
+        most: int | None = None
+        while True:
+            try:
+                answer = self._answers.get(timeout=_LOOK_SECONDS)
+            except queue.Empty:
+                most = self._look(most)
+                if deadline is not None and time.monotonic() > deadline:
+                    raise Ended("timeout", f"it took more than {timeout:g} s, and was stopped", most) from None
+                continue
+            most = self._look(most)
+            if answer is None:
+                raise self._crash(most)
+            if "opened" not in answer:
+                return {**answer, "rss_mb": most}
+            if timeout is not None:
+                deadline = time.monotonic() + timeout

@@ -1,0 +1,68 @@
+"""The join order of a physical plan: as text, as a shape, and how deep the plan is."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from optimizer.algebra.physical.leaves import TableScan
+from optimizer.algebra.plan import PlanNode
+
+
+class PlanShape(NamedTuple):
+    """`order`: base tables by alias, every join in parentheses, left input first: `((a b) c)`; other operators with several
+    inputs in brackets. `shape`: of the joins: none, single, left_deep, right_deep, zigzag (an input of each is a base table) or
+    bushy. `relations`: base tables read, a table twice counted twice. `depth`: operators on the longest way down."""
+
+    order: str
+    shape: str
+    relations: int
+    joins: int
+    depth: int
+
+
+class _Part(NamedTuple):
+    order: str
+    joins: int
+    relations: int
+    depth: int
+
+
+def plan_shape(plan: PlanNode) -> PlanShape:
+    """Iterative, so any depth will do. A join or apply is an operator with two inputs that is not a set operation."""
+    made: dict[int, _Part] = {}
+    left = right = bushy = joins = 0
+    for node in reversed(list(plan.walk())):
+        parts = [made.pop(id(child)) for child in node.inputs]
+        depth = 1 + max((part.depth for part in parts), default=0)
+        found = sum(part.joins for part in parts)
+        relations = sum(part.relations for part in parts)
+        if not parts:
+            scan = isinstance(node.op, TableScan)
+            made[id(node)] = _Part(node.op.scan.alias if isinstance(node.op, TableScan) else node.op.name, 0, int(scan), depth)
+        elif len(parts) == 1:
+            made[id(node)] = _Part(parts[0].order, found, relations, depth)
+        elif len(parts) == 2 and is_join(node):
+            first, second = parts
+            joins += 1
+            left += first.joins > 0
+            right += second.joins > 0
+            bushy += first.joins > 0 < second.joins
+            made[id(node)] = _Part(f"({first.order} {second.order})", found + 1, relations, depth)
+        else:
+            made[id(node)] = _Part(f"[{' '.join(part.order for part in parts)}]", found, relations, depth)
+    root = made[id(plan)]
+    return PlanShape(root.order, _shape(joins, left, right, bushy), root.relations, joins, root.depth)
+
+
+def is_join(node: PlanNode) -> bool:
+    return node.op.name.endswith("_join") or node.op.name.endswith("_apply")
+
+
+def _shape(joins: int, left: int, right: int, bushy: int) -> str:
+    if joins <= 1:
+        return ("none", "single")[joins]
+    if bushy:
+        return "bushy"
+    if not right:
+        return "left_deep"
+    return "zigzag" if left else "right_deep"

@@ -1,0 +1,226 @@
+"""What a user asks of a sweep: the table `[sweep]` of a pipeline specification, or the same as a Python object.
+
+    [sweep]
+    queries = ["chain/4..9", "tpch/*", "@mine.sql", {query = "job/1a", data = "imdb", name = "first"}]
+    data = {tpch = "tpch:0.1"}   # or one for all; not needed for job/… and join graphs
+    seeds = [0, 1, 2]            # values of seed_settings, by default rule_order and estimate_seed
+    execute = false              # run the plans too
+    analyze = false              # execute, and once more with counters, for q-errors of every operator
+    repeats = 1                  # of planning and of execution; times are medians
+    timeout = 60                 # seconds for an item, all its repeats together; 0: none
+    memory = 4096                # MB that the process of an item may occupy; 0: no limit
+    chunk = 20                   # items of a Spark task; by default a hundredth of all, 4 to 50
+    same_code = true             # results of other versions of the code do not count as done
+
+    [sweep.settings]             # a list makes a dimension of the grid
+    pruning = ["none", "both"]
+    budget_tasks = 0
+
+    [[sweep.variants]]           # besides the grid, on top of the settings above that have one value
+    name = "greedy only"
+    exact_below = 0
+
+`plan_sweep` checks all of it, opens the datasets and binds every query, before anything runs.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+from experiments.pipeline.sweep.code_version import code_digest
+from experiments.pipeline.sweep.grid import SEED_SETTINGS, check_seeds, variants_of
+from experiments.pipeline.sweep.places import Places
+from experiments.pipeline.sweep.plan import MEASURE, PlannedQuery, SweepPlan, chunks_for
+from experiments.pipeline.sweep.problems import Problems
+from experiments.pipeline.sweep.query_names import NamedQuery, find_queries
+from experiments.workloads.data import BUILT_IN, open_data
+from experiments.workloads.queries import default_data
+from optimizer.catalog.table import Catalog
+from optimizer.errors import CatalogError, PlanscopeError, SqlError, Unsupported
+from optimizer.sql.bind import bind
+
+QUERY_KEYS = ("query", "data", "name")
+
+
+@dataclass(frozen=True)
+class SweepSpec:
+    """The keys above; `base` is the folder that files and folders are named from, `places` where everything stands."""
+
+    queries: Sequence[str | Mapping[str, str]]
+    data: str | Mapping[str, str] | None = None
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    variants: Sequence[Mapping[str, Any]] = ()
+    seeds: Sequence[int] = ()
+    seed_settings: Sequence[str] = SEED_SETTINGS
+    execute: bool = False
+    analyze: bool = False
+    repeats: int = 1
+    timeout: float = 60.0
+    memory: int = 4096
+    chunk: int | None = None
+    same_code: bool = True
+    base: Path = Path()
+    places: Places = field(default_factory=Places)
+
+    @classmethod
+    def from_table(cls, table: Mapping[str, Any], base: Path, places: Places) -> SweepSpec:
+        """From the table `[sweep]` of a TOML file. Raises SpecError for keys that are missing, unknown or of another type."""
+        problems = Problems(places)
+        known = [f.name for f in fields(cls) if f.name not in ("base", "places")]
+        problems.unknown_keys(table, known, "sweep")
+        if "queries" not in table:
+            problems.add('there are no queries: write queries = ["chain/4..9"]', "sweep")
+        for name, value in table.items():
+            if name in _TYPES and not _TYPES[name][1](value):
+                problems.add(f"{name} is {_TYPES[name][0]}, not {value!r}", "sweep", name)
+        problems.check()
+        return cls(**table, base=base, places=places)
+
+
+def _is_whole(least: int) -> Callable[[Any], bool]:
+    return lambda value: isinstance(value, int) and not isinstance(value, bool) and value >= least
+
+
+def _is_list(value: Any) -> bool:
+    return isinstance(value, (list, tuple))
+
+
+_TYPES: dict[str, tuple[str, Callable[[Any], bool]]] = {
+    "queries": ("a list of queries", lambda value: _is_list(value) and len(value) > 0),
+    "data": ("a dataset, or a table of workload = dataset", lambda value: isinstance(value, (str, dict))),
+    "settings": ("a table of settings", lambda value: isinstance(value, dict)),
+    "variants": ("a list of tables", lambda value: _is_list(value) and all(isinstance(v, dict) for v in value)),
+    "seeds": ("a list of whole numbers", _is_list),
+    "seed_settings": ("a list of settings", lambda value: _is_list(value) and all(isinstance(v, str) for v in value)),
+    "execute": ("true or false", lambda value: isinstance(value, bool)),
+    "analyze": ("true or false", lambda value: isinstance(value, bool)),
+    "repeats": ("a whole number from 1 up", _is_whole(1)),
+    "timeout": (
+        "a number of seconds from 0 up",
+        lambda value: isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value < math.inf,
+    ),
+    "memory": ("a whole number of MB: 0 for no limit, or from 256 up", lambda value: _is_whole(256)(value) or value == 0),
+    "chunk": ("a whole number from 1 up", _is_whole(1)),
+    "same_code": ("true or false", lambda value: isinstance(value, bool)),
+}
+
+
+def plan_sweep(
+    spec: SweepSpec, progress: Callable[[str], None] | None = None, measure: str = MEASURE, code: str | None = None
+) -> SweepPlan:
+    """The checked plan of a sweep. Opens every dataset (built-in ones are made on first use, told to `progress`).
+
+    `measure`: `module:function` that makes the row of an item. `code`: instead of the digest of the code. Raises SpecError that
+    names every mistake.
+    """
+    problems = Problems(spec.places)
+    variants = variants_of(spec.settings, spec.variants, problems, spec.base)
+    check_seeds(spec.seeds, spec.seed_settings, variants, problems)
+    queries = _Queries(spec, problems, progress).planned()
+    size = len(queries) * len(variants) * max(1, len(spec.seeds))
+    problems.check()
+    return SweepPlan(
+        queries=queries,
+        variants=variants,
+        seeds=tuple(spec.seeds),
+        seed_settings=tuple(spec.seed_settings) if spec.seeds else (),
+        execute=spec.execute or spec.analyze,
+        analyze=spec.analyze,
+        repeats=spec.repeats,
+        timeout=float(spec.timeout),
+        memory=spec.memory,
+        chunks=chunks_for(size, spec.chunk),
+        code=(code_digest() if code is None else code) if spec.same_code else "",
+        measure=measure,
+    )
+
+
+class _Queries:
+    """Looks up the queries of a specification and their data."""
+
+    def __init__(self, spec: SweepSpec, problems: Problems, progress: Callable[[str], None] | None) -> None:
+        self._spec, self._problems, self._progress = spec, problems, progress
+        self._catalogs: dict[str, Catalog | None] = {}  # None: cannot be opened, and that has been said
+
+    def planned(self) -> tuple[PlannedQuery, ...]:
+        made: dict[tuple[str, str], PlannedQuery] = {}
+        for entry in self._spec.queries:
+            text, data, name = self._entry(entry)
+            if text is None:
+                continue
+            try:
+                found = find_queries(text, self._spec.base, name)
+            except SqlError as error:
+                self._problems.add(str(error), "sweep", "queries", text)
+                continue
+            for query in found:
+                planned = self._plan(query, data, text)
+                if planned is None:
+                    continue
+                other = made.setdefault((planned.name, planned.data), planned)
+                if other.sql != planned.sql:
+                    self._problems.add(
+                        f'two queries are called "{planned.name}"\ngive one a name: {{query = "{text[:60]}", name = "…"}}',
+                        "sweep", "queries", text,
+                    )  # fmt: skip
+        return tuple(made.values())
+
+    def _entry(self, entry: str | Mapping[str, str]) -> tuple[str | None, str | None, str | None]:
+        """(query, data, name) as written; no query when the entry is none."""
+        if isinstance(entry, str):
+            return entry, None, None
+        if not isinstance(entry, Mapping) or not all(isinstance(value, str) for value in entry.values()) or "query" not in entry:
+            self._problems.add(f'a query is a text or {{query = "…", data = "…"}}, not {entry!r}', "sweep", "queries")
+            return None, None, None
+        self._problems.unknown_keys(entry, QUERY_KEYS, "sweep")
+        return entry["query"], entry.get("data"), entry.get("name")
+
+    def _plan(self, query: NamedQuery, own: str | None, text: str) -> PlannedQuery | None:
+        data = own if own is not None else self._data_of(query)
+        if data is None:
+            self._problems.add(f"no data is given for {query.name}: write data = …", "sweep", "queries", text)
+            return None
+        data = self._absolute(data)
+        catalog = self._catalog(data, own, query)
+        if catalog is None:
+            return None
+        if (self._spec.execute or self._spec.analyze) and catalog.statistics_only:
+            self._problems.add(
+                f"the dataset {data} of {query.name} has statistics only: it can be planned, not executed", "sweep", "queries", text
+            )
+            return None
+        try:
+            bind(query.sql, catalog)
+        except Unsupported:
+            pass  # it becomes a row that says so
+        except PlanscopeError as error:
+            self._problems.add(f"{query.name} does not fit the dataset {data}: {error}", "sweep", "queries", text)
+            return None
+        return PlannedQuery(query.name, query.sql, data, catalog.digest)
+
+    def _data_of(self, query: NamedQuery) -> str | None:
+        given = self._spec.data
+        if isinstance(given, Mapping):
+            found = given.get(query.asked.split("/")[0])
+            given = found if isinstance(found, str) else None
+        return given if given is not None else default_data(query.asked)
+
+    def _absolute(self, data: str) -> str:
+        """A folder beside the specification by its whole path, since tasks run elsewhere; a built-in dataset as it is."""
+        if data in BUILT_IN or (":" in data and not (self._spec.base / data).exists()):
+            return data
+        return str((self._spec.base / Path(data).expanduser()).absolute())
+
+    def _catalog(self, data: str, own: str | None, query: NamedQuery) -> Catalog | None:
+        if data not in self._catalogs:
+            try:
+                self._catalogs[data] = open_data(data, self._progress)
+            except (CatalogError, OSError) as error:
+                self._catalogs[data] = None
+                key, element = ("queries", own) if own is not None else ("data", None)
+                self._problems.add(str(error), "sweep", key, element)
+        return self._catalogs[data]

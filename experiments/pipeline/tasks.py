@@ -1,0 +1,150 @@
+"""Runs a function on many tasks in Spark, one Spark task each, and hands the results over as they come.
+
+Tasks go to Spark in jobs of a few (mostly one), several jobs at a time: Spark hands over the rows of a job only when all of it
+is done. Only DataFrames are used, so the same code runs on a cluster behind Spark Connect.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import threading
+import uuid
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import suppress
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from experiments.pipeline.failures import PipelineError, explain, is_sparks
+from experiments.pipeline.worker import OUTCOME, run_batches
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+Task = Mapping[str, Any]
+Result = dict[str, Any]
+_MOST_JOBS = 400  # planning a job takes some 20 ms: more tasks than this share jobs
+_MOST_THREADS = 16
+_NAMED_BY = ("name", "query", "table", "file", "path", "part")  # keys of a task that say which one it is
+_PATIENCE = 0.5  # seconds between looks at what is done, so that Ctrl-C is heard
+
+
+def run_tasks(
+    spark: SparkSession,
+    function: Callable[[Any], Result],
+    tasks: Iterable[Task],
+    on_done: Callable[[int, Result], None] | None = None,
+) -> list[Result]:
+    """`function` of each task, in the order of `tasks`.
+
+    `function` is found again by its name on the workers, so it stands at the top of an importable module; tasks and results
+    are JSON objects. It may run twice for one task, when the process it ran in died: what it writes has to bear that.
+    `on_done(position, result)` is called in this thread, in the order in which results arrive.
+
+    The first task that raises ends the run: PipelineError names it, with the message of a PlanscopeError kept as it is. So
+    does a task whose process dies each time that Spark tries. Ctrl-C cancels what still runs.
+    """
+    every = list(tasks)
+    texts = [json.dumps(task) for task in every]
+    name = _name_of(function)
+    results: list[Result | None] = [None] * len(every)
+    run = _Run(spark, name, texts)
+    try:
+        for position, outcome in run.outcomes():
+            if outcome["error"] is not None:
+                raise PipelineError(f"{_which(position, every)}: {outcome['error']}")
+            result = results[position] = json.loads(outcome["result"])
+            if on_done is not None:
+                on_done(position, result)
+    except _JobFailed as failed:
+        raise PipelineError(f"{_which(failed.position, every)}: {explain(failed.cause)}") from failed.cause
+    finally:
+        run.cancel()
+    missing = [position for position, result in enumerate(results) if result is None]
+    if missing:
+        raise PipelineError(f"{_which(missing[0], every)}: Spark gave no result for it, and for {len(missing) - 1} more")
+    return [result for result in results if result is not None]
+
+
+class _JobFailed(Exception):
+    """`cause` ended the job that holds the task at `position`, the one it happened in if Spark says."""
+
+    def __init__(self, position: int, cause: Exception) -> None:
+        self.position, self.cause = position, cause
+
+
+class _Run:
+    """The jobs of one call: some under way, each in a thread of its own that waits for it, and those still to come."""
+
+    def __init__(self, spark: SparkSession, name: str, texts: Sequence[str]) -> None:
+        self._spark, self._name, self._texts = spark, name, texts
+        self._tag = f"planscope-{uuid.uuid4().hex}"
+        slots = parallelism(spark)
+        size = max(1, -(-len(texts) // _MOST_JOBS), -(-slots // _MOST_THREADS))
+        self._waiting = [range(start, min(start + size, len(texts))) for start in range(0, len(texts), size)][::-1]
+        self._threads = -(-slots // size) + 1  # one job more than there is room for: no slot waits for the driver
+        self._stopped = threading.Event()
+        self._pool = ThreadPoolExecutor(self._threads, thread_name_prefix="spark-job")
+        self._under_way: dict[Future[list[tuple[int, Any]]], range] = {}
+
+    def outcomes(self) -> Iterable[tuple[int, Any]]:
+        """(position, OUTCOME row) of every task, as jobs end. Raises _JobFailed."""
+        while self._waiting or self._under_way:
+            while self._waiting and len(self._under_way) < self._threads:
+                positions = self._waiting.pop()
+                self._under_way[self._pool.submit(self._job, positions)] = positions
+            done, _ = wait(self._under_way, timeout=_PATIENCE, return_when=FIRST_COMPLETED)
+            for future in done:
+                positions = self._under_way.pop(future)
+                try:
+                    rows = future.result()
+                except Exception as error:
+                    if not is_sparks(error):
+                        raise
+                    raise _JobFailed(positions[_failed_partition(error, len(positions))], error) from error
+                yield from rows
+
+    def _job(self, positions: range) -> list[tuple[int, Any]]:
+        if self._stopped.is_set():
+            return []
+        self._spark.addTag(self._tag)  # tags belong to this thread
+        mapped = partial(run_batches, name=self._name, tasks=[self._texts[position] for position in positions])
+        rows = self._spark.range(0, len(positions), 1, len(positions)).mapInArrow(mapped, OUTCOME).collect()
+        return [(positions[row["position"]], row) for row in rows]
+
+    def cancel(self) -> None:
+        """Ends what runs, and waits for it: no task writes any more when the caller goes on."""
+        self._stopped.set()
+        if any(not future.done() for future in self._under_way):
+            with suppress(Exception):  # the session may be gone, and the jobs with it
+                self._spark.interruptTag(self._tag)
+        self._pool.shutdown(wait=True, cancel_futures=True)
+
+
+def parallelism(spark: SparkSession) -> int:
+    """How many tasks run at a time; behind Spark Connect, which does not say, a guess."""
+    try:
+        return max(1, spark.sparkContext.defaultParallelism)
+    except Exception as error:
+        if not is_sparks(error):
+            raise
+        return _MOST_THREADS
+
+
+def _name_of(function: Callable[..., Any]) -> str:
+    name, module = function.__qualname__, function.__module__
+    assert "." not in name and module != "__main__", f"{module}.{name} cannot be imported by its name on a worker"
+    return f"{module}:{name}"
+
+
+def _failed_partition(error: Exception, count: int) -> int:
+    """Position in its job of the task that Spark gave up on; 0 if it does not say."""
+    found = re.search(r"Task (\d+) in stage", str(error))
+    return min(int(found[1]), count - 1) if found else 0
+
+
+def _which(position: int, tasks: Sequence[Task]) -> str:
+    """A task as a message names it: `task 3 of 8 (table lineitem, part 3)`."""
+    known = [f"{key} {tasks[position][key]}" for key in _NAMED_BY if isinstance(tasks[position].get(key), str | int)]
+    return f"task {position + 1} of {len(tasks)}" + (f" ({', '.join(known)})" if known else "")

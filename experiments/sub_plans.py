@@ -1,0 +1,90 @@
+"""The sub-plans of a query by the aliases of their relations, with the rows that the search takes them to have."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from optimizer.algebra.columns import ColumnId, column_ids
+from optimizer.algebra.logical import Scan
+from optimizer.algebra.scalars import Call, ColumnRef, Predicate, Scalar, combined, compare
+from optimizer.errors import Unsupported
+from optimizer.joins.graph import Relations
+from optimizer.joins.inner import InnerRegion, inner_region
+from optimizer.memo.group import Group
+from optimizer.pipeline import OptimizedQuery
+from optimizer.search.figures import Figures
+
+WHOLE_QUERY = ("foreign_key_join_remove",)  # rules to be off, so that no relation disappears
+
+
+class SubPlans:
+    """Of a planned query whose FROM is one region of inner joins of tables. `aliases`: its relations, in lower case."""
+
+    def __init__(self, query: OptimizedQuery) -> None:
+        """Raises Unsupported when there is anything but tables to join."""
+        memo = query.memo
+        region = max((g for g in memo.live_groups() if g.region is not None), key=_relations, default=None)
+        groups = memo.live_groups() if region is None or region.region is None else list(map(memo.group, region.region.leaves))
+        found = {scan.alias.lower(): group for group in groups if (scan := _scan(group)) is not None}
+        if len(found) != (1 if region is None else len(groups)):
+            raise Unsupported("estimates of sub-plans are shown for inner joins of tables only")
+        assert isinstance(memo.figures, Figures), "estimates come from the figures of a search"
+        self.aliases = tuple(found)
+        self._leaves, self._figures = list(found.values()), memo.figures
+        self._bit = {alias: 1 << i for i, alias in enumerate(found)}
+        predicate = region.region.predicate if region is not None and region.region is not None else ()
+        self._region = inner_region(tuple(leaf.props.columns for leaf in self._leaves), predicate, False)
+        self._rows = memo.figures.region_rows(self._region, self._leaves)
+        self._equal = _equated_columns(predicate)
+
+    def rows(self, aliases: Iterable[str]) -> float:
+        """Estimated rows of the join of these relations under all predicates among them, filters of each included.
+
+        Where only an equality that others imply connects them (a = b for a = c and c = b), it is added: the search does not
+        ask for such a set, whoever counted the rows did.
+        """
+        s: Relations = 0
+        for alias in aliases:
+            s |= self._bit[alias]
+        members = [leaf for i, leaf in enumerate(self._leaves) if s >> i & 1]
+        if len(members) == 1:
+            return members[0].stats.rows
+        if self._region.graph.connected(s) and not self._region.cross:
+            return self._rows(s)
+        predicate = combined([*self._region.within(s), *self._implied(members, self._region.within(s))])
+        implied = InnerRegion(tuple(leaf.props.columns for leaf in members), predicate)
+        return self._figures.region_rows(implied, members)(implied.graph.all)
+
+    def _implied(self, members: list[Group], within: Predicate) -> list[Scalar]:
+        """Equalities that connect what the region equates by way of relations that are no members."""
+        home = {column: i for i, leaf in enumerate(members) for column in column_ids(leaf.props.columns)}
+        linked = {column: part for part in _equated_columns(within) for column in part}
+        added: list[Scalar] = []
+        for equal in self._equal:
+            here = sorted((c for c in equal if c.id in home), key=lambda c: c.id)
+            reached = set(linked.get(here[0], [here[0]])) if here else set()
+            for column in here[1:]:
+                if column not in reached:
+                    added.append(compare("=", here[0], column))
+                    reached |= set(linked.get(column, [column]))
+        return added
+
+
+def _relations(group: Group) -> int:
+    return len(group.region.leaves) if group.region is not None else 0
+
+
+def _scan(group: Group) -> Scan | None:
+    return next((e.op for e in group.logical if isinstance(e.op, Scan)), None)
+
+
+def _equated_columns(predicate: Predicate) -> list[tuple[ColumnRef, ...]]:
+    """The columns that equalities of a predicate make equal, class by class."""
+    classes: list[dict[ColumnId, ColumnRef]] = []
+    for conjunct in predicate:
+        match conjunct:
+            case Call(function="=", args=(ColumnRef() as a, ColumnRef() as b)):
+                touched = [c for c in classes if a.id in c or b.id in c]
+                classes = [c for c in classes if c not in touched]
+                classes.append({k: v for c in [*touched, {a.id: a, b.id: b}] for k, v in c.items()})
+    return [tuple(members.values()) for members in classes]

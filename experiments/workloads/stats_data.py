@@ -1,0 +1,38 @@
+"""The dataset `stats`: tables of a Stack Exchange site, six with rows and two with what is known of them (stats/SOURCE.md).
+
+The rows come with planscope. They are copied into the cache folder on first use, since what planscope finds out about them is
+kept beside them and an installed package may not be writable.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+from experiments.workloads.cache import Progress, cached_dataset
+from optimizer.catalog.described import with_described_tables
+from optimizer.catalog.table import Catalog
+from optimizer.dataset import open_dataset, read_declarations
+
+NAME = "stats"
+_HERE = Path(__file__).parent / NAME
+
+
+def stats_catalog(progress: Progress) -> Catalog:
+    """All eight tables; queries on the two without rows can be planned, not run. Raises CatalogError."""
+    with_rows = open_dataset(stats_folder(progress), name=NAME)
+    figures = json.loads((_HERE / "statistics.json").read_text(encoding="utf-8"))
+    return with_described_tables(with_rows, read_declarations([_HERE / "without_rows.sql"]), figures["tables"])
+
+
+def stats_folder(progress: Progress) -> Path:
+    """The folder of the six tables that have rows, made on first use."""
+    return cached_dataset(NAME, lambda folder: _build(folder, progress), progress)
+
+
+def _build(folder: Path, progress: Progress) -> None:
+    progress("stats: copying six tables")
+    for file in [_HERE / "schema.sql", _HERE / "SOURCE.md", *sorted((_HERE / "data").iterdir())]:
+        shutil.copyfile(file, folder / file.name)
+    open_dataset(folder)  # that every file is whole

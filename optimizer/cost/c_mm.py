@@ -1,0 +1,189 @@
+"""C_mm: tuples touched in main memory (Leis, Gubichev, Mirchev, Boncz, Kemper and Neumann, How good are query optimizers,
+really?, PVLDB 9(3), 2015, section 5.4). A simple model that needs nothing but row counts; its unit is a tuple made.
+
+Theirs, with τ = 0.2 for a tuple that is only passed over and λ = 2 for an index look-up:
+
+    scan of R, filtered or not     τ · |R|
+    hash join                      |out|
+    index nested loops, A with R   λ · max(|A ⋈ R|, |A|)         here: Apply, whose right input is run for each left row
+
+Ours, in the same spirit: a row made or put into a table counts 1, a row passed over or a comparison τ.
+
+    merge join                     τ · (|L| + |R|) + |out|
+    nested loops                   τ · |L| · |R| + |out|
+    filter, streaming aggregate    τ · |in|
+    lookup in a kept input         τ · |out|                      finding the place is in the λ of the Apply
+    hash aggregate                 τ · |in| + |out|               grouping sets: τ · |in| + Σ groups of each set = |out|
+    INTERSECT, EXCEPT              τ · Σ |in| + |out|
+    sort of n rows                 n + τ · n · log2(n + 1)        partial sort: less the comparisons that tell its runs apart
+    top-k                          τ · |in| + sort of the k rows kept
+    window                         |in| for each function
+    UNION ALL merging its inputs   τ · |out|
+    VALUES                         τ · |out|
+    projection, limit, UNION ALL   0
+
+Lower bound of a group of joins: its rows and the bounds of its leaves, as for C_out: each join costs at least its output, and
+what the leaves cost is in every plan. Of other groups: the bounds of the inputs and the cheapest implementation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import log2
+from typing import Any
+
+from optimizer.algebra.columns import column_ids
+from optimizer.algebra.join_graph import JoinGraph
+from optimizer.algebra.kinds import SetOpKind
+from optimizer.algebra.logical import (
+    Aggregate,
+    Apply,
+    Filter,
+    GroupingSets,
+    Join,
+    LogicalOperator,
+    MarkJoin,
+    Scan,
+    SetOp,
+    SingleJoin,
+    Values,
+    Window,
+)
+from optimizer.algebra.physical import (
+    ConstantRows,
+    FilterRows,
+    HashAggregate,
+    HashGroupingSets,
+    HashJoin,
+    HashSetOp,
+    LimitRows,
+    LookupRows,
+    MergeJoin,
+    MergeUnion,
+    NestedApply,
+    NestedLoopJoin,
+    PartialSort,
+    PhysicalOperator,
+    ProjectRows,
+    RangeLookup,
+    Sort,
+    StreamingAggregate,
+    TableScan,
+    TopK,
+    UnionAll,
+    WindowRows,
+)
+from optimizer.algebra.region_graph import RegionGraph
+from optimizer.algebra.scalars import is_key
+from optimizer.algebra.traits import TraitSet
+from optimizer.cost.joins import JoinCosts
+from optimizer.cost.model import Bounded
+from optimizer.stats.relation import RelationStats
+
+TAU, LAMBDA = 0.2, 2.0
+
+Inputs = Sequence[RelationStats]
+
+
+def sort(rows: float) -> float:
+    return rows + TAU * rows * log2(rows + 1.0)
+
+
+def partial_sort(op: PartialSort, stats: RelationStats) -> float:
+    """Prefix columns are taken to be independent. A sort in two steps never costs less than one."""
+    runs = 1.0
+    for column in column_ids(op.prefix):
+        figures = stats.columns.get(column)
+        runs *= max(1.0, figures.ndv) if figures is not None else stats.rows
+    compared = log2(stats.rows + 1.0) - log2(min(stats.rows, runs) + 1.0)
+    return stats.rows + TAU * stats.rows * compared
+
+
+def top_k(kept: int, rows: float) -> float:
+    return TAU * rows + sort(min(float(kept), rows))
+
+
+def loops(output: RelationStats, inputs: Inputs) -> float:
+    return TAU * inputs[0].rows * inputs[1].rows + output.rows
+
+
+def applied(output: RelationStats, inputs: Inputs) -> float:
+    return LAMBDA * max(output.rows, inputs[0].rows)
+
+
+def hashed(output: RelationStats, inputs: Inputs) -> float:
+    """Rows in are looked at, rows out are kept in a table."""
+    return TAU * sum(each.rows for each in inputs) + output.rows
+
+
+def nothing(op: PhysicalOperator, output: RelationStats, inputs: Inputs) -> float:
+    return 0.0
+
+
+LOCAL: dict[type[PhysicalOperator], Callable[[Any, RelationStats, Inputs], float]] = {
+    TableScan: lambda op, out, i: TAU * out.base_rows,
+    ConstantRows: lambda op, out, i: TAU * out.rows,
+    FilterRows: lambda op, out, i: TAU * i[0].rows,
+    LookupRows: lambda op, out, i: TAU * out.rows,
+    RangeLookup: lambda op, out, i: TAU * out.rows,
+    ProjectRows: nothing,
+    HashJoin: lambda op, out, i: out.rows,
+    MergeJoin: lambda op, out, i: TAU * (i[0].rows + i[1].rows) + out.rows,
+    NestedLoopJoin: lambda op, out, i: loops(out, i),
+    NestedApply: lambda op, out, i: applied(out, i),
+    HashAggregate: lambda op, out, i: hashed(out, i),
+    StreamingAggregate: lambda op, out, i: TAU * i[0].rows,
+    HashGroupingSets: lambda op, out, i: hashed(out, i),
+    HashSetOp: lambda op, out, i: hashed(out, i),
+    Sort: lambda op, out, i: sort(i[0].rows),
+    PartialSort: lambda op, out, i: partial_sort(op, i[0]),
+    TopK: lambda op, out, i: top_k(op.offset + op.count, i[0].rows),
+    LimitRows: nothing,
+    UnionAll: nothing,
+    MergeUnion: lambda op, out, i: TAU * out.rows,
+    WindowRows: lambda op, out, i: i[0].rows * len(op.items),
+}
+
+
+class CMm:
+    name = "c_mm"
+
+    def local(self, op: PhysicalOperator, delivered: TraitSet, output: RelationStats, inputs: Inputs) -> float:
+        return LOCAL[type(op)](op, output, inputs)
+
+    def join_costs(self) -> JoinCosts:
+        return JoinCosts(0.0, start=0.0, build=0.0, probe=0.0, merge=TAU, loop=0.0, pair=TAU, pair_call=0.0, out=1.0, call=0.0)
+
+    def least(self, op: LogicalOperator, output: RelationStats, inputs: Inputs) -> float:
+        match op:
+            case Join() | MarkJoin() | SingleJoin():
+                return output.rows if any(map(is_key, op.predicate)) else loops(output, inputs)
+            case JoinGraph() | RegionGraph():
+                return output.rows
+            case Apply():
+                return applied(output, inputs)
+            case Scan():
+                return TAU * output.base_rows
+            case Values():
+                return TAU * output.rows
+            case Filter(predicate):
+                if any(conjunct.outer for conjunct in predicate):  # it may be a lookup
+                    return TAU * min(output.rows, inputs[0].rows)
+                return TAU * inputs[0].rows
+            case Aggregate(keys):
+                return TAU * inputs[0].rows if keys else hashed(output, inputs)
+            case GroupingSets():
+                return hashed(output, inputs)
+            case SetOp(kind) if kind is not SetOpKind.UNION:
+                return hashed(output, inputs)
+            case Window():
+                return inputs[0].rows * len(op.items)
+        return 0.0
+
+    def lower_bound(
+        self, op: LogicalOperator, output: RelationStats, inputs: Sequence[Bounded], leaves: Sequence[Bounded]
+    ) -> float:
+        below = sum(leaf.lower for leaf in leaves)
+        if isinstance(op, Join | JoinGraph | RegionGraph):
+            return below + output.rows
+        return below + self.least(op, output, [each.stats for each in inputs])

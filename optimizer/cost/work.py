@@ -1,0 +1,214 @@
+"""The work of each operator on the Arrow executors, in nanoseconds, from rows and coefficients; its set-up not counted.
+
+One method an operator, linear in the coefficients. Rows are taken as at least one, so that no operator is free.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import log2, sqrt
+from typing import Any
+
+from optimizer.algebra.columns import column_ids, column_set
+from optimizer.algebra.logical import Aggregate, GroupingSets, Project, Scan, Window
+from optimizer.algebra.physical import (
+    ConstantRows,
+    FilterRows,
+    HashAggregate,
+    HashGroupingSets,
+    HashJoin,
+    HashSetOp,
+    LimitRows,
+    LookupRows,
+    MergeJoin,
+    MergeUnion,
+    NestedApply,
+    NestedLoopJoin,
+    PartialSort,
+    PhysicalOperator,
+    ProjectRows,
+    RangeLookup,
+    Sort,
+    StreamingAggregate,
+    TableScan,
+    TopK,
+    UnionAll,
+    WindowRows,
+)
+from optimizer.algebra.scalars import ColumnRef, Predicate, walk
+from optimizer.cost.applies import nested_apply, rows_read
+from optimizer.cost.coefficients import Coefficients
+from optimizer.stats.estimator import distinct_rows
+from optimizer.stats.relation import RelationStats
+
+Inputs = Sequence[RelationStats]
+
+
+def at_least_one(rows: float) -> float:
+    return rows if rows > 1.0 else 1.0
+
+
+def calls(predicate: Predicate) -> int:
+    """Calls that testing the predicate on a row makes."""
+    return sum(1 for conjunct in predicate for scalar in walk(conjunct) if scalar.children)
+
+
+class Work:
+    """`of[type]`: nanoseconds of an operator of that type, from (operator, output, inputs)."""
+
+    __slots__ = ("c", "of")
+
+    def __init__(self, coefficients: Coefficients) -> None:
+        self.c = coefficients
+        self.of: dict[type[PhysicalOperator], Callable[[Any, RelationStats, Inputs], float]] = {
+            TableScan: lambda op, out, i: self.scan(op.scan, out, calls(op.scan.predicate)),
+            ConstantRows: lambda op, out, i: self.copied(out.rows),
+            FilterRows: lambda op, out, i: self.filter(op.predicate, i[0].rows),
+            LookupRows: self.lookup,
+            RangeLookup: self.range_lookup,
+            ProjectRows: lambda op, out, i: self.project(op, i[0].rows),
+            HashJoin: self.hash_join,
+            MergeJoin: self.merge_join,
+            NestedLoopJoin: self.loop_join,
+            NestedApply: self.apply,
+            HashAggregate: lambda op, out, i: self.hash_aggregate(op, i[0].rows, out.rows),
+            StreamingAggregate: lambda op, out, i: self.streaming_aggregate(op, i[0].rows, out.rows),
+            HashGroupingSets: lambda op, out, i: self.grouping_sets(op, i[0], out.rows),
+            Sort: lambda op, out, i: self.sort(len(op.order), i[0].rows),
+            PartialSort: lambda op, out, i: self.partial_sort(op, i[0]),
+            TopK: lambda op, out, i: self.top_k(op.offset + op.count, i[0].rows),
+            LimitRows: lambda op, out, i: self.copied(out.rows),
+            UnionAll: lambda op, out, i: self.copied(out.rows),
+            MergeUnion: lambda op, out, i: self.merge_union(len(i), out.rows),
+            WindowRows: lambda op, out, i: self.window(op, i[0].rows),
+            HashSetOp: lambda op, out, i: self.set_op(i),
+        }
+
+    def scan(self, op: Scan, output: RelationStats, tested: int) -> float:
+        """Reads stored rows of the needed columns, decodes their bytes, and makes `tested` calls on each for the predicate."""
+        c, width = self.c, output.width(column_set(c.id for c in op.columns))
+        return rows_read(op, output) * (c.scan_row + c.scan_byte * width + c.call * tested)
+
+    def copied(self, rows: float) -> float:
+        return self.c.copy * at_least_one(rows)
+
+    def filter(self, predicate: Predicate, rows: float) -> float:
+        return at_least_one(rows) * (self.c.copy + self.c.call * calls(predicate))
+
+    def lookup(self, op: LookupRows, output: RelationStats, inputs: Inputs) -> float:
+        rows = inputs[0].rows
+        return self.c.hash_build * at_least_one(rows) + self._found(op, rows, output.rows)
+
+    def range_lookup(self, op: RangeLookup, output: RelationStats, inputs: Inputs) -> float:
+        rows = inputs[0].rows
+        return self.c.copy * at_least_one(rows) + self._found(op, rows, output.rows)
+
+    def _found(self, op: LookupRows | RangeLookup, rows: float, out: float) -> float:
+        """What a lookup does with the rows it finds: a slice, tested by the residual."""
+        if not op.residual:
+            return self.c.copy
+        per_row = self.c.copy + self.c.call * calls(op.residual)
+        return per_row * min(at_least_one(rows), at_least_one(2.0 * out))
+
+    def project(self, op: Project | ProjectRows, rows: float) -> float:
+        computed = sum(1 for item in op.items if not isinstance(item.value, ColumnRef) for s in walk(item.value) if s.children)
+        return at_least_one(rows) * (self.c.copy + self.c.call * computed)
+
+    def hash_join(self, op: HashJoin, output: RelationStats, inputs: Inputs) -> float:
+        c = self.c
+        left, right = at_least_one(inputs[0].rows), at_least_one(inputs[1].rows)
+        build, probe = (left, right) if op.build_left else (right, left)
+        rows = at_least_one(output.rows)
+        return c.hash_build * build + c.hash_probe * probe + (c.join_out + c.call * calls(op.residual)) * rows
+
+    def merge_join(self, op: MergeJoin, output: RelationStats, inputs: Inputs) -> float:
+        c, rows = self.c, at_least_one(output.rows)
+        read = at_least_one(inputs[0].rows) + at_least_one(inputs[1].rows)
+        return c.merge_in * read + (c.join_out + c.call * calls(op.residual)) * rows
+
+    def loop_join(self, op: NestedLoopJoin, output: RelationStats, inputs: Inputs) -> float:
+        c, left, right = self.c, at_least_one(inputs[0].rows), at_least_one(inputs[1].rows)
+        per_pair = c.pair + c.pair_call * calls(op.predicate)
+        return c.loop_in * (left + right) + per_pair * left * right + c.join_out * at_least_one(output.rows)
+
+    def apply(self, op: NestedApply, output: RelationStats, inputs: Inputs) -> float:
+        """Runs, and the join of what they give with the left rows. Rows of a run that is only asked whether it gives any are
+        not gathered."""
+        c, (left, right) = self.c, inputs
+        pairs = at_least_one(left.rows) * at_least_one(right.rows)
+        counted = not op.predicate and (op.kind.left_only or op.mark is not None)
+        per_pair = c.pair + c.pair_call * calls(op.predicate) if op.predicate else 0.0 if counted else c.copy
+        return nested_apply(c, op, left) + per_pair * pairs + c.join_out * at_least_one(output.rows)
+
+    def hash_aggregate(self, op: Aggregate | HashAggregate, rows: float, groups: float) -> float:
+        c = self.c
+        return at_least_one(rows) * (c.group_in + c.group_call * len(op.aggregates)) + c.group_out * at_least_one(groups)
+
+    def streaming_aggregate(self, op: Aggregate | StreamingAggregate, rows: float, groups: float) -> float:
+        c = self.c
+        return at_least_one(rows) * (c.stream_in + c.group_call * len(op.aggregates)) + c.copy * at_least_one(groups)
+
+    def grouping_sets(self, op: GroupingSets | HashGroupingSets, stats: RelationStats, groups: float) -> float:
+        """Groups the rows by all keys, then the groups by each set, and copies what comes out."""
+        c = self.c
+        finest = distinct_rows([stats.columns[key.source].ndv for key in op.keys], stats.rows)
+        per_row = c.group_in + c.group_call * len(op.aggregates)
+        read = at_least_one(stats.rows) + len(op.sets) * at_least_one(finest)
+        return per_row * read + c.group_out * (at_least_one(finest) + at_least_one(groups))
+
+    def sort(self, keys: int, rows: float) -> float:
+        rows = at_least_one(rows)
+        return rows * (self.c.sort_row + self.c.sort_compare * sqrt(keys) * log2(rows + 1.0))
+
+    def partial_sort(self, op: PartialSort, stats: RelationStats) -> float:
+        """Finds the runs, then makes the comparisons of a sort by prefix and order, less those that telling the runs apart
+        would take. Prefix columns are taken to be independent. A sort in two steps never costs less than one sort."""
+        c, rows = self.c, at_least_one(stats.rows)
+        runs = 1.0
+        for column in column_ids(op.prefix):
+            figures = stats.columns.get(column)
+            runs = min(rows, runs * (at_least_one(figures.ndv) if figures is not None else rows))
+        known = op.prefix.bit_count()
+        compared = sqrt(known + len(op.order)) * log2(rows + 1.0) - sqrt(known) * log2(runs + 1.0)
+        return rows * (c.sort_row + c.prefix_compare * known + c.sort_compare * compared)
+
+    def top_k(self, kept: int, rows: float) -> float:
+        c = self.c
+        kept_rows = min(float(kept), at_least_one(rows))
+        return c.top_in * at_least_one(rows) + kept_rows * (c.sort_row + c.sort_compare * log2(kept_rows + 1.0))
+
+    def merge_union(self, inputs: int, rows: float) -> float:
+        """Every row is copied and passes a comparison for each doubling of the inputs."""
+        return at_least_one(rows) * (self.c.union_row + self.c.union_compare * log2(inputs + 1.0))
+
+    def set_op(self, inputs: Inputs) -> float:
+        return self.c.set_row * sum(at_least_one(each.rows) for each in inputs)
+
+    def window(self, op: Window | WindowRows, rows: float) -> float:
+        """Finds partitions and peers by comparing neighbours, then computes each item for all rows."""
+        c = self.c
+        own = c.window_row + c.prefix_compare * (len(op.partition) + len(op.order))
+        for item in op.items:
+            call, frame = item.call, item.call.frame
+            own += c.window_call
+            if frame is None:
+                continue
+            by_value = frame.unit == "range" and (frame.start.offset is not None or frame.end.offset is not None)
+            moving = frame.start.side != "preceding" or frame.start.offset is not None
+            if by_value or (moving and (call.distinct or call.function in ("min", "max", "sum", "avg"))):
+                own += c.window_search * log2(at_least_one(rows) + 1.0)
+        return at_least_one(rows) * own
+
+    def held(self, op: PhysicalOperator, inputs: Inputs) -> float:
+        """What an operator spends to hold an input, in a form that it can hold through many runs."""
+        c = self.c
+        match op:
+            case LookupRows():
+                return c.hash_build * at_least_one(inputs[0].rows)
+            case RangeLookup():
+                return c.copy * at_least_one(inputs[0].rows)
+            case HashJoin():
+                return c.hash_build * at_least_one(inputs[0 if op.build_left else 1].rows)
+            case NestedLoopJoin():
+                return c.loop_in * at_least_one(inputs[1].rows)
+        return 0.0

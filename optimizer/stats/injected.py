@@ -1,0 +1,128 @@
+"""Row counts from a table: of a query, of sets of its aliases.
+
+    query | aliases            | cardinality
+    ------+--------------------+------------
+    017   | [b, u]             |       79851
+
+A cardinality is that of the inner join of these tables with all that the query asks of them alone: their filters, and the
+conjuncts between them. So it is given to every set of relations with these aliases that is an inner join and linked by conjuncts,
+filters included. Sets not in the table are estimated from those that are (`known_rows`), and so are groupings, outer and
+semi-joins: a table of all sets up to k relations gives the exactness up to k of Leis et al. (VLDB 2015).
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.csv as pacsv
+import pyarrow.parquet as pq
+
+from optimizer.algebra.columns import Columns
+from optimizer.catalog.table import Catalog
+from optimizer.errors import SettingsError
+from optimizer.stats.known_rows import KnownRows
+from optimizer.stats.relation_set import RelationSet
+
+Cardinalities = Mapping[frozenset[str], float]
+"""Rows by set of aliases, in lower case."""
+
+
+class Injected(KnownRows):
+    """`cardinalities`: of one query."""
+
+    def __init__(self, catalog: Catalog, columns: Columns, cardinalities: Cardinalities) -> None:
+        super().__init__(catalog, columns)
+        self._cardinalities = cardinalities
+
+    def known(self, relations: RelationSet) -> float | None:
+        aliases = relations.aliases
+        return None if aliases is None else self._cardinalities.get(aliases)
+
+
+def injected_cardinalities(setting: str) -> Cardinalities:
+    """What the setting `injected` names: `FILE`, or `FILE:QUERY` for a file with several queries. Raises SettingsError."""
+    if not setting:
+        raise SettingsError("estimator=injected needs a file\n--set injected=FILE:QUERY names it, and the query it is asked for")
+    file, query = setting, None
+    if not Path(setting).is_file() and ":" in setting:
+        file, query = setting.rsplit(":", 1)
+    path = Path(file)
+    try:
+        found = path.stat()
+    except OSError as error:
+        raise SettingsError(f"cannot read injected cardinalities {file}: {error.strerror}") from None
+    queries = _read(path, found.st_mtime_ns, found.st_size)
+    if query is None and len(queries) == 1:
+        return next(iter(queries.values()))
+    if query is None:
+        names = ", ".join(list(queries)[:5])
+        raise SettingsError(f"{file} has cardinalities of {len(queries)} queries ({names}, …)\nwrite injected={file}:QUERY")
+    if query not in queries:
+        names = ", ".join(list(queries)[:5])
+        raise SettingsError(f'{file} has no cardinalities of query "{query}"\nit has {len(queries)} queries: {names}, …')
+    return queries[query]
+
+
+@lru_cache(maxsize=8)
+def _read(path: Path, changed_ns: int, size: int) -> dict[str, Cardinalities]:
+    """Cardinalities by query; a file without a column `query` is of one query."""
+    try:
+        rows = _rows(path)
+    except (OSError, ValueError, pa.ArrowException) as error:
+        raise SettingsError(f"cannot read injected cardinalities {path}: {str(error).splitlines()[0]}") from None
+    queries: dict[str, dict[frozenset[str], float]] = {}
+    for number, row in enumerate(rows, 1):
+        if not isinstance(row, dict) or not {"aliases", "cardinality"} <= row.keys():
+            raise SettingsError(f"{path}, row {number}: it needs aliases and cardinality, and query where there are several")
+        aliases = _aliases(row["aliases"])
+        value = _number(row["cardinality"])
+        if not aliases or value is None:
+            raise SettingsError(
+                f"{path}, row {number}: aliases {row['aliases']!r}, cardinality {row['cardinality']!r}\n"
+                "aliases are a list or a text such as a+b, a cardinality is a number from 0 up"
+            )
+        query = queries.setdefault(str(row.get("query", "")), {})
+        if query.setdefault(aliases, value) != value:
+            names = " ".join(sorted(aliases))
+            raise SettingsError(f"{path}, row {number}: {names} has {value:g} rows here and {query[aliases]:g} in another row")
+    if not queries:
+        raise SettingsError(f"{path} has no rows")
+    return dict(queries)
+
+
+def _rows(path: Path) -> Iterable[Any]:
+    match path.suffix.lower():
+        case ".parquet":
+            file = pq.ParquetFile(path)
+            wanted = [name for name in ("query", "aliases", "cardinality") if name in file.schema_arrow.names]
+            return list(file.read(wanted).to_pylist())
+        case ".csv":
+            texts = {"query": pa.string(), "aliases": pa.string(), "cardinality": pa.string()}
+            return list(pacsv.read_csv(path, convert_options=pacsv.ConvertOptions(column_types=texts)).to_pylist())
+        case ".json" | ".jsonl":
+            text = path.read_text(encoding="utf-8")
+            if text.lstrip().startswith("["):
+                return list(json.loads(text))
+            return [json.loads(line) for line in text.splitlines() if line.strip()]
+    raise ValueError("it must end in .parquet, .csv, .json or .jsonl")
+
+
+def _aliases(value: Any) -> frozenset[str]:
+    parts = re.split(r"[\s,;+]+", value) if isinstance(value, str) else value
+    if not isinstance(parts, list) or not all(isinstance(part, str) for part in parts):
+        return frozenset()
+    return frozenset(part.lower() for part in parts if part)
+
+
+def _number(value: Any) -> float | None:
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        return None
+    return number if 0.0 <= number < float("inf") else None

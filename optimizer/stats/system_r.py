@@ -1,0 +1,27 @@
+"""The estimator of System R: distinct counts and bounds only, and every predicate independent of every other.
+
+Selinger et al., SIGMOD 1979, section 4: 1/ndv for an equality, linear interpolation for a range, 1/max(ndv, ndv) for a join, and
+the product of all. Common values and histograms are not looked at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from optimizer.algebra.columns import ColumnId
+from optimizer.catalog.table import Table
+from optimizer.stats.estimator import Estimator
+from optimizer.stats.relation import ColumnFigures
+from optimizer.stats.selectivity import product
+
+
+class SystemR(Estimator):
+    """Consistent as its base is: one factor for each predicate, whatever the order of joins."""
+
+    @staticmethod
+    def combine(fractions: Iterable[float]) -> float:
+        return product(fractions)
+
+    def _stored(self, table: Table, name: str, id: ColumnId) -> ColumnFigures:
+        found = super()._stored(table, name, id)
+        return ColumnFigures(found.ndv, found.null_fraction, found.low, found.high, found.width)

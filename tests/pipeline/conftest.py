@@ -1,0 +1,20 @@
+"""One Spark session for the tests of the pipeline."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[SparkSession]:
+    """Spark with two slots on this machine, started by the first test that asks for it."""
+    from experiments.pipeline.session import spark_session, stop_session
+
+    yield spark_session("local[2]")
+    stop_session()
