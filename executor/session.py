@@ -26,7 +26,7 @@ from optimizer.algebra.columns import Columns
 from optimizer.algebra.plan import PlanNode
 from optimizer.algebra.trees import Tree
 from optimizer.catalog.table import Catalog
-from optimizer.errors import CatalogError, SettingsError
+from optimizer.errors import CatalogError, ExecutionError, SettingsError
 from optimizer.pipeline import OptimizedQuery, Optimizer
 from optimizer.prepass.instructions import Program
 from optimizer.prepass.program import PROGRAM
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from executor.counting.counter import RowCounter
 
 ENGINE = "arrow"
+LONGEST_COUNT = 60e6  # microseconds, by the cost model, that counting one relation set may take
 
 
 class Session:
@@ -271,7 +272,11 @@ def reader(query: OptimizedQuery, counters: Counters | None = None) -> pa.Record
 
 
 def row_counter(catalog: Catalog) -> RowCounter:
-    """Counts the rows of trees over the tables of a catalog, and keeps the counts under `PLANSCOPE_HOME`."""
+    """Counts the rows of trees over the tables of a catalog, and keeps the counts under `PLANSCOPE_HOME`.
+
+    Counting raises ExecutionError where a tree can only be counted by running it, and that would take too long: eager
+    aggregation, say, may group the pairs of two tables that only an inequality links. `true` then has the default estimate.
+    """
     from executor.arrow.run import execute
     from executor.counting.counter import RowCounter
     from executor.counting.kept import KeptCounts
@@ -280,7 +285,10 @@ def row_counter(catalog: Catalog) -> RowCounter:
     optimizer = Optimizer(catalog)
 
     def run(tree: Tree, columns: Columns) -> pa.RecordBatchReader:
-        return execute(optimizer.plan(tree, columns), columns, catalog.tables)
+        plan = optimizer.plan(tree, columns)
+        if plan.cost > LONGEST_COUNT:
+            raise ExecutionError(f"counting these rows is thought to take {plan.cost / 1e6:,.0f} s")
+        return execute(plan, columns, catalog.tables)
 
     return RowCounter(run, KeptCounts(cache_folder() / "true_cardinalities" / f"{data_version(catalog)}.jsonl"))
 

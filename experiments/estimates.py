@@ -57,8 +57,8 @@ class SubPlan(NamedTuple):
 
 
 class Summary(NamedTuple):
-    """q-errors of one estimator on the sub-plans of a workload (`scope`: all, or those whose tables have rows) of so many relations
-    (0: of any number). `p90` and so on: percentiles, interpolated; `under`: the share of sub-plans with fewer rows than there are."""
+    """q-errors of one estimator on the sub-plans of a workload (`scope`: all, or those whose tables have rows) of so many
+    relations (0: of any number). `p90` and so on: percentiles, interpolated; `under`: the share that is estimated too low."""
 
     workload: str
     scope: str
@@ -123,9 +123,7 @@ def _compare(
             )
     notes = []
     if not stored:
-        notes.append(
-            f"{workload} is planned from published statistics; its tables have no rows here, so there is no DuckDB beside"
-        )
+        notes.append(f"{workload} is planned from published statistics: no rows, so no DuckDB beside")
     elif with_duckdb:
         try:
             database = DuckDBEstimates(catalog)
@@ -135,9 +133,7 @@ def _compare(
             if progress:
                 progress(f"{workload}: DuckDB {database.version}")
             rows += _duckdb_rows(database, workload, truth, texts, stored)
-            notes.append(
-                f"DuckDB {database.version}: its EXPLAIN of each sub-plan as a query, over native tables with the same rows"
-            )
+            notes.append(f"duckdb: {database.version}, EXPLAIN of each sub-plan as a query over native tables with the same rows")
             database.close()
     return Comparison(workload, len(truth), rows, notes)
 
@@ -222,7 +218,7 @@ class Section(NamedTuple):
 
 
 def describe(comparison: Comparison, most: int = 0) -> list[Section]:
-    """Tables over all sub-plans and over those with rows, then by number of relations, then the `most` worst of each estimator."""
+    """Tables over all sub-plans and over those with rows, by number of relations, and of the `most` worst of each estimator."""
     found = summaries(comparison)
     counted = len({(row.query, row.aliases) for row in comparison.rows})
     sections = []

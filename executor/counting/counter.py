@@ -22,10 +22,11 @@ from optimizer.algebra.canonical import CanonicalTexts, digest
 from optimizer.algebra.columns import Columns, ColumnSet
 from optimizer.algebra.join_graph import JoinGraph
 from optimizer.algebra.kinds import JoinKind
-from optimizer.algebra.logical import Aggregate, AggregateItem, Filter, Join, Project, ProjectItem, Window
+from optimizer.algebra.logical import Aggregate, AggregateItem, Filter, Join, Project, ProjectItem, Scan, Window
 from optimizer.algebra.rebuild import map_tree
 from optimizer.algebra.scalars import AggregateCall, Scalar, combined
 from optimizer.algebra.trees import Node, Tree
+from optimizer.errors import ExecutionError
 
 Run = Callable[[Tree, Columns], pa.RecordBatchReader]
 """Plans a tree and runs it; column 12 of the tree is called c12. Raises ExecutionError."""
@@ -42,6 +43,7 @@ class RowCounter:
     def __init__(self, run: Run, kept: KeptCounts | None = None) -> None:
         self._run, self._kept = run, kept
         self._counts: dict[str, int] = {}
+        self._failed: dict[str, str] = {}
         self._query: _Query | None = None
         self.counted = 0
 
@@ -54,7 +56,13 @@ class RowCounter:
         if rows is None and self._kept is not None:
             rows = self._kept.get(key)
         if rows is None:
-            rows = self._query.count(tree)
+            if key in self._failed:
+                raise ExecutionError(self._failed[key])
+            try:
+                rows = self._query.count(tree)
+            except ExecutionError as error:
+                self._failed[key] = str(error)
+                raise
             self.counted += 1
             if self._kept is not None:
                 self._kept.put(key, rows)
@@ -84,13 +92,22 @@ class _Query:
             if inputs is None:
                 return 0
             if len(inputs) > 1:
-                return product_total([self._factor(each) for each in inputs])
+                return self._joined(inputs)
             tree = inputs[0].tree
         columns = _copied(self.columns)
         number = columns.new("rows", COUNT_ROWS.type, False).id
         root = Tree(Aggregate((), (AggregateItem(number, COUNT_ROWS),)), (tree,))
         table = self._run(_with_binary_joins(root), columns).read_all()
         return int(table.column(f"c{number}")[0].as_py())
+
+    def _joined(self, inputs: Sequence[CountedInput]) -> int:
+        """Tables first: where one gives no rows, nothing else has to be run."""
+        factors = []
+        for each in sorted(inputs, key=lambda each: not isinstance(each.tree.op, Scan)):
+            factors.append(self._factor(each))
+            if not len(factors[-1].counts):
+                return 0
+        return product_total(factors)
 
     def _factor(self, counted: CountedInput) -> Factor:
         """Rows of an input by the values of its variables; word k of variable v is called WORDS · v + k."""

@@ -114,9 +114,7 @@ def pruning(
 
 @command.command("estimates")
 @click.argument("workloads", nargs=-1, metavar="[WORKLOAD]...")
-@click.option(
-    "--estimators", metavar="A,B,...", help="Which estimators, as for the setting; default: histogram,system_r,upper_bound."
-)
+@click.option("--estimators", metavar="A,B,...", help="As for the setting estimator; default: histogram,system_r,upper_bound.")
 @click.option("--set", "pairs", multiple=True, metavar="NAME=VALUE", help="Change a setting for all of them (repeatable).")
 @click.option("--worst", type=click.IntRange(0), default=0, metavar="N", help="Show the N largest errors of each estimator.")
 @click.option("--duckdb/--no-duckdb", default=True, show_default=True, help="DuckDB's estimates beside, where there are rows.")

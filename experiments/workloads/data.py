@@ -18,7 +18,7 @@ from optimizer.errors import CatalogError
 BUILT_IN = {
     "tpch:SF": "TPC-H at scale factor SF (tpch:0.1 has 0.87 million rows), made on first use, keys declared",
     "job": "IMDB as the Join Order Benchmark uses it (74 million rows): statistics only, to plan job/1a and the like",
-    "stats": "a Stack Exchange site (1.03 million rows) with the queries stats/001 and so on; two of its eight tables without rows",
+    "stats": "a Stack Exchange site, for stats/001 and the like: 552,350 rows in six tables, statistics only for two",
     "joingraph": "tables for chain/N, star/N, clique/N and other join graphs: statistics only",
 }
 _STATISTICS_ONLY: dict[str, Callable[[], Catalog]] = {"job": job_catalog, "joingraph": JoinGraphCatalog}

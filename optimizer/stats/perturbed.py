@@ -1,7 +1,8 @@
 """Row counts with errors of known size: another estimator's times a random factor in [1/q, q].
 
 log(factor) is uniform in [-log q, log q], drawn from the seed and the digest of the relation set alone: one set has one error,
-in every expression, query and process. Tables without a filter and rows that follow from those of an input are as exact as the input.
+in every expression, query and process. Tables without a filter, and rows that follow from those of an input, get no error of
+their own.
 """
 
 from __future__ import annotations

@@ -20,8 +20,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pyarrow as pa
 
-from experiments.pipeline.generate.recipe import Progress
+from experiments.pipeline.generate.recipe import Facts, Progress
 from experiments.pipeline.generate.space import size_text
+from experiments.pipeline.manifest import file_facts
 from experiments.pipeline.staging import scratch_folder
 from optimizer.catalog.order import rows_ascend
 from optimizer.catalog.parquet_files import parquet_facts
@@ -65,10 +66,11 @@ class Order(NamedTuple):
 
 
 class Made(NamedTuple):
-    """What the files of a table hold, all of them in name order; `orders`: by the columns asked about."""
+    """What the files of a table hold, all of them in name order; `orders`: by the columns asked about; `files`: by path."""
 
     rows: int
     orders: dict[tuple[str, ...], Order]
+    files: Facts
 
 
 def parts_of(table: str, rows: float, size: float, wanted: int | None) -> list[Part]:
@@ -115,13 +117,18 @@ def make_parts(
     return {name: _table(sorted(p for p in parts if p.table == name), found) for name in sorted({part.table for part in parts})}
 
 
+def all_files(made: Mapping[str, Made]) -> Facts:
+    return {path: facts for table in made.values() for path, facts in table.files.items()}
+
+
 def _table(parts: list[Part], found: Mapping[str, dict[str, Any]]) -> Made:
     results = [found[part.path] for part in parts]
     orders: dict[tuple[str, ...], Order] = {}
     for each in zip(*(result["orders"] for result in results), strict=True):
         pieces = [Order(o["ascends"], o["strictly"], _tuple(o["first"]), _tuple(o["last"])) for o in each]
         orders[tuple(each[0]["columns"])] = _joined(pieces)
-    return Made(sum(result["rows"] for result in results), orders)
+    files = {part.path: {"bytes": found[part.path]["bytes"], "sha256": found[part.path]["sha256"]} for part in parts}
+    return Made(sum(result["rows"] for result in results), orders, files)
 
 
 def _joined(pieces: list[Order]) -> Order:
@@ -210,12 +217,12 @@ def is_made(task: Mapping[str, Any]) -> bool:
 
 
 def part_facts(task: Mapping[str, Any]) -> dict[str, Any]:
-    """What `make` returns of a part that is there: rows, bytes, and how far its rows are in each of the task's orders."""
+    """What `make` returns of a part that is there: rows, bytes, and checksum, and whether its rows have each of the task's orders."""
     path = Path(task["folder"], task["path"])
     facts = parquet_facts(path)
     table = Table(task["table"], facts.columns, stats=TableStats(facts.rows), files=(path,), format="parquet")
     orders = [{"columns": order, **_order(table, order)._asdict()} for order in task["orders"]]
-    return {"rows": facts.rows, "bytes": facts.bytes, "orders": orders}
+    return {"rows": facts.rows, "orders": orders, **file_facts(path)}
 
 
 def _order(table: Table, columns: Sequence[str]) -> Order:

@@ -11,7 +11,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 Progress = Callable[[str], None]
-Fill = Callable[["SparkSession", Path, Progress], None]
+Facts = dict[str, dict[str, Any]]  # by path within the dataset: `file_facts` of a manifest
+Fill = Callable[["SparkSession", Path, Progress], Facts]
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +22,8 @@ class Recipe:
     `kind`, `scale` name it; `settings` is all that its contents follow from besides the two, as JSON. `bytes`: what its
     files will take, roughly. `options` repeats `settings` as arguments of the command line. `fill` is given an absolute
     folder and makes it a whole dataset, checked: tables, schema.sql, remembered orders. It finds there what an earlier
-    call with an equal recipe left when it was interrupted, and does not make that again. It raises PlanscopeError or OSError.
+    call with an equal recipe left when it was interrupted, and does not make that again. It returns sizes and checksums of the
+    files for which it knows them, and raises PlanscopeError or OSError.
     """
 
     kind: str

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from experiments.pipeline.generate.parts import Made, Part, is_made, make_parts, part_facts, part_file, parts_of
-from experiments.pipeline.generate.recipe import Progress, Recipe
+from experiments.pipeline.generate.parts import Made, Part, all_files, is_made, make_parts, part_facts, part_file, parts_of
+from experiments.pipeline.generate.recipe import Facts, Progress, Recipe
 from optimizer.catalog.order import remember_orders
 from optimizer.catalog.source import open_source
 from optimizer.dataset import open_dataset
@@ -52,12 +52,13 @@ def tpch(scale: Decimal, parts: int | None = None) -> Recipe:
     """`parts`: files of each table but the two tiny ones; None: by size."""
     text = f"{scale.normalize():f}"  # 0.10 and 1e-1 are 0.1
 
-    def fill(spark: SparkSession, folder: Path, progress: Progress) -> None:
+    def fill(spark: SparkSession, folder: Path, progress: Progress) -> Facts:
         orders: dict[str, Any] = {name: [key] for name, key in _KEYS.items()} | {"partsupp": _PARTSUPP}
         files = tpch_parts(scale, parts)
         made = make_parts(spark, make_tpch_part, folder, files, {"scale": text}, orders, f"tpch:{text}", progress)
         _check(made, float(scale))
         _declare(folder, made)
+        return all_files(made)
 
     settings, options = ({}, "") if parts is None else ({"parts": parts}, f"--parts {parts}")
     return Recipe("tpch", text, sum(_BYTES.values()) * float(scale), fill, settings, options)

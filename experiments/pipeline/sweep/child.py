@@ -3,7 +3,8 @@
 It reads one JSON object a line from standard input and answers in lines on standard output:
 
     {"plan": RUN-FOLDER, "memory": MB}    {"ready": true}
-    {"item": 17}                            {"opened": true}, when a dataset had to be opened for it; then {"row": {...}}
+    {"item": 17}                            {"row": {...}}; before, when a dataset has to be opened, {"opening": true} and
+                                            {"opening": false} when that is done
 
 It is started as a new program and not forked: the parent is a Spark worker whose Arrow threads a fork would not carry over,
 and their locks for ever. Its start takes half a second, which is why it is kept from item to item. It ends when standard
@@ -71,7 +72,7 @@ def main() -> None:
     while True:
         request = requests.get()
         if "plan" in request:
-            server = _Server(read_plan(Path(request["plan"])), lambda: _answer(answers, {"opened": True}))
+            server = _Server(read_plan(Path(request["plan"])), lambda begins: _answer(answers, {"opening": begins}))
             _limit_memory(request["memory"])
             _answer(answers, {"ready": True})
         else:
@@ -119,8 +120,8 @@ def _limit_memory(megabytes: int) -> None:
 class _Server:
     """Makes rows. Datasets are opened once and kept."""
 
-    def __init__(self, plan: SweepPlan, opened: Callable[[], None]) -> None:
-        self._plan, self._opened = plan, opened
+    def __init__(self, plan: SweepPlan, opening: Callable[[bool], None]) -> None:
+        self._plan, self._opening = plan, opening
         module, _, function = plan.measure.partition(":")
         self._measure: Callable[[Item, SweepPlan, Catalog], dict[str, Any]] = getattr(importlib.import_module(module), function)
         self._catalogs: dict[str, Catalog | PlanscopeError] = {}
@@ -155,11 +156,12 @@ class _Server:
     def _catalog(self, item: Item) -> Catalog:
         data = item.query.data
         if data not in self._catalogs:
+            self._opening(True)
             try:
                 self._catalogs[data] = open_data(data)
             except PlanscopeError as error:
                 self._catalogs[data] = error
-            self._opened()
+            self._opening(False)
         found = self._catalogs[data]
         if isinstance(found, PlanscopeError):
             raise found

@@ -43,10 +43,10 @@ class Answer(NamedTuple):
 
 
 class Keeper:
-    """Rows of the items of the run in `folder`, made by one child process at a time."""
+    """Rows of the items of the run in `folder`, made by one child process at a time. `process`: id of the one that made this."""
 
     def __init__(self, folder: Path, plan: SweepPlan) -> None:
-        self.folder, self.plan = folder, plan
+        self.folder, self.plan, self.process = folder, plan, os.getpid()
         self._child: Child | None = None
         self._failed_starts = 0
 
@@ -121,11 +121,11 @@ class Child:
         self._wait(START_SECONDS)
 
     def run(self, number: int, timeout: float) -> Answer:
-        """The row of an item, within `timeout` seconds (0: however long) not counting that a dataset is opened. Raises Ended."""
+        """The row of an item, within `timeout` seconds (0: however long), not counting the opening of a dataset. Raises Ended."""
         self._ask({"item": number})
-        answer = self._wait(timeout or None, OPEN_SECONDS)
+        answer = self._wait(timeout or None)
         self.answered += 1
-        return Answer(answer["row"], answer["rss_mb"])
+        return answer
 
     def alive(self) -> bool:
         return self._process.poll() is None
@@ -148,23 +148,54 @@ class Child:
         except OSError:
             pass  # it is dead, which waiting for its answer will show
 
-    def _wait(self, timeout: float | None, opening: float = 0.0) -> dict[str, Any]:
-        """The next answer, with the most memory seen meanwhile. `opening`: further seconds until it says that data is opened."""
-        start = time.monotonic()
-        deadline = None if timeout is None else start + timeout + opening
-        most: int | None = None
+    def _wait(self, timeout: float | None) -> Answer:
+        """What the child answers, with the most memory that it was seen to occupy meanwhile. Raises Ended."""
+        allowed, start, most = timeout, time.monotonic(), None
         while True:
             try:
                 answer = self._answers.get(timeout=_LOOK_SECONDS)
             except queue.Empty:
                 most = self._look(most)
-                if deadline is not None and time.monotonic() > deadline:
-                    raise Ended("timeout", f"it took more than {timeout:g} s, and was stopped", most) from None
+                if allowed is not None and time.monotonic() > start + allowed:
+                    raise Ended("timeout", f"it took more than {allowed:g} s and was stopped", most) from None
                 continue
             most = self._look(most)
             if answer is None:
                 raise self._crash(most)
-            if "opened" not in answer:
-                return {**answer, "rss_mb": most}
-            if timeout is not None:
-                deadline = time.monotonic() + timeout
+            if "opening" not in answer:
+                return Answer(answer.get("row", {}), most)
+            allowed, start = OPEN_SECONDS if answer["opening"] else timeout, time.monotonic()
+
+    def _look(self, most: int | None) -> int | None:
+        """The greater of `most` and the MB occupied now. Raises Ended where that is more than the limit."""
+        try:
+            with open(f"/proc/{self._process.pid}/statm", encoding="ascii") as file:
+                now = int(file.read().split()[1]) * _PAGE >> 20
+        except (OSError, IndexError):  # another system, or the process has just ended
+            return most
+        if self._memory and now > self._memory:
+            raise Ended("memory", f"it occupied {now:,} MB of the {self._memory:,} MB allowed, and was stopped", now)
+        return max(now, most or 0)
+
+    def _crash(self, most: int | None) -> Ended:
+        """Why the process ended by itself: the signal or exit code, and what it printed last."""
+        code = self._process.wait()
+        how = f"signal {_signal_name(-code)}" if code < 0 else f"exit code {code}"
+        self._errors.seek(max(0, self._errors.seek(0, os.SEEK_END) - 2000))
+        said = [line for line in self._errors.read().decode("utf-8", "replace").splitlines() if line.strip()]
+        kind = "memory" if any("MemoryError" in line or "bad_alloc" in line for line in said[-3:]) else "crash"
+        return Ended(kind, f"its process ended with {how}" + (f": {said[-1].strip()[:300]}" if said else ""), most)
+
+
+def _read(stream: IO[bytes], answers: queue.SimpleQueue[dict[str, Any] | None]) -> None:
+    """Passes answers on, and None when no more can come."""
+    for line in stream:
+        answers.put(json.loads(line))
+    answers.put(None)
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return str(number)

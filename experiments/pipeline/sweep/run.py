@@ -1,0 +1,132 @@
+"""Runs a sweep: plans it, has its chunks made by Spark tasks, goes on where an earlier run stopped."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from executor.atomic import make_folder
+from experiments.pipeline.failures import PipelineError
+from experiments.pipeline.lock import hold
+from experiments.pipeline.sweep.chunk import chunk_file, run_chunk
+from experiments.pipeline.sweep.plan import PLAN_FILE, SweepPlan, read_plan, write_plan
+from experiments.pipeline.sweep.results import chunks_done, progress_of, read_results, run_folder
+from experiments.pipeline.tasks import run_tasks
+from optimizer.errors import InternalError, Interrupted
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+Say = Callable[[str], None]
+LOCK = "_lock"
+_SAY_SECONDS = 2.0  # between lines of progress
+
+
+@dataclass(frozen=True)
+class SweepResult:
+    """`made`: items that were run now; the others of `items` were there. `errors`: rows with status error, by kind."""
+
+    run: str
+    folder: Path
+    items: int
+    made: int
+    errors: dict[str, int]
+    files: tuple[Path, ...]
+
+
+def run_sweep(
+    plan: SweepPlan, out: Path, spark: Callable[[], SparkSession], progress: Say | None = None, spoken: bool = True
+) -> SweepResult:
+    """All rows of `plan` in `out/results/run=RUN`, which all workers have to reach under the same path.
+
+    What is there of the same plan stays and is not done again, not even in a chunk that was under way; `spark` is asked for a
+    session only if something is missing. Raises PipelineError, OutputError, and Interrupted in place of KeyboardInterrupt.
+    """
+    say = progress if progress is not None else _say_nothing
+    out = out.absolute()
+    folder = make_folder(run_folder(out, plan.run))
+    with hold(folder / LOCK, f"sweep {plan.run}"):
+        if not (folder / PLAN_FILE).exists():
+            write_plan(folder, plan)
+        assert read_plan(folder) == plan, f"{folder} holds the plan of another sweep"
+        before = progress_of(folder)
+        if before.done:
+            say(f"sweep {plan.run}: {before.done:,} of {plan.size:,} items are done already")
+        if not before.complete:
+            with _interruptible(folder, plan):
+                _make(plan, folder, spark, say, before.done)
+        return _checked(plan, folder, before.done)
+
+
+def _make(plan: SweepPlan, folder: Path, spark: Callable[[], SparkSession], say: Say, before: int) -> None:
+    """Have the chunks made that are missing, and say how that goes."""
+    missing = sorted(set(range(plan.chunks)) - set(chunks_done(folder, plan)))
+    session = spark()
+    say(f"sweep {plan.run}: {plan.size - before:,} items in {len(missing):,} Spark tasks")
+    meter = _Meter(plan.size, sum(plan.chunk_size(chunk) for chunk in missing), before, say)
+    run_tasks(
+        session,
+        run_chunk,
+        [{"folder": str(folder), "chunk": chunk, "name": f"chunk {chunk} of sweep {plan.run}"} for chunk in missing],
+        on_done=lambda _, result: meter.add(result["items"], result["errors"]),
+    )
+    meter.end()
+
+
+def _checked(plan: SweepPlan, folder: Path, before: int) -> SweepResult:
+    """The complete run. Raises InternalError when an item is missing or there twice."""
+    rows = read_results(folder)
+    expected = [plan.item(number).id for number in range(plan.size)]
+    if rows.column("item").to_pylist() != expected:
+        raise InternalError(f"the results in {folder} are not the items of their plan, each once")
+    files = (folder / PLAN_FILE, *(chunk_file(folder, chunk) for chunk in range(plan.chunks)))
+    return SweepResult(plan.run, folder, plan.size, plan.size - before, progress_of(folder).errors, files)
+
+
+@contextmanager
+def _interruptible(folder: Path, plan: SweepPlan):
+    try:
+        yield
+    except KeyboardInterrupt as stop:
+        done = progress_of(folder).done
+        raise Interrupted(f"interrupted: {done:,} of {plan.size:,} items are done; the same command goes on from there") from stop
+
+
+class _Meter:
+    """Says how many items are done, and how long the others will take, at most every other second."""
+
+    def __init__(self, size: int, missing: int, before: int, say: Say) -> None:
+        self._size, self._missing, self._say = size, missing, say
+        self._done = self._errors = 0
+        self._begun = self._said = time.monotonic()
+
+    def add(self, items: int, errors: int) -> None:
+        self._done += items
+        self._errors += errors
+        now = time.monotonic()
+        if now - self._said >= _SAY_SECONDS and self._done < self._missing:
+            self._said = now
+            self._say(self._line((now - self._begun) / self._done * (self._missing - self._done)))
+
+    def end(self) -> None:
+        self._say(f"sweep: {self._size:,} of {self._size:,} items, {show_time(time.monotonic() - self._begun)}")
+
+    def _line(self, remaining: float) -> str:
+        done = self._size - self._missing + self._done
+        errors = f", {self._errors:,} errors" if self._errors else ""
+        return f"sweep: {done:,} of {self._size:,} items{errors}, about {show_time(remaining)} to go"
+
+
+def show_time(seconds: float) -> str:
+    """A duration for people: 12 s, 3 min, 2.5 h."""
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+
+
+def _say_nothing(line: str) -> None:
+    """Progress for callers that do not want any."""
