@@ -66,7 +66,7 @@ class Figures:
 
     def distinct(self, stats: RelationStats, columns: ColumnSet) -> float:
         """Distinct combinations of columns among the rows of a relation."""
-        return distinct_rows([stats.columns[c].ndv for c in column_ids(columns)], stats.rows)
+        return distinct_rows(stats.ndvs(column_ids(columns)), stats.rows)
 
     def lower_bound(self, op: LogicalOperator, stats: RelationStats, inputs: Sequence[Group], leaves: Sequence[Group]) -> float:
         if self.later_rules and inputs:

@@ -39,11 +39,13 @@ def estimator_factory(settings: Settings, counter: RowCounter | None = None) -> 
     if name == "system_r":
         from optimizer.stats.system_r import SystemR
 
-        return SystemR
+        system_r: type[Estimator] = SystemR
+        return system_r
     if name == "upper_bound":
         from optimizer.stats.upper_bound import UpperBound
 
-        return UpperBound
+        upper_bound: type[Estimator] = UpperBound
+        return upper_bound
     return Estimator
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 
 import pyarrow as pa
 
-from optimizer.algebra.columns import ColumnId, Columns, column_ids
+from optimizer.algebra.columns import ColumnId, Columns, column_ids, column_set
 from optimizer.algebra.functions import AGGREGATE_FUNCTIONS
 from optimizer.algebra.join_graph import JoinGraph
 from optimizer.algebra.kinds import JoinKind, SetOpKind
@@ -64,9 +64,10 @@ class Estimator:
             case Filter():
                 below = inputs[0]
                 share = conjunction_selectivity(op.predicate, below.columns, self.combine)
-                return RelationStats(
-                    below.rows * share, filtered_figures(op.predicate, below.columns), below.base_rows, keys=props.keys
-                )
+                figures = filtered_figures(op.predicate, below.columns)
+                result = RelationStats(below.rows * share, figures, below.base_rows, keys=props.keys)
+                result.distinct = below.distinct
+                return result
             case Project():
                 return self._project(op, props, inputs[0])
             case JoinGraph():
@@ -105,7 +106,12 @@ class Estimator:
         rows = base * conjunction_selectivity(op.predicate, figures, self.combine)
         if op.limit is not None:
             rows = min(rows, float(op.limit))
-        return RelationStats(rows, filtered_figures(op.predicate, figures), base, props.keys)
+        result = RelationStats(rows, filtered_figures(op.predicate, figures), base, props.keys)
+        if table.stats.distinct:
+            ids = {c.source: c.id for c in op.columns}
+            counted = {names: ndv for names, ndv in table.stats.distinct.items() if all(name in ids for name in names)}
+            result.distinct = {column_set(ids[name] for name in names): ndv for names, ndv in counted.items()}
+        return result
 
     def _stored(self, table: Table, name: str, id: ColumnId) -> ColumnFigures:
         """Figures of a stored column; a distinct count that is not known is guessed."""
@@ -165,7 +171,7 @@ class Estimator:
         return max(1.0, min(ndv, max(below.rows, 1.0)))
 
     def _aggregate(self, op: Aggregate, props: LogicalProps, below: RelationStats) -> RelationStats:
-        rows = 1.0 if not op.keys else min(distinct_rows([below.columns[k].ndv for k in op.keys], below.rows), below.rows)
+        rows = 1.0 if not op.keys else min(distinct_rows(below.ndvs(op.keys), below.rows), below.rows)
         figures = {k: below.columns[k] for k in op.keys}
         for item in op.aggregates:
             figures[item.id] = ColumnFigures(max(1.0, rows), width=type_width(item.call.type))
@@ -177,7 +183,7 @@ class Estimator:
         with_key = dict.fromkeys((key.id for key in op.keys), 0.0)
         for each in op.sets:
             held = [key for key in op.keys if each >> key.id & 1]
-            groups = distinct_rows([below.columns[key.source].ndv for key in held], below.rows) if held else 1.0
+            groups = distinct_rows(below.ndvs(key.source for key in held), below.rows) if held else 1.0
             rows += groups
             for key in held:
                 with_key[key.id] += groups
@@ -192,7 +198,7 @@ class Estimator:
 
     def _window(self, op: Window, props: LogicalProps, below: RelationStats) -> RelationStats:
         """The input's rows. Within a partition there are as many places as a partition of mean size has rows."""
-        partitions = distinct_rows([below.columns[c].ndv for c in op.partition], below.rows) if op.partition else 1.0
+        partitions = distinct_rows(below.ndvs(op.partition), below.rows) if op.partition else 1.0
         mean = max(1.0, below.rows / max(1.0, partitions))
         figures = dict(below.columns)
         for item in op.items:
@@ -290,7 +296,11 @@ class Estimator:
         for leaf in ordered:
             figures.update(leaf.columns)
         rows = self.region(ordered, predicate).rows((1 << len(ordered)) - 1)
-        return RelationStats(rows, figures, None, props.keys, ordered, predicate)
+        result = RelationStats(rows, figures, None, props.keys, ordered, predicate)
+        counted = [leaf.distinct for leaf in ordered if leaf.distinct]
+        if counted:
+            result.distinct = {columns: ndv for each in counted for columns, ndv in each.items()}
+        return result
 
     def region(self, leaves: Sequence[RelationStats], predicate: Predicate) -> RegionRows:
         """Rows of every subset of an inner-join region; `leaves[i]` is relation i."""

@@ -97,7 +97,7 @@ class KnownRows(Estimator):
         if self._formulas or any(leaf.tree is None for leaf in leaves):
             return super().inner_region(leaves, predicate, props)
         ordered = tuple(sorted(leaves, key=lambda leaf: min(leaf.columns, default=-1)))
-        region = _Region(self, ordered, predicate, props)
+        region = _Region(self, ordered, predicate)
         everything = (1 << len(ordered)) - 1
         rows = region.known(everything)
         if rows is None:
@@ -109,18 +109,12 @@ class KnownRows(Estimator):
         stats.tree = region.tree(everything)
         return stats
 
-    def formula(self, leaves: tuple[RelationStats, ...], predicate: Predicate, props: LogicalProps) -> float:
-        """Rows of an inner join by the default formulas alone."""
-        return super().inner_region(leaves, predicate, props).rows
-
 
 class _Region:
     """The leaves of one inner join and its conjuncts. Sets of leaves are bits."""
 
-    def __init__(
-        self, estimator: KnownRows, leaves: tuple[RelationStats, ...], predicate: Predicate, props: LogicalProps
-    ) -> None:
-        self.estimator, self.leaves, self.predicate, self.props = estimator, leaves, predicate, props
+    def __init__(self, estimator: KnownRows, leaves: tuple[RelationStats, ...], predicate: Predicate) -> None:
+        self.estimator, self.leaves, self.predicate = estimator, leaves, predicate
         home = {c: 1 << i for i, leaf in enumerate(leaves) for c in leaf.columns}
         self._touches = [_leaves_of(s.columns, home) for s in predicate]
         self._known: dict[Leaves, float | None] = {}
@@ -161,10 +155,10 @@ class _Region:
     def from_parts(self) -> float:
         """Rows of the join of all leaves from the formulas and the known rows of its parts."""
         everything = (1 << len(self.leaves)) - 1
-        rows = self._formula(everything)
+        formula = self.estimator.region(self.leaves, self.predicate).rows
+        rows = formula(everything)
         for part in self._known_parts(everything):
-            thought = self._formula(part)
-            found = self.known(part)
+            thought, found = formula(part), self.known(part)
             assert found is not None, "a part was chosen because its rows are known"
             rows = 0.0 if thought <= 0.0 or found <= 0.0 else rows * (found / thought)
         return rows
@@ -203,10 +197,6 @@ class _Region:
             parts.append(part)
             s &= ~part
         return parts
-
-    def _formula(self, s: Leaves) -> float:
-        members = tuple(self.leaves[i] for i in column_ids(s))
-        return self.estimator.formula(members, self.within(s), self.props)
 
 
 def follows_from_input(op: LogicalOperator) -> bool:

@@ -218,13 +218,26 @@ def combined_leaf(leaf: RelationStats, factors: Sequence[tuple[float, ColumnSet]
     key = next((k for k in leaf.keys if k and not k & ~equated), 0)
     on_key = [factor for factor, columns in factors if columns & key]
     if not on_key:
-        return combine(factor for factor, _ in factors)
+        return combine(_counted_together(leaf, factors) if len(factors) > 1 and leaf.distinct else (f for f, _ in factors))
     one_row = 1.0 / max(1.0, leaf.base_rows)
     share = max(one_row, on_key[0]) if len(on_key) == 1 else one_row
     for factor, columns in factors:
         if not columns & key:
             share *= factor
     return share
+
+
+def _counted_together(leaf: RelationStats, factors: Sequence[tuple[float, ColumnSet]]) -> list[float]:
+    """The factors, those of columns whose combinations were counted as one."""
+    left = dict(enumerate(factors))
+    result = []
+    for together in sorted(leaf.distinct, key=lambda each: (-each.bit_count(), each)):
+        within = [n for n, (_, columns) in left.items() if not columns & ~together]
+        if len(within) > 1 and column_set(c for n in within for c in column_ids(left[n][1])) == together:
+            result.append(1.0 / max(1.0, leaf.distinct[together]))
+            for n in within:
+                del left[n]
+    return [*result, *(factor for factor, _ in left.values())]
 
 
 def _equated(conjunct: object) -> tuple[ColumnId, ColumnId] | None:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import datetime
 import decimal
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Any
 
-from optimizer.algebra.columns import ColumnId
+from optimizer.algebra.columns import ColumnId, ColumnSet, column_ids, column_set
 from optimizer.algebra.scalars import Predicate
 from optimizer.algebra.trees import Tree
 from optimizer.catalog.table import ColumnStats
@@ -49,10 +49,11 @@ class RelationStats:
 
     `base_rows`: rows of the stored table before any filter (of a scan), else `rows`. `leaves` and `predicate`: the
     relations an inner-join region joins, by lowest column id, and its conjuncts in canonical order; a relation that is
-    no inner join is its own only leaf. `tree`: an expression that gives these rows, kept by estimators that look rows up.
+    no inner join is its own only leaf. `distinct`: distinct combinations of stored columns of one table, as far as they were
+    counted. `tree`: an expression that gives these rows, kept by estimators that look rows up.
     """
 
-    __slots__ = ("base_rows", "columns", "keys", "leaves", "predicate", "rows", "tree")
+    __slots__ = ("base_rows", "columns", "distinct", "keys", "leaves", "predicate", "rows", "tree")
 
     def __init__(
         self,
@@ -68,9 +69,21 @@ class RelationStats:
         self.keys = keys
         self.leaves: tuple[RelationStats, ...] = (self,) if leaves is None else leaves
         self.predicate = predicate
+        self.distinct: Mapping[ColumnSet, float] = NONE_KNOWN
         self.tree: Tree | None = None
 
-    def width(self, columns: int) -> float:
+    def ndvs(self, columns: Iterable[ColumnId]) -> list[float]:
+        """Distinct counts of the columns, or of some of them together where their combinations were counted. Their product is
+        how many combinations of values there may be."""
+        wanted = column_set(columns)
+        found = []
+        for together in sorted(self.distinct, key=lambda each: (-each.bit_count(), each)):
+            if not together & ~wanted:
+                found.append(self.distinct[together])
+                wanted &= ~together
+        return [*found, *(self.columns[c].ndv for c in column_ids(wanted))]
+
+    def width(self, columns: ColumnSet) -> float:
         """Bytes of one row of the given columns (a bitset)."""
         return sum(figures.width for id, figures in self.columns.items() if columns >> id & 1)
 

@@ -167,7 +167,18 @@ class _Queries:
                         f'two queries are called "{planned.name}"\ngive one a name: {{query = "{text[:60]}", name = "…"}}',
                         "sweep", "queries", text,
                     )  # fmt: skip
+        self._check_apart(tuple(made.values()))
         return tuple(made.values())
+
+    def _check_apart(self, queries: Sequence[PlannedQuery]) -> None:
+        """Items are told apart by the query's name and what the data are, not where: two copies of a dataset will not do."""
+        seen: dict[tuple[str, str], PlannedQuery] = {}
+        for query in queries:
+            other = seen.setdefault((query.name, query.digest), query)
+            if other is not query:
+                self._problems.add(
+                    f"{query.name} is listed for {other.data} and {query.data}, which hold the same data\ngive one a name", "sweep", "queries"
+                )
 
     def _entry(self, entry: str | Mapping[str, str]) -> tuple[str | None, str | None, str | None]:
         """(query, data, name) as written; no query when the entry is none."""

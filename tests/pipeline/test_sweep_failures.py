@@ -1,0 +1,178 @@
+"""An item that fails, in whatever way, becomes a row; the others are as if it were not there."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from experiments.pipeline.failures import PipelineError
+from experiments.pipeline.sweep import chunk as chunks
+from experiments.pipeline.sweep.chunk import chunk_file, run_chunk
+from experiments.pipeline.sweep.columns import SETTLED
+from experiments.pipeline.sweep.journal import journals
+from experiments.pipeline.sweep.keeper import Keeper
+from experiments.pipeline.sweep.plan import SweepPlan, write_plan
+from experiments.pipeline.sweep.results import progress_of, read_results
+from experiments.pipeline.sweep.spec import SweepSpec, plan_sweep
+
+FAILING = "tests.pipeline.failing:measure"
+
+
+def planned(names: list[str], measure: str = FAILING, **keys: Any) -> SweepPlan:
+    """One item for each name, in one chunk unless `keys` say otherwise; names are of the query `select 1`."""
+    queries = [{"query": f"select {i} as n", "name": name, "data": "joingraph"} for i, name in enumerate(names)]
+    return plan_sweep(SweepSpec(queries, **{"chunk": len(names), **keys}), measure=measure, code="test")
+
+
+@pytest.fixture
+def keeper(tmp_path: Path) -> Iterator[Any]:
+    """Makes keepers of a plan; their processes end with the test."""
+    made: list[Keeper] = []
+
+    def make(plan: SweepPlan) -> Keeper:
+        write_plan(tmp_path, plan)
+        made.append(Keeper(tmp_path, plan))
+        return made[-1]
+
+    yield make
+    for each in made:
+        each.close()
+
+
+@pytest.fixture(autouse=True)
+def _no_kept_processes() -> Iterator[None]:
+    yield
+    for each in chunks._keepers:
+        each.close()
+    chunks._keepers.clear()
+
+
+def rows_of(keeper: Keeper) -> dict[str, dict[str, Any]]:
+    rows = [keeper.row(number) for number in range(keeper.plan.size)]
+    return {row["query"]: row for row in rows}
+
+
+def test_each_failure_is_a_row_and_the_rest_is_not_touched(keeper: Any) -> None:
+    names = ["first", "exit", "kill", "abort", "raise", "bug", "burst", "hang", "last"]
+    rows = rows_of(keeper(planned(names, timeout=1.5, memory=1024)))
+    assert list(rows) == names
+    kinds = {name: row.get("error_kind") for name, row in rows.items()}
+    assert kinds == {
+        "first": None, "exit": "crash", "kill": "crash", "abort": "crash", "raise": "execution", "bug": "internal",
+        "burst": "memory", "hang": "timeout", "last": None,
+    }  # fmt: skip
+    assert {row["status"] for name, row in rows.items() if kinds[name]} == {"error"}
+    assert rows["first"]["status"] == rows["last"]["status"] == "ok"
+    assert rows["last"]["cost"] > 0 and "cost" not in rows["kill"]
+    assert rows["exit"]["error"] == "its process ended with exit code 7"
+    assert rows["kill"]["error"] == "its process ended with signal SIGKILL"
+    assert rows["abort"]["error"] == "its process ended with signal SIGABRT: something went wrong in a library"
+    assert rows["raise"]["error"] == "division by zero in project_rows"
+    assert rows["bug"]["error"] == "KeyError: 'nobody knows'"
+    assert rows["hang"]["error"] == "it took more than 1.5 s and was stopped"
+
+
+def test_only_what_may_be_the_fault_of_earlier_items_is_tried_again(keeper: Any) -> None:
+    rows = rows_of(keeper(planned(["one", "kill", "exit", "two", "raise", "hang"], timeout=1)))
+    assert {name: row["attempts"] for name, row in rows.items()} == {
+        "one": 1, "kill": 2, "exit": 1, "two": 1, "raise": 1, "hang": 1,
+    }  # fmt: skip
+
+
+def test_memory_is_watched(keeper: Any) -> None:
+    rows = rows_of(keeper(planned(["one", "hog", "two"], memory=400)))
+    assert rows["hog"]["error_kind"] == "memory", rows["hog"]
+    assert "MB of the 400 MB allowed" in rows["hog"]["error"] or "memory" in rows["hog"]["error"].lower()
+    assert rows["two"]["status"] == "ok"
+
+
+def test_what_earlier_items_keep_is_not_held_against_a_later_one(tmp_path: Path, keeper: Any) -> None:
+    plan = planned(["leak", "other"], memory=400)
+    made = keeper(plan)
+    rows = [made.row(0), made.row(0), made.row(1)]
+    assert [row["status"] for row in rows] == ["ok", "ok", "ok"]
+    assert [row["attempts"] for row in rows] == [1, 2, 1]
+
+
+def test_a_process_that_does_not_start_ends_the_task(tmp_path: Path) -> None:
+    write_plan(tmp_path, planned(["one"], measure="tests.pipeline.failing:nothing"))
+    with pytest.raises(PipelineError, match=r"does not start.*nothing"):
+        run_chunk({"folder": str(tmp_path), "chunk": 0})
+    assert not chunk_file(tmp_path, 0).exists()
+
+
+def test_no_process_outlives_its_parent(keeper: Any) -> None:
+    made = keeper(planned(["one", "hang"]))
+    assert made.row(0)["status"] == "ok"
+    child = made._child
+    child._ask({"item": 1})
+    time.sleep(0.2)
+    assert child.alive()
+    child._process.stdin.close()  # what the death of the parent does
+    assert child._process.wait(5) == 0
+
+
+def test_other_data_than_planned_is_an_error(keeper: Any, tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    data.mkdir()
+    (data / "t.csv").write_text("a\n1\n2\n")
+    plan = plan_sweep(SweepSpec([{"query": "select a from t", "data": str(data)}], execute=True), code="test")
+    (data / "t.csv").write_text("a\n1\n2\n3\n")
+    row = keeper(plan).row(0)
+    assert row["error_kind"] == "data" and str(data) in row["error"]
+
+
+def test_a_chunk_goes_on_where_it_was_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    log = tmp_path / "log"
+    monkeypatch.setenv("SWEEP_LOG", str(log))
+    plan = planned([f"q{i}" for i in range(6)], measure="tests.pipeline.failing:counting")
+    write_plan(tmp_path, plan)
+    real, calls = Keeper.row, []
+
+    def dies_at_the_fourth(self: Keeper, number: int) -> dict[str, Any]:
+        calls.append(number)
+        if len(calls) == 4:
+            raise KeyboardInterrupt
+        return real(self, number)
+
+    monkeypatch.setattr(Keeper, "row", dies_at_the_fourth)
+    with pytest.raises(KeyboardInterrupt):
+        run_chunk({"folder": str(tmp_path), "chunk": 0})
+    progress = progress_of(tmp_path)
+    assert (progress.done, progress.under_way, progress.complete) == (3, 3, False)
+    (journal,) = journals(tmp_path)
+    with journal.open("a") as file:
+        file.write('{"item": "cut off in the midd')
+    assert run_chunk({"folder": str(tmp_path), "chunk": 0}) == {"chunk": 0, "items": 6, "errors": 0}
+    assert sorted(map(int, log.read_text().split())) == list(range(6)), "an item ran twice, or never"
+    assert journals(tmp_path) == []
+    assert read_results(tmp_path).column("query").to_pylist() == [f"q{i}" for i in range(6)]
+
+
+def test_a_chunk_that_is_there_is_not_made_again_and_a_damaged_one_is(tmp_path: Path) -> None:
+    write_plan(tmp_path, planned(["one", "two"]))
+    task = {"folder": str(tmp_path), "chunk": 0}
+    run_chunk(task)
+    target = chunk_file(tmp_path, 0)
+    first, rows = target.stat().st_mtime_ns, read_results(tmp_path).select(SETTLED)
+    run_chunk(task)
+    assert target.stat().st_mtime_ns == first
+    target.write_bytes(target.read_bytes()[:-20])
+    assert progress_of(tmp_path).chunks_done == 0
+    run_chunk(task)
+    assert read_results(tmp_path).select(SETTLED).equals(rows)
+
+
+def test_a_killed_process_between_items_is_replaced(keeper: Any) -> None:
+    made = keeper(planned(["one", "two"]))
+    assert made.row(0)["status"] == "ok"
+    os.kill(made._child._process.pid, signal.SIGKILL)
+    time.sleep(0.1)
+    row = made.row(1)
+    assert (row["status"], row["attempts"]) == ("ok", 1)
