@@ -108,5 +108,6 @@ def _reads_outer(memo: Memo, node: PlanNode) -> bool:
 
 
 def _with_rows(stats: RelationStats, rows: float) -> RelationStats:
-    base = stats.base_rows if stats.base_rows != stats.rows else rows
-    return RelationStats(rows, stats.columns, base, stats.keys)
+    counted = RelationStats(rows, stats.columns, stats.base_rows, stats.keys)
+    counted.distinct = stats.distinct
+    return counted

@@ -101,7 +101,9 @@ def _words(error: BaseException) -> str:
 def _first_line(text: str) -> str:
     """The first line that says something, without Spark's error classes, SQL states and Java class names."""
     lines = [line.strip() for line in text.splitlines()]
-    line = next((line for line in lines if line and not line.startswith(("at ", "An error occurred while calling"))), "no reason given")
+    line = next(
+        (line for line in lines if line and not line.startswith(("at ", "An error occurred while calling"))), "no reason given"
+    )
     line = re.sub(r"^(?:[\w$]+\.)+[\w$]+(?:Exception|Error):\s*", "", line)
     line = re.sub(r"^\[[A-Z_.0-9]+\]\s*", "", line)
     line = re.sub(r"\s*SQLSTATE: \w+\s*$", "", line)

@@ -37,7 +37,12 @@ DEFAULT_MASTER = "local[*]"
 _TRIES = 4  # of a task whose process died; Spark's default on clusters, while on one machine it is 1
 _CONNECT_SECONDS = 10
 _WORKER_SECONDS = 60  # until a cluster has given the application at least one executor
-_CONNECT_MODULES = {"grpc": "grpcio", "grpc_status": "grpcio-status", "google.rpc": "googleapis-common-protos", "pandas": "pandas"}
+_CONNECT_MODULES = {
+    "grpc": "grpcio",
+    "grpc_status": "grpcio-status",
+    "google.rpc": "googleapis-common-protos",
+    "pandas": "pandas",
+}
 
 
 @dataclass
@@ -69,7 +74,9 @@ def spark_session(master: str | None = None, remote: str | None = None, progress
         if master is not None or remote is not None:
             if where != _started.where:
                 running = _started.where[0] or _started.where[1]
-                raise PipelineError(f"Spark already runs on {running} in this process; it cannot also run on {where[0] or where[1]}")
+                raise PipelineError(
+                    f"Spark already runs on {running} in this process; it cannot also run on {where[0] or where[1]}"
+                )
         return _started.spark
     folder = Path(tempfile.mkdtemp(prefix="planscope-spark-"))
     try:

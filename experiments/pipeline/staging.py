@@ -68,7 +68,9 @@ def check_target(folder: Path, request: Request) -> None:
         )
     if left["settings"] != dict(request.settings):
         finish = f"{left['resume']} finishes it; " if left["resume"] else ""
-        raise OutputError(f"{folder} holds an unfinished {left['what']}, not {request.what}\n{finish}or name another folder, or remove it")
+        raise OutputError(
+            f"{folder} holds an unfinished {left['what']}, not {request.what}\n{finish}or name another folder, or remove it"
+        )
 
 
 def _metadata(folder: Path) -> list[str]:

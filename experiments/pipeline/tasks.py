@@ -17,7 +17,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from experiments.pipeline.failures import PipelineError, explain, is_sparks
-from experiments.pipeline.worker import OUTCOME, run_batches
+from experiments.pipeline.worker import Outcome, run_one
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -54,7 +54,7 @@ def run_tasks(
         for position, outcome in run.outcomes():
             if outcome["error"] is not None:
                 raise PipelineError(f"{_which(position, every)}: {outcome['error']}")
-            result = results[position] = json.loads(outcome["result"])
+            result = results[position] = json.loads(outcome["result"] or "null")
             if on_done is not None:
                 on_done(position, result)
     except _JobFailed as failed:
@@ -86,10 +86,10 @@ class _Run:
         self._threads = -(-slots // size) + 1  # one job more than there is room for: no slot waits for the driver
         self._stopped = threading.Event()
         self._pool = ThreadPoolExecutor(self._threads, thread_name_prefix="spark-job")
-        self._under_way: dict[Future[list[tuple[int, Any]]], range] = {}
+        self._under_way: dict[Future[list[tuple[int, Outcome]]], range] = {}
 
-    def outcomes(self) -> Iterable[tuple[int, Any]]:
-        """(position, OUTCOME row) of every task, as jobs end. Raises _JobFailed."""
+    def outcomes(self) -> Iterable[tuple[int, Outcome]]:
+        """(position, outcome) of every task, as jobs end. Raises _JobFailed."""
         while self._waiting or self._under_way:
             while self._waiting and len(self._under_way) < self._threads:
                 positions = self._waiting.pop()
@@ -105,13 +105,17 @@ class _Run:
                     raise _JobFailed(positions[_failed_partition(error, len(positions))], error) from error
                 yield from rows
 
-    def _job(self, positions: range) -> list[tuple[int, Any]]:
+    def _job(self, positions: range) -> list[tuple[int, Outcome]]:
+        from pyspark.sql.functions import udf
+
         if self._stopped.is_set():
             return []
         self._spark.addTag(self._tag)  # tags belong to this thread
-        mapped = partial(run_batches, name=self._name, tasks=[self._texts[position] for position in positions])
-        rows = self._spark.range(0, len(positions), 1, len(positions)).mapInArrow(mapped, OUTCOME).collect()
-        return [(positions[row["position"]], row) for row in rows]
+        run = partial(run_one, name=self._name, tasks=[self._texts[position] for position in positions])
+        # neither Arrow nor pandas: it is one short row a task; and not deterministic, or Spark might call it twice
+        column = udf(run, "string", useArrow=False).asNondeterministic()("id").alias("outcome")
+        rows = self._spark.range(0, len(positions), 1, len(positions)).select("id", column).collect()
+        return [(positions[row["id"]], json.loads(row["outcome"])) for row in rows]
 
     def cancel(self) -> None:
         """Ends what runs, and waits for it: no task writes any more when the caller goes on."""

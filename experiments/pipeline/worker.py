@@ -14,38 +14,32 @@ import sys
 import tempfile
 import traceback
 import zipfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
 
-import pyarrow as pa
-
-OUTCOME = "position bigint, result string, error string, kind string"  # exactly one of `result` and `error` is not NULL
-_SCHEMA = pa.schema([("position", pa.int64()), ("result", pa.string()), ("error", pa.string()), ("kind", pa.string())])
+Outcome = dict[str, str | None]
 
 
-def run_batches(batches: Iterator[pa.RecordBatch], name: str, tasks: Sequence[str]) -> Iterator[pa.RecordBatch]:
-    """What Spark calls: one row in per task, its position in `tasks` in the column `id`; one OUTCOME row out for each.
+def run_one(position: int, name: str, tasks: Sequence[str]) -> str:
+    """What Spark calls for each row: runs the task at `position` of `tasks`; its `outcome`, as JSON text.
 
     `name` is "module:function", `tasks` are JSON objects.
     """
     run = _unpacked() if ".zip" in __file__ else outcome
-    for batch in batches:
-        for position in batch.column("id").to_pylist():
-            yield pa.RecordBatch.from_pylist([{"position": position, **run(name, tasks[position])}], _SCHEMA)
+    return json.dumps(run(name, tasks[position]))
 
 
-def outcome(name: str, task: str) -> dict[str, str | None]:
-    """The result of one task as JSON text, or the message of what it raised; `kind` is the exception's class."""
+def outcome(name: str, task: str) -> Outcome:
+    """`result`, the task's as JSON text, or `error`, the message of what it raised; the other is null."""
     try:
         module, function = name.split(":")
         result = getattr(importlib.import_module(module), function)(json.loads(task))
-        return {"result": json.dumps(result), "error": None, "kind": None}
+        return {"result": json.dumps(result), "error": None}
     except Exception as error:
         from optimizer.errors import PlanscopeError
 
         said = str(error) if isinstance(error, PlanscopeError) else f"{type(error).__name__}: {error}{_where(error)}"
-        return {"result": None, "error": said, "kind": type(error).__name__}
+        return {"result": None, "error": said}
 
 
 def _where(error: Exception) -> str:
@@ -55,7 +49,7 @@ def _where(error: Exception) -> str:
     return f" ({Path(ours[-1].filename).name}:{ours[-1].lineno})" if ours else ""
 
 
-def _unpacked() -> Any:
+def _unpacked() -> Callable[[str, str], Outcome]:
     """`outcome` as imported from unpacked files: a package inside a zip cannot read the data files beside its modules."""
     end = __file__.index(".zip") + len(".zip")
     archive = Path(__file__[:end])
@@ -74,4 +68,5 @@ def _unpacked() -> Any:
         for module in [module for module in sys.modules if module.partition(".")[0] in packages]:
             del sys.modules[module]
         importlib.invalidate_caches()
-    return importlib.import_module("experiments.pipeline.worker").outcome
+    unpacked: Callable[[str, str], Outcome] = importlib.import_module("experiments.pipeline.worker").outcome
+    return unpacked

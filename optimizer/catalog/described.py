@@ -5,7 +5,8 @@ The figures of a table are plain JSON:
     {"rows": 2528312, "columns": {"kind_id": {"nulls": 0, "ndv": 6, "min": 1, "max": 7, "mcv": [[7, 0.6], [1, 0.25]]},
                                   "title": {"nulls": 0, "ndv_above": 10000}}}
 
-`mcv` is as in `ColumnStats`. `ndv_above` stands for a distinct count of which only a lower bound is known: it is taken as
+`mcv` is as in `ColumnStats`. `quantiles`: B + 1 values that cut the others into B parts of as many rows, the bounds of a
+histogram. `ndv_above` stands for a distinct count of which only a lower bound is known: it is taken as
 the geometric mean of that bound and the number of values, the middle of the possible range by factors.
 """
 
@@ -13,10 +14,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 from optimizer.catalog.constraints import apply_declaration, foreign_keys
 from optimizer.catalog.declarations import TableDeclaration
+from optimizer.catalog.histogram import Histogram
 from optimizer.catalog.table import Catalog, ColumnStats, Table, TableColumn, TableStats
 from optimizer.catalog.types import type_width
 from optimizer.errors import CatalogError
@@ -78,7 +81,22 @@ def _column_stats(figures: Mapping[str, Any], rows: int, width: float | None) ->
         present = rows - (nulls or 0)
         ndv = min(float(present), float(round((above * present) ** 0.5)))
     mcv = tuple((value, float(share)) for value, share in figures.get("mcv", ()))
-    return ColumnStats(nulls, figures.get("min"), figures.get("max"), None if ndv is None else float(ndv), width, mcv)
+    others = (rows - (nulls or 0)) - rows * sum(share for _, share in mcv)
+    histogram = _histogram(figures["quantiles"], others, ndv) if "quantiles" in figures else None
+    return ColumnStats(nulls, figures.get("min"), figures.get("max"), None if ndv is None else float(ndv), width, mcv, histogram)
+
+
+def _histogram(quantiles: Sequence[float], rows: float, ndv: float | None) -> Histogram:
+    """Buckets of as many rows. Distinct values are spread evenly, but a bucket of whole numbers has no more than fit in it."""
+    buckets = len(quantiles) - 1
+    room = [max(1.0, float(high - low)) for low, high in pairwise(quantiles)]
+    left, level = (sum(room) if ndv is None else float(ndv)), 0.0
+    for n, size in enumerate(sorted(room)):  # the level at which buckets that are not full are filled
+        level = left / (buckets - n)
+        if size >= level:
+            break
+        left -= size
+    return Histogram(tuple(quantiles), (rows / buckets,) * buckets, tuple(max(1.0, min(size, level)) for size in room))
 
 
 def _refuse_unknown(kind: str, figures: Mapping[str, Any], declared: Sequence[str]) -> None:

@@ -34,7 +34,9 @@ class Generated:
     made: bool
 
 
-def generate(recipe: Recipe, folder: Path, start: Callable[[], SparkSession], progress: Progress, by_hand: bool = True) -> Generated:
+def generate(
+    recipe: Recipe, folder: Path, start: Callable[[], SparkSession], progress: Progress, by_hand: bool = True
+) -> Generated:
     """Make the dataset in `folder`, go on with it, or leave it alone when it is there.
 
     `start` gives the Spark session, and is called only when something has to be made. `by_hand`: the folder is the user's, who
@@ -45,7 +47,17 @@ def generate(recipe: Recipe, folder: Path, start: Callable[[], SparkSession], pr
     finished = _finished(recipe, folder)
     if finished is not None:
         return finished
-    command = ["planscope", "data", "generate", recipe.kind, "--scale", recipe.scale, *shlex.split(recipe.options), "-o", str(folder)]
+    command = [
+        "planscope",
+        "data",
+        "generate",
+        recipe.kind,
+        "--scale",
+        recipe.scale,
+        *shlex.split(recipe.options),
+        "-o",
+        str(folder),
+    ]
     request = Request(f"{recipe.kind} at scale {recipe.scale}", recipe.identity, shlex.join(command) if by_hand else "")
     with staged(folder, request) as inside:
         if inside is not None:

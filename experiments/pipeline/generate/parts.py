@@ -8,6 +8,7 @@ twice, and whoever goes on knows from names alone what is missing.
 from __future__ import annotations
 
 import errno
+import importlib
 import math
 import os
 import shutil
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 PART_BYTES = 64e6  # of a file, where nobody says how many there shall be
+BUNDLE_BYTES = 16e6  # smaller files share a Spark task
 MOST_PARTS = 99_999  # names with five digits sort like numbers
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _FULL_TEXTS = ("No space left on device", "Disk quota exceeded", "File too large")
@@ -101,20 +103,42 @@ def make_parts(
     for part in sorted(parts, key=lambda part: -part.bytes):  # the largest first: no task runs long after all others
         (folder / part.path).parent.mkdir(exist_ok=True)
         place = {"folder": str(folder), "table": part.table, "number": part.number, "of": part.of, "path": part.path}
-        tasks.append({**settings, **place, "orders": [list(order) for order in orders.get(part.table, ())]})
+        tasks.append({**settings, **place, "orders": [list(order) for order in orders.get(part.table, ())], "bytes": part.bytes})
     there = sum((folder / part.path).exists() for part in parts)
     if there:
         progress(f"{label}: {there} of {len(parts)} files are there already")
     report = _Report(label, len(tasks), sum(part.bytes for part in parts), progress)
-    results = run_tasks(spark, make, tasks, on_done=report)
-    for task in tasks:
-        if not (folder / task["path"]).exists():
+    found: dict[str, dict[str, Any]] = {}
+    for result in run_tasks(spark, make_bundle, _bundles(make, tasks), on_done=report):
+        found.update(result["made"])
+    for path in found:
+        if not (folder / path).exists():
             raise OutputError(
-                f"the workers wrote {task['path']}, but it is not in {folder} here\n"
+                f"the workers wrote {path}, but it is not in {folder} here\n"
                 "with a Spark cluster, the folder must be one that this machine and all workers share"
             )
-    found = {task["path"]: result for task, result in zip(tasks, results, strict=True)}
     return {name: _table(sorted(p for p in parts if p.table == name), found) for name in sorted({part.table for part in parts})}
+
+
+def _bundles(make: Callable[[dict[str, Any]], dict[str, Any]], tasks: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Spark tasks of one part, or of several small ones: a Spark task of its own costs more than a small file."""
+    bundles: list[list[dict[str, Any]]] = []
+    size = 0.0
+    for task in tasks:
+        if not bundles or size + task["bytes"] > BUNDLE_BYTES:
+            bundles.append([])
+            size = 0.0
+        bundles[-1].append(task)
+        size += task["bytes"]
+    function = f"{make.__module__}:{make.__qualname__}"
+    return [{"name": bundle[0]["path"], "make": function, "parts": bundle} for bundle in bundles]
+
+
+def make_bundle(task: dict[str, Any]) -> dict[str, Any]:
+    """A Spark task: make the parts of a bundle one after another."""
+    module, name = task["make"].split(":")
+    make = getattr(importlib.import_module(module), name)
+    return {"made": {part["path"]: make(part) for part in task["parts"]}}
 
 
 def all_files(made: Mapping[str, Made]) -> Facts:
@@ -162,8 +186,8 @@ class _Report:
         self._started = self._said = time.monotonic()
 
     def __call__(self, index: int, result: dict[str, Any]) -> None:
-        self._done += 1
-        self._bytes += result["bytes"]
+        self._done += len(result["made"])
+        self._bytes += sum(facts["bytes"] for facts in result["made"].values())
         now = time.monotonic()
         if now - self._said < 2.0 or self._done == self._count:
             return

@@ -34,7 +34,14 @@ _ROWS = {  # per scale factor, but for the two that are always the same
     "supplier": 10_000,
 }
 _FIXED_ROWS = {"nation": 25, "region": 5}
-_BYTES = {"lineitem": 232e6, "orders": 64e6, "partsupp": 45e6, "customer": 14e6, "part": 7e6, "supplier": 1e6}  # at scale factor 1
+_BYTES = {
+    "lineitem": 232e6,
+    "orders": 64e6,
+    "partsupp": 45e6,
+    "customer": 14e6,
+    "part": 7e6,
+    "supplier": 1e6,
+}  # at scale factor 1
 _KEYS = {  # the stored order to be expected, which is a key as well
     "region": ("r_regionkey",),
     "nation": ("n_nationkey",),
@@ -97,7 +104,9 @@ def _run_generator(task: Mapping[str, Any], target: Path) -> None:
         complaints.seek(0)
         tail = complaints.read().decode(errors="replace").strip().splitlines()[-3:]
     if code or not written.exists():
-        raise CatalogError(f"tpchgen-cli could not make {task['path']} of tpch:{task['scale']}: " + ("\n".join(tail) or f"exit code {code}"))
+        raise CatalogError(
+            f"tpchgen-cli could not make {task['path']} of tpch:{task['scale']}: " + ("\n".join(tail) or f"exit code {code}")
+        )
     written.rename(target)
 
 

@@ -1,0 +1,149 @@
+"""Which files make which table of the dataset.
+
+    orders.csv              table orders
+    shop/                   a table per file or sub-folder, named after it; shop/schema.sql declares them
+    shop/orders/*.csv       the parts of table orders, in name order
+Names that start with "." or "_" are skipped, and files of a kind that is not known, which is said.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from experiments.pipeline.failures import PipelineError
+
+SCHEMA_FILE = "schema.sql"
+KINDS = {
+    ".csv": "csv",
+    ".tsv": "csv",
+    ".json": "json",
+    ".jsonl": "json",
+    ".ndjson": "json",
+    ".parquet": "parquet",
+    ".orc": "orc",
+    ".arrow": "arrow",
+    ".feather": "arrow",
+    ".ipc": "arrow",
+}
+FILE_FORMATS = tuple(dict.fromkeys(KINDS.values()))
+_COMPRESSED = (".gz", ".bz2", ".zst")
+
+
+@dataclass(frozen=True, slots=True)
+class TableSource:
+    """A table to be, and its files, all of one format, in the order that decides which of two equal keys comes first."""
+
+    name: str
+    format: str
+    files: tuple[Path, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """`skipped`: files that were passed over; `schema`: a schema.sql that lies with the sources."""
+
+    tables: tuple[TableSource, ...]
+    skipped: tuple[Path, ...] = ()
+    schema: Path | None = None
+
+
+def find_sources(sources: Sequence[Path], format: str | None, table: str | None) -> Found:
+    """`format`: of all files, whatever their names end in; `table`: all files are parts of this one table.
+
+    Raises PipelineError: nothing there, no file of a known kind, a table twice or in two formats, folders too deep.
+    """
+    tables: dict[str, TableSource] = {}
+    skipped: list[Path] = []
+    schemas: list[Path] = []
+    loose: list[Path] = []  # files for `table`
+    for source in sources:
+        source = source.expanduser()
+        if not source.exists():
+            raise PipelineError(f"there is no file or folder {source}")
+        entries = [source] if source.is_file() else _entries(source)
+        for entry in entries:
+            if entry.name == SCHEMA_FILE:
+                schemas.append(entry)
+            elif table is not None and entry.is_dir():
+                loose += _files(entry, format, skipped)
+            elif entry.is_file() and _kind(entry, format) is None:
+                if entry is source:
+                    raise PipelineError(f"{source}: what kind of file is this? say --format, one of {', '.join(FILE_FORMATS)}")
+                skipped.append(entry)
+            elif table is not None:
+                loose.append(entry)
+            else:
+                files = [entry] if entry.is_file() else _files(entry, format, skipped)
+                if files:
+                    _add(tables, table_name(entry), files, format)
+    if table is not None and loose:
+        _add(tables, table, loose, format)
+    if not tables:
+        where = ", ".join(map(str, sources))
+        raise PipelineError(f"no file to import in {where}: known kinds are {', '.join(KINDS)}\n--format says what others are")
+    if len(schemas) > 1:
+        raise PipelineError(f"{schemas[0]} and {schemas[1]}: which one? say --schema")
+    ordered = tuple(tables[name] for name in sorted(tables))
+    return Found(ordered, tuple(skipped), schemas[0] if schemas else None)
+
+
+def table_name(path: Path) -> str:
+    """What a table is called that lies in this file or folder."""
+    if path.is_dir():
+        return path.name
+    name = path.name
+    for endings in (_COMPRESSED, tuple(KINDS)):
+        ending = next((e for e in endings if name.lower().endswith(e)), "")
+        name = name[: len(name) - len(ending)]
+    return name if name != path.name else path.stem
+
+
+def check_table_name(name: str) -> str:
+    """Raises PipelineError for a name that cannot be a visible folder."""
+    if not name or name.startswith((".", "_")) or "/" in name or "\\" in name or "\0" in name or name == SCHEMA_FILE:
+        raise PipelineError(f'"{name}" cannot be a table: its folder gets that name, so no /, and no . or _ at the beginning')
+    return name
+
+
+def _add(tables: dict[str, TableSource], name: str, files: list[Path], format: str | None) -> None:
+    check_table_name(name)
+    kinds = sorted({_kind(file, format) or "" for file in files})
+    if len(kinds) > 1:
+        raise PipelineError(f'the files of table "{name}" are of different kinds: {", ".join(kinds)}; import them one after the other')
+    twin = next((other for other in tables if other.lower() == name.lower()), None)
+    if twin is not None:
+        raise PipelineError(
+            f'table "{twin}" is there twice: {tables[twin].files[0]} and {files[0]}\n'
+            f"--table {twin} takes all given files for parts of one table"
+        )
+    tables[name] = TableSource(name, kinds[0], tuple(files))
+
+
+def _files(folder: Path, format: str | None, skipped: list[Path]) -> list[Path]:
+    files = []
+    for entry in _entries(folder):
+        if entry.is_dir():
+            raise PipelineError(f"{entry} is a folder in the folder of a table: nested (partitioned) tables are not imported")
+        if _kind(entry, format) is None:
+            skipped.append(entry)
+        else:
+            files.append(entry)
+    return files
+
+
+def _kind(file: Path, format: str | None) -> str | None:
+    name = file.name.lower()
+    if format is not None:
+        return None if name.endswith(".sql") else format
+    for ending in _COMPRESSED:
+        name = name.removesuffix(ending)
+    return KINDS.get(Path(name).suffix)
+
+
+def _entries(folder: Path) -> list[Path]:
+    try:
+        return sorted(entry for entry in folder.iterdir() if not entry.name.startswith((".", "_")))
+    except OSError as error:
+        raise PipelineError(f"cannot read folder {folder}: {error.strerror}") from error

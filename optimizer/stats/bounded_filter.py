@@ -1,0 +1,207 @@
+"""Rows that a predicate can leave, at most: each conjunct alone is a bound, and the smallest counts.
+
+A predicate on one column is tested on the most common values themselves; of the other values it leaves all that it does not
+exclude for sure: no more than it names (=, IN), no more than lie in its range where the type has countable ones, none beyond
+the least and greatest value. Conjuncts over several columns leave everything.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+
+from optimizer.algebra.columns import ColumnId, DataType
+from optimizer.algebra.congruence import has_one_form
+from optimizer.algebra.evaluate import evaluate
+from optimizer.algebra.nulls import null_rejected
+from optimizer.algebra.props import LogicalProps
+from optimizer.algebra.scalars import Call, ColumnRef, InList, Literal, Predicate, Scalar
+from optimizer.catalog.table import ColumnStats
+from optimizer.errors import PlanscopeError
+from optimizer.stats.bounds import Bounds, ColumnBounds
+from optimizer.stats.degrees import Steps, capped, first, most, one_value, together, total
+
+
+class StoredColumn(NamedTuple):
+    """`common`: rows of the most common values, exact; no other value is more common than the last of them."""
+
+    type: DataType
+    stats: ColumnStats
+    common: Mapping[Any, int]
+
+
+def stored_column(type: DataType, stats: ColumnStats, rows: float) -> tuple[StoredColumn, ColumnBounds]:
+    """What the statistics of a column of a table with so many rows say for sure."""
+    nulls = rows if stats.nulls is None else float(stats.nulls)
+    present = rows if stats.nulls is None else rows - nulls
+    degrees: Steps = one_value(present)
+    common: dict[Any, int] = {}
+    if stats.degrees and has_one_form(type):  # 0.0 and -0.0 may have been counted as two values that SQL calls equal
+        degrees = capped(tuple((float(values), float(each)) for values, each in stats.degrees), present)
+        common = {value: round(share * rows) for value, share in stats.mcv}
+    bounds = ColumnBounds(degrees, nulls, present)
+    countable = _between(type, stats.min, stats.max)
+    if countable is not None:
+        bounds = ColumnBounds(first(degrees, countable), nulls, min(present, countable))
+    elif pa.types.is_boolean(type):
+        bounds = ColumnBounds(first(degrees, 2.0), nulls, min(present, 2.0))
+    return StoredColumn(type, stats, common), bounds
+
+
+def filtered(below: Bounds, predicate: Predicate, props: LogicalProps, stored: Mapping[ColumnId, StoredColumn]) -> Bounds:
+    """Bounds of the rows of `below` for which every conjunct is TRUE. `stored`: columns that come straight from a table whose
+    rows `below` has, all of them."""
+    if not predicate:
+        return below
+    rejected = null_rejected(predicate)
+    alone: dict[ColumnId, list[Scalar]] = {}
+    rows = below.rows
+    for conjunct in predicate:
+        read = conjunct.columns
+        if conjunct.volatile:
+            continue
+        if read and not read & read - 1:
+            alone.setdefault(read.bit_length() - 1, []).append(conjunct)
+        elif not read and not conjunct.outer and not conjunct.raises and evaluate(conjunct, {}) is not True:
+            rows = 0.0
+    left: dict[ColumnId, ColumnBounds] = {}
+    for id, conjuncts in alone.items():
+        column = below.column(id)
+        known = stored.get(id)
+        kept = _stored(id, conjuncts, known, column) if known is not None else _any(id, conjuncts, column)
+        rows = min(rows, total(kept.degrees) + (0.0 if rejected >> id & 1 else kept.nulls))
+        left[id] = kept
+    rows = min(rows, 1.0) if props.at_most_one_row else rows
+
+    def describe(id: ColumnId) -> ColumnBounds:
+        return left.get(id) or below.column(id)
+
+    return Bounds(rows, props, describe)
+
+
+def _any(id: ColumnId, conjuncts: Sequence[Scalar], column: ColumnBounds) -> ColumnBounds:
+    """What conjuncts leave of a column of which no statistics are at hand: as many values as they name."""
+    values = min((float(n) for c in conjuncts if (n := _named(c)) is not None), default=column.values)
+    return ColumnBounds(first(column.degrees, values), _nulls(id, conjuncts, column), min(column.values, values))
+
+
+def _nulls(id: ColumnId, conjuncts: Sequence[Scalar], column: ColumnBounds) -> float:
+    return column.nulls if not column.nulls or _may_hold(id, conjuncts, None) else 0.0
+
+
+def _stored(id: ColumnId, conjuncts: Sequence[Scalar], known: StoredColumn, column: ColumnBounds) -> ColumnBounds:
+    """What conjuncts leave of a stored column."""
+    common = [rows for value, rows in known.common.items() if _may_hold(id, conjuncts, value)]
+    counted = sum(known.common.values())
+    others = max(0.0, total(column.degrees) - counted)  # rows of values that are not common
+    next_most = max(0.0, together(column.degrees, len(known.common) + 1.0) - counted)
+    if known.common:
+        next_most = min(next_most, float(min(known.common.values())))
+    places = max(0.0, _places(id, conjuncts, known) - len(common))
+    named = [values for c in conjuncts if (values := _values(c)) is not None]
+    for values in named:
+        candidates = {v for v in values if v is not None and v not in known.common and _may_hold(id, conjuncts, v)}
+        places = min(places, float(sum(not _outside(v, known.stats) for v in candidates)))
+    unnamed = [n for c in conjuncts if _values(c) is None and (n := _named(c)) is not None]
+    values_left = len(common) + places
+    rows = sum(common) + min(others, places * next_most)
+    for number in unnamed:  # = with a value that is not known yet: it may be a common one
+        values_left = min(values_left, float(number))
+        rows = min(rows, together(column.degrees, float(number)))
+    degrees = capped(first(_exact_first(common, next_most, places, column.degrees), values_left), rows)
+    return ColumnBounds(degrees, _nulls(id, conjuncts, column), min(column.values, values_left))
+
+
+def _exact_first(common: Sequence[int], next_most: float, places: float, degrees: Steps) -> Steps:
+    """The degree sequence of the common values that are left and of others, which have at most `next_most` rows each."""
+    if not common and places * next_most >= total(degrees):
+        return degrees
+    exact = tuple((1.0, float(rows)) for rows in sorted(common, reverse=True) if rows >= next_most)
+    if len(exact) < len(common) or most(degrees) < next_most:
+        return degrees
+    return (*exact, (places, next_most)) if places and next_most else exact
+
+
+def _may_hold(id: ColumnId, conjuncts: Sequence[Scalar], value: object) -> bool:
+    """Whether no conjunct excludes a value; one that depends on more than the value excludes nothing."""
+    for conjunct in conjuncts:
+        if conjunct.outer or conjunct.volatile:
+            continue
+        try:
+            if evaluate(conjunct, {id: value}) is not True:
+                return False
+        except PlanscopeError:
+            continue
+    return True
+
+
+def _named(conjunct: Scalar) -> int | None:
+    """How many values a conjunct names: at most so many satisfy it; None where it does not name them."""
+    match conjunct:
+        case Call(function="=", args=(ColumnRef(), constant) | (constant, ColumnRef())) if not constant.columns:
+            return 1
+        case InList(arg=ColumnRef(), items=items) if not any(item.columns for item in items):
+            return len(items)
+        case Call(function="or", args=args):
+            each = [_named(arg) for arg in args]
+            return None if None in each else sum(n for n in each if n is not None)
+    return None
+
+
+def _values(conjunct: Scalar) -> list[object] | None:
+    """The values that a conjunct names, where they are known."""
+    match conjunct:
+        case Call(function="=", args=(ColumnRef(), Literal(value=value)) | (Literal(value=value), ColumnRef())):
+            return [value]
+        case InList(arg=ColumnRef(), items=items) if all(isinstance(item, Literal) for item in items):
+            return [item.value for item in items if isinstance(item, Literal)]
+        case Call(function="or", args=args):
+            each = [_values(arg) for arg in args]
+            return None if None in each else [v for values in each if values is not None for v in values]
+    return None
+
+
+def _outside(value: object, stats: ColumnStats) -> bool:
+    """Whether no value of the column is equal to it, for sure."""
+    try:
+        return bool((stats.min is not None and value < stats.min) or (stats.max is not None and value > stats.max))
+    except TypeError:
+        return False
+
+
+def _places(id: ColumnId, conjuncts: Sequence[Scalar], known: StoredColumn) -> float:
+    """How many values of the type lie within the column's bounds and the ranges that conjuncts ask for; infinite where they are not
+    countable and the ranges overlap."""
+    low, high = known.stats.min, known.stats.max
+    if low is None or high is None:
+        return float("inf")
+    low_open = high_open = False
+    for conjunct in conjuncts:
+        match conjunct:
+            case Call(function="<" | "<=" | ">" | ">=" as function, args=(ColumnRef(), Literal(value=value))) if value is not None:
+                try:
+                    if function in ("<", "<=") and (value < high or (value == high and function == "<")):
+                        high, high_open = value, function == "<"
+                    elif function in (">", ">=") and (value > low or (value == low and function == ">")):
+                        low, low_open = value, function == ">"
+                except TypeError:
+                    return float("inf")
+    try:
+        if high < low or (high == low and (low_open or high_open)):
+            return 0.0
+    except TypeError:
+        return float("inf")
+    countable = _between(known.type, low, high)
+    return float("inf") if countable is None else max(0.0, countable - low_open - high_open)
+
+
+def _between(type: DataType, low: object, high: object) -> float | None:
+    """Values of a countable type from `low` to `high`, both included; None where they are not countable or not known."""
+    if pa.types.is_integer(type) and isinstance(low, int) and isinstance(high, int):
+        return float(max(0, high - low + 1))
+    if pa.types.is_date(type) and isinstance(low, datetime.date) and isinstance(high, datetime.date):
+        return float(max(0, (high - low).days + 1))
+    return None

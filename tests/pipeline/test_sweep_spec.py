@@ -1,0 +1,232 @@
+"""What a sweep is asked to do: every mistake is told at once, with its line; items and their ids are stable."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from experiments.pipeline.sweep.places import Places
+from experiments.pipeline.sweep.plan import SweepPlan, chunks_for, read_plan, write_plan
+from experiments.pipeline.sweep.problems import SpecError
+from experiments.pipeline.sweep.spec import SweepSpec, plan_sweep
+from optimizer.errors import CatalogError
+
+
+def plan_of(text: str, base: Path = Path()) -> SweepPlan:
+    """The plan of a TOML text with the table [sweep]."""
+    table: dict[str, Any] = tomllib.loads(text)["sweep"]
+    return plan_sweep(SweepSpec.from_table(table, base, Places(text, "spec.toml")), code="test")
+
+
+def mistakes(text: str, base: Path = Path()) -> str:
+    with pytest.raises(SpecError) as caught:
+        plan_of(text, base)
+    return str(caught.value)
+
+
+def test_names_ranges_patterns_files_and_texts(tmp_path: Path) -> None:
+    (tmp_path / "queries").mkdir()
+    for name in ("b", "a"):
+        (tmp_path / "queries" / f"{name}.sql").write_text(f"select count(*) as {name} from chain_4_r0")
+    plan = plan_of(
+        """
+        [sweep]
+        data = {queries = "joingraph"}
+        queries = ["chain/4..6", "CLIQUE/3", "job/1?", "@queries/*.sql", {query = "@queries/a.sql", name = "again", data = "joingraph"},
+          {query = "select 1 as one", data = "joingraph"}]
+        """.replace("{queries =", "{%s =" % ("'" + str(tmp_path).split("/")[0] + "'")),
+        tmp_path,
+    )
+    names = [query.name for query in plan.queries]
+    assert names[:8] == ["chain/4", "chain/5", "chain/6", "clique/3", "job/1a", "job/1b", "job/1c", "job/1d"]
+    assert names[8:11] == ["a", "b", "again"] and names[11].startswith("sql-")
+    assert [query.data for query in plan.queries[3:5]] == ["joingraph", "job"]
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    """A folder with the dataset `data` of one table t(a), three rows."""
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "t.csv").write_text("a\n1\n2\n3\n")
+    return tmp_path
+
+
+def test_every_mistake_is_told_with_its_line() -> None:
+    text = """[sweep]
+queries = ["chain/4..6", "job/1a",
+  "tpch/q99",
+  "tcph/*", "chain/9..4", "nothing",
+  {query = "select 1 +", data = "joingraph"},
+  {query = "tpch/q01", data = "tpch"},
+  {query = "tpch/q03"}]
+seeds = [1, -1, "x"]
+[sweep.settings]
+prunning = ["none"]
+pruning = ["none",
+  "bth"]
+budget_ms = -3
+[[sweep.variants]]
+name = "x"
+gap = "wide"
+"""
+    told = mistakes(text)
+    assert told.startswith("spec.toml has 12 mistakes\n")
+    for line, words in (
+        (3, 'there is no built-in query "tpch/q99"'),
+        (4, 'no built-in query matches "tcph/*"\n    did you mean tpch/*?'),
+        (4, '"chain/9..4" is empty'),
+        (4, '"nothing" is neither SQL nor the name of a query'),
+        (5, "does not fit the dataset joingraph: syntax error"),
+        (6, "tpch needs a scale factor"),
+        (7, "no data is given for tpch/q03"),
+        (8, "a seed is a whole number from 0 up, not -1"),
+        (8, "a seed is a whole number from 0 up, not 'x'"),
+        (10, 'unknown setting "prunning"\n    did you mean "pruning"?'),
+        (12, 'setting pruning cannot be "bth"'),
+        (13, "setting budget_ms cannot be negative"),
+        (16, 'setting gap is a number, not "wide"'),
+    ):
+        found = [part for part in told.split("\n  line ")[1:] if part.startswith(f"{line}:") and words in part]
+        assert len(found) == 1, (line, words, told)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[sweep]\nqueries = []", "spec.toml, line 2: [sweep] queries: queries is a list of queries, not []"),
+        ("[sweep]\nrepeats = 1", "spec.toml, line 1: [sweep]: there are no queries"),
+        ('[sweep]\nqueries = ["chain/4"]\nrepeets = 1', 'line 3: [sweep] repeets: there is no repeets here; did you mean "repeats"?'),
+        ('[sweep]\nqueries = ["chain/4"]\nrepeats = 0', "line 3: [sweep] repeats: repeats is a whole number from 1 up, not 0"),
+        ('[sweep]\nqueries = ["chain/4"]\nexecute = 1', "execute is true or false, not 1"),
+        ('[sweep]\nqueries = ["chain/4"]\ntimeout = inf', "timeout is a number of seconds from 0 up, not inf"),
+        ('[sweep]\nqueries = ["chain/4"]\nmemory = 10', "memory is a whole number of MB"),
+        ('[sweep]\nqueries = ["chain/4"]\nexecute = true', "has statistics only"),
+        ('[sweep]\nqueries = ["-"]', "cannot read a query from standard input"),
+        ('[sweep]\nqueries = ["@missing.sql"]\ndata = "joingraph"', "there is no file"),
+        ('[sweep]\nqueries = ["chain/4"]\ndata = "nowhere"', "nowhere"),
+        ('[sweep]\nqueries = ["chain/4"]\n[sweep.settings]\npruning = []', "line 4: [sweep.settings] pruning: the list is empty"),
+        (
+            '[sweep]\nqueries = ["chain/4"]\n[sweep.settings]\nenumeration = "duplicate_free_rules"',
+            "variant default: enumeration=duplicate_free_rules needs cross_products=true",
+        ),
+        ('[sweep]\nqueries = ["chain/4"]\n[sweep.settings]\ndisable = "join_comute"', 'unknown rule "join_comute"'),
+        (
+            '[sweep]\nqueries = ["chain/4"]\nseeds = [1]\n[sweep.settings]\nrule_order = 3',
+            "line 3: [sweep] seeds: rule_order is set by the settings and by the seeds",
+        ),
+        ('[sweep]\nqueries = ["chain/4"]\nseeds = [1]\nseed_settings = ["pruning"]', '"pruning" is no setting that takes a seed'),
+        (
+            '[sweep]\nqueries = ["chain/4"]\n[[sweep.variants]]\nname = "a"\n[[sweep.variants]]\ngap = 0.1\nname = "a"',
+            'line 7: [sweep.variants] name: two variants are called "a"',
+        ),
+        (
+            '[sweep]\nqueries = [{query = "select 1", name = "a", data = "joingraph"}, {query = "select 2", name = "a", data = "joingraph"}]',
+            'two queries are called "a"',
+        ),
+    ],
+)
+def test_mistakes(text: str, message: str) -> None:
+    assert message in mistakes(text)
+
+
+def test_unsupported_sql_is_no_mistake_of_the_specification(data: Path) -> None:
+    text = '[sweep]\ndata = "data"\nqueries = ["select a from t match_recognize (pattern (x) define x as true)"]'
+    try:
+        assert plan_of(text, data).size == 1
+    except SpecError as error:
+        assert "syntax" in str(error)
+
+
+def test_a_folder_is_looked_up_beside_the_specification(data: Path) -> None:
+    (query,) = plan_of('[sweep]\ndata = "data"\nqueries = ["select a from t"]', data).queries
+    assert query.data == str(data / "data")
+
+
+def test_two_copies_of_a_dataset_need_names(data: Path) -> None:
+    (data / "copy").mkdir()
+    (data / "copy" / "t.csv").write_bytes((data / "data" / "t.csv").read_bytes())
+    entries = '{query = "select a from t", data = "data"}, {query = "select a from t", data = "copy"%s}'
+    assert "hold the same data" in mistakes(f"[sweep]\nqueries = [{entries % ''}]", data)
+    assert plan_of("[sweep]\nqueries = [%s]" % (entries % ', name = "b"'), data).size == 2
+
+
+GRID = """
+[sweep]
+queries = ["chain/3..4"]
+seeds = [7, 8]
+chunk = 5
+[sweep.settings]
+budget_tasks = 0
+pruning = ["none", "both"]
+seed = ["none", "greedy", "best"]
+[[sweep.variants]]
+name = "heuristic"
+exact_below = 2
+"""
+
+
+def test_the_grid_is_crossed_and_variants_come_on_top() -> None:
+    plan = plan_of(GRID)
+    assert [variant.name for variant in plan.variants] == [
+        *(f"pruning={pruning}, seed={seed}" for pruning in ("none", "both") for seed in ("none", "greedy", "best")),
+        "heuristic",
+    ]
+    assert plan.variants[1].settings == {"budget_tasks": 0, "pruning": "none", "seed": "greedy"}
+    assert plan.variants[-1].settings == {"budget_tasks": 0, "exact_below": 2}
+    assert plan.size == 2 * 7 * 2
+    assert plan.item(1).settings == {"budget_tasks": 0, "pruning": "none", "seed": "none", "rule_order": 8, "estimate_seed": 8}
+    assert [v.name for v in plan_of('[sweep]\nqueries = ["chain/3"]').variants] == ["default"]
+    assert [v.name for v in plan_of('[sweep]\nqueries = ["chain/3"]\n[[sweep.variants]]\ngap = 0.1').variants] == ["gap=0.1"]
+
+
+def test_every_item_is_in_one_chunk_and_has_an_id_of_its_own() -> None:
+    plan = plan_of(GRID)
+    assert plan.chunks == 6
+    dealt = [item for chunk in range(plan.chunks) for item in plan.items(chunk)]
+    assert sorted(item.number for item in dealt) == list(range(28))
+    assert len({item.id for item in dealt}) == 28
+    assert [plan.chunk_size(chunk) for chunk in range(6)] == [5, 5, 5, 5, 4, 4]
+    assert all(len({item.variant.name for item in plan.items(chunk)}) > 1 for chunk in range(6))
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 10, 97, 100, 2000])
+def test_any_number_of_items_is_dealt_out_whole(size: int) -> None:
+    plan = plan_sweep(SweepSpec(["chain/2"], seeds=range(size)), code="test")
+    numbers = [item.number for chunk in range(plan.chunks) for item in plan.items(chunk)]
+    assert sorted(numbers) == list(range(size))
+
+
+def test_ids_and_runs_follow_from_what_is_done() -> None:
+    plan, same = plan_of(GRID), plan_of(GRID)
+    assert plan.run == same.run and plan.item(5).id == same.item(5).id
+    other = plan_of(GRID.replace("chunk = 5", "timeout = 9"))
+    assert other.run != plan.run
+    assert other.item(5).id == plan.item(5).id, "how an item is run is not part of it"
+    assert plan_of(GRID.replace("budget_tasks = 0", "budget_tasks = 9")).item(5).id != plan.item(5).id
+    newer = plan_sweep(SweepSpec(["chain/3"]), code="newer")
+    assert plan_sweep(SweepSpec(["chain/3"]), code="test").run != newer.run
+    assert plan_sweep(SweepSpec(["chain/3"], same_code=False), code="newer").run == plan_of(
+        '[sweep]\nqueries = ["chain/3"]\nsame_code = false'
+    ).run
+
+
+def test_a_plan_is_read_back_as_it_was(tmp_path: Path) -> None:
+    plan = plan_of(GRID)
+    write_plan(tmp_path, plan)
+    assert read_plan(tmp_path) == plan and read_plan(tmp_path).run == plan.run
+    path = tmp_path / "_plan.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), "version": 99}))
+    with pytest.raises(CatalogError, match="version 99"):
+        read_plan(tmp_path)
+    path.write_text("{")
+    with pytest.raises(CatalogError, match="cannot read"):
+        read_plan(tmp_path)
+
+
+def test_chunks_do_not_depend_on_the_machine() -> None:
+    assert [chunks_for(n) for n in (1, 4, 5, 200, 2000, 100_000)] == [1, 1, 2, 50, 100, 2000]
+    assert chunks_for(2000, 7) == 286
