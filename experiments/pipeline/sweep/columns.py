@@ -38,7 +38,9 @@ _IDENTITY = (
 )
 _OUTCOME = (
     Column("status", _TEXT, "ok or error"),
-    Column("error_kind", _TEXT, "sql, unsupported, catalog, settings, no_plan, execution, data, timeout, memory, crash, internal"),
+    Column(
+        "error_kind", _TEXT, "sql, unsupported, catalog, settings, no_plan, execution, data, timeout, memory, crash, internal"
+    ),
     Column("error", _TEXT, "the message", True),
     Column("attempts", _INT, "2 where a process that had run other items failed, and a fresh one tried again", True),
 )

@@ -67,7 +67,9 @@ def check_seeds(seeds: Sequence[Any], names: Sequence[str], variants: Sequence[V
     numbers = [doc.name for doc in describe_settings() if isinstance(doc.default, int) and not isinstance(doc.default, bool)]
     for name in names:
         if name not in numbers:
-            problems.add(f'"{name}" is no setting that takes a seed; {suggestion(name, SEED_SETTINGS)}', "sweep", "seed_settings", name)
+            problems.add(
+                f'"{name}" is no setting that takes a seed; {suggestion(name, SEED_SETTINGS)}', "sweep", "seed_settings", name
+            )
         elif seeds and any(name in variant.settings for variant in variants):
             problems.add(
                 f"{name} is set by the settings and by the seeds\n"

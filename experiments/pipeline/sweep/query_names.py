@@ -1,8 +1,8 @@
 """The queries of a sweep: names, patterns and files to SQL texts.
 
-    tpch/q05          a built-in query         chain/4..9      join graphs of 4 to 9 relations
-    job/1*            all that match           @five.sql       a file, beside the specification
-    select 1          SQL text                 @queries/*.sql  all files that match
+tpch/q05          a built-in query         chain/4..9      join graphs of 4 to 9 relations
+job/1*            all that match           @five.sql       a file, beside the specification
+select 1          SQL text                 @queries/*.sql  all files that match
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _PATTERN = re.compile(r"[\w*?\[\]-]+/[\w.*?\[\]!-]+")
 
 
 class NamedQuery(NamedTuple):
-    """`name` as in results, `asked` as `default_data` knows it."""
+    """`name` as in results, `asked` as `default_data` knows it; a built-in query has its name for both."""
 
     name: str
     sql: str
@@ -58,7 +58,9 @@ def _find(text: str, base: Path) -> list[NamedQuery]:
     if re.search(r"\s", text.strip()):
         return [NamedQuery(f"sql-{hashlib.sha256(text.encode()).hexdigest()[:8]}", resolve_sql(text), text)]
     if "/" not in text:
-        raise SqlError(f'"{text}" is neither SQL nor the name of a query', hint="names are like tpch/q05, job/1*, chain/4..9, @file.sql")
+        raise SqlError(
+            f'"{text}" is neither SQL nor the name of a query', hint="names are like tpch/q05, job/1*, chain/4..9, @file.sql"
+        )
     return [NamedQuery(text.lower() if _is_graph(text) else text, resolve_sql(text), text)]
 
 

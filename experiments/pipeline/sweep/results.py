@@ -1,8 +1,8 @@
 """The results of sweeps on disk: which runs there are, how far each is, and all rows of one.
 
-    OUT/results/run=3f2a91c05be7/_plan.json            what is done (plan.py)
-    OUT/results/run=3f2a91c05be7/chunk-00000.parquet   rows of finished chunks
-    OUT/results/run=3f2a91c05be7/.chunk-00001.….journal   rows of chunks under way (journal.py)
+OUT/results/run=3f2a91c05be7/_plan.json            what is done (plan.py)
+OUT/results/run=3f2a91c05be7/chunk-00000.parquet   rows of finished chunks
+OUT/results/run=3f2a91c05be7/.chunk-00001.….journal   rows of chunks under way (journal.py)
 """
 
 from __future__ import annotations
@@ -68,9 +68,7 @@ def progress_of(folder: Path) -> Progress:
         if int(path.name.split(".")[1].removeprefix("chunk-")) not in finished:
             under_way.update((row["item"], row.get("error_kind")) for row in read_rows(path))
     errors.update(kind for kind in under_way.values() if kind is not None)
-    return Progress(
-        plan.size, plan.chunks, len(finished), done + len(under_way), len(under_way), dict(sorted(errors.items()))
-    )
+    return Progress(plan.size, plan.chunks, len(finished), done + len(under_way), len(under_way), dict(sorted(errors.items())))
 
 
 def read_results(folder: Path) -> pa.Table:

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from executor.atomic import make_folder
-from experiments.pipeline.failures import PipelineError
 from experiments.pipeline.lock import hold
 from experiments.pipeline.sweep.chunk import chunk_file, run_chunk
 from experiments.pipeline.sweep.plan import PLAN_FILE, SweepPlan, read_plan, write_plan

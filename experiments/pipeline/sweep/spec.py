@@ -2,7 +2,7 @@
 
     [sweep]
     queries = ["chain/4..9", "tpch/*", "@mine.sql", {query = "job/1a", data = "imdb", name = "first"}]
-    data = {tpch = "tpch:0.1"}   # or one for all; not needed for job/… and join graphs
+    data = {tpch = "tpch:0.1"}   # by workload ("*": all others), or one text for all; not needed for job/… and join graphs
     seeds = [0, 1, 2]            # values of seed_settings, by default rule_order and estimate_seed
     execute = false              # run the plans too
     analyze = false              # execute, and once more with counters, for q-errors of every operator
@@ -91,7 +91,10 @@ def _is_list(value: Any) -> bool:
 
 _TYPES: dict[str, tuple[str, Callable[[Any], bool]]] = {
     "queries": ("a list of queries", lambda value: _is_list(value) and len(value) > 0),
-    "data": ("a dataset, or a table of workload = dataset", lambda value: isinstance(value, (str, dict))),
+    "data": (
+        "a dataset, or a table of workload = dataset",
+        lambda value: isinstance(value, str) or (isinstance(value, dict) and all(isinstance(v, str) for v in value.values())),
+    ),
     "settings": ("a table of settings", lambda value: isinstance(value, dict)),
     "variants": ("a list of tables", lambda value: _is_list(value) and all(isinstance(v, dict) for v in value)),
     "seeds": ("a list of whole numbers", _is_list),
@@ -177,7 +180,9 @@ class _Queries:
             other = seen.setdefault((query.name, query.digest), query)
             if other is not query:
                 self._problems.add(
-                    f"{query.name} is listed for {other.data} and {query.data}, which hold the same data\ngive one a name", "sweep", "queries"
+                    f"{query.name} is listed for {other.data} and {query.data}, which hold the same data\ngive one a name",
+                    "sweep",
+                    "queries",
                 )
 
     def _entry(self, entry: str | Mapping[str, str]) -> tuple[str | None, str | None, str | None]:
@@ -201,7 +206,10 @@ class _Queries:
             return None
         if (self._spec.execute or self._spec.analyze) and catalog.statistics_only:
             self._problems.add(
-                f"the dataset {data} of {query.name} has statistics only: it can be planned, not executed", "sweep", "queries", text
+                f"the dataset {data} of {query.name} has statistics only: it can be planned, not executed",
+                "sweep",
+                "queries",
+                text,
             )
             return None
         try:
@@ -216,8 +224,7 @@ class _Queries:
     def _data_of(self, query: NamedQuery) -> str | None:
         given = self._spec.data
         if isinstance(given, Mapping):
-            found = given.get(query.asked.split("/")[0])
-            given = found if isinstance(found, str) else None
+            given = given.get(query.asked.split("/")[0] if query.asked == query.name else "*", given.get("*"))
         return given if given is not None else default_data(query.asked)
 
     def _absolute(self, data: str) -> str:
