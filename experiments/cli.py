@@ -29,6 +29,7 @@ COMMANDS = {  # name -> what `planscope --help` says; the command itself is impo
     "memo": "Write the memo of a query as a picture or as data.",
     "trace": "Write every event of the search for a query.",
     "bench": "Experiments that compare parts of the optimizer.",
+    "calibrate": "Measure the operators on this machine: coefficients for the cost model.",
     "data": "Datasets: where they are, what they hold.",
     "rules": "List the rules of the optimizer.",
     "settings": "List the settings.",

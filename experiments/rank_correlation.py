@@ -24,6 +24,30 @@ def kendall_tau(estimates: Sequence[float], actuals: Sequence[float]) -> float |
     return agree / sqrt(pairs[0] * pairs[1]) if pairs[0] and pairs[1] else None
 
 
+def spearman(estimates: Sequence[float], actuals: Sequence[float]) -> float | None:
+    """Spearman's ρ: Pearson's correlation of the ranks, tied values sharing their mean rank. None as for τ."""
+    x, y = _ranks(estimates), _ranks(actuals)
+    mean = (len(x) - 1) / 2
+    covariance = sum((a - mean) * (b - mean) for a, b in zip(x, y, strict=True))
+    spread = sum((a - mean) ** 2 for a in x) * sum((b - mean) ** 2 for b in y)
+    return covariance / sqrt(spread) if spread else None
+
+
+def _ranks(values: Sequence[float]) -> list[float]:
+    """From 0; equal values have the mean of the places they take."""
+    places = sorted(range(len(values)), key=values.__getitem__)
+    ranks = [0.0] * len(values)
+    start = 0
+    while start < len(places):
+        end = start
+        while end < len(places) and values[places[end]] == values[places[start]]:
+            end += 1
+        for place in places[start:end]:
+            ranks[place] = (start + end - 1) / 2
+        start = end
+    return ranks
+
+
 def weighted_correlation(estimates: Sequence[float], actuals: Sequence[float]) -> float | None:
     """Like τ, but a pair counts the more the faster its plans and the further they are apart; between -1 and 1.
 

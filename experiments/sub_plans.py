@@ -43,9 +43,7 @@ class SubPlans:
         Where only an equality that others imply connects them (a = b for a = c and c = b), it is added: the search does not
         ask for such a set, whoever counted the rows did.
         """
-        s: Relations = 0
-        for alias in aliases:
-            s |= self._bit[alias]
+        s = self._set(aliases)
         members = [leaf for i, leaf in enumerate(self._leaves) if s >> i & 1]
         if len(members) == 1:
             return members[0].stats.rows
@@ -54,6 +52,17 @@ class SubPlans:
         predicate = combined([*self._region.within(s), *self._implied(members, self._region.within(s))])
         implied = InnerRegion(tuple(leaf.props.columns for leaf in members), predicate)
         return self._figures.region_rows(implied, members)(implied.graph.all)
+
+    def joined(self, aliases: Iterable[str]) -> bool:
+        """Whether predicates among these relations connect them, so that the search may ask for their rows."""
+        s = self._set(aliases)
+        return self._region.graph.connected(s) and not self._region.cross
+
+    def _set(self, aliases: Iterable[str]) -> Relations:
+        s = 0
+        for alias in aliases:
+            s |= self._bit[alias]
+        return s
 
     def _implied(self, members: list[Group], within: Predicate) -> list[Scalar]:
         """Equalities that connect what the region equates by way of relations that are no members."""

@@ -204,6 +204,8 @@ def _read(name: str, value: Any) -> Any:
         if not 0 <= share < float("inf"):
             raise SettingsError(f"setting {name} cannot be {value}: it is a number from 0 up")
         return share
+    if isinstance(default, str):
+        return str(value)
     if isinstance(value, str):
         return tuple(part.strip() for part in value.split(",") if part.strip())
     return tuple(str(part) for part in value)

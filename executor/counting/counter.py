@@ -10,6 +10,7 @@ the tree (`optimizer.algebra.canonical`), in memory and, with `kept`, on disk.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import inf
 
 import numpy as np
 import pyarrow as pa
@@ -32,8 +33,9 @@ Run = Callable[[Tree, Columns], pa.RecordBatchReader]
 """Plans a tree and runs it; column 12 of the tree is called c12. Raises ExecutionError."""
 
 COUNT_ROWS = AggregateCall("count", (), False, None, pa.int64())
-HELD_BYTES = 1 << 30  # of join keys and factors kept for other sets of the same query
+HELD_BYTES = 512 << 20  # of join keys and factors kept for other sets of the same query
 WORDS = 4  # of a variable at most
+_LARGEST = 10**308
 Input = tuple[str, ColumnSet]  # text and columns: equal inputs under other column ids are other inputs
 
 
@@ -67,7 +69,7 @@ class RowCounter:
             if self._kept is not None:
                 self._kept.put(key, rows)
         self._counts[key] = rows
-        return float(rows)
+        return float(rows) if rows < _LARGEST else inf
 
 
 class _Query:

@@ -153,6 +153,64 @@ def estimates(
             click.echo(f"wrote {path}", err=True)
 
 
+@command.command("costs")
+@click.argument("queries", nargs=-1, metavar="[SQL]...")
+@click.option("-d", "--data", default="tpch:0.1", show_default=True, metavar="DATA",
+              help="A folder of tables, or a built-in dataset with rows.")  # fmt: skip
+@click.option("--plans", type=click.IntRange(2), default=200, show_default=True, metavar="N", help="So many plans in all.")
+@click.option("--within", type=click.FloatRange(1.0), default=10.0, show_default=True, metavar="X",
+              help="Plans of at most X times the least predicted cost of their query.")  # fmt: skip
+@click.option("--timeout", type=click.FloatRange(0.1), default=20.0, show_default=True, metavar="S",
+              help="Leave a plan out that runs for more than S seconds.")  # fmt: skip
+@click.option("--seed", type=int, default=0, show_default=True, metavar="S", help="Seed of the sample.")
+@click.option("--set", "pairs", multiple=True, metavar="NAME=VALUE", help="Change a setting (repeatable): coefficients=FILE.")
+@click.option("-o", "--output", metavar="DIR", help="Write costs.csv, costs.svg and costs.png there as well.")
+@click.option("-q", "--quiet", is_flag=True, help="No progress on standard error.")
+def costs(
+    queries: tuple[str, ...], data: str, plans: int, within: float, timeout: float, seed: int, pairs: tuple[str, ...],
+    output: str | None, quiet: bool,
+) -> None:  # fmt: skip
+    """How well cost models order plans by measured time, given true cardinalities.
+
+    Plans are drawn from the spaces of the queries (all of TPC-H unless some are named), run, and costed anew with the rows
+    that were counted. Correlations over all plans, and within queries; a scatter plot.
+
+    \b
+    planscope bench costs
+    planscope bench costs tpch/q05 tpch/q10 --plans 40 -o results
+    planscope bench costs --set coefficients=machine.json
+    """
+    from executor.atomic import make_folder
+    from executor.session import Session
+    from experiments import cost_quality
+    from experiments.workloads.data import open_data
+    from optimizer.settings import Settings
+
+    if output is not None:
+        make_folder(output)
+    session = Session(open_data(data, progress(quiet)), Settings.from_pairs(pairs))
+    session.check_rows()
+    chosen = queries or cost_quality.QUERIES
+    sampled = cost_quality.sample_plans(session, chosen, plans, within, timeout, seed, progress(quiet))
+    for name, why in sampled.skipped.items():
+        click.echo(f"left out {name}: {why}")
+    if sampled.timed_out:
+        click.echo(f"left out {sampled.timed_out} plans that ran for more than {timeout:g} s")
+    runs = sampled.runs
+    if len(runs) < 2:
+        raise click.UsageError("there are not two plans to compare: sample more, of larger spaces, or allow more time")
+    click.echo(f"{len(runs)} plans, at most {within:g} times the least predicted cost of their query; seed {seed}\n")
+    for head, rows in (
+        (cost_quality.QUALITY_HEAD, cost_quality.quality_rows(runs)),
+        (cost_quality.QUERY_HEAD, cost_quality.query_rows(runs)),
+    ):
+        click.echo(table_text(head, _right_aligned(head, rows, 1)) + "\n")
+    click.echo("\n".join(cost_quality.scatter_lines(runs)))
+    if output is not None:
+        for path in cost_quality.write_results(runs, output):
+            click.echo(f"wrote {path}", err=True)
+
+
 def _right_aligned(head: tuple[str, ...], rows: list[tuple[str, ...]], texts: int = 2) -> list[tuple[str, ...]]:
     """Cells but for the first `texts` columns, as wide as their column and to its right."""
     widths = [max(len(row[i]) for row in [head, *rows]) for i in range(len(head))]

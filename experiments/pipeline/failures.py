@@ -79,7 +79,7 @@ _MEANINGS = [
     (
         r"(?:Python worker exited unexpectedly|Python worker (?:failed|process terminated)|ExecutorLostFailure|crashed worker)",
         r"a Spark worker process died, again after each retry\n"
-        r"it was killed, or it ran out of memory: give the machine more, or run fewer tasks at a time, as --master 'local[1]' does",
+        r"it was killed, or it ran out of memory: give the machine more, or run fewer tasks at a time (--master 'local[1]')",
     ),
     (
         r"SparkContext was shut down|stopped SparkContext|SparkContext has been shutdown|Answer from Java side is empty|"
@@ -101,9 +101,8 @@ def _words(error: BaseException) -> str:
 def _first_line(text: str) -> str:
     """The first line that says something, without Spark's error classes, SQL states and Java class names."""
     lines = [line.strip() for line in text.splitlines()]
-    line = next(
-        (line for line in lines if line and not line.startswith(("at ", "An error occurred while calling"))), "no reason given"
-    )
+    lines = [line for line in lines if line and not line.startswith(("at ", "An error occurred while calling"))]
+    line = lines[0] if lines else "no reason given"
     line = re.sub(r"^(?:[\w$]+\.)+[\w$]+(?:Exception|Error):\s*", "", line)
     line = re.sub(r"^\[[A-Z_.0-9]+\]\s*", "", line)
     line = re.sub(r"\s*SQLSTATE: \w+\s*$", "", line)

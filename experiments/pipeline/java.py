@@ -66,12 +66,7 @@ def _reject(java: Path) -> str | None:
     """Why Spark cannot run on this program; None if it can."""
     try:
         answer = subprocess.run(
-            [java, "-version"],
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=_ANSWER_SECONDS,
-            stdin=subprocess.DEVNULL,
+            [java, "-version"], capture_output=True, encoding="utf-8", errors="replace", timeout=_ANSWER_SECONDS
         )
     except OSError as error:
         return error.strerror or str(error)

@@ -6,12 +6,27 @@ A worker imports from the zip and then unpacks it beside itself (worker.py), sin
 from __future__ import annotations
 
 import hashlib
+import sys
 import zipfile
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+from experiments.pipeline.failures import translated
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 PACKAGES = ("optimizer", "executor", "memo_viz", "experiments")
 _EPOCH = (1980, 1, 1, 0, 0, 0)  # no times inside: equal contents are equal bytes
+
+
+def ship(session: SparkSession, folder: Path) -> None:
+    """Gives the workers the product's code, by way of a file in `folder`; this process goes on with its own."""
+    path = list(sys.path)
+    with translated("cannot ship planscope to the Spark workers"):
+        session.addArtifacts(str(product_zip(folder)), pyfile=True)
+    sys.path[:] = path
 
 
 def product_zip(folder: Path) -> Path:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 Task = Mapping[str, Any]
 Result = dict[str, Any]
-_MOST_JOBS = 400  # planning a job takes some 20 ms: more tasks than this share jobs
+_MOST_JOBS = 100  # a job takes 0.1 s besides its tasks: more tasks than this share jobs
 _MOST_THREADS = 16
 _NAMED_BY = ("name", "query", "table", "file", "path", "part")  # keys of a task that say which one it is
 _PATIENCE = 0.5  # seconds between looks at what is done, so that Ctrl-C is heard

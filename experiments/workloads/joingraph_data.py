@@ -47,8 +47,11 @@ class JoinGraphCatalog(Catalog):
         return self._made[wanted]
 
 
-def graph_tables(graph: JoinGraph) -> list[Table]:
-    """The tables of a graph by relation number: the same in every process."""
+def graph_tables(graph: JoinGraph, scale: float = 1.0) -> list[Table]:
+    """The tables of a graph by relation number: the same in every process.
+
+    `scale`: of rows, and of the distinct counts of main edges, which keep pace with rows; the few of the others stay.
+    """
     rows = [_rows(graph, i) for i in range(graph.relations)]
     main = _main_edges(graph)
     reduced: set[int] = set()
@@ -64,17 +67,18 @@ def graph_tables(graph: JoinGraph) -> list[Table]:
             counts = _main_counts(graph, rows[low], rows[high], low not in reduced, generator)
             if counts.low > counts.high:
                 reduced.add(low)
+            counts = Counts(_scaled(counts.low, scale), _scaled(counts.high, scale), counts.key)
         else:
             count = _round(10 ** (0.6 / max(others[low], others[high]) * generator.uniform(0.5, 1.5)), generator)
-            counts = Counts(min(count, rows[low]), min(count, rows[high]))
+            counts = Counts(min(count, _scaled(rows[low], scale)), min(count, _scaled(rows[high], scale)))
         for i, name, ndv in zip(edge, names, counts[:2], strict=True):
             columns[i].append(TableColumn(name, pa.int64(), nullable=False))
             stats[i][name] = ColumnStats(0, 1, max(counts[:2]), float(ndv), 8.0)
         if counts.key:
             keys[high].append((names[1],))
-            stats[high][names[1]] = ColumnStats(0, 1, rows[high], float(rows[high]), 8.0)
+            stats[high][names[1]] = ColumnStats(0, 1, _scaled(rows[high], scale), float(_scaled(rows[high], scale)), 8.0)
     return [
-        Table(graph.table(i), tuple(columns[i]), tuple(keys[i]), (), stats=TableStats(rows[i], 0, stats[i]))
+        Table(graph.table(i), tuple(columns[i]), tuple(keys[i]), (), stats=TableStats(_scaled(rows[i], scale), 0, stats[i]))
         for i in range(graph.relations)
     ]
 
@@ -85,6 +89,10 @@ class Counts(NamedTuple):
     low: int
     high: int
     key: bool = False
+
+
+def _scaled(count: int, scale: float) -> int:
+    return max(1, round(count * scale))
 
 
 def _rows(graph: JoinGraph, relation: int) -> int:

@@ -35,21 +35,25 @@ from optimizer.algebra.logical import (
     Values,
     Window,
 )
-from optimizer.algebra.scalars import Call, ColumnRef, Predicate, Scalar
+from optimizer.algebra.scalars import Call, ColumnRef, Predicate, Scalar, combined
 from optimizer.algebra.traits import Collation
 from optimizer.algebra.trees import Leaf, Node, Tree, postorder
 
 LONGEST = 120  # characters of a column's name; a longer one is replaced by its digest
+LONGEST_TEXT = 4000  # likewise of a tree below another
 Names = Mapping[ColumnId, str]
 
 
 class _Known:
-    """The text of a node, and the names of its columns."""
+    """The text of a node, and the names of its columns. `inputs`, `predicate`: what it joins, if it is an inner join."""
 
-    __slots__ = ("names", "node", "text")
+    __slots__ = ("inputs", "names", "node", "predicate", "text")
 
     def __init__(self, node: Node, text: str, names: dict[ColumnId, str]) -> None:
-        self.node, self.text, self.names = node, text, names
+        self.node, self.names = node, names
+        self.text = _short(text, LONGEST_TEXT)
+        self.inputs: tuple[_Known, ...] = (self,)
+        self.predicate: Predicate = ()
 
 
 class CanonicalTexts:
@@ -63,8 +67,8 @@ class CanonicalTexts:
             if id(node) not in self._known:
                 assert not isinstance(node, Leaf), "a tree with memo groups in it has no text of its own"
                 below = [self._known[id(child)] for child in node.inputs]
-                text, names = _described(node, below)
-                self._known[id(node)] = _Known(node, text, {c: _short(name) for c, name in names.items()})
+                inner = isinstance(node.op, JoinGraph) or (isinstance(node.op, Join) and node.op.kind is JoinKind.INNER)
+                self._known[id(node)] = _inner_join(node, below) if inner else _described(node, below)
         return self._known[id(tree)].text
 
 
@@ -73,11 +77,16 @@ def digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
-def _short(name: str) -> str:
-    return name if len(name) <= LONGEST else f"~{digest(name)}"
+def _short(text: str, longest: int = LONGEST) -> str:
+    return text if len(text) <= longest else f"~{digest(text)}"
 
 
-def _described(tree: Tree, below: Sequence[_Known]) -> tuple[str, dict[ColumnId, str]]:
+def _described(tree: Tree, below: Sequence[_Known]) -> _Known:
+    text, names = _written(tree, below)
+    return _Known(tree, text, {c: _short(name) for c, name in names.items()})
+
+
+def _written(tree: Tree, below: Sequence[_Known]) -> tuple[str, dict[ColumnId, str]]:
     op = tree.op
     match op:
         case Scan():
@@ -87,8 +96,6 @@ def _described(tree: Tree, below: Sequence[_Known]) -> tuple[str, dict[ColumnId,
         case Values():
             rows = "; ".join(", ".join(_scalar(item, {}) for item in row) for row in op.rows)
             return f"values({rows})", {c: f"#{i}" for i, c in enumerate(op.columns)}
-        case Join(kind=JoinKind.INNER) | JoinGraph():
-            return _inner_join(op.predicate, below)
         case Project():
             names = below[0].names
             return below[0].text, {i.id: _scalar(i.value, names) for i in op.items}
@@ -157,10 +164,15 @@ def _over(detail: str, below: Sequence[_Known]) -> str:
     return f"{detail}({', '.join(each.text for each in below)})"
 
 
-def _inner_join(predicate: Predicate, below: Sequence[_Known]) -> tuple[str, dict[ColumnId, str]]:
-    ordered = _sorted_inputs(predicate, below)
-    names = {c: f"{i}.{name}" for i, each in enumerate(ordered) for c, name in each.names.items()}
-    return f"join{_predicate(predicate, names)}({', '.join(each.text for each in ordered)})", names
+def _inner_join(tree: Tree, below: Sequence[_Known]) -> _Known:
+    """All that is joined by inner joins from here down, as one."""
+    inputs = [each for known in below for each in known.inputs]
+    predicate = combined([*tree.op.scalars(), *(s for known in below for s in known.predicate)])
+    ordered = _sorted_inputs(predicate, inputs)
+    names = {c: _short(f"{i}.{name}") for i, each in enumerate(ordered) for c, name in each.names.items()}
+    joined = _Known(tree, f"join{_predicate(predicate, names)}({', '.join(each.text for each in ordered)})", names)
+    joined.inputs, joined.predicate = tuple(inputs), predicate
+    return joined
 
 
 def _sorted_inputs(predicate: Predicate, below: Sequence[_Known]) -> list[_Known]:

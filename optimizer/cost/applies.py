@@ -27,7 +27,7 @@ from optimizer.algebra.physical import (
     TopK,
     UnionAll,
 )
-from optimizer.algebra.scalars import Call, ColumnRef, Scalar, is_key, walk
+from optimizer.algebra.scalars import Call, ColumnRef, Predicate, Scalar, is_key
 from optimizer.cost.coefficients import Coefficients
 from optimizer.stats.estimator import distinct_rows
 from optimizer.stats.relation import RelationStats
@@ -116,15 +116,18 @@ def _bounds(conjunct: Scalar, column: int) -> bool:
     return any(isinstance(x, ColumnRef) and x.id == column and y.outer and not y.columns for x, y in ((a, b), (b, a)))
 
 
-def calls_beside_outer(predicate: Sequence[Scalar]) -> int:
-    """Calls of the conjuncts that a scan must test itself: those that read outer columns may be tested above it."""
-    kept = [c for c in predicate if not (c.outer or c.raises or c.volatile)] if any(c.outer for c in predicate) else predicate
-    return sum(1 for conjunct in kept for scalar in walk(conjunct) if scalar.children)
+def beside_outer(predicate: Predicate) -> Predicate:
+    """The conjuncts that a scan must test itself: those that read outer columns may be tested above it."""
+    if not any(conjunct.outer for conjunct in predicate):
+        return predicate
+    return tuple(conjunct for conjunct in predicate if not (conjunct.outer or conjunct.raises or conjunct.volatile))
 
 
 def keeps_held(op: PhysicalOperator, kept: Sequence[bool]) -> bool:
     """Whether what an operator holds serves all runs: it is made of a kept input, depends on no parameter, and is not marked."""
     match op:
+        case TableScan():
+            return True  # its files stay open
         case LookupRows() | RangeLookup():
             return kept[0]
         case NestedLoopJoin(kind=kind):

@@ -40,7 +40,7 @@ from optimizer.algebra.physical import PhysicalOperator
 from optimizer.algebra.region_graph import RegionGraph
 from optimizer.algebra.scalars import is_key
 from optimizer.algebra.traits import TraitSet
-from optimizer.cost.applies import Again, calls_beside_outer, keeps_held, least_apply
+from optimizer.cost.applies import Again, beside_outer, keeps_held, least_apply
 from optimizer.cost.coefficients import DEFAULTS, Coefficients
 from optimizer.cost.joins import JoinCosts
 from optimizer.cost.model import Bounded
@@ -98,7 +98,7 @@ class ArrowCost:
             case Join() | MarkJoin() | SingleJoin():
                 return self._least_join(op, output, inputs)
             case Scan():
-                return work.scan(op, output, calls_beside_outer(op.predicate))
+                return work.scan(op, output, beside_outer(op.predicate))
             case Filter(predicate):
                 if any(conjunct.outer for conjunct in predicate):  # it may be a lookup
                     return min(c.copy, c.hash_build) * at_least_one(inputs[0].rows)

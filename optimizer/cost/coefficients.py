@@ -20,9 +20,11 @@ class Coefficients:
 
     start: float = 100_000.0  # an operator's set-up
 
+    scan_start: float = 400_000.0  # opening the files of a table
     scan_row: float = 4.0
     scan_byte: float = 2.0  # decoded
     call: float = 4.0  # any function of a filter, a projection, a residual, on one row
+    text_call: float = 25.0  # one that searches or makes text, beyond that; in a residual it counts as any other
     copy: float = 2.0  # handing on a row as it is
 
     join_out: float = 15.0  # any join

@@ -5,11 +5,14 @@ One method an operator, linear in the coefficients. Rows are taken as at least o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from math import log2, sqrt
 from typing import Any
 
+from pyarrow.types import is_string
+
 from optimizer.algebra.columns import column_ids, column_set
+from optimizer.algebra.functions import COMPARISONS
 from optimizer.algebra.logical import Aggregate, GroupingSets, Project, Scan, Window
 from optimizer.algebra.physical import (
     ConstantRows,
@@ -35,7 +38,7 @@ from optimizer.algebra.physical import (
     UnionAll,
     WindowRows,
 )
-from optimizer.algebra.scalars import ColumnRef, Predicate, walk
+from optimizer.algebra.scalars import Call, ColumnRef, Predicate, Scalar, walk
 from optimizer.cost.applies import nested_apply, rows_read
 from optimizer.cost.coefficients import Coefficients
 from optimizer.stats.estimator import distinct_rows
@@ -43,14 +46,25 @@ from optimizer.stats.relation import RelationStats
 
 Inputs = Sequence[RelationStats]
 
+CHEAP = frozenset((*COMPARISONS, "is_null", "is_not_null", "is_not_distinct_from", "is_distinct_from"))  # also on text
+
 
 def at_least_one(rows: float) -> float:
     return rows if rows > 1.0 else 1.0
 
 
-def calls(predicate: Predicate) -> int:
-    """Calls that testing the predicate on a row makes."""
-    return sum(1 for conjunct in predicate for scalar in walk(conjunct) if scalar.children)
+def calls(scalars: Iterable[Scalar]) -> int:
+    """Calls that computing them on a row makes."""
+    return sum(1 for each in scalars for scalar in walk(each) if scalar.children)
+
+
+def text_calls(scalars: Iterable[Scalar]) -> int:
+    """Calls among them that search or make text, for each row."""
+    return sum(1 for each in scalars for scalar in walk(each) if isinstance(scalar, Call) and _on_text(scalar))
+
+
+def _on_text(call: Call) -> bool:
+    return call.function not in CHEAP and any(is_string(arg.type) for arg in call.args)
 
 
 class Work:
@@ -61,7 +75,7 @@ class Work:
     def __init__(self, coefficients: Coefficients) -> None:
         self.c = coefficients
         self.of: dict[type[PhysicalOperator], Callable[[Any, RelationStats, Inputs], float]] = {
-            TableScan: lambda op, out, i: self.scan(op.scan, out, calls(op.scan.predicate)),
+            TableScan: lambda op, out, i: self.scan(op.scan, out, op.scan.predicate),
             ConstantRows: lambda op, out, i: self.copied(out.rows),
             FilterRows: lambda op, out, i: self.filter(op.predicate, i[0].rows),
             LookupRows: self.lookup,
@@ -84,16 +98,20 @@ class Work:
             HashSetOp: lambda op, out, i: self.set_op(i),
         }
 
-    def scan(self, op: Scan, output: RelationStats, tested: int) -> float:
-        """Reads stored rows of the needed columns, decodes their bytes, and makes `tested` calls on each for the predicate."""
+    def scan(self, op: Scan, output: RelationStats, tested: Predicate) -> float:
+        """Opens the files, reads stored rows of the needed columns, decodes their bytes, tests the conjuncts `tested`."""
         c, width = self.c, output.width(column_set(c.id for c in op.columns))
-        return rows_read(op, output) * (c.scan_row + c.scan_byte * width + c.call * tested)
+        return c.scan_start + rows_read(op, output) * (c.scan_row + c.scan_byte * width + self.computing(tested))
+
+    def computing(self, scalars: Sequence[Scalar]) -> float:
+        """Computing them on one row."""
+        return self.c.call * calls(scalars) + self.c.text_call * text_calls(scalars)
 
     def copied(self, rows: float) -> float:
         return self.c.copy * at_least_one(rows)
 
     def filter(self, predicate: Predicate, rows: float) -> float:
-        return at_least_one(rows) * (self.c.copy + self.c.call * calls(predicate))
+        return at_least_one(rows) * (self.c.copy + self.computing(predicate))
 
     def lookup(self, op: LookupRows, output: RelationStats, inputs: Inputs) -> float:
         rows = inputs[0].rows
@@ -107,12 +125,11 @@ class Work:
         """What a lookup does with the rows it finds: a slice, tested by the residual."""
         if not op.residual:
             return self.c.copy
-        per_row = self.c.copy + self.c.call * calls(op.residual)
-        return per_row * min(at_least_one(rows), at_least_one(2.0 * out))
+        return (self.c.copy + self.computing(op.residual)) * min(at_least_one(rows), at_least_one(2.0 * out))
 
     def project(self, op: Project | ProjectRows, rows: float) -> float:
-        computed = sum(1 for item in op.items if not isinstance(item.value, ColumnRef) for s in walk(item.value) if s.children)
-        return at_least_one(rows) * (self.c.copy + self.c.call * computed)
+        computed = [item.value for item in op.items if not isinstance(item.value, ColumnRef)]
+        return at_least_one(rows) * (self.c.copy + self.computing(computed))
 
     def hash_join(self, op: HashJoin, output: RelationStats, inputs: Inputs) -> float:
         c = self.c
@@ -203,6 +220,8 @@ class Work:
         """What an operator spends to hold an input, in a form that it can hold through many runs."""
         c = self.c
         match op:
+            case TableScan():
+                return c.scan_start
             case LookupRows():
                 return c.hash_build * at_least_one(inputs[0].rows)
             case RangeLookup():

@@ -1,14 +1,16 @@
 """Rows that a predicate can leave, at most: each conjunct alone is a bound, and the smallest counts.
 
 A predicate on one column is tested on the most common values themselves; of the other values it leaves all that it does not
-exclude for sure: no more than it names (=, IN), no more than lie in its range where the type has countable ones, none beyond
-the least and greatest value. Conjuncts over several columns leave everything.
+exclude for sure: no more than it names (=, IN), no more than lie in its range where the type has countable ones, no more than
+are in the histogram buckets that the range touches, none beyond the least and greatest value. Conjuncts over several columns leave everything.
 """
 
 from __future__ import annotations
 
 import datetime
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from math import ceil, inf
 from typing import Any, NamedTuple
 
 import pyarrow as pa
@@ -19,36 +21,42 @@ from optimizer.algebra.evaluate import evaluate
 from optimizer.algebra.nulls import null_rejected
 from optimizer.algebra.props import LogicalProps
 from optimizer.algebra.scalars import Call, ColumnRef, InList, Literal, Predicate, Scalar
+from optimizer.catalog.histogram import Histogram
 from optimizer.catalog.table import ColumnStats
 from optimizer.errors import PlanscopeError
 from optimizer.stats.bounds import Bounds, ColumnBounds
 from optimizer.stats.degrees import Steps, capped, first, most, one_value, together, total
 
+ROUNDING = 1e-6  # of the rows of a bucket
+
 
 class StoredColumn(NamedTuple):
-    """`common`: rows of the most common values, exact; no other value is more common than the last of them."""
+    """`common`: rows of some values, exact. `histogram`: of all the others, exact up to rounding; None where it is not."""
 
     type: DataType
     stats: ColumnStats
     common: Mapping[Any, int]
+    histogram: Histogram | None
 
 
 def stored_column(type: DataType, stats: ColumnStats, rows: float) -> tuple[StoredColumn, ColumnBounds]:
     """What the statistics of a column of a table with so many rows say for sure."""
     nulls = rows if stats.nulls is None else float(stats.nulls)
     present = rows if stats.nulls is None else rows - nulls
-    degrees: Steps = one_value(present)
+    bounds = ColumnBounds(one_value(present), nulls, present)
     common: dict[Any, int] = {}
+    histogram = None
     if stats.degrees and has_one_form(type):  # 0.0 and -0.0 may have been counted as two values that SQL calls equal
         degrees = capped(tuple((float(values), float(each)) for values, each in stats.degrees), present)
-        common = {value: round(share * rows) for value, share in stats.mcv}
-    bounds = ColumnBounds(degrees, nulls, present)
-    countable = _between(type, stats.min, stats.max)
+        bounds = ColumnBounds(degrees, nulls, present)
+        if sum(values for values, _ in stats.degrees) == stats.ndv:  # a sequence of all values, so all were counted
+            bounds = ColumnBounds(degrees, nulls, stats.ndv)
+            common = {value: round(share * rows) for value, share in stats.mcv}
+            histogram = stats.histogram
+    countable = 2.0 if pa.types.is_boolean(type) else _between(type, stats.min, stats.max)
     if countable is not None:
-        bounds = ColumnBounds(first(degrees, countable), nulls, min(present, countable))
-    elif pa.types.is_boolean(type):
-        bounds = ColumnBounds(first(degrees, 2.0), nulls, min(present, 2.0))
-    return StoredColumn(type, stats, common), bounds
+        bounds = ColumnBounds(first(bounds.degrees, countable), nulls, min(bounds.values, countable))
+    return StoredColumn(type, stats, common, histogram), bounds
 
 
 def filtered(below: Bounds, predicate: Predicate, props: LogicalProps, stored: Mapping[ColumnId, StoredColumn]) -> Bounds:
@@ -84,6 +92,8 @@ def filtered(below: Bounds, predicate: Predicate, props: LogicalProps, stored: M
 
 def _any(id: ColumnId, conjuncts: Sequence[Scalar], column: ColumnBounds) -> ColumnBounds:
     """What conjuncts leave of a column of which no statistics are at hand: as many values as they name."""
+    if any(map(_only_null, conjuncts)):
+        return ColumnBounds((), column.nulls, 0.0)
     values = min((float(n) for c in conjuncts if (n := _named(c)) is not None), default=column.values)
     return ColumnBounds(first(column.degrees, values), _nulls(id, conjuncts, column), min(column.values, values))
 
@@ -94,20 +104,22 @@ def _nulls(id: ColumnId, conjuncts: Sequence[Scalar], column: ColumnBounds) -> f
 
 def _stored(id: ColumnId, conjuncts: Sequence[Scalar], known: StoredColumn, column: ColumnBounds) -> ColumnBounds:
     """What conjuncts leave of a stored column."""
+    if any(map(_only_null, conjuncts)):
+        return ColumnBounds((), column.nulls, 0.0)
     common = [rows for value, rows in known.common.items() if _may_hold(id, conjuncts, value)]
     counted = sum(known.common.values())
     others = max(0.0, total(column.degrees) - counted)  # rows of values that are not common
     next_most = max(0.0, together(column.degrees, len(known.common) + 1.0) - counted)
-    if known.common:
-        next_most = min(next_most, float(min(known.common.values())))
-    places = max(0.0, _places(id, conjuncts, known) - len(common))
+    low, high = _range(conjuncts, known)
+    others = min(others, _in_buckets(known.histogram, low, high))
+    places = max(0.0, _places(known.type, low, high) - len(common))
     named = [values for c in conjuncts if (values := _values(c)) is not None]
     for values in named:
         candidates = {v for v in values if v is not None and v not in known.common and _may_hold(id, conjuncts, v)}
         places = min(places, float(sum(not _outside(v, known.stats) for v in candidates)))
     unnamed = [n for c in conjuncts if _values(c) is None and (n := _named(c)) is not None]
     values_left = len(common) + places
-    rows = sum(common) + min(others, places * next_most)
+    rows = sum(common) + (min(others, places * next_most) if places and next_most else 0.0)
     for number in unnamed:  # = with a value that is not known yet: it may be a common one
         values_left = min(values_left, float(number))
         rows = min(rows, together(column.degrees, float(number)))
@@ -123,6 +135,10 @@ def _exact_first(common: Sequence[int], next_most: float, places: float, degrees
     if len(exact) < len(common) or most(degrees) < next_most:
         return degrees
     return (*exact, (places, next_most)) if places and next_most else exact
+
+
+def _only_null(conjunct: Scalar) -> bool:
+    return isinstance(conjunct, Call) and conjunct.function == "is_null" and isinstance(conjunct.args[0], ColumnRef)
 
 
 def _may_hold(id: ColumnId, conjuncts: Sequence[Scalar], value: object) -> bool:
@@ -172,30 +188,58 @@ def _outside(value: object, stats: ColumnStats) -> bool:
         return False
 
 
-def _places(id: ColumnId, conjuncts: Sequence[Scalar], known: StoredColumn) -> float:
-    """How many values of the type lie within the column's bounds and the ranges that conjuncts ask for; infinite where they are not
-    countable and the ranges overlap."""
-    low, high = known.stats.min, known.stats.max
-    if low is None or high is None:
-        return float("inf")
-    low_open = high_open = False
+class _End(NamedTuple):
+    """Where a range starts or ends; `value` None: not known. `open`: the value itself is out of it."""
+
+    value: Any
+    open: bool = False
+
+
+def _range(conjuncts: Sequence[Scalar], known: StoredColumn) -> tuple[_End, _End]:
+    """The column's bounds, as far as conjuncts do not narrow them. NaN, which is greater than the greatest value, leaves floats
+    without bounds."""
+    if not has_one_form(known.type):
+        return _End(None), _End(None)
+    low, high = _End(known.stats.min), _End(known.stats.max)
     for conjunct in conjuncts:
         match conjunct:
-            case Call(function="<" | "<=" | ">" | ">=" as function, args=(ColumnRef(), Literal(value=value))) if value is not None:
+            case Call(function="<" | "<=" | ">" | ">=" as function, args=(ColumnRef(), Literal(value=value))):
+                end = _End(value, function in ("<", ">"))
                 try:
-                    if function in ("<", "<=") and (value < high or (value == high and function == "<")):
-                        high, high_open = value, function == "<"
-                    elif function in (">", ">=") and (value > low or (value == low and function == ">")):
-                        low, low_open = value, function == ">"
+                    if function in ("<", "<="):
+                        high = end if high.value is None or (value, not end.open) < (high.value, not high.open) else high
+                    else:
+                        low = end if low.value is None or (value, end.open) > (low.value, low.open) else low
                 except TypeError:
-                    return float("inf")
+                    continue
+    return low, high
+
+
+def _in_buckets(histogram: Histogram | None, low: _End, high: _End) -> float:
+    """Rows of the buckets that a range touches; infinite where there are none to go by."""
+    if histogram is None:
+        return inf
+    rows = 0.0
     try:
-        if high < low or (high == low and (low_open or high_open)):
+        for (start, end), inside in zip(pairwise(histogram.bounds), histogram.rows, strict=True):
+            if (low.value is None or end >= low.value) and (high.value is None or start <= high.value):
+                rows += ceil(inside - ROUNDING)
+    except TypeError:
+        return inf
+    return rows
+
+
+def _places(type: DataType, low: _End, high: _End) -> float:
+    """How many values of the type lie in a range; infinite where they are not countable and it is not empty."""
+    if low.value is None or high.value is None:
+        return inf
+    try:
+        if high.value < low.value or (high.value == low.value and (low.open or high.open)):
             return 0.0
     except TypeError:
-        return float("inf")
-    countable = _between(known.type, low, high)
-    return float("inf") if countable is None else max(0.0, countable - low_open - high_open)
+        return inf
+    countable = _between(type, low.value, high.value)
+    return inf if countable is None else max(0.0, countable - low.open - high.open)
 
 
 def _between(type: DataType, low: object, high: object) -> float | None:

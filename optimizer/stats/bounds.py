@@ -1,8 +1,8 @@
 """What is certain of the rows of a relation: never too few rows, never too small a number of repetitions.
 
-Sound figures are row counts, numbers of NULLs, least and greatest values, declared keys, and degree sequences (`ColumnStats.degrees`).
-The shares of common values and the rows of histogram buckets may be estimates, and distinct counts nearly always are: of these,
-common values are used where a degree sequence shows that all rows were counted, the others never.
+Sound figures are row counts, numbers of NULLs, least and greatest values, declared keys, and degree sequences
+(`ColumnStats.degrees`). The shares of common values and the rows of histogram buckets may be estimates, and distinct counts
+nearly always are: common values are used where a degree sequence shows that all rows were counted, the others never.
 """
 
 from __future__ import annotations

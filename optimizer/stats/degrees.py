@@ -1,7 +1,7 @@
 """Degree sequences: how often the values of a column occur, as upper bounds.
 
-A sequence is a tuple of steps (values, rows of each), rows descending: ((1, 40), (3, 10)) says that the most common value has at most
-40 rows, the two most common ones together at most 50, and so on; all of them at most 70. Only these sums are promised (the
+A sequence is a tuple of steps (values, rows of each), rows descending: ((1, 40), (3, 10)) says that the most common value has at
+most 40 rows, the two most common ones together at most 50, and so on; all of them at most 70. Only these sums are promised (the
 sequence majorizes the true one), which is enough: for descending sequences Σ d(i) · e(i) grows with the sums of either. Numbers
 of values are whole; rows of each need not be. NULL is no value here.
 

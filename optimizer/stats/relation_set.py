@@ -14,6 +14,7 @@ from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical import Filter, Join, LogicalOperator, Project, Scan
 from optimizer.algebra.scalars import Predicate
 from optimizer.algebra.trees import Tree, postorder
+from optimizer.stats.estimator import Estimator
 from optimizer.stats.relation import RelationStats
 
 
@@ -76,6 +77,15 @@ def joined(leaves: Sequence[Tree], predicate: Predicate) -> Tree:
     elif safe:
         tree = Tree(Filter(safe), (tree,))
     return Tree(Filter(last), (tree,)) if last else tree
+
+
+def estimated(estimator: Estimator, tree: Tree) -> RelationStats:
+    """What another estimator says of the rows of a tree."""
+    found: dict[int, RelationStats] = {}
+    for node in postorder(tree):
+        assert isinstance(node, Tree), "a relation set holds no memo groups"
+        found[id(node)] = estimator.estimate(node.op, node.props, [found[id(child)] for child in node.inputs])
+    return found[id(tree)]
 
 
 def expression(op: LogicalOperator, inputs: Sequence[RelationStats]) -> Tree | None:

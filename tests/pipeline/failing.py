@@ -19,8 +19,8 @@ MB = 1 << 20
 
 
 def measure(item: Item, plan: SweepPlan, catalog: Catalog) -> dict[str, Any]:
-    """`hang` never ends, `hog` occupies memory, `burst` asks for too much at once, `leak` keeps 200 MB for good, `exit`, `kill` and
-    `abort` end the process, `raise` and `bug` raise; anything else is measured."""
+    """`hang` never ends, `hog` occupies memory, `burst` asks for too much at once, `leak` keeps 200 MB for good, `exit`,
+    `kill` and `abort` end the process, `raise` and `bug` raise; anything else is measured."""
     name = item.query.name
     if name == "hang":
         while True:

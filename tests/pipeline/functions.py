@@ -32,3 +32,9 @@ def die(task: dict[str, Any]) -> dict[str, Any]:
             (Path(task["marks"]) / str(time.time_ns())).touch()
         os._exit(9)
     return {"n": task["n"]}
+
+
+def nap(task: dict[str, Any]) -> dict[str, Any]:
+    """Longer than a test waits."""
+    time.sleep(60)
+    return task

@@ -128,7 +128,7 @@ gap = "wide"
             'line 7: [sweep.variants] name: two variants are called "a"',
         ),
         (
-            '[sweep]\nqueries = [{query = "select 1", name = "a", data = "joingraph"}, {query = "select 2", name = "a", data = "joingraph"}]',
+            '[sweep]\nqueries = [{query = "select 1", name = "a"}, {query = "select 2", name = "a"}]\ndata = "joingraph"',
             'two queries are called "a"',
         ),
     ],
@@ -138,11 +138,8 @@ def test_mistakes(text: str, message: str) -> None:
 
 
 def test_unsupported_sql_is_no_mistake_of_the_specification(data: Path) -> None:
-    text = '[sweep]\ndata = "data"\nqueries = ["select a from t match_recognize (pattern (x) define x as true)"]'
-    try:
-        assert plan_of(text, data).size == 1
-    except SpecError as error:
-        assert "syntax" in str(error)
+    plan = plan_of('[sweep]\ndata = "data"\nqueries = ["select a from t tablesample (10 percent)"]', data)
+    assert plan.size == 1
 
 
 def test_a_folder_is_looked_up_beside_the_specification(data: Path) -> None:

@@ -25,7 +25,7 @@ STAGE = "generate"
 
 @dataclass(frozen=True, slots=True)
 class Generated:
-    """A dataset that is there now. `seconds` by step (`session`, `generate`), as measured when it was made; `made`: by this call."""
+    """A dataset that is there now. `seconds` by step (`session`, `generate`), as it was when made; `made`: by this call."""
 
     folder: Path
     rows: dict[str, int]
@@ -61,7 +61,7 @@ def generate(
     request = Request(f"{recipe.kind} at scale {recipe.scale}", recipe.identity, shlex.join(command) if by_hand else "")
     with staged(folder, request) as inside:
         if inside is not None:
-            check_space(inside, recipe.bytes, recipe.label)
+            check_space(inside, recipe.bytes, recipe.label, "a folder" if by_hand else "a PLANSCOPE_HOME")
             _fill(recipe, inside, start, progress)
     found = _finished(recipe, folder)
     if found is None:

@@ -93,8 +93,8 @@ def make_parts(
 ) -> dict[str, Made]:
     """Have every part made that is missing; what the tables hold then.
 
-    `make` is given a task: `settings`, and `folder`, `table`, `number`, `of`, `path` of a part, and `orders`, sorted columns to be
-    looked for; it calls `part_file` to write, and returns `part_facts`. Raises what `make` raises, PipelineError, and
+    `make` is given a task: `settings`, and `folder`, `table`, `number`, `of`, `path` of a part, and `orders`, sorted columns to
+    look for; it calls `part_file` to write, and returns `part_facts`. Raises what `make` raises, PipelineError, and
     OutputError when files were made where this machine does not see them.
     """
     from experiments.pipeline.tasks import run_tasks
@@ -209,7 +209,7 @@ def part_file(task: Mapping[str, Any]) -> Iterator[Path]:
     scratch = None
     try:
         scratch = scratch_folder(inside)
-        target = scratch / "part.parquet"
+        target = scratch / Path(task["path"]).name
         yield target
         with target.open("rb") as file:
             os.fsync(file.fileno())
@@ -241,7 +241,7 @@ def is_made(task: Mapping[str, Any]) -> bool:
 
 
 def part_facts(task: Mapping[str, Any]) -> dict[str, Any]:
-    """What `make` returns of a part that is there: rows, bytes, and checksum, and whether its rows have each of the task's orders."""
+    """What `make` returns of a part that is there: rows, bytes, checksum, whether its rows have each of the task's orders."""
     path = Path(task["folder"], task["path"])
     facts = parquet_facts(path)
     table = Table(task["table"], facts.columns, stats=TableStats(facts.rows), files=(path,), format="parquet")

@@ -11,14 +11,17 @@ from optimizer.errors import OutputError
 _MARGIN = 1.2  # sizes are estimates
 
 
-def check_space(folder: Path, size: float, label: str) -> None:
-    """Raises OutputError unless `size` bytes and a margin fit beside what is in `folder`, which counts as made already."""
+def check_space(folder: Path, size: float, label: str, place: str = "a folder") -> None:
+    """Raises OutputError unless `size` bytes and a margin fit beside what is in `folder`, which counts as made already.
+
+    `place`: what the user may choose otherwise.
+    """
     free = shutil.disk_usage(folder).free
     made = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
     if size * _MARGIN - made > free:
         raise OutputError(
-            f"{label} needs about {size_text(size)}, but {folder} has {size_text(free)} left\n"
-            "choose a smaller scale, or a folder with more space"
+            f"{label} needs about {size_text(size)}, but there are {size_text(free)} left\n"
+            f"choose a smaller scale, or {place} with more space"
         )
 
 

@@ -45,7 +45,9 @@ class CsvFile:
         self.escape = _one("escape", options["escape"]) if "escape" in options else None
         self.has_header = _truth("header", options.get("header", "true"))
         if not self.has_header and names is None:
-            raise PipelineError(f"{path} has no header: --schema with CREATE TABLE names the columns of each table, in their order")
+            raise PipelineError(
+                f"{path} has no header: --schema with CREATE TABLE names the columns of each table, in their order"
+            )
         self.names = self._header() if self.has_header else list(names or ())
         self.sha256, self.size = "", 0
 
@@ -72,11 +74,11 @@ class CsvFile:
                     rows = numbers_without(after, batch.num_rows, [fault.row or 0 for fault in faults])
                     seen = [*(fault.row or 0 for fault in faults), *rows[-1:].tolist()]
                     after = max(seen, default=after - 1) + 1
-                    yield Records(dict(zip(self.names, batch.columns, strict=True)), rows, faults)
+                    yield Records(dict(zip(self.names, batch.columns, strict=True)), rows, faults, file.marked)
         except pa.ArrowException as error:
             raise self._complaint(str(error)) from error
         if broken:
-            yield Records({name: pa.array([], pa.string()) for name in self.names}, np.array([], np.int64), broken)
+            yield Records({name: pa.array([], pa.string()) for name in self.names}, np.array([], np.int64), broken, file.marked)
 
     def _reader(self, file: Decoded, keep: Any) -> Any:
         parse = pacsv.ParseOptions(
@@ -111,9 +113,10 @@ class CsvFile:
             if last is not None and "\n" in last:
                 texts = [held.columns[name][len(held) - 1].as_py() for name in self.names]
                 row = None if held.rows is None else int(held.rows[-1])
-                reject = Reject("a quote is opened and never closed", self.names[-1], last, self.delimiter.join(t or "" for t in texts), row)
+                record = self.delimiter.join(text or "" for text in texts)
+                reject = Reject("a quote is opened and never closed", self.names[-1], last, record, row)
                 columns = {name: column[:-1] for name, column in held.columns.items()}
-                held = Records(columns, None if held.rows is None else held.rows[:-1], [*held.broken, reject])
+                held = Records(columns, None if held.rows is None else held.rows[:-1], [*held.broken, reject], held.marked)
         yield held
 
     def _header(self) -> list[str]:
@@ -128,12 +131,15 @@ class CsvFile:
             raise PipelineError(f"{self.path}, line 1: {error}") from error
         if not names:
             raise PipelineError(
-                f"{self.path} is empty: a CSV file starts with a line of column names\n--option header=false is for files without one"
+                f"{self.path} is empty: a CSV file starts with a line of column names\n"
+                "--option header=false is for files without one"
             )
         self._check_delimiter(names, second)
         for i, name in enumerate(names):
             if not name:
-                raise PipelineError(f"{self.path}, line 1: column {i + 1} has no name\n--option header=false is for files without names")
+                raise PipelineError(
+                    f"{self.path}, line 1: column {i + 1} has no name\n--option header=false is for files without names"
+                )
         return names
 
     def _check_delimiter(self, names: list[str], second: list[str]) -> None:
@@ -153,7 +159,7 @@ class CsvFile:
         if "straddl" in reason or "sync" in reason:
             return PipelineError(
                 f"{self.path}: a row is longer than {_BLOCK_BYTES >> 20} MB\n"
-                "most likely a quote is opened and never closed; --option quote=... says what surrounds fields, if not \""
+                'most likely a quote is opened and never closed; --option quote=... says what surrounds fields, if not "'
             )
         return PipelineError(f"{self.path} is not a well-formed CSV file: {reason}")
 

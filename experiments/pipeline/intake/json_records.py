@@ -9,6 +9,7 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -104,16 +105,21 @@ def _text(value: Any) -> tuple[str | None, str]:
 
 def _values(file: Decoded) -> Iterator[dict[str, Any] | Reject]:
     """One object or reject for each value of the file."""
-    text = io.TextIOWrapper(io.BufferedReader(file, _CHUNK), "utf-8", newline="\n")
-    first = ""
-    for line in text:
-        first = line
-        if line.strip(_BLANK):
-            break
-    if _is_record(first):
-        yield from (_checked(line, file.marked) for line in _chain(first, text) if line.strip(_BLANK))
-    elif first.strip(_BLANK):
-        yield from _stream(file, first, text)
+    buffered = io.BufferedReader(file, _CHUNK)
+    text = io.TextIOWrapper(buffered, "utf-8", newline="\n")
+    try:
+        first = ""
+        for line in text:
+            first = line
+            if line.strip(_BLANK):
+                break
+        if _is_record(first):
+            yield from (_checked(line, file.marked) for line in chain([first], text) if line.strip(_BLANK))
+        elif first.strip(_BLANK):
+            yield from _stream(file, first, text)
+    finally:  # or they would close the file, whose checksum is still wanted
+        text.detach()
+        buffered.detach()
 
 
 def _is_record(line: str) -> bool:
@@ -130,11 +136,6 @@ def _is_record(line: str) -> bool:
     return True
 
 
-def _chain(first: str, rest: Iterator[str]) -> Iterator[str]:
-    yield first
-    yield from rest
-
-
 def _checked(line: str, marked: bool) -> dict[str, Any] | Reject:
     text = line.strip(_BLANK)
     if marked and any(MARKS[0] <= c <= MARKS[-1] for c in text):
@@ -147,7 +148,20 @@ def _checked(line: str, marked: bool) -> dict[str, Any] | Reject:
         return Reject("not JSON", None, None, text, None)
     except RecursionError:
         return Reject("nested too deeply", None, None, text[:10_000], None)
-    return value if isinstance(value, dict) else Reject("not a JSON object", None, None, text, None)
+    if not isinstance(value, dict):
+        return Reject("not a JSON object", None, None, text, None)
+    if "\\u" in text and not _is_text(value):
+        return Reject("half of a surrogate pair", None, None, text, None)
+    return value
+
+
+def _is_text(value: dict[str, Any]) -> bool:
+    """Whether all texts inside can be written as UTF-8."""
+    try:
+        json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _stream(file: Decoded, first: str, text: io.TextIOWrapper) -> Iterator[dict[str, Any] | Reject]:

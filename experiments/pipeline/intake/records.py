@@ -53,11 +53,12 @@ def _storable(text: str | None) -> str | None:
 @dataclass(slots=True)
 class Records:
     """Some rows: columns by name, equally long; `rows`: their numbers in the file, None unknown; `broken`: rows between them
-    that could not even be told apart into columns."""
+    that could not even be told apart into columns; `marked`: texts may hold marked bytes (`stream`)."""
 
     columns: dict[str, pa.Array]
     rows: np.ndarray | None
     broken: list[Reject] = field(default_factory=list)
+    marked: bool = False
 
     def __len__(self) -> int:
         return len(next(iter(self.columns.values()))) if self.columns else 0

@@ -111,7 +111,9 @@ def _add(tables: dict[str, TableSource], name: str, files: list[Path], format: s
     check_table_name(name)
     kinds = sorted({_kind(file, format) or "" for file in files})
     if len(kinds) > 1:
-        raise PipelineError(f'the files of table "{name}" are of different kinds: {", ".join(kinds)}; import them one after the other')
+        raise PipelineError(
+            f'the files of table "{name}" are of different kinds: {", ".join(kinds)}; import them one after the other'
+        )
     twin = next((other for other in tables if other.lower() == name.lower()), None)
     if twin is not None:
         raise PipelineError(

@@ -116,7 +116,9 @@ def codec_name(encoding: str) -> str:
     try:
         found = codecs.lookup(encoding)
     except LookupError as error:
-        raise PipelineError(f'there is no encoding "{encoding}"; known are utf-8, latin-1, cp1252, utf-16 and the like') from error
+        raise PipelineError(
+            f'there is no encoding "{encoding}"; known are utf-8, latin-1, cp1252, utf-16 and the like'
+        ) from error
     if not found._is_text_encoding:
         raise PipelineError(f'"{encoding}" is no encoding of text')
     return found.name

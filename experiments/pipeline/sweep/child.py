@@ -146,8 +146,8 @@ class _Server:
             row["started"] = datetime.now(UTC).isoformat()
             if catalog.digest != item.query.digest:
                 raise _OtherData(
-                    f"{item.query.data} on {self._versions['host']} is not what the sweep was planned for: its files or statistics "
-                    "changed since, or differ from those of the machine that started the sweep"
+                    f"{item.query.data} on {self._versions['host']} is not what the sweep was planned for: its files or "
+                    "statistics changed since, or differ from those of the machine that started the sweep"
                 )
             return row | {"status": "ok", **self._measure(item, self._plan, catalog)}
         except Exception as error:

@@ -44,7 +44,7 @@ def variants_of(
     if lists or not variants:
         for point in product(*lists.values()):
             chosen = dict(zip(lists, point, strict=True))
-            name = ", ".join(f"{key}={_show(value)}" for key, value in chosen.items()) or "default"
+            name = ", ".join(f"{key}={_show(value)}" for key, value in chosen.items() if len(lists[key]) > 1) or "default"
             made.append(Variant(name, _with_files({**fixed, **chosen}, base)))
     for number, variant in enumerate(variants):
         own = {name: value for name, value in variant.items() if name != "name"}

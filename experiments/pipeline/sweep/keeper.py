@@ -15,6 +15,7 @@ import sys
 import tempfile
 import threading
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
@@ -135,18 +136,14 @@ class Child:
         self._process.wait()
         for stream in (self._process.stdin, self._errors):
             if stream is not None:
-                try:
+                with suppress(OSError):  # what was still to be sent to a dead process
                     stream.close()
-                except OSError:  # what was still to be sent to a dead process
-                    pass
 
     def _ask(self, request: dict[str, Any]) -> None:
         assert self._process.stdin is not None
-        try:
+        with suppress(OSError):  # if it is dead, waiting for its answer shows that
             self._process.stdin.write(json.dumps(request).encode() + b"\n")
             self._process.stdin.flush()
-        except OSError:
-            pass  # it is dead, which waiting for its answer will show
 
     def _wait(self, timeout: float | None) -> Answer:
         """What the child answers, with the most memory that it was seen to occupy meanwhile. Raises Ended."""

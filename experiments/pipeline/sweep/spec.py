@@ -201,7 +201,7 @@ class _Queries:
             self._problems.add(f"no data is given for {query.name}: write data = …", "sweep", "queries", text)
             return None
         data = self._absolute(data)
-        catalog = self._catalog(data, own, query)
+        catalog = self._catalog(data, text if own is not None else None)
         if catalog is None:
             return None
         if (self._spec.execute or self._spec.analyze) and catalog.statistics_only:
@@ -229,16 +229,15 @@ class _Queries:
 
     def _absolute(self, data: str) -> str:
         """A folder beside the specification by its whole path, since tasks run elsewhere; a built-in dataset as it is."""
-        if data in BUILT_IN or (":" in data and not (self._spec.base / data).exists()):
+        if data.partition(":")[0] in {name.partition(":")[0] for name in BUILT_IN}:
             return data
         return str((self._spec.base / Path(data).expanduser()).absolute())
 
-    def _catalog(self, data: str, own: str | None, query: NamedQuery) -> Catalog | None:
+    def _catalog(self, data: str, entry: str | None) -> Catalog | None:
         if data not in self._catalogs:
             try:
                 self._catalogs[data] = open_data(data, self._progress)
             except (CatalogError, OSError) as error:
                 self._catalogs[data] = None
-                key, element = ("queries", own) if own is not None else ("data", None)
-                self._problems.add(str(error), "sweep", key, element)
+                self._problems.add(str(error), "sweep", "data" if entry is None else "queries", entry)
         return self._catalogs[data]

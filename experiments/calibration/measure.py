@@ -1,0 +1,61 @@
+"""Running the cases: what each coefficient counts in a plan, and the time that the plan took.
+
+Time is CPU time of all threads: a cost is work, it adds up whatever runs beside, and other programs on the machine hardly
+disturb it. Of several runs the least counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from time import process_time
+from typing import NamedTuple
+
+from executor.session import new_counters, reader
+from experiments.calibration.cases import Case
+from experiments.calibration.recost import amounts, ran_operators
+from optimizer.catalog.table import Catalog
+from optimizer.errors import InternalError
+from optimizer.pipeline import OptimizedQuery, Optimizer
+from optimizer.settings import Settings
+
+
+class Point(NamedTuple):
+    """One query that was measured: CPU nanoseconds of its cheapest run, and how often each coefficient counts in them."""
+
+    family: str
+    what: str
+    amounts: dict[str, float]
+    ns: float
+
+
+def measure(
+    catalog: Catalog, cases: Iterable[Case], runs: int, enough_s: float, progress: Callable[[str], None] | None = None
+) -> list[Point]:
+    """A point for each case: at most `runs` timed runs, and no further one when they have taken `enough_s` seconds."""
+    points = []
+    for number, case in enumerate(cases, 1):
+        if progress and number % 20 == 1:
+            progress(f"calibrate: {case.family}, measurement {number}")
+        points.append(_measured(catalog, case, runs, enough_s))
+    return points
+
+
+def _measured(catalog: Catalog, case: Case, runs: int, enough_s: float) -> Point:
+    query = Optimizer(catalog, Settings(disable=case.disable, **dict(case.settings))).optimize(case.sql)
+    if not any(node.op.name == case.operator for node in query.plan.walk()):
+        raise InternalError(f"calibration expected {case.operator} in the plan of: {case.sql}")
+    counters = new_counters()
+    for _ in reader(query, counters):  # counts rows, and warms up
+        pass
+    found = amounts(ran_operators(query.memo, query.plan, counters))
+    return Point(case.family, case.sql, found, 1e9 * _least_time(query, runs, enough_s))
+
+
+def _least_time(query: OptimizedQuery, runs: int, enough_s: float) -> float:
+    times: list[float] = []
+    while len(times) < runs and sum(times) < enough_s:
+        start = process_time()
+        for _ in reader(query):
+            pass
+        times.append(process_time() - start)
+    return min(times)

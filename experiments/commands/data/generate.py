@@ -1,0 +1,56 @@
+"""planscope data generate: datasets made by Spark tasks."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from experiments.commands.inputs import progress
+from experiments.commands.spark_options import spark_options
+from experiments.pipeline.generate.kinds import KINDS
+
+KIND_HELP = "\n".join(f"{name:<10} {what}" for name, what in KINDS.items())
+
+
+@click.command("generate", help=f"Make a dataset in a folder, or go on with one that was interrupted.\n\n\b\n{KIND_HELP}")
+@click.argument("kind", type=click.Choice(list(KINDS)))
+@click.option("--scale", required=True, metavar="S", help="How much: 1 is about 1 GB of raw text for tpch and tpcds.")
+@click.option("-o", "--output", required=True, metavar="DIR", help="The folder to make it in, which a cluster has to share.")
+@click.option(
+    "--graph", "graphs", multiple=True, metavar="NAME", help="joingraph: the join graph, clique/8 for one (repeatable)."
+)
+@click.option("--parts", type=click.IntRange(1, 99_999), metavar="N", help="Files of each large table. Default: of some 64 MB.")
+@spark_options
+@click.option("-q", "--quiet", is_flag=True, help="No progress on standard error.")
+@click.pass_obj
+def command(
+    facts: dict[str, Any],
+    kind: str,
+    scale: str,
+    output: str,
+    graphs: tuple[str, ...],
+    parts: int | None,
+    master: str | None,
+    remote: str | None,
+    quiet: bool,
+) -> None:
+    facts["data"] = f"{kind}:{scale}"
+    from experiments.pipeline.generate.generate import generate
+    from experiments.pipeline.generate.kinds import recipe
+    from experiments.pipeline.generate.space import size_text
+    from experiments.pipeline.session import spark_session
+    from experiments.workloads.scale import parse_scale
+
+    said = progress(quiet)
+    wanted = recipe(kind, parse_scale(scale, "--scale S", "--scale 0.1"), parts, graphs)
+    made = generate(wanted, Path(output), lambda: spark_session(master, remote, said), said or _silent)
+    rows = sum(made.rows.values())
+    what = f"{wanted.label}, {len(made.rows)} tables, {rows:,} rows, {size_text(made.bytes)}"
+    when = f"made in {made.seconds['generate']:.1f} s" if made.made else "there already"
+    click.echo(f"{output}: {what}, {when}")
+
+
+def _silent(line: str) -> None:
+    """Progress that nobody wants."""

@@ -1,0 +1,91 @@
+"""planscope data import: a dataset of files or tables from elsewhere."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from experiments.commands.inputs import progress
+from experiments.commands.spark_options import spark_options
+
+
+@click.command("import")
+@click.argument("sources", nargs=-1, metavar="[SOURCE]...")
+@click.option("-o", "--output", "folder", required=True, type=click.Path(path_type=Path), metavar="DIR", help="The new dataset.")
+@click.option("--format", "format", metavar="FORMAT", help="csv, json, parquet, orc, arrow, jdbc, or another one of Spark's.")
+@click.option(
+    "--schema", type=click.Path(path_type=Path), metavar="FILE.sql", help="Types and keys; default: schema.sql in SOURCE."
+)
+@click.option(
+    "--table", "tables", multiple=True, metavar="NAME", help="All files make this table; with jdbc, read this one (repeatable)."
+)
+@click.option(
+    "--option", "pairs", multiple=True, metavar="NAME=VALUE", help="How to read: delimiter, quote, header, encoding, url ..."
+)
+@click.option("--on-reject", type=click.Choice(["keep", "fail"]), default="keep", show_default=True, help="Rows that do not fit.")
+@click.option(
+    "--on-dangling",
+    type=click.Choice(["keep", "reject"]),
+    default="keep",
+    show_default=True,
+    help="Rows whose foreign key refers to no row; kept, the foreign key is not declared.",
+)
+@click.option("--merge-schema", "merge", is_flag=True, help="Files of a table may lack columns of others: NULL there.")
+@click.option("--jars", multiple=True, type=click.Path(path_type=Path), metavar="FILE.jar", help="A JDBC driver (repeatable).")
+@spark_options
+@click.option("-q", "--quiet", is_flag=True, help="No progress on standard error.")
+@click.pass_obj
+def command(facts: dict[str, Any], sources: tuple[str, ...], pairs: tuple[str, ...], quiet: bool, **rest: Any) -> None:
+    """Make a dataset of CSV, JSON, Parquet, ORC, Arrow files or JDBC tables, checking every row.
+
+    A folder gives a table for each file or sub-folder in it. Columns get the types that schema.sql declares, else those that
+    all their values have. Rows that do not fit are put aside with the reason, in DIR/_planscope/rejected.
+
+    \b
+    planscope data import shop/ -o shop.data
+    planscope data import a.csv b.csv --table sales --option delimiter=';' -o sales.data
+    planscope data import --format jdbc --option url=jdbc:postgresql://db/shop --table orders --jars pg.jar -o orders.data
+    """
+    facts["data"] = list(sources)
+    master, remote = rest.pop("master"), rest.pop("remote")
+    say = progress(quiet)
+    from experiments.pipeline.intake.request import ImportRequest
+    from experiments.pipeline.intake.run import import_dataset
+    from experiments.pipeline.intake.summary import summary_text
+    from experiments.pipeline.session import spark_session
+
+    request = ImportRequest(sources, options=_options(pairs), **rest)
+    manifest, was_there = import_dataset(request, lambda: spark_session(master, remote, say), say or _silent, _resume())
+    text = summary_text(manifest, request.folder)
+    click.echo(f"{request.folder} is there already, made of the same files in the same way\n{text}" if was_there else text)
+
+
+def _options(pairs: tuple[str, ...]) -> dict[str, str]:
+    options: dict[str, str] = {}
+    for pair in pairs:
+        name, sign, value = pair.partition("=")
+        if not sign or not name:
+            raise click.UsageError(f'--option takes NAME=VALUE, not "{pair}"')
+        options[name] = value
+    return options
+
+
+def _resume() -> str:
+    """The command that goes on with this import, without secrets."""
+    words = [_harmless(word) for word in sys.argv[1:]]
+    return shlex.join(["planscope", *words])
+
+
+def _harmless(word: str) -> str:
+    from experiments.pipeline.intake.spark_source import is_secret, redacted
+
+    name, sign, _ = word.partition("=")
+    return f"{name}=***" if sign and is_secret(name) else redacted(word)
+
+
+def _silent(line: str) -> None:
+    """Progress for those who do not want any."""

@@ -1,0 +1,121 @@
+"""What a user wants imported, looked up: sources, declarations, and what the result depends on."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from experiments.pipeline.failures import PipelineError
+from experiments.pipeline.intake import csv_records, json_records
+from experiments.pipeline.intake.sources import FILE_FORMATS, TableSource, find_sources
+from experiments.pipeline.intake.spark_source import SparkTable, is_secret, redacted, spark_tables
+from optimizer.catalog.constraints import near
+from optimizer.catalog.declarations import TableDeclaration
+from optimizer.dataset import read_declarations
+
+_OPTIONS = {"csv": csv_records.OPTIONS, "json": json_records.OPTIONS}
+
+
+@dataclass(frozen=True, slots=True)
+class ImportRequest:
+    """The command line's words. `on_reject`: "keep" rejected rows aside, or "fail"; `on_dangling`: "keep" rows that refer to no
+    row and leave the foreign key undeclared, or "reject" them; `merge`: files of a table may differ in their columns."""
+
+    sources: tuple[str, ...]
+    folder: Path
+    format: str | None = None
+    schema: Path | None = None
+    tables: tuple[str, ...] = ()
+    options: dict[str, str] = field(default_factory=dict)
+    on_reject: str = "keep"
+    on_dangling: str = "keep"
+    merge: bool = False
+    jars: tuple[Path, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """`declared` by lower-case table name; `inputs` and `settings` as the manifest has them, without secrets."""
+
+    tables: tuple[TableSource | SparkTable, ...]
+    declared: dict[str, TableDeclaration]
+    skipped: tuple[Path, ...]
+    inputs: dict[str, Any]
+    settings: dict[str, Any]
+
+
+def planned(request: ImportRequest) -> Plan:
+    """Raises PipelineError or CatalogError for whatever is missing or contradictory; reads no data."""
+    tables: tuple[TableSource | SparkTable, ...]
+    skipped: tuple[Path, ...] = ()
+    schema = request.schema
+    if request.format in (None, *FILE_FORMATS):
+        remote = next((source for source in request.sources if "://" in source), None)
+        if remote is not None:
+            raise PipelineError(
+                f"{remote}: {request.format or 'such'} files are read from folders of this machine or shared ones; copy it there"
+            )
+        if not request.sources:
+            raise PipelineError("name a file or folder to import")
+        if len(request.tables) > 1:
+            raise PipelineError("--table names the one table that all files belong to; it can be repeated only for --format jdbc")
+        found = find_sources([Path(s) for s in request.sources], request.format, request.tables[0] if request.tables else None)
+        tables, skipped, schema = found.tables, found.skipped, schema or found.schema
+        _check_options(request.options, {table.format for table in found.tables})
+    else:
+        assert request.format is not None
+        tables = tuple(spark_tables(request.format, request.options, request.sources, request.tables))
+    declared = _declarations(schema)
+    names = [table.name for table in tables]
+    if declared and not any(name.lower() in declared for name in names):
+        raise PipelineError(
+            f"{schema} declares none of the tables to import ({', '.join(names[:5])})\n{near(names[0], sorted(declared))}"
+        )
+    return Plan(tables, declared, skipped, _inputs(tables, schema), _settings(request))
+
+
+def _check_options(options: dict[str, str], formats: set[str]) -> None:
+    known: dict[str, str] = {}
+    for format in sorted(formats):
+        known |= _OPTIONS.get(format, {})
+    for name in options:
+        if name not in known:
+            listed = "\n".join(f"  {option}: {meaning}" for option, meaning in known.items()) or "  none"
+            raise PipelineError(f'there is no option "{name}" for {" and ".join(sorted(formats))} files; known:\n{listed}')
+
+
+def _declarations(schema: Path | None) -> dict[str, TableDeclaration]:
+    if schema is None:
+        return {}
+    try:
+        return {declared.name.lower(): declared for declared in read_declarations([schema])}
+    except OSError as error:
+        raise PipelineError(f"cannot read {schema}: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise PipelineError(f"{schema} is not UTF-8 text") from error
+
+
+def _inputs(tables: tuple[TableSource | SparkTable, ...], schema: Path | None) -> dict[str, Any]:
+    files = [file for table in tables if isinstance(table, TableSource) for file in table.files]
+    found = {}
+    for file in [*files, *([schema] if schema is not None else [])]:
+        stat = file.stat()
+        found[str(file.absolute())] = {"bytes": stat.st_size, "modified": stat.st_mtime_ns}
+    return found
+
+
+def _settings(request: ImportRequest) -> dict[str, Any]:
+    options = {name: "***" if is_secret(name) else redacted(value) for name, value in sorted(request.options.items())}
+    return {
+        "format": request.format,
+        "tables": list(request.tables),
+        "options": options,
+        "options_digest": hashlib.sha256(json.dumps(sorted(request.options.items())).encode()).hexdigest(),
+        "sources": [] if request.format in (None, *FILE_FORMATS) else list(request.sources),
+        "on_reject": request.on_reject,
+        "on_dangling": request.on_dangling,
+        "merge": request.merge,
+    }

@@ -1,0 +1,195 @@
+"""Which columns a table gets: from what its files hold, and what schema.sql declares of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import pyarrow as pa
+
+from experiments.pipeline.failures import PipelineError
+from experiments.pipeline.intake.inference import inferred_type
+from experiments.pipeline.intake.target import Target, text_schema
+from experiments.pipeline.intake.values import can_become
+from optimizer.algebra.columns import DataType
+from optimizer.algebra.types import type_name
+from optimizer.catalog.constraints import near
+from optimizer.catalog.declarations import ColumnDeclaration, TableDeclaration
+from optimizer.catalog.types import canonical_type
+
+
+@dataclass(frozen=True, slots=True)
+class Resolved:
+    """`dropped`: columns of the source that are not imported, with the reason."""
+
+    targets: tuple[Target, ...]
+    dropped: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class FileColumns:
+    """The columns of one file or query result, in its order: stored types, or for texts what was seen of their values.
+
+    `open`: a column that this file lacks is one of NULLs, as in JSON.
+    """
+
+    file: str
+    types: dict[str, DataType] | None = None
+    seen: dict[str, Mapping[str, Any]] = field(default_factory=dict)
+    open: bool = False
+
+    @property
+    def names(self) -> list[str]:
+        return list(self.seen if self.types is None else self.types)
+
+
+def columns_of(file: str, format: str, looked: Mapping[str, Any]) -> FileColumns:
+    """What `look` said about a file. Raises PipelineError when a name is there twice."""
+    names = [column["name"] for column in looked["columns"]]
+    spelled: dict[str, str] = {}
+    for i, name in enumerate(names):
+        other = spelled.setdefault(name.lower(), name)
+        if other != name or names.index(name) != i:
+            what = f'more than one column "{name}"' if other == name else f'columns "{other}" and "{name}", the same to SQL'
+            raise PipelineError(f"{file} has {what}; rename all but one of them")
+    if looked["schema"] is not None:
+        schema = text_schema(looked["schema"])
+        return FileColumns(file, dict(zip(schema.names, schema.types, strict=True)))
+    return FileColumns(file, seen={column["name"]: column for column in looked["columns"]}, open=format == "json")
+
+
+def resolve(name: str, files: Sequence[FileColumns], declared: TableDeclaration | None, merge: bool) -> Resolved:
+    """The columns of table `name`, in the order of first sight.
+
+    `merge`: a column that some files lack is NULL there, and stored number types that differ meet in one that holds both.
+    Raises PipelineError: files that differ, declared columns that no file has or whose values are of another kind, no column.
+    """
+    names = list(dict.fromkeys(column for file in files for column in file.names))
+    for column in names:
+        missing = next((file for file in files if column not in file.names and not file.open), None)
+        if missing is not None and not merge:
+            having = next(file for file in files if column in file.names)
+            raise PipelineError(
+                f'the files of table "{name}" differ: {having.file} has a column "{column}", {missing.file} has none\n'
+                "--merge-schema imports both, with NULLs for what is missing"
+            )
+    wanted = {column.name.lower(): column for column in declared.columns} if declared is not None else {}
+    required = {column.lower() for column in declared.primary_key} if declared is not None else set()
+    _check_declared(name, names, wanted)
+    targets: list[Target] = []
+    dropped: dict[str, str] = {}
+    for column in names:
+        declaration = wanted.get(column.lower())
+        type, reason = _type(name, column, files, declaration, merge)
+        if type is None:
+            dropped[column] = reason
+        else:
+            not_null = declaration is not None and (declaration.not_null or column.lower() in required)
+            targets.append(Target(column, type, not_null))
+    if not targets:
+        kinds = ", ".join(f"{column}: {reason}" for column, reason in dropped.items())
+        raise PipelineError(f'table "{name}" ({files[0].file}) has no column to import: {kinds or "it has none at all"}')
+    return Resolved(tuple(targets), dropped)
+
+
+def _check_declared(table: str, names: Sequence[str], wanted: Mapping[str, ColumnDeclaration]) -> None:
+    lower = {name.lower() for name in names}
+    for key, declaration in wanted.items():
+        if key not in lower:
+            raise PipelineError(
+                f'column "{declaration.name}" of table {table} is declared, but not there\n{near(declaration.name, names)}'
+            )
+
+
+def _type(
+    table: str, column: str, files: Sequence[FileColumns], declared: ColumnDeclaration | None, merge: bool
+) -> tuple[DataType | None, str]:
+    """The canonical type of a column, or None and why it is dropped."""
+    if declared is not None and declared.type is None:
+        return None, f"declared as {declared.sql_type}, which planscope lacks"
+    having = [file for file in files if column in file.names]
+    if having[0].types is None:
+        kinds = {kind for file in having for kind in file.seen[column].get("kinds", ())}
+        if "nested" in kinds:
+            return None, "has objects or arrays in it, which planscope lacks"
+        if declared is not None:
+            return declared.type, ""
+        return inferred_type([file.seen[column]["seen"] for file in having], kinds), ""
+    stored = [(file.file, (file.types or {})[column]) for file in having]
+    if declared is not None and declared.type is not None:
+        return _declared_type(table, column, stored, declared)
+    return _stored_type(table, column, stored, merge)
+
+
+def _declared_type(
+    table: str, column: str, stored: Sequence[tuple[str, DataType]], declared: ColumnDeclaration
+) -> tuple[DataType | None, str]:
+    type = declared.type
+    assert type is not None
+    for file, found in stored:
+        if pa.types.is_nested(found):
+            return None, f"is {_short(found)}, which planscope lacks"
+        if not can_become(found, type):
+            raise PipelineError(
+                f"{table}.{column} is declared as {declared.sql_type}, but {file} holds {_short(found)}\ncorrect the declaration"
+            )
+    return type, ""
+
+
+def _stored_type(table: str, column: str, stored: Sequence[tuple[str, DataType]], merge: bool) -> tuple[DataType | None, str]:
+    types = [(file, found, _canonical(found)) for file, found in stored]
+    lacking = next((found for _, found, type in types if type is None), None)
+    if lacking is not None:
+        hint = f"; declared as {_FITTING}, it would be imported" if can_become(lacking, pa.string()) else ""
+        return None, f"is {_short(lacking)}, which planscope lacks{hint}"
+    first, type, meeting = types[0][0], types[0][2], types[0][2]
+    for file, found, other in types[1:]:
+        if other == type or pa.types.is_null(found):
+            continue
+        if pa.types.is_null(types[0][1]):
+            first, type, meeting = file, other, other
+            continue
+        meeting = _meeting(meeting, other) if merge else None
+        if meeting is None:
+            here, there = f"{type_name(type)} in {first}", f"{type_name(other)} in {file}"
+            raise PipelineError(
+                f'the files of table "{table}" differ: column "{column}" is {here} and {there}\n'
+                + ("declare its type in schema.sql" if merge else "declare its type in schema.sql, or try --merge-schema")
+            )
+    return meeting, ""
+
+
+_FITTING = "DOUBLE or VARCHAR"
+
+
+def _canonical(stored: DataType) -> DataType | None:
+    return pa.timestamp("us") if pa.types.is_timestamp(stored) else canonical_type(stored)
+
+
+def _meeting(one: DataType, other: DataType) -> DataType | None:
+    """The type that holds the values of two number types exactly, or nearly as a DOUBLE; None for other types."""
+    kinds = pa.types
+    if one == other:
+        return one
+    if kinds.is_integer(one) and kinds.is_integer(other):
+        return one if one.bit_width > other.bit_width else other
+    numbers = (kinds.is_integer, kinds.is_floating, kinds.is_decimal)
+    if not all(any(test(type) for test in numbers) for type in (one, other)):
+        return None
+    if kinds.is_floating(one) or kinds.is_floating(other):
+        return pa.float64()
+    (left, a), (right, b) = (_digits(one), _digits(other))
+    return pa.decimal128(max(left, right) + max(a, b), max(a, b)) if max(left, right) + max(a, b) <= 38 else None
+
+
+def _digits(type: DataType) -> tuple[int, int]:
+    """Digits before and after the point."""
+    if pa.types.is_decimal(type):
+        return type.precision - type.scale, type.scale
+    return {8: 3, 16: 5, 32: 10}.get(type.bit_width, 19), 0
+
+
+def _short(type: DataType) -> str:
+    text = str(type)
+    return text if len(text) <= 60 else f"{text[:59]}…"

@@ -1,0 +1,314 @@
+"""An import from start to end: everything in a folder of its own until all is done, and going on where an earlier run stopped.
+
+DIR/TABLE/part-00000.parquet                        a part for each file, or Spark partition
+DIR/schema.sql                                      types, and the keys that the rows fulfil
+DIR/_planscope/rejected/TABLE/part-00000.parquet    rejected rows of that file: reason, column, value, record, file, row
+DIR/_planscope/manifests/import.json                inputs, settings, counts, versions, checksums
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from experiments.pipeline.failures import PipelineError, translated
+from experiments.pipeline.intake.constraints import check_constraints, declared_tables
+from experiments.pipeline.intake.convert import convert
+from experiments.pipeline.intake.finish import finish, source_row
+from experiments.pipeline.intake.keys import RawTable, places
+from experiments.pipeline.intake.look import look
+from experiments.pipeline.intake.request import ImportRequest, Plan, planned
+from experiments.pipeline.intake.resolve import Resolved, columns_of, resolve
+from experiments.pipeline.intake.schema_file import Declared, schema_sql
+from experiments.pipeline.intake.sources import TableSource
+from experiments.pipeline.intake.spark_source import SparkTable, add_jars, open_frame, write_frame
+from experiments.pipeline.intake.state import State
+from experiments.pipeline.intake.summary import shown_rejects
+from experiments.pipeline.intake.target import as_schema, schema_text
+from experiments.pipeline.manifest import is_done, read_manifest, write_manifest
+from experiments.pipeline.staging import Request, staged
+from experiments.pipeline.tasks import run_tasks
+from optimizer.catalog.folder import METADATA_FOLDER
+from optimizer.errors import InternalError
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+STAGE = "import"
+Progress = Callable[[str], None]
+
+
+def import_dataset(
+    request: ImportRequest, session: Callable[[], SparkSession], progress: Progress, resume: str = ""
+) -> tuple[dict[str, Any], bool]:
+    """The manifest of the imported dataset, and whether it was there already. `session` starts Spark; `resume`: a command.
+
+    Raises PipelineError, CatalogError, OutputError; then DIR holds no table, and what was done so far stays for the next time,
+    unless rows were rejected and that was to fail.
+    """
+    plan = planned(request)
+    if is_done(request.folder, STAGE, plan.inputs, plan.settings):
+        return _manifest(request.folder), True
+    what = "import of " + ", ".join(table.name for table in plan.tables[:5]) + (" and others" if len(plan.tables) > 5 else "")
+    with staged(request.folder, Request(what, {"inputs": plan.inputs, "settings": plan.settings}, resume)) as inside:
+        if inside is not None:
+            with translated("importing"):
+                _Import(request, plan, session(), inside, progress).run()
+    return _manifest(request.folder), False
+
+
+def _manifest(folder: Path) -> dict[str, Any]:
+    found = read_manifest(folder, STAGE)
+    if found is None:
+        raise PipelineError(f"{folder} has no readable manifest of its import")
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Raw:
+    """Raw parts of one table: what `convert` said of each, and the file each came from."""
+
+    table: RawTable
+    results: list[dict[str, Any]]
+    files: list[str]
+    numbered: bool
+
+
+class _Import:
+    """One import into the unfinished dataset folder `inside`; raw parts lie in its metadata until the end."""
+
+    def __init__(self, request: ImportRequest, plan: Plan, spark: SparkSession, inside: Path, progress: Progress) -> None:
+        self.request, self.plan, self.spark, self.inside, self.progress = request, plan, spark, inside, progress
+        self.raw = inside / METADATA_FOLDER / "raw"
+        self.state = State(self.raw)
+
+    def run(self) -> None:
+        if isinstance(self.plan.tables[0], SparkTable):
+            resolved, raw = self._from_spark()
+        else:
+            resolved, raw = self._from_files()
+        declared = declared_tables({name: one.targets for name, one in resolved.items()}, self.plan.declared)
+        self._refuse_rejects({name: [r for result in one.results for r in result["rejected"]] for name, one in raw.items()})
+        checks = self.state.once("checks", lambda: self._checks(declared, raw))
+        results = {name: self._finish(one, checks[name]["removed"]) for name, one in raw.items()}
+        self._refuse_rejects({name: [r for result in found for r in result["rejected"]] for name, found in results.items()})
+        declared = {name: _without_dangling(one, checks[name]["dangling"]) for name, one in declared.items()}
+        (self.inside / "schema.sql").write_text(schema_sql(list(declared.values())), encoding="utf-8")
+        counts = {
+            "tables": {
+                name: _counts(raw[name], found, resolved[name], declared[name], checks[name]) for name, found in results.items()
+            },
+            "sources": {
+                file: r["source"] for one in raw.values() for file, r in zip(one.files, one.results, strict=True) if r["source"]
+            },
+            "skipped": [str(path) for path in self.plan.skipped],
+        }
+        files = {f"{name}/{_part(i)}": result["part"] for name, found in results.items() for i, result in enumerate(found)}
+        shutil.rmtree(self.raw)
+        write_manifest(self.inside, STAGE, inputs=self.plan.inputs, settings=self.plan.settings, counts=counts, files=files)
+
+    # what the sources hold
+
+    def _from_files(self) -> tuple[dict[str, Resolved], dict[str, _Raw]]:
+        sources = [table for table in self.plan.tables if isinstance(table, TableSource)]
+        looked = self.state.get("look") or self._look(sources)
+        resolved: dict[str, Resolved] = {}
+        for table in sources:
+            columns = [columns_of(str(file), table.format, looked[str(file)]) for file in table.files]
+            resolved[table.name] = resolve(table.name, columns, self.plan.declared.get(table.name.lower()), self.request.merge)
+        self.state.put("look", looked)
+        return resolved, {table.name: self._convert(i, table, resolved[table.name]) for i, table in enumerate(sources)}
+
+    def _look(self, sources: list[TableSource]) -> dict[str, Any]:
+        tasks = [self._task(table, file) for table in sources for file in table.files]
+        done = 0
+
+        def report(position: int, result: dict[str, Any]) -> None:
+            nonlocal done
+            done += 1
+            self.progress(f"looked at {done} of {len(tasks)} files: {tasks[position]['path']}")
+
+        results = run_tasks(self.spark, look, tasks, report)
+        troubles = [result["trouble"] for result in results if result["trouble"] is not None]
+        if troubles:
+            more = f"\n… and {len(troubles) - 5} more such files" if len(troubles) > 5 else ""
+            raise PipelineError("\n".join(troubles[:5]) + more + "\nnothing was imported")
+        return {task["path"]: result for task, result in zip(tasks, results, strict=True)}
+
+    def _task(self, table: TableSource, file: Path) -> dict[str, Any]:
+        declaration = self.plan.declared.get(table.name.lower())
+        columns = declaration.columns if declaration is not None else []
+        return {
+            "table": table.name,
+            "path": str(file.absolute()),
+            "format": table.format,
+            "options": self.request.options,
+            "names": [column.name for column in columns] or None,
+            "declared": [column.name.lower() for column in columns if column.type is not None],
+        }
+
+    def _from_spark(self) -> tuple[dict[str, Resolved], dict[str, _Raw]]:
+        add_jars(self.spark, self.request.jars)
+        resolved: dict[str, Resolved] = {}
+        raw: dict[str, _Raw] = {}
+        for number, table in enumerate(self.plan.tables):
+            assert isinstance(table, SparkTable)
+            self.progress(f"{table.name}: reading {table.label}")
+            frame, columns = open_frame(self.spark, table)
+            one = resolve(table.name, [columns], self.plan.declared.get(table.name.lower()), merge=False)
+            folder = self.raw / f"{number}-read"
+            files = self.state.once(
+                f"read-{number}",
+                lambda: [str(f) for f in write_frame(frame, table, one.targets, folder)],  # noqa: B023
+            )
+            resolved[table.name] = one
+            source = TableSource(table.name, "parquet", tuple(map(Path, files)))
+            raw[table.name] = self._convert(number, source, one, table.label)
+        return resolved, raw
+
+    # rows into raw parts
+
+    def _convert(self, number: int, table: TableSource, resolved: Resolved, label: str | None = None) -> _Raw:
+        """`label`: what to call files that Spark wrote, whose columns are c0, c1 ..."""
+        folder = self.raw / str(number)
+        schema = schema_text(as_schema(resolved.targets))
+        stored = None if label is None else [f"c{i}" for i in range(len(resolved.targets))]
+        labels = [label or str(file) for file in table.files]
+        done = [self.state.get(f"part-{number}-{i}") for i in range(len(table.files))]
+        positions = [i for i, result in enumerate(done) if result is None]
+        common = {"schema": schema, "merge": self.request.merge, "stored": stored}
+        tasks = []
+        for i in positions:
+            part, rejects = raw_paths(folder, i)
+            place = {"part": str(part), "rejects": str(rejects), "label": labels[i]}
+            tasks.append({**self._task(table, table.files[i]), **common, **place})
+
+        def keep(position: int, result: dict[str, Any]) -> None:
+            i = positions[position]
+            done[i] = self.state.put(f"part-{number}-{i}", result)
+            finished = [one for one in done if one is not None]
+            rows = sum(one["read"] for one in finished)
+            self.progress(f"{table.name}: {len(finished)} of {len(done)} files, {rows:,} rows read")
+
+        run_tasks(self.spark, convert, tasks, keep)
+        parts = tuple(raw_paths(folder, i)[0] for i in range(len(done)))
+        raw = RawTable(table.name, parts, as_schema(resolved.targets))
+        return _Raw(raw, [result for result in done if result is not None], labels, numbered=label is None)
+
+    # keys
+
+    def _checks(self, declared: Mapping[str, Declared], raw: Mapping[str, _Raw]) -> dict[str, Any]:
+        tables = {name: one.table for name, one in raw.items()}
+        folder = self.raw / "checks"
+        reject = self.request.on_dangling == "reject"
+        found = check_constraints(self.spark, declared, tables, folder, reject, self.progress)
+        for name, one in found.items():
+            for dangling in one["dangling"]:
+                dangling["first"] = _where(raw[name], *dangling["first"])
+        return found
+
+    # raw parts into final ones
+
+    def _finish(self, raw: _Raw, removed: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        """What `finish` or `convert` says of each part."""
+        tasks, positions = [], []
+        results: list[dict[str, Any]] = []
+        for i, path in enumerate(raw.table.parts):
+            here = [one for one in removed if len(places(Path(one["folder"]), i))]
+            result = raw.results[i]
+            target, rejects = self._final(raw.table.name, i)
+            if here:
+                positions.append(i)
+                tasks.append(
+                    {
+                        "raw": str(path),
+                        "raw_rejects": str(_rejects_of(path)),
+                        "part": str(target),
+                        "rejects": str(rejects),
+                        "number": i,
+                        "file": raw.files[i],
+                        "removed": here,
+                        "numbered": raw.numbered,
+                    }
+                )
+            else:
+                _move(path, target)
+                if result["reject_file"]:
+                    _move(_rejects_of(path), rejects)
+            results.append(result)
+        for i, result in zip(positions, run_tasks(self.spark, finish, tasks), strict=True):
+            results[i] = {**raw.results[i], **result, "rejected": [*raw.results[i]["rejected"], *result["rejected"]]}
+        for result in results:
+            rejected = sum(one["rows"] for one in result["rejected"])
+            if result["kept"] + rejected != result["read"]:
+                raise InternalError(
+                    f"{raw.table.name}: {result['read']} rows read, {result['kept']} kept and {rejected} rejected"
+                )
+        return results
+
+    def _final(self, table: str, part: int) -> tuple[Path, Path]:
+        return self.inside / table / _part(part), self.inside / METADATA_FOLDER / "rejected" / table / _part(part)
+
+    def _refuse_rejects(self, rejected: Mapping[str, list[dict[str, Any]]]) -> None:
+        """With --on-reject fail, ends the import as soon as rows are rejected, and leaves nothing of it."""
+        if self.request.on_reject != "fail" or not any(rejected.values()):
+            return
+        for entry in self.inside.iterdir():
+            if entry.is_dir():
+                shutil.rmtree(entry, ignore_errors=True)
+        lines = [line for name, found in rejected.items() for line in shown_rejects(name, found)]
+        raise PipelineError("\n".join(["rows were rejected, so nothing was imported (--on-reject fail):", *lines]))
+
+
+def raw_paths(folder: Path, number: int) -> tuple[Path, Path]:
+    """Where the raw part and the rejects of a file lie."""
+    return folder / f"part-{number:05d}.parquet", folder / f"rejects-{number:05d}.parquet"
+
+
+def _part(number: int) -> str:
+    return f"part-{number:05d}.parquet"
+
+
+def _rejects_of(raw_part: Path) -> Path:
+    return raw_part.with_name(raw_part.name.replace("part-", "rejects-"))
+
+
+def _where(raw: _Raw, part: int, place: int) -> str:
+    """The row at a place of a raw part, for people."""
+    row = f"row {source_row(_rejects_of(raw.table.parts[part]), place):,} of " if raw.numbered else "one from "
+    return row + raw.files[part]
+
+
+def _move(source: Path, target: Path) -> None:
+    """By renaming; nothing is left to do when that happened in an earlier run."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    if source.exists() or not target.exists():
+        os.replace(source, target)
+
+
+def _without_dangling(declared: Declared, dangling: list[dict[str, Any]]) -> Declared:
+    broken = [one["key"] for one in dangling]
+    kept = tuple(key for key in declared.references if key.text() not in broken)
+    reasons = [f"foreign key {one['key']}: {one['rows']:,} rows refer to no row, first {one['first']}" for one in dangling]
+    return replace(declared, references=kept, left_out=(*declared.left_out, *reasons))
+
+
+def _counts(
+    raw: _Raw, results: list[dict[str, Any]], resolved: Resolved, declared: Declared, checks: Mapping[str, Any]
+) -> dict[str, Any]:
+    merged: dict[tuple[str, str | None], dict[str, Any]] = {}
+    for result in results:
+        for one in result["rejected"]:
+            known = merged.setdefault((one["reason"], one["column"]), {**one, "rows": 0})
+            known["rows"] += one["rows"]
+    return {
+        "read": sum(result["read"] for result in results),
+        "kept": sum(result["kept"] for result in results),
+        "rejected": list(merged.values()),
+        "dropped": resolved.dropped,
+        "left_out": list(declared.left_out),
+    }

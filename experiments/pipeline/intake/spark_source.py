@@ -1,0 +1,156 @@
+"""Tables read by Spark itself: over JDBC, or in any format that its installation knows.
+
+Such rows have neither a file nor a number, and come in no particular order: of two rows with one key, the one that stays is the
+first of the first Spark partition.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from experiments.pipeline.failures import PipelineError, explain, is_sparks
+from experiments.pipeline.intake.parts import PartWriter, whole
+from experiments.pipeline.intake.resolve import FileColumns
+from experiments.pipeline.intake.sources import check_table_name, table_name
+from experiments.pipeline.intake.target import Target
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+_EXACT_TIMES = {  # as stored: neither nanoseconds, which end in 2262, nor another calendar before 1582
+    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
+    "spark.sql.parquet.datetimeRebaseModeInWrite": "CORRECTED",
+}
+_SECRET = re.compile(r"pass|pwd|secret|token|credential|key$", re.IGNORECASE)
+_SECRET_IN_URL = re.compile(r"((?:password|pwd|token|secret)=)[^;&]*|(?<=://)([^/@:]+:)[^@/]+(?=@)", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class SparkTable:
+    """A table to be, and what Spark reads it from; `label` says so without secrets."""
+
+    name: str
+    format: str
+    options: tuple[tuple[str, str], ...]
+    path: str | None
+    label: str
+
+
+def spark_tables(format: str, options: Mapping[str, str], paths: Sequence[str], tables: Sequence[str]) -> list[SparkTable]:
+    """Over JDBC one table for each name in `tables`, unless the options say `dbtable` or `query`; else one for each path.
+
+    Raises PipelineError: nothing to read, or names that do not fit.
+    """
+    if format != "jdbc":
+        if not paths:
+            raise PipelineError(f"--format {format} needs the path of a source")
+        if tables and len(tables) != len(paths):
+            raise PipelineError(f"{len(paths)} sources, but {len(tables)} --table: say one for each, or none")
+        names = list(tables) or [table_name(Path(path)) for path in paths]
+        read = [SparkTable(check_table_name(n), format, tuple(options.items()), p, p) for n, p in zip(names, paths, strict=True)]
+    else:
+        read = _jdbc_tables(options, paths, tables)
+    for i, one in enumerate(read):
+        if any(other.name.lower() == one.name.lower() for other in read[:i]):
+            raise PipelineError(f'table "{one.name}" is there twice')
+    return read
+
+
+def _jdbc_tables(options: Mapping[str, str], paths: Sequence[str], tables: Sequence[str]) -> list[SparkTable]:
+    if "url" not in options or paths:
+        raise PipelineError("--format jdbc takes --option url=jdbc:..., and no other source")
+    said = [key for key in ("dbtable", "query") if key in options]
+    if len(said) > 1 or (not said and not tables) or (said and len(tables) > 1):
+        raise PipelineError(
+            "--format jdbc: name the tables with --table (repeatable), or one with --option dbtable=... or query=..."
+        )
+    if "query" in options and not tables:
+        raise PipelineError("--option query=... needs --table, the name that the table gets")
+    # times without a zone stay what they are, wherever this machine is
+    common = {"preferTimestampNTZ": "true", **options}
+    found = []
+    for name in tables or [options["dbtable"].rpartition(".")[2].strip('"`')]:
+        read = common if said else {**common, "dbtable": name}
+        label = f"{redacted(options['url'])} {read.get('dbtable') or 'query'}"
+        found.append(
+            SparkTable(check_table_name(name.rpartition(".")[2] if not said else name), "jdbc", tuple(read.items()), None, label)
+        )
+    return found
+
+
+def redacted(text: str) -> str:
+    """A URL without the password in it."""
+    return _SECRET_IN_URL.sub(lambda found: f"{found[1] or found[2]}***", text)
+
+
+def is_secret(option: str) -> bool:
+    return _SECRET.search(option) is not None
+
+
+def add_jars(spark: SparkSession, jars: Sequence[Path]) -> None:
+    """Makes classes of these files known to the session, such as a JDBC driver. Raises PipelineError."""
+    for jar in jars:
+        if not jar.is_file():
+            raise PipelineError(f"there is no file {jar}")
+        spark.sql(f"ADD JAR '{jar.absolute()!s}'").collect()
+
+
+def open_frame(spark: SparkSession, table: SparkTable) -> tuple[DataFrame, FileColumns]:
+    """Raises PipelineError with Spark's or the database's reason."""
+    from pyspark.sql.pandas.types import to_arrow_type
+
+    reader = spark.read.format(table.format).options(**dict(table.options))
+    try:
+        frame = reader.load(table.path) if table.path is not None else reader.load()
+        fields = frame.schema.fields
+    except Exception as error:
+        raise _unreadable(table, error) from error
+    types: dict[str, pa.DataType] = {}
+    spelled: dict[str, str] = {}
+    for field in fields:
+        other = spelled.setdefault(field.name.lower(), field.name)
+        if field.name in types or other != field.name:
+            raise PipelineError(f'{table.label} has columns "{other}" and "{field.name}", the same to SQL; rename one of them')
+        try:
+            types[field.name] = to_arrow_type(field.dataType, timezone="UTC")
+        except Exception:  # a type of Spark's own
+            types[field.name] = pa.struct([pa.field(field.dataType.simpleString(), pa.null())])
+    return frame, FileColumns(table.label, types)
+
+
+def write_frame(frame: DataFrame, table: SparkTable, targets: tuple[Target, ...], folder: Path) -> list[Path]:
+    """What Spark reads, as Parquet files in `folder`, a file for each of its partitions; the targets' columns are c0, c1 ..."""
+    from pyspark.sql import functions as F
+
+    columns = [F.col("`" + target.name.replace("`", "``") + "`").alias(f"c{i}") for i, target in enumerate(targets)]
+    try:
+        for option, value in _EXACT_TIMES.items():
+            frame.sparkSession.conf.set(option, value)
+        frame.select(*columns).write.mode("overwrite").parquet(f"file:{folder}")
+    except Exception as error:
+        raise _unreadable(table, error) from error
+    files = sorted(folder.glob("*.parquet"))
+    if not files:  # no partition at all
+        files = [folder / "part-empty.parquet"]
+        fields = [pa.field(f"c{i}", target.type) for i, target in enumerate(targets)]
+        with whole(files[0]) as path:
+            PartWriter(path, pa.schema(fields)).close()
+    return files
+
+
+def _unreadable(table: SparkTable, error: Exception) -> Exception:
+    if isinstance(error, PipelineError) or not is_sparks(error):
+        return error
+    text = str(error)
+    said = redacted(explain(error))
+    if "No suitable driver" in text or "ClassNotFoundException" in text:
+        said = "Spark has no driver for it; --jars FILE.jar adds one, --option driver=CLASS names its class"
+    elif "Failed to find" in text and "data source" in text.lower():
+        said = f'Spark knows no format "{table.format}"; --jars FILE.jar adds one'
+    return PipelineError(f"cannot read {table.label}: {said}")

@@ -1,0 +1,43 @@
+"""An import told to its user: rows in, rows out, and what happened to the others."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from experiments.data_view.shown import cut, safe
+from optimizer.catalog.folder import METADATA_FOLDER
+
+
+def summary_text(manifest: Mapping[str, Any], folder: Path) -> str:
+    """The counts of an import's manifest, in a few lines for each table."""
+    counts = manifest["counts"]
+    lines = []
+    for name, table in counts["tables"].items():
+        rejected = sum(one["rows"] for one in table["rejected"])
+        lines.append(
+            f"{safe(name)}  {table['kept']:,} of {table['read']:,} rows" + (f", {rejected:,} rejected" if rejected else "")
+        )
+        lines += [f"  {line}" for line in reject_lines(table["rejected"])]
+        if rejected:
+            lines.append(f"  they are in {folder / METADATA_FOLDER / 'rejected' / name}")
+        lines += [f"  column {safe(column)} is not imported: it {safe(reason)}" for column, reason in table["dropped"].items()]
+        lines += [f"  not declared in schema.sql: {safe(reason)}" for reason in table["left_out"]]
+    lines += [f"not imported, its kind is not known: {safe(path)}" for path in counts["skipped"]]
+    return "\n".join(lines)
+
+
+def shown_rejects(name: str, rejected: Sequence[Mapping[str, Any]]) -> list[str]:
+    return [f"{safe(name)}: {line}" for line in reject_lines(rejected)]
+
+
+def reject_lines(rejected: Sequence[Mapping[str, Any]]) -> list[str]:
+    """A line for each reason and column: `12 rows: day is not a DATE, first '31.12.2020' in row 7 of sales.csv`."""
+    lines = []
+    for one in rejected:
+        what = f"{safe(one['column'])}: {one['reason']}" if one["column"] else one["reason"]
+        row = f"row {one['row']:,} of " if one["row"] is not None else ""
+        value = f"{cut(repr(safe(one['value'])), 60)} in " if one["value"] is not None else ""
+        lines.append(f"{one['rows']:,} row{'s' if one['rows'] != 1 else ''}: {what}, first {value}{row}{safe(one['file'])}")
+    return lines

@@ -1,0 +1,136 @@
+"""Writes the report of a sweep: tables, figures, and one page that shows them.
+
+    DIR/report/report.md              the page
+    DIR/report/by_variant.parquet     and .csv, .md; so for by_query, by_relations, errors
+    DIR/report/planning_time.svg      and .pdf; so for the other figures
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from executor.atomic import make_folder, write_file
+from experiments.pipeline.manifest import is_done, read_manifest, write_manifest
+from experiments.pipeline.report.tables import markdown, write_table
+from experiments.pipeline.sweep.plan import SweepPlan, read_plan
+from experiments.pipeline.sweep.problems import suggestion
+from experiments.pipeline.sweep.results import progress_of, run_folder, runs
+from optimizer.errors import CatalogError, PlanscopeError
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+STAGE = "report"
+FOLDER = "report"
+_VERSION = 1  # of what a report holds: reports of another one are made again
+_ON_THE_PAGE = ("by_variant", "errors", "by_relations")
+_TITLES = {
+    "by_variant": "Variants (ratios: geometric means over queries)",
+    "errors": "Errors",
+    "by_relations": "By number of base tables (medians)",
+}
+
+
+@dataclass(frozen=True)
+class Report:
+    """`made`: by this call. `files` by their path within the folder of the pipeline."""
+
+    folder: Path
+    run: str
+    baseline: str
+    files: tuple[str, ...]
+    made: bool
+
+
+def write_report(
+    out: Path, spark: Callable[[], SparkSession], baseline: str | None = None, run: str | None = None,
+    progress: Callable[[str], None] | None = None,
+) -> Report:  # fmt: skip
+    """The report of a complete sweep in `out/results`: of the run named, else of the one begun last.
+
+    `baseline`: the variant that others are compared with, by default the first. Nothing is done, and `spark` not called, where
+    the same report is there. Raises CatalogError, PipelineError, OutputError.
+    """
+    out = out.absolute()
+    run = _chosen_run(out, run)
+    folder = run_folder(out, run)
+    plan = read_plan(folder)
+    baseline = _chosen_baseline(plan, baseline)
+    found = progress_of(folder)
+    if not found.complete:
+        raise CatalogError(f"sweep {run} is not complete ({found.done:,} of {found.items:,} items): run it again to go on with it")
+    target = out / FOLDER
+    inputs, settings = {"run": run, "results": _sizes(folder)}, {"baseline": baseline, "version": _VERSION}
+    if is_done(out, STAGE, inputs, settings):
+        manifest = read_manifest(out, STAGE)
+        assert manifest is not None
+        return Report(target, run, baseline, tuple(manifest["files"]), made=False)
+    if progress is not None:
+        progress(f"report of sweep {run}: {plan.size:,} items, {len(plan.variants):,} variants")
+    from experiments.pipeline.report.aggregate import aggregate
+
+    tables = aggregate(spark(), folder, baseline)
+    shutil.rmtree(target, ignore_errors=True)
+    files = _write(tables, plan, baseline, run, make_folder(target))
+    counts = {name: table.num_rows for name, table in tables.items()}
+    write_manifest(out, STAGE, inputs=inputs, settings=settings, counts=counts, files=files)
+    return Report(target, run, baseline, tuple(path.relative_to(out).as_posix() for path in files), made=True)
+
+
+def _write(tables: dict[str, pa.Table], plan: SweepPlan, baseline: str, run: str, folder: Path) -> list[Path]:
+    from experiments.pipeline.report.figures import make_figures, write_figure
+
+    files = [path for name, table in tables.items() for path in write_table(table, folder, name)]
+    figures = make_figures(tables, [variant.name for variant in plan.variants], baseline)
+    for name, figure in figures.items():
+        files += write_figure(figure, folder, name)
+    page = folder / "report.md"
+    write_file(page, _page(tables, plan, baseline, run, list(figures)))
+    return [page, *files]
+
+
+def _page(tables: dict[str, pa.Table], plan: SweepPlan, baseline: str, run: str, figures: list[str]) -> str:
+    seeds = f", {len(plan.seeds)} seeds" if plan.seeds else ""
+    parts = [
+        f"# Sweep {run}",
+        f"{len(plan.queries):,} queries, {len(plan.variants):,} variants{seeds}: {plan.size:,} items"
+        + (", executed" if plan.execute else "")
+        + f". Ratios are to the variant `{baseline}`.",
+    ]
+    for name in _ON_THE_PAGE:
+        if tables[name].num_rows:
+            parts += [f"## {_TITLES[name]}", markdown(tables[name]).rstrip()]
+        if name == "by_variant":
+            parts += [f"![{figure}]({figure}.svg)" for figure in figures]
+    parts.append("By query: [by_query.md](by_query.md), [by_query.csv](by_query.csv).")
+    return "\n\n".join(parts) + "\n"
+
+
+def _chosen_run(out: Path, run: str | None) -> str:
+    known = runs(out)
+    if not known:
+        raise CatalogError(f"there are no results of a sweep in {out}")
+    if run is None:
+        return known[-1]
+    if run not in known:
+        raise CatalogError(f'there is no run "{run}" in {out}; {suggestion(run, known)}')
+    return run
+
+
+def _chosen_baseline(plan: SweepPlan, baseline: str | None) -> str:
+    names = [variant.name for variant in plan.variants]
+    if baseline is not None and baseline not in names:
+        raise PlanscopeError(f'there is no variant "{baseline}" in the sweep; {suggestion(baseline, names)}')
+    return names[0] if baseline is None else baseline
+
+
+def _sizes(folder: Path) -> dict[str, list[int]]:
+    """Size and time of change of each result file: what tells a report of the same results."""
+    files = sorted(folder.glob("chunk-*.parquet"))
+    return {file.name: [file.stat().st_size, file.stat().st_mtime_ns] for file in files}

@@ -1,0 +1,1 @@
+"""Mergeable summaries of columns, all made from counted values: (value, how often)."""

@@ -1,0 +1,76 @@
+"""HyperLogLog: how many different values were seen, in 4,096 bytes (Flajolet, Fusy, Gandouet and Meunier, AofA 2007).
+
+The standard error is 1.04 / √4096 = 1.6 %. Registers are read off with Ertl's improved estimator (arXiv 1702.01284, section 4),
+which has no ranges with formulas of their own. Two sketches merge into the one that would have seen both inputs.
+"""
+
+from __future__ import annotations
+
+from math import inf, log, sqrt
+
+import numpy as np
+
+BITS = 12
+REGISTERS = 1 << BITS
+STANDARD_ERROR = 1.04 / sqrt(REGISTERS)
+_REST = 64 - BITS  # bits of a hash that are left to count zeros in
+
+
+class HyperLogLog:
+    __slots__ = ("registers",)
+
+    def __init__(self, registers: np.ndarray | None = None) -> None:
+        """`registers`: uint8, 4,096 of them."""
+        self.registers = np.zeros(REGISTERS, np.uint8) if registers is None else registers
+
+    def add(self, hashes: np.ndarray) -> None:
+        """See values with these 64-bit hashes (uint64); again changes nothing."""
+        place = (hashes >> np.uint64(_REST)).astype(np.int64)
+        rest = hashes & np.uint64((1 << _REST) - 1)
+        rank = _REST + 1 - _bit_lengths(rest)
+        order = np.argsort(rank, kind="stable")  # of equal places the last one written stays: the highest rank
+        highest = np.zeros(REGISTERS, np.uint8)
+        highest[place[order]] = rank[order]
+        np.maximum(self.registers, highest, out=self.registers)
+
+    def merge(self, other: HyperLogLog) -> None:
+        np.maximum(self.registers, other.registers, out=self.registers)
+
+    def estimate(self) -> float:
+        counts = np.bincount(self.registers, minlength=_REST + 2)
+        z = REGISTERS * _tau(1.0 - counts[_REST + 1] / REGISTERS)
+        for k in range(_REST, 0, -1):
+            z = 0.5 * (z + counts[k])
+        z += REGISTERS * _sigma(counts[0] / REGISTERS)
+        return 0.0 if z == inf else float(REGISTERS * REGISTERS / (2.0 * log(2.0) * z))
+
+
+def _bit_lengths(words: np.ndarray) -> np.ndarray:
+    """Bits up to the highest that is set; words below 2^52 are exact as floats."""
+    return np.frexp(words.astype(np.float64))[1]
+
+
+def _sigma(x: float) -> float:
+    if x == 1.0:
+        return inf
+    y, z = 1.0, x
+    while True:
+        x *= x
+        before = z
+        z += x * y
+        y += y
+        if z == before:
+            return z
+
+
+def _tau(x: float) -> float:
+    if x in (0.0, 1.0):
+        return 0.0
+    y, z = 1.0, 1.0 - x
+    while True:
+        x = sqrt(x)
+        before = z
+        y *= 0.5
+        z -= (1.0 - x) ** 2 * y
+        if z == before:
+            return z / 3.0

@@ -1,0 +1,98 @@
+"""STATS-CEB: real data with skew and NULLs, and published counts of what its queries join."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+import experiments.workloads
+from executor import Session
+from executor.counting.counter import RowCounter
+from executor.session import row_counter
+from experiments.sub_plans import SubPlans
+from experiments.workloads.data import open_data
+from experiments.workloads.queries import resolve_sql
+from optimizer.catalog.table import Catalog
+from optimizer.pipeline import Optimizer
+from optimizer.settings import Settings
+from optimizer.stats.estimator import Estimator
+from optimizer.stats.true import TrueRows
+
+CARDINALITIES = Path(experiments.workloads.__file__).parent / "stats" / "true_cardinalities.parquet"
+WITHOUT_ROWS = {"c", "ph"}
+WHOLE = "foreign_key_join_remove"  # else relations disappear
+EAGER = ("aggregate_push_join", "aggregate_split_join", "aggregate_pull_join")  # else joins of groups are asked for, too
+
+
+@cache
+def published() -> dict[str, list[tuple[frozenset[str], int]]]:
+    """(aliases, rows) by query."""
+    found = defaultdict(list)
+    for row in pq.read_table(CARDINALITIES).to_pylist():
+        found[row["query"]].append((frozenset(row["aliases"]), row["cardinality"]))
+    return dict(sorted(found.items()))
+
+
+@pytest.fixture(scope="module")
+def stats() -> Catalog:
+    return open_data("stats")
+
+
+@pytest.fixture(scope="module")
+def counter(stats: Catalog) -> RowCounter:
+    """Counts without what was kept of earlier ones."""
+    return RowCounter(row_counter(stats)._run)
+
+
+def sub_plans_are_exact(stats: Catalog, counter: RowCounter, names: list[str]) -> int:
+    """How many were compared."""
+    compared = 0
+    for name in names:
+        with_rows = [(aliases, rows) for aliases, rows in published()[name] if not aliases & WITHOUT_ROWS]
+        estimator: Callable[..., Estimator] = lambda catalog, columns: TrueRows(catalog, columns, counter)  # noqa: E731
+        query = Optimizer(stats, Settings(disable=(WHOLE,)), estimator=estimator).optimize(resolve_sql(f"stats/{name}"))
+        sub_plans = SubPlans(query)
+        assert {aliases: sub_plans.rows(aliases) for aliases, _ in with_rows} == dict(with_rows), name
+        compared += len(with_rows)
+    return compared
+
+
+def test_true_counts_of_some_queries(stats: Catalog, counter: RowCounter) -> None:
+    assert sub_plans_are_exact(stats, counter, list(published())[::6]) > 80
+
+
+@pytest.mark.slow
+def test_true_counts_of_all_queries(stats: Catalog, counter: RowCounter) -> None:
+    assert sub_plans_are_exact(stats, counter, list(published())) == 561
+
+
+def injected_alone(stats: Catalog, names: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(*args: object, **kwargs: object) -> float:
+        raise AssertionError("asked for an estimate")
+
+    for method in ("inner_region", "region", "_scan"):
+        monkeypatch.setattr(Estimator, method, refused)
+    for module in ("estimator", "filtered", "region"):
+        monkeypatch.setattr(f"optimizer.stats.{module}.selectivity", refused, raising=False)
+        monkeypatch.setattr(f"optimizer.stats.{module}.conjunction_selectivity", refused, raising=False)
+    for name in names:
+        settings = Settings(estimator="injected", injected=f"{CARDINALITIES}:{name}", disable=(WHOLE, *EAGER))
+        query = Session(stats, settings).optimize(resolve_sql(f"stats/{name}"))
+        known = {rows for _, rows in published()[name]}
+        joins = [node for node in query.plan.walk() if node.op.name.endswith("_join")]
+        assert all(node.rows in known for node in joins)
+        assert joins[0].rows == dict(published()[name])[max((aliases for aliases, _ in published()[name]), key=len)]
+
+
+def test_injected_cardinalities_are_all_that_some_queries_need(stats: Catalog, monkeypatch: pytest.MonkeyPatch) -> None:
+    injected_alone(stats, list(published())[::6], monkeypatch)
+
+
+@pytest.mark.slow
+def test_injected_cardinalities_are_all_that_every_query_needs(stats: Catalog, monkeypatch: pytest.MonkeyPatch) -> None:
+    injected_alone(stats, list(published()), monkeypatch)
