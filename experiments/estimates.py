@@ -7,8 +7,6 @@ least one row (Moerkotte, Neumann and Steidl, VLDB 2009).
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -19,6 +17,7 @@ import numpy as np
 from executor.atomic import make_folder, write_file
 from experiments.duckdb_estimates import MISSING, DuckDBEstimates, FlatQuery
 from experiments.sub_plans import WHOLE_QUERY, SubPlans
+from experiments.tables import Section, csv_text, figure, markdown
 from experiments.workloads.data import open_data
 from experiments.workloads.queries import default_data, resolve_sql
 from experiments.workloads.true_cardinalities import WORKLOADS, Aliases, true_cardinalities
@@ -208,15 +207,6 @@ SUMMARY_HEAD = ("estimator", "sub-plans", "median", "90 %", "95 %", "99 %", "max
 WORST_HEAD = ("estimator", "query", "relations", "estimate", "true", "q-error")
 
 
-class Section(NamedTuple):
-    """A table of the text output: title, heads, cells, and how many of the first columns are text."""
-
-    title: str
-    head: tuple[str, ...]
-    rows: list[tuple[str, ...]]
-    texts: int = 1
-
-
 def describe(comparison: Comparison, most: int = 0) -> list[Section]:
     """Tables over all sub-plans and over those with rows, by number of relations, and of the `most` worst of each estimator."""
     found = summaries(comparison)
@@ -245,40 +235,17 @@ def _cells(summary: Summary) -> tuple[str, ...]:
     return (summary.estimator, f"{summary.sub_plans:,}", *map(figure, errors), f"{summary.under:.0%}")
 
 
-def figure(number: float) -> str:
-    """Three digits or so: 1.05, 23.4, 1,230, 4.5e+09."""
-    if number >= 1e7:
-        return f"{number:.2g}"
-    return f"{number:,.0f}" if number >= 100 else f"{number:.3g}"
-
-
 def write_results(comparisons: Sequence[Comparison], folder: str) -> list[Path]:
     """`estimates.csv`, `.json`, `.md` (summaries) and `estimates_sub_plans.csv`; the files written. Raises OutputError."""
     target = make_folder(folder)
     found = [each for comparison in comparisons for each in summaries(comparison)]
     rows = [row for comparison in comparisons for row in comparison.rows]
     written = {
-        "estimates.csv": _csv(Summary._fields, found),
+        "estimates.csv": csv_text(Summary._fields, found),
         "estimates.json": "[\n" + ",\n".join(json.dumps(each._asdict()) for each in found) + "\n]\n",
         "estimates.md": "\n".join(markdown(section) for c in comparisons for section in describe(c)),
-        "estimates_sub_plans.csv": _csv((*SubPlan._fields, "q_error"), [(*row, row.q_error) for row in rows]),
+        "estimates_sub_plans.csv": csv_text((*SubPlan._fields, "q_error"), [(*row, row.q_error) for row in rows]),
     }
     for name, text in written.items():
         write_file(target / name, text)
     return [target / name for name in written]
-
-
-def markdown(section: Section) -> str:
-    """A table in Markdown under its title."""
-    lines = [f"**{section.title}**", "", "| " + " | ".join(section.head) + " |"]
-    lines.append("|" + " --- |" * section.texts + " ---: |" * (len(section.head) - section.texts))
-    lines += ["| " + " | ".join(row) + " |" for row in section.rows]
-    return "\n".join(lines) + "\n"
-
-
-def _csv(head: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(head)
-    writer.writerows(rows)
-    return text.getvalue()

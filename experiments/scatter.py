@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from math import ceil, floor, log10
+from math import ceil, floor, log2, log10
 from pathlib import Path
 
 WIDTH, HEIGHT = 72, 24  # characters of the text plot, axes not counted
@@ -11,37 +11,43 @@ SHADES = " ·:+*#@"  # points in one place: 0, 1, 2, up to 4, 8, 16, more
 
 
 def text_scatter(xs: Sequence[float], ys: Sequence[float], x_label: str, y_label: str) -> list[str]:
-    """Lines of text. All values are above 0; a decade is marked on each axis by its power of ten."""
-    left, right, bottom, top = (*_decades(xs), *_decades(ys))
+    """Lines of text. All values are above 0. Round values within the range are marked on both axes."""
+    across, up = _Axis(xs, WIDTH), _Axis(ys, HEIGHT)
     counts = [[0] * WIDTH for _ in range(HEIGHT)]
     for x, y in zip(xs, ys, strict=True):
-        counts[_place(y, bottom, top, HEIGHT)][_place(x, left, right, WIDTH)] += 1
-    marks = {_place(10.0**decade, bottom, top, HEIGHT): f"{10.0**decade:g}" for decade in range(bottom, top)}
-    margin = max(len(mark) for mark in marks.values())
+        counts[up.place(y)][across.place(x)] += 1
+    marks = {up.place(value): f"{value:g}" for value in up.ticks}
+    margin = max(map(len, marks.values()), default=0)
     lines = [y_label]
     for row in reversed(range(HEIGHT)):
-        cells = "".join(SHADES[min(len(SHADES) - 1, count.bit_length() if count < 2 else 1 + ceil(log10(count) / log10(2)))]
-                        for count in counts[row])  # fmt: skip
+        cells = "".join(SHADES[min(len(SHADES) - 1, ceil(log2(count)) + 1 if count else 0)] for count in counts[row])
         lines.append(f"{marks.get(row, ''):>{margin}} │{cells}".rstrip())
     lines.append(" " * margin + " └" + "─" * WIDTH)
-    axis = [" "] * (WIDTH + 8)
-    for decade in range(left, right):
-        mark = f"{10.0**decade:g}"
-        start = _place(10.0**decade, left, right, WIDTH)
-        axis[start : start + len(mark)] = mark
+    axis, free = [" "] * (WIDTH + 8), 0
+    for value in across.ticks:
+        mark, start = f"{value:g}", across.place(value)
+        if start >= free:
+            axis[start : start + len(mark)] = mark
+            free = start + len(mark) + 1
     lines.append((" " * (margin + 2) + "".join(axis)).rstrip())
     lines.append(f"{' ' * (margin + 2)}{x_label:^{WIDTH}}".rstrip())
     return lines
 
 
-def _decades(values: Sequence[float]) -> tuple[int, int]:
-    """Powers of ten below and above all values."""
-    low = floor(log10(min(values)))
-    return low, max(low + 1, ceil(log10(max(values))))
+class _Axis:
+    """A logarithmic axis over `cells` characters that holds all values."""
 
+    def __init__(self, values: Sequence[float], cells: int) -> None:
+        low, high = log10(min(values)), log10(max(values))
+        spare = max(0.02 * (high - low), 0.05)
+        self._low, self._high, self._cells = low - spare, high + spare, cells
+        decades = range(floor(self._low), ceil(self._high) + 1)
+        steps = (1,) if high - low > 2.5 else (1, 2, 5)
+        ticks = [step * 10.0**decade for decade in decades for step in steps]
+        self.ticks = [value for value in ticks if self._low <= log10(value) < self._high]
 
-def _place(value: float, low: int, high: int, cells: int) -> int:
-    return min(cells - 1, int((log10(value) - low) / (high - low) * cells))
+    def place(self, value: float) -> int:
+        return int((log10(value) - self._low) / (self._high - self._low) * self._cells)
 
 
 def write_scatter(

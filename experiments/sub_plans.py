@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from optimizer.algebra.columns import ColumnId, column_ids
+from optimizer.algebra.join_graph import JoinGraph
 from optimizer.algebra.logical import Scan
 from optimizer.algebra.scalars import Call, ColumnRef, Predicate, Scalar, combined, compare
 from optimizer.errors import Unsupported
@@ -13,6 +14,7 @@ from optimizer.joins.inner import InnerRegion, inner_region
 from optimizer.memo.group import Group
 from optimizer.pipeline import OptimizedQuery
 from optimizer.search.figures import Figures
+from optimizer.stats.relation import RelationStats
 
 WHOLE_QUERY = ("foreign_key_join_remove",)  # rules to be off, so that no relation disappears
 
@@ -25,7 +27,7 @@ class SubPlans:
         memo = query.memo
         region = max((g for g in memo.live_groups() if g.region is not None), key=_relations, default=None)
         groups = memo.live_groups() if region is None or region.region is None else list(map(memo.group, region.region.leaves))
-        found = {scan.alias.lower(): group for group in groups if (scan := _scan(group)) is not None}
+        found = {scan.alias.lower(): group for group in groups if (scan := scan_of(group)) is not None}
         if len(found) != (1 if region is None else len(groups)):
             raise Unsupported("estimates of sub-plans are shown for inner joins of tables only")
         assert isinstance(memo.figures, Figures), "estimates come from the figures of a search"
@@ -52,6 +54,16 @@ class SubPlans:
         predicate = combined([*self._region.within(s), *self._implied(members, self._region.within(s))])
         implied = InnerRegion(tuple(leaf.props.columns for leaf in members), predicate)
         return self._figures.region_rows(implied, members)(implied.graph.all)
+
+    def stats(self, aliases: Iterable[str]) -> RelationStats:
+        """What the search knows of the rows of a set that is joined."""
+        s = self._set(aliases)
+        members = [leaf for i, leaf in enumerate(self._leaves) if s >> i & 1]
+        if len(members) == 1:
+            return members[0].stats
+        graph = JoinGraph(self._region.within(s))
+        props = graph.derive_props([leaf.props for leaf in members])
+        return self._figures.estimate(graph, props, [leaf.stats for leaf in members])
 
     def joined(self, aliases: Iterable[str]) -> bool:
         """Whether predicates among these relations connect them, so that the search may ask for their rows."""
@@ -83,7 +95,8 @@ def _relations(group: Group) -> int:
     return len(group.region.leaves) if group.region is not None else 0
 
 
-def _scan(group: Group) -> Scan | None:
+def scan_of(group: Group) -> Scan | None:
+    """The scan that a group of one table has."""
     return next((e.op for e in group.logical if isinstance(e.op, Scan)), None)
 
 

@@ -53,7 +53,7 @@ def _measured(catalog: Catalog, case: Case, runs: int, enough_s: float) -> Point
 
 def _least_time(query: OptimizedQuery, runs: int, enough_s: float) -> float:
     times: list[float] = []
-    while len(times) < runs and sum(times) < enough_s:
+    while not times or (len(times) < runs and sum(times) < enough_s):
         start = process_time()
         for _ in reader(query):
             pass

@@ -140,14 +140,55 @@ def estimates(
     """
     from experiments.estimates import ESTIMATORS, compare, describe, write_results
 
-    names = [name.strip() for name in estimators.split(",")] if estimators else list(ESTIMATORS)
+    names = _names(estimators) or list(ESTIMATORS)
     done = []
     for comparison in compare(workloads, names, pairs, duckdb, progress(quiet)):
         done.append(comparison)
         for section in describe(comparison, worst):
             rows = _right_aligned(section.head, section.rows, section.texts)
             click.echo("\n".join([section.title, table_text(section.head, rows), ""]))
-        click.echo("\n".join([*comparison.notes, ""]))
+        click.echo("".join(f"{note}\n" for note in comparison.notes))
+    if output is not None:
+        for path in write_results(done, output):
+            click.echo(f"wrote {path}", err=True)
+
+
+@command.command("quality")
+@click.argument("workloads", nargs=-1, metavar="[WORKLOAD]...")
+@click.option("--estimators", metavar="A,B,...", help="As for the setting estimator; default: histogram,system_r,upper_bound.")
+@click.option("--cost-models", metavar="A,B,...", help="As for the setting cost_model; default: c_out,arrow.")
+@click.option("--set", "pairs", multiple=True, metavar="NAME=VALUE", help="Change a setting for all of them (repeatable).")
+@click.option("--worst", type=click.IntRange(0), default=0, metavar="N", help="Show the N largest ratios of each.")
+@click.option("-o", "--output", metavar="DIR", help="Write the tables (CSV, JSON, Markdown) and all queries there as well.")
+@click.option("-q", "--quiet", is_flag=True, help="No progress on standard error.")
+def quality(
+    workloads: tuple[str, ...],
+    estimators: str | None,
+    cost_models: str | None,
+    pairs: tuple[str, ...],
+    worst: int,
+    output: str | None,
+    quiet: bool,
+) -> None:
+    """Plan quality: what wrong estimates cost.
+
+    The plan chosen under each estimator, costed with true cardinalities, over the plan chosen with these. Workloads: stats,
+    job_m (default: both), job_light.
+
+    \b
+    planscope bench quality
+    planscope bench quality stats --estimators histogram,upper_bound --worst 5
+    """
+    from experiments.plan_quality import COST_MODELS, ESTIMATORS, compare, describe, write_results
+
+    names = _names(estimators) or list(ESTIMATORS)
+    done = []
+    for comparison in compare(workloads, names, _names(cost_models) or list(COST_MODELS), pairs, progress(quiet)):
+        done.append(comparison)
+        for section in describe(comparison, worst):
+            rows = _right_aligned(section.head, section.rows, section.texts)
+            click.echo("\n".join([section.title, table_text(section.head, rows), ""]))
+        click.echo("".join(f"{note}\n" for note in comparison.notes))
     if output is not None:
         for path in write_results(done, output):
             click.echo(f"wrote {path}", err=True)
@@ -209,6 +250,11 @@ def costs(
     if output is not None:
         for path in cost_quality.write_results(runs, output):
             click.echo(f"wrote {path}", err=True)
+
+
+def _names(text: str | None) -> list[str]:
+    """`a,b` as a list; empty for None."""
+    return [name.strip() for name in (text or "").split(",") if name.strip()]
 
 
 def _right_aligned(head: tuple[str, ...], rows: list[tuple[str, ...]], texts: int = 2) -> list[tuple[str, ...]]:

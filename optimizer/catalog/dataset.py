@@ -14,6 +14,7 @@ from optimizer.catalog.facts import FileFacts, combine, same_columns
 from optimizer.catalog.folder import TableFiles, find_tables
 from optimizer.catalog.order import remembered_order
 from optimizer.catalog.parquet_files import parquet_facts
+from optimizer.catalog.statistics import stored_statistics, with_statistics
 from optimizer.catalog.table import Catalog, ColumnStats, Table, TableStats
 from optimizer.catalog.types import type_width
 from optimizer.errors import CatalogError
@@ -32,6 +33,7 @@ def read_dataset(folder: Path, parse_schema: ParseSchema, name: str | None = Non
     found = find_tables(folder)
     declarations = {d.name.lower(): d for d in _declarations(folder, parse_schema)}
     _check_declared_tables(declarations, found)
+    statistics = stored_statistics(folder)
     tables: dict[str, Table] = {}
     fingerprints: list[str] = []
     for files in found:
@@ -44,7 +46,8 @@ def read_dataset(folder: Path, parse_schema: ParseSchema, name: str | None = Non
         declared = declarations.get(files.name.lower())
         facts = _facts(files, declared)
         table = _table(folder, files, facts)
-        tables[files.name.lower()] = _checked(table if declared is None else apply_declaration(table, declared))
+        table = table if declared is None else apply_declaration(table, declared)
+        tables[files.name.lower()] = _checked(table if statistics is None else with_statistics(table, statistics))
         fingerprints += [f"{file.path.relative_to(folder).as_posix()} {file.fingerprint}" for file in facts]
     for key, declared in declarations.items():
         tables[key] = replace(tables[key], foreign_keys=foreign_keys(tables[key], declared, tables, declarations))

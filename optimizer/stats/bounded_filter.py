@@ -2,7 +2,8 @@
 
 A predicate on one column is tested on the most common values themselves; of the other values it leaves all that it does not
 exclude for sure: no more than it names (=, IN), no more than lie in its range where the type has countable ones, no more than
-are in the histogram buckets that the range touches, none beyond the least and greatest value. Conjuncts over several columns leave everything.
+are in the histogram buckets that the range touches, none beyond the least and greatest value. Conjuncts over several columns
+leave everything.
 """
 
 from __future__ import annotations

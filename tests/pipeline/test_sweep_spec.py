@@ -11,7 +11,7 @@ import pytest
 
 from experiments.pipeline.sweep.places import Places
 from experiments.pipeline.sweep.plan import SweepPlan, chunks_for, read_plan, write_plan
-from experiments.pipeline.sweep.problems import SpecError
+from experiments.pipeline.sweep.problems import Problems, SpecError
 from experiments.pipeline.sweep.spec import SweepSpec, plan_sweep
 from optimizer.errors import CatalogError
 
@@ -19,7 +19,11 @@ from optimizer.errors import CatalogError
 def plan_of(text: str, base: Path = Path()) -> SweepPlan:
     """The plan of a TOML text with the table [sweep]."""
     table: dict[str, Any] = tomllib.loads(text)["sweep"]
-    return plan_sweep(SweepSpec.from_table(table, base, Places(text, "spec.toml")), code="test")
+    problems = Problems(Places(text, "spec.toml"))
+    spec = SweepSpec.from_table(table, base, problems)
+    problems.check()
+    assert spec is not None
+    return plan_sweep(spec, code="test")
 
 
 def mistakes(text: str, base: Path = Path()) -> str:

@@ -67,13 +67,16 @@ class CsvFile:
             return "skip"
 
         after = 1  # the number of the next row
+        skipped: list[int] = []  # numbers of broken rows from there on: the reader is ahead of what it gives out
         try:
             with self._reader(file, keep) as reader:
                 for batch in reader:
                     faults, broken[:] = list(broken), []
-                    rows = numbers_without(after, batch.num_rows, [fault.row or 0 for fault in faults])
-                    seen = [*(fault.row or 0 for fault in faults), *rows[-1:].tolist()]
-                    after = max(seen, default=after - 1) + 1
+                    skipped += [fault.row or 0 for fault in faults]
+                    rows = numbers_without(after, batch.num_rows, skipped)
+                    if len(rows):
+                        after = int(rows[-1]) + 1
+                        skipped = [number for number in skipped if number >= after]
                     yield Records(dict(zip(self.names, batch.columns, strict=True)), rows, faults, file.marked)
         except pa.ArrowException as error:
             raise self._complaint(str(error)) from error

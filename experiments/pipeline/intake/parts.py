@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from experiments.pipeline.failures import PipelineError
-from experiments.pipeline.intake.records import REJECT_SCHEMA, Reject, reject_table
+from experiments.pipeline.intake.records import REJECT_SCHEMA, Reject, reject_table, storable
 
 COMPRESSION = "zstd"
 _GROUP_ROWS = 122_880
@@ -73,7 +73,8 @@ class RejectWriter:
             key = (one.reason, one.column)
             self.counts[key] = self.counts.get(key, 0) + 1
             if self.counts[key] == 1:
-                value = None if one.value is None and one.record is None else (one.value or one.record or "")[:80]
+                value = one.record if one.value is None else one.value
+                value = None if value is None else storable(value[:80])
                 self.samples.append({"reason": one.reason, "column": one.column, "value": value, "row": one.row})
 
     def close(self) -> bool:

@@ -40,13 +40,14 @@ REJECT_SCHEMA = pa.schema(
 
 def reject_table(rejects: Sequence[Reject], file: str) -> pa.Table:
     rows = [
-        {**one._asdict(), **{name: _storable(getattr(one, name)) for name in ("column", "value", "record")}, "file": file}
+        {**one._asdict(), **{name: storable(getattr(one, name)) for name in ("column", "value", "record")}, "file": file}
         for one in rejects
     ]
     return pa.Table.from_pylist(rows, REJECT_SCHEMA)
 
 
-def _storable(text: str | None) -> str | None:
+def storable(text: str | None) -> str | None:
+    """`text` as it may be written down: bytes that were no text as \\xNN."""
     return None if text is None else unmarked(text).encode("utf-8", "replace").decode()
 
 

@@ -35,6 +35,7 @@ MOST_PANELS = 6
 _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#999933")
 _MARKERS = "osD^vPX*"
 _DASHES = ("-", (0, (5, 1.5)), (0, (1, 1)), (0, (4, 1, 1, 1)), (0, (7, 2)), (0, (2, 1)), (0, (3, 1, 1, 1, 1, 1)), (0, (1, 2)))
+_LINEAR_BELOW = 2.0  # greatest figure over the least, where a logarithmic scale would show few numbers
 _WIDE = 34  # characters of a variant's name from which on the legend has one column
 _STYLE = {
     "svg.hashsalt": "planscope",
@@ -76,7 +77,10 @@ def make_figures(tables: dict[str, pa.Table], variants: Sequence[str], baseline:
 def write_figure(figure: Figure, folder: Path, name: str) -> list[Path]:
     """NAME.svg and NAME.pdf in `folder`. Raises OutputError."""
     paths = []
-    dates = {"svg": {"Date": None, "Creator": "planscope"}, "pdf": {"CreationDate": None, "Creator": "planscope", "Producer": None}}
+    dates = {
+        "svg": {"Date": None, "Creator": "planscope"},
+        "pdf": {"CreationDate": None, "Creator": "planscope", "Producer": None},
+    }
     for ending, metadata in dates.items():
         with matplotlib.rc_context(_STYLE):
             content = io.BytesIO()
@@ -129,7 +133,7 @@ def _panels(rows: list[Row], column: str, variants: Sequence[str], label: str, n
 
 
 def _ecdf(rows: list[Row], column: str, variants: Sequence[str], label: str, note: str) -> Figure | None:
-    """For each variant, the share of queries whose figure is at most x, on a logarithmic scale."""
+    """For each variant, the share of queries whose figure is at most x, on a logarithmic scale unless all figures are close."""
     found = {variant: sorted(r[column] for r in rows if r["variant"] == variant and _positive(r[column])) for variant in variants}
     values = {variant: figures for variant, figures in found.items() if figures}
     if not values or all(value == 1.0 for figures in values.values() for value in figures):
@@ -144,10 +148,11 @@ def _ecdf(rows: list[Row], column: str, variants: Sequence[str], label: str, not
             [figures[0], *figures, most], [0.0, *shares, 1.0], where="post", linewidth=1.4,
             color=_COLOURS[i], linestyle=_DASHES[i], label=variant,
         )  # fmt: skip
-    axes.set_xscale("log")
     margin = max(1.02, (most / least) ** 0.03)
     axes.set_xlim(least / margin, most * margin)
-    _plain(axes.xaxis)
+    if most / least > _LINEAR_BELOW:
+        axes.set_xscale("log")
+        _plain(axes.xaxis)
     axes.set_ylim(0, 1.02)
     axes.set_ylabel("share of queries")
     axes.set_xlabel(label)
@@ -160,10 +165,7 @@ def _plain(axis: Axis) -> None:
     low, high = sorted(axis.get_view_interval())
     write = FuncFormatter(lambda value, _: f"{value:g}")
     axis.set_major_formatter(write)
-    if low > 0 and high / low <= 2:
-        axis.set_major_locator(MaxNLocator(nbins=5))
-        axis.set_minor_formatter(NullFormatter())
-    elif low > 0 and high / low <= 30:
+    if low > 0 and high / low <= 30:
         axis.set_minor_formatter(FuncFormatter(lambda value, _: f"{value:g}" if f"{value:e}"[0] in "25" else ""))
     else:
         axis.set_minor_formatter(NullFormatter())

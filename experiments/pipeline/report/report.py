@@ -1,8 +1,8 @@
 """Writes the report of a sweep: tables, figures, and one page that shows them.
 
-    DIR/report/report.md              the page
-    DIR/report/by_variant.parquet     and .csv, .md; so for by_query, by_relations, errors
-    DIR/report/planning_time.svg      and .pdf; so for the other figures
+DIR/report/report.md              the page
+DIR/report/by_variant.parquet     and .csv, .md; so for by_query, by_relations, errors
+DIR/report/planning_time.svg      and .pdf; so for the other figures
 """
 
 from __future__ import annotations
@@ -39,13 +39,14 @@ _TITLES = {
 
 @dataclass(frozen=True)
 class Report:
-    """`made`: by this call. `files` by their path within the folder of the pipeline."""
+    """`made`: by this call. `files` by their path within the folder of the pipeline; `page` shows them."""
 
     folder: Path
     run: str
     baseline: str
     files: tuple[str, ...]
     made: bool
+    page: str = f"{FOLDER}/report.md"
 
 
 def write_report(
@@ -64,7 +65,9 @@ def write_report(
     baseline = _chosen_baseline(plan, baseline)
     found = progress_of(folder)
     if not found.complete:
-        raise CatalogError(f"sweep {run} is not complete ({found.done:,} of {found.items:,} items): run it again to go on with it")
+        raise CatalogError(
+            f"sweep {run} is not complete ({found.done:,} of {found.items:,} items): run it again to go on with it"
+        )
     target = out / FOLDER
     inputs, settings = {"run": run, "results": _sizes(folder)}, {"baseline": baseline, "version": _VERSION}
     if is_done(out, STAGE, inputs, settings):

@@ -10,17 +10,19 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from executor.arrow.comparisons import normalized
-from executor.arrow.key_words import key_words, mix
+from experiments.pipeline.sketches.order import from_sortable, is_text, run_starts, sortable, sorted_order
+
+_LOOK = 4096  # values that are looked at to see whether most differ
 
 
 class Counts(NamedTuple):
-    """`values`: an Arrow array of distinct values, no NULL and no NaN; `counts`: int64, one for each."""
+    """`values`: an Arrow array of distinct values in ascending order, no NULL and no NaN; `counts`: int64, one for each."""
 
     values: pa.Array
     counts: np.ndarray
 
     def take(self, positions: np.ndarray) -> Counts:
-        """Of those positions; a boolean array keeps where it is True."""
+        """Of those positions, ascending; a boolean array keeps where it is True."""
         if positions.dtype == bool:
             positions = np.flatnonzero(positions)
         return Counts(self.values.take(pa.array(positions)), self.counts[positions])
@@ -35,45 +37,39 @@ def no_counts(type: pa.DataType) -> Counts:
 
 
 def count_values(array: pa.Array) -> tuple[Counts, int]:
-    """Values other than NULL and NaN, counted, and the number of NaNs."""
+    """Values other than NULL and NaN, counted, and the number of NaNs. -0.0 is 0.0."""
     present = normalized(array.drop_null() if array.null_count else array)
     nans = 0
     if pa.types.is_floating(present.type):
         is_nan = pc.is_nan(present)
-        nans = pc.sum(is_nan).as_py() or 0
+        nans = int(pc.sum(is_nan).as_py() or 0)
         if nans:
             present = present.filter(pc.invert(is_nan))
-    found = present.value_counts()
-    return Counts(found.field("values"), found.field("counts").to_numpy()), nans
+    if not len(present):
+        return no_counts(array.type), nans
+    words = None if is_text(present.type) else sortable(present)
+    if words is not None:
+        ascending = np.sort(words)
+        starts = run_starts(ascending)
+        return Counts(from_sortable(ascending[starts], array.type), np.diff(starts, append=len(ascending))), nans
+    if not _mostly_distinct(present):  # hashing few values is faster than sorting them all
+        found = present.value_counts()
+        return added_up(found.field("values"), found.field("counts").to_numpy()), nans
+    order = sorted_order(present)
+    return Counts(present.take(pa.array(order.first)), order.lengths), nans
 
 
-def merged(parts: Sequence[Counts]) -> Counts:
-    """The counts of all parts, values of several added up, in ascending order of values."""
-    if not parts:
-        raise ValueError("nothing to merge")
-    if len(parts) > 1:
-        table = pa.table(
-            {
-                "values": pa.chunked_array([part.values for part in parts]),
-                "counts": pa.chunked_array([pa.array(part.counts) for part in parts]),
-            }
-        )
-        grouped = table.group_by("values").aggregate([("counts", "sum")])
-        whole = Counts(_one_array(grouped["values"]), grouped["counts_sum"].to_numpy())
-    else:
-        whole = parts[0]
-    return whole.take(pc.sort_indices(whole.values).to_numpy())
+def added_up(values: pa.Array, counts: np.ndarray) -> Counts:
+    """The counts of values that may be there several times, in any order."""
+    order = sorted_order(values)
+    return Counts(values.take(pa.array(order.first)), order.sums(counts))
 
 
-def hashes(*columns: pa.Array) -> np.ndarray:
-    """64 well mixed bits (uint64) for each row of one column or of several: equal for equal values, NULL being one."""
-    everything = (1 << len(columns)) - 1
-    words, _ = key_words(columns, null_safe=everything)
-    mixed = np.zeros(len(columns[0]), np.uint64)
-    for word in words:
-        mixed = mix(mix(mixed ^ word.view(np.uint64)) + np.uint64(0x632BE59BD9B4E019))
-    return mixed
+def one_array(arrays: Sequence[pa.Array], type: pa.DataType) -> pa.Array:
+    return pa.concat_arrays(arrays) if arrays else pa.array([], type)
 
 
-def _one_array(column: pa.ChunkedArray) -> pa.Array:
-    return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
+def _mostly_distinct(values: pa.Array) -> bool:
+    step = max(1, len(values) // _LOOK)
+    looked_at = values.take(pa.array(np.arange(0, len(values), step)))
+    return bool(pc.count_distinct(looked_at).as_py() * 4 > len(looked_at))

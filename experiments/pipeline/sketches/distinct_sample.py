@@ -1,60 +1,51 @@
-"""A sample of the distinct values of a column, each with its exact count (Gibbons, VLDB 2001).
+"""A sample of the distinct values of a column with their counts: those with the smallest hashes.
 
-A value is in the sample of level k when the lowest k bits of its hash are 0, one value in 2^k; the level rises when the sample
-outgrows CAPACITY. Whether a value is in depends on nothing but the value, so its count is complete in every merged sample.
-At level 0 the sample is all there is.
+The k minimum values of Bar-Yossef et al. (RANDOM 2002) as in Gibbons (VLDB 2001): whether a value is in depends on nothing but the
+value, and one that is in a merged sample was in the sample of every part that has it, so its count is exact.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pyarrow as pa
 
-from experiments.pipeline.sketches.counts import Counts, hashes, merged, no_counts
+from experiments.pipeline.sketches.counts import Counts
+from experiments.pipeline.sketches.long_texts import cut
 
-CAPACITY = 1 << 16
-_PENDING = 4
+SIZE = 2048
 
 
 class DistinctSample:
-    __slots__ = ("_parts", "level")
+    """`hashes` ascend; `values` (long texts cut) and `counts` go with them. All distinct values, where there are fewer than SIZE."""
 
-    def __init__(self, type: pa.DataType, kept: Counts | None = None, level: int = 0) -> None:
-        self._parts = [no_counts(type) if kept is None else kept]
-        self.level = level
+    __slots__ = ("counts", "hashes", "values")
+
+    def __init__(self, hashes: np.ndarray, values: pa.Array, counts: np.ndarray) -> None:
+        self.hashes, self.values, self.counts = hashes, values, counts
 
     @property
-    def kept(self) -> Counts:
-        """In ascending order of values."""
-        self._reduce(always=True)
-        return self._parts[0]
-
-    def add(self, counts: Counts, hashed: np.ndarray) -> None:
-        """`hashed`: the hashes of the values."""
-        if self.level:
-            counts = counts.take(_at(self.level, hashed))
-        if len(counts.counts) > 2 * CAPACITY:  # level up before work is put into what would be dropped
-            while self.level < 63 and int(_at(self.level, hashed).sum()) > CAPACITY:
-                self.level += 1
-            counts = counts.take(_at(self.level, hashes(counts.values)))
-        self._parts.append(counts)
-        if len(self._parts) > _PENDING:
-            self._reduce()
-
-    def merge(self, other: DistinctSample) -> None:
-        self.level = max(self.level, other.level)
-        kept = other.kept
-        self.add(kept, hashes(kept.values))
-
-    def _reduce(self, always: bool = False) -> None:
-        if len(self._parts) == 1 and not always:
-            return
-        whole = merged(self._parts)
-        hashed = hashes(whole.values)
-        while int(_at(self.level, hashed).sum()) > CAPACITY:
-            self.level += 1
-        self._parts = [whole.take(_at(self.level, hashed)) if self.level else whole]
+    def once(self) -> float:
+        """The share of distinct values that occur once (0 without any)."""
+        return float((self.counts == 1).mean()) if len(self.counts) else 0.0
 
 
-def _at(level: int, hashed: np.ndarray) -> np.ndarray:
-    return (hashed & np.uint64((1 << level) - 1)) == 0
+def sample_of(counts: Counts, hashed: np.ndarray) -> DistinctSample:
+    """Of one batch; `hashed`: the hashes of its values."""
+    if len(hashed) > SIZE:
+        smallest = np.argpartition(hashed, SIZE)[:SIZE]
+        smallest = smallest[np.argsort(hashed[smallest])]
+    else:
+        smallest = np.argsort(hashed)
+    return DistinctSample(hashed[smallest], cut(counts.values.take(pa.array(smallest))), counts.counts[smallest])
+
+
+def merge_samples(parts: Sequence[DistinctSample]) -> DistinctSample:
+    if len(parts) == 1:
+        return parts[0]
+    everything = np.concatenate([part.hashes for part in parts])
+    hashes, first, places = np.unique(everything, return_index=True, return_inverse=True)
+    counts = np.bincount(places, np.concatenate([part.counts for part in parts]), len(hashes)).astype(np.int64)
+    values = pa.concat_arrays([part.values for part in parts])
+    return DistinctSample(hashes[:SIZE], values.take(pa.array(first[:SIZE])), counts[:SIZE])

@@ -62,6 +62,8 @@ def _distinct(sketch: ColumnSketch, scale: float) -> float:
 
 def _common(counted: Counts, present: int, ndv: float, exact: bool) -> Counts:
     """The most common values, from the most common down; all of them where there are few."""
+    enough = int(np.sort(counted.counts)[::-1][:MOST_COMMON][-1]) if len(counted.counts) else 0
+    counted = counted.take(counted.counts >= enough).ascending()  # of equally common values the lesser ones, in any split
     order = np.argsort(-counted.counts, kind="stable")[:MOST_COMMON]
     chosen = counted.take(order)
     if exact and ndv <= MOST_COMMON:

@@ -28,10 +28,7 @@ class HyperLogLog:
         place = (hashes >> np.uint64(_REST)).astype(np.int64)
         rest = hashes & np.uint64((1 << _REST) - 1)
         rank = _REST + 1 - _bit_lengths(rest)
-        order = np.argsort(rank, kind="stable")  # of equal places the last one written stays: the highest rank
-        highest = np.zeros(REGISTERS, np.uint8)
-        highest[place[order]] = rank[order]
-        np.maximum(self.registers, highest, out=self.registers)
+        np.maximum.at(self.registers, place, rank.astype(np.uint8))
 
     def merge(self, other: HyperLogLog) -> None:
         np.maximum(self.registers, other.registers, out=self.registers)

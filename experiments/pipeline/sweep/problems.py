@@ -34,8 +34,8 @@ class Problems:
             if key not in known:
                 self.add(f"there is no {key} here; {suggestion(key, known)}", table, key, number=number)
 
-    def __bool__(self) -> bool:
-        return bool(self._found)
+    def __len__(self) -> int:
+        return len(self._found)
 
     def check(self) -> None:
         """Raises SpecError when there are any."""

@@ -67,9 +67,9 @@ class SweepSpec:
     places: Places = field(default_factory=Places)
 
     @classmethod
-    def from_table(cls, table: Mapping[str, Any], base: Path, places: Places) -> SweepSpec:
-        """From the table `[sweep]` of a TOML file. Raises SpecError for keys that are missing, unknown or of another type."""
-        problems = Problems(places)
+    def from_table(cls, table: Mapping[str, Any], base: Path, problems: Problems) -> SweepSpec | None:
+        """From the table `[sweep]` of a TOML file; None when keys are missing, unknown or of another type (see `problems`)."""
+        before = len(problems)
         known = [f.name for f in fields(cls) if f.name not in ("base", "places")]
         problems.unknown_keys(table, known, "sweep")
         if "queries" not in table:
@@ -77,8 +77,7 @@ class SweepSpec:
         for name, value in table.items():
             if name in _TYPES and not _TYPES[name][1](value):
                 problems.add(f"{name} is {_TYPES[name][0]}, not {value!r}", "sweep", name)
-        problems.check()
-        return cls(**table, base=base, places=places)
+        return cls(**table, base=base, places=problems.places) if len(problems) == before else None
 
 
 def _is_whole(least: int) -> Callable[[Any], bool]:
@@ -113,17 +112,22 @@ _TYPES: dict[str, tuple[str, Callable[[Any], bool]]] = {
 
 
 def plan_sweep(
-    spec: SweepSpec, progress: Callable[[str], None] | None = None, measure: str = MEASURE, code: str | None = None
+    spec: SweepSpec,
+    progress: Callable[[str], None] | None = None,
+    *,
+    measure: str = MEASURE,
+    code: str | None = None,
+    later: Path | None = None,
 ) -> SweepPlan:
     """The checked plan of a sweep. Opens every dataset (built-in ones are made on first use, told to `progress`).
 
-    `measure`: `module:function` that makes the row of an item. `code`: instead of the digest of the code. Raises SpecError that
-    names every mistake.
+    `measure`: `module:function` that makes the row of an item. `code`: instead of the digest of the code. `later`: datasets in
+    this folder are still to be made, so the plan leaves out their queries. Raises SpecError that names every mistake.
     """
     problems = Problems(spec.places)
     variants = variants_of(spec.settings, spec.variants, problems, spec.base)
     check_seeds(spec.seeds, spec.seed_settings, variants, problems)
-    queries = _Queries(spec, problems, progress).planned()
+    queries = _Queries(spec, problems, progress, later).planned()
     size = len(queries) * len(variants) * max(1, len(spec.seeds))
     problems.check()
     return SweepPlan(
@@ -145,8 +149,8 @@ def plan_sweep(
 class _Queries:
     """Looks up the queries of a specification and their data."""
 
-    def __init__(self, spec: SweepSpec, problems: Problems, progress: Callable[[str], None] | None) -> None:
-        self._spec, self._problems, self._progress = spec, problems, progress
+    def __init__(self, spec: SweepSpec, problems: Problems, progress: Callable[[str], None] | None, later: Path | None) -> None:
+        self._spec, self._problems, self._progress, self._later = spec, problems, progress, later
         self._catalogs: dict[str, Catalog | None] = {}  # None: cannot be opened, and that has been said
 
     def planned(self) -> tuple[PlannedQuery, ...]:
@@ -201,6 +205,8 @@ class _Queries:
             self._problems.add(f"no data is given for {query.name}: write data = …", "sweep", "queries", text)
             return None
         data = self._absolute(data)
+        if self._later is not None and Path(data).is_relative_to(self._later):
+            return None
         catalog = self._catalog(data, text if own is not None else None)
         if catalog is None:
             return None

@@ -1,0 +1,48 @@
+"""planscope pipeline run: the stages of a TOML file, in order."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from experiments.commands.inputs import progress
+from experiments.commands.spark_options import spark_options
+
+
+@click.command("run")
+@click.argument("spec", type=click.Path(path_type=Path), metavar="SPEC.toml")
+@click.option("-o", "--output", type=click.Path(path_type=Path), metavar="DIR",
+              help="Where results go; default: SPEC without .toml. A cluster has to share it.")  # fmt: skip
+@click.option("--stage", metavar="STAGE", help="Only this one: generate, import, analyze, sweep or report.")
+@spark_options
+@click.option("-q", "--quiet", is_flag=True, help="No progress on standard error.")
+@click.pass_obj
+def command(
+    facts: dict[str, Any], spec: Path, output: Path | None, stage: str | None, master: str | None, remote: str | None, quiet: bool
+) -> None:
+    """Run a pipeline. What is done already is skipped; what was interrupted goes on.
+
+    \b
+    planscope pipeline run join_graphs.toml -o results
+    planscope pipeline run join_graphs.toml -o results --stage sweep
+    planscope pipeline run join_graphs.toml -o /shared/results --master spark://host:7077
+    """
+    facts["data"] = str(spec)
+    from experiments.pipeline.session import spark_session
+    from experiments.pipeline.stages.run import run_pipeline
+    from experiments.pipeline.stages.spec import read_pipeline
+
+    said = progress(quiet) or _silent
+    out = output if output is not None else Path(spec.stem)
+    resume = shlex.join(["planscope", *sys.argv[1:]])
+    done = run_pipeline(read_pipeline(spec), out, lambda: spark_session(master, remote, said), said, stage, resume)
+    for name, outcome in done.items():
+        click.echo(f"{name}: {outcome.text}{'' if outcome.made else ' (there already)'}")
+
+
+def _silent(line: str) -> None:
+    """Progress that nobody wants."""

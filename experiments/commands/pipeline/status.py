@@ -1,0 +1,19 @@
+"""planscope pipeline status: how far a pipeline is."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+
+
+@click.command("status")
+@click.argument("folder", type=click.Path(path_type=Path), metavar="DIR")
+@click.option("--format", "format", type=click.Choice(("text", "json")), default="text", show_default=True, help="How to say it.")
+def command(folder: Path, format: str) -> None:
+    """What is done in a pipeline's folder, when, and how much; what runs, failed or is missing."""
+    from experiments.pipeline.stages.status import pipeline_status, status_text
+
+    found = pipeline_status(folder)
+    click.echo(json.dumps(found, indent=2) if format == "json" else status_text(found))

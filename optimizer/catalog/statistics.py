@@ -1,0 +1,208 @@
+"""What `planscope data analyze` found out about the tables of a dataset, in its `_planscope` folder.
+
+    _planscope/statistics.json                       {"version": 1, "current": "DIGEST"}, replaced when all else is written
+    _planscope/statistics/DIGEST/catalog.json        figures of tables and columns
+    _planscope/statistics/DIGEST/histograms.parquet  one row a column: bounds as text, rows and distinct values of each bucket
+
+Figures of a table count only while its files are the ones that were read: same contents as far as the fingerprint can tell,
+same time of change. Values are texts by their column's type (`value_text`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import os
+import shutil
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from optimizer.catalog.fingerprint import file_fingerprint
+from optimizer.catalog.folder import METADATA_FOLDER
+from optimizer.catalog.histogram import Histogram
+from optimizer.catalog.table import ColumnStats, Table, TableStats
+from optimizer.catalog.value_text import reader, text
+from optimizer.errors import CatalogError
+
+VERSION = 1
+_HISTOGRAMS = pa.schema(
+    [
+        ("table", pa.string()),
+        ("column", pa.string()),
+        ("bounds", pa.list_(pa.string())),
+        ("rows", pa.list_(pa.float64())),
+        ("ndv", pa.list_(pa.float64())),
+    ]
+)
+
+
+@dataclass(frozen=True, slots=True)
+class StoredStatistics:
+    """The current version: entries of tables by name as in catalog.json, histograms as plain lists by table and column."""
+
+    tables: Mapping[str, Any]
+    histograms: Mapping[tuple[str, str], tuple[list[str], list[float], list[float]]]
+
+
+def identities(files: Iterable[Path]) -> dict[str, str]:
+    """What each file is known by: its fingerprint and time of change, by name. Raises OSError."""
+    return {file.name: f"{file_fingerprint(file)} {file.stat().st_mtime_ns}" for file in files}
+
+
+def write_statistics(folder: Path, tables: Sequence[Table]) -> Path:
+    """Make the figures of these tables the current ones; those of other tables stay as they were. The version's folder.
+
+    Raises OSError; what was current stays so then. The version before the current one is kept, older ones are removed.
+    """
+    home = folder / METADATA_FOLDER
+    old = _current(home)
+    entries = {} if old is None else dict(old.tables)
+    histograms = {} if old is None else dict(old.histograms)
+    for table in tables:
+        entries[table.name] = _entry(table)
+        histograms = {key: value for key, value in histograms.items() if key[0] != table.name}
+        for name, stats in table.stats.columns.items():
+            if stats.histogram is not None:
+                found = stats.histogram
+                bounds = [text(bound) for bound in found.bounds]
+                histograms[table.name, name] = (bounds, list(found.rows), list(found.ndv))
+    catalog = json.dumps({"version": VERSION, "tables": dict(sorted(entries.items()))}, indent=1, ensure_ascii=False) + "\n"
+    rows = [dict(zip(_HISTOGRAMS.names, (*key, *found), strict=True)) for key, found in sorted(histograms.items())]
+    buffer = io.BytesIO()
+    pq.write_table(pa.Table.from_pylist(rows, _HISTOGRAMS), buffer, compression="zstd")
+    digest = hashlib.sha256(catalog.encode() + buffer.getvalue()).hexdigest()[:16]
+    version = home / "statistics" / digest
+    version.mkdir(parents=True, exist_ok=True)
+    _replace(version / "catalog.json", catalog.encode())
+    _replace(version / "histograms.parquet", buffer.getvalue())
+    before = _pointer(home)
+    _replace(home / "statistics.json", (json.dumps({"version": VERSION, "current": digest}) + "\n").encode())
+    for other in (home / "statistics").iterdir():
+        if other.name not in (digest, before):
+            shutil.rmtree(other, ignore_errors=True)
+    return version
+
+
+def stored_statistics(folder: Path) -> StoredStatistics | None:
+    """The current version of a dataset's statistics; None when it was never analyzed. Raises CatalogError when damaged."""
+    home = folder / METADATA_FOLDER
+    pointer = home / "statistics.json"
+    if not pointer.exists():
+        return None
+    found = _current(home)
+    if found is None:
+        raise CatalogError(f"cannot read the statistics that {pointer} names\ndelete it, or run planscope data analyze {folder}")
+    return found
+
+
+def with_statistics(table: Table, found: StoredStatistics) -> Table:
+    """`table` with its stored figures, if its files are the ones that were read; what declarations and footers say stays
+    where the stored figures are silent. Raises CatalogError for figures that do not fit the table."""
+    entry = found.tables.get(table.name)
+    if entry is None:
+        return table
+    try:
+        if entry["files"] != identities(table.files):
+            return table
+        columns = {
+            column.name: _column(
+                entry["columns"].get(column.name, {}),
+                table.stats.columns[column.name],
+                reader(column.type),
+                found.histograms.get((table.name, column.name)),
+            )
+            for column in table.columns
+        }
+        distinct = {tuple(names): float(count) for names, count in entry["distinct"]}
+        stats = replace(table.stats, columns=columns, distinct=distinct, analyzed=str(entry["analyzed"]))
+    except (OSError, ValueError, ArithmeticError, KeyError, TypeError, AttributeError) as error:
+        raise CatalogError(
+            f"the statistics of table {table.name} are damaged ({type(error).__name__}: {error})\nrun planscope data analyze again"
+        ) from error
+    return replace(table, stats=stats)
+
+
+def _entry(table: Table) -> dict[str, Any]:
+    stats: TableStats = table.stats
+    return {
+        "files": identities(table.files),
+        "rows": stats.rows,
+        "analyzed": stats.analyzed,
+        "columns": {name: _column_entry(figures) for name, figures in stats.columns.items()},
+        "distinct": [[list(names), count] for names, count in sorted(stats.distinct.items())],
+    }
+
+
+def _column_entry(stats: ColumnStats) -> dict[str, Any]:
+    return {
+        "nulls": stats.nulls,
+        "min": None if stats.min is None else text(stats.min),
+        "max": None if stats.max is None else text(stats.max),
+        "ndv": stats.ndv,
+        "avg_width": stats.avg_width,
+        "mcv": [[text(value), share] for value, share in stats.mcv],
+        "degrees": [list(step) for step in stats.degrees],
+    }
+
+
+def _column(entry: Mapping[str, Any], footer: ColumnStats, read: Any, buckets: Any) -> ColumnStats:
+    if not entry:
+        return footer
+    histogram = None
+    if buckets is not None:
+        histogram = Histogram(tuple(map(read, buckets[0])), tuple(buckets[1]), tuple(buckets[2]))
+    return ColumnStats(
+        nulls=entry["nulls"],
+        min=None if entry["min"] is None else read(entry["min"]),
+        max=None if entry["max"] is None else read(entry["max"]),
+        ndv=entry["ndv"],
+        avg_width=entry["avg_width"],
+        mcv=tuple((read(value), float(share)) for value, share in entry["mcv"]),
+        histogram=histogram,
+        degrees=tuple((int(values), int(rows)) for values, rows in entry["degrees"]),
+    )
+
+
+def _pointer(home: Path) -> str | None:
+    try:
+        content = json.loads((home / "statistics.json").read_text(encoding="utf-8"))
+        current = content["current"] if content["version"] == VERSION else None
+        return current if isinstance(current, str) and current.isalnum() else None
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def _current(home: Path) -> StoredStatistics | None:
+    digest = _pointer(home)
+    if digest is None:
+        return None
+    version = home / "statistics" / digest
+    try:
+        return _read(version, (version / "catalog.json").stat().st_mtime_ns)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, pa.ArrowException):
+        return None
+
+
+@lru_cache(maxsize=16)
+def _read(version: Path, changed: int) -> StoredStatistics:
+    content = json.loads((version / "catalog.json").read_text(encoding="utf-8"))
+    columns = pq.read_table(version / "histograms.parquet").to_pydict()
+    keys = zip(columns["table"], columns["column"], strict=True)
+    values = zip(columns["bounds"], columns["rows"], columns["ndv"], strict=True)
+    return StoredStatistics(content["tables"], dict(zip(keys, values, strict=True)))
+
+
+def _replace(path: Path, content: bytes) -> None:
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        temporary.write_bytes(content)
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
