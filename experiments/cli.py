@@ -31,6 +31,7 @@ COMMANDS = {  # name -> what `planscope --help` says; the command itself is impo
     "bench": "Experiments that compare parts of the optimizer.",
     "calibrate": "Measure the operators on this machine: coefficients for the cost model.",
     "data": "Datasets: where they are, what they hold.",
+    "pipeline": "Data, statistics, sweeps and reports on Spark, from one TOML file.",
     "rules": "List the rules of the optimizer.",
     "settings": "List the settings.",
     "workloads": "List the built-in datasets and queries.",

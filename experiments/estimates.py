@@ -16,7 +16,7 @@ import numpy as np
 
 from executor.atomic import make_folder, write_file
 from experiments.duckdb_estimates import MISSING, DuckDBEstimates, FlatQuery
-from experiments.sub_plans import WHOLE_QUERY, SubPlans
+from experiments.sub_plans import JOINS_ALONE, SubPlans
 from experiments.tables import Section, csv_text, figure, markdown
 from experiments.workloads.data import open_data
 from experiments.workloads.queries import default_data, resolve_sql
@@ -94,7 +94,7 @@ def compare(
     """
     chosen = list(dict.fromkeys(workloads)) or list(WORKLOADS)
     truths = [true_cardinalities(workload) for workload in chosen]
-    made = {name: Settings.from_pairs((*pairs, f"estimator={name}"), WHOLE_QUERY) for name in dict.fromkeys(estimators)}
+    made = {name: Settings.from_pairs((*pairs, f"estimator={name}"), JOINS_ALONE) for name in dict.fromkeys(estimators)}
     for workload, truth in zip(chosen, truths, strict=True):
         yield _compare(workload, truth, made, with_duckdb, progress)
 

@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from executor.atomic import make_folder, write_file
-from experiments.sub_plans import WHOLE_QUERY, SubPlans, scan_of
+from experiments.sub_plans import JOINS_ALONE, SubPlans, scan_of
 from experiments.tables import Section, csv_text, figure, markdown
 from experiments.workloads.data import open_data
 from experiments.workloads.queries import default_data, resolve_sql
@@ -37,9 +37,6 @@ from optimizer.stats.relation import RelationStats
 WORKLOADS = ("stats", "job_m")
 ESTIMATORS = ("histogram", "system_r", "upper_bound")
 COST_MODELS = ("c_out", "arrow")
-OFF = (
-    *WHOLE_QUERY, "aggregate_pull_join", "aggregate_push_join", "aggregate_split_join", "join_to_apply", "join_to_apply_grouped",
-)  # fmt: skip
 NO_BUDGETS = ("budget_tasks=0", "budget_mexprs=0", "budget_groups=0")
 TOLERANCE = 1e-6
 
@@ -97,7 +94,7 @@ def compare(
     chosen = list(dict.fromkeys(workloads)) or list(WORKLOADS)
     truths = [true_cardinalities(workload) for workload in chosen]
     settings = {
-        (model, name): Settings.from_pairs((*NO_BUDGETS, *pairs, f"cost_model={model}", f"estimator={name}"), OFF)
+        (model, name): Settings.from_pairs((*NO_BUDGETS, *pairs, f"cost_model={model}", f"estimator={name}"), JOINS_ALONE)
         for model in dict.fromkeys(cost_models)
         for name in dict.fromkeys(("histogram", *estimators))
     }
@@ -172,7 +169,7 @@ def _aliases(query: OptimizedQuery, node: PlanNode) -> frozenset[str]:
 def _figures(
     query: OptimizedQuery, node: PlanNode, truth: SubPlans, aliases: frozenset[str], inputs: Sequence[RelationStats]
 ) -> RelationStats:
-    """Figures of a scan, of a join or of a sort of one: those of its relation set. Above the joins there is one row, or as many as
+    """Figures of a scan, a join or a sort of one: those of its relation set. Above the joins there is one row, or as many as
     below."""
     group = query.memo.group(node.group)
     if group.region is not None or scan_of(group) is not None:

@@ -16,7 +16,10 @@ from optimizer.pipeline import OptimizedQuery
 from optimizer.search.figures import Figures
 from optimizer.stats.relation import RelationStats
 
-WHOLE_QUERY = ("foreign_key_join_remove",)  # rules to be off, so that no relation disappears
+JOINS_ALONE = (  # rules to be off, so that no relation disappears, and no aggregate or lookup comes between the joins
+    "foreign_key_join_remove", "aggregate_pull_join", "aggregate_push_join", "aggregate_split_join", "join_to_apply",
+    "join_to_apply_grouped",
+)  # fmt: skip
 
 
 class SubPlans:

@@ -16,7 +16,6 @@ from optimizer.joins.inner import InnerRegion, inner_region
 from optimizer.joins.policy import Enumeration, choose
 from optimizer.memo.group import Group, LogicalExpr
 from optimizer.rules.transform.partition_joins import part
-from optimizer.stats.region import RegionRows
 
 if TYPE_CHECKING:
     from optimizer.search.search import Search
@@ -46,7 +45,7 @@ def insert_first_order(search: Search, mexpr: LogicalExpr, rule: str) -> list[Lo
     leaves = [memo.binding_leaf(gid) for gid in mexpr.inputs]
     left_deep = search.context.settings.enumeration == "left_deep"
     new: list[LogicalExpr] = []
-    for a, b in _left_deep(region) if left_deep else _greedy(region, [memo.group(gid) for gid in mexpr.inputs]):
+    for a, b in _left_deep(region) if left_deep else _greedy(search, region, [memo.group(gid) for gid in mexpr.inputs]):
         join = Join(JoinKind.INNER, region.across(a, b))
         into = mexpr.group
         whole = part(region, a | b, leaves)
@@ -59,14 +58,14 @@ def insert_first_order(search: Search, mexpr: LogicalExpr, rule: str) -> list[Lo
     return new
 
 
-def _greedy(region: InnerRegion, leaves: list[Group]) -> Sequence[tuple[Relations, Relations]]:
+def _greedy(search: Search, region: InnerRegion, leaves: list[Group]) -> Sequence[tuple[Relations, Relations]]:
     """Smallest results first (GOO), by rows that are products of the selectivities between two relations."""
-    rows = RegionRows([leaf.stats for leaf in leaves], region.predicate)
+    rows = search.region_rows(region, leaves)
     single = [leaf.stats.rows for leaf in leaves]
     shares = {}
     for u, v in region.graph.edges():
         product = single[u] * single[v]
-        shares[u, v] = min(1.0, rows.rows(1 << u | 1 << v) / product) if product else 1.0
+        shares[u, v] = min(1.0, rows(1 << u | 1 << v) / product) if product else 1.0
     return joins_of(greedy(region.graph, COutCosting(single, shares)).tree)
 
 

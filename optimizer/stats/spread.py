@@ -61,7 +61,7 @@ class Spread:
             return 1.0 if included else 1.0 - one
         if isinstance(low, str) or high <= low:
             return 0.5
-        part = (place - low) / (high - low)
+        part = float((place - low) / (high - low))
         if i == 0:  # its lower bound is one of its values as well
             return one + max(0.0, 1.0 - 2.0 * one) * part
         return max(0.0, 1.0 - one) * part

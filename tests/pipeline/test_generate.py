@@ -20,10 +20,10 @@ from experiments.cli import main
 from experiments.pipeline.failures import PipelineError
 from experiments.pipeline.generate import tpch as tpch_module
 from experiments.pipeline.generate.generate import Generated, generate
-from experiments.pipeline.generate.joingraph import column_values, make_joingraph_part, permuted
+from experiments.pipeline.generate.joingraph import column_values, permuted, write_joingraph_parts
 from experiments.pipeline.generate.kinds import recipe
 from experiments.pipeline.generate.parts import parts_of
-from experiments.pipeline.generate.tpch import make_tpch_part
+from experiments.pipeline.generate.tpch import write_tpch_parts
 from experiments.pipeline.manifest import read_manifest
 from experiments.workloads.join_graphs import join_graph
 from experiments.workloads.joingraph_data import graph_tables
@@ -230,14 +230,14 @@ def test_a_generator_that_fails(
     program.chmod(program.stat().st_mode | stat.S_IXUSR)
     monkeypatch.setattr(tpch_module, "generator", lambda: str(program))
     with pytest.raises(error, match=message):
-        make_tpch_part(task)
+        write_tpch_parts([task])
     assert [path.name for path in tmp_path.iterdir()] == ["tpchgen-cli"], "nothing half-written remains"
 
 
 def test_no_generator(task: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tpch_module.shutil, "which", lambda *_, **__: None)
     with pytest.raises(CatalogError, match="not installed: pip install tpchgen-cli"):
-        make_tpch_part(task)
+        write_tpch_parts([task])
 
 
 def test_a_disk_that_fills_up_while_a_part_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -255,7 +255,7 @@ def test_a_disk_that_fills_up_while_a_part_is_written(tmp_path: Path, monkeypatc
         "orders": [],
     }
     with pytest.raises(OutputError, match=r"no space left for chain_4_r0\.parquet"):
-        make_joingraph_part(task)
+        write_joingraph_parts([task])
     assert list(tmp_path.iterdir()) == []
 
 
@@ -269,7 +269,7 @@ def test_a_disk_that_is_too_small_from_the_start(tmp_path: Path) -> None:
 
 def test_parts_follow_sizes_and_never_outnumber_rows() -> None:
     assert [part.path for part in parts_of("t", 1e6, 1e6, None)] == ["t.parquet"]
-    assert len(parts_of("t", 1e9, 64e9, None)) == 1000
+    assert len(parts_of("t", 1e9, 128e9, None)) == 1000
     assert len(parts_of("t", 3, 10, 8)) == 3
     assert len(parts_of("t", 1e12, 1e15, None)) == 99_999, "names with five digits"
 

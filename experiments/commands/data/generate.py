@@ -21,7 +21,7 @@ KIND_HELP = "\n".join(f"{name:<10} {what}" for name, what in KINDS.items())
 @click.option(
     "--graph", "graphs", multiple=True, metavar="NAME", help="joingraph: the join graph, clique/8 for one (repeatable)."
 )
-@click.option("--parts", type=click.IntRange(1, 99_999), metavar="N", help="Files of each large table. Default: of some 64 MB.")
+@click.option("--parts", type=click.IntRange(1, 99_999), metavar="N", help="Files of each large table. Default: of some 128 MB.")
 @spark_options
 @click.option("-q", "--quiet", is_flag=True, help="No progress on standard error.")
 @click.pass_obj

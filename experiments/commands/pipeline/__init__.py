@@ -10,6 +10,4 @@ PARTS = {
     "report": "Tables and figures of a sweep.",
 }
 
-command = CommandGroup(
-    "pipeline", __name__, PARTS, help="Generate, import, analyze, sweep, report: on Spark, from one TOML file."
-)
+command = CommandGroup("pipeline", __name__, PARTS, help="Data, statistics, sweeps and reports on Spark, from one TOML file.")

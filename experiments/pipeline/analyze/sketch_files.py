@@ -61,7 +61,9 @@ def write_sketches(path: Path, columns: Mapping[str, ColumnSketch], joint: Joint
         temporary.unlink(missing_ok=True)
 
 
-def read_sketches(path: Path, types: Mapping[str, pa.DataType]) -> tuple[dict[str, ColumnSketch], dict[tuple[str, ...], HyperLogLog]]:
+def read_sketches(
+    path: Path, types: Mapping[str, pa.DataType]
+) -> tuple[dict[str, ColumnSketch], dict[tuple[str, ...], HyperLogLog]]:
     """The sketches of the columns named in `types`, and those of several columns. Raises CatalogError when damaged."""
     columns: dict[str, ColumnSketch] = {}
     joint: dict[tuple[str, ...], HyperLogLog] = {}

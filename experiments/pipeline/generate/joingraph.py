@@ -19,7 +19,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from experiments.pipeline.generate.parts import all_files, is_made, make_parts, part_facts, part_file, parts_of
+from experiments.pipeline.generate.parts import all_files, make_parts, part_file, parts_of
 from experiments.pipeline.generate.recipe import Facts, Progress, Recipe
 from experiments.workloads.join_graphs import join_graph
 from experiments.workloads.joingraph_data import graph_tables
@@ -53,7 +53,7 @@ def joingraph(scale: Decimal, graphs: Sequence[str] = GRAPHS, parts: int | None 
 
     def fill(spark: SparkSession, folder: Path, progress: Progress) -> Facts:
         files = [part for table in tables for part in parts_of(table.name, table.stats.rows, _bytes(table), parts)]
-        made = make_parts(spark, make_joingraph_part, folder, files, {"scale": text}, {}, f"joingraph:{text}", progress)
+        made = make_parts(spark, write_joingraph_parts, folder, files, {"scale": text}, {}, f"joingraph:{text}", progress)
         for table in tables:
             if made[table.name].rows != table.stats.rows:
                 raise CatalogError(f"{table.name} has {made[table.name].rows} rows, expected {table.stats.rows}")
@@ -75,9 +75,8 @@ def _declaration(table: Table) -> str:
     return f"CREATE TABLE {table.name} (\n" + ",\n".join(columns + keys) + "\n);"
 
 
-def make_joingraph_part(task: dict[str, Any]) -> dict[str, Any]:
-    """The rows of one part of a table."""
-    if not is_made(task):
+def write_joingraph_parts(tasks: Sequence[dict[str, Any]]) -> None:
+    for task in tasks:
         table = _table(task["table"], float(task["scale"]))
         rows, of = table.stats.rows, task["of"]
         start, end = rows * task["number"] // of, rows * (task["number"] + 1) // of
@@ -86,7 +85,6 @@ def make_joingraph_part(task: dict[str, Any]) -> dict[str, Any]:
                 numbers = np.arange(first, min(first + _CHUNK, end), dtype=np.uint64)
                 columns = [pa.array(column_values(table, column.name, numbers)) for column in table.columns]
                 writer.write_batch(pa.record_batch(columns, schema=table.schema))
-    return part_facts(task)
 
 
 def _table(name: str, scale: float) -> Table:

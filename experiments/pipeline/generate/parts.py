@@ -34,8 +34,9 @@ from optimizer.errors import CatalogError, OutputError
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-PART_BYTES = 64e6  # of a file, where nobody says how many there shall be
+PART_BYTES = 128e6  # of a file, where nobody says how many there shall be
 BUNDLE_BYTES = 16e6  # smaller files share a Spark task
+Write = Callable[[Sequence[dict[str, Any]]], None]
 MOST_PARTS = 99_999  # names with five digits sort like numbers
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _FULL_TEXTS = ("No space left on device", "Disk quota exceeded", "File too large")
@@ -83,19 +84,21 @@ def parts_of(table: str, rows: float, size: float, wanted: int | None) -> list[P
 
 def make_parts(
     spark: SparkSession,
-    make: Callable[[dict[str, Any]], dict[str, Any]],
+    write: Write,
     folder: Path,
     parts: Sequence[Part],
     settings: Mapping[str, Any],
     orders: Mapping[str, Sequence[Sequence[str]]],
     label: str,
     progress: Progress,
+    bundle: float = BUNDLE_BYTES,
 ) -> dict[str, Made]:
-    """Have every part made that is missing; what the tables hold then.
+    """Have every part written that is missing; what the tables hold then.
 
-    `make` is given a task: `settings`, and `folder`, `table`, `number`, `of`, `path` of a part, and `orders`, sorted columns to
-    look for; it calls `part_file` to write, and returns `part_facts`. Raises what `make` raises, PipelineError, and
-    OutputError when files were made where this machine does not see them.
+    `write`, a function at the top of its module, is given tasks: `settings`, and `folder`, `table`, `number`, `of`, `path` of a
+    part; it writes each by way of `part_files`. `orders` by table: sorted columns to look for. `bundle`: about how many bytes of
+    small parts one call writes. Raises PipelineError with what `write` raises, and OutputError when files were written
+    where this machine does not see them.
     """
     from experiments.pipeline.tasks import run_tasks
 
@@ -109,7 +112,7 @@ def make_parts(
         progress(f"{label}: {there} of {len(parts)} files are there already")
     report = _Report(label, len(tasks), sum(part.bytes for part in parts), progress)
     found: dict[str, dict[str, Any]] = {}
-    for result in run_tasks(spark, make_bundle, _bundles(make, tasks), on_done=report):
+    for result in run_tasks(spark, make_bundle, _bundles(write, tasks, bundle), on_done=report):
         found.update(result["made"])
     for path in found:
         if not (folder / path).exists():
@@ -120,25 +123,28 @@ def make_parts(
     return {name: _table(sorted(p for p in parts if p.table == name), found) for name in sorted({part.table for part in parts})}
 
 
-def _bundles(make: Callable[[dict[str, Any]], dict[str, Any]], tasks: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+def _bundles(write: Write, tasks: Sequence[dict[str, Any]], most: float) -> list[dict[str, Any]]:
     """Spark tasks of one part, or of several small ones: a Spark task of its own costs more than a small file."""
     bundles: list[list[dict[str, Any]]] = []
     size = 0.0
     for task in tasks:
-        if not bundles or size + task["bytes"] > BUNDLE_BYTES:
+        if not bundles or size + task["bytes"] > most:
             bundles.append([])
             size = 0.0
         bundles[-1].append(task)
         size += task["bytes"]
-    function = f"{make.__module__}:{make.__qualname__}"
-    return [{"name": bundle[0]["path"], "make": function, "parts": bundle} for bundle in bundles]
+    function = f"{write.__module__}:{write.__qualname__}"
+    return [{"name": bundle[0]["path"], "write": function, "parts": bundle} for bundle in bundles]
 
 
 def make_bundle(task: dict[str, Any]) -> dict[str, Any]:
-    """A Spark task: make the parts of a bundle one after another."""
-    module, name = task["make"].split(":")
-    make = getattr(importlib.import_module(module), name)
-    return {"made": {part["path"]: make(part) for part in task["parts"]}}
+    """A Spark task: have those parts of a bundle written that are missing; what there is to know of each."""
+    module, name = task["write"].split(":")
+    write: Write = getattr(importlib.import_module(module), name)
+    missing = [part for part in task["parts"] if not _is_made(part)]
+    if missing:
+        write(missing)
+    return {"made": {part["path"]: _facts(part) for part in task["parts"]}}
 
 
 def all_files(made: Mapping[str, Made]) -> Facts:
@@ -199,24 +205,35 @@ class _Report:
 
 @contextmanager
 def part_file(task: Mapping[str, Any]) -> Iterator[Path]:
-    """A name to write a part to, alone in its folder; when the block ends well the file takes its place in the dataset.
+    """A name to write a part to (`part_files`)."""
+    with part_files([task]) as (target,):
+        yield target
 
-    Raises OutputError when the disk is full, whichever way the writer says so.
+
+@contextmanager
+def part_files(tasks: Sequence[Mapping[str, Any]]) -> Iterator[list[Path]]:
+    """Names to write parts to, each alone in a folder, all these in one; when the block ends well the files take their places.
+
+    Raises OutputError when the disk is full, whichever way the writer says so; nothing remains then.
     """
-    inside = Path(task["folder"])
+    inside = Path(tasks[0]["folder"])
     if not inside.is_dir():
         raise OutputError(f"a worker does not see {inside}: the folder must be one that this machine and all workers share")
     scratch = None
     try:
         scratch = scratch_folder(inside)
-        target = scratch / Path(task["path"]).name
-        yield target
-        with target.open("rb") as file:
-            os.fsync(file.fileno())
-        os.replace(target, inside / task["path"])
+        targets = [scratch / str(i) / Path(task["path"]).name for i, task in enumerate(tasks)]
+        for target in targets:
+            target.parent.mkdir()
+        yield targets
+        for target, task in zip(targets, tasks, strict=True):
+            with target.open("rb") as file:
+                os.fsync(file.fileno())
+            os.replace(target, inside / task["path"])
     except Exception as error:
         if disk_full(error):
-            raise OutputError(f"no space left for {task['path']} in {inside.parent.parent}: make space") from error
+            paths = ", ".join(task["path"] for task in tasks)
+            raise OutputError(f"no space left for {paths} in {inside.parent.parent}: make space") from error
         raise
     finally:
         if scratch is not None:
@@ -227,7 +244,7 @@ def disk_full(error: Exception) -> bool:
     return getattr(error, "errno", None) in _FULL or any(text in str(error) for text in _FULL_TEXTS)
 
 
-def is_made(task: Mapping[str, Any]) -> bool:
+def _is_made(task: Mapping[str, Any]) -> bool:
     """Whether the part's file is there, and one that can be read."""
     path = Path(task["folder"], task["path"])
     if not path.exists():
@@ -240,8 +257,8 @@ def is_made(task: Mapping[str, Any]) -> bool:
     return True
 
 
-def part_facts(task: Mapping[str, Any]) -> dict[str, Any]:
-    """What `make` returns of a part that is there: rows, bytes, checksum, whether its rows have each of the task's orders."""
+def _facts(task: Mapping[str, Any]) -> dict[str, Any]:
+    """What a part holds: rows, bytes, checksum, whether its rows have each of the task's orders."""
     path = Path(task["folder"], task["path"])
     facts = parquet_facts(path)
     table = Table(task["table"], facts.columns, stats=TableStats(facts.rows), files=(path,), format="parquet")

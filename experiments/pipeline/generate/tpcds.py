@@ -8,12 +8,12 @@ database counts as a part: what was interrupted after it goes on with it. It is 
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from experiments.pipeline.generate.parts import Made, all_files, is_made, make_parts, part_facts, part_file, parts_of
+from experiments.pipeline.generate.parts import Made, all_files, make_parts, part_file, parts_of
 from experiments.pipeline.generate.recipe import Facts, Progress, Recipe
 from optimizer.catalog.order import remember_orders
 from optimizer.dataset import open_dataset
@@ -86,7 +86,7 @@ def tpcds(scale: Decimal, parts: int | None = None) -> Recipe:
         sizes = {name: _BYTES.get(name, 0.0) * float(scale) for name in rows}
         files = [part for name in rows for part in parts_of(name, rows[name], sizes[name], parts if name in _BYTES else 1)]
         orders = {name: [order] for name, order in _ORDERS.items()}
-        made = make_parts(spark, make_tpcds_part, folder, files, {"rows": rows}, orders, label, progress)
+        made = make_parts(spark, write_tpcds_parts, folder, files, {"rows": rows}, orders, label, progress)
         _check(made, rows, scale)
         (folder / "schema.sql").write_text((DECLARATIONS / "schema.sql").read_text(encoding="utf-8"), encoding="utf-8")
         held = {name: order for name, order in _ORDERS.items() if made[name].orders[order].ascends}
@@ -118,15 +118,14 @@ def make_database(task: dict[str, Any]) -> dict[str, Any]:
         return {"rows": {name: _only(connection, f"SELECT count(*) FROM {name}") for name in names}}
 
 
-def make_tpcds_part(task: dict[str, Any]) -> dict[str, Any]:
-    """A range of a table's rows, in the order dsdgen made them."""
-    if not is_made(task):
+def write_tpcds_parts(tasks: Sequence[dict[str, Any]]) -> None:
+    """Ranges of tables' rows, in the order dsdgen made them."""
+    for task in tasks:
         table, rows = task["table"], task["rows"][task["table"]]
         start, end = (rows * number // task["of"] for number in (task["number"], task["number"] + 1))
         with part_file(task) as target, _connect(Path(task["folder"], _DATABASE), read_only=True) as connection:
             chosen = f"SELECT * FROM {table} WHERE rowid >= {start} AND rowid < {end}"
             connection.execute(f"COPY ({chosen}) TO '{_quoted(target)}' (FORMAT parquet)")
-    return part_facts(task)
 
 
 def _connect(file: Path, read_only: bool = False) -> DuckDBPyConnection:

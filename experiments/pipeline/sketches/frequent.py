@@ -57,7 +57,9 @@ class Frequent:
 
 def frequent_of(counts: Counts) -> Frequent:
     """Of one batch."""
-    return _kept(counts.values, counts.counts, counts.counts, _no_spans(counts.values.type), np.zeros(len(counts.counts), np.int64))
+    return _kept(
+        counts.values, counts.counts, counts.counts, _no_spans(counts.values.type), np.zeros(len(counts.counts), np.int64)
+    )
 
 
 def merge_frequent(parts: Sequence[Frequent]) -> Frequent:

@@ -147,7 +147,9 @@ def _split(group: np.ndarray, unsettled: np.ndarray, key: np.ndarray) -> np.ndar
 
 def _arrow_order(texts: pa.Array, group: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Positions that sort by group, then text; in that order a number for each distinct pair."""
-    order = pc.sort_indices(pa.table({"g": group, "t": texts}), [("g", "ascending"), ("t", "ascending")]).to_numpy().astype(np.int64)
+    order = (
+        pc.sort_indices(pa.table({"g": group, "t": texts}), [("g", "ascending"), ("t", "ascending")]).to_numpy().astype(np.int64)
+    )
     ascending, groups = texts.take(pa.array(order)), group[order]
     differs = np.zeros(len(order), np.int64)
     differs[1:] = pc.not_equal(ascending[1:], ascending[:-1]).to_numpy(zero_copy_only=False) | (groups[1:] != groups[:-1])

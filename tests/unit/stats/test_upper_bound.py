@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
 from experiments.duckdb_estimates import FlatQuery
-from experiments.sub_plans import WHOLE_QUERY, SubPlans
+from experiments.sub_plans import JOINS_ALONE, SubPlans
 from optimizer.algebra.columns import Columns
 from optimizer.algebra.region_graph import RegionGraph
 from optimizer.algebra.trees import Tree
@@ -199,7 +199,7 @@ def skewed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Catalog, duckdb.Du
 
 def test_every_set_of_skewed_joins(skewed: tuple[Catalog, duckdb.DuckDBPyConnection]) -> None:
     catalog, connection = skewed
-    optimizer = Optimizer(catalog, BOUND.replace(disable=[*WHOLE_QUERY, "join_infer_filter"]))
+    optimizer = Optimizer(catalog, BOUND.replace(disable=[*JOINS_ALONE, "join_infer_filter"]))
     checked = close = 0
     for number in range(40):
         sql = join_sql(random.Random(number), 2 + number % 3)
@@ -223,7 +223,7 @@ def test_every_set_of_skewed_joins(skewed: tuple[Catalog, duckdb.DuckDBPyConnect
 
 def bound(catalog: Catalog, sql: str) -> float:
     """The rows of what is below the count."""
-    plan = Optimizer(catalog, BOUND.replace(disable=list(WHOLE_QUERY))).optimize(sql).plan
+    plan = Optimizer(catalog, BOUND.replace(disable=list(JOINS_ALONE))).optimize(sql).plan
     return plan.inputs[0].rows if plan.inputs else 0.0
 
 

@@ -1,0 +1,65 @@
+"""planscope data analyze: statistics of a dataset, by Spark tasks."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import click
+
+from experiments.commands.inputs import DATA_HELP, progress
+from experiments.commands.output import table_text
+from experiments.commands.spark_options import spark_options
+
+
+@click.command(
+    "analyze",
+    help="Measure a dataset: distinct counts, common values, histograms; verify its keys and foreign keys.\n\n"
+    f"DATA: {DATA_HELP}\n\nParts of files that were read before and have not changed are not read again.",
+)
+@click.argument("data")
+@click.option("--table", "tables", multiple=True, metavar="T", help="Only this table (repeatable).")
+@click.option("--joint", multiple=True, metavar="'T(A, B)'", help="Count combinations of these columns too (repeatable).")
+@click.option("--sample", type=click.FloatRange(0, 1, min_open=True), metavar="SHARE", help="Read only this share of each table.")
+@spark_options
+@click.option("-q", "--quiet", is_flag=True, help="No progress on standard error.")
+@click.pass_obj
+def command(
+    facts: dict[str, Any],
+    data: str,
+    tables: tuple[str, ...],
+    joint: tuple[str, ...],
+    sample: float | None,
+    master: str | None,
+    remote: str | None,
+    quiet: bool,
+) -> None:
+    facts["data"] = data
+    sets = [_joint(text) for text in joint]
+    from experiments.pipeline.analyze.analyze import analyze_dataset
+    from experiments.pipeline.session import spark_session
+    from experiments.workloads.data import dataset_folder
+
+    said = progress(quiet)
+    folder: Path = dataset_folder(data, said)
+    report = analyze_dataset(
+        folder, lambda: spark_session(master, remote, said), tables=tables, joint=sets, sample=sample, progress=said
+    )
+    head = ("table", "rows", "parts", "read", "seconds", "keys", "foreign keys", "unique columns beside keys")
+    rows = []
+    for t in report.tables:
+        unique = ", ".join([*t.unique, *(f"{name} (probably)" for name in t.probably_unique)]) or "-"
+        figures = (f"{t.rows:,}", str(t.pieces), str(t.read), f"{t.seconds:.1f}", str(t.keys), str(t.foreign_keys))
+        rows.append((t.name, *figures, unique))
+    click.echo(table_text(head, rows))
+    parts = sum(t.pieces for t in report.tables)
+    click.echo(f"read {report.read} of {parts} parts of files; {report.seconds:.1f} s in all")
+
+
+def _joint(text: str) -> tuple[str, tuple[str, ...]]:
+    found = re.fullmatch(r"\s*([^()]+?)\s*\(([^()]+)\)\s*", text)
+    names = tuple(name.strip() for name in found.group(2).split(",")) if found else ()
+    if found is None or len(names) < 2 or not all(names):
+        raise click.UsageError(f'--joint "{text}" names no columns: write it as table(a, b)')
+    return found.group(1), names
