@@ -60,11 +60,11 @@ class Session:
         self.catalog = data if isinstance(data, Catalog) else open_data(data)
         self.settings = settings if isinstance(settings, Settings) else Settings.from_mapping(dict(settings or {}))
         estimator = estimator_factory(self.settings, self._counter())
-        self._optimizer = Optimizer(self.catalog, self.settings, program=program, estimator=estimator)
+        self.optimizer = Optimizer(self.catalog, self.settings, program=program, estimator=estimator)
 
     def optimize(self, sql: str, trace: Trace | None = None, keep: bool = False) -> OptimizedQuery:
         """Plan `sql`, with every intermediate tree; `keep`: and every join costed. Raises SqlError, Unsupported, NoPlan."""
-        return self._optimizer.optimize(sql, trace, keep)
+        return self.optimizer.optimize(sql, trace, keep)
 
     def _counter(self) -> RowCounter | None:
         """What counts rows for the estimators that ask for it."""

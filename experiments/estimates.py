@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from executor.atomic import make_folder, write_file
+from executor.session import Session
 from experiments.duckdb_estimates import MISSING, DuckDBEstimates, FlatQuery
 from experiments.sub_plans import JOINS_ALONE, SubPlans
 from experiments.tables import Section, csv_text, figure, markdown
@@ -22,7 +23,6 @@ from experiments.workloads.data import open_data
 from experiments.workloads.queries import default_data, resolve_sql
 from experiments.workloads.true_cardinalities import WORKLOADS, Aliases, true_cardinalities
 from optimizer.catalog.table import Catalog
-from optimizer.pipeline import Optimizer
 from optimizer.settings import Settings
 
 ESTIMATORS = ("histogram", "system_r", "upper_bound")
@@ -113,7 +113,7 @@ def _compare(
     for name, settings in estimators.items():
         if progress:
             progress(f"{workload}: {name}")
-        optimizer = Optimizer(catalog, settings)
+        optimizer = Session(catalog, settings).optimizer
         for query, counted in truth.items():
             sub_plans = SubPlans(optimizer.optimize(texts[query]))
             rows += (

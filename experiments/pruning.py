@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from executor.atomic import make_folder, write_file
+from executor.session import Session
 from experiments.workloads.data import open_data
 from experiments.workloads.queries import default_data, resolve_sql
 from optimizer.catalog.table import Catalog
@@ -110,7 +111,7 @@ def _compare(name: str, sql: str, catalog: Catalog, pairs: Sequence[str], audite
     relations = 0
     for pruning, seed in MODES:
         settings = Settings.from_pairs((*NO_BUDGETS, *pairs, f"pruning={pruning}", f"seed={seed}"))
-        optimizer = Optimizer(catalog, settings)
+        optimizer = Session(catalog, settings).optimizer
         planned, ms = _timed(optimizer, sql)
         checked = _audit(name, optimizer, sql) if audited else None
         rows.append(_row(name, settings, planned, ms, rows[0].costed if rows else None, checked))

@@ -110,7 +110,7 @@ class _Run:
 
         if self._stopped.is_set():
             return []
-        self._spark.addTag(self._tag)  # tags belong to this thread
+        _tag_this_thread(self._spark, self._tag)
         run = partial(run_one, name=self._name, tasks=[self._texts[position] for position in positions])
         # neither Arrow nor pandas: it is one short row a task; and not deterministic, or Spark might call it twice
         column = udf(run, "string", useArrow=False).asNondeterministic()("id").alias("outcome")
@@ -118,22 +118,35 @@ class _Run:
         return [(positions[row["id"]], json.loads(row["outcome"])) for row in rows]
 
     def cancel(self) -> None:
-        """Ends what runs, and waits for it: no task writes any more when the caller goes on."""
+        """Ends what runs: jobs at once, the processes of their tasks within the few seconds that Spark gives them."""
         self._stopped.set()
         if any(not future.done() for future in self._under_way):
             with suppress(Exception):  # the session may be gone, and the jobs with it
-                self._spark.interruptTag(self._tag)
+                _cancel_tagged(self._spark, self._tag)
         self._pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _tag_this_thread(spark: SparkSession, tag: str) -> None:
+    if _is_remote(spark):
+        spark.addTag(tag)
+    else:
+        spark.sparkContext.addJobTag(tag)  # the session's own tags mark no jobs without Spark Connect (tried with 4.3)
+
+
+def _cancel_tagged(spark: SparkSession, tag: str) -> None:
+    if _is_remote(spark):
+        spark.interruptTag(tag)
+    else:
+        spark.sparkContext.cancelJobsWithTag(tag)
+
+
+def _is_remote(spark: SparkSession) -> bool:
+    return ".connect." in type(spark).__module__
 
 
 def parallelism(spark: SparkSession) -> int:
     """How many tasks run at a time; behind Spark Connect, which does not say, a guess."""
-    try:
-        return max(1, spark.sparkContext.defaultParallelism)
-    except Exception as error:
-        if not is_sparks(error):
-            raise
-        return _MOST_THREADS
+    return _MOST_THREADS if _is_remote(spark) else max(1, spark.sparkContext.defaultParallelism)
 
 
 def _name_of(function: Callable[..., Any]) -> str:

@@ -1,69 +1,92 @@
-"""All summaries of one column, fed batch by batch; sketches of two parts merge into the sketch of both.
+"""All summaries of one column, fed batch by batch; those of parts merge into that of the whole.
 
-Everything is made from the distinct values of a batch with their counts, which Arrow finds in one pass over the rows.
+Everything is made of the distinct values of a batch with their counts, so rows are looked at once.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from experiments.pipeline.sketches.counts import count_values, hashes
-from experiments.pipeline.sketches.distinct_sample import DistinctSample
-from experiments.pipeline.sketches.frequent import Frequent
+from experiments.pipeline.sketches.counts import count_values
+from experiments.pipeline.sketches.distinct_sample import DistinctSample, merge_samples, sample_of
+from experiments.pipeline.sketches.frequent import Frequent, frequent_of, merge_frequent
+from experiments.pipeline.sketches.hashing import hashes
 from experiments.pipeline.sketches.hyperloglog import HyperLogLog
+from experiments.pipeline.sketches.long_texts import cut, cut_upwards
+from experiments.pipeline.sketches.ranks import Ranks, merge_ranks, ranks_of
 from optimizer.catalog.types import type_width
 
 
+@dataclass(frozen=True, slots=True)
 class ColumnSketch:
-    """`rows`, `nulls`, `nans`: numbers of rows. `bytes`: of all values in memory, NULLs not counted. `low`, `high`: bounds of the
-    other values as Python objects, None without any. `type` is canonical."""
+    """`type` is canonical. `rows`, `nulls`, `nans`: numbers of rows. `bytes`: of all values in memory, NULLs not counted. `bounds`:
+    least and greatest value (long texts cut), empty without any. The summaries know nothing of NULL and NaN."""
 
-    __slots__ = ("bytes", "distinct", "frequent", "high", "low", "nans", "nulls", "rows", "sample", "type")
+    type: pa.DataType
+    rows: int
+    nulls: int
+    nans: int
+    bytes: float
+    bounds: pa.Array
+    distinct: HyperLogLog
+    frequent: Frequent
+    ranks: Ranks
+    sample: DistinctSample
 
-    def __init__(self, type: pa.DataType) -> None:
-        self.type = type
-        self.rows = self.nulls = self.nans = 0
-        self.bytes = 0.0
-        self.low: Any = None
-        self.high: Any = None
-        self.distinct = HyperLogLog()
-        self.frequent = Frequent(type)
-        self.sample = DistinctSample(type)
+    @property
+    def present(self) -> int:
+        """Rows other than NULL."""
+        return self.rows - self.nulls
 
-    def add(self, array: pa.Array) -> None:
-        """See the rows of a batch."""
-        self.rows += len(array)
-        self.nulls += array.null_count
-        counts, nans = count_values(array)
-        self.nans += nans
-        width = type_width(self.type)
-        if width is not None:
-            self.bytes += width * (len(array) - array.null_count)
-        if not len(counts.counts):
-            return
-        if width is None:
-            self.bytes += float((pc.binary_length(counts.values).to_numpy().astype(float) * counts.counts).sum())
-        bounds = pc.min_max(counts.values).as_py()
-        self._widen(bounds["min"], bounds["max"])
-        hashed = hashes(counts.values)
-        self.distinct.add(hashed)
-        self.frequent.add(counts)
-        self.sample.add(counts, hashed)
 
-    def merge(self, other: ColumnSketch) -> None:
-        self.rows += other.rows
-        self.nulls += other.nulls
-        self.nans += other.nans
-        self.bytes += other.bytes
-        self._widen(other.low, other.high)
-        self.distinct.merge(other.distinct)
-        self.frequent.merge(other.frequent)
-        self.sample.merge(other.sample)
+def sketch_of(array: pa.Array) -> ColumnSketch:
+    """Of the rows of one batch, of a canonical type."""
+    counts, nans = count_values(array)
+    width = type_width(array.type)
+    present = len(array) - array.null_count
+    total = float(pc.sum(pc.binary_length(array)).as_py() or 0) if width is None else width * present
+    distinct = HyperLogLog()
+    hashed = hashes(counts.values)
+    distinct.add(hashed)
+    return ColumnSketch(
+        type=array.type,
+        rows=len(array),
+        nulls=array.null_count,
+        nans=nans,
+        bytes=total,
+        bounds=pa.concat_arrays([cut(counts.values[:1]), cut_upwards(counts.values[-1:])]),
+        distinct=distinct,
+        frequent=frequent_of(counts),
+        ranks=ranks_of(counts),
+        sample=sample_of(counts, hashed),
+    )
 
-    def _widen(self, low: Any, high: Any) -> None:
-        if low is not None:
-            self.low = low if self.low is None else min(self.low, low)
-            self.high = high if self.high is None else max(self.high, high)
+
+def merge_sketches(parts: Sequence[ColumnSketch]) -> ColumnSketch:
+    """Of at least one part, all of one type. The order of the parts matters little, and not at all for exact figures."""
+    first = parts[0]
+    if len(parts) == 1:
+        return first
+    distinct = HyperLogLog()
+    for part in parts:
+        distinct.merge(part.distinct)
+    bounds = pa.concat_arrays([part.bounds for part in parts])
+    if len(bounds):
+        order = pc.sort_indices(bounds)
+        bounds = bounds.take(pa.array([order[0].as_py(), order[-1].as_py()]))
+    return ColumnSketch(
+        type=first.type,
+        rows=sum(part.rows for part in parts),
+        nulls=sum(part.nulls for part in parts),
+        nans=sum(part.nans for part in parts),
+        bytes=sum(part.bytes for part in parts),
+        bounds=bounds,
+        distinct=distinct,
+        frequent=merge_frequent([part.frequent for part in parts]),
+        ranks=merge_ranks([part.ranks for part in parts]),
+        sample=merge_samples([part.sample for part in parts]),
+    )

@@ -16,12 +16,11 @@ VERSION = 1
 
 
 class State:
-    """`stages`: by name {"state": running, done, failed or stopped, "since", "until", "text", "folder"}; `planned`: names in order."""
+    """`planned`: names of stages in order; `stages`: of those that were begun, by name, {"state": running, done, failed or
+    stopped, "since", "until", "text", "folder"}. `file`: the specification."""
 
-    def __init__(
-        self, out: Path, file: str = "", planned: tuple[str, ...] = (), stages: dict[str, dict[str, Any]] | None = None
-    ) -> None:
-        self.out, self.file, self.planned, self.stages = out, file, planned, stages or {}
+    def __init__(self, out: Path, file: str, planned: tuple[str, ...], stages: dict[str, dict[str, Any]]) -> None:
+        self.out, self.file, self.planned, self.stages = out, file, planned, stages
 
     def begin(self, stage: str) -> None:
         self._set(stage, state="running", since=_now(), until=None, text="")

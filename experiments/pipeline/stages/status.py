@@ -17,7 +17,7 @@ from optimizer.errors import CatalogError
 
 
 def pipeline_status(out: Path) -> dict[str, Any]:
-    """{"folder", "file", "process", "stages": [{"name", "state", "since", "until", "text", "missing"}], "runs": [...]}, fit for JSON.
+    """{"folder", "file", "process", "stages": [{"name", "state", "since", "until", "text", "missing"}], "runs": [...]}.
 
     `state`: done, damaged (files of its manifest are `missing` or of another size), running, stopped, failed or not begun.
     `process`: who is at work, None for nobody. A run: {"run", "items", "done", "errors", "complete", "process"}.

@@ -146,6 +146,11 @@ def plan_sweep(
     )
 
 
+def is_built_in(data: str) -> bool:
+    """Whether `data` names a built-in dataset (tpch:0.1, job), not a folder (./job)."""
+    return data.partition(":")[0] in {name.partition(":")[0] for name in BUILT_IN}
+
+
 class _Queries:
     """Looks up the queries of a specification and their data."""
 
@@ -235,7 +240,7 @@ class _Queries:
 
     def _absolute(self, data: str) -> str:
         """A folder beside the specification by its whole path, since tasks run elsewhere; a built-in dataset as it is."""
-        if data.partition(":")[0] in {name.partition(":")[0] for name in BUILT_IN}:
+        if is_built_in(data):
             return data
         return str((self._spec.base / Path(data).expanduser()).absolute())
 

@@ -1,0 +1,344 @@
+"""Imports on Spark, from end to end: every row read is imported or rejected, and nothing half-done is taken for a dataset."""
+
+from __future__ import annotations
+
+import json
+import random
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from executor import Session
+from experiments.pipeline.failures import PipelineError
+from experiments.pipeline.intake.request import ImportRequest
+from experiments.pipeline.intake.run import import_dataset
+from experiments.pipeline.intake.summary import summary_text
+from optimizer.dataset import open_dataset
+from optimizer.errors import CatalogError, Interrupted, OutputError
+
+
+@pytest.fixture
+def importer(spark, tmp_path):
+    """Imports `sources` into tmp_path/NAME; returns the folder and the manifest's counts."""
+
+    def run(*sources, name="out", progress=lambda line: None, **options):
+        request = ImportRequest(tuple(map(str, sources)), tmp_path / name, **options)
+        manifest, _ = import_dataset(request, lambda: spark, progress, "planscope data import …")
+        for table in manifest["counts"]["tables"].values():
+            assert table["read"] == table["kept"] + sum(one["rows"] for one in table["rejected"])
+        return tmp_path / name, manifest["counts"]
+
+    return run
+
+
+@pytest.fixture
+def shop(tmp_path):
+    shop = tmp_path / "shop"
+    (shop / "people").mkdir(parents=True)
+    (shop / "people" / "a.csv").write_bytes(
+        b"\xef\xbb\xbfid,name,day,amount\r\n1,Ann,2020-01-01,1.50\r\n2,B,2020-02-30,2\r\n3,C\r\n4,\xe9x,2020-03-01,3\r\n"
+        b"5,Dan,,1.234\r\n1,second,2020-01-01,1\r\n,nobody,2020-01-01,1\r\n"
+    )
+    (shop / "people" / "b.csv").write_text("id,name,day,amount\n7,Zoe,2021-01-01,9\n1,third,2021-01-01,9\n")
+    (shop / "sales.json").write_text(
+        '{"person": 1, "x": 1.5, "tags": []}\n{"person": 99}\nnonsense}\n{"person": 7, "big": 123456789012345678901}\n{"x": 2}\n'
+    )
+    (shop / "schema.sql").write_text(
+        "create table people (id int primary key, name varchar, day date, amount decimal(9,2));"
+        "create table sales (person bigint references people (id), x double);"
+    )
+    return shop
+
+
+def rows(folder: Path, table: str) -> list[dict]:
+    return [row for file in open_dataset(folder).tables[table].files for row in pq.read_table(file).to_pylist()]
+
+
+def rejects(folder: Path, table: str) -> set[tuple]:
+    files = sorted((folder / "_planscope" / "rejected" / table).glob("*.parquet"))
+    found = [row for file in files for row in pq.read_table(file).to_pylist()]
+    return {(Path(row["file"]).name, row["row"], row["column"], row["reason"]) for row in found}
+
+
+def test_every_row_is_imported_or_rejected(importer, shop):
+    folder, counts = importer(shop)
+    assert [(row["id"], row["name"]) for row in rows(folder, "people")] == [(1, "Ann"), (7, "Zoe")]
+    assert rejects(folder, "people") == {
+        ("a.csv", 2, "day", "not a DATE"),
+        ("a.csv", 3, None, "2 fields instead of 4"),
+        ("a.csv", 4, "name", "bytes that are no text in this encoding"),
+        ("a.csv", 5, "amount", "not a DECIMAL(9,2)"),
+        ("a.csv", 6, "id", "a row before it has the same key"),
+        ("a.csv", 7, "id", "NULL, which is forbidden here"),
+        ("b.csv", 2, "id", "a row before it has the same key"),
+    }
+    assert rejects(folder, "sales") == {("sales.json", 3, None, "not JSON")}
+    catalog = open_dataset(folder)
+    assert catalog.tables["people"].keys == (("id",),) and not catalog.tables["people"].columns[0].nullable
+    assert catalog.tables["sales"].foreign_keys == ()  # a row refers to nobody, and rules trust what is declared
+    (left_out,) = counts["tables"]["sales"]["left_out"]
+    assert "1 rows refer to no row, first row 2 of" in left_out
+    assert counts["tables"]["sales"]["dropped"] == {"tags": "has objects or arrays in it, which planscope lacks"}
+    joined = Session(folder).sql("select name, big from people, sales where id = person order by id").table
+    assert joined.column("name").to_pylist() == ["Ann", "Zoe"]
+    text = summary_text({"counts": counts}, folder)
+    assert (
+        "people  2 of 9 rows, 7 rejected" in text
+        and "2 rows: id: a row before it has the same key, first '1' in row 6 of" in text
+    )
+
+
+def test_an_import_is_not_repeated(importer, shop, tmp_path):
+    folder, counts = importer(shop)
+    before = {path: path.stat().st_mtime_ns for path in folder.rglob("*")}
+    manifest, was_there = import_dataset(ImportRequest((str(shop),), folder), lambda: pytest.fail("needs Spark"), print)
+    assert was_there and manifest["counts"] == counts
+    assert before == {path: path.stat().st_mtime_ns for path in folder.rglob("*")}
+    assert set(manifest["counts"]["sources"]) == {str(path) for path in shop.rglob("*.*") if path.suffix != ".sql"}
+    with (shop / "people" / "b.csv").open("a") as file:
+        file.write("8,New,,\n")
+    with pytest.raises(OutputError, match="is not empty"):
+        importer(shop)
+    assert len(rows(folder, "people")) == 2
+
+
+def test_rows_that_refer_to_no_row_can_be_rejected(importer, tmp_path):
+    """Rejecting one row can leave others without the row they refer to."""
+    (tmp_path / "tree.csv").write_text("id,parent\n1,\n2,1\n3,77\n4,3\n5,4\n6,2\n")
+    (tmp_path / "schema.sql").write_text("create table tree (id int primary key, parent int references tree (id));")
+    options = {"schema": tmp_path / "schema.sql"}
+    folder, _ = importer(tmp_path / "tree.csv", on_dangling="reject", **options)
+    assert [row["id"] for row in rows(folder, "tree")] == [1, 2, 6]
+    assert {(row, reason) for _, row, _, reason in rejects(folder, "tree")} == {
+        (n, "refers to no row of tree") for n in (3, 4, 5)
+    }
+    assert len(open_dataset(folder).tables["tree"].foreign_keys) == 1
+
+
+def test_rejects_can_fail_the_import(importer, shop, tmp_path):
+    with pytest.raises(
+        PipelineError, match=r"(?s)nothing was imported.*people: 1 row: 2 fields instead of 4, first '3,C' in row 3"
+    ):
+        importer(shop, on_reject="fail")
+    assert not (tmp_path / "out").exists()
+    (tmp_path / "t.csv").write_text("id\n1\n1\n")
+    (tmp_path / "schema.sql").write_text("create table t (id int primary key);")
+    with pytest.raises(PipelineError, match="same key"):
+        importer(tmp_path / "t.csv", schema=tmp_path / "schema.sql", on_reject="fail")
+    assert not (tmp_path / "out").exists()
+
+
+def test_the_first_row_of_each_key_stays(importer, tmp_path):
+    choose = random.Random(3)
+    source = tmp_path / "t"
+    source.mkdir()
+    expected: dict[tuple, tuple] = {}
+    uniques, kept = set(), []
+    for number in range(3):
+        lines = []
+        for i in range(200):
+            key = (choose.choice(["a", "b", "", "A"]), choose.randint(1, 30))
+            unique = choose.choice([None, choose.randint(1, 400)])
+            lines.append(f"{key[0]},{key[1]},{unique or ''},{number}/{i}")
+            if key[0] and key not in expected:
+                expected[key] = (unique, f"{number}/{i}")
+        (source / f"{number}.csv").write_text("\n".join(["k1,k 2,u,place", *lines]) + "\n")
+    for unique, place in expected.values():  # a second key looks at the rows that the first one left
+        if unique is None or unique not in uniques:
+            kept.append(place)
+            uniques.add(unique)
+    schema = tmp_path / "schema.sql"
+    schema.write_text('create table t (k1 varchar, "k 2" int, u int unique, place varchar, primary key (k1, "k 2"));')
+    folder, counts = importer(source, schema=schema, tables=("t",))
+    assert [row["place"] for row in rows(folder, "t")] == kept
+    assert counts["tables"]["t"]["read"] == 600
+    for file, row, _, _ in rejects(folder, "t"):
+        assert f"{file[0]}/{row - 1}" not in kept
+
+
+def test_an_interrupted_import_goes_on(importer, tmp_path):
+    source = tmp_path / "t"
+    source.mkdir()
+    for i in range(4):
+        (source / f"{i}.csv").write_text(f"a\n{i}\n")
+
+    def stop(line: str) -> None:
+        if line.startswith("t: 2 of 4"):
+            raise KeyboardInterrupt
+
+    with pytest.raises(Interrupted, match="goes on where it stopped"):
+        importer(source, tables=("t",), progress=stop)
+    folder = tmp_path / "out"
+    with pytest.raises(CatalogError):
+        open_dataset(folder)
+    raw = {path.stat().st_ino for path in folder.rglob("part-*.parquet")}
+    said: list[str] = []
+    importer(source, tables=("t",), progress=said.append)
+    assert not any("looked at" in line for line in said)
+    assert [row["a"] for row in rows(folder, "t")] == [0, 1, 2, 3]
+    assert len(raw & {path.stat().st_ino for path in (folder / "t").iterdir()}) >= 2
+    assert sorted(path.name for path in (folder / "_planscope").iterdir()) == ["manifests"]
+
+
+def test_damaged_and_differing_files_are_named(importer, tmp_path):
+    source = tmp_path / "t"
+    source.mkdir()
+    good = pa.table({"a": pa.array(range(5000)), "b": pa.array([str(i) for i in range(5000)])})
+    pq.write_table(good, source / "0.parquet")
+    pq.write_table(good, source / "1.parquet")
+    (source / "1.parquet").write_bytes((source / "1.parquet").read_bytes()[:-100])
+    with pytest.raises(PipelineError, match=r"1\.parquet is damaged, incomplete or no parquet file(?s:.*)nothing was imported"):
+        importer(source, tables=("t",))
+    assert not (tmp_path / "out").exists()
+    data = bytearray((source / "0.parquet").read_bytes())
+    data[4:2000] = b"\0" * 1996  # the footer is whole, the pages are not
+    (source / "1.parquet").write_bytes(data)
+    with pytest.raises(PipelineError, match=r"1\.parquet is damaged"):
+        importer(source, tables=("t",), name="pages")
+    with pytest.raises(CatalogError):
+        open_dataset(tmp_path / "pages")
+    pq.write_table(good.rename_columns(["a", "c"]), source / "1.parquet")
+    with pytest.raises(PipelineError, match=r'0\.parquet has a column "b", .*1\.parquet has none'):
+        importer(source, tables=("t",), name="drift")
+    folder, _ = importer(source, tables=("t",), name="merged", merge=True)
+    merged = rows(folder, "t")
+    assert merged[0] == {"a": 0, "b": "0", "c": None} and merged[-1] == {"a": 4999, "b": None, "c": "4999"}
+
+
+def test_extreme_tables(importer, tmp_path):
+    source = tmp_path / "[odd] *names*"
+    source.mkdir()
+    wide = {f"c{i}": pa.array([i, None]) for i in range(1000)}
+    pq.write_table(pa.table(wide), source / "wide.parquet")
+    odd = {"a b": [1, 1, 2], 'quo"te': [1, 2, 3], "ti`ck.dot": [1, 2, 2], "Größe 名": ["x", None, "z"]}
+    pq.write_table(pa.table(odd), source / "sp ace ünï.parquet")
+    pq.write_table(pa.table({"n": pa.nulls(3), "s": pa.array([None] * 3, pa.string())}), source / "nulls.parquet")
+    pq.write_table(pa.table({"a": pa.array([], pa.int64())}), source / "none.parquet")
+    (source / "header_only.csv").write_text("x,y\n")
+    (source / "schema.sql").write_text(
+        'create table "sp ace ünï" ("a b" int, "quo""te" int, "ti`ck.dot" int, primary key ("a b", "ti`ck.dot"), unique ("quo""te"));'
+    )
+    folder, _ = importer(source, name="[out] %20*")
+    catalog = open_dataset(folder)
+    assert {name: table.stats.rows for name, table in catalog.tables.items()} == {
+        "wide": 2,
+        "sp ace ünï": 3,
+        "nulls": 3,
+        "none": 0,
+        "header_only": 0,
+    }
+    assert len(catalog.tables["wide"].columns) == 1000 and len(catalog.tables["sp ace ünï"].keys) == 1
+    assert [str(c.type) for c in catalog.tables["header_only"].columns] == ["string", "string"]
+    found = Session(folder).sql('select sum("ti`ck.dot") s from "sp ace ünï" where "Größe 名" is not null').table
+    assert found.to_pylist() == [{"s": 3}]
+
+
+@pytest.mark.parametrize(
+    ("files", "said"),
+    [
+        ({"t.csv": ""}, "is empty"),
+        ({"t.csv": "a,a\n1,2\n"}, 'more than one column "a"'),
+        ({"t.csv": "a,A\n1,2\n"}, 'columns "a" and "A", the same to SQL'),
+        ({"t.csv": "a;b\n1;2\n"}, "separated by ';'"),
+        ({"t.json": "[]"}, "no column to import: it has none at all"),
+        ({"t.txt": "a"}, "no file to import"),
+        ({"t.csv": "a\n1\n", "schema.sql": "create table u (a int);"}, "declares none of the tables to import"),
+        ({"t.csv": "a\n1\n", "schema.sql": "create table t (b int);"}, '"b" of table t is declared, but not there'),
+        ({"t.csv": "a\n1\n", "schema.sql": "select 1"}, "cannot read"),
+    ],
+)
+def test_sources_that_cannot_be_imported(importer, tmp_path, files, said):
+    source = tmp_path / "source"
+    source.mkdir()
+    for name, text in files.items():
+        (source / name).write_text(text)
+    with pytest.raises((PipelineError, CatalogError)) as error:
+        importer(source)
+    assert said in str(error.value)
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.fixture
+def derby(spark) -> Iterator[str]:
+    """The URL of a database in the memory of Spark's own process, with a table ORDERS."""
+    url = "jdbc:derby:memory:import_test"
+    driver = spark._jvm.java.lang.Class.forName("org.apache.derby.iapi.jdbc.AutoloadedDriver")
+    assert driver is not None
+    connection = spark._jvm.java.sql.DriverManager.getConnection(f"{url};create=true")
+    statement = connection.createStatement()
+    statement.execute(
+        'create table orders (id int, "tot al" decimal(12,2), at timestamp, day date, name varchar(20), raw char(2) for bit data, t time)'
+    )
+    for i in range(1, 51):
+        key = i if i != 40 else 39
+        statement.execute(
+            f"insert into orders values ({key}, {i}.25, timestamp('2020-03-29 02:30:0{i % 10}.000001'), date('1500-01-01'), "
+            f"{'null' if i % 5 == 0 else chr(39) + 'n' + str(i) + chr(39)}, x'00ff', time('10:00:00'))"
+        )
+    statement.execute("create table empty_one (a int)")
+    yield url
+    for table in ("orders", "empty_one"):
+        statement.execute(f"drop table {table}")
+    connection.close()
+
+
+def test_tables_over_jdbc(importer, derby, tmp_path):
+    schema = tmp_path / "schema.sql"
+    schema.write_text("create table orders (id bigint primary key, name varchar);")
+    url = f"{derby};user=me;password=hush"
+    options = {"url": url, "partitionColumn": "id", "lowerBound": "1", "upperBound": "50", "numPartitions": "3"}
+    folder, counts = importer(format="jdbc", tables=("ORDERS",), options=options, schema=schema)
+    found = {row["ID"]: row for row in rows(folder, "ORDERS")}
+    assert len(found) == 49 and counts["tables"]["ORDERS"]["rejected"][0]["reason"] == "a row before it has the same key"
+    row = found[3]
+    assert str(row["tot al"]) == "3.25" and str(row["AT"]) == "2020-03-29 02:30:03.000001" and str(row["DAY"]) == "1500-01-01"
+    assert row["NAME"] == "n3" and row["RAW"] == b"\x00\xff" and found[5]["NAME"] is None
+    assert "hush" not in "".join(path.read_text(errors="replace") for path in folder.rglob("*.json"))
+    empty, _ = importer(format="jdbc", tables=("EMPTY_ONE",), options={"url": derby}, name="empty")
+    assert open_dataset(empty).tables["EMPTY_ONE"].stats.rows == 0
+
+
+@pytest.mark.parametrize(
+    ("options", "tables", "said"),
+    [
+        ({"url": "jdbc:derby:memory:import_test"}, ("NOTHERE",), "NOTHERE"),
+        ({"url": "jdbc:derby:memory:no_such_database"}, ("T",), "no_such_database"),
+        ({"url": "jdbc:nodriver://host/db?password=hush"}, ("T",), "--jars"),
+        ({"url": "jdbc:x"}, (), "--table"),
+        ({}, ("t",), "url=jdbc:"),
+    ],
+)
+def test_jdbc_that_is_refused(importer, derby, tmp_path, options, tables, said):
+    with pytest.raises(PipelineError) as error:
+        importer(format="jdbc", options=options, tables=tables)
+    assert said in str(error.value) and "hush" not in str(error.value) and len(str(error.value)) < 700
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_full_disk(tmp_path):
+    """A file size limit stands for a full disk: the system refuses to write in both cases."""
+    (tmp_path / "t.csv").write_text("a\n" + "\n".join(str(hash(str(i))) for i in range(100_000)))
+    code = """
+import json, resource, signal
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, 50_000))
+import pyarrow as pa
+from experiments.pipeline.intake.convert import convert
+from experiments.pipeline.intake.target import schema_text
+schema = schema_text(pa.schema([("a", pa.int64())]))
+task = {"path": "t.csv", "format": "csv", "options": {}, "names": None, "merge": False, "schema": schema, "part": "out/part.parquet",
+        "rejects": "out/rejects.parquet", "label": "t.csv", "stored": None}
+try:
+    convert(task)
+except Exception as error:
+    print(json.dumps([type(error).__name__, str(error)]))
+"""
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True, timeout=60)
+    name, message = json.loads(done.stdout)
+    assert name == "PipelineError" and "cannot write out/part.parquet: File too large" in message
+    assert list((tmp_path / "out").iterdir()) == []
