@@ -18,6 +18,7 @@ from executor.atomic import make_folder, write_file
 from executor.formats import show_table
 from executor.session import Explanation, Session, actuals, new_counters, reader
 from experiments.workloads.data import dataset_folder, open_data
+from experiments.workloads.generated_data import is_made, seconds_of_steps
 from experiments.workloads.queries import resolve_sql
 from memo_viz.explain import Actual, plan_table
 from memo_viz.text import shorten
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 QUERY, DATA = "tpch/q05", "tpch:0.1"
 MODES = ("none", "upper", "lower", "both")
 WIDTH = 100
+PIPELINE = {"session": "start of Spark", "generate": "generate", "analyze": "analyze"}
 STAGES = {
     "bind": "What the text says and no more.",
     "prepass": "Rewrites that always help: conditions go to where their columns are, unread columns go away.",
@@ -65,11 +67,26 @@ def run_demo(output: str, progress: Callable[[str], None] | None = None, data: s
 
 
 def _data(data: str, progress: Callable[[str], None] | None) -> Session:
+    kind, _, scale = data.partition(":")
+    there = is_made(kind, scale)
+    _step(
+        "The data",
+        f"TPC-H at scale factor {scale}, made by the data pipeline: Spark tasks on this machine write Parquet files (generate), "
+        "then read them once for distinct counts, common values, histograms and the truth of declared keys (analyze).",
+    )
     path = dataset_folder(data, progress)
     catalog = open_data(data, progress)
-    _step("The data", f"TPC-H at scale factor {data.partition(':')[2]}, as Parquet files in {_home(path)}")
     _block(_table_sizes(catalog))
+    click.echo()
+    _say(f"{'It was in the cache already' if there else 'It is in the cache now'}: {_home(path)}")
+    _say("How long each part took when it was made:" if there else "How long each part took:")
+    _block(_pipeline_times(seconds_of_steps(path)))
     return Session(catalog, Settings())
+
+
+def _pipeline_times(seconds: Mapping[str, float]) -> str:
+    """A line for each step of the pipeline, in the order they are run in."""
+    return "\n".join(f"{what:<16}{seconds[step]:>6.1f} s" for step, what in PIPELINE.items() if step in seconds)
 
 
 def _table_sizes(catalog: Catalog) -> str:

@@ -70,6 +70,7 @@ from optimizer.algebra.physical import (
     WindowRows,
 )
 from optimizer.algebra.plan import PlanNode
+from optimizer.errors import CatalogError
 
 SOURCES: dict[type[PhysicalOperator], Callable[[PlanNode, Context], Batches]] = {
     TableScan: scan.produce,
@@ -109,8 +110,10 @@ def execute(
 ) -> pa.RecordBatchReader:
     """The plan's rows as they come; nothing runs before the first batch is asked for.
 
-    Dropping the reader stops the plan. Reading raises ExecutionError, which names the operator that failed.
+    Dropping the reader stops the plan. Reading raises ExecutionError, which names the operator that failed. Raises CatalogError
+    where the plan reads a table whose rows are not at hand.
     """
+    _check_rows(plan, sources)
     _allow_depth(plan)
     run = _Run(counters)
     context = Context(columns, sources, counters, tuning or Tuning(), run.open_node)
@@ -126,6 +129,13 @@ def execute_table(
 ) -> pa.Table:
     """The whole result."""
     return execute(plan, columns, sources, counters, tuning).read_all()
+
+
+def _check_rows(plan: PlanNode, sources: Mapping[str, TableSource]) -> None:
+    for node in plan.walk():
+        source = sources.get(node.op.scan.table) if isinstance(node.op, TableScan) else None
+        if source is not None and not source.files:
+            raise CatalogError(f'table "{source.name}" has statistics only, no rows: queries on it can be planned but not run')
 
 
 def _allow_depth(plan: PlanNode) -> None:

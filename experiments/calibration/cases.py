@@ -116,9 +116,9 @@ def _sets(n: int) -> Iterator[Case]:
     merged = f"select * from (select run, id from s{n} union all select run, id from s{n}) x order by run, id"
     yield Case("union", "merge_union", merged)
     yield Case("union", "union_all", f"select v, f, id from t{n} union all select v, f, id from u{n}")
-    for word in ("intersect", "except"):
+    for word in ("intersect", "except", "intersect all", "except all"):
         yield Case("set operation", "hash_set_op", f"select many, few from t{n} {word} select many, few from u{n}")
-        yield Case("set operation", "hash_set_op", f"select id from t{n} {word} all select v from u{n}")
+        yield Case("set operation", "hash_set_op", f"select id from t{n} {word} select v from u{n}")
 
 
 def _windows(n: int) -> Iterator[Case]:

@@ -19,7 +19,7 @@ from experiments.calibration.measure import Point
 from experiments.calibration.nnls import nnls
 from optimizer.cost.coefficients import NAMES, Coefficients
 
-PRIOR = 0.05
+PRIOR = 0.3
 FAR, ROUNDS = 3.0, 5
 KEPT = ("repeated_run",)  # says what planning should avoid, not what an operator takes
 

@@ -18,7 +18,8 @@ _PARTS = " ▏▎▍▌▋▊▉█"
 
 
 def column_text(table: Table, column: TableColumn, width: int, notes: Sequence[str] = ()) -> str:
-    """One column in lines of at most `width` terminal cells (at least 80); `notes` are said below its first lines."""
+    """One column in lines of at most `width` terminal cells (at least 80); `notes` are said below its first lines, at
+    whatever length they have."""
     stats = table.stats.columns.get(column.name, ColumnStats())
     rows = table.stats.rows
     nulls = "NULL forbidden" if not column.nullable and not stats.nulls else f"{count_text(stats.nulls)} NULLs"
@@ -39,7 +40,7 @@ def column_text(table: Table, column: TableColumn, width: int, notes: Sequence[s
         lines += ["", *_common(stats, rows, width)]
     if stats.histogram is not None:
         lines += ["", *_buckets(stats.histogram, width)]
-    return "\n".join(cut(line, width) for line in lines)
+    return "\n".join(line if line.strip() in notes else cut(line, width) for line in lines)
 
 
 def _common(stats: ColumnStats, rows: int, width: int) -> list[str]:

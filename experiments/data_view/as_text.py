@@ -38,7 +38,8 @@ _GIVES_WAY = (5, 6, 0, 1)  # where cells are saved first when a line gets too lo
 
 
 def table_text(table: Table, width: int, notes: Sequence[str] = ()) -> str:
-    """One table in lines of at most `width` terminal cells (at least 80); `notes` are said below its first line.
+    """One table in lines of at most `width` terminal cells (at least 80); `notes` are said below its
+    first line, at whatever length they have.
 
     `bytes` is what a value takes on average, without NULLs; `spread` shows the rows from `min` to `max`, where known.
     """
@@ -54,7 +55,7 @@ def table_text(table: Table, width: int, notes: Sequence[str] = ()) -> str:
     lines += _listing(table, width)
     for name, reason in table.unsupported.items():
         lines.append(f"  {safe(name)} cannot be read: {safe(reason)}")
-    return "\n".join(cut(line, width) for line in lines)
+    return "\n".join(line if line.strip() in notes else cut(line, width) for line in lines)
 
 
 def _title(table: Table) -> str:

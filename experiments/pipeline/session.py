@@ -72,6 +72,11 @@ def spark_session(master: str | None = None, remote: str | None = None, progress
     return running.spark
 
 
+def is_running() -> bool:
+    """Whether this process has started a session, and not stopped it."""
+    return _started is not None
+
+
 def stop_session() -> None:
     """Ends the session, its Java process and its temporary files; nothing happens if there is none."""
     global _started

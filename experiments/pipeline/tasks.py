@@ -120,10 +120,12 @@ class _Run:
     def cancel(self) -> None:
         """Ends what runs: jobs at once, the processes of their tasks within the few seconds that Spark gives them."""
         self._stopped.set()
-        if any(not future.done() for future in self._under_way):
+        left = {future for future in self._under_way if not future.cancel()}
+        while left:  # a job that Spark still plans cannot be cancelled yet: tried again until none is left
             with suppress(Exception):  # the session may be gone, and the jobs with it
                 _cancel_tagged(self._spark, self._tag)
-        self._pool.shutdown(wait=True, cancel_futures=True)
+            _, left = wait(left, timeout=_PATIENCE)
+        self._pool.shutdown()
 
 
 def _tag_this_thread(spark: SparkSession, tag: str) -> None:

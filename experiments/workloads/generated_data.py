@@ -5,16 +5,14 @@ Nothing here imports Spark before something has to be made.
 
 from __future__ import annotations
 
-import time
 from decimal import Decimal
 from pathlib import Path
 
-from experiments.workloads.cache import Progress, cached_dataset
+from experiments.workloads.cache import Progress, cache_folder, cached_dataset, is_whole
 from experiments.workloads.scale import parse_scale
 from optimizer.errors import CatalogError
 
 EXAMPLES = {"tpch": "tpch:0.1", "tpcds": "tpcds:0.1", "imdb_like": "imdb_like:0.01"}
-_STAGE = "first use"
 
 
 def generated_name(kind: str, argument: str) -> str:
@@ -28,12 +26,18 @@ def generated_folder(kind: str, argument: str, progress: Progress) -> Path:
     return cached_dataset(f"{kind}-{scale.normalize():f}", lambda folder: _build(folder, kind, scale, progress), progress)
 
 
-def first_use_seconds(folder: Path) -> dict[str, float]:
-    """How long each step took when the dataset was made: `session`, `generate`, `analyze`; {} when nobody wrote that down."""
+def is_made(kind: str, argument: str) -> bool:
+    """Whether the dataset is in the cache, so that nothing would be made now. Raises CatalogError."""
+    return is_whole(cache_folder() / f"{kind}-{_scale(kind, argument).normalize():f}")
+
+
+def seconds_of_steps(folder: Path) -> dict[str, float]:
+    """How long each step took, by the manifests: `session` (to start Spark), `generate`, `analyze`; those that are known."""
     from experiments.pipeline.manifest import read_manifest
 
-    manifest = read_manifest(folder, _STAGE)
-    return {} if manifest is None else {str(name): float(value) for name, value in manifest["counts"]["seconds"].items()}
+    generated, analyzed = read_manifest(folder, "generate"), read_manifest(folder, "analyze")
+    seconds = {} if generated is None else dict(generated["counts"]["seconds"])
+    return seconds if analyzed is None else {**seconds, "analyze": analyzed["counts"]["seconds"]}
 
 
 def _scale(kind: str, argument: str) -> Decimal:
@@ -43,17 +47,18 @@ def _scale(kind: str, argument: str) -> Decimal:
 
 
 def _build(folder: Path, kind: str, scale: Decimal, progress: Progress) -> None:
-    from experiments.pipeline.analyze import analyze_dataset
+    from experiments.pipeline.analyze.analyze import analyze_dataset
     from experiments.pipeline.generate.generate import generate
     from experiments.pipeline.generate.kinds import recipe
-    from experiments.pipeline.manifest import write_manifest
-    from experiments.pipeline.session import spark_session
+    from experiments.pipeline.session import is_running, spark_session, stop_session
 
     wanted = recipe(kind, scale)
-    made = generate(wanted, folder, lambda: spark_session(progress=progress), progress, by_hand=False)
-    progress(f"{wanted.label}: {sum(made.rows.values()):,} rows in {made.seconds['generate']:.1f} s; analyzing")
-    begun = time.perf_counter()
-    analyze_dataset(folder, spark_session(), progress=progress)
-    seconds = {**made.seconds, "analyze": round(time.perf_counter() - begun, 3)}
-    write_manifest(folder, _STAGE, inputs={}, settings=wanted.identity, counts={"seconds": seconds}, files={})
-    progress(f"{wanted.label}: analyzed in {seconds['analyze']:.1f} s")
+    ours = not is_running()
+    try:
+        made = generate(wanted, folder, lambda: spark_session(progress=progress), progress, by_hand=False)
+        progress(f"{wanted.label}: {sum(made.rows.values()):,} rows in {made.seconds['generate']:.1f} s; analyzing")
+        report = analyze_dataset(folder, spark_session, progress=progress)
+        progress(f"{wanted.label}: analyzed in {report.seconds:.1f} s")
+    finally:
+        if ours:  # a query needs no Spark, and a test another one
+            stop_session()

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from experiments.workloads.cache import Progress, cached_dataset
 from optimizer.catalog.described import with_described_tables
+from optimizer.catalog.order import remember_orders, rows_ascend
 from optimizer.catalog.table import Catalog
 from optimizer.dataset import open_dataset, read_declarations
 
@@ -32,7 +33,14 @@ def stats_folder(progress: Progress) -> Path:
 
 
 def _build(folder: Path, progress: Progress) -> None:
+    """Copy, remember that every table is sorted by its key, analyze, which verifies the declared keys."""
+    from experiments.pipeline.analyze.analyze import analyze_dataset
+    from experiments.pipeline.session import spark_session
+
     progress("stats: copying six tables")
     for file in [_HERE / "schema.sql", _HERE / "SOURCE.md", *sorted((_HERE / "data").iterdir())]:
         shutil.copyfile(file, folder / file.name)
-    open_dataset(folder)  # that every file is whole
+    tables = open_dataset(folder).tables
+    orders = {name: ("Id",) for name, table in tables.items() if rows_ascend(table, ("Id",), strictly=True)}
+    remember_orders(folder, orders, tables)
+    analyze_dataset(folder, lambda: spark_session(progress=progress), progress=progress)

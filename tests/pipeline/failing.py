@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import tempfile
 import time
 from pathlib import Path
 from typing import Any
@@ -50,10 +51,15 @@ def measure(item: Item, plan: SweepPlan, catalog: Catalog) -> dict[str, Any]:
 
 
 def counting(item: Item, plan: SweepPlan, catalog: Catalog) -> dict[str, Any]:
-    """Measures, and adds the item's number to the file named by SWEEP_LOG: how often was each run?"""
-    with Path(os.environ["SWEEP_LOG"]).open("a", encoding="ascii") as log:
+    """Measures, and adds the item's number to the log of the run: how often was each begun?"""
+    with log_file(plan).open("a", encoding="ascii") as log:
         log.write(f"{item.number}\n")
     return real(item, plan, catalog)
+
+
+def log_file(plan: SweepPlan) -> Path:
+    """A place that all processes know, whatever environment they were started with."""
+    return Path(tempfile.gettempdir()) / f"planscope-test-sweep-{plan.run}.log"
 
 
 def slow_counting(item: Item, plan: SweepPlan, catalog: Catalog) -> dict[str, Any]:

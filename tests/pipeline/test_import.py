@@ -221,7 +221,8 @@ def test_extreme_tables(importer, tmp_path):
     pq.write_table(pa.table({"a": pa.array([], pa.int64())}), source / "none.parquet")
     (source / "header_only.csv").write_text("x,y\n")
     (source / "schema.sql").write_text(
-        'create table "sp ace ünï" ("a b" int, "quo""te" int, "ti`ck.dot" int, primary key ("a b", "ti`ck.dot"), unique ("quo""te"));'
+        'create table "sp ace ünï" ("a b" int, "quo""te" int, "ti`ck.dot" int, '
+        'primary key ("a b", "ti`ck.dot"), unique ("quo""te"));'
     )
     folder, _ = importer(source, name="[out] %20*")
     catalog = open_dataset(folder)
@@ -271,9 +272,8 @@ def derby(spark) -> Iterator[str]:
     assert driver is not None
     connection = spark._jvm.java.sql.DriverManager.getConnection(f"{url};create=true")
     statement = connection.createStatement()
-    statement.execute(
-        'create table orders (id int, "tot al" decimal(12,2), at timestamp, day date, name varchar(20), raw char(2) for bit data, t time)'
-    )
+    columns = 'id int, "tot al" decimal(12,2), seen timestamp, day date, name varchar(20), raw char(2) for bit data, t time'
+    statement.execute(f"create table orders ({columns})")
     for i in range(1, 51):
         key = i if i != 40 else 39
         statement.execute(
@@ -290,13 +290,13 @@ def derby(spark) -> Iterator[str]:
 def test_tables_over_jdbc(importer, derby, tmp_path):
     schema = tmp_path / "schema.sql"
     schema.write_text("create table orders (id bigint primary key, name varchar);")
-    url = f"{derby};user=me;password=hush"
+    url = f"{derby};user=app;password=hush"
     options = {"url": url, "partitionColumn": "id", "lowerBound": "1", "upperBound": "50", "numPartitions": "3"}
     folder, counts = importer(format="jdbc", tables=("ORDERS",), options=options, schema=schema)
     found = {row["ID"]: row for row in rows(folder, "ORDERS")}
     assert len(found) == 49 and counts["tables"]["ORDERS"]["rejected"][0]["reason"] == "a row before it has the same key"
     row = found[3]
-    assert str(row["tot al"]) == "3.25" and str(row["AT"]) == "2020-03-29 02:30:03.000001" and str(row["DAY"]) == "1500-01-01"
+    assert str(row["tot al"]) == "3.25" and str(row["SEEN"]) == "2020-03-29 02:30:03.000001" and str(row["DAY"]) == "1500-01-01"
     assert row["NAME"] == "n3" and row["RAW"] == b"\x00\xff" and found[5]["NAME"] is None
     assert "hush" not in "".join(path.read_text(errors="replace") for path in folder.rglob("*.json"))
     empty, _ = importer(format="jdbc", tables=("EMPTY_ONE",), options={"url": derby}, name="empty")
@@ -331,8 +331,8 @@ import pyarrow as pa
 from experiments.pipeline.intake.convert import convert
 from experiments.pipeline.intake.target import schema_text
 schema = schema_text(pa.schema([("a", pa.int64())]))
-task = {"path": "t.csv", "format": "csv", "options": {}, "names": None, "merge": False, "schema": schema, "part": "out/part.parquet",
-        "rejects": "out/rejects.parquet", "label": "t.csv", "stored": None}
+task = dict(path="t.csv", label="t.csv", format="csv", options={}, names=None, merge=False, stored=None, schema=schema)
+task |= dict(part="out/part.parquet", rejects="out/rejects.parquet")
 try:
     convert(task)
 except Exception as error:

@@ -20,14 +20,15 @@ from experiments.pipeline.sweep.keeper import Keeper
 from experiments.pipeline.sweep.plan import SweepPlan, write_plan
 from experiments.pipeline.sweep.results import progress_of, read_results
 from experiments.pipeline.sweep.spec import SweepSpec, plan_sweep
+from tests.pipeline.failing import log_file
 
 FAILING = "tests.pipeline.failing:measure"
 
 
-def planned(names: list[str], measure: str = FAILING, **keys: Any) -> SweepPlan:
+def planned(names: list[str], measure: str = FAILING, code: str = "test", **keys: Any) -> SweepPlan:
     """One item for each name, in one chunk unless `keys` say otherwise; names are of the query `select 1`."""
     queries = [{"query": f"select {i} as n", "name": name, "data": "joingraph"} for i, name in enumerate(names)]
-    return plan_sweep(SweepSpec(queries, **{"chunk": len(names), **keys}), measure=measure, code="test")
+    return plan_sweep(SweepSpec(queries, **{"chunk": len(names), **keys}), measure=measure, code=code)
 
 
 @pytest.fixture
@@ -129,9 +130,7 @@ def test_other_data_than_planned_is_an_error(keeper: Any, tmp_path: Path) -> Non
 
 
 def test_a_chunk_goes_on_where_it_was_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    log = tmp_path / "log"
-    monkeypatch.setenv("SWEEP_LOG", str(log))
-    plan = planned([f"q{i}" for i in range(6)], measure="tests.pipeline.failing:counting")
+    plan = planned([f"q{i}" for i in range(6)], measure="tests.pipeline.failing:counting", code=str(tmp_path))
     write_plan(tmp_path, plan)
     real, calls = Keeper.row, []
 
@@ -150,7 +149,9 @@ def test_a_chunk_goes_on_where_it_was_stopped(tmp_path: Path, monkeypatch: pytes
     with journal.open("a") as file:
         file.write('{"item": "cut off in the midd')
     assert run_chunk({"folder": str(tmp_path), "chunk": 0}) == {"chunk": 0, "items": 6, "errors": 0}
+    log = log_file(plan)
     assert sorted(map(int, log.read_text().split())) == list(range(6)), "an item ran twice, or never"
+    log.unlink()
     assert journals(tmp_path) == []
     assert read_results(tmp_path).column("query").to_pylist() == [f"q{i}" for i in range(6)]
 

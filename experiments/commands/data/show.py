@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -35,14 +36,15 @@ def command(
     facts["data"] = data
     format = format_of(output, format, FORMATS)
     from experiments.data_view.selection import select
-    from experiments.workloads.data import open_data
+    from experiments.workloads.data import dataset_folder, open_data
 
-    catalog = select(open_data(data, progress(quiet)), table, column)
-    write_text(_written(catalog, format, data, column is not None), output)
+    catalog = open_data(data, progress(quiet))
+    folder = dataset_folder(data) if any(found.files for found in catalog.tables.values()) else None
+    write_text(_written(select(catalog, table, column), format, data, folder, column is not None), output)
 
 
-def _written(catalog: Catalog, format: str, data: str, in_full: bool) -> str:
-    """`in_full`: text shows each column at length."""
+def _written(catalog: Catalog, format: str, data: str, folder: Path | None, in_full: bool) -> str:
+    """`folder`: of the dataset, if it has files; `in_full`: text shows each column at length."""
     if format == "json":
         from experiments.data_view.as_json import json_text
 
@@ -53,10 +55,11 @@ def _written(catalog: Catalog, format: str, data: str, in_full: bool) -> str:
         return svg_text(catalog)
     from experiments.data_view.as_chart import column_text
     from experiments.data_view.as_text import table_text
-    from experiments.data_view.notes import notes
+    from experiments.data_view.notes import measured_tables, notes
 
     width = text_width()
+    measured = measured_tables(folder) if folder is not None else ()
     if in_full:
         columns = [(table, column) for table in catalog.tables.values() for column in table.columns]
-        return "\n\n".join(column_text(table, column, width, notes(table, data)) for table, column in columns)
-    return "\n\n".join(table_text(table, width, notes(table, data)) for table in catalog.tables.values())
+        return "\n\n".join(column_text(table, column, width, notes(table, data, measured)) for table, column in columns)
+    return "\n\n".join(table_text(table, width, notes(table, data, measured)) for table in catalog.tables.values())

@@ -20,9 +20,9 @@ from experiments.pipeline.analyze.sketch_files import read_sketches
 from experiments.pipeline.analyze.sketch_task import sketch_piece, task_of
 from experiments.pipeline.analyze.verify import check_foreign_key, check_key, foreign_key_tasks, key_tasks
 from experiments.pipeline.manifest import write_manifest
-from experiments.pipeline.sketches.column import ColumnSketch
-from experiments.pipeline.sketches.figures import column_stats
-from experiments.pipeline.sketches.hyperloglog import HyperLogLog
+from experiments.pipeline.sketches.column import ColumnSketch, merge_sketches
+from experiments.pipeline.sketches.figures import column_stats, is_unique
+from experiments.pipeline.sketches.hyperloglog import STANDARD_ERROR, HyperLogLog
 from experiments.pipeline.tasks import run_tasks
 from optimizer.catalog.folder import METADATA_FOLDER
 from optimizer.catalog.statistics import identities, write_statistics
@@ -75,10 +75,10 @@ def analyze_dataset(
 ) -> AnalyzeReport:
     """Statistics of the named tables (default: all) of a dataset folder, written into it.
 
-    `start` gives the Spark session, if one is needed. `joint`: (table, columns) whose combinations are to be counted, besides those
-    of declared keys and foreign keys of several columns. `sample`: share of each table to read, 0 to 1; keys are not verified then.
-    Raises CatalogError for a table that cannot be read, and for a declared key or foreign key that the data contradicts (then
-    nothing is written); PipelineError.
+    `start` gives the Spark session, if one is needed. `joint`: (table, columns) whose combinations are to be counted, besides
+    those of declared keys and foreign keys of several columns. `sample`: share of each table to read, 0 to 1; keys are not
+    verified then. Raises CatalogError for a table that cannot be read, and for a declared key or foreign key that the data
+    contradicts (then nothing is written); PipelineError.
     """
     began = time.perf_counter()
     say = progress or _silent
@@ -224,15 +224,15 @@ def _complain(function: object, task: Mapping[str, Any], result: Mapping[str, An
 
 def _figures(table: Table, cut: Sequence[Piece], joint: Joint, sample: float | None, report: TableReport) -> Table:
     """`table` with the figures of its merged sketches."""
-    types = {column.name: column.type for column in table.columns}
-    columns = {name: ColumnSketch(type) for name, type in types.items()}
+    parts: dict[str, list[ColumnSketch]] = {column.name: [] for column in table.columns}
     together = {names: HyperLogLog() for names in joint}
     for piece in cut:
-        found, counted = read_sketches(piece.sketch, types)
+        found, counted = read_sketches(piece.sketch)
         for name, sketch in found.items():
-            columns[name].merge(sketch)
-        for names, sketch in counted.items():
-            together[names].merge(sketch)
+            parts[name].append(sketch)
+        for names, registers in counted.items():
+            together[names].merge(registers)
+    columns = {name: merge_sketches(sketches) for name, sketches in parts.items()}
     seen = max((sketch.rows for sketch in columns.values()), default=0)
     scale = table.stats.rows / seen if sample is not None and seen else 1.0
     stats: dict[str, ColumnStats] = {}
@@ -265,12 +265,10 @@ def _exact_from_footers(sampled: ColumnStats, footer: ColumnStats) -> ColumnStat
 
 
 def _report_unique(report: TableReport, name: str, sketch: ColumnSketch) -> None:
-    kept = sketch.sample.kept.counts
-    if sketch.nans > 1 or (len(kept) and int(kept.max()) > 1):
-        return
-    if sketch.sample.level == 0:
+    unique = is_unique(sketch)
+    if unique:
         report.unique.append(name)
-    elif abs(sketch.distinct.estimate() / sketch.rows - 1.0) < 0.05:
+    elif unique is None and abs(sketch.distinct.estimate() / sketch.rows - 1.0) < 3 * STANDARD_ERROR:
         report.probably_unique.append(name)
 
 

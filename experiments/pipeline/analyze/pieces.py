@@ -1,7 +1,7 @@
 """What one task reads: some row groups of one file of a table, and where its sketch is kept.
 
-A sketch is named by what it was made from (file, fingerprint, time of change, row groups, combinations of columns), so one that is
-there need not be made again.
+A sketch is named by what it was made from (file, fingerprint, time of change, row groups, combinations of columns), so one
+that is there need not be made again.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import pyarrow.parquet as pq
 
+from experiments.pipeline.sketches.stored import VERSION
 from optimizer.catalog.folder import METADATA_FOLDER
 from optimizer.catalog.statistics import identities
 from optimizer.catalog.table import Table
@@ -40,7 +41,7 @@ def pieces(folder: Path, table: Table, joint: Joint, sample: float | None) -> It
         units = [units[int(i * step)] for i in range(max(1, round(len(units) / step))) if int(i * step) < len(units)]
     known = identities(table.files)
     for file, groups in units if sample is not None else _joined(units):
-        described = [file.name, known[file.name], groups, sorted(joint), [c.name for c in table.columns]]
+        described = [VERSION, file.name, known[file.name], groups, sorted(joint), [c.name for c in table.columns]]
         digest = hashlib.sha256(json.dumps(described).encode()).hexdigest()[:24]
         yield Piece(table, file, groups, folder / METADATA_FOLDER / "sketches" / f"{digest}.parquet")
 

@@ -13,8 +13,8 @@ import pyarrow.dataset as ds
 
 from experiments.pipeline.analyze.pieces import Joint, Piece
 from experiments.pipeline.analyze.sketch_files import write_sketches
-from experiments.pipeline.sketches.column import ColumnSketch
-from experiments.pipeline.sketches.counts import hashes
+from experiments.pipeline.sketches.column import merge_sketches, sketch_of
+from experiments.pipeline.sketches.hashing import hashes
 from experiments.pipeline.sketches.hyperloglog import HyperLogLog
 from optimizer.catalog.source import open_source
 from optimizer.catalog.table import Table
@@ -43,10 +43,10 @@ def sketch_piece(task: Mapping[str, Any]) -> dict[str, Any]:
     joint = tuple(tuple(names) for names in task["joint"])
     try:
         fragment = _fragment(table, file, task["groups"])
-        columns = {column.name: ColumnSketch(column.type) for column in table.columns}
-        for name, sketch in columns.items():
-            for array in _arrays(fragment, table, [name]):
-                sketch.add(array[0])
+        columns = {}
+        for column in table.columns:
+            batches = [sketch_of(arrays[0]) for arrays in _arrays(fragment, table, [column.name])]
+            columns[column.name] = merge_sketches(batches or [sketch_of(pa.array([], column.type))])
         together = {names: HyperLogLog() for names in joint}
         for names, sketch in together.items():
             for arrays in _arrays(fragment, table, list(names)):

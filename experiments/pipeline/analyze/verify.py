@@ -1,8 +1,8 @@
 """Whether declared keys and foreign keys hold: exactly, by reading the columns.
 
-Rows are told apart by 64-bit hashes first; where hashes are equal, or missing on the other side, the values themselves decide. Large
-tables are looked at in shares: a task takes the rows whose hash falls into its share, and rows that could contradict each
-other are always in the same one.
+Rows are told apart by 64-bit hashes first; where hashes are equal, the values themselves decide. Large tables are looked at in
+shares: a task takes the rows whose hash falls into its share, and rows that could contradict each other are always in the
+same one.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from experiments.pipeline.sketches.counts import hashes
+from experiments.pipeline.sketches.hashing import hashes
 from optimizer.catalog.source import open_source
 from optimizer.catalog.table import Catalog, Table
 from optimizer.catalog.value_text import text

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -98,10 +99,16 @@ def whole(path: Path) -> Iterator[Path]:
         if temporary.exists():
             os.replace(temporary, path)
     except OSError as error:
-        raise PipelineError(f"cannot write {path}: {error.strerror or error}") from error
+        raise PipelineError(f"cannot write {path}: {_reason(error)}") from error
     finally:
         with suppress(OSError):
             temporary.unlink(missing_ok=True)
+
+
+def _reason(error: OSError) -> str:
+    """What the system said; Arrow hides it at the end of its own words."""
+    found = re.search(r".*\[errno \d+\] (.*)", str(error), re.IGNORECASE)
+    return found[1] if found else error.strerror or str(error)
 
 
 def part_facts(path: Path) -> dict[str, Any]:

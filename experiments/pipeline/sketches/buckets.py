@@ -58,22 +58,36 @@ def _ends(upto: np.ndarray) -> np.ndarray:
 
 
 def _distinct(sketch: ColumnSketch, common: Counts, ends: pa.Array, rows: np.ndarray, ndv: float) -> np.ndarray:
-    """Distinct values by bucket, `ndv` together, from the sample of distinct values.
+    """Distinct values by bucket, `ndv` together.
 
-    Where values occur about equally often their mean frequency in a bucket says how many there are; else how many of the
-    sample fall into it. A bucket without any has less than one of the sample stands for.
+    Values whose counts are kept are counted. What is left of the rows of a bucket is divided by how often its other values occur
+    on average, according to the sample of distinct values: a sample of some twenty a bucket, so that the averages are drawn
+    towards the one of the whole column as far as their differences may be chance (James and Stein, 1961).
     """
-    sample = sketch.sample
-    keep = ~pc.is_in(sample.values, value_set=common.values).to_numpy(zero_copy_only=False)
-    values, counts = sample.values.take(pa.array(np.flatnonzero(keep))), sample.counts[keep]
-    each = ndv / max(1, len(counts))
-    codes = sorted_order(pa.concat_arrays([ends, values])).codes
-    bucket = np.minimum(np.searchsorted(codes[: len(ends)], codes[len(ends) :]), len(ends) - 1)
-    found = np.bincount(bucket, minlength=len(ends))
-    occurrences = np.bincount(bucket, counts, len(ends))
-    spread = float(counts.std() / counts.mean()) if len(counts) else 1.0
-    if spread < 1.0:
-        estimate = np.where(found > 0, rows * found / np.maximum(occurrences, 1), each / 2)
+    frequent, sample = sketch.frequent, sketch.sample
+    counted = _without(Counts(frequent.values, (frequent.lower + frequent.upper) // 2), common.values)
+    sampled = _without(_without(Counts(sample.values, sample.counts), common.values), frequent.values)
+    place = sorted_order(pa.concat_arrays([ends, counted.values, sampled.values])).codes
+    bucket = np.minimum(np.searchsorted(place[: len(ends)], place[len(ends) :]), len(ends) - 1)
+    of_counted, of_sampled = bucket[: len(counted.counts)], bucket[len(counted.counts) :]
+    known = np.bincount(of_counted, minlength=len(ends)).astype(float)
+    left = np.maximum(rows - np.bincount(of_counted, counted.counts, len(ends)), 0.0)
+    if not len(sampled.counts):
+        others = left
     else:
-        estimate = np.where(found > 0, found * each, each / 2)
-    return estimate * (ndv / max(float(estimate.sum()), 1e-9))
+        others = left / _drawn_to_mean(of_sampled, sampled.counts, len(ends))
+    return known + others * (max(0.0, ndv - len(counted.counts)) / max(float(others.sum()), 1e-9))
+
+
+def _drawn_to_mean(group: np.ndarray, numbers: np.ndarray, groups: int) -> np.ndarray:
+    """The averages of the groups' numbers, nearer to the average of all by the share of their variance that chance explains."""
+    mean, size = float(numbers.mean()), np.bincount(group, minlength=groups)
+    averages = np.where(size > 0, np.bincount(group, numbers, groups) / np.maximum(size, 1), mean)
+    within = float(((numbers - averages[group]) ** 2).sum()) / max(1, len(numbers) - int((size > 0).sum()))
+    by_chance = (int((size > 0).sum()) - 3) * within
+    observed = float((size * (averages - mean) ** 2).sum())
+    return mean + (averages - mean) * max(0.0, 1.0 - by_chance / observed if observed > 0 else 0.0)
+
+
+def _without(counts: Counts, values: pa.Array) -> Counts:
+    return counts.take(~pc.is_in(counts.values, value_set=values).to_numpy(zero_copy_only=False))

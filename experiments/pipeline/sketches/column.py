@@ -23,8 +23,8 @@ from optimizer.catalog.types import type_width
 
 @dataclass(frozen=True, slots=True)
 class ColumnSketch:
-    """`type` is canonical. `rows`, `nulls`, `nans`: numbers of rows. `bytes`: of all values in memory, NULLs not counted. `bounds`:
-    least and greatest value (long texts cut), empty without any. The summaries know nothing of NULL and NaN."""
+    """`type` is canonical. `rows`, `nulls`, `nans`: numbers of rows. `bytes`: of all values in memory, NULLs not counted.
+    `bounds`: least and greatest value (long texts cut), empty without any. The summaries know nothing of NULL and NaN."""
 
     type: pa.DataType
     rows: int

@@ -13,14 +13,17 @@ _LEVELS = 256  # degrees told apart before the cheapest steps are looked for
 def degree_steps(frequent: Frequent, rows: int, nans: int) -> tuple[tuple[int, int], ...]:
     """(values, rows of each at most), at most STEPS of them; the k most common values have no more rows together.
 
-    `rows`: other than NULL, `nans` of them NaN. Values that were not kept are as many as the bound on each allows to share the rows
-    that are left: no other number of them could have more rows.
+    `rows`: other than NULL, `nans` of them NaN. The rows that are left for values that were not kept are given to as few of them
+    as the bound on each allows, so that any k of them have no more.
     """
     degrees = np.append(frequent.upper, [nans]) if nans else frequent.upper
     counts = np.ones(len(degrees), np.int64)
-    left, error = rows - nans - int(frequent.lower.sum()), frequent.error
-    if left > 0 and error > 0:
-        degrees, counts = np.append(degrees, min(error, left)), np.append(counts, -(-left // min(error, left)))
+    left = rows - nans - int(frequent.lower.sum())
+    some, others = frequent.errors
+    if left > 0:
+        others = max(1, min(others, left))
+        degrees = np.concatenate([degrees, np.minimum(some, left), [others]])
+        counts = np.concatenate([counts, np.ones(len(some), np.int64), [-(-left // others)]])
     order = np.argsort(-degrees, kind="stable")
     return tuple((int(count), int(degree)) for count, degree in _fewer(*_merged(counts[order], degrees[order])))
 

@@ -1,7 +1,7 @@
 """A sample of the distinct values of a column with their counts: those with the smallest hashes.
 
-The k minimum values of Bar-Yossef et al. (RANDOM 2002) as in Gibbons (VLDB 2001): whether a value is in depends on nothing but the
-value, and one that is in a merged sample was in the sample of every part that has it, so its count is exact.
+The k minimum values of Bar-Yossef et al. (RANDOM 2002), used as by Gibbons (VLDB 2001): whether a value is in depends on its hash
+alone, and one that is in a merged sample was in the sample of every part that has it, so its count is exact.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ SIZE = 2048
 
 
 class DistinctSample:
-    """`hashes` ascend; `values` (long texts cut) and `counts` go with them. All distinct values, where there are fewer than SIZE."""
+    """`hashes` ascend; `values` (long texts cut) and `counts` go with them. Of fewer than SIZE distinct values, all."""
 
     __slots__ = ("counts", "hashes", "values")
 

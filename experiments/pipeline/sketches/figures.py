@@ -52,7 +52,7 @@ def is_unique(sketch: ColumnSketch) -> bool | None:
 def distinct_values(sketch: ColumnSketch, scale: float) -> float:
     """Other than NULL. Exact while all values are kept with their counts or none repeats, else HyperLogLog's.
 
-    Of a sample of rows: Duj1, n·d / (n - f1 + f1·n/N), from d values in n of N rows, f1 of them seen once (Haas and Stokes, 1998).
+    Of a sample of rows: Duj1, n·d / (n - f1 + f1·n/N), from d values in n of N rows, f1 seen once (Haas and Stokes, 1998).
     """
     present = sketch.present - sketch.nans
     if sketch.frequent.is_exact:

@@ -1,9 +1,9 @@
 """The most common values of a column, with bounds from both sides on how often they occur.
 
-Misra and Gries (1982) in the mergeable form of Agarwal et al. (PODS 2012), except that what is lost is measured, not taken to be the
-worst: of a batch the CAPACITY most common values are kept with their counts, and the count of the first one that is dropped bounds
-all others. The bound is kept with the range of the values dropped (a span), so that data stored in order of the column, where every
-batch has values of its own, loses next to nothing by merging.
+Misra and Gries (1982) in the mergeable form of Agarwal et al. (PODS 2012), except that what is lost is measured, not taken to be
+the worst: of a batch the CAPACITY most common values are kept with their counts, and the count of the first one that is dropped
+bounds all others. The bound is kept with the range of the batch's values (a span), so that of data stored in order of the column,
+where every batch has values of its own, next to nothing is lost by merging.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from experiments.pipeline.sketches.counts import Counts, one_array
 from experiments.pipeline.sketches.long_texts import LONGEST, cut, cut_upwards, lengths
-from experiments.pipeline.sketches.order import Order, sorted_order
+from experiments.pipeline.sketches.order import sorted_order
 
 CAPACITY = 8192
 _SPANS = 128
@@ -48,11 +48,18 @@ class Frequent:
         return not len(self.spans)
 
     @property
-    def error(self) -> int:
-        """No value that is not kept occurs more often."""
-        if not len(self.spans):
-            return 0
-        return int(_stacked(self.spans, sorted_order(pa.concat_arrays([self.spans.lows, self.spans.highs])), 0).max())
+    def errors(self) -> tuple[np.ndarray, int]:
+        """How often values that are not kept can occur: some values, one number each, and all others, one number."""
+        spans = self.spans
+        if not len(spans):
+            return np.empty(0, np.int64), 0
+        order = sorted_order(pa.concat_arrays([spans.lows, spans.highs]))
+        codes, places = order.codes, len(order.starts)
+        at = _stacked(spans, codes, places)  # at the ends of spans; between two of them are only the spans around both
+        between = at.copy()
+        np.subtract.at(between, codes[len(spans) :], spans.errors)
+        everywhere = int(between.max())
+        return at[at > everywhere], everywhere
 
 
 def frequent_of(counts: Counts) -> Frequent:
@@ -71,7 +78,8 @@ def merge_frequent(parts: Sequence[Frequent]) -> Frequent:
     order = sorted_order(pa.concat_arrays([values, spans.lows, spans.highs]))
     codes, places = order.codes, len(order.starts)
     lower, upper = np.zeros(places, np.int64), np.zeros(places, np.int64)
-    missing = _stacked(spans, order, len(values))  # by place: what parts that have not kept the value may have had of it
+    ends = codes[len(values) :]
+    missing = _stacked(spans, ends, places)  # by place: what parts that have not kept the value may have had of it
     covered, first_span = missing.copy(), 0
     start = 0
     for part, size in zip(parts, sizes, strict=True):
@@ -80,8 +88,8 @@ def merge_frequent(parts: Sequence[Frequent]) -> Frequent:
         upper[own] += part.upper
         count = len(part.spans)
         if count:
-            within = _stacked_at(spans, codes[len(values) :], slice(first_span, first_span + count), places)
-            missing[own] -= within[own]
+            own_ends = np.concatenate([ends[first_span : first_span + count], ends[len(spans) + first_span :][:count]])
+            missing[own] -= _stacked(part.spans, own_ends, places)[own]
         start, first_span = start + size, first_span + count
     kept = np.zeros(places, bool)
     kept[codes[: len(values)]] = True
@@ -115,22 +123,17 @@ def _kept(values: pa.Array, lower: np.ndarray, upper: np.ndarray, spans: Spans, 
     lost = np.flatnonzero(~keep)
     excess = int((upper[lost] - covered[lost]).max())
     if excess > 0:
-        low, high = cut(values[lost[0] : lost[0] + 1]), cut_upwards(values[lost[-1] : lost[-1] + 1])
+        low, high = cut(values[:1]), cut_upwards(values[-1:])  # of what is kept as well: it may be dropped by a later merge
         spans = _joined([spans, Spans(low, high, np.array([excess]))], values.type)
     kept = np.flatnonzero(keep)
     return Frequent(values.take(pa.array(kept)), lower[kept], upper[kept], _fewer(spans))
 
 
-def _stacked(spans: Spans, order: Order, offset: int) -> np.ndarray:
-    """By rank in `order`, which holds lows and then highs from position `offset` on, the sum of the spans around it."""
-    return _stacked_at(spans, order.codes[offset:], slice(0, len(spans)), len(order.starts))
-
-
-def _stacked_at(spans: Spans, codes: np.ndarray, which: slice, places: int) -> np.ndarray:
+def _stacked(spans: Spans, ends: np.ndarray, places: int) -> np.ndarray:
+    """For each of `places` ascending values the sum of the spans around it; `ends`: the places of the lows, then of the highs."""
     change = np.zeros(places + 1, np.int64)
-    lows, highs = codes[: len(spans)][which], codes[len(spans) :][which]
-    np.add.at(change, lows, spans.errors[which])
-    np.subtract.at(change, highs + 1, spans.errors[which])
+    np.add.at(change, ends[: len(spans)], spans.errors)
+    np.subtract.at(change, ends[len(spans) :] + 1, spans.errors)
     return np.cumsum(change[:-1])
 
 

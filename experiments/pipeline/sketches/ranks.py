@@ -1,9 +1,10 @@
 """Where values lie in the order of a column: about POINTS of them, each with bounds on how many rows are below it.
 
-For a point v, `before` counts the rows with smaller values and `upto` those with values up to v, each as (at least, at most). Of one
-batch they are exact. A value between two points of one part of the data is known to have as many rows below it as lie between
-`upto` of the one and `before` of the other, so merged bounds are the sums over the parts (compare Greenwald and Khanna, SIGMOD
-2001). Points are spread so that no two neighbours have more than rows/POINTS rows between them, however skewed the values.
+For a point v, `before` counts the rows with smaller values and `upto` those with values up to v, each as (at least, at most). Of
+one batch they are exact. A value between two points of one part of the data has at least as many rows below it as `upto` of the
+one says and at most `before` of the other, so merged bounds are the sums over the parts (compare Greenwald and Khanna, SIGMOD
+2001). Points are spread so that no two neighbours have more than rows/POINTS rows between them, however skewed the values are.
+Long texts are cut, and stand for the values that start like them.
 """
 
 from __future__ import annotations

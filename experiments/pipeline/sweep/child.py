@@ -68,12 +68,14 @@ def main() -> None:
     with suppress(ValueError, OSError):
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's business
     threading.Thread(target=_read, args=(requests,), daemon=True).start()
-    server: _Server | None = None
+    server: Server | None = None
     while True:
         request = requests.get()
         if "plan" in request:
-            server = _Server(read_plan(Path(request["plan"])), lambda begins: _answer(answers, {"opening": begins}))
+            server = Server(read_plan(Path(request["plan"])), lambda begins: _answer(answers, {"opening": begins}))
             _limit_memory(request["memory"])
+            gc.collect()
+            gc.freeze()  # what is there now stays; collections during items pass it over
             _answer(answers, {"ready": True})
         else:
             assert server is not None, "an item came before a plan"
@@ -117,7 +119,7 @@ def _limit_memory(megabytes: int) -> None:
         resource.setrlimit(resource.RLIMIT_DATA, (most, resource.getrlimit(resource.RLIMIT_DATA)[1]))
 
 
-class _Server:
+class Server:
     """Makes rows. Datasets are opened once and kept."""
 
     def __init__(self, plan: SweepPlan, opening: Callable[[bool], None]) -> None:
@@ -132,8 +134,6 @@ class _Server:
             "python": platform.python_version(),
             "pyarrow": pa.__version__,
         }
-        gc.collect()
-        gc.freeze()  # what is there now stays; collections during items pass it over
 
     def row(self, number: int) -> dict[str, Any]:
         """The row of an item; one that fails has status error. Only what ends the process prevents it."""

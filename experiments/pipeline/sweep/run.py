@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -37,9 +37,7 @@ class SweepResult:
     files: tuple[Path, ...]
 
 
-def run_sweep(
-    plan: SweepPlan, out: Path, spark: Callable[[], SparkSession], progress: Say | None = None, spoken: bool = True
-) -> SweepResult:
+def run_sweep(plan: SweepPlan, out: Path, spark: Callable[[], SparkSession], progress: Say | None = None) -> SweepResult:
     """All rows of `plan` in `out/results/run=RUN`, which all workers have to reach under the same path.
 
     What is there of the same plan stays and is not done again, not even in a chunk that was under way; `spark` is asked for a
@@ -87,7 +85,7 @@ def _checked(plan: SweepPlan, folder: Path, before: int) -> SweepResult:
 
 
 @contextmanager
-def _interruptible(folder: Path, plan: SweepPlan):
+def _interruptible(folder: Path, plan: SweepPlan) -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt as stop:
@@ -96,34 +94,38 @@ def _interruptible(folder: Path, plan: SweepPlan):
 
 
 class _Meter:
-    """Says how many items are done, and how long the others will take, at most every other second."""
+    """Says how many items are done, and how long the others will take, at most every other second.
+
+    The estimate goes by what was done since the first result came: before that, processes start.
+    """
 
     def __init__(self, size: int, missing: int, before: int, say: Say) -> None:
-        self._size, self._missing, self._say = size, missing, say
-        self._done = self._errors = 0
+        self._size, self._missing, self._before, self._say = size, missing, before, say
+        self._done = self._errors = self._first = 0
         self._begun = self._said = time.monotonic()
+        self._first_at = 0.0
 
     def add(self, items: int, errors: int) -> None:
         self._done += items
         self._errors += errors
         now = time.monotonic()
-        if now - self._said >= _SAY_SECONDS and self._done < self._missing:
+        if not self._first:
+            self._first, self._first_at = self._done, now
+        elif now - self._said >= _SAY_SECONDS and self._done < self._missing:
             self._said = now
-            self._say(self._line((now - self._begun) / self._done * (self._missing - self._done)))
+            remaining = (now - self._first_at) / (self._done - self._first) * (self._missing - self._done)
+            done, errors_said = self._size - self._missing + self._done, f", {self._errors:,} errors" if self._errors else ""
+            self._say(f"sweep: {done:,} of {self._size:,} items{errors_said}, about {show_time(remaining)} to go")
 
     def end(self) -> None:
-        self._say(f"sweep: {self._size:,} of {self._size:,} items, {show_time(time.monotonic() - self._begun)}")
-
-    def _line(self, remaining: float) -> str:
-        done = self._size - self._missing + self._done
-        errors = f", {self._errors:,} errors" if self._errors else ""
-        return f"sweep: {done:,} of {self._size:,} items{errors}, about {show_time(remaining)} to go"
+        took = show_time(time.monotonic() - self._begun)
+        self._say(f"sweep: all {self._size:,} items are done, {self._size - self._before:,} of them in {took}")
 
 
 def show_time(seconds: float) -> str:
     """A duration for people: 12 s, 3 min, 2.5 h."""
     if seconds < 100:
-        return f"{seconds:.0f} s"
+        return f"{max(1.0, seconds):.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
 
 

@@ -1,0 +1,190 @@
+"""Reports: the figures are those that DuckDB finds in the same files, and the files are the same for the same results."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from pathlib import Path
+from statistics import median
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import pyarrow as pa
+import pyarrow.csv as csv
+import pyarrow.parquet as pq
+import pytest
+
+from experiments.pipeline.report.figures import MOST_VARIANTS, make_figures, write_figure
+from experiments.pipeline.report.report import write_report
+from experiments.pipeline.report.tables import cell, figure, markdown
+from experiments.pipeline.sweep.child import Server
+from experiments.pipeline.sweep.chunk import chunk_file, write_rows
+from experiments.pipeline.sweep.plan import write_plan
+from experiments.pipeline.sweep.results import read_results, run_folder
+from experiments.pipeline.sweep.spec import SweepSpec, plan_sweep
+from optimizer.errors import CatalogError, PlanscopeError
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+UNITS = ("set_cost_model", "set_estimator")
+
+
+def no_spark() -> NoReturn:
+    raise AssertionError("Spark is not needed for this")
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with one complete run, made here: five queries, four variants, three seeds; some items fail."""
+    out = tmp_path_factory.mktemp("results")
+    spec = SweepSpec(
+        ["chain/2..4", "star/3..4"],
+        variants=[
+            {"name": "base"},
+            {"pruning": "none"},
+            {"name": "left | deep", "enumeration": "left_deep"},
+            {"cost_model": "c_out"},
+        ],
+        seeds=[0, 1, 2],
+    )
+    plan = plan_sweep(spec, code="test")
+    folder = run_folder(out, plan.run)
+    folder.mkdir(parents=True)
+    write_plan(folder, plan)
+    server = Server(plan, lambda _: None)
+    rows = [server.row(number) for number in range(plan.size)]
+    for row in rows[::7]:
+        known = {
+            name: row[name] for name in ("item", "number", "query", "workload", "data", "data_digest", "variant", "seed", *UNITS)
+        }
+        row.clear()
+        row.update(known, status="error", error_kind="timeout", error="it took <too> long", attempts=1)
+    for chunk in range(plan.chunks):
+        numbers = {item.number for item in plan.items(chunk)}
+        write_rows(chunk_file(folder, chunk), (row for row in rows if row["number"] in numbers))
+    return out
+
+
+def by_hand(rows: list[dict[str, Any]]) -> dict[tuple[str, str], dict[str, float | None]]:
+    """Median ratios to the variant `base` by (query, variant), straight from the definition."""
+    base = {(row["query"], row["seed"]): row for row in rows if row["variant"] == "base"}
+    found: dict[tuple[str, str], dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
+    for row in rows:
+        other = base[row["query"], row["seed"]]
+        for name in ("costed", "plan_ms", "cost"):
+            if row[name] is None or not other[name]:
+                continue
+            if name != "cost" or all(row[unit] == other[unit] for unit in UNITS):
+                found[row["query"], row["variant"]][name].append(row[name] / other[name])
+    keys = {(row["query"], row["variant"]) for row in rows}
+    return {k: {n: median(found[k][n]) if found[k][n] else None for n in ("costed", "plan_ms", "cost")} for k in keys}
+
+
+def test_aggregates_are_those_of_the_definition(results: Path, spark: SparkSession) -> None:
+    report = write_report(results, lambda: spark)
+    assert report.made and report.baseline == "base"
+    rows = read_results(run_folder(results, report.run)).to_pylist()
+    expected = by_hand(rows)
+    by_query = pq.read_table(results / "report" / "by_query.parquet").to_pylist()
+    assert [(row["query"], row["variant"]) for row in by_query] == list(dict.fromkeys((r["query"], r["variant"]) for r in rows))
+    for row in by_query:
+        for name, value in expected[row["query"], row["variant"]].items():
+            assert row[f"{name}_ratio"] == (None if value is None else pytest.approx(value, rel=1e-9)), (row["query"], name)
+        mine = [r for r in rows if (r["query"], r["variant"]) == (row["query"], row["variant"])]
+        assert row["items"] == 3 and row["errors"] == sum(r["status"] == "error" for r in mine)
+        assert row["cost"] == pytest.approx(median(r["cost"] for r in mine if r["cost"] is not None))
+    by_variant = {row["variant"]: row for row in pq.read_table(results / "report" / "by_variant.parquet").to_pylist()}
+    assert list(by_variant) == ["base", "pruning=none", "left | deep", "cost_model=c_out"]
+    for variant, row in by_variant.items():
+        ratios = [r["costed_ratio"] for r in by_query if r["variant"] == variant and r["costed_ratio"]]
+        assert row["costed_ratio"] == pytest.approx(math.exp(sum(map(math.log, ratios)) / len(ratios)))
+        assert row["items"] == 15 and row["queries"] == 5
+    assert by_variant["base"]["cost_ratio"] == pytest.approx(1) and by_variant["pruning=none"]["cost_ratio"] == pytest.approx(1)
+    assert by_variant["cost_model=c_out"]["cost_ratio"] is None, "costs of another model are no multiple of these"
+    errors = pq.read_table(results / "report" / "errors.parquet").to_pylist()
+    assert sum(row["items"] for row in errors) == len(rows[::7])
+    assert {row["kind"] for row in errors} == {"timeout"}
+
+
+def test_a_report_that_is_there_is_not_made_again_and_would_be_the_same(results: Path, spark: SparkSession) -> None:
+    first = write_report(results, lambda: spark)
+    contents = {file: (results / file).read_bytes() for file in first.files}
+    assert not write_report(results, no_spark).made
+    (results / "report" / "report.md").unlink()
+    again = write_report(results, lambda: spark)
+    assert again.made and {file: (results / file).read_bytes() for file in again.files} == contents
+    assert {Path(file).suffix for file in first.files} == {".md", ".csv", ".parquet", ".svg", ".pdf"}
+    other = write_report(results, lambda: spark, baseline="pruning=none")
+    assert other.made and other.baseline == "pruning=none"
+    page = (results / other.page).read_text()
+    assert "Ratios are to the variant `pruning=none`" in page and "left \\| deep" in page and "it took \\<too\\> long" in page
+    table = csv.read_csv(results / "report" / "by_variant.csv")
+    assert table.column("variant").to_pylist()[2] == "left | deep"
+
+
+def test_reports_that_cannot_be(results: Path, tmp_path: Path) -> None:
+    with pytest.raises(CatalogError, match="there are no results of a sweep in"):
+        write_report(tmp_path, no_spark)
+    with pytest.raises(CatalogError, match='there is no run "abc"'):
+        write_report(results, no_spark, run="abc")
+    with pytest.raises(PlanscopeError, match='there is no variant "pruning=nome" in the sweep; did you mean "pruning=none"'):
+        write_report(results, no_spark, baseline="pruning=nome")
+    plan = plan_sweep(SweepSpec(["chain/3"]), code="test")
+    run_folder(tmp_path, plan.run).mkdir(parents=True)
+    write_plan(run_folder(tmp_path, plan.run), plan)
+    with pytest.raises(CatalogError, match=r"is not complete \(0 of 1 items\)"):
+        write_report(tmp_path, no_spark)
+
+
+def tables(variants: int, figures: dict[str, float]) -> dict[str, pa.Table]:
+    """Tables as `aggregate` makes them, with as many variants, three workloads and the columns that figures read."""
+    by_query, by_relations = [], []
+    blank = dict.fromkeys(("plan_ms", "costed", "cost_ratio", "elapsed_ms_ratio", "q_error", "q_error_max"))
+    for v in range(variants):
+        for w, workload in enumerate(("chain", "star", "one")):
+            for n in range(2, 3 if workload == "one" else 6):
+                values = {name: value * (1 + v) * (w + n) for name, value in figures.items()}
+                row = {"workload": workload, "relations": n, "variant": f"v{v}", "query": f"{workload}/{n}", **blank, **values}
+                by_query.append(row)
+                by_relations.append(row)
+    floats = [(name, pa.float64()) for name in blank]
+    schema = pa.schema(
+        [("workload", pa.string()), ("relations", pa.int64()), ("variant", pa.string()), ("query", pa.string()), *floats]
+    )
+    return {"by_query": pa.Table.from_pylist(by_query, schema), "by_relations": pa.Table.from_pylist(by_relations, schema)}
+
+
+def test_figures_are_made_of_what_there_is_and_always_the_same(tmp_path: Path) -> None:
+    names = [f"v{v}" for v in range(10)]
+    made = make_figures(tables(10, {"plan_ms": 0.5, "costed": 10.0, "cost_ratio": 1.0}), names, "v9")
+    assert list(made) == ["planning_time", "costed", "planning_ecdf", "cost_ratio"]
+    panels = [axes for axes in made["planning_time"].axes if axes.get_visible()]
+    assert [axes.get_title() for axes in panels] == ["chain", "star"], "one number of tables makes no line"
+    labels = [line.get_label() for line in panels[0].lines]
+    assert labels == [*names[: MOST_VARIANTS - 1], "v9"], "the baseline is among those shown"
+    assert panels[0].get_yscale() == "log"
+    (chain,) = (line for line in panels[0].lines if line.get_label() == "v1")
+    assert list(chain.get_xdata()) == [2, 3, 4, 5] and list(chain.get_ydata()) == [2.0, 3.0, 4.0, 5.0]
+    assert "v9" not in [line.get_label() for line in made["cost_ratio"].axes[0].lines]
+    (steps,) = (line for line in made["planning_ecdf"].axes[0].lines if line.get_label() == "v0")
+    assert steps.get_ydata()[-1] == 1.0 and steps.get_ydata()[1] == pytest.approx(1 / 9)
+
+    for name in ("a", "b"):
+        again = make_figures(tables(10, {"plan_ms": 0.5}), names, "v9")["planning_time"]
+        write_figure(again, tmp_path, name)
+    for ending in ("svg", "pdf"):
+        content = (tmp_path / f"a.{ending}").read_bytes()
+        assert content == (tmp_path / f"b.{ending}").read_bytes()
+        assert b"CreationDate" not in content and b"<dc:date>" not in content
+
+    assert make_figures(tables(1, {}), ["v0"], "v0") == {}
+    assert "q_error" in make_figures(tables(2, {"q_error": 1.5}), ["v0", "v1"], "v0")
+
+
+def test_markdown_is_safe_and_short() -> None:
+    table = pa.table({"name": ["a|b\n<c>", "x" * 200], "n": [1234567, None], "x": [0.000123456, 12345.678], "none": [None, None]})
+    lines = markdown(table).splitlines()
+    assert lines[:3] == ["| name | n | x |", "| --- | ---: | ---: |", "| a\\|b \\<c\\> | 1,234,567 | 0.0001235 |"]
+    assert len(lines) == 4 and lines[3].endswith("… |  | 12,350 |")
+    assert [figure(x) for x in (0.0, 1.0, 12.3456, 999.96, 1234.5, 2e12)] == ["0", "1", "12.35", "1,000", "1,234", "2e+12"]
+    assert [cell(x) for x in (True, None, 5, math.inf)] == ["yes", "", "5", "inf"]

@@ -1,0 +1,171 @@
+"""Sweeps in Spark: complete, resumed after the driver was killed, with nothing lost and nothing twice."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import pyarrow.dataset as ds
+import pytest
+
+from experiments.pipeline.failures import PipelineError
+from experiments.pipeline.lock import hold
+from experiments.pipeline.sweep.child import Server
+from experiments.pipeline.sweep.columns import SCHEMA, SETTLED
+from experiments.pipeline.sweep.plan import SweepPlan
+from experiments.pipeline.sweep.results import RESULTS, progress_of, read_results, run_folder, runs
+from experiments.pipeline.sweep.run import LOCK, run_sweep
+from experiments.pipeline.sweep.spec import SweepSpec, plan_sweep
+from optimizer.errors import CatalogError, InternalError
+from tests.pipeline.driver import plan_of
+from tests.pipeline.failing import log_file
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+ROOT = Path(__file__).parent.parent.parent
+
+
+def no_spark() -> NoReturn:
+    raise AssertionError("Spark is not needed for this")
+
+
+def by_hand(plan: SweepPlan) -> list[dict[str, Any]]:
+    """The rows of a plan, made here one after the other."""
+    server = Server(plan, lambda _: None)
+    return [server.row(number) for number in range(plan.size)]
+
+
+def settled(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [{name: dict(v) if isinstance(v := row.get(name), (dict, list)) else v for name in SETTLED} for row in rows]
+
+
+def test_a_sweep_gives_the_rows_of_its_items_and_is_not_done_again(spark: SparkSession, tmp_path: Path) -> None:
+    unsupported = {"query": "select to1 from chain_3_r0 tablesample (1 rows)", "name": "unsupported", "data": "joingraph"}
+    spec = SweepSpec(["chain/3..4", unsupported], settings={"pruning": ["none", "both"]}, seeds=[0, 5], chunk=4)
+    plan = plan_sweep(spec, code="test")
+    said: list[str] = []
+    done = run_sweep(plan, tmp_path, lambda: spark, said.append)
+    assert (done.items, done.made, done.errors) == (12, 12, {"unsupported": 4})
+    table = read_results(done.folder)
+    assert table.schema == SCHEMA
+    assert settled(table.to_pylist()) == settled(by_hand(plan))
+    assert set(table.column("status").to_pylist()) == {"ok", "error"}
+    assert table.column("seed").to_pylist()[:4] == [0, 5, 0, 5] and table.column("set_rule_order").to_pylist()[:2] == [0, 5]
+    assert any("12 items in 3 Spark tasks" in line for line in said), said
+
+    times = [file.stat().st_mtime_ns for file in done.files]
+    again = run_sweep(plan, tmp_path, no_spark)
+    assert (again.made, again.errors, again.files) == (0, done.errors, done.files)
+    assert [file.stat().st_mtime_ns for file in done.files] == times
+
+    other = run_sweep(plan_sweep(SweepSpec(["chain/3"]), code="test"), tmp_path, lambda: spark)
+    assert other.items == 1 and runs(tmp_path) == [plan.run, other.run]
+    partitioned = ds.dataset(tmp_path / RESULTS, partitioning="hive", format="parquet").to_table()
+    assert Counter(partitioned.column("run").to_pylist()) == {plan.run: 12, other.run: 1}
+
+
+def test_two_processes_do_not_run_one_sweep(tmp_path: Path) -> None:
+    plan = plan_sweep(SweepSpec(["chain/3"]), code="test")
+    folder = run_folder(tmp_path, plan.run)
+    folder.mkdir(parents=True)
+    command = "import sys, time\nfrom experiments.pipeline.lock import hold\nfrom pathlib import Path\n"
+    command += "with hold(Path(sys.argv[1]), 'it'):\n print('held', flush=True)\n time.sleep(60)"
+    other = subprocess.Popen([sys.executable, "-c", command, str(folder / LOCK)], cwd=ROOT, stdout=subprocess.PIPE, text=True)
+    try:
+        assert other.stdout is not None and other.stdout.readline() == "held\n"
+        with pytest.raises(PipelineError, match=f"another process is at work on sweep {plan.run} \\(process {other.pid} on "):
+            run_sweep(plan, tmp_path, no_spark)
+    finally:
+        other.kill()
+        other.wait()
+    with hold(folder / LOCK, "it"):  # a holder that was killed holds nothing
+        pass
+
+
+def test_results_that_are_not_complete_or_not_the_plan_s_are_refused(tmp_path: Path, spark: SparkSession) -> None:
+    plan = plan_sweep(SweepSpec(["chain/2..3"], chunk=1), code="test")
+    done = run_sweep(plan, tmp_path, lambda: spark)
+    first, second = done.files[1:]
+    kept = second.read_bytes()
+    second.unlink()
+    with pytest.raises(CatalogError, match="not complete: 1 of 2 chunks"):
+        read_results(done.folder)
+    second.write_bytes(first.read_bytes())
+    with pytest.raises(InternalError, match="each once"):
+        run_sweep(plan, tmp_path, no_spark)
+    second.write_bytes(kept)
+    assert run_sweep(plan, tmp_path, no_spark).items == 2
+
+
+def test_a_killed_sweep_goes_on_where_it_stopped(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    kill_and_resume(spark, tmp_path, monkeypatch, items=60, kill_after=20)
+
+
+@pytest.mark.slow
+def test_2000_items_killed_halfway(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    kill_and_resume(spark, tmp_path, monkeypatch, items=2016, kill_after=1000)
+
+
+def kill_and_resume(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, items: int, kill_after: int) -> None:
+    """Kills the driver of a sweep by SIGKILL once so many items were begun, goes on with it here, and compares the rows with
+    those of an uninterrupted sweep."""
+    out, code = tmp_path / "killed", str(tmp_path)
+    monkeypatch.setenv("SWEEP_ITEMS", str(items))
+    monkeypatch.setenv("SWEEP_CODE", code)
+    plan = plan_of(items, code)
+    log = log_file(plan)
+    with (tmp_path / "said").open("w") as said:
+        driver = subprocess.Popen([sys.executable, "-m", "tests.pipeline.driver", str(out)], cwd=ROOT, stderr=said)
+    try:
+        try:
+            wait_until(lambda: begun(log) >= kill_after or driver.poll() is not None, 400, "the sweep does not get on")
+            assert driver.poll() is None, (tmp_path / "said").read_text()
+            others = descendants(driver.pid)
+        finally:
+            driver.kill()
+            driver.wait()
+        wait_until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in others), 60, "processes outlive the killed driver")
+
+        folder, before = run_folder(out, plan.run), begun(log)
+        stopped = progress_of(folder)
+        assert not stopped.complete and 0 < stopped.done < items
+        assert before - stopped.done <= 4, "more was lost than what was under way"
+        done = run_sweep(plan, out, lambda: spark)
+        assert done.made == items - stopped.done == begun(log) - before, "what was done was done again"
+        rows = read_results(done.folder)
+        assert sorted(rows.column("number").to_pylist()) == list(range(items))
+        assert len(set(rows.column("item").to_pylist())) == items
+        whole = read_results(run_sweep(plan, tmp_path / "whole", lambda: spark).folder)
+        assert rows.select(SETTLED).equals(whole.select(SETTLED))
+    finally:
+        log.unlink(missing_ok=True)
+
+
+def begun(log: Path) -> int:
+    return len(log.read_text().split()) if log.exists() else 0
+
+
+def descendants(pid: int) -> list[int]:
+    """Processes that a process started, and theirs, by /proc."""
+    parents: dict[int, int] = {}
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            parents[int(stat.parent.name)] = int(stat.read_text().rpartition(")")[2].split()[1])
+        except OSError:
+            continue
+    found = [pid]
+    for each in found:
+        found += [child for child, parent in parents.items() if parent == each]
+    return found[1:]
+
+
+def wait_until(holds: Any, seconds: float, otherwise: str) -> None:
+    end = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < end, otherwise
+        time.sleep(0.05)
