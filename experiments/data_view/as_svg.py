@@ -20,7 +20,7 @@ from optimizer.catalog.table import Catalog, ColumnStats, Table, TableColumn
 _ACROSS = 4  # panels side by side
 _PANEL_WIDTH, _PANEL_HEIGHT, _GAP, _MARGIN, _HEAD = 250, 168, 14, 18, 40
 _PLOT_TOP, _PLOT_HEIGHT = 50, 78
-_CELLS = 48  # of a histogram
+_CELLS = 64  # of a histogram
 _LETTER = 6.1  # pixels a letter of 11 pixels takes, about
 _STYLE = """
 text { font: 11px ui-sans-serif, system-ui, "DejaVu Sans", sans-serif; fill: #222; white-space: pre }
@@ -95,9 +95,9 @@ def _plot(found: Spread, nulls: float) -> Iterator[str]:
     if nulls:
         yield from _bar("nulls", right + 6, base, 12, nulls / top_rows * _PLOT_HEIGHT)
     yield f'<path class="axis" d="M{left:g} {base + 0.5:g}H{right:g}"/>'
-    yield _text(left, base + 14, _end(found.low), 17, "small")
+    yield _text(left, base + 14, _end(found.low), 16, "small")
     if len(found.cells) > 1:
-        yield _text(right, base + 14, _end(found.high), 17, "small", anchor="end")
+        yield _text(right, base + 14, _end(found.high), 16, "small", anchor="end")
 
 
 def _bar(kind: str, x: float, base: float, width: float, height: float) -> Iterator[str]:
@@ -107,7 +107,7 @@ def _bar(kind: str, x: float, base: float, width: float, height: float) -> Itera
 
 
 def _end(value: Any) -> str:
-    return cut(value_text(value), 17)
+    return cut(value_text(value), 16)
 
 
 def _text(x: float, y: float, text: str, cells: int, kind: str, anchor: str = "start") -> str:

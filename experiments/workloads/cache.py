@@ -29,7 +29,7 @@ except ImportError:  # Windows
 
 Progress = Callable[[str], None]
 MANIFEST = Path("_planscope") / "manifest.json"
-_VERSION = 2  # of what the builds write; a dataset of another version is made again
+_VERSION = 3  # of what the builds write; a dataset of another version is made again
 
 
 def cache_folder() -> Path:
@@ -105,7 +105,9 @@ def _swap(partial: Path, target: Path) -> None:
 
 
 def _write_manifest(folder: Path, name: str) -> None:
+    """Lists all files but those below `_planscope`: a later analysis changes them, and the data is still whole."""
     files = {p.relative_to(folder).as_posix(): p.stat().st_size for p in sorted(folder.rglob("*")) if p.is_file()}
+    files = {path: size for path, size in files.items() if not path.startswith(f"{MANIFEST.parent.name}/")}
     manifest = folder / MANIFEST
     manifest.parent.mkdir(exist_ok=True)
     manifest.write_text(json.dumps({"version": _VERSION, "dataset": name, "files": files}, indent=1) + "\n", encoding="utf-8")

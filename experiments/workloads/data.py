@@ -7,16 +7,18 @@ from collections.abc import Callable
 from pathlib import Path
 
 from experiments.workloads.cache import Progress
+from experiments.workloads.generated_data import EXAMPLES, generated_folder, generated_name
 from experiments.workloads.job_data import job_catalog
 from experiments.workloads.joingraph_data import JoinGraphCatalog
 from experiments.workloads.stats_data import stats_catalog, stats_folder
-from experiments.workloads.tpch_data import parse_scale, tpch_folder
 from optimizer.catalog.table import Catalog
 from optimizer.dataset import open_dataset
 from optimizer.errors import CatalogError
 
 BUILT_IN = {
-    "tpch:SF": "TPC-H at scale factor SF (tpch:0.1 has 0.87 million rows), made on first use, keys declared",
+    "tpch:SF": "TPC-H at scale factor SF (tpch:0.1 has 0.87 million rows), made and analyzed on first use",
+    "tpcds:SF": "TPC-DS at scale factor SF (tpcds:0.1 has 1.2 million rows), made and analyzed on first use",
+    "imdb_like:S": "synthetic rows for the schema of the Join Order Benchmark, S times as many as IMDB has",
     "job": "IMDB as the Join Order Benchmark uses it (74 million rows): statistics only, to plan job/1a and the like",
     "stats": "a Stack Exchange site, for stats/001 and the like: 552,350 rows in six tables, statistics only for two",
     "joingraph": "tables for chain/N, star/N, clique/N and other join graphs: statistics only",
@@ -27,15 +29,16 @@ _STATISTICS_ONLY: dict[str, Callable[[], Catalog]] = {"job": job_catalog, "joing
 def open_data(spec: str, progress: Progress | None = None) -> Catalog:
     """The catalog of dataset `spec`: a folder, or a built-in name such as `tpch:0.1` (a folder `job` is `./job`).
 
-    `progress` gets a line of text now and then while data is being made. Raises CatalogError.
+    `progress` gets a line of text now and then while data is being made. Raises CatalogError; making data
+    raises PipelineError and OutputError too.
     """
     if spec in _STATISTICS_ONLY:
         return _STATISTICS_ONLY[spec]()
     if spec == "stats":
         return stats_catalog(progress or _silent)
     name, _, argument = spec.partition(":")
-    if name == "tpch":
-        return open_dataset(dataset_folder(spec, progress), name=f"tpch:{parse_scale(argument).normalize():f}")
+    if name in EXAMPLES:
+        return open_dataset(dataset_folder(spec, progress), name=generated_name(name, argument))
     return open_dataset(dataset_folder(spec, progress))
 
 
@@ -52,10 +55,8 @@ def dataset_folder(spec: str, progress: Progress | None = None) -> Path:
     if spec == "stats":
         return stats_folder(progress or _silent)
     name, _, argument = spec.partition(":")
-    if name == "tpch":
-        if not argument:
-            raise CatalogError("tpch needs a scale factor: try tpch:0.1")
-        return tpch_folder(parse_scale(argument), progress or _silent)
+    if name in EXAMPLES:
+        return generated_folder(name, argument, progress or _silent)
     folder = Path(spec).expanduser()
     if not spec or (re.fullmatch(r"\w{2,}:[^/\\]*", spec) and not folder.exists()):
         raise CatalogError(f'there is no dataset "{spec}"; built in: {", ".join(BUILT_IN)}; or name a folder with tables')

@@ -102,14 +102,14 @@ class ArrowCost:
             case Filter(predicate):
                 if any(conjunct.outer for conjunct in predicate):  # it may be a lookup
                     return min(c.copy, c.hash_build) * at_least_one(inputs[0].rows)
-                return work.filter(predicate, inputs[0].rows)
+                return work.filter(predicate, inputs[0])
             case Apply():
                 return least_apply(c, inputs[0]) + c.join_out * at_least_one(output.rows)
             case Project():
-                return work.project(op, inputs[0].rows)
+                return work.project(op, inputs[0])
             case Aggregate():
-                hashed = work.hash_aggregate(op, inputs[0].rows, output.rows)
-                return min(hashed, work.streaming_aggregate(op, inputs[0].rows, output.rows)) if op.keys else hashed
+                hashed = work.hash_aggregate(op, inputs[0], output.rows)
+                return min(hashed, work.streaming_aggregate(op, inputs[0], output.rows)) if op.keys else hashed
             case GroupingSets():
                 return work.grouping_sets(op, inputs[0], output.rows)
             case Window():

@@ -24,7 +24,7 @@ class Coefficients:
     scan_row: float = 4.0
     scan_byte: float = 2.0  # decoded
     call: float = 4.0  # any function of a filter, a projection, a residual, on one row
-    text_call: float = 25.0  # one that searches or makes text, beyond that; in a residual it counts as any other
+    text_byte: float = 2.5  # one that searches or makes text, a byte of its arguments; not counted in residuals of joins
     copy: float = 2.0  # handing on a row as it is
 
     join_out: float = 15.0  # any join

@@ -5,15 +5,15 @@ One method an operator, linear in the coefficients. Rows are taken as at least o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import log2, sqrt
 from typing import Any
 
 from pyarrow.types import is_string
 
-from optimizer.algebra.columns import column_ids, column_set
+from optimizer.algebra.columns import ColumnId, column_ids, column_set
 from optimizer.algebra.functions import COMPARISONS
-from optimizer.algebra.logical import Aggregate, GroupingSets, Project, Scan, Window
+from optimizer.algebra.logical import Aggregate, AggregateItem, GroupingSets, Project, Scan, Window
 from optimizer.algebra.physical import (
     ConstantRows,
     FilterRows,
@@ -42,7 +42,7 @@ from optimizer.algebra.scalars import Call, ColumnRef, Predicate, Scalar, walk
 from optimizer.cost.applies import nested_apply, rows_read
 from optimizer.cost.coefficients import Coefficients
 from optimizer.stats.estimator import distinct_rows
-from optimizer.stats.relation import RelationStats
+from optimizer.stats.relation import ColumnFigures, RelationStats
 
 Inputs = Sequence[RelationStats]
 
@@ -58,13 +58,16 @@ def calls(scalars: Iterable[Scalar]) -> int:
     return sum(1 for each in scalars for scalar in walk(each) if scalar.children)
 
 
-def text_calls(scalars: Iterable[Scalar]) -> int:
-    """Calls among them that search or make text, for each row."""
-    return sum(1 for each in scalars for scalar in walk(each) if isinstance(scalar, Call) and _on_text(scalar))
-
-
-def _on_text(call: Call) -> bool:
-    return call.function not in CHEAP and any(is_string(arg.type) for arg in call.args)
+def text_bytes(scalars: Iterable[Scalar], columns: Mapping[ColumnId, ColumnFigures]) -> float:
+    """Bytes of text that their calls search or make something of, for each row: those of the text columns below each call."""
+    found = 0.0
+    for each in scalars:
+        for scalar in walk(each):
+            if isinstance(scalar, Call) and scalar.function not in CHEAP:
+                for argument in scalar.args:
+                    if is_string(argument.type):
+                        found += sum(columns[id].width for id in column_ids(argument.columns) if id in columns)
+    return found
 
 
 class Work:
@@ -77,16 +80,16 @@ class Work:
         self.of: dict[type[PhysicalOperator], Callable[[Any, RelationStats, Inputs], float]] = {
             TableScan: lambda op, out, i: self.scan(op.scan, out, op.scan.predicate),
             ConstantRows: lambda op, out, i: self.copied(out.rows),
-            FilterRows: lambda op, out, i: self.filter(op.predicate, i[0].rows),
+            FilterRows: lambda op, out, i: self.filter(op.predicate, i[0]),
             LookupRows: self.lookup,
             RangeLookup: self.range_lookup,
-            ProjectRows: lambda op, out, i: self.project(op, i[0].rows),
+            ProjectRows: lambda op, out, i: self.project(op, i[0]),
             HashJoin: self.hash_join,
             MergeJoin: self.merge_join,
             NestedLoopJoin: self.loop_join,
             NestedApply: self.apply,
-            HashAggregate: lambda op, out, i: self.hash_aggregate(op, i[0].rows, out.rows),
-            StreamingAggregate: lambda op, out, i: self.streaming_aggregate(op, i[0].rows, out.rows),
+            HashAggregate: lambda op, out, i: self.hash_aggregate(op, i[0], out.rows),
+            StreamingAggregate: lambda op, out, i: self.streaming_aggregate(op, i[0], out.rows),
             HashGroupingSets: lambda op, out, i: self.grouping_sets(op, i[0], out.rows),
             Sort: lambda op, out, i: self.sort(len(op.order), i[0].rows),
             PartialSort: lambda op, out, i: self.partial_sort(op, i[0]),
@@ -101,35 +104,38 @@ class Work:
     def scan(self, op: Scan, output: RelationStats, tested: Predicate) -> float:
         """Opens the files, reads stored rows of the needed columns, decodes their bytes, tests the conjuncts `tested`."""
         c, width = self.c, output.width(column_set(c.id for c in op.columns))
-        return c.scan_start + rows_read(op, output) * (c.scan_row + c.scan_byte * width + self.computing(tested))
+        return c.scan_start + rows_read(op, output) * (c.scan_row + c.scan_byte * width + self.computing(tested, output))
 
-    def computing(self, scalars: Sequence[Scalar]) -> float:
-        """Computing them on one row."""
-        return self.c.call * calls(scalars) + self.c.text_call * text_calls(scalars)
+    def computing(self, scalars: Sequence[Scalar], stats: RelationStats) -> float:
+        """Computing them on one row of a relation."""
+        return self.c.call * calls(scalars) + self.c.text_byte * text_bytes(scalars, stats.columns)
+
+    def aggregating(self, aggregates: Sequence[AggregateItem], stats: RelationStats) -> float:
+        """Feeding one row to all of them, their arguments computed."""
+        arguments = [argument for item in aggregates for argument in item.call.children]
+        return self.c.group_call * len(aggregates) + self.computing(arguments, stats)
 
     def copied(self, rows: float) -> float:
         return self.c.copy * at_least_one(rows)
 
-    def filter(self, predicate: Predicate, rows: float) -> float:
-        return at_least_one(rows) * (self.c.copy + self.computing(predicate))
+    def filter(self, predicate: Predicate, stats: RelationStats) -> float:
+        return at_least_one(stats.rows) * (self.c.copy + self.computing(predicate, stats))
 
     def lookup(self, op: LookupRows, output: RelationStats, inputs: Inputs) -> float:
-        rows = inputs[0].rows
-        return self.c.hash_build * at_least_one(rows) + self._found(op, rows, output.rows)
+        return self.c.hash_build * at_least_one(inputs[0].rows) + self._found(op, inputs[0], output.rows)
 
     def range_lookup(self, op: RangeLookup, output: RelationStats, inputs: Inputs) -> float:
-        rows = inputs[0].rows
-        return self.c.copy * at_least_one(rows) + self._found(op, rows, output.rows)
+        return self.c.copy * at_least_one(inputs[0].rows) + self._found(op, inputs[0], output.rows)
 
-    def _found(self, op: LookupRows | RangeLookup, rows: float, out: float) -> float:
+    def _found(self, op: LookupRows | RangeLookup, stats: RelationStats, out: float) -> float:
         """What a lookup does with the rows it finds: a slice, tested by the residual."""
         if not op.residual:
             return self.c.copy
-        return (self.c.copy + self.computing(op.residual)) * min(at_least_one(rows), at_least_one(2.0 * out))
+        return (self.c.copy + self.computing(op.residual, stats)) * min(at_least_one(stats.rows), at_least_one(2.0 * out))
 
-    def project(self, op: Project | ProjectRows, rows: float) -> float:
+    def project(self, op: Project | ProjectRows, stats: RelationStats) -> float:
         computed = [item.value for item in op.items if not isinstance(item.value, ColumnRef)]
-        return at_least_one(rows) * (self.c.copy + self.computing(computed))
+        return at_least_one(stats.rows) * (self.c.copy + self.computing(computed, stats))
 
     def hash_join(self, op: HashJoin, output: RelationStats, inputs: Inputs) -> float:
         c = self.c
@@ -157,19 +163,19 @@ class Work:
         per_pair = c.pair + c.pair_call * calls(op.predicate) if op.predicate else 0.0 if counted else c.copy
         return nested_apply(c, op, left) + per_pair * pairs + c.join_out * at_least_one(output.rows)
 
-    def hash_aggregate(self, op: Aggregate | HashAggregate, rows: float, groups: float) -> float:
-        c = self.c
-        return at_least_one(rows) * (c.group_in + c.group_call * len(op.aggregates)) + c.group_out * at_least_one(groups)
+    def hash_aggregate(self, op: Aggregate | HashAggregate, stats: RelationStats, groups: float) -> float:
+        per_row = self.c.group_in + self.aggregating(op.aggregates, stats)
+        return at_least_one(stats.rows) * per_row + self.c.group_out * at_least_one(groups)
 
-    def streaming_aggregate(self, op: Aggregate | StreamingAggregate, rows: float, groups: float) -> float:
-        c = self.c
-        return at_least_one(rows) * (c.stream_in + c.group_call * len(op.aggregates)) + c.copy * at_least_one(groups)
+    def streaming_aggregate(self, op: Aggregate | StreamingAggregate, stats: RelationStats, groups: float) -> float:
+        per_row = self.c.stream_in + self.aggregating(op.aggregates, stats)
+        return at_least_one(stats.rows) * per_row + self.c.copy * at_least_one(groups)
 
     def grouping_sets(self, op: GroupingSets | HashGroupingSets, stats: RelationStats, groups: float) -> float:
         """Groups the rows by all keys, then the groups by each set, and copies what comes out."""
         c = self.c
         finest = distinct_rows([stats.columns[key.source].ndv for key in op.keys], stats.rows)
-        per_row = c.group_in + c.group_call * len(op.aggregates)
+        per_row = c.group_in + self.aggregating(op.aggregates, stats)
         read = at_least_one(stats.rows) + len(op.sets) * at_least_one(finest)
         return per_row * read + c.group_out * (at_least_one(finest) + at_least_one(groups))
 

@@ -50,7 +50,8 @@ def stored_column(type: DataType, stats: ColumnStats, rows: float) -> tuple[Stor
     if stats.degrees and has_one_form(type):  # 0.0 and -0.0 may have been counted as two values that SQL calls equal
         degrees = capped(tuple((float(values), float(each)) for values, each in stats.degrees), present)
         bounds = ColumnBounds(degrees, nulls, present)
-        if sum(values for values, _ in stats.degrees) == stats.ndv:  # a sequence of all values, so all were counted
+        if _all_counted(stats, present):
+            assert stats.ndv is not None
             bounds = ColumnBounds(degrees, nulls, stats.ndv)
             common = {value: round(share * rows) for value, share in stats.mcv}
             histogram = stats.histogram
@@ -58,6 +59,12 @@ def stored_column(type: DataType, stats: ColumnStats, rows: float) -> tuple[Stor
     if countable is not None:
         bounds = ColumnBounds(first(bounds.degrees, countable), nulls, min(bounds.values, countable))
     return StoredColumn(type, stats, common, histogram), bounds
+
+
+def _all_counted(stats: ColumnStats, present: float) -> bool:
+    """Whether each value was counted, so that common values and histogram are exact: the sequence has as many values as the
+    column. A distinct count that was estimated is no whole number, unless it was cut off at the number of rows."""
+    return stats.ndv is not None and stats.ndv < present and sum(values for values, _ in stats.degrees) == stats.ndv
 
 
 def filtered(below: Bounds, predicate: Predicate, props: LogicalProps, stored: Mapping[ColumnId, StoredColumn]) -> Bounds:

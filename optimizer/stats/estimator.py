@@ -126,6 +126,9 @@ class Estimator:
         ndv = stats.ndv if stats is not None else None
         if ndv is None:
             ndv = self._guess_distinct(table, name, type, rows * (1.0 - nulls), low, high)
+        for foreign in table.foreign_keys:  # a sketch may count more values than there are to refer to
+            if foreign.columns == (name,) and (other := self.catalog.table(foreign.table)) is not None:
+                ndv = min(ndv, max(1.0, float(other.stats.rows)))
         spread = spread_of(stats.histogram, rows * (1.0 - nulls), as_place) if stats is not None else None
         return ColumnFigures(max(1.0, ndv), nulls, low, high, width, frequent_values(stats, nulls), spread)
 

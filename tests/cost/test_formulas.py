@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from optimizer.algebra.kinds import JoinKind
-from optimizer.algebra.logical import Scan, ScanColumn
+from optimizer.algebra.logical import AggregateItem, Scan, ScanColumn
 from optimizer.algebra.physical import (
     FilterRows,
     HashAggregate,
@@ -19,7 +19,7 @@ from optimizer.algebra.physical import (
     Sort,
     TableScan,
 )
-from optimizer.algebra.scalars import BOOL, Call, ColumnRef, Literal, compare
+from optimizer.algebra.scalars import BOOL, AggregateCall, Call, ColumnRef, Literal, compare
 from optimizer.algebra.traits import ANY, SortKey, TraitSet
 from optimizer.cost.arrow import ArrowCost
 from optimizer.cost.c_mm import CMm
@@ -93,10 +93,19 @@ def test_arrow_of_a_hash_join_and_a_scan() -> None:
 
 
 def test_arrow_tells_calls_on_text_from_others() -> None:
+    """Searching costs by the byte, comparing as any call."""
     like = Call("like", (S, Literal("%x%", TEXT)), BOOL)
     same = Call("=", (S, Literal("x", TEXT)), BOOL)
-    costs = [ArrowCost().local(FilterRows((test,)), ANY, relation(1), [relation(1000)]) for test in (like, same)]
-    assert costs[0] - costs[1] == pytest.approx(DEFAULTS.text_call)
+    rows = RelationStats(1000.0, {4: ColumnFigures(9.0, width=40.0)})
+    costs = [ArrowCost().local(FilterRows((test,)), ANY, relation(1), [rows]) for test in (like, same)]
+    assert costs[0] - costs[1] == pytest.approx(40 * DEFAULTS.text_byte)
+
+
+def test_arrow_counts_what_aggregates_compute() -> None:
+    c, total = DEFAULTS, AggregateCall("sum", (Call("*", (A, Call("+", (A, B), INT)), INT),), False, None, INT)
+    op = HashAggregate((0,), (AggregateItem(7, total), AggregateItem(8, AggregateCall("sum", (A,), False, None, INT))))
+    local = ArrowCost().local(op, ANY, relation(5), [relation(1000, 2)])
+    assert local == pytest.approx((c.start + 1000 * (c.group_in + 2 * c.group_call + 2 * c.call) + 5 * c.group_out) / 1000)
 
 
 def test_costs_are_linear_in_the_coefficients() -> None:

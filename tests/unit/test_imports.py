@@ -46,7 +46,12 @@ FOLDERS = {
 ONLY_IN = {
     "sqlglot": ("optimizer/sql/",),
     "pyspark": ("executor/spark/", "experiments/pipeline/"),
-    "duckdb": ("tests/", "experiments/search_bench/duckdb_plans.py", "experiments/duckdb_estimates.py"),
+    "duckdb": (
+        "tests/",
+        "experiments/pipeline/generate/tpcds.py",
+        "experiments/search_bench/duckdb_plans.py",
+        "experiments/duckdb_estimates.py",
+    ),
 }
 
 PRODUCT = ("optimizer", "executor", "memo_viz", "experiments")

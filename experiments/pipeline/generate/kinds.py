@@ -4,9 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from decimal import Decimal
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
 
-from experiments.pipeline.generate.recipe import Recipe
+from experiments.pipeline.generate.recipe import Facts, Progress, Recipe
 from optimizer.errors import CatalogError
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 KINDS = {
     "tpch": "TPC-H",
@@ -14,6 +20,9 @@ KINDS = {
     "joingraph": "rows for the tables of join graphs",
     "imdb_like": "synthetic rows for the schema of the Join Order Benchmark",
 }
+
+
+_IMDB_BYTES = 1.5e9  # of files, at scale 1
 
 
 def recipe(kind: str, scale: Decimal, parts: int | None = None, graphs: Sequence[str] = ()) -> Recipe:
@@ -34,7 +43,14 @@ def recipe(kind: str, scale: Decimal, parts: int | None = None, graphs: Sequence
 
             return joingraph(scale, graphs or GRAPHS, parts)
         case "imdb_like":
-            from experiments.pipeline.generate.imdb_like import imdb_like
-
-            return imdb_like(scale, parts)
+            if parts is not None:
+                raise CatalogError("imdb_like chooses its files by size: leave --parts out")
+            return Recipe("imdb_like", f"{scale.normalize():f}", _IMDB_BYTES * float(scale), partial(_fill_imdb_like, scale))
     raise CatalogError(f'there is no kind of dataset "{kind}"; there are {", ".join(KINDS)}')
+
+
+def _fill_imdb_like(scale: Decimal, spark: SparkSession, folder: Path, progress: Progress) -> Facts:
+    from experiments.pipeline.generate.imdb_like import generate_imdb_like
+
+    generate_imdb_like(spark, folder, float(scale), progress)
+    return {}

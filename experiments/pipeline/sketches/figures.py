@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pyarrow.compute as pc
@@ -28,17 +29,18 @@ def column_stats(sketch: ColumnSketch, scale: float = 1.0) -> ColumnStats:
         return ColumnStats(round(sketch.nulls * scale), ndv=0.0)
     ndv = distinct_values(sketch, scale)
     common = _common(sketch, ndv, scale)
-    bounds = sketch.bounds.to_pylist()
-    return ColumnStats(
+    stats = ColumnStats(
         nulls=round(sketch.nulls * scale),
-        min=bounds[0] if bounds else None,
-        max=bounds[-1] if bounds else None,
         ndv=ndv,
         avg_width=sketch.bytes / present,
-        mcv=_shares(sketch, common),
-        histogram=_histogram(sketch, common, ndv, scale),
         degrees=degree_steps(sketch.frequent, present, sketch.nans) if scale == 1.0 else (),
     )
+    try:
+        low, high = sketch.bounds.to_pylist() or (None, None)
+        histogram = _histogram(sketch, common, ndv, scale)
+        return replace(stats, min=low, max=high, mcv=_shares(sketch, common), histogram=histogram)
+    except (ValueError, OverflowError):  # a date or time of a year that Python lacks, such as "infinity"
+        return stats
 
 
 def is_unique(sketch: ColumnSketch) -> bool | None:
@@ -52,7 +54,8 @@ def is_unique(sketch: ColumnSketch) -> bool | None:
 def distinct_values(sketch: ColumnSketch, scale: float) -> float:
     """Other than NULL. Exact while all values are kept with their counts or none repeats, else HyperLogLog's.
 
-    Of a sample of rows: Duj1, n·d / (n - f1 + f1·n/N), from d values in n of N rows, f1 seen once (Haas and Stokes, 1998).
+    Of n of N rows with d values, f1 of them seen once: Duj1, n·d / (n - f1 + f1·n/N) (Haas and Stokes, 1998), which assumes that
+    all values are about as common; where they are not, GEE, √(N/n)·f1 + d - f1 (Charikar et al., PODS 2000).
     """
     present = sketch.present - sketch.nans
     if sketch.frequent.is_exact:
@@ -62,8 +65,12 @@ def distinct_values(sketch: ColumnSketch, scale: float) -> float:
     else:
         found = min(max(sketch.distinct.estimate(), float(len(sketch.frequent.values))), float(present))
     if scale > 1.0 and present:
-        once = found * sketch.sample.once
-        found = min(present * scale, present * found / (present - once + once / scale))
+        once, counts = found * sketch.sample.once, sketch.sample.counts
+        if counts.var() > 2 * counts.mean():  # chance alone would make them equal
+            found = math.sqrt(scale) * once + found - once
+        else:
+            found = present * found / (present - once + once / scale)
+        found = min(found, present * scale)
     return found + (1.0 if sketch.nans else 0.0)
 
 

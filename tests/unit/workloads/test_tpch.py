@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import stat
 from decimal import Decimal
 from pathlib import Path
 
 import duckdb
 import pytest
 
-from experiments.workloads import tpch_data
 from experiments.workloads.data import dataset_folder, open_data
-from experiments.workloads.tpch_data import parse_scale
+from experiments.workloads.generated_data import seconds_of_steps
+from experiments.workloads.scale import parse_scale
 from optimizer.catalog.table import Catalog
-from optimizer.errors import CatalogError
+from optimizer.errors import CatalogError, OutputError
 
 
 def test_tables_keys_and_order(tpch: Catalog, tpch_duckdb: duckdb.DuckDBPyConnection) -> None:
@@ -35,8 +34,14 @@ def test_tables_keys_and_order(tpch: Catalog, tpch_duckdb: duckdb.DuckDBPyConnec
     assert sum(len(table.foreign_keys) for table in tpch.tables.values()) == 10
 
 
-def test_the_key_of_partsupp_is_declared_only_where_it_holds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PLANSCOPE_HOME", str(tmp_path))
+def test_it_is_analyzed(tpch: Catalog) -> None:
+    assert tpch.tables["lineitem"].stats.analyzed
+    assert tpch.tables["lineitem"].stats.columns["l_returnflag"].ndv == 3
+    assert tpch.tables["orders"].stats.columns["o_orderstatus"].mcv
+    assert set(seconds_of_steps(dataset_folder("tpch:0.01"))) == {"session", "generate", "analyze"}
+
+
+def test_the_key_of_partsupp_is_declared_only_where_it_holds() -> None:
     tiny = open_data("tpch:0.001").tables
     assert tiny["partsupp"].keys == ()
     assert tiny["partsupp"].order == ("ps_partkey",)
@@ -65,7 +70,10 @@ def test_scale_factors() -> None:
     [
         ("tpch", r"tpch needs a scale factor: try tpch:0\.1"),
         ("tpch:", r"tpch needs a scale factor"),
-        ("tpcds:1", r'there is no dataset "tpcds:1"; built in: tpch:SF, job, joingraph; or name a folder with tables'),
+        ("tpcds", r"tpcds needs a scale factor: try tpcds:0\.1"),
+        ("tpcds:x", r'"x" is no scale factor: write tpcds:SF'),
+        ("tpcds:0.001", r"tpcds is made from scale 0\.01 on"),
+        ("tpcd:1", r'there is no dataset "tpcd:1"; built in: tpch:SF, tpcds:SF, .*; or name a folder with tables'),
         ("", r'there is no dataset ""'),
         ("no/such/folder", r"there is no folder no/such/folder; its path exists up to"),
     ],
@@ -75,38 +83,10 @@ def test_what_is_wrong(spec: str, message: str) -> None:
         open_data(spec)
 
 
-def fake_generator(folder: Path, script: str) -> str:
-    program = folder / "tpchgen-cli"
-    program.write_text(f"#!/bin/sh\n{script}\n")
-    program.chmod(program.stat().st_mode | stat.S_IXUSR)
-    return str(program)
-
-
-@pytest.mark.parametrize(
-    ("script", "message"),
-    [
-        ("echo no luck >&2; exit 3", r"tpchgen-cli could not make tpch:0\.001: no luck"),
-        ("exit 3", r"tpchgen-cli could not make tpch:0\.001: exit code 3"),
-        ("exit 0", r"schema\.sql declares table|no tables in"),
-    ],
-)
-def test_a_generator_that_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str, message: str) -> None:
-    monkeypatch.setenv("PLANSCOPE_HOME", str(tmp_path / "home"))
-    monkeypatch.setattr(tpch_data, "_generator", lambda: fake_generator(tmp_path, script))
-    with pytest.raises(CatalogError, match=message):
-        open_data("tpch:0.001")
-    assert [p.name for p in (tmp_path / "home").iterdir()] == [".tpch-0.001.lock"]
-
-
-def test_no_generator(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(tpch_data.shutil, "which", lambda *_, **__: None)
-    monkeypatch.setenv("PLANSCOPE_HOME", str(tmp_path))
-    with pytest.raises(CatalogError, match="not installed: pip install tpchgen-cli"):
-        open_data("tpch:0.001")
-
-
 def test_too_little_space(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PLANSCOPE_HOME", str(tmp_path))
-    monkeypatch.setattr(tpch_data, "_BYTES", 1e18)
-    with pytest.raises(CatalogError, match=r"tpch:1 needs about 1e\+09 GB, but .* left\nchoose a smaller scale factor"):
-        open_data("tpch:1")
+    with pytest.raises(
+        OutputError, match=r"(?s)tpch:100000 needs about .* left\nchoose a smaller scale, or a PLANSCOPE_HOME with"
+    ):
+        open_data("tpch:100000")
+    assert [path.name for path in tmp_path.iterdir()] == [".tpch-100000.lock"]

