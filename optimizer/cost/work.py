@@ -5,7 +5,8 @@ One method an operator, linear in the coefficients. Rows are taken as at least o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
 from math import log2, sqrt
 from typing import Any
 
@@ -42,7 +43,7 @@ from optimizer.algebra.scalars import Call, ColumnRef, Predicate, Scalar, walk
 from optimizer.cost.applies import nested_apply, rows_read
 from optimizer.cost.coefficients import Coefficients
 from optimizer.stats.estimator import distinct_rows
-from optimizer.stats.relation import ColumnFigures, RelationStats
+from optimizer.stats.relation import RelationStats
 
 Inputs = Sequence[RelationStats]
 
@@ -53,21 +54,23 @@ def at_least_one(rows: float) -> float:
     return rows if rows > 1.0 else 1.0
 
 
+@lru_cache(maxsize=1 << 14)  # scalars are interned, and the same ones are costed again and again
+def computation(scalar: Scalar) -> tuple[int, tuple[ColumnId, ...]]:
+    """How many calls computing it on a row makes; and the columns of which these search text or make text, each as often."""
+    made = 0
+    read: list[ColumnId] = []
+    for each in walk(scalar):
+        made += bool(each.children)
+        if isinstance(each, Call) and each.function not in CHEAP:
+            for argument in each.args:
+                if is_string(argument.type):
+                    read += column_ids(argument.columns)
+    return made, tuple(read)
+
+
 def calls(scalars: Iterable[Scalar]) -> int:
     """Calls that computing them on a row makes."""
-    return sum(1 for each in scalars for scalar in walk(each) if scalar.children)
-
-
-def text_bytes(scalars: Iterable[Scalar], columns: Mapping[ColumnId, ColumnFigures]) -> float:
-    """Bytes of text that their calls search or make something of, for each row: those of the text columns below each call."""
-    found = 0.0
-    for each in scalars:
-        for scalar in walk(each):
-            if isinstance(scalar, Call) and scalar.function not in CHEAP:
-                for argument in scalar.args:
-                    if is_string(argument.type):
-                        found += sum(columns[id].width for id in column_ids(argument.columns) if id in columns)
-    return found
+    return sum(computation(each)[0] for each in scalars)
 
 
 class Work:
@@ -108,7 +111,14 @@ class Work:
 
     def computing(self, scalars: Sequence[Scalar], stats: RelationStats) -> float:
         """Computing them on one row of a relation."""
-        return self.c.call * calls(scalars) + self.c.text_byte * text_bytes(scalars, stats.columns)
+        made, bytes, columns = 0, 0.0, stats.columns
+        for scalar in scalars:
+            own, read = computation(scalar)
+            made += own
+            for id in read:
+                if id in columns:
+                    bytes += columns[id].width
+        return self.c.call * made + self.c.text_byte * bytes
 
     def aggregating(self, aggregates: Sequence[AggregateItem], stats: RelationStats) -> float:
         """Feeding one row to all of them, their arguments computed."""

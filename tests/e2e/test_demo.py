@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import xml.etree.ElementTree as ET
 
 import pytest
@@ -11,7 +12,7 @@ from experiments.demo import WIDTH, run_demo
 from optimizer.errors import OutputError
 
 
-def test_the_tour_tells_all_of_it(tmp_path, capfd):
+def test_the_tour_tells_all_of_it(tmp_path, tpch, capfd):
     run_demo(str(tmp_path / "new" / "folder"), data="tpch:0.01")
     out, err = capfd.readouterr()
     assert err == ""
@@ -20,6 +21,9 @@ def test_the_tour_tells_all_of_it(tmp_path, capfd):
     parts = ("The data", "The query", "after bind", "after prepass", "The search", "The chosen plan", "The result", "Try next")
     places = [out.index(part) for part in parts]
     assert places == sorted(places)
+    assert "It was in the cache already" in out
+    steps = re.findall(r"^ +(start of Spark|generate|analyze) +[\d.]+ s$", out, re.MULTILINE)
+    assert steps == ["start of Spark", "generate", "analyze"]
     assert "every mode found a plan of the same cost" in out
     assert "q-error" in out and "rows)" in out
     for name in ("memo.svg", "plan.svg"):

@@ -105,6 +105,13 @@ def test_tpch_in_files_of_a_table_or_of_a_part(whole: Generated, split: Generate
     assert check_keys(several, duckdb_over(several)) == 9  # partsupp has no key at this scale
 
 
+def test_the_key_of_partsupp_is_declared_only_where_it_holds(split: Generated) -> None:
+    tiny = open_dataset(split.folder).tables
+    assert tiny["partsupp"].keys == ()
+    assert tiny["partsupp"].order == ("ps_partkey",)
+    assert all(key.table != "partsupp" for key in tiny["lineitem"].foreign_keys)
+
+
 def test_the_manifest_says_what_was_made(split: Generated) -> None:
     manifest = read_manifest(split.folder, "generate")
     assert manifest is not None

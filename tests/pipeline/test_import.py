@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from executor import Session
+from experiments.cli import main
 from experiments.pipeline.failures import PipelineError
 from experiments.pipeline.intake.request import ImportRequest
 from experiments.pipeline.intake.run import import_dataset
@@ -318,6 +319,18 @@ def test_jdbc_that_is_refused(importer, derby, tmp_path, options, tables, said):
         importer(format="jdbc", options=options, tables=tables)
     assert said in str(error.value) and "hush" not in str(error.value) and len(str(error.value)) < 700
     assert not (tmp_path / "out").exists()
+
+
+def test_on_the_command_line(spark, tmp_path, monkeypatch, capfd):
+    monkeypatch.chdir(tmp_path)
+    Path("a.csv").write_text("id;v\n1;x\n2;y\nz\n")
+    command = ["data", "import", "a.csv", "-o", "out", "--option", "delimiter=;"]
+    assert main([*command, "-q"]) == 0 and main(command) == 0
+    out, err = capfd.readouterr()
+    assert "a  2 of 3 rows, 1 rejected" in out and "out is there already" in out and err == ""
+    assert [row["v"] for row in rows(Path("out"), "a")] == ["x", "y"]
+    assert main(["data", "import", "a.csv", "-o", "new", "--format", "nosuch", "-q"]) == 2
+    assert 'knows a format "nosuch"' in capfd.readouterr().err and not Path("new").exists()
 
 
 def test_a_full_disk(tmp_path):

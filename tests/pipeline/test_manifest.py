@@ -67,5 +67,5 @@ def test_facts_known_already_are_taken(tmp_path: Path) -> None:
 
 
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(PipelineError, match="cannot read .*gone"):
+    with pytest.raises(PipelineError, match=r"cannot read .*gone"):
         file_facts(tmp_path / "gone")

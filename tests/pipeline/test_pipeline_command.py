@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from experiments.cli import main
+from experiments.pipeline.failures import PipelineError
 from experiments.pipeline.lock import hold
 from experiments.pipeline.stages.run import run_pipeline
 from experiments.pipeline.stages.spec import read_pipeline
@@ -59,7 +60,7 @@ def mistakes(folder: Path, text: str) -> str:
         ),
         ('[import]\nsource = ["a"]', 'there is no source here; did you mean "sources"?'),
         ('[import]\nsources = ["a"]\non_reject = "drop"', "on_reject is one of keep, fail, not 'drop'"),
-        ('[generate]\nkind = "tpch"\nscale = 1\n[import]\nsources = ["a"]', "[generate] makes the folder data, too"),
+        ('[generate]\nkind = "tpch"\nscale = 1\n[import]\nsources = ["a"]', "both make the folder data"),
         ("[analyze]", 'nothing to analyze: write data = "FOLDER", or add [generate] or [import]'),
         ('[analyze]\ndata = "x"\nsample = 3', "sample is a share from 0 to 1, not 3"),
         (
@@ -162,10 +163,7 @@ def test_status_tells_what_runs_and_what_was_stopped(tmp_path: Path, capsys: pyt
     pipeline = read_pipeline(written(tmp_path, SWEEP))
 
     def dies() -> SparkSession:
-        with (
-            pytest.raises(Exception, match="another process is at work on the pipeline"),
-            hold(lock_file(tmp_path), "the pipeline"),
-        ):
+        with pytest.raises(PipelineError, match="another process is at work on it"), hold(lock_file(tmp_path), "it"):
             pass
         status = pipeline_status(tmp_path)
         assert [(stage["name"], stage["state"]) for stage in status["stages"]] == [("sweep", "running"), ("report", "not begun")]

@@ -1,4 +1,4 @@
-"""Reports: the figures are those that DuckDB finds in the same files, and the files are the same for the same results."""
+"""Reports: their figures follow from the definitions, and the files are the same for the same results."""
 
 from __future__ import annotations
 

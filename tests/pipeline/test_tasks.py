@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parent.parent.parent
 INTERRUPTED = """
-from experiments.cli import main
 from experiments.pipeline.session import spark_session
 from experiments.pipeline.tasks import run_tasks
 from tests.pipeline.functions import nap
@@ -72,6 +71,7 @@ def test_one_session_a_process(spark: SparkSession) -> None:
         spark_session("local[2]", "sc://localhost")
 
 
+@pytest.mark.slow
 def test_ctrl_c_ends_jobs_and_processes_at_once(tmp_path: Path) -> None:
     process = subprocess.Popen(
         [sys.executable, "-c", INTERRUPTED.replace("MARKS", repr(str(tmp_path)))],

@@ -1,14 +1,14 @@
-"""What one task reads: some row groups of one file of a table, and where its sketch is kept.
+"""What one task reads, a part of a file, and where its sketches are kept.
 
-A sketch is named by what it was made from (file, fingerprint, time of change, row groups, combinations of columns), so one
-that is there need not be made again.
+A sketch is named by what it was made from (file, fingerprint, time of change, row groups, columns), so one that is there need not
+be made again: sketches are the checkpoints of an analysis, and what makes the next one read new files only.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,34 +16,64 @@ import pyarrow.parquet as pq
 
 from experiments.pipeline.sketches.stored import VERSION
 from optimizer.catalog.folder import METADATA_FOLDER
-from optimizer.catalog.statistics import identities
 from optimizer.catalog.table import Table
 
-PIECE = 32 << 20  # bytes of a file that one task reads, roughly
-Joint = tuple[tuple[str, ...], ...]
+PIECE = 16 << 20  # bytes of a file that one task reads, roughly
+_ENOUGH = 16  # parts of which a sample is made of whole parts; of fewer ones rows are taken from all
+
+Units = Sequence[tuple[Path, tuple[int, ...] | None]]
 
 
 class Piece(NamedTuple):
-    """`groups`: row groups of a Parquet file, None for the whole file. `sketch`: the file with its sketches."""
+    """`groups`: row groups of a Parquet file, None for the whole file. `share`: of the rows, taken at random. `identity`: what
+    the file is known by. `home`: the folder of sketches."""
 
     table: Table
     file: Path
+    identity: str
     groups: tuple[int, ...] | None
-    sketch: Path
+    share: float
+    home: Path
+
+    @property
+    def sketch(self) -> Path:
+        """Of each column."""
+        return self._named([[c.name, str(c.type)] for c in self.table.columns])
+
+    def joint_sketch(self, names: Sequence[str]) -> Path:
+        """Of the combinations of some columns."""
+        return self._named([list(names), [str(self.table.schema.field(name).type) for name in names]])
+
+    def _named(self, columns: object) -> Path:
+        digest = _digest([VERSION, self.table.name, self.groups, self.share, columns])
+        return self.home / f"{file_name(self.file, self.identity)}-{digest}.parquet"
 
 
-def pieces(folder: Path, table: Table, joint: Joint, sample: float | None) -> Iterator[Piece]:
-    """All pieces of a table, in order; with `sample`, about that share of its row groups (of its files, if not Parquet), at
-    even distances. Raises OSError."""
-    units = list(_units(table))
-    if sample is not None and units:
-        step = max(1.0, 1.0 / sample)
-        units = [units[int(i * step)] for i in range(max(1, round(len(units) / step))) if int(i * step) < len(units)]
-    known = identities(table.files)
-    for file, groups in units if sample is not None else _joined(units):
-        described = [VERSION, file.name, known[file.name], groups, sorted(joint), [c.name for c in table.columns]]
-        digest = hashlib.sha256(json.dumps(described).encode()).hexdigest()[:24]
-        yield Piece(table, file, groups, folder / METADATA_FOLDER / "sketches" / f"{digest}.parquet")
+def sketch_folder(folder: Path) -> Path:
+    return folder / METADATA_FOLDER / "sketches"
+
+
+def file_name(file: Path, identity: str) -> str:
+    """The start of the names of all sketches of a file."""
+    return _digest([file.name, identity])
+
+
+def pieces(folder: Path, table: Table, identities: Mapping[str, str], sample: float | None) -> list[Piece]:
+    """All pieces of a table, in order. `identities`: what its files are known by, by name.
+
+    With `sample`, that share of the table: of its row groups (files, if not Parquet), at even distances, if these are many; else
+    of the rows of each. Raises OSError.
+    """
+    home = sketch_folder(folder)
+    units, share = list(_units(table)), 1.0
+    if sample is not None and sample < 1.0:
+        if len(units) * sample >= _ENOUGH:
+            units = [units[int((i + 0.5) / sample)] for i in range(int(len(units) * sample))]
+        else:
+            units, share = list(_joined(units)), sample
+    else:
+        units = list(_joined(units))
+    return [Piece(table, file, identities[file.name], groups, share, home) for file, groups in units]
 
 
 def _units(table: Table) -> Iterator[tuple[Path, tuple[int, ...] | None]]:
@@ -55,16 +85,22 @@ def _units(table: Table) -> Iterator[tuple[Path, tuple[int, ...] | None]]:
             yield file, (group,)
 
 
-def _joined(units: Sequence[tuple[Path, tuple[int, ...] | None]]) -> Iterator[tuple[Path, tuple[int, ...] | None]]:
+def _joined(units: Units) -> Iterator[tuple[Path, tuple[int, ...] | None]]:
     """Neighbouring row groups of a file together, in parts of about PIECE bytes."""
-    by_file: dict[Path, list[int]] = {}
+    by_file: dict[Path, list[int] | None] = {}
     for file, groups in units:
         if groups is None:
-            yield file, None
+            by_file[file] = None
         else:
-            by_file.setdefault(file, []).extend(groups)
-    for file, all_groups in by_file.items():
-        parts = max(1, min(len(all_groups), round(file.stat().st_size / PIECE)))
+            by_file[file] = [*(by_file.get(file) or []), *groups]
+    for file, every in by_file.items():
+        if every is None:
+            yield file, None
+            continue
+        parts = max(1, min(len(every), round(file.stat().st_size / PIECE)))
         for i in range(parts):
-            chosen = all_groups[i * len(all_groups) // parts : (i + 1) * len(all_groups) // parts]
-            yield file, tuple(chosen)
+            yield file, tuple(every[i * len(every) // parts : (i + 1) * len(every) // parts])
+
+
+def _digest(described: object) -> str:
+    return hashlib.sha256(json.dumps(described).encode()).hexdigest()[:20]

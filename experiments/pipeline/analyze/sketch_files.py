@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import uuid
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -13,25 +15,29 @@ import pyarrow.parquet as pq
 from experiments.pipeline.sketches import stored
 from experiments.pipeline.sketches.column import ColumnSketch
 from experiments.pipeline.sketches.hyperloglog import REGISTERS, HyperLogLog
-from optimizer.errors import CatalogError
+from optimizer.errors import CatalogError, OutputError
 
 _SCHEMA = pa.schema([("columns", pa.list_(pa.string())), ("sketch", pa.binary())])
 _MARK = {"planscope-sketches": str(stored.VERSION)}
+_AGAIN = "what was read before stays: once the folder can be written and has space, planscope data analyze goes on from there"
 Joint = Mapping[tuple[str, ...], HyperLogLog]
 
 
 def write_sketches(path: Path, columns: Mapping[str, ColumnSketch], joint: Joint) -> None:
-    """Atomically: other processes may write the same file. Raises OSError."""
+    """Atomically: other processes may write the same file. Raises OutputError."""
     names = [*([name] for name in columns), *(list(together) for together in joint)]
     content = [*map(stored.to_bytes, columns.values()), *(sketch.registers.tobytes() for sketch in joint.values())]
     table = pa.table({"columns": names, "sketch": content}, schema=_SCHEMA).replace_schema_metadata(_MARK)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
+    temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}.part")
     try:
+        path.parent.mkdir(parents=True, exist_ok=True)
         pq.write_table(table, temporary, compression="none")
         os.replace(temporary, path)
+    except OSError as error:
+        raise OutputError(f"cannot write {path}: {os.strerror(error.errno) if error.errno else error}\n{_AGAIN}") from error
     finally:
-        temporary.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            temporary.unlink(missing_ok=True)
 
 
 def read_sketches(path: Path) -> tuple[dict[str, ColumnSketch], dict[tuple[str, ...], HyperLogLog]]:

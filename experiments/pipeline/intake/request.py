@@ -62,7 +62,11 @@ def planned(request: ImportRequest) -> Plan:
             raise PipelineError("name a file or folder to import")
         if len(request.tables) > 1:
             raise PipelineError("--table names the one table that all files belong to; it can be repeated only for --format jdbc")
-        found = find_sources([Path(s) for s in request.sources], request.format, request.tables[0] if request.tables else None)
+        found = find_sources(
+            [Path(s).expanduser().absolute() for s in request.sources],
+            request.format,
+            request.tables[0] if request.tables else None,
+        )
         tables, skipped, schema = found.tables, found.skipped, schema or found.schema
         _check_options(request.options, {table.format for table in found.tables})
     else:

@@ -59,7 +59,6 @@ def find_sources(sources: Sequence[Path], format: str | None, table: str | None)
     schemas: list[Path] = []
     loose: list[Path] = []  # files for `table`
     for source in sources:
-        source = source.expanduser()
         if not source.exists():
             raise PipelineError(f"there is no file or folder {source}")
         entries = [source] if source.is_file() else _entries(source)

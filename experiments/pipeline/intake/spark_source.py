@@ -149,8 +149,8 @@ def _unreadable(table: SparkTable, error: Exception) -> Exception:
         return error
     text = str(error)
     said = redacted(explain(error))
-    if "No suitable driver" in text or "ClassNotFoundException" in text:
+    if table.format == "jdbc" and ("No suitable driver" in text or "ClassNotFoundException" in text):
         said = "Spark has no driver for it; --jars FILE.jar adds one, --option driver=CLASS names its class"
-    elif "Failed to find" in text and "data source" in text.lower():
-        said = f'Spark knows no format "{table.format}"; --jars FILE.jar adds one'
+    elif "DATA_SOURCE_NOT_FOUND" in text or "Failed to find" in text:
+        said = f'neither planscope nor Spark knows a format "{table.format}"; --jars FILE.jar adds one to Spark'
     return PipelineError(f"cannot read {table.label}: {said}")
