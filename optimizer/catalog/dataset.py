@@ -11,6 +11,7 @@ from optimizer.catalog.constraints import apply_declaration, foreign_keys, near
 from optimizer.catalog.csv_files import csv_facts
 from optimizer.catalog.declarations import ParseSchema, TableDeclaration
 from optimizer.catalog.facts import FileFacts, combine, same_columns
+from optimizer.catalog.fingerprint import file_identity
 from optimizer.catalog.folder import TableFiles, find_tables
 from optimizer.catalog.order import remembered_order
 from optimizer.catalog.parquet_files import parquet_facts
@@ -47,7 +48,9 @@ def read_dataset(folder: Path, parse_schema: ParseSchema, name: str | None = Non
         facts = _facts(files, declared)
         table = _table(folder, files, facts)
         table = table if declared is None else apply_declaration(table, declared)
-        tables[files.name.lower()] = _checked(table if statistics is None else with_statistics(table, statistics))
+        if statistics is not None:
+            table = with_statistics(table, {f.path.name: file_identity(f.path, f.fingerprint) for f in facts}, statistics)
+        tables[files.name.lower()] = _checked(table)
         fingerprints += [f"{file.path.relative_to(folder).as_posix()} {file.fingerprint}" for file in facts]
     for key, declared in declarations.items():
         tables[key] = replace(tables[key], foreign_keys=foreign_keys(tables[key], declared, tables, declarations))

@@ -9,10 +9,20 @@ from __future__ import annotations
 
 import hashlib
 import os
+from collections.abc import Iterable
 from pathlib import Path
 
 _PARQUET_END = b"PAR1"
 _LARGE = 1 << 20  # bytes
+
+
+def file_identities(files: Iterable[Path]) -> dict[str, str]:
+    """What each file is known by, by name: its fingerprint and time of change. Raises OSError."""
+    return {file.name: file_identity(file, file_fingerprint(file)) for file in files}
+
+
+def file_identity(file: Path, fingerprint: str) -> str:
+    return f"{fingerprint} {file.stat().st_mtime_ns}"
 
 
 def file_fingerprint(path: Path) -> str:

@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as kinds
 
-from optimizer.catalog.fingerprint import file_fingerprint
+from optimizer.catalog.fingerprint import file_identities
 from optimizer.catalog.folder import METADATA_FOLDER
 from optimizer.catalog.source import open_source
 from optimizer.catalog.table import Table
@@ -57,7 +57,9 @@ def _ascends(columns: Sequence[pa.Array], strictly: bool) -> bool:
 
 def remember_orders(folder: Path, orders: Mapping[str, Sequence[str]], tables: Mapping[str, Table]) -> None:
     """Write checked orders by table name, with their files, into the dataset's metadata folder. Raises OSError."""
-    entries = {name: {"order": list(order), "files": _identities(tables[name].files)} for name, order in sorted(orders.items())}
+    entries = {
+        name: {"order": list(order), "files": file_identities(tables[name].files)} for name, order in sorted(orders.items())
+    }
     target = folder / METADATA_FOLDER / "order.json"
     target.parent.mkdir(exist_ok=True)
     target.write_text(json.dumps({"version": 1, "tables": entries}, indent=1) + "\n", encoding="utf-8")
@@ -69,13 +71,9 @@ def remembered_order(folder: Path, table: str, files: Sequence[Path], columns: I
     try:
         content: Any = json.loads(path.read_text(encoding="utf-8"))
         entry = content["tables"].get(table) if content["version"] == 1 else None
-        order = () if entry is None or entry["files"] != _identities(files) else tuple(entry["order"])
+        order = () if entry is None or entry["files"] != file_identities(files) else tuple(entry["order"])
     except FileNotFoundError:
         return ()
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise CatalogError(f"cannot read {path}; delete it, it only remembers how rows are sorted") from error
     return order if set(order) <= set(columns) else ()
-
-
-def _identities(files: Iterable[Path]) -> dict[str, str]:
-    return {file.name: f"{file_fingerprint(file)} {file.stat().st_mtime_ns}" for file in files}

@@ -15,7 +15,7 @@ import io
 import json
 import os
 import shutil
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
@@ -24,7 +24,6 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from optimizer.catalog.fingerprint import file_fingerprint
 from optimizer.catalog.folder import METADATA_FOLDER
 from optimizer.catalog.histogram import Histogram
 from optimizer.catalog.table import ColumnStats, Table, TableStats
@@ -50,23 +49,23 @@ class StoredStatistics:
     tables: Mapping[str, Any]
     histograms: Mapping[tuple[str, str], tuple[list[str], list[float], list[float]]]
 
+    def distinct(self, table: str) -> list[tuple[str, ...]]:
+        """The combinations of columns that were counted, whether or not the table has changed since."""
+        return [tuple(names) for names, _ in self.tables.get(table, {}).get("distinct", [])]
 
-def identities(files: Iterable[Path]) -> dict[str, str]:
-    """What each file is known by: its fingerprint and time of change, by name. Raises OSError."""
-    return {file.name: f"{file_fingerprint(file)} {file.stat().st_mtime_ns}" for file in files}
 
-
-def write_statistics(folder: Path, tables: Sequence[Table]) -> Path:
+def write_statistics(folder: Path, tables: Sequence[Table], files: Mapping[str, Mapping[str, str]]) -> Path:
     """Make the figures of these tables the current ones; those of other tables stay as they were. The version's folder.
 
-    Raises OSError; what was current stays so then. The version before the current one is kept, older ones are removed.
+    `files`: by table, what its files were known by when they were read (`fingerprint.file_identities`). Raises OSError; what was
+    current stays so then. The version before the current one is kept, older ones are removed.
     """
     home = folder / METADATA_FOLDER
     old = _current(home)
     entries = {} if old is None else dict(old.tables)
     histograms = {} if old is None else dict(old.histograms)
     for table in tables:
-        entries[table.name] = _entry(table)
+        entries[table.name] = _entry(table, files[table.name])
         histograms = {key: value for key, value in histograms.items() if key[0] != table.name}
         for name, stats in table.stats.columns.items():
             if stats.histogram is not None:
@@ -102,18 +101,21 @@ def stored_statistics(folder: Path) -> StoredStatistics | None:
     return found
 
 
-def with_statistics(table: Table, found: StoredStatistics) -> Table:
-    """`table` with its stored figures, if its files are the ones that were read; what declarations and footers say stays
-    where the stored figures are silent. Raises CatalogError for figures that do not fit the table."""
+def with_statistics(table: Table, files: Mapping[str, str], found: StoredStatistics) -> Table:
+    """`table` with its stored figures, if `files` (as in `write_statistics`) are the ones that were read.
+
+    A column that was read as another type, as a CSV file's may be after a change of schema.sql, keeps the figures it has. Raises
+    CatalogError for figures that do not fit the table.
+    """
     entry = found.tables.get(table.name)
     if entry is None:
         return table
     try:
-        if entry["files"] != identities(table.files):
+        if entry["files"] != files:
             return table
         columns = {
             column.name: _column(
-                entry["columns"].get(column.name, {}),
+                stored if (stored := entry["columns"].get(column.name, {})).get("type") == str(column.type) else {},
                 table.stats.columns[column.name],
                 reader(column.type),
                 found.histograms.get((table.name, column.name)),
@@ -122,20 +124,21 @@ def with_statistics(table: Table, found: StoredStatistics) -> Table:
         }
         distinct = {tuple(names): float(count) for names, count in entry["distinct"]}
         stats = replace(table.stats, columns=columns, distinct=distinct, analyzed=str(entry["analyzed"]))
-    except (OSError, ValueError, ArithmeticError, KeyError, TypeError, AttributeError) as error:
+    except (ValueError, ArithmeticError, KeyError, TypeError, AttributeError) as error:
         raise CatalogError(
-            f"the statistics of table {table.name} are damaged ({type(error).__name__}: {error})\nrun planscope data analyze again"
+            f"the statistics of table {table.name} are damaged ({type(error).__name__}: {error})\n"
+            "run planscope data analyze again"
         ) from error
     return replace(table, stats=stats)
 
 
-def _entry(table: Table) -> dict[str, Any]:
+def _entry(table: Table, files: Mapping[str, str]) -> dict[str, Any]:
     stats: TableStats = table.stats
     return {
-        "files": identities(table.files),
+        "files": dict(files),
         "rows": stats.rows,
         "analyzed": stats.analyzed,
-        "columns": {name: _column_entry(figures) for name, figures in stats.columns.items()},
+        "columns": {c.name: {"type": str(c.type), **_column_entry(stats.columns[c.name])} for c in table.columns},
         "distinct": [[list(names), count] for names, count in sorted(stats.distinct.items())],
     }
 
@@ -152,7 +155,7 @@ def _column_entry(stats: ColumnStats) -> dict[str, Any]:
     }
 
 
-def _column(entry: Mapping[str, Any], footer: ColumnStats, read: Any, buckets: Any) -> ColumnStats:
+def _column(entry: Mapping[str, Any], footer: ColumnStats, read: Callable[[str], Any], buckets: Any) -> ColumnStats:
     if not entry:
         return footer
     histogram = None
@@ -193,7 +196,8 @@ def _current(home: Path) -> StoredStatistics | None:
 @lru_cache(maxsize=16)
 def _read(version: Path, changed: int) -> StoredStatistics:
     content = json.loads((version / "catalog.json").read_text(encoding="utf-8"))
-    columns = pq.read_table(version / "histograms.parquet").to_pydict()
+    with pq.ParquetFile(version / "histograms.parquet") as file:
+        columns = file.read(use_threads=False).to_pydict()
     keys = zip(columns["table"], columns["column"], strict=True)
     values = zip(columns["bounds"], columns["rows"], columns["ndv"], strict=True)
     return StoredStatistics(content["tables"], dict(zip(keys, values, strict=True)))

@@ -186,6 +186,20 @@ def test_an_interrupted_import_goes_on(importer, tmp_path):
     assert sorted(path.name for path in (folder / "_planscope").iterdir()) == ["manifests"]
 
 
+def test_an_import_that_ends_before_its_last_step_goes_on(importer, shop, tmp_path, monkeypatch):
+    """Rows that the checks removed stay removed, wherever the end came."""
+    from experiments.pipeline.intake import run
+
+    whole, _ = importer(shop, name="whole")
+    for step in ("write_file", "write_manifest"):
+        with monkeypatch.context() as patch:
+            patch.setattr(run, step, lambda *_, **__: (_ for _ in ()).throw(KeyboardInterrupt))
+            with pytest.raises(Interrupted):
+                importer(shop, name=step)
+        folder, _ = importer(shop, name=step)
+        assert rows(folder, "people") == rows(whole, "people") and rejects(folder, "people") == rejects(whole, "people")
+
+
 def test_damaged_and_differing_files_are_named(importer, tmp_path):
     source = tmp_path / "t"
     source.mkdir()
@@ -327,7 +341,7 @@ def test_on_the_command_line(spark, tmp_path, monkeypatch, capfd):
     command = ["data", "import", "a.csv", "-o", "out", "--option", "delimiter=;"]
     assert main([*command, "-q"]) == 0 and main(command) == 0
     out, err = capfd.readouterr()
-    assert "a  2 of 3 rows, 1 rejected" in out and "out is there already" in out and err == ""
+    assert "a  2 of 3 rows, 1 rejected" in out and "out was made of the same sources in the same way" in out and err == ""
     assert [row["v"] for row in rows(Path("out"), "a")] == ["x", "y"]
     assert main(["data", "import", "a.csv", "-o", "new", "--format", "nosuch", "-q"]) == 2
     assert 'knows a format "nosuch"' in capfd.readouterr().err and not Path("new").exists()

@@ -61,7 +61,9 @@ def command(facts: dict[str, Any], sources: tuple[str, ...], pairs: tuple[str, .
     request = ImportRequest(sources, options=_options(pairs), **rest)
     manifest, was_there = import_dataset(request, lambda: spark_session(master, remote, say), say or _silent, _resume())
     text = summary_text(manifest, request.folder)
-    click.echo(f"{request.folder} is there already, made of the same files in the same way\n{text}" if was_there else text)
+    if was_there:
+        text = f"{request.folder} was made of the same sources in the same way on {manifest['finished']}\n{text}"
+    click.echo(text)
 
 
 def _options(pairs: tuple[str, ...]) -> dict[str, str]:

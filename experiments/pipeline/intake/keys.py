@@ -64,6 +64,13 @@ def places(folder: Path, part: int) -> np.ndarray:
     return np.sort(np.concatenate(found)) if found else np.array([], np.int64)
 
 
+def parts_with_places(folder: Path) -> set[int]:
+    """The parts that a folder written here has places of."""
+    return {
+        part for file in folder.glob("*.parquet") for part in pq.read_table(file, columns=["part"])["part"].unique().to_pylist()
+    }
+
+
 def first_place(folder: Path) -> tuple[int, int]:
     """The first (part, place) of a folder written here, which has one."""
     tables = [pq.read_table(file).sort_by(_SORTED)[:1] for file in sorted(folder.glob("*.parquet"))]

@@ -66,6 +66,13 @@ def resolve(name: str, files: Sequence[FileColumns], declared: TableDeclaration 
     Raises PipelineError: files that differ, declared columns that no file has or whose values are of another kind, no column.
     """
     names = list(dict.fromkeys(column for file in files for column in file.names))
+    spelled: dict[str, str] = {}
+    for column in names:
+        other = spelled.setdefault(column.lower(), column)
+        if other != column:
+            raise PipelineError(
+                f'the files of table "{name}" differ: a column is "{other}" in some and "{column}" in others; rename one'
+            )
     for column in names:
         missing = next((file for file in files if column not in file.names and not file.open), None)
         if missing is not None and not merge:

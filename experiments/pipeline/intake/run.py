@@ -1,26 +1,37 @@
 """An import from start to end: everything in a folder of its own until all is done, and going on where an earlier run stopped.
 
-DIR/TABLE/part-00000.parquet                        a part for each file, or Spark partition
-DIR/schema.sql                                      types, and the keys that the rows fulfil
-DIR/_planscope/rejected/TABLE/part-00000.parquet    rejected rows of that file: reason, column, value, record, file, row
-DIR/_planscope/manifests/import.json                inputs, settings, counts, versions, checksums
+    DIR/TABLE/part-00000.parquet                        a part for each file, or Spark partition
+    DIR/schema.sql                                      types, and the keys that the rows fulfil
+    DIR/_planscope/rejected/TABLE/part-00000.parquet    rejected rows of that file: reason, column, value, record, file, row
+    DIR/_planscope/manifests/import.json                inputs, settings, counts, versions, checksums
+What an interrupted run has read from files or databases is not read again by the next one.
 """
 
 from __future__ import annotations
 
-import os
 import shutil
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from executor.atomic import write_file
 from experiments.pipeline.failures import PipelineError, translated
 from experiments.pipeline.intake.constraints import check_constraints, declared_tables
 from experiments.pipeline.intake.convert import convert
-from experiments.pipeline.intake.finish import finish, source_row
-from experiments.pipeline.intake.keys import RawTable, places
+from experiments.pipeline.intake.finish import finish
+from experiments.pipeline.intake.keys import RawTable, parts_with_places
 from experiments.pipeline.intake.look import look
+from experiments.pipeline.intake.raw_parts import (
+    Raw,
+    merged_rejects,
+    move,
+    part_name,
+    raw_paths,
+    rejects_of,
+    row_text,
+    table_counts,
+    without_dangling,
+)
 from experiments.pipeline.intake.request import ImportRequest, Plan, planned
 from experiments.pipeline.intake.resolve import Resolved, columns_of, resolve
 from experiments.pipeline.intake.schema_file import Declared, schema_sql
@@ -68,16 +79,6 @@ def _manifest(folder: Path) -> dict[str, Any]:
     return found
 
 
-@dataclass(frozen=True, slots=True)
-class _Raw:
-    """Raw parts of one table: what `convert` said of each, and the file each came from."""
-
-    table: RawTable
-    results: list[dict[str, Any]]
-    files: list[str]
-    numbered: bool
-
-
 class _Import:
     """One import into the unfinished dataset folder `inside`; raw parts lie in its metadata until the end."""
 
@@ -87,33 +88,35 @@ class _Import:
         self.state = State(self.raw)
 
     def run(self) -> None:
-        if isinstance(self.plan.tables[0], SparkTable):
-            resolved, raw = self._from_spark()
-        else:
-            resolved, raw = self._from_files()
+        if not is_done(self.inside, STAGE, self.plan.inputs, self.plan.settings):
+            self._make()
+        gone = self.raw.with_name(".raw.done")  # in one step, since half of the state would mislead the next run
+        shutil.rmtree(gone, ignore_errors=True)
+        if self.raw.exists():
+            self.raw.rename(gone)
+            shutil.rmtree(gone)
+
+    def _make(self) -> None:
+        from_spark = isinstance(self.plan.tables[0], SparkTable)
+        resolved, raw = self._from_spark() if from_spark else self._from_files()
         declared = declared_tables({name: one.targets for name, one in resolved.items()}, self.plan.declared)
-        self._refuse_rejects({name: [r for result in one.results for r in result["rejected"]] for name, one in raw.items()})
+        self._refuse_rejects({name: one.results for name, one in raw.items()})
         checks = self.state.once("checks", lambda: self._checks(declared, raw))
         results = {name: self._finish(one, checks[name]["removed"]) for name, one in raw.items()}
-        self._refuse_rejects({name: [r for result in found for r in result["rejected"]] for name, found in results.items()})
-        declared = {name: _without_dangling(one, checks[name]["dangling"]) for name, one in declared.items()}
-        (self.inside / "schema.sql").write_text(schema_sql(list(declared.values())), encoding="utf-8")
+        self._refuse_rejects(results)
+        declared = {name: without_dangling(one, checks[name]["dangling"]) for name, one in declared.items()}
+        write_file(self.inside / "schema.sql", schema_sql(list(declared.values())))
         counts = {
-            "tables": {
-                name: _counts(raw[name], found, resolved[name], declared[name], checks[name]) for name, found in results.items()
-            },
-            "sources": {
-                file: r["source"] for one in raw.values() for file, r in zip(one.files, one.results, strict=True) if r["source"]
-            },
+            "tables": {name: table_counts(found, resolved[name], declared[name]) for name, found in results.items()},
+            "sources": {file: facts for one in raw.values() for file, facts in one.checksums()},
             "skipped": [str(path) for path in self.plan.skipped],
         }
-        files = {f"{name}/{_part(i)}": result["part"] for name, found in results.items() for i, result in enumerate(found)}
-        shutil.rmtree(self.raw)
+        files = {f"{name}/{part_name(i)}": result["part"] for name, found in results.items() for i, result in enumerate(found)}
         write_manifest(self.inside, STAGE, inputs=self.plan.inputs, settings=self.plan.settings, counts=counts, files=files)
 
     # what the sources hold
 
-    def _from_files(self) -> tuple[dict[str, Resolved], dict[str, _Raw]]:
+    def _from_files(self) -> tuple[dict[str, Resolved], dict[str, Raw]]:
         sources = [table for table in self.plan.tables if isinstance(table, TableSource)]
         looked = self.state.get("look") or self._look(sources)
         resolved: dict[str, Resolved] = {}
@@ -151,10 +154,10 @@ class _Import:
             "declared": [column.name.lower() for column in columns if column.type is not None],
         }
 
-    def _from_spark(self) -> tuple[dict[str, Resolved], dict[str, _Raw]]:
+    def _from_spark(self) -> tuple[dict[str, Resolved], dict[str, Raw]]:
         add_jars(self.spark, self.request.jars)
         resolved: dict[str, Resolved] = {}
-        raw: dict[str, _Raw] = {}
+        raw: dict[str, Raw] = {}
         for number, table in enumerate(self.plan.tables):
             assert isinstance(table, SparkTable)
             self.progress(f"{table.name}: reading {table.label}")
@@ -172,7 +175,7 @@ class _Import:
 
     # rows into raw parts
 
-    def _convert(self, number: int, table: TableSource, resolved: Resolved, label: str | None = None) -> _Raw:
+    def _convert(self, number: int, table: TableSource, resolved: Resolved, label: str | None = None) -> Raw:
         """`label`: what to call files that Spark wrote, whose columns are c0, c1 ..."""
         folder = self.raw / str(number)
         schema = schema_text(as_schema(resolved.targets))
@@ -197,28 +200,29 @@ class _Import:
         run_tasks(self.spark, convert, tasks, keep)
         parts = tuple(raw_paths(folder, i)[0] for i in range(len(done)))
         raw = RawTable(table.name, parts, as_schema(resolved.targets))
-        return _Raw(raw, [result for result in done if result is not None], labels, numbered=label is None)
+        return Raw(raw, [result for result in done if result is not None], labels, numbered=label is None)
 
     # keys
 
-    def _checks(self, declared: Mapping[str, Declared], raw: Mapping[str, _Raw]) -> dict[str, Any]:
+    def _checks(self, declared: Mapping[str, Declared], raw: Mapping[str, Raw]) -> dict[str, Any]:
         tables = {name: one.table for name, one in raw.items()}
         folder = self.raw / "checks"
         reject = self.request.on_dangling == "reject"
         found = check_constraints(self.spark, declared, tables, folder, reject, self.progress)
         for name, one in found.items():
             for dangling in one["dangling"]:
-                dangling["first"] = _where(raw[name], *dangling["first"])
+                dangling["first"] = row_text(raw[name], *dangling["first"])
         return found
 
     # raw parts into final ones
 
-    def _finish(self, raw: _Raw, removed: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    def _finish(self, raw: Raw, removed: list[dict[str, Any]]) -> list[dict[str, Any]]:
         """What `finish` or `convert` says of each part."""
         tasks, positions = [], []
         results: list[dict[str, Any]] = []
+        touched = [parts_with_places(Path(one["folder"])) for one in removed]
         for i, path in enumerate(raw.table.parts):
-            here = [one for one in removed if len(places(Path(one["folder"]), i))]
+            here = [one for one, parts in zip(removed, touched, strict=True) if i in parts]
             result = raw.results[i]
             target, rejects = self._final(raw.table.name, i)
             if here:
@@ -226,7 +230,7 @@ class _Import:
                 tasks.append(
                     {
                         "raw": str(path),
-                        "raw_rejects": str(_rejects_of(path)),
+                        "raw_rejects": str(rejects_of(path)),
                         "part": str(target),
                         "rejects": str(rejects),
                         "number": i,
@@ -236,9 +240,9 @@ class _Import:
                     }
                 )
             else:
-                _move(path, target)
+                move(path, target)
                 if result["reject_file"]:
-                    _move(_rejects_of(path), rejects)
+                    move(rejects_of(path), rejects)
             results.append(result)
         for i, result in zip(positions, run_tasks(self.spark, finish, tasks), strict=True):
             results[i] = {**raw.results[i], **result, "rejected": [*raw.results[i]["rejected"], *result["rejected"]]}
@@ -251,10 +255,11 @@ class _Import:
         return results
 
     def _final(self, table: str, part: int) -> tuple[Path, Path]:
-        return self.inside / table / _part(part), self.inside / METADATA_FOLDER / "rejected" / table / _part(part)
+        return self.inside / table / part_name(part), self.inside / METADATA_FOLDER / "rejected" / table / part_name(part)
 
-    def _refuse_rejects(self, rejected: Mapping[str, list[dict[str, Any]]]) -> None:
+    def _refuse_rejects(self, results: Mapping[str, list[dict[str, Any]]]) -> None:
         """With --on-reject fail, ends the import as soon as rows are rejected, and leaves nothing of it."""
+        rejected = {name: merged_rejects(found) for name, found in results.items()}
         if self.request.on_reject != "fail" or not any(rejected.values()):
             return
         for entry in self.inside.iterdir():
@@ -262,53 +267,3 @@ class _Import:
                 shutil.rmtree(entry, ignore_errors=True)
         lines = [line for name, found in rejected.items() for line in shown_rejects(name, found)]
         raise PipelineError("\n".join(["rows were rejected, so nothing was imported (--on-reject fail):", *lines]))
-
-
-def raw_paths(folder: Path, number: int) -> tuple[Path, Path]:
-    """Where the raw part and the rejects of a file lie."""
-    return folder / f"part-{number:05d}.parquet", folder / f"rejects-{number:05d}.parquet"
-
-
-def _part(number: int) -> str:
-    return f"part-{number:05d}.parquet"
-
-
-def _rejects_of(raw_part: Path) -> Path:
-    return raw_part.with_name(raw_part.name.replace("part-", "rejects-"))
-
-
-def _where(raw: _Raw, part: int, place: int) -> str:
-    """The row at a place of a raw part, for people."""
-    row = f"row {source_row(_rejects_of(raw.table.parts[part]), place):,} of " if raw.numbered else "one from "
-    return row + raw.files[part]
-
-
-def _move(source: Path, target: Path) -> None:
-    """By renaming; nothing is left to do when that happened in an earlier run."""
-    target.parent.mkdir(parents=True, exist_ok=True)
-    if source.exists() or not target.exists():
-        os.replace(source, target)
-
-
-def _without_dangling(declared: Declared, dangling: list[dict[str, Any]]) -> Declared:
-    broken = [one["key"] for one in dangling]
-    kept = tuple(key for key in declared.references if key.text() not in broken)
-    reasons = [f"foreign key {one['key']}: {one['rows']:,} rows refer to no row, first {one['first']}" for one in dangling]
-    return replace(declared, references=kept, left_out=(*declared.left_out, *reasons))
-
-
-def _counts(
-    raw: _Raw, results: list[dict[str, Any]], resolved: Resolved, declared: Declared, checks: Mapping[str, Any]
-) -> dict[str, Any]:
-    merged: dict[tuple[str, str | None], dict[str, Any]] = {}
-    for result in results:
-        for one in result["rejected"]:
-            known = merged.setdefault((one["reason"], one["column"]), {**one, "rows": 0})
-            known["rows"] += one["rows"]
-    return {
-        "read": sum(result["read"] for result in results),
-        "kept": sum(result["kept"] for result in results),
-        "rejected": list(merged.values()),
-        "dropped": resolved.dropped,
-        "left_out": list(declared.left_out),
-    }

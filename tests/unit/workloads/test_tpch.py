@@ -78,8 +78,6 @@ def test_what_is_wrong(spec: str, message: str) -> None:
 
 def test_too_little_space(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PLANSCOPE_HOME", str(tmp_path))
-    with pytest.raises(
-        OutputError, match=r"(?s)tpch:100000 needs about .*choose a smaller scale, or a PLANSCOPE_HOME with"
-    ):
+    with pytest.raises(OutputError, match=r"(?s)tpch:100000 needs about .*choose a smaller scale, or a PLANSCOPE_HOME with"):
         open_data("tpch:100000")
     assert [path.name for path in tmp_path.iterdir()] == [".tpch-100000.lock"]

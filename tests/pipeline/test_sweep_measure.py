@@ -1,0 +1,92 @@
+"""The row of an item says what `planscope explain` and `run` say of the same query."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from executor.session import Session
+from experiments.pipeline.sweep.measure import measure
+from experiments.pipeline.sweep.plan_shape import plan_shape
+from experiments.pipeline.sweep.spec import SweepSpec, plan_sweep
+from experiments.workloads.data import open_data
+from optimizer.settings import Settings
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Path:
+    """orders(id, customer, amount) and customers(id, name): one order of nobody, one customer without orders."""
+    (tmp_path / "orders.csv").write_text("id,customer,amount\n1,7,10\n2,7,20\n3,8,30\n4,,40\n")
+    (tmp_path / "customers.csv").write_text("id,name\n7,a\n8,b\n9,c\n")
+    return tmp_path
+
+
+def test_figures_are_those_of_explain() -> None:
+    plan = plan_sweep(SweepSpec(["star/5"], settings={"pruning": "none"}, repeats=3), code="test")
+    row = measure(plan.item(0), plan, open_data("joingraph"))
+    expected = Session("joingraph", {"pruning": "none"}).explain(plan.queries[0].sql).json
+    for name in (
+        "groups",
+        "mexprs_logical",
+        "mexprs_physical",
+        "tasks",
+        "costed",
+        "joins_enumerated",
+        "pruned",
+        "proven",
+        "lower_bound",
+    ):
+        assert row[name] == expected["search"][name], name
+    assert (row["cost"], row["rows"]) == (expected["cost"], expected["rows"])
+    assert row["operators"]["table_scan"] == row["relations"] == 5 and row["joins"] == 4
+    assert len(row["plan_ms_runs"]) == 3 and row["plan_ms"] == sorted(row["plan_ms_runs"])[1]
+    assert row["plan_ms"] >= max(row[f"ms_{stage}"] for stage in ("parse", "bind", "prepass", "search")) > 0
+    assert "elapsed_ms" not in row
+
+
+def test_execution_counts_rows_and_errors_of_estimates(shop: Path) -> None:
+    sql = "select o.id, c.name from orders o join customers c on o.customer = c.id where o.amount > 5"
+    spec = SweepSpec([{"query": sql, "data": str(shop)}], analyze=True, repeats=2)
+    plan = plan_sweep(spec, code="test")
+    row = measure(plan.item(0), plan, open_data(str(shop)))
+    assert row["rows_returned"] == 3 and len(row["elapsed_ms_runs"]) == 2 and row["elapsed_ms"] > 0
+    assert row["q_error"] == max(row["rows"] / 3, 3 / max(1.0, row["rows"]))
+    assert 1.0 <= row["q_error_median"] <= row["q_error_max"]
+    nothing = plan_sweep(
+        SweepSpec([{"query": "select id from orders where amount > 99", "data": str(shop)}], execute=True), code="t"
+    )
+    row = measure(nothing.item(0), nothing, open_data(str(shop)))
+    assert row["rows_returned"] == 0 and "q_error_max" not in row
+
+
+@pytest.mark.parametrize(
+    ("sql", "order", "shape"),
+    [
+        ("select id from orders", "orders", "none"),
+        ("select 1 as one", "constant_rows", "none"),
+        ("select o.id from orders o, customers c where o.customer = c.id", None, "single"),
+        ("select id from orders union all select id from customers", "[orders customers]", "none"),
+    ],
+)
+def test_join_orders_of_small_plans(shop: Path, sql: str, order: str | None, shape: str) -> None:
+    found = plan_shape(Session(shop).explain(sql).plan.root)
+    assert found.shape == shape
+    assert found.order == order or (order is None and found.order in ("(o c)", "(c o)"))
+
+
+@pytest.mark.parametrize("graph", ["chain/6", "star/6", "clique/6"])
+def test_left_deep_plans_are_called_so(graph: str) -> None:
+    plan = plan_sweep(SweepSpec([graph], settings={"enumeration": "left_deep"}), code="test")
+    shape = plan_shape(Session("joingraph", Settings(enumeration="left_deep")).explain(plan.queries[0].sql).plan.root)
+    assert shape.shape in ("left_deep", "right_deep", "zigzag")
+    assert shape.relations == 6 and shape.joins == 5 and shape.order.count("(") == 5
+    assert sorted(shape.order.replace("(", "").replace(")", "").split()) == [f"r{i}" for i in range(6)]
+
+
+def test_a_bushy_plan_is_called_so() -> None:
+    orders = {
+        plan_shape(Session("joingraph").explain(query.sql).plan.root).shape: query.name
+        for query in plan_sweep(SweepSpec(["chain/5..12"]), code="test").queries
+    }
+    assert "bushy" in orders
