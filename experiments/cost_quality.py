@@ -4,6 +4,9 @@ Plans are drawn from the spaces of several queries, run once with counters and t
 that its operators really had (`calibration.recost`), so what remains is the error of the cost model alone; `arrow, estimated`
 is the same model with estimated rows, as the search saw it.
 
+Times are CPU times of all threads, since costs are work, and elapsed times; the quickest run of each plan counts. On a machine
+with other work elapsed times say more about that than about plans.
+
 Sample: uniform among the plans that are predicted to cost at most WITHIN times the cheapest of their query. Plans that do not
 end within a time limit are left out and counted; they have no time to compare with.
 
@@ -62,6 +65,7 @@ class Quality(NamedTuple):
     """Correlations of a model's costs with times: over all plans, and the mean over queries of those within each."""
 
     model: str
+    clock: str
     spearman: float | None
     weighted: float | None
     spearman_within: float | None
@@ -153,19 +157,27 @@ def _deadline(seconds: float) -> Iterator[None]:
 
 
 def qualities(runs: Sequence[PlanRun]) -> list[Quality]:
-    """One for each model, and one for arrow with estimated rows."""
-    found = [_quality(name, runs, [run.costs[name] for run in runs]) for name in (runs[0].costs if runs else ())]
-    return [*found, _quality("as planned, estimated rows", runs, [run.estimated for run in runs])]
+    """For each model, and for arrow with estimated rows: against both clocks."""
+    found = []
+    for name in runs[0].costs if runs else ():
+        found += [_quality(name, clock, runs, [run.costs[name] for run in runs]) for clock in CLOCKS]
+    planned = [run.estimated for run in runs]
+    return [*found, *(_quality("as planned, estimated rows", clock, runs, planned) for clock in CLOCKS)]
 
 
-def _quality(model: str, runs: Sequence[PlanRun], costs: Sequence[float]) -> Quality:
-    times = [run.ms for run in runs]
+def time_of(run: PlanRun, clock: str) -> float:
+    """Milliseconds."""
+    return run.cpu_ms if clock == "cpu" else run.ms
+
+
+def _quality(model: str, clock: str, runs: Sequence[PlanRun], costs: Sequence[float]) -> Quality:
+    times = [time_of(run, clock) for run in runs]
     groups: dict[str, tuple[list[float], list[float]]] = defaultdict(lambda: ([], []))
-    for run, cost in zip(runs, costs, strict=True):
+    for run, cost, time in zip(runs, costs, times, strict=True):
         groups[run.query][0].append(cost)
-        groups[run.query][1].append(run.ms)
+        groups[run.query][1].append(time)
     within = [_mean([f(c, t) for c, t in groups.values()]) for f in (spearman, weighted_correlation)]
-    return Quality(model, spearman(costs, times), weighted_correlation(costs, times), *within)
+    return Quality(model, clock, spearman(costs, times), weighted_correlation(costs, times), *within)
 
 
 def _mean(values: Sequence[float | None]) -> float | None:
@@ -173,22 +185,22 @@ def _mean(values: Sequence[float | None]) -> float | None:
     return mean(known) if known else None
 
 
-QUALITY_HEAD = ("model", "Spearman", "weighted", "Spearman within", "weighted within")
+QUALITY_HEAD = ("model", "clock", "Spearman", "weighted", "Spearman within", "weighted within")
 
 
 def quality_rows(runs: Sequence[PlanRun]) -> list[tuple[str, ...]]:
-    return [(each.model, *(_figure(value) for value in each[1:])) for each in qualities(runs)]
+    return [(each.model, each.clock, *(_figure(value) for value in each[2:])) for each in qualities(runs)]
 
 
 QUERY_HEAD = ("query", "plans", "quickest ms", "slowest ms", "µs a cost unit", "Spearman", "weighted")
 
 
-def query_rows(runs: Sequence[PlanRun], model: str = "arrow") -> list[tuple[str, ...]]:
-    """How one model does on each query; "µs a cost unit" is the median of measured over estimated."""
+def query_rows(runs: Sequence[PlanRun], clock: str) -> list[tuple[str, ...]]:
+    """How arrow does on each query; "µs a cost unit" is the median of measured over estimated."""
     rows = []
     for name in dict.fromkeys(run.query for run in runs):
         own = [run for run in runs if run.query == name]
-        costs, times = [run.costs[model] for run in own], [run.ms for run in own]
+        costs, times = [run.costs["arrow"] for run in own], [time_of(run, clock) for run in own]
         ratio = median(1e3 * t / c for c, t in zip(costs, times, strict=True))
         figures = (_figure(spearman(costs, times)), _figure(weighted_correlation(costs, times)))
         rows.append((name, str(len(own)), f"{min(times):.1f}", f"{max(times):.1f}", f"{ratio:.2f}", *figures))
@@ -199,14 +211,16 @@ def _figure(value: float | None) -> str:
     return "-" if value is None else f"{value:.3f}"
 
 
-X_LABEL, Y_LABEL = "arrow, true cardinalities: estimated ms", "measured ms"
+X_LABEL = "arrow, true cardinalities: estimated ms"
+CLOCKS = {"cpu": "measured ms of CPU time", "elapsed": "measured ms"}
 
 
-def scatter_lines(runs: Sequence[PlanRun]) -> list[str]:
-    return text_scatter([run.costs["arrow"] / 1e3 for run in runs], [run.ms for run in runs], X_LABEL, Y_LABEL)
+def scatter_lines(runs: Sequence[PlanRun], clock: str) -> list[str]:
+    xs, ys = [run.costs["arrow"] / 1e3 for run in runs], [time_of(run, clock) for run in runs]
+    return text_scatter(xs, ys, X_LABEL, CLOCKS[clock])
 
 
-def write_results(runs: Sequence[PlanRun], folder: str) -> list[Path]:
+def write_results(runs: Sequence[PlanRun], clock: str, folder: str) -> list[Path]:
     """`costs.csv` with a line for each plan, `costs.svg` and `costs.png`: the scatter plot. Raises OutputError."""
     target = make_folder(folder)
     text = io.StringIO()
@@ -219,8 +233,8 @@ def write_results(runs: Sequence[PlanRun], folder: str) -> list[Path]:
     write_file(target / "costs.csv", text.getvalue())
     groups: dict[str, list[tuple[float, float]]] = defaultdict(list)
     for run in runs:
-        groups[run.query].append((run.costs["arrow"] / 1e3, run.ms))
+        groups[run.query].append((run.costs["arrow"] / 1e3, time_of(run, clock)))
     pictures = [target / "costs.svg", target / "costs.png"]
-    rho = spearman([run.costs["arrow"] for run in runs], [run.ms for run in runs])
-    write_scatter(pictures, groups, X_LABEL, Y_LABEL, f"{len(runs)} plans, Spearman {_figure(rho)}")
+    rho = spearman([run.costs["arrow"] for run in runs], [time_of(run, clock) for run in runs])
+    write_scatter(pictures, groups, X_LABEL, CLOCKS[clock], f"{len(runs)} plans, Spearman {_figure(rho)}")
     return [target / "costs.csv", *pictures]

@@ -7,6 +7,7 @@ from math import ceil, floor, log2, log10
 from pathlib import Path
 
 WIDTH, HEIGHT = 72, 24  # characters of the text plot, axes not counted
+MARKERS = "o^sDv"  # of the figure, after ten colours each
 SHADES = " ·:+*#@"  # points in one place: 0, 1, 2, up to 4, 8, 16, more
 
 
@@ -63,11 +64,10 @@ def write_scatter(
     figure = Figure(figsize=(7.2, 6.0), layout="constrained")
     FigureCanvasAgg(figure)
     axes = figure.add_subplot(xscale="log", yscale="log", xlabel=x_label, ylabel=y_label, title=title)
-    markers = "os^vD<>ph*"
     for number, (name, points) in enumerate(groups.items()):
         xs, ys = zip(*points, strict=True)
-        colour = f"C{number % 10}" if number < 10 else f"{0.15 + 0.7 * (number - 10) / max(1, len(groups) - 10):.2f}"
-        axes.plot(xs, ys, markers[number // 3 % len(markers)], color=colour, markersize=4.5, alpha=0.75, label=name)
+        form = MARKERS[number // 10 % len(MARKERS)]
+        axes.plot(xs, ys, form, color=f"C{number % 10}", markersize=4.5, alpha=0.75, label=name)
     axes.grid(True, which="major", linewidth=0.4, alpha=0.6)
     axes.legend(fontsize="x-small", ncols=2 if len(groups) > 12 else 1, framealpha=0.85)
     for path in paths:

@@ -55,7 +55,7 @@ class Settings:
         "spark (arrow's work spread over nodes, and bytes moved between them)",
         ("arrow", "c_out", "c_mm", "spark"),
     )
-    coefficients: str = _knob("", "cost_model=arrow: file written by planscope calibrate; empty: those measured by the authors")
+    coefficients: str = _knob("", "cost_model=arrow|spark: file written by planscope calibrate; empty: the authors' measurements")
     spark_nodes: int = _knob(4, "cost_model=spark: machines that share the work")
     decorrelate: str = _knob(
         "general",

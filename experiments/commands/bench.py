@@ -203,13 +203,15 @@ def quality(
               help="Plans of at most X times the least predicted cost of their query.")  # fmt: skip
 @click.option("--timeout", type=click.FloatRange(0.1), default=20.0, show_default=True, metavar="S",
               help="Leave a plan out that runs for more than S seconds.")  # fmt: skip
+@click.option("--clock", type=click.Choice(("cpu", "elapsed")), default="cpu", show_default=True,
+              help="Time of the table by query and of the scatter plot.")  # fmt: skip
 @click.option("--seed", type=int, default=0, show_default=True, metavar="S", help="Seed of the sample.")
 @click.option("--set", "pairs", multiple=True, metavar="NAME=VALUE", help="Change a setting (repeatable): coefficients=FILE.")
 @click.option("-o", "--output", metavar="DIR", help="Write costs.csv, costs.svg and costs.png there as well.")
 @click.option("-q", "--quiet", is_flag=True, help="No progress on standard error.")
 def costs(
-    queries: tuple[str, ...], data: str, plans: int, within: float, timeout: float, seed: int, pairs: tuple[str, ...],
-    output: str | None, quiet: bool,
+    queries: tuple[str, ...], data: str, plans: int, within: float, timeout: float, clock: str, seed: int,
+    pairs: tuple[str, ...], output: str | None, quiet: bool,
 ) -> None:  # fmt: skip
     """How well cost models order plans by measured time, given true cardinalities.
 
@@ -241,14 +243,14 @@ def costs(
     if len(runs) < 2:
         raise click.UsageError("there are not two plans to compare: sample more, of larger spaces, or allow more time")
     click.echo(f"{len(runs)} plans, at most {within:g} times the least predicted cost of their query; seed {seed}\n")
-    for head, rows in (
-        (cost_quality.QUALITY_HEAD, cost_quality.quality_rows(runs)),
-        (cost_quality.QUERY_HEAD, cost_quality.query_rows(runs)),
+    for head, rows, texts in (
+        (cost_quality.QUALITY_HEAD, cost_quality.quality_rows(runs), 2),
+        (cost_quality.QUERY_HEAD, cost_quality.query_rows(runs, clock), 1),
     ):
-        click.echo(table_text(head, _right_aligned(head, rows, 1)) + "\n")
-    click.echo("\n".join(cost_quality.scatter_lines(runs)))
+        click.echo(table_text(head, _right_aligned(head, rows, texts)) + "\n")
+    click.echo("\n".join(cost_quality.scatter_lines(runs, clock)))
     if output is not None:
-        for path in cost_quality.write_results(runs, output):
+        for path in cost_quality.write_results(runs, clock, output):
             click.echo(f"wrote {path}", err=True)
 
 

@@ -31,6 +31,7 @@ from optimizer.catalog.value_text import reader, text
 from optimizer.errors import CatalogError
 
 VERSION = 1
+_REMEDY = f"delete {METADATA_FOLDER}/statistics.json in the dataset's folder: planscope data analyze makes it again"
 _HISTOGRAMS = pa.schema(
     [
         ("table", pa.string()),
@@ -82,10 +83,11 @@ def write_statistics(folder: Path, tables: Sequence[Table], files: Mapping[str, 
     _replace(version / "catalog.json", catalog.encode())
     _replace(version / "histograms.parquet", buffer.getvalue())
     before = _pointer(home)
-    _replace(home / "statistics.json", (json.dumps({"version": VERSION, "current": digest}) + "\n").encode())
-    for other in (home / "statistics").iterdir():
-        if other.name not in (digest, before):
-            shutil.rmtree(other, ignore_errors=True)
+    if digest != before:
+        _replace(home / "statistics.json", (json.dumps({"version": VERSION, "current": digest}) + "\n").encode())
+        for other in (home / "statistics").iterdir():
+            if other.name not in (digest, before):
+                shutil.rmtree(other, ignore_errors=True)
     return version
 
 
@@ -97,7 +99,7 @@ def stored_statistics(folder: Path) -> StoredStatistics | None:
         return None
     found = _current(home)
     if found is None:
-        raise CatalogError(f"cannot read the statistics that {pointer} names\ndelete it, or run planscope data analyze {folder}")
+        raise CatalogError(f"the statistics that {pointer} names cannot be read\n{_REMEDY}")
     return found
 
 
@@ -126,8 +128,7 @@ def with_statistics(table: Table, files: Mapping[str, str], found: StoredStatist
         stats = replace(table.stats, columns=columns, distinct=distinct, analyzed=str(entry["analyzed"]))
     except (ValueError, ArithmeticError, KeyError, TypeError, AttributeError) as error:
         raise CatalogError(
-            f"the statistics of table {table.name} are damaged ({type(error).__name__}: {error})\n"
-            "run planscope data analyze again"
+            f"the statistics of table {table.name} are damaged ({type(error).__name__}: {error})\n{_REMEDY}"
         ) from error
     return replace(table, stats=stats)
 
@@ -200,7 +201,10 @@ def _read(version: Path, changed: int) -> StoredStatistics:
         columns = file.read(use_threads=False).to_pydict()
     keys = zip(columns["table"], columns["column"], strict=True)
     values = zip(columns["bounds"], columns["rows"], columns["ndv"], strict=True)
-    return StoredStatistics(content["tables"], dict(zip(keys, values, strict=True)))
+    tables = content["tables"]
+    if not all(isinstance(entry, dict) for entry in [tables, *tables.values()]):
+        raise ValueError("tables are not described by objects")
+    return StoredStatistics(tables, dict(zip(keys, values, strict=True)))
 
 
 def _replace(path: Path, content: bytes) -> None:

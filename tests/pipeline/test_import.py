@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 import subprocess
 import sys
@@ -283,6 +284,7 @@ def test_sources_that_cannot_be_imported(importer, tmp_path, files, said):
 def derby(spark) -> Iterator[str]:
     """The URL of a database in the memory of Spark's own process, with a table ORDERS."""
     url = "jdbc:derby:memory:import_test"
+    spark._jvm.java.lang.System.setProperty("derby.stream.error.file", os.devnull)  # no derby.log in the working directory
     driver = spark._jvm.java.lang.Class.forName("org.apache.derby.iapi.jdbc.AutoloadedDriver")
     assert driver is not None
     connection = spark._jvm.java.sql.DriverManager.getConnection(f"{url};create=true")

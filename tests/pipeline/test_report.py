@@ -156,12 +156,12 @@ def tables(variants: int, figures: dict[str, float]) -> dict[str, pa.Table]:
 
 def test_figures_are_made_of_what_there_is_and_always_the_same(tmp_path: Path) -> None:
     names = [f"v{v}" for v in range(10)]
-    made = make_figures(tables(10, {"plan_ms": 0.5, "costed": 10.0, "cost_ratio": 1.0}), names, "v9")
+    made = make_figures(tables(10, {"plan_ms": 0.5, "costed": 10.0, "cost_ratio": 0.5}), names, "v9")
     assert list(made) == ["planning_time", "costed", "planning_ecdf", "cost_ratio"]
     panels = [axes for axes in made["planning_time"].axes if axes.get_visible()]
     assert [axes.get_title() for axes in panels] == ["chain", "star"], "one number of tables makes no line"
     labels = [line.get_label() for line in panels[0].lines]
-    assert labels == [*names[: MOST_VARIANTS - 1], "v9"], "the baseline is among those shown"
+    assert len(labels) == MOST_VARIANTS and labels[0] == "v0" and labels[-2:] == ["v8", "v9"], "spread, with the baseline"
     assert panels[0].get_yscale() == "log"
     (chain,) = (line for line in panels[0].lines if line.get_label() == "v1")
     assert list(chain.get_xdata()) == [2, 3, 4, 5] and list(chain.get_ydata()) == [2.0, 3.0, 4.0, 5.0]

@@ -66,8 +66,12 @@ def test_a_sweep_gives_the_rows_of_its_items_and_is_not_done_again(spark: SparkS
 
     other = run_sweep(plan_sweep(SweepSpec(["chain/3"]), code="test"), tmp_path, lambda: spark)
     assert other.items == 1 and runs(tmp_path) == [plan.run, other.run]
+    newer = run_sweep(plan_sweep(SweepSpec(["chain/3"]), code="newer"), tmp_path, lambda: spark, said.append)
+    assert newer.made == 1 and any(
+        f"run {other.run} is the same sweep, but planscope's code has changed" in line for line in said
+    )
     partitioned = ds.dataset(tmp_path / RESULTS, partitioning="hive", format="parquet").to_table()
-    assert Counter(partitioned.column("run").to_pylist()) == {plan.run: 12, other.run: 1}
+    assert Counter(partitioned.column("run").to_pylist()) == {plan.run: 12, other.run: 1, newer.run: 1}
 
 
 def test_two_processes_do_not_run_one_sweep(tmp_path: Path) -> None:

@@ -30,7 +30,8 @@ def aggregate(spark: SparkSession, folder: Path, baseline: str) -> dict[str, pa.
     errors         a row for each variant and kind of error
     """
     with translated("summing up the sweep"):
-        spark.read.parquet(str(folder / "chunk-*.parquet")).createOrReplaceTempView("sweep_items")
+        read = spark.read.option("pathGlobFilter", "chunk-*.parquet")
+        read.parquet(str(folder)).createOrReplaceTempView("sweep_items")
         spark.sql(_PAIRED, args={"baseline": baseline}).createOrReplaceTempView("sweep_paired")
         by_query = spark.sql(_BY_QUERY).toArrow()
         spark.createDataFrame(by_query).createOrReplaceTempView("sweep_by_query")  # so that it is not worked out again

@@ -35,6 +35,7 @@ MOST_PANELS = 6
 _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#999933")
 _MARKERS = "osD^vPX*"
 _DASHES = ("-", (0, (5, 1.5)), (0, (1, 1)), (0, (4, 1, 1, 1)), (0, (7, 2)), (0, (2, 1)), (0, (3, 1, 1, 1, 1, 1)), (0, (1, 2)))
+_ROUNDING = 1e-9  # ratios this near to 1 are 1
 _LINEAR_BELOW = 2.0  # greatest figure over the least, where a logarithmic scale would show few numbers
 _WIDE = 34  # characters of a variant's name from which on the legend has one column
 _STYLE = {
@@ -92,8 +93,12 @@ def write_figure(figure: Figure, folder: Path, name: str) -> list[Path]:
 
 
 def _shown(variants: Sequence[str], baseline: str) -> list[str]:
-    """The baseline and the first others, as many as can be told apart, in their order."""
-    chosen = {baseline, *[variant for variant in variants if variant != baseline][: MOST_VARIANTS - 1]}
+    """The baseline and others, spread evenly over the list, as many as can be told apart, in their order."""
+    others = [variant for variant in variants if variant != baseline]
+    most = MOST_VARIANTS - 1
+    if len(others) > most:
+        others = [others[i * (len(others) - 1) // (most - 1)] for i in range(most)]
+    chosen = {baseline, *others}
     return [variant for variant in variants if variant in chosen]
 
 
@@ -136,7 +141,7 @@ def _ecdf(rows: list[Row], column: str, variants: Sequence[str], label: str, not
     """For each variant, the share of queries whose figure is at most x, on a logarithmic scale unless all figures are close."""
     found = {variant: sorted(r[column] for r in rows if r["variant"] == variant and _positive(r[column])) for variant in variants}
     values = {variant: figures for variant, figures in found.items() if figures}
-    if not values or all(value == 1.0 for figures in values.values() for value in figures):
+    if not values or all(abs(value - 1.0) < _ROUNDING for figures in values.values() for value in figures):
         return None
     figure = _figure(4.8, 2.9, list(values))
     axes = figure.subplots()

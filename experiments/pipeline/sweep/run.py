@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,9 +13,9 @@ from executor.atomic import make_folder
 from experiments.pipeline.lock import hold
 from experiments.pipeline.sweep.chunk import chunk_file, run_chunk
 from experiments.pipeline.sweep.plan import PLAN_FILE, SweepPlan, read_plan, write_plan
-from experiments.pipeline.sweep.results import chunks_done, progress_of, read_results, run_folder
+from experiments.pipeline.sweep.results import chunks_done, progress_of, read_results, run_folder, runs
 from experiments.pipeline.tasks import run_tasks
-from optimizer.errors import InternalError, Interrupted
+from optimizer.errors import CatalogError, InternalError, Interrupted
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -48,6 +48,8 @@ def run_sweep(plan: SweepPlan, out: Path, spark: Callable[[], SparkSession], pro
     folder = make_folder(run_folder(out, plan.run))
     with hold(folder / LOCK, f"sweep {plan.run}"):
         if not (folder / PLAN_FILE).exists():
+            for other in _of_other_code(plan, out):
+                say(f"run {other} is the same sweep, but planscope's code has changed since; this is a new run")
             write_plan(folder, plan)
         assert read_plan(folder) == plan, f"{folder} holds the plan of another sweep"
         before = progress_of(folder)
@@ -57,6 +59,17 @@ def run_sweep(plan: SweepPlan, out: Path, spark: Callable[[], SparkSession], pro
             with _interruptible(folder, plan):
                 _make(plan, folder, spark, say, before.done)
         return _checked(plan, folder, before.done)
+
+
+def _of_other_code(plan: SweepPlan, out: Path) -> list[str]:
+    """Runs that differ from `plan` in nothing but the code, the last one if there are several."""
+    found = []
+    for run in runs(out):
+        with suppress(CatalogError):
+            other = read_plan(run_folder(out, run))
+            if replace(other, code=plan.code) == plan:
+                found.append(run)
+    return found[-1:]
 
 
 def _make(plan: SweepPlan, folder: Path, spark: Callable[[], SparkSession], say: Say, before: int) -> None:

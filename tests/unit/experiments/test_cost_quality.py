@@ -33,7 +33,7 @@ def test_spearman(estimates: list[float], actuals: list[float], rho: float | Non
 
 
 def run_of(query: str, ms: float, arrow: float, other: float) -> PlanRun:
-    return PlanRun(query, 0, "scan", ms, ms, arrow, {"arrow": arrow, "other": other})
+    return PlanRun(query, 0, "scan", ms, 1.0 / ms, arrow, {"arrow": arrow, "other": other})
 
 
 RUNS = [
@@ -43,13 +43,16 @@ RUNS = [
 
 
 def test_qualities_over_all_and_within_queries() -> None:
-    arrow, other, planned = qualities(RUNS)
+    found = qualities(RUNS)
+    assert [each.clock for each in found] == ["cpu", "elapsed"] * 3
+    arrow, other, planned = found[1::2]
     assert arrow.spearman == pytest.approx(0.9) and arrow.spearman_within == pytest.approx(0.0)
     assert arrow.weighted_within == pytest.approx(0.0)
     assert other.spearman == pytest.approx(0.6) and other.weighted_within == pytest.approx(0.0)
     assert planned.spearman == arrow.spearman
-    assert [row[:2] for row in query_rows(RUNS)] == [("a", "3"), ("b", "2")]
-    assert query_rows(RUNS)[0][4] == "100.00"
+    assert found[0].spearman == pytest.approx(-0.9)  # the CPU times of these runs fall where the others rise
+    assert [row[:2] for row in query_rows(RUNS, "elapsed")] == [("a", "3"), ("b", "2")]
+    assert query_rows(RUNS, "elapsed")[0][4] == "100.00"
 
 
 def test_a_scatter_plot_of_text() -> None:
@@ -68,7 +71,7 @@ def test_a_sample_is_run_costed_and_written(tpch, tmp_path: Path) -> None:
     assert [run.query for run in done.runs] == ["tpch/q03"] * 3 + ["tpch/q12"] * 3
     assert list(done.skipped) == ["tpch/q06"] and not done.timed_out
     assert all(run.ms > 0 and set(run.costs) == {"arrow", "c_out", "c_mm", "spark"} for run in done.runs)
-    paths = write_results(done.runs, str(tmp_path / "out"))
+    paths = write_results(done.runs, "cpu", str(tmp_path / "out"))
     assert [path.name for path in paths] == ["costs.csv", "costs.svg", "costs.png"]
     with paths[0].open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))

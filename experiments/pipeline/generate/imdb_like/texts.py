@@ -96,7 +96,7 @@ def place_note(numbers: Integers) -> pa.Array:
 def sentence(numbers: Integers) -> pa.Array:
     lists = (words.GIVEN, words.ADJECTIVES, words.NOUNS, words.PLACES)
     given, adjective, noun, place, rest = _digits(numbers, *lists)
-    return _and_rest([_joined(given, " found a ", adjective, " ", noun, " in ", place, ".")], rest)
+    return _and_rest([_joined(given, " found the ", adjective, " ", noun, " in ", place, ".")], rest)
 
 
 def digest(table: str, numbers: Integers) -> pa.Array:

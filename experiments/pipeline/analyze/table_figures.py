@@ -1,0 +1,108 @@
+"""The figures of a table from the sketches of its pieces."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import numpy as np
+import pyarrow as pa
+
+from experiments.pipeline.analyze.joint import Joint
+from experiments.pipeline.analyze.pieces import Piece
+from experiments.pipeline.analyze.sketch_files import read_sketches
+from experiments.pipeline.sketches.column import ColumnSketch, merge_sketches, sketch_of
+from experiments.pipeline.sketches.figures import column_stats, distinct_values, is_unique
+from experiments.pipeline.sketches.hyperloglog import STANDARD_ERROR, HyperLogLog
+from experiments.pipeline.sketches.order import sorted_order
+from optimizer.catalog.table import ColumnStats, Table
+
+
+def merged_sketches(table: Table, cut: Sequence[Piece]) -> dict[str, ColumnSketch]:
+    """By column, of all pieces; a table without pieces has had no rows to look at."""
+    parts: dict[str, list[ColumnSketch]] = {column.name: [] for column in table.columns}
+    for piece in cut:
+        for name, sketch in read_sketches(piece.sketch)[0].items():
+            parts[name].append(sketch)
+    types = {column.name: column.type for column in table.columns}
+    return {name: merge_sketches(found or [sketch_of(pa.array([], types[name]))]) for name, found in parts.items()}
+
+
+def with_figures(table: Table, sketches: Mapping[str, ColumnSketch], cut: Sequence[Piece], joint: Joint) -> Table:
+    """`table` with the figures of its sketches. Where these saw a sample of the rows, footers know NULLs and bounds better.
+
+    Of a sample of row groups that have values of their own each, as those of sorted data have, so do the others: distinct
+    values grow with the rows.
+    """
+    seen = max((sketch.rows for sketch in sketches.values()), default=0)
+    sampled = 0 < seen < table.stats.rows
+    scale = table.stats.rows / seen if sampled else 1.0
+    stats: dict[str, ColumnStats] = {}
+    for name, sketch in sketches.items():
+        stats[name] = column_stats(sketch, scale)
+        if (name,) in table.keys and seen:
+            stats[name] = replace(stats[name], ndv=float(table.stats.rows), degrees=((table.stats.rows, 1),))
+        if sampled:
+            stats[name] = _with_footer(stats[name], table.stats.columns[name])
+    if sampled:
+        for name in _apart(cut):
+            present = float(table.stats.rows - (stats[name].nulls or 0))
+            stats[name] = replace(stats[name], ndv=min(distinct_values(sketches[name], 1.0) * scale, present))
+    together = {names: HyperLogLog() for names in joint}
+    for names, registers in together.items():
+        for piece in cut:
+            registers.merge(read_sketches(piece.joint_sketch(names))[1][names])
+    distinct = {}
+    for names, found in together.items():
+        combinations = math.prod((stats[name].ndv or 0.0) + 1.0 for name in names)
+        distinct[names] = min(found.estimate() * scale, float(table.stats.rows), combinations)
+    how = f"a sample of {seen:,} of {table.stats.rows:,} rows" if sampled else f"all {seen:,} rows"
+    analyzed = f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC, {how}"
+    return replace(table, stats=replace(table.stats, columns=stats, distinct=distinct, analyzed=analyzed))
+
+
+def _apart(cut: Sequence[Piece]) -> set[str]:
+    """Columns of which no two of several whole pieces have values in one range."""
+    if len(cut) < 2 or any(piece.share < 1.0 for piece in cut):
+        return set()
+    bounds: dict[str, list[pa.Array]] = {}
+    for piece in cut:
+        for name, sketch in read_sketches(piece.sketch)[0].items():
+            if len(sketch.bounds):
+                bounds.setdefault(name, []).append(sketch.bounds)
+    return {name for name, ranges in bounds.items() if _are_apart(ranges)}
+
+
+def _are_apart(ranges: Sequence[pa.Array]) -> bool:
+    """Of pairs (least, greatest)."""
+    order = sorted_order(pa.concat_arrays(ranges))
+    lows, highs = order.codes[0::2], order.codes[1::2]
+    by_low = np.argsort(lows)
+    return len(ranges) > 1 and bool((highs[by_low][:-1] < lows[by_low][1:]).all())
+
+
+def _with_footer(sampled: ColumnStats, footer: ColumnStats) -> ColumnStats:
+    """Footers know NULLs and bounds of all rows."""
+    known = footer.min is not None and footer.max is not None
+    return replace(
+        sampled,
+        nulls=sampled.nulls if footer.nulls is None else footer.nulls,
+        min=footer.min if known else sampled.min,
+        max=footer.max if known else sampled.max,
+    )
+
+
+def unique_columns(table: Table, sketches: Mapping[str, ColumnSketch]) -> tuple[list[str], list[str]]:
+    """Columns without NULL whose values all differ, though no key says so: for certain, and as far as sketches can tell."""
+    surely, probably = [], []
+    for name, sketch in sketches.items():
+        if (name,) in table.keys or sketch.nulls or not sketch.rows or sketch.rows < table.stats.rows:
+            continue
+        unique = is_unique(sketch)
+        if unique:
+            surely.append(name)
+        elif unique is None and abs(sketch.distinct.estimate() / sketch.rows - 1.0) < 3 * STANDARD_ERROR:
+            probably.append(name)
+    return surely, probably

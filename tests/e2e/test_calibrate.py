@@ -1,0 +1,61 @@
+"""planscope calibrate and bench costs: what they print and write, and what they refuse."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from optimizer.cost.coefficients import NAMES
+from optimizer.cost.coefficients_file import read_coefficients
+
+
+@pytest.mark.slow
+def test_a_quick_calibration_writes_coefficients_that_plan(planscope, tmp_path: Path) -> None:
+    path = tmp_path / "machine.json"
+    done = planscope("calibrate", "--quick", "--rows", "5000", "-o", str(path))
+    assert done.code == 0 and "making tables of 30, 500, 5,000 rows" in done.err
+    words = {line.split()[0] for line in done.out.splitlines() if line.split()}
+    assert words >= {*NAMES, "coefficient", "operator", "scan", "window", "apply", "all"}
+    found = read_coefficients(path)
+    assert found.start > 0.0 and found.hash_build > 0.0 and found.pair > 0.0
+    facts = json.loads(path.read_text("utf-8"))
+    assert facts["machine"]["cores"] >= 1 and facts["machine"]["rows"] == 5000
+    assert facts["fit"][-1]["family"] == "all" and facts["fit"][-1]["points"] > 200
+    assert facts["fit"][-1]["median_error"] < 0.6
+    assert planscope("explain", "job/1a", "--set", f"coefficients={path}").code == 0
+
+
+def test_calibrate_fails_before_it_measures(planscope, tmp_path: Path) -> None:
+    done = planscope("calibrate", "-o", str(tmp_path / "no" / "machine.json"))
+    assert done.code == 2 and "there is no folder" in done.err and "making tables" not in done.err
+
+
+def test_a_bad_file_is_named(planscope, tmp_path: Path) -> None:
+    path = tmp_path / "machine.json"
+    path.write_text(json.dumps({"format": "planscope-coefficients", "version": 1, "coefficients": {"strat": 1}}), "utf-8")
+    done = planscope("explain", "job/1a", "--set", f"coefficients={path}")
+    assert done.code == 2
+    assert str(path) in done.err and 'unknown coefficient "strat" (did you mean "start"?)' in done.err and "missing" in done.err
+    done = planscope("explain", "job/1a", "--set", "cost_model=spark", "--set", "spark_nodes=0")
+    assert done.code == 2 and "spark_nodes is at least 1" in done.err
+
+
+@pytest.mark.parametrize("model", ["c_out", "c_mm", "spark"])
+def test_every_model_plans(planscope, model: str) -> None:
+    done = planscope("explain", "job/1a", "--set", f"cost_model={model}")
+    assert done.code == 0 and "proven to be the cheapest" in done.out
+
+
+def test_bench_costs(planscope, tmp_path: Path) -> None:
+    done = planscope("bench", "costs", "tpch/q12", "tpch/q03", "-d", "tpch:0.01", "--plans", "8", "-o", str(tmp_path / "out"))
+    assert done.code == 0
+    assert "8 plans, at most 10 times the least predicted cost" in done.out and "measured ms of CPU time" in done.out
+    for word in ("arrow", "c_out", "c_mm", "spark", "as planned, estimated rows", "tpch/q12", "Spearman"):
+        assert word in done.out
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["costs.csv", "costs.png", "costs.svg"]
+    done = planscope("bench", "costs", "tpch/q06", "-d", "tpch:0.01")
+    assert done.code == 2 and "there are not two plans to compare" in done.err
+    done = planscope("bench", "costs", "job/1a", "-d", "job")
+    assert done.code == 2 and "statistics only" in done.err
