@@ -40,8 +40,8 @@ _BYTES = {  # of a row in a file
 }
 _TYPE_BYTES = 20
 _CHUNK = 1 << 17  # rows of a row group
-_NOTICE = """-- Synthetic rows for the schema of the Join Order Benchmark, made by planscope from published statistics of IMDB's columns.
--- None of them is IMDB's: names, titles and facts are put together of word lists.
+_NOTICE = """-- Synthetic rows for the schema of the Join Order Benchmark, made by planscope from published
+-- statistics of IMDB's columns. None of them is IMDB's: names, titles and facts are put together of word lists.
 
 """
 

@@ -28,8 +28,10 @@ class Figures:
 def tables() -> dict[str, dict[str, Figures]]:
     """All columns of all tables, in the order of schema.sql."""
     counted, spread = _read("statistics.json")["tables"], _read("distributions.json")["tables"]
-    return {table: {name: _figures(facts, column, spread.get(table, {}).get(name, {})) for name, column in facts["columns"].items()}
-            for table, facts in counted.items()}  # fmt: skip
+    return {
+        table: {name: _figures(facts, column, spread.get(table, {}).get(name, {})) for name, column in facts["columns"].items()}
+        for table, facts in counted.items()
+    }
 
 
 @cache

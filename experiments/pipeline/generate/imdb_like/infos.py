@@ -22,7 +22,7 @@ _SENTENCES = 500_000
 
 
 def info_texts(types_of_rows: Integers, share: Shares) -> pa.Array:
-    """A text for each row: `types_of_rows` are ids of info_type, `share` is evenly spread between 0 and 1 and chooses the text."""
+    """A text for each row: `types_of_rows` are ids of info_type, `share` is evenly spread in [0, 1) and chooses it."""
     order = np.argsort(types_of_rows, kind="stable")
     ids, starts = np.unique(types_of_rows[order], return_index=True)
     chunks = [

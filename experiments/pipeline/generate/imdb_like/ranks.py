@@ -95,7 +95,7 @@ def shared(total: int, most: Sequence[int], weights: Sequence[int]) -> list[int]
 
 
 def _within(rank: Integers, start: Integers, end: Integers, ndv: Integers | np.int64, skew: float) -> Integers:
-    """Numbers below `ndv` for ranks of a range: the first ranks count them up, the others are spread by u to the power of `skew`."""
+    """Numbers below `ndv` for ranks of a range: the first ranks count up, the others spread by u to the power of `skew`."""
     place = rank - start
     count = end - start
     u = (place - ndv + 0.5) / np.maximum(count - ndv, 1)

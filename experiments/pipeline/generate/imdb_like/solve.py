@@ -180,7 +180,7 @@ def _near(value: int | str) -> list[Value]:
 def _common(
     members: set[ColumnId], asked: Mapping[str, _Asked], owner: Mapping[ColumnId, str], chosen: Mapping[str, int]
 ) -> Value | Same:
-    """The value of columns that have to be equal: the id of the row that one of them is the id of; else 1, which every table has."""
+    """The value of columns that have to be equal: the id, if one of them is a row's id; else 1, an id in every table."""
     for id in sorted(members):
         alias = owner[id]
         if asked[alias].columns[id] == "id":
