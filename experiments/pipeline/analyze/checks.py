@@ -148,7 +148,7 @@ def _missing(table: Table, target: Table, task: Mapping[str, Any]) -> pa.Table:
     known = _joinable(known).rename_columns(names).group_by(names, use_threads=False).aggregate([])
     asked = _joinable(rows).rename_columns(names).append_column("row", pa.array(np.arange(rows.num_rows)))
     lost = asked.join(known, names, join_type="left anti", use_threads=False)
-    return rows.take(lost["row"])
+    return rows.take(lost["row"].combine_chunks().sort())
 
 
 def _joinable(table: pa.Table) -> pa.Table:

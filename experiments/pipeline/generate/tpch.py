@@ -63,7 +63,7 @@ def tpch(scale: Decimal, parts: int | None = None) -> Recipe:
         files = tpch_parts(scale, parts)
         # a process of the generator first makes the text all comments are cut from, which takes as long as 30 MB of a table
         settings = {"scale": text}
-        made = make_parts(spark, write_tpch_parts, folder, files, settings, orders, f"tpch:{text}", progress, PART_BYTES)
+        made = make_parts(spark, write_tpch_parts, folder, files, settings, orders, f"tpch:{text}", progress, 1.1 * PART_BYTES)
         _check(made, float(scale))
         _declare(folder, made)
         return all_files(made)

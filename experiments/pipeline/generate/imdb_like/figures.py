@@ -8,8 +8,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 FOLDER = Path(__file__).parent.parent.parent.parent / "workloads" / "job"
 TYPES = "kind_type", "role_type", "link_type", "company_type", "comp_cast_type", "info_type"  # the same at every scale
+_STEPS = 2000
 MOST_SCALE = 50  # ids of cast_info are 32-bit integers
 
 
@@ -49,14 +52,17 @@ def rows_at(table: str, scale: float, least: int = 0) -> int:
     return rows_at_1(table) if table in TYPES else max(round(rows_at_1(table) * scale), least, 1)
 
 
-def sampled_ndv(ndv: float, filled: float, scale: float) -> int:
-    """Distinct values to be expected in a `scale`th of `filled` values of which `ndv` are distinct, each equally often.
+def sampled_ndv(ndv: float, filled: float, scale: float, skew: float = 1.0) -> int:
+    """Distinct values to be expected in a `scale`th of `filled` values, of which `ndv` are distinct.
 
-    The chance that a value is missed is (1 - scale) to the power of its occurrences. Beyond scale 1 there are no new ones.
+    A value is missed by n draws with the probability exp(-n·p). At x between 0 and 1 on the way from the most to the least
+    frequent value, p is x^(1/skew - 1) / (skew·ndv), as `ranks.chosen` draws. Beyond scale 1 there are no new values.
     """
     if scale >= 1 or not ndv:
         return round(ndv)
-    return max(1, round(ndv * (1 - (1 - scale) ** (filled / ndv))))
+    x = (np.arange(_STEPS) + 0.5) / _STEPS
+    p = x ** (1 / skew - 1) / (skew * ndv)
+    return max(1, round(ndv * float(np.mean(-np.expm1(-filled * scale * p)))))
 
 
 def _figures(facts: dict[str, Any], column: dict[str, Any], spread: dict[str, Any]) -> Figures:
