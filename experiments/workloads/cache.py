@@ -29,7 +29,7 @@ except ImportError:  # Windows
 
 Progress = Callable[[str], None]
 MANIFEST = Path("_planscope") / "manifest.json"
-_VERSION = 3  # of what the builds write; a dataset of another version is made again
+_VERSION = 4  # of what the builds write; a dataset of another version is made again
 
 
 def cache_folder() -> Path:

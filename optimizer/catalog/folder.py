@@ -63,10 +63,12 @@ def find_tables(folder: Path) -> list[TableFiles]:
 def _check_finished(folder: Path) -> None:
     """Raises CatalogError for a dataset that is being made, or whose making was interrupted."""
     request = folder / METADATA_FOLDER / UNFINISHED / REQUEST
+    if not request.exists():
+        return
     try:
         content = json.loads(request.read_text(encoding="utf-8"))
         what, resume = str(content["what"]), str(content["resume"])
-    except (FileNotFoundError, NotADirectoryError):
+    except FileNotFoundError:  # finished at this moment
         return
     except (OSError, ValueError, KeyError, TypeError):
         what, resume = "dataset", ""

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
 import pyarrow.parquet as pq
 
 from experiments.pipeline.sketches.stored import VERSION
@@ -61,14 +62,15 @@ def file_name(file: Path, identity: str) -> str:
 def pieces(folder: Path, table: Table, identities: Mapping[str, str], sample: float | None) -> list[Piece]:
     """All pieces of a table, in order. `identities`: what its files are known by, by name.
 
-    With `sample`, that share of the table: of its row groups (files, if not Parquet), at even distances, if these are many; else
-    of the rows of each. Raises OSError.
+    With `sample`, that share of the table: of its row groups (files, if not Parquet), spread over all of it, if these are many;
+    else of the rows of each. Raises OSError.
     """
     home = sketch_folder(folder)
     units, share = list(_units(table)), 1.0
     if sample is not None and sample < 1.0:
         if len(units) * sample >= _ENOUGH:
-            units = [units[int((i + 0.5) / sample)] for i in range(int(len(units) * sample))]
+            random = np.random.default_rng(0)  # one in each stretch, not always at the same place: data may be periodic
+            units = [units[int((i + random.random()) / sample)] for i in range(int(len(units) * sample))]
         else:
             units, share = list(_joined(units)), sample
     else:

@@ -22,9 +22,6 @@ KINDS = {
 }
 
 
-_IMDB_BYTES = 1.5e9  # of files, at scale 1
-
-
 def recipe(kind: str, scale: Decimal, parts: int | None = None, graphs: Sequence[str] = ()) -> Recipe:
     """How to make a dataset. Raises CatalogError for what the kind does not have, SqlError for a name of no join graph."""
     if graphs and kind != "joingraph":
@@ -45,12 +42,14 @@ def recipe(kind: str, scale: Decimal, parts: int | None = None, graphs: Sequence
         case "imdb_like":
             if parts is not None:
                 raise CatalogError("imdb_like chooses its files by size: leave --parts out")
-            return Recipe("imdb_like", f"{scale.normalize():f}", _IMDB_BYTES * float(scale), partial(_fill_imdb_like, scale))
+            from experiments.pipeline.generate.imdb_like.build import check_scale, imdb_like_bytes
+
+            check_scale(float(scale))
+            return Recipe("imdb_like", f"{scale.normalize():f}", imdb_like_bytes(float(scale)), partial(_fill_imdb_like, scale))
     raise CatalogError(f'there is no kind of dataset "{kind}"; there are {", ".join(KINDS)}')
 
 
 def _fill_imdb_like(scale: Decimal, spark: SparkSession, folder: Path, progress: Progress) -> Facts:
     from experiments.pipeline.generate.imdb_like import generate_imdb_like
 
-    generate_imdb_like(spark, folder, float(scale), progress)
-    return {}
+    return generate_imdb_like(spark, folder, scale, progress)

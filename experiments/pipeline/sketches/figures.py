@@ -80,7 +80,10 @@ def _common(sketch: ColumnSketch, ndv: float, scale: float) -> Counts:
     if frequent.is_exact and ndv <= MOST_COMMON and len(frequent.values) + bool(sketch.nans) >= ndv:
         return Counts(frequent.values, frequent.lower)
     counts = (frequent.lower + frequent.upper + 1) // 2
-    least = max(ABOVE_AVERAGE * present / max(1.0, ndv), LEAST_SHARE * present, SEEN_OFTEN if scale > 1.0 else 1)
+    average = present / max(1.0, ndv)
+    least = max(ABOVE_AVERAGE * average, LEAST_SHARE * present, 1)
+    if scale > 1.0:  # some of many equally common values are seen more often than others by chance
+        least = max(least, SEEN_OFTEN, average + 5 * math.sqrt(average))
     good = np.flatnonzero((frequent.upper - frequent.lower <= CERTAIN * frequent.lower) & (counts > least))
     good = good[np.argsort(-counts[good], kind="stable")][:MOST_COMMON]
     return Counts(frequent.values, counts).take(np.sort(good))

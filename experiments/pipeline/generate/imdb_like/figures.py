@@ -26,6 +26,11 @@ class Figures:
     deciles: tuple[float, ...] | None
     values: tuple[str, ...] | None
 
+    @property
+    def filled(self) -> int:
+        """Values that are not NULL."""
+        return self.rows - self.nulls
+
 
 @cache
 def tables() -> dict[str, dict[str, Figures]]:

@@ -23,6 +23,8 @@ _SENTENCES = 500_000
 
 def info_texts(types_of_rows: Integers, share: Shares) -> pa.Array:
     """A text for each row: `types_of_rows` are ids of info_type, `share` is evenly spread in [0, 1) and chooses it."""
+    if not len(types_of_rows):
+        return pa.array([], pa.string())
     order = np.argsort(types_of_rows, kind="stable")
     ids, starts = np.unique(types_of_rows[order], return_index=True)
     chunks = [
@@ -31,8 +33,7 @@ def info_texts(types_of_rows: Integers, share: Shares) -> pa.Array:
     ]
     back = np.empty(len(order), np.int64)
     back[order] = np.arange(len(order))
-    made = pa.chunked_array(chunks, pa.string()).combine_chunks() if chunks else pa.array([], pa.string())
-    return made.take(pa.array(back))
+    return pa.chunked_array(chunks, pa.string()).combine_chunks().take(pa.array(back))
 
 
 @cache

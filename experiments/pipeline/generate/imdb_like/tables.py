@@ -82,16 +82,16 @@ class _Maker:
             case Text(kind=kind, share=share, heads=heads, skew=skew):
                 heads = self._heads(name, heads, unique=share == 1)
                 placed = self._ranks(name, figures)
-                ndv = max(1, min(placed.filled, self._text_ndv(figures, share)))
+                ndv = max(1, min(placed.filled, self._text_ndv(figures, share, skew)))
                 return self._with_nulls(text(kind, chosen(placed, ndv, skew), heads), placed)
             case Listed(skew=skew):
                 values = tuple(dict.fromkeys([*(figures.values or ()), *compared(self._table, name)]))
                 placed = self._ranks(name, figures)
-                ndv = max(1, min(placed.filled, len(values), sampled_ndv(len(values), figures.rows - figures.nulls, self._scale)))
+                ndv = max(1, min(placed.filled, sampled_ndv(len(values), figures.filled, self._scale, skew)))
                 return self._with_nulls(listed(values, chosen(placed, ndv, skew)), placed)
             case Number():
                 placed = self._ranks(name, figures)
-                ndv = sampled_ndv(figures.ndv or 1, figures.rows - figures.nulls, self._scale)
+                ndv = sampled_ndv(figures.ndv or 1, figures.filled, self._scale)
                 return self._by_deciles(placed, steps_of(figures.deciles or (0,) * 11, ndv, placed.filled))
             case Reference(table=parent):
                 placed = self._ranks(name, figures)
@@ -107,12 +107,11 @@ class _Maker:
         nulls = min(rows, round(figures.nulls * rows / figures.rows))
         return ranks(self._numbers, rows, nulls, f"{self._table} {name}")
 
-    def _text_ndv(self, figures: Figures, share: float) -> int:
-        filled = figures.rows - figures.nulls
+    def _text_ndv(self, figures: Figures, share: float, skew: float) -> int:
         if figures.ndv is not None:
-            return sampled_ndv(figures.ndv, filled, self._scale)
-        ndv = max(1.0, share * filled)
-        return sampled_ndv(ndv, filled, self._scale) if self._scale < 1 else round(ndv * self._scale)
+            return sampled_ndv(figures.ndv, figures.filled, self._scale, skew)
+        ndv = max(1.0, share * figures.filled)
+        return sampled_ndv(ndv, figures.filled, self._scale, skew) if self._scale < 1 else round(ndv * self._scale)
 
     def _reference_steps(self, figures: Figures, parent: str, filled: int) -> list[Step]:
         """Deciles and distinct values move with the referenced table's size."""

@@ -1,0 +1,106 @@
+"""A standalone Spark cluster on the loopback interface, of the PySpark installation: a master, and workers with one core each."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from experiments.pipeline.java import java_environment
+
+LOOPBACK = "127.0.0.1"
+READY_SECONDS = 120
+
+
+class Cluster:
+    """Processes that run until the cluster is left. `url` is what --master takes."""
+
+    def __init__(self, folder: Path, workers: int) -> None:
+        self._folder = folder
+        port = free_port()
+        self.url = f"spark://{LOOPBACK}:{port}"
+        self.master = self._start("master", "master.Master", "--port", str(port))
+        self.workers: list[subprocess.Popen[bytes]] = []
+        try:
+            self._await("master", "I have been elected leader", 1)
+            for number in range(workers):
+                scratch = folder / f"worker-{number}"
+                options = ["--cores", "1", "--memory", "1g", "--work-dir", str(scratch)]
+                self.workers.append(self._start(f"worker-{number}", "worker.Worker", *options, self.url))
+            self._await("master", "Registering worker", workers)
+        except BaseException:
+            self.stop()
+            raise
+
+    def kill_worker(self, number: int) -> None:
+        """As if its machine were gone: the worker and all that it started."""
+        os.killpg(self.workers[number].pid, signal.SIGKILL)
+        self.workers[number].wait()
+
+    def stop(self) -> None:
+        for process in [*self.workers, self.master]:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+
+    def unpacked(self) -> list[Path]:
+        """Where workers unpacked the product's code."""
+        return list(self._folder.rglob("planscope-*.unpacked/experiments/pipeline/worker.py"))
+
+    def _start(self, name: str, role: str, *options: str) -> subprocess.Popen[bytes]:
+        import pyspark
+
+        home = Path(pyspark.__file__).parent
+        scratch = self._folder / f"{name}-scratch"
+        scratch.mkdir()
+        environment = {**os.environ, "SPARK_LOCAL_IP": LOOPBACK, "SPARK_LOCAL_DIRS": str(scratch), "SPARK_CONF_DIR": str(scratch)}
+        for variable, value in java_environment().items():
+            environment.pop(variable, None)
+            if value is not None:
+                environment[variable] = value
+        (scratch / "log4j2.properties").write_text(
+            "rootLogger.level = info\nrootLogger.appenderRef.all.ref = all\n"
+            "appender.all.type = Console\nappender.all.name = all\nappender.all.target = SYSTEM_ERR\n"
+            "appender.all.layout.type = PatternLayout\nappender.all.layout.pattern = %m%n%ex\n"
+        )
+        command = [home / "bin" / "spark-class", f"org.apache.spark.deploy.{role}", "--host", LOOPBACK, "--webui-port", "0"]
+        with self._log(name).open("wb") as log:
+            return subprocess.Popen(
+                [*command, *options],
+                env=environment,
+                cwd=scratch,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+            )
+
+    def _log(self, name: str) -> Path:
+        return self._folder / f"{name}.log"
+
+    def _await(self, name: str, words: str, times: int) -> None:
+        end = time.monotonic() + READY_SECONDS
+        while (text := self._log(name).read_text(errors="replace")).count(words) < times:
+            assert time.monotonic() < end, f"the {name} does not say {words!r}:\n{text[-2000:]}"
+            time.sleep(0.2)
+
+
+@contextmanager
+def cluster(folder: Path, workers: int) -> Iterator[Cluster]:
+    """`workers` workers of one core that have registered; all processes are gone afterwards."""
+    running = Cluster(folder, workers)
+    try:
+        yield running
+    finally:
+        running.stop()
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind((LOOPBACK, 0))
+        return int(probe.getsockname()[1])

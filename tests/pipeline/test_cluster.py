@@ -1,0 +1,140 @@
+"""The pipeline on a cluster of several processes, one of which is killed: the same result as on one machine."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+
+from experiments.cli import main
+from experiments.pipeline.sweep.columns import SETTLED
+from experiments.pipeline.sweep.results import progress_of, read_results, run_folder, runs
+from optimizer.dataset import open_dataset
+from optimizer.errors import CatalogError
+from tests.pipeline.cluster import LOOPBACK, Cluster, cluster, free_port
+
+pytestmark = pytest.mark.slow
+
+ITEMS = 200
+SPEC = """
+[generate]
+kind = "tpch"
+scale = 0.01
+parts = 3
+
+[analyze]
+
+[sweep]
+queries = ["chain/3..6", "star/4..6", "cycle/5", "tpch/q03", "tpch/q05"]
+seeds = 5
+chunk = 4
+[sweep.settings]
+pruning = ["both", "none"]
+bushy = [true, false]
+"""
+PATIENCE = 600
+
+
+@pytest.fixture(scope="module")
+def spec(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("spec") / "pipeline.toml"
+    path.write_text(SPEC)
+    return path
+
+
+def start(spec: Path, out: Path, master: str) -> subprocess.Popen[str]:
+    command = [sys.executable, "-m", "experiments.cli", "pipeline", "run", str(spec), "-o", str(out), "--master", master]
+    log = out.with_suffix(".log").open("w")
+    return subprocess.Popen(
+        command, stdout=log, stderr=subprocess.STDOUT, text=True, env={**os.environ, "SPARK_LOCAL_IP": LOOPBACK}
+    )
+
+
+def items_done(out: Path) -> int:
+    try:
+        return sum(progress_of(run_folder(out, run)).done for run in runs(out))
+    except CatalogError:  # the plan is being written
+        return 0
+
+
+def finished(process: subprocess.Popen[str], out: Path) -> None:
+    code = process.wait(PATIENCE)
+    assert code == 0, out.with_suffix(".log").read_text()
+
+
+def statistics(out: Path) -> dict[str, Any]:
+    tables = open_dataset(out / "data").tables
+    assert all(table.stats.analyzed for table in tables.values())
+    return {name: (table.stats.rows, table.stats.distinct, table.stats.columns, table.keys) for name, table in tables.items()}
+
+
+def rows(out: Path) -> list[dict[str, Any]]:
+    [run] = runs(out)
+    wanted = [name for name in SETTLED if name not in OF_THE_FOLDER]
+    found = read_results(run_folder(out, run)).sort_by("number").to_pylist()
+    return [{name: row[name] for name in wanted} for row in found]
+
+
+OF_THE_FOLDER = ("item", "data", "data_digest")  # the two pipelines have made a dataset each
+
+
+def test_a_cluster_that_loses_a_worker_comes_to_the_same_result(spec: Path, tmp_path: Path) -> None:
+    here, there = tmp_path / "here", tmp_path / "there"
+    finished(start(spec, here, "local[2]"), here)
+    (tmp_path / "cluster").mkdir()
+    with cluster(tmp_path / "cluster", workers=2) as running:
+        process = start(spec, there, running.url)
+        try:
+            kill_in_the_middle(running, process, there)
+            finished(process, there)
+        finally:
+            process.kill()
+            process.wait()
+        assert running.unpacked(), "the workers ran the code that was shipped"
+    assert items_done(there) == ITEMS
+    assert len({row["number"] for row in rows(there)}) == len(rows(there)) == ITEMS
+    assert rows(there) == rows(here)
+    assert statistics(there) == statistics(here)
+    for table in ("lineitem", "orders", "nation"):
+        files = [
+            sorted((out / "data").glob(f"{table}*/*.parquet")) or [out / "data" / f"{table}.parquet"] for out in (here, there)
+        ]
+        assert len(files[0]) == len(files[1])
+        assert all(pq.read_table(a).equals(pq.read_table(b)) for a, b in zip(*files, strict=True)), table
+
+
+def kill_in_the_middle(running: Cluster, process: subprocess.Popen[str], out: Path) -> None:
+    """Kill a worker when a good part of the sweep's items is done, and as much is left."""
+    end = time.monotonic() + PATIENCE
+    while items_done(out) < ITEMS // 5:
+        assert process.poll() is None, f"over before the middle:\n{out.with_suffix('.log').read_text()}"
+        assert time.monotonic() < end, out.with_suffix(".log").read_text()
+        time.sleep(0.05)
+    running.kill_worker(0)
+    assert items_done(out) < ITEMS, "the worker was killed too late to matter"
+
+
+def test_a_master_without_workers_is_said(tmp_path: Path) -> None:
+    with cluster(tmp_path, workers=0) as running:
+        code = (
+            "import experiments.pipeline.driver as driver, sys\n"
+            "driver._WORKER_SECONDS = 3\n"
+            "from experiments.cli import main\n"
+            f"sys.exit(main(['data', 'generate', 'tpch', '--scale', '0.01', '-o', {str(tmp_path / 'out')!r}, '--master', {running.url!r}]))"
+        )
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=PATIENCE)
+    assert done.returncode == 2
+    assert f"error: {running.url} gave no executor within 3 s" in done.stderr
+    assert "Traceback" not in done.stderr and "WARN" not in done.stderr
+
+
+def test_a_master_that_is_not_there_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    url = f"spark://{LOOPBACK}:{free_port()}"
+    assert main(["data", "generate", "tpch", "--scale", "0.01", "-o", str(tmp_path / "out"), "--master", url]) == 2
+    assert f"error: cannot reach {url}" in capsys.readouterr().err
