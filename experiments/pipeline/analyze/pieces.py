@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
 from pathlib import Path
 from typing import NamedTuple
 
@@ -70,7 +71,9 @@ def pieces(folder: Path, table: Table, identities: Mapping[str, str], sample: fl
     if sample is not None and sample < 1.0:
         if len(units) * sample >= _ENOUGH:
             random = np.random.default_rng(0)  # one in each stretch, not always at the same place: data may be periodic
+            each = table.stats.bytes / len(units)
             units = [units[int((i + random.random()) / sample)] for i in range(int(len(units) * sample))]
+            units = list(_in_runs(units, max(1, min(len(units) // _ENOUGH, int(PIECE / each)))))
         else:
             units, share = list(_joined(units)), sample
     else:
@@ -85,6 +88,16 @@ def _units(table: Table) -> Iterator[tuple[Path, tuple[int, ...] | None]]:
             continue
         for group in range(pq.read_metadata(file).num_row_groups):
             yield file, (group,)
+
+
+def _in_runs(units: Units, most: int) -> Iterator[tuple[Path, tuple[int, ...] | None]]:
+    """Up to `most` successive row groups of a file together."""
+    for file, found in groupby(units, key=lambda unit: unit[0]):
+        groups = [group for _, each in found for group in each or ()]
+        if not groups:
+            yield file, None
+        for start in range(0, len(groups), most):
+            yield file, tuple(groups[start : start + most])
 
 
 def _joined(units: Units) -> Iterator[tuple[Path, tuple[int, ...] | None]]:

@@ -3,7 +3,7 @@
 [generate]
 kind = "tpch"        # tpch, tpcds, joingraph, imdb_like
 scale = 0.1
-parts = 4            # files of each large table; by default of some 64 MB
+parts = 4            # files of each large table; by default of some 128 MB
 graphs = ["clique/8"]  # joingraph: which
 into = "data"        # folder within that of the pipeline
 """
