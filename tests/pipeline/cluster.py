@@ -70,15 +70,8 @@ class Cluster:
         )
         command = [home / "bin" / "spark-class", f"org.apache.spark.deploy.{role}", "--host", LOOPBACK, "--webui-port", "0"]
         with self._log(name).open("wb") as log:
-            return subprocess.Popen(
-                [*command, *options],
-                env=environment,
-                cwd=scratch,
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                start_new_session=True,
-            )
+            streams = {"stdin": subprocess.DEVNULL, "stdout": log, "stderr": log}
+            return subprocess.Popen([*command, *options], env=environment, cwd=scratch, start_new_session=True, **streams)
 
     def _log(self, name: str) -> Path:
         return self._folder / f"{name}.log"

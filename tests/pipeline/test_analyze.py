@@ -225,6 +225,20 @@ def test_a_damaged_file_among_good_ones(tmp_path: Path, analyze: Analyze) -> Non
     assert 1 <= read <= 4 and open_dataset(tmp_path).tables["t"].stats.columns["a"].ndv == 4000
 
 
+def test_a_damaged_sketch(tmp_path: Path, analyze: Analyze) -> None:
+    write_parts(tmp_path, {"1": [1, 2, 3]})
+    analyze(tmp_path)
+    (sketch,) = (tmp_path / "_planscope" / "sketches").glob("*.parquet")
+    whole, other = sketch.read_bytes(), pa.BufferOutputStream()
+    pq.write_table(pa.table({"columns": [["a"]], "sketch": [b"?"]}), other)
+    for content in (b"", whole[: len(whole) // 2], other.getvalue().to_pybytes()):
+        sketch.write_bytes(content)
+        with pytest.raises(CatalogError, match=r"cannot read .*parquet.*\n?.*delete it: planscope data analyze makes it again"):
+            analyze_dataset(tmp_path, no_spark)
+    sketch.unlink()
+    assert analyze(tmp_path).read == 1
+
+
 def test_a_thousand_columns(tmp_path: Path, analyze: Analyze) -> None:
     columns = {f"c{i}": pa.array([i, i + 1, None], pa.int64() if i % 2 else pa.float64()) for i in range(1000)}
     pq.write_table(pa.table(columns), tmp_path / "t.parquet")

@@ -87,6 +87,7 @@ def analyze_dataset(
     """
     began = time.perf_counter()
     say = progress or _silent
+    sample = None if sample is not None and sample >= 1.0 else sample
     catalog = open_dataset(folder)
     chosen = {table.name: table for table in _chosen(catalog, tables)}
     with _writing(folder):

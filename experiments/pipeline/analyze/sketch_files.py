@@ -56,6 +56,6 @@ def read_sketches(path: Path) -> tuple[dict[str, ColumnSketch], dict[tuple[str, 
                 if len(registers) != REGISTERS:
                     raise ValueError(f"{len(registers)} registers")
                 joint[tuple(row["columns"])] = HyperLogLog(registers)
-    except (OSError, ValueError, KeyError, TypeError, pa.ArrowException) as error:
+    except (OSError, EOFError, StopIteration, ValueError, LookupError, TypeError, pa.ArrowException) as error:
         raise CatalogError(f"cannot read {path} ({error})\ndelete it: planscope data analyze makes it again") from error
     return columns, joint
