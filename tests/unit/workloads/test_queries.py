@@ -40,7 +40,10 @@ def test_text_and_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
         ("tpch/q99", 'there is no built-in query "tpch/q99"\ndid you mean tpch/q'),
         ("tpch/q5", "did you mean tpch/q05?"),
         ("TPCH/Q05", "did you mean tpch/q05?"),
-        ("other/thing", "workloads: chain, clique, cycle, grid, job, job_light, job_m, random, star, stats, tpch; planscope workloads lists"),
+        (
+            "other/thing",
+            "workloads: chain, clique, cycle, grid, job, job_light, job_m, random, star, stats, tpch; planscope workloads lists",
+        ),
         ("", "there is no SQL to run"),
         ("  \n", "there is no SQL to run"),
         ("@no-such-file.sql", "there is no file no-such-file.sql"),
