@@ -202,6 +202,7 @@ def _next(data: str) -> None:
         (f'run "select count(*) from orders" -d {data}', "one of your own"),
         (f"explain {QUERY} -d {data} --analyze", "estimates beside the truth"),
         (f"explain {QUERY} -d {data} --disable join_to_hash_join", "what a rule is worth"),
+        (f"data show {data} --table orders", "what is known of a table"),
         (f"memo {QUERY} -d {data} -o winners.svg --winners", "the plan in its memo"),
     )
     width = max(len(arguments) for arguments, _ in commands)

@@ -70,7 +70,7 @@ def test_missing_folder_names_a_similar_one(planscope, shop):
     assert done.code == 2 and "shpo" in done.err and str(shop) in done.err
 
 
-@pytest.mark.parametrize("data", ["tpcds:1", "tpch", "tpch:x", "tpch:-1", ""])
+@pytest.mark.parametrize("data", ["tpcx:1", "tpch", "tpch:x", "tpch:-1", ""])
 def test_unknown_dataset(planscope, data):
     done = planscope("run", "select 1", "-d", data)
     assert done.code == 2 and "error" in done.err.lower()

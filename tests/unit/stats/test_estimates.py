@@ -55,7 +55,7 @@ def rows_of(catalog: Catalog, sql: str) -> float:
         ("select * from orders where o_orderkey = 7", 1, 1),
         ("select * from orders where o_orderkey in (1, 2, 3)", 3, 3),
         ("select o_custkey, count(*) from orders group by 1", 900, 1500),
-        ("select * from customer left join orders on c_custkey = o_custkey", 15000, 15000),
+        ("select * from customer left join orders on c_custkey = o_custkey", 14999.9, 15000.1),
         ("select * from customer semi join orders on c_custkey = o_custkey", 700, 1500),
         ("select * from nation limit 7", 7, 7),
         ("select * from nation union all select * from nation", 50, 50),
