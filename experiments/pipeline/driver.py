@@ -116,7 +116,8 @@ class _Start:
                     _end(gateway.proc)
                     return
             try:
-                context = SparkContext(conf=conf, gateway=gateway)
+                context: Any = SparkContext(conf=conf, gateway=gateway)
+                context._accumulatorServer.handle_error = _ignored  # it prints a traceback when the Java process dies
                 self.driver = Driver(SparkSession.builder.getOrCreate(), gateway.proc)
                 assert self.driver.spark.sparkContext is context
             except BaseException:
@@ -172,6 +173,10 @@ def _why_not(master: str, error: Exception, log: Path) -> str:
         if "JAVA_GATEWAY_EXITED" in str(error) or "Java gateway process exited" in str(error):
             said = "\n".join(["its Java process ended at once", *(telling or lines)[:3]])
     return f"Spark did not start on {master}: {said}"
+
+
+def _ignored(*_: object) -> None:
+    """What happened to a request is known from elsewhere."""
 
 
 def _silence_py4j() -> None:

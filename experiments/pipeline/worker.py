@@ -17,6 +17,9 @@ import zipfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from experiments.pipeline.failures import explain
+from optimizer.errors import PlanscopeError
+
 Outcome = dict[str, str | None]
 
 
@@ -25,7 +28,8 @@ def run_one(position: int, name: str, tasks: Sequence[str]) -> str:
 
     `name` is "module:function", `tasks` are JSON objects.
     """
-    run = _unpacked() if ".zip" in __file__ else outcome
+    archive = _archive()
+    run = outcome if archive is None else _unpacked(archive)
     return json.dumps(run(name, tasks[position]))
 
 
@@ -35,9 +39,9 @@ def outcome(name: str, task: str) -> Outcome:
         module, function = name.split(":")
         result = getattr(importlib.import_module(module), function)(json.loads(task))
         return {"result": json.dumps(result), "error": None}
+    except ModuleNotFoundError as error:
+        return {"result": None, "error": explain(error)}
     except Exception as error:
-        from optimizer.errors import PlanscopeError
-
         said = str(error) if isinstance(error, PlanscopeError) else f"{type(error).__name__}: {error}{_where(error)}"
         return {"result": None, "error": said}
 
@@ -49,10 +53,13 @@ def _where(error: Exception) -> str:
     return f" ({Path(ours[-1].filename).name}:{ours[-1].lineno})" if ours else ""
 
 
-def _unpacked() -> Callable[[str, str], Outcome]:
+def _archive() -> Path | None:
+    """The zip file that this module was imported from, if it was."""
+    return next((path for path in Path(__file__).parents if path.suffix == ".zip" and path.is_file()), None)
+
+
+def _unpacked(archive: Path) -> Callable[[str, str], Outcome]:
     """`outcome` as imported from unpacked files: a package inside a zip cannot read the data files beside its modules."""
-    end = __file__.index(".zip") + len(".zip")
-    archive = Path(__file__[:end])
     folder = archive.with_suffix(".unpacked")
     if not folder.is_dir():
         partial = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))

@@ -21,7 +21,7 @@ from experiments.pipeline.intake.values import from_text, from_values
 from optimizer.catalog.declarations import ColumnDeclaration, TableDeclaration
 from optimizer.sql.schema import parse_schema
 
-BAD = object()
+BAD = "not a value"
 
 
 def noon(day, hour=12, micro=0):

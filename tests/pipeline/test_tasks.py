@@ -33,6 +33,20 @@ try:
 except KeyboardInterrupt:
     print("interrupted")
 """
+KILLED = """
+import os, signal, threading
+from experiments.pipeline import session
+from experiments.pipeline.tasks import run_tasks
+from optimizer.errors import PlanscopeError
+from tests.pipeline.functions import double, nap
+spark = session.spark_session("local[2]")
+threading.Timer(4, lambda: os.kill(session._started.running.process.pid, signal.SIGKILL)).start()
+try:
+    run_tasks(spark, nap, [{"n": n} for n in range(3)])
+except PlanscopeError as error:
+    print(error)
+print(run_tasks(session.spark_session("local[2]"), double, [{"n": 3}])[0]["n"])
+"""
 
 
 def test_results_come_in_the_order_of_the_tasks(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -96,3 +110,13 @@ def test_ctrl_c_ends_jobs_and_processes_at_once(tmp_path: Path) -> None:
     finally:
         process.kill()
         process.wait()
+
+
+@pytest.mark.slow
+def test_a_java_process_that_dies_is_said_and_another_one_started() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", KILLED], env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True, timeout=200
+    )
+    said, computed = done.stdout.splitlines()
+    assert said.endswith("Spark stopped while it was needed: its Java process was killed, or the cluster ended the application")
+    assert (computed, done.stderr, done.returncode) == ("6", "", 0)
