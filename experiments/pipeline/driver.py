@@ -42,7 +42,10 @@ class Driver:
     def is_alive(self) -> bool:
         """Whether the session can still be used: not stopped by somebody else, its process not dead."""
         context: Any = self.spark.sparkContext
-        return self.process.poll() is None and context._jsc is not None and not context._jsc.sc().isStopped()
+        try:
+            return self.process.poll() is None and context._jsc is not None and not context._jsc.sc().isStopped()
+        except Exception:  # the process is dying, and does not answer any more
+            return False
 
     def stop(self) -> None:
         with suppress(Exception):  # a process that died has nothing left to stop

@@ -83,6 +83,7 @@ _MEANINGS = [
     ),
     (
         r"SparkContext was shut down|stopped SparkContext|SparkContext has been shutdown|Answer from Java side is empty|"
+        r"Error while (?:sending|receiving)|"
         r"An error occurred while trying to connect to the Java server|Connection refused|Connection reset|Broken pipe",
         r"Spark stopped while it was needed: its Java process was killed, or the cluster ended the application",
     ),

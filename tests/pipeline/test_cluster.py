@@ -11,7 +11,6 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from experiments.cli import main
 from experiments.pipeline.sweep.columns import SETTLED
 from experiments.pipeline.sweep.results import progress_of, read_results, run_folder, runs
 from optimizer.dataset import open_dataset
@@ -131,7 +130,9 @@ def test_a_master_without_workers_is_said(tmp_path: Path) -> None:
     assert "Traceback" not in done.stderr and "WARN" not in done.stderr
 
 
-def test_a_master_that_is_not_there_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_master_that_is_not_there_is_said(tmp_path: Path) -> None:
     url = f"spark://{LOOPBACK}:{free_port()}"
-    assert main(["data", "generate", "tpch", "--scale", "0.01", "-o", str(tmp_path / "out"), "--master", url]) == 2
-    assert f"error: cannot reach {url}" in capsys.readouterr().err
+    arguments = ["data", "generate", "tpch", "--scale", "0.01", "-o", str(tmp_path / "out"), "--master", url]
+    done = subprocess.run([sys.executable, "-m", "experiments.cli", *arguments], capture_output=True, text=True, timeout=PATIENCE)
+    assert done.returncode == 2
+    assert f"error: cannot reach {url}" in done.stderr

@@ -29,6 +29,7 @@ from optimizer.errors import CatalogError
         ("java.lang.OutOfMemoryError: Java heap space", "Spark's Java process ran out of memory"),
         ("[PATH_NOT_FOUND] Path does not exist: file:/a. SQLSTATE: 42K03", "Spark failed: Path does not exist: file:/a."),
         ("An error occurred while calling o1.x.\njava.lang.RuntimeException: odd\n\tat a.b(C.java)", "Spark failed: odd"),
+        ("Error while sending or receiving", "Spark stopped while it was needed: its Java process was killed"),
         ("", "Spark failed: Failure"),
     ],
 )
