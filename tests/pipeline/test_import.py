@@ -187,6 +187,7 @@ def test_an_interrupted_import_goes_on(importer, tmp_path):
     assert sorted(path.name for path in (folder / "_planscope").iterdir()) == ["manifests"]
 
 
+@pytest.mark.slow
 def test_an_import_that_ends_before_its_last_step_goes_on(importer, shop, tmp_path, monkeypatch):
     """Rows that the checks removed stay removed, wherever the end came."""
     from experiments.pipeline.intake import run

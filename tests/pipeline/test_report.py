@@ -106,6 +106,7 @@ def test_aggregates_are_those_of_the_definition(results: Path, spark: SparkSessi
     assert {row["kind"] for row in errors} == {"timeout"}
 
 
+@pytest.mark.slow
 def test_a_report_that_is_there_is_not_made_again_and_would_be_the_same(results: Path, spark: SparkSession) -> None:
     first = write_report(results, lambda: spark)
     contents = {file: (results / file).read_bytes() for file in first.files}
