@@ -124,6 +124,7 @@ def test_the_manual_s_specification_has_no_unknown_key(tmp_path: Path) -> None:
 SWEEP = '[sweep]\nqueries = ["chain/2..3"]\n[sweep.settings]\npruning = ["none", "both"]\n[report]\n'
 
 
+@pytest.mark.slow
 def test_stages_are_skipped_when_done_and_made_again_when_damaged(
     spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

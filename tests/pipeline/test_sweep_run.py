@@ -107,6 +107,7 @@ def test_results_that_are_not_complete_or_not_the_plan_s_are_refused(tmp_path: P
     assert run_sweep(plan, tmp_path, no_spark).items == 2
 
 
+@pytest.mark.slow
 def test_a_killed_sweep_goes_on_where_it_stopped(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     kill_and_resume(spark, tmp_path, monkeypatch, items=60, kill_after=20)
 
