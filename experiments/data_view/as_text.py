@@ -61,7 +61,8 @@ def table_text(table: Table, width: int, notes: Sequence[str] = ()) -> str:
 def _title(table: Table) -> str:
     size = size_text(table.stats.bytes) if table.files else "statistics only"
     parts = f" in {len(table.files)} files" if len(table.files) > 1 else ""
-    return f"{safe(table.name)}  {table.stats.rows:,} rows, {size}" + (f", {table.format}{parts}" if table.format else "")
+    rows = "1 row" if table.stats.rows == 1 else f"{table.stats.rows:,} rows"
+    return f"{safe(table.name)}  {rows}, {size}" + (f", {table.format}{parts}" if table.format else "")
 
 
 def _listing(table: Table, width: int) -> list[str]:
