@@ -62,9 +62,9 @@ class Session:
         estimator = estimator_factory(self.settings, self._counter())
         self.optimizer = Optimizer(self.catalog, self.settings, program=program, estimator=estimator)
 
-    def optimize(self, sql: str, trace: Trace | None = None, keep: bool = False) -> OptimizedQuery:
-        """Plan `sql`, with every intermediate tree; `keep`: and every join costed. Raises SqlError, Unsupported, NoPlan."""
-        return self.optimizer.optimize(sql, trace, keep)
+    def optimize(self, sql: str, trace: Trace | None = None) -> OptimizedQuery:
+        """Plan `sql`, with every intermediate tree. Raises SqlError, Unsupported, NoPlan."""
+        return self.optimizer.optimize(sql, trace)
 
     def _counter(self) -> RowCounter | None:
         """What counts rows for the estimators that ask for it."""

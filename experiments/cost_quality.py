@@ -40,7 +40,7 @@ from optimizer.cost.model import CostModel
 from optimizer.engines.arrow import COST_MODELS, cost_model
 from optimizer.errors import ExecutionError
 from optimizer.pipeline import OptimizedQuery
-from optimizer.search.space import full_space
+from optimizer.plan_space.of_search import full_space
 
 QUERIES = tuple(f"tpch/q{number:02d}" for number in range(1, 23))
 WITHIN = 10.0
@@ -90,7 +90,7 @@ def sample_plans(
     left = plans
     for number, name in enumerate(queries):
         share = -(-left // (len(queries) - number))
-        query = session.optimize(resolve_sql(name), keep=True)
+        query = session.optimize(resolve_sql(name))
         space = full_space(query.engine)
         ranks = draw(space, share, Random(f"{seed} {name}"), within)
         if len(ranks) < 2:

@@ -23,7 +23,7 @@ from optimizer.algebra.plan import PlanNode, prune_columns
 from optimizer.algebra.scalars import WindowCall
 from optimizer.algebra.trees import Tree, postorder
 from optimizer.errors import ExecutionError
-from optimizer.memo.space import PlanSpace
+from optimizer.plan_space import PlanSpace
 from optimizer.pipeline import OptimizedQuery
 
 DRAWS = 1000  # for each plan wanted, before drawing among cheap ones gives up

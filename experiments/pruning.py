@@ -1,7 +1,7 @@
 """Pruning modes side by side: how many alternatives the search costs, opens and skips in each, at the same cost of the plan.
 
 Every mode plans the same queries. Proven plans must cost the same, whatever was pruned; anything else is a bug. With an audit
-every skip of every mode is compared with the true optima of its memo as well (`optimizer.search.audit`).
+every skip of every mode is compared with the true optima of its memo as well (`optimizer.audit.audit`).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from experiments.workloads.queries import default_data, resolve_sql
 from optimizer.catalog.table import Catalog
 from optimizer.errors import InternalError, SqlError
 from optimizer.pipeline import OptimizedQuery, Optimizer
-from optimizer.search.audit import audit
+from optimizer.audit.audit import audit
 from optimizer.settings import Settings
 from optimizer.trace.recorder import Trace
 

@@ -8,13 +8,12 @@ Each stage is a function from one form to the next that can be looked at (`Optim
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from functools import cached_property
 from time import perf_counter_ns
 
 from optimizer.algebra.columns import Columns, column_set
-from optimizer.algebra.logical import Join, Project, ProjectItem
+from optimizer.algebra.logical import Project, ProjectItem
 from optimizer.algebra.plan import PlanNode, prune_columns
 from optimizer.algebra.printing import show_tree
 from optimizer.algebra.query import BoundQuery, OutputColumn
@@ -28,7 +27,6 @@ from optimizer.decorrelate.methods import decorrelate, has_apply
 from optimizer.decorrelate.quick import QUICK
 from optimizer.decorrelate.removal import remove_subqueries
 from optimizer.engines.arrow import cost_model
-from optimizer.memo.goal import Status
 from optimizer.memo.memo import Memo
 from optimizer.prepass.hep import run_program
 from optimizer.prepass.instructions import Program, rules_of
@@ -37,9 +35,11 @@ from optimizer.prepass.report import BatchRun, Firing
 from optimizer.rules.catalog import ENFORCERS, IMPLEMENTATIONS, TRANSFORMATIONS, rule_set
 from optimizer.rules.interface import ImplementationRule, Rule, RuleContext, TransformationRule
 from optimizer.search.counters import SearchStats
+from optimizer.search.drivers import new_search
 from optimizer.search.extract import extract
 from optimizer.search.figures import Figures
 from optimizer.search.search import Search
+from optimizer.search.stats import search_stats
 from optimizer.settings import DEFAULTS, Settings
 from optimizer.sql.bind import bind
 from optimizer.stats.choose import EstimatorFactory, estimator_factory
@@ -129,9 +129,8 @@ class Optimizer:
         settings.check_disabled({rule.name for rule in rules} | set(ENFORCERS))
         self.rules = rule_set(settings, transformations, implementations)
 
-    def optimize(self, sql: str, trace: Trace | None = None, keep: bool = False) -> OptimizedQuery:
-        """Plan one query. `keep`: the memo keeps every join that was costed, as in a traced search; else of large regions only
-        the chosen ones. Raises SqlError, Unsupported, NoPlan."""
+    def optimize(self, sql: str, trace: Trace | None = None) -> OptimizedQuery:
+        """Plan one query. Raises SqlError, Unsupported, NoPlan."""
         if trace is not None:
             trace.header(sql, self.settings.as_dict(), self.catalog.digest)
         ms: dict[str, float] = {}
@@ -175,7 +174,7 @@ class Optimizer:
         start = perf_counter_ns()
         figures = Figures(self.estimator(self.catalog, bound.columns), self.cost)
         query.memo = Memo(figures, trace, bound.columns.label)
-        query.engine = Search(query.memo, self.rules, context, self.cost, trace, keep)
+        query.engine = new_search(query.memo, self.rules, context, self.cost, trace)
         goal = query.engine.run(settle_choices(tree, bound.columns) if subqueries else tree, TraitSet(bound.order))
         query.plan = extract(query.engine, goal)
         prune_columns(query.plan, column_set(output.id for output in bound.outputs))
@@ -190,7 +189,7 @@ class Optimizer:
         context = RuleContext(columns, self.settings)
         tree = run_program(self.program, tree, context).tree if self.settings.prepass else tree
         figures = Figures(self.estimator(self.catalog, columns), self.cost)
-        search = Search(Memo(figures, None, columns.label), self.rules, context, self.cost, None, False)
+        search = new_search(Memo(figures, None, columns.label), self.rules, context, self.cost)
         plan = extract(search, search.run(tree, TraitSet(())))
         prune_columns(plan, tree.columns)
         return plan
@@ -208,45 +207,6 @@ def required_only(bound: BoundQuery, tree: Tree) -> Tree:
     if column_set(needed) == tree.columns:
         return tree
     return Tree(Project(tuple(ProjectItem(id, ColumnRef(id, bound.columns[id].type)) for id in needed)), (tree,))
-
-
-def search_stats(search: Search, prepass_converged: bool = True) -> SearchStats:
-    """The figures of a finished search, and whether the pre-pass before it ran to its end."""
-    memo, counters = search.memo, search.counters
-    root = search.root
-    assert root is not None, "statistics of a search that has not run"
-    nodes = [node for space in search.spaces for node in space.nodes.values() if node.goal is None]
-    settled_by_arithmetic = {goal.group for goal in memo.goals if goal.joins is not None}
-    pairs = sum(space.pairs for space in search.spaces)
-    for group in memo.live_groups():
-        if group.id not in settled_by_arithmetic:
-            pairs += len({frozenset(map(memo.find, e.inputs)) for e in group.logical if isinstance(e.op, Join)})
-    lower = memo.groups[root.group].lower
-    if counters.proven or search.finishing:
-        lower = max(lower, min(root.lower, root.best_cost))
-    return SearchStats(
-        groups=len(memo.live_groups()) + len(nodes),
-        mexprs_logical=memo.logical_count,
-        mexprs_physical=memo.physical_count,
-        duplicates=memo.duplicates,
-        merges=memo.merges,
-        tasks=counters.tasks,
-        rules_fired=dict(sorted(counters.rules_fired.items())),
-        goals=len(memo.goals) + len(nodes),
-        goals_opened=counters.goals_opened,
-        goals_reopened=sum(counters.reopened.values()),
-        reopened=dict(counters.reopened),
-        candidates=counters.candidates,
-        costed=counters.costed,
-        pruned=dict(Counter(counters.pruned)),
-        cycles=counters.cycles,
-        joins_enumerated=pairs,
-        proven=counters.proven and root.status is Status.OPTIMAL,
-        lower_bound=lower,
-        gap=max(0.0, root.best_cost / lower - 1.0) if lower > 0.0 else None,
-        heuristic=counters.heuristic,
-        prepass_converged=prepass_converged,
-    )
 
 
 def _since(start_ns: int) -> float:

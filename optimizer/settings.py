@@ -76,7 +76,13 @@ class Settings:
     )
     partitioner: str = _knob("branch", "which algorithm finds the splits of a join graph", ("branch", "conservative"))
     exact_below: int = _knob(14, "adaptive: fewer relations than this are always ordered exactly")
-    exact_sets: int = _knob(10_000, "adaptive: so are regions with at most this many connected sets of relations")
+    exact_sets: int = _knob(600_000, "adaptive: so are regions with at most this many connected sets (by tasks: 10,000)")
+    region: str = _knob(
+        "auto",
+        "how the joins of a region are searched that no rule looks into: table (all its sets at once, as arrays), tasks (set by "
+        "set, with bounds, to be watched), auto (tasks while a region is small)",
+        ("auto", "table", "tasks"),
+    )
     exact_mixed_below: int = _knob(7, "adaptive: so are fewer joins of several kinds (outer, semi, anti) than this")
     exact_mixed_sets: int = _knob(200, "adaptive: and regions of them with at most this many connected sets")
     linearized_up_to: int = _knob(100, "adaptive: larger regions use linearized DP up to this many relations, GOO-DP beyond")
@@ -91,8 +97,9 @@ class Settings:
     )
     exploration: str = _knob(
         "all",
-        "when transformation rules fire: on all groups before anything is costed, or on a group when it is first costed",
-        ("all", "on_demand"),
+        "when transformation rules fire: on all groups before anything is costed (all), on a group when it is first costed "
+        "(on_demand), or after what it has was costed, unless that cuts the rest (interleaved)",
+        ("all", "on_demand", "interleaved"),
     )
     driver: str = _knob(
         "top_down", "what runs the search: the task stack, or one queue of rule matches by importance", ("top_down", "iterative")

@@ -13,7 +13,7 @@ from experiments.commands.output import format_of, table_text, text_width, write
 
 if TYPE_CHECKING:
     from optimizer.algebra.plan import PlanNode
-    from optimizer.memo.space import PlanSpace
+    from optimizer.plan_space import PlanSpace
     from optimizer.pipeline import OptimizedQuery
 
 FORMATS = ("text", "json")
@@ -52,9 +52,9 @@ def command(
     if within is not None and sample is None:
         raise click.UsageError("--within is for --sample")
     session, sql = inputs.open(facts)
-    from optimizer.search.space import full_space, searched_space
+    from optimizer.plan_space.of_search import full_space, searched_space
 
-    query = session.optimize(sql, keep=True)
+    query = session.optimize(sql)
     space = searched_space(query.engine) if searched else full_space(query.engine)
     if rank is not None and rank >= space.count:
         raise click.UsageError(f"there is no plan {rank}: there are {space.count:,}, numbered from 0")
@@ -100,7 +100,7 @@ def _space_facts(space: PlanSpace, query: OptimizedQuery, searched: bool) -> dic
 def _count_facts(space: PlanSpace, query: OptimizedQuery, searched: bool) -> dict[str, Any]:
     from experiments.plan_space import costs_at
     from memo_viz.explain import finite
-    from optimizer.search.space import searched_space
+    from optimizer.plan_space.of_search import searched_space
 
     kept = space if searched else searched_space(query.engine)
     choices, ways = space.size
@@ -208,7 +208,7 @@ def _text(report: dict[str, Any]) -> str:
 def _head_text(space: dict[str, Any], trees: int | None = None) -> str:
     """How many plans there are, of how many operator trees where that is known, and what the cheapest costs."""
     from optimizer.algebra.printing import number
-    from optimizer.memo.space.plan_space import show_count
+    from optimizer.plan_space.plan_space import show_count
 
     kept = " that were not pruned" if space["of"] == "searched" else ""
     same = "" if trees is None else f" ({_plural(trees, 'operator tree', show_count)})"
@@ -218,7 +218,7 @@ def _head_text(space: dict[str, Any], trees: int | None = None) -> str:
 
 def _count_text(report: dict[str, Any]) -> str:
     from optimizer.algebra.printing import number
-    from optimizer.memo.space.plan_space import show_count
+    from optimizer.plan_space.plan_space import show_count
 
     space, count = report["space"], report["count"]
     lines = [

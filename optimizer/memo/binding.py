@@ -25,7 +25,7 @@ def bindings(memo: Memo, mexpr: LogicalExpr, pattern: Pattern, fresh: LogicalExp
     meanwhile are not seen, they come as `fresh` later.
     """
     assert pattern.op is not None, "a rule's pattern names an operator at its root"
-    if mexpr.hidden or not matches(mexpr, pattern):
+    if not matches(mexpr, pattern):
         return
     for tree, holds in _expand(memo, mexpr, pattern, fresh, fresh is not None):
         if fresh is None or holds:
@@ -53,7 +53,7 @@ def _expand(
         if only_here and below.depth == 1:  # the one place where `fresh` can be
             members = [member for member in members if member is fresh]
         for member in list(members):
-            if isinstance(member.op, below.op) and not member.hidden and (below.where is None or below.where(member.op)):
+            if isinstance(member.op, below.op) and (below.where is None or below.where(member.op)):
                 found += _expand(memo, member, below, fresh, only_here)
         if not found:
             return

@@ -24,22 +24,21 @@ class LogicalExpr:
 
     `rule` and `source`: which rule made it from which multi-expression (None, -1: given by the query). `applied` has the
     bit of every transformation rule that has bound it; `implemented` says whether its `physical` expressions exist;
-    `dropped` that a merge found it to be the same as another. `closed` has the bit of every rule that is never tried on it.
-    `hidden`: a split of a join graph that is made to be costed only; transformation rules neither bind it nor look into it.
+    `dropped` that a merge found it to be the same as another. `barred` has the bit of every rule that is never tried on it.
     """
 
     __slots__ = (
-        "applied", "closed", "dropped", "group", "hidden", "id", "implemented", "inputs", "least", "op", "physical", "rule",
+        "applied", "barred", "dropped", "group", "id", "implemented", "inputs", "least", "op", "physical", "rule",
         "source",
     )  # fmt: skip
 
     def __init__(self, id: int, group: int, op: LogicalOperator, inputs: tuple[int, ...], rule: str | None, source: int) -> None:
         self.id, self.group, self.op, self.inputs, self.rule, self.source = id, group, op, inputs, rule, source
         self.applied = 0
-        self.closed = 0
+        self.barred = 0
         self.physical: list[PhysicalExpr] = []
         self.implemented = False
-        self.dropped = self.hidden = False
+        self.dropped = False
         self.least = -1.0  # cheapest local cost of any implementation, once it was asked for
 
 
@@ -73,6 +72,7 @@ class Group:
     can have without a sort, found from the leaves up. `lower`: no plan of the group costs less. `parents`: logical
     expressions that use the group. `goals`: by required traits, reduced in this group. `outer`: columns of enclosing queries
     that it reads; `volatile`: evaluated again it may give other rows. `runs`: how often it is evaluated (`memo.runs`).
+    `unseen`: joins of a region that are there to be costed; transformation rules neither bind them nor look into them.
     """
 
     __slots__ = (
@@ -89,12 +89,14 @@ class Group:
         "region",
         "runs",
         "stats",
+        "unseen",
         "volatile",
     )
 
     def __init__(self, id: int, props: LogicalProps, stats: RelationStats, lower: float, offers: tuple[TraitSet, ...]) -> None:
         self.id, self.props, self.stats, self.lower, self.offers = id, props, stats, lower, offers
         self.logical: list[LogicalExpr] = []
+        self.unseen: list[LogicalExpr] = []
         self.parents: list[LogicalExpr] = []
         self.goals: dict[TraitSet, Goal] = {}
         self.region: Region | None = None
@@ -103,3 +105,7 @@ class Group:
         self.runs = 1.0
         self.exploring = False
         self.explored = False
+
+    def members(self) -> list[LogicalExpr]:
+        """All its logical expressions."""
+        return self.logical + self.unseen

@@ -74,11 +74,18 @@ class Memo:
         return [g for g in self.groups if self._parent[g.id] == g.id]
 
     def insert(
-        self, tree: Tree, into: int | None = None, rule: str | None = None, source: int = -1, seed_once: bool = False
+        self,
+        tree: Tree,
+        into: int | None = None,
+        rule: str | None = None,
+        source: int = -1,
+        known_regions: bool = False,
+        unseen: bool = False,
     ) -> tuple[int, list[LogicalExpr]]:
         """Insert a tree whose leaves are groups; its root goes into group `into` where one is given.
 
-        `seed_once`: a join below the root whose region has a group already is that group, not a new member of it.
+        `known_regions`: a join below the root whose region has a group already is that group, not a new member of it. `unseen`:
+        the root is a join that no transformation rule is to see.
         Returns the group of the root and the logical expressions that are new, inputs first.
         """
         gids: dict[int, int] = {}
@@ -92,8 +99,12 @@ class Memo:
                 gids[id(node)] = self._one_group(inputs, into if node is tree else None)
                 continue
             target = into if node is tree else None
-            known = self._group_of_region(node.op, inputs) if seed_once and node is not tree else None
-            gids[id(node)] = known if known is not None else self._insert_one(node.op, inputs, target, rule, source, new)
+            known = self._group_of_region(node.op, inputs) if known_regions and node is not tree else None
+            gids[id(node)] = (
+                known
+                if known is not None
+                else self._insert_one(node.op, inputs, target, rule, source, new, unseen and node is tree)
+            )
         return self.find(gids[id(tree)]), new
 
     def _one_group(self, gids: Sequence[int], into: int | None) -> int:
@@ -103,16 +114,6 @@ class Memo:
             first = self.merge(first, gid, "choice")
         return first
 
-    def insert_one(self, tree: Tree, into: int, rule: str, source: int) -> LogicalExpr:
-        """The expression of an operator over groups in group `into`: the one there is, or a new one."""
-        inputs = tuple(self.find(leaf.gid) for leaf in tree.inputs if isinstance(leaf, Leaf))
-        known = self._index.get((tree.op, inputs))
-        if known is None:
-            self._insert_one(tree.op, inputs, into, rule, source, [])
-            known = self._index[tree.op, inputs]
-        assert self.find(known.group) == self.find(into), f"expression {known.id} is in group {known.group}, not in {into}"
-        return known
-
     def _insert_one(
         self,
         op: LogicalOperator,
@@ -121,6 +122,7 @@ class Memo:
         rule: str | None,
         source: int,
         new: list[LogicalExpr],
+        unseen: bool,
     ) -> int:
         into = None if into is None else self.find(into)
         known = self._index.get((op, inputs))
@@ -150,16 +152,20 @@ class Memo:
         self._next_mexpr += 1
         self.logical_count += 1
         self._index[op, inputs] = mexpr
-        self.groups[gid].logical.append(mexpr)
+        group = self.groups[gid]
+        (group.unseen if unseen else group.logical).append(mexpr)
         for child in dict.fromkeys(inputs):
             self.groups[child].parents.append(mexpr)
         new.append(mexpr)
+        self._emit_logical(mexpr)
+        return gid
+
+    def _emit_logical(self, mexpr: LogicalExpr) -> None:
         if self.trace is not None:
             self.trace.emit(
-                "mexpr", id=mexpr.id, group=gid, duplicate=False, op=op.name, detail=op.describe(self.label), inputs=list(inputs),
-                logical=True, rule=rule, source=source if rule else None,
+                "mexpr", id=mexpr.id, group=mexpr.group, duplicate=False, op=mexpr.op.name, detail=mexpr.op.describe(self.label),
+                inputs=list(mexpr.inputs), logical=True, rule=mexpr.rule, source=mexpr.source if mexpr.rule else None,
             )  # fmt: skip
-        return gid
 
     def _group_of_region(self, op: LogicalOperator, inputs: tuple[int, ...]) -> int | None:
         """The group that holds every join of these inputs' region, if there is one."""
@@ -249,14 +255,17 @@ class Memo:
             )  # fmt: skip
         return mexpr
 
-    def goal(self, gid: int, reduced: TraitSet, lower: float) -> Goal:
-        """The goal of a group for traits that were reduced in it; made on first use, with `lower` as its first bound."""
-        group = self.groups[gid]
-        goal = group.goals.get(reduced)
-        if goal is None:
-            goal = Goal(len(self.goals), gid, reduced, lower)
-            self.goals.append(goal)
-            group.goals[reduced] = goal
+    def unseen(self, op: LogicalOperator, inputs: tuple[int, ...], gid: int, rule: str, source: int) -> LogicalExpr:
+        """A logical expression of a group that is no member of it: to be implemented and costed, seen by no rule."""
+        mexpr = LogicalExpr(self._next_mexpr, gid, op, inputs, rule, source)
+        self._next_mexpr += 1
+        self._emit_logical(mexpr)
+        return mexpr
+
+    def new_goal(self, gid: int, required: TraitSet, lower: float, relations: int = 0) -> Goal:
+        """A goal for a group, -1 for none, and traits that were reduced in it; `lower` is its first bound."""
+        goal = Goal(len(self.goals), gid, required, lower, relations)
+        self.goals.append(goal)
         return goal
 
     def merge(self, a: int, b: int, because: str) -> int:
@@ -284,13 +293,14 @@ class Memo:
             self.news.append((list(keep.parents), list(gone.logical)))
             self.news.append((list(gone.parents), list(keep.logical)))
             gone.goals.clear()
-            for mexpr in gone.logical:
+            keep.logical += gone.logical
+            keep.unseen += gone.unseen
+            for mexpr in gone.members():
                 mexpr.group = keep.id
-                keep.logical.append(mexpr)
                 for physical in mexpr.physical:
                     physical.group = keep.id
                     physical.costs.clear()
-            parents, gone.parents, gone.logical = gone.parents, [], []
+            parents, gone.parents, gone.logical, gone.unseen = gone.parents, [], [], []
             for mexpr in parents:
                 mexpr.least = -1.0
                 old = mexpr.inputs
@@ -309,7 +319,7 @@ class Memo:
                     continue
                 # the same expression twice: drop this one, and its group is the twin's
                 home = self.groups[self.find(mexpr.group)]
-                home.logical.remove(mexpr)
+                (home.logical if mexpr in home.logical else home.unseen).remove(mexpr)
                 mexpr.dropped = True
                 self.logical_count -= 1
                 for child in dict.fromkeys(now):

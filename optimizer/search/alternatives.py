@@ -2,53 +2,83 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
+from typing import NamedTuple
 
 from optimizer.algebra.props import LogicalProps
 from optimizer.algebra.traits import ANY, Alternative, TraitSet, reduce_traits, satisfies
 from optimizer.memo.goal import Goal
 from optimizer.memo.group import PhysicalExpr
-
-if TYPE_CHECKING:
-    from optimizer.search.search import Search
+from optimizer.search.context import SearchContext
 
 
-def alternatives(search: Search, goal: Goal, physical: PhysicalExpr) -> list[Alternative]:
-    """Alternatives of `physical` that satisfy the goal's traits, without those that ask the same of the same inputs."""
-    memo, required = search.memo, goal.required
-    output = memo.groups[goal.group].props
-    groups = [memo.groups[g] for g in physical.inputs]
-    inputs = [g.props for g in groups]
-    found: list[Alternative] = []
-    seen: set[tuple[tuple[TraitSet, ...], bool]] = set()
+class Derived(NamedTuple):
+    """What came of the order `offer` that input number `input` can have without a sort."""
 
-    def consider(alternative: Alternative, kind: str, offered: TraitSet | None) -> None:
-        if not satisfies(alternative.delivered, required, output):
-            return
-        asks = tuple(reduce_traits(t, p) for t, p in zip(alternative.inputs, inputs, strict=True))
-        key = (asks, alternative.delivered != ANY)
-        if key in seen:
-            return
-        seen.add(key)
-        found.append(alternative)
-        if search.trace is not None and (required != ANY or offered is not None):
-            label = search.context.columns.label
-            search.trace.emit(
-                kind, goal=goal.id, mexpr=physical.id, required=required.show(label),
-                offered=offered.show(label) if offered is not None else None,
-                delivered=alternative.delivered.show(label), inputs=[t.show(label) for t in alternative.inputs],
-            )  # fmt: skip
+    input: int
+    offer: TraitSet
+    alternatives: list[Alternative]
 
-    for alternative in physical.op.pass_through(required, output, inputs):
-        consider(alternative, "pass_through", None)
-    for index, group in enumerate(groups):
-        for offer in group.offers:
-            for alternative in physical.op.derive(offer, index, output, inputs):
-                if required != ANY or _worth(alternative, found, inputs):
-                    consider(alternative, "derive", offer)
+
+def alternatives(search: SearchContext, goal: Goal, physical: PhysicalExpr) -> list[Alternative]:
+    """All alternatives of `physical` that satisfy the goal's traits, without those that ask the same of the same inputs."""
+    found = passed_through(search, goal, physical)
+    for derived in derive(search, goal, physical, found):
+        found += derived.alternatives
     return found
 
 
-def _worth(alternative: Alternative, found: list[Alternative], inputs: list[LogicalProps]) -> bool:
+def passed_through(search: SearchContext, goal: Goal, physical: PhysicalExpr) -> list[Alternative]:
+    """Those that ask the inputs for what the goal requires."""
+    memo = search.memo
+    output, groups = memo.groups[goal.group].props, [memo.groups[g] for g in physical.inputs]
+    inputs = [group.props for group in groups]
+    return _new(physical.op.pass_through(goal.required, output, inputs), goal.required, output, inputs, set())
+
+
+def derive(search: SearchContext, goal: Goal, physical: PhysicalExpr, known: list[Alternative]) -> list[Derived]:
+    """Those that an order which an input can have without a sort gives beside the `known` ones; for each such order."""
+    memo, required = search.memo, goal.required
+    groups = [memo.groups[g] for g in physical.inputs]
+    if not any(group.offers for group in groups):
+        return []
+    output, inputs = memo.groups[goal.group].props, [group.props for group in groups]
+    seen = {_key(alternative, inputs) for alternative in known}
+    kept = list(known)
+    result = []
+    for index, group in enumerate(groups):
+        for offer in group.offers:
+            found = physical.op.derive(offer, index, output, inputs)
+            if required == ANY:
+                found = tuple(each for each in found if _worth(each, kept, inputs))
+            new = _new(found, required, output, inputs, seen)
+            if new:
+                kept += new
+                result.append(Derived(index, offer, new))
+    return result
+
+
+Key = tuple[tuple[TraitSet, ...], bool]
+
+
+def _key(alternative: Alternative, inputs: list[LogicalProps]) -> Key:
+    return tuple(map(reduce_traits, alternative.inputs, inputs)), alternative.delivered != ANY
+
+
+def _new(
+    found: Iterable[Alternative], required: TraitSet, output: LogicalProps, inputs: list[LogicalProps], seen: set[Key]
+) -> list[Alternative]:
+    """Those that satisfy what is required and were not `seen`, to which they are added."""
+    new = []
+    for alternative in found:
+        if satisfies(alternative.delivered, required, output):
+            key = _key(alternative, inputs)
+            if key not in seen:
+                seen.add(key)
+                new.append(alternative)
+    return new
+
+
+def _worth(alternative: Alternative, others: list[Alternative], inputs: list[LogicalProps]) -> bool:
     """For a goal without traits: an alternative is worth trying unless another asks no more of every input."""
-    return not any(all(map(satisfies, alternative.inputs, other.inputs, inputs)) for other in found)
+    return not any(all(map(satisfies, alternative.inputs, other.inputs, inputs)) for other in others)

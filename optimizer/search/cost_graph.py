@@ -1,30 +1,26 @@
 """Costs of goals that follow their inputs: what the iterative driver has instead of limits and tasks.
 
-A goal is opened when it is the root or an input of a candidate. It then has a candidate for every alternative of every
+A goal is opened when it is the root or an input of a way. It then has a way for every alternative of every
 physical expression of its group, those that come later included, and its enforcers. A plan that gets cheaper is passed on
-to the candidates above it through a worklist. Costs only fall, and local costs are not negative, so that ends, and no plan
+to the ways above it through a worklist. Costs only fall, and local costs are not negative, so that ends, and no plan
 becomes its own input.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from optimizer.memo.goal import INFINITY, Candidate, Goal, Status
+from optimizer.memo.goal import INFINITY, Goal, Status, Way
 from optimizer.memo.group import LogicalExpr, PhysicalExpr
 from optimizer.search.alternatives import alternatives
-from optimizer.search.enforcer import enforcing
-
-if TYPE_CHECKING:
-    from optimizer.search.search import Search
+from optimizer.search.context import SearchContext
+from optimizer.search.group_ways import enforcing, implementation_way
 
 
 class CostGraph:
     """The best plan of every goal opened so far, over the expressions implemented so far."""
 
-    def __init__(self, search: Search) -> None:
+    def __init__(self, search: SearchContext) -> None:
         self._search = search
-        self._users: dict[Goal, list[Candidate]] = {}  # goal -> candidates that have it as an input
+        self._users: dict[Goal, list[tuple[Goal, Way]]] = {}  # goal -> goals with the ways that have it as an input
         self._to_open: list[Goal] = []
         self._fallen: dict[Goal, None] = {}  # goals with a cheaper plan than their users know
 
@@ -58,8 +54,8 @@ class CostGraph:
                 continue
             goal = next(iter(fallen))
             del fallen[goal]
-            for candidate in self._users.get(goal, ()):
-                self._recost(candidate)
+            for user, way in self._users.get(goal, ()):
+                self._recost(user, way)
 
     def _open(self, goal: Goal) -> None:
         search = self._search
@@ -67,37 +63,30 @@ class CostGraph:
         search.counters.goals_opened += 1
         if search.trace is not None:
             search.trace.emit("goal_open", goal=goal.id, limit=INFINITY, attempt=1, because="first")
-        for candidate in enforcing(search, goal):
-            self._add(candidate)
-        for mexpr in search.memo.groups[goal.group].logical:
+        goal.listed = {}
+        for way in enforcing(search, goal):
+            self._add(goal, way)
+        for mexpr in search.memo.groups[goal.group].members():
             for physical in mexpr.physical:
                 self._consider(goal, physical)
 
     def _consider(self, goal: Goal, physical: PhysicalExpr) -> None:
         search = self._search
         for alternative in alternatives(search, goal, physical):
-            inputs = tuple(search.goal(g, t) for g, t in zip(physical.inputs, alternative.inputs, strict=True))
-            local = search.local_cost(goal, physical, alternative.delivered)
-            search.counters.candidates += 1
-            self._add(Candidate(goal, physical, physical.op, alternative, inputs, local))
+            self._add(goal, implementation_way(search, goal, physical, alternative))
 
-    def _add(self, candidate: Candidate) -> None:
-        candidate.goal.candidates.append(candidate)
-        for below in dict.fromkeys(candidate.inputs):
-            self._users.setdefault(below, []).append(candidate)
+    def _add(self, goal: Goal, way: Way) -> None:
+        assert goal.listed is not None
+        goal.listed[way.number] = way
+        for below in dict.fromkeys(way.inputs):
+            self._users.setdefault(below, []).append((goal, way))
             if not below.opened:
                 self._to_open.append(below)
-        self._recost(candidate)
+        self._recost(goal, way)
 
-    def _recost(self, candidate: Candidate) -> None:
-        goal = candidate.goal
-        cost = candidate.local
-        for below in candidate.inputs:
-            cost += below.best_cost
-        candidate.bound = cost
-        if cost < INFINITY:
-            candidate.index, candidate.done = len(candidate.inputs), True
+    def _recost(self, goal: Goal, way: Way) -> None:
+        cost = way.local + sum(below.best_cost for below in way.inputs)
         if cost < goal.best_cost:
-            old, goal.best, goal.best_cost = goal.best_cost, candidate, cost
+            old, goal.way, goal.best_cost = goal.best_cost, way, cost
             self._fallen[goal] = None
-            self._search.emit_best(goal, candidate, old)
+            self._search.emit_best(goal, old)

@@ -1,41 +1,29 @@
-"""The chosen plan: winners followed from the root goal down."""
+"""The chosen plan: the ways that goals ended with, followed from the root down."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from optimizer.algebra.plan import PlanNode
 from optimizer.memo.goal import Goal
-
-if TYPE_CHECKING:
-    from optimizer.search.search import Search
+from optimizer.search.context import SearchContext
 
 
-def extract(search: Search, root: Goal) -> PlanNode:
+def extract(search: SearchContext, root: Goal) -> PlanNode:
     """Build the plan of a goal that has one. Iterative: depth is no limit."""
     built: list[PlanNode] = []
     stack: list[tuple[Goal, bool]] = [(root, False)]
     while stack:
         goal, ready = stack.pop()
-        candidate = search.plan_of(goal)
+        way = goal.way
+        assert way is not None, f"goal {goal.id} has no plan"
         if not ready:
             stack.append((goal, True))
-            stack.extend((below, False) for below in reversed(candidate.inputs))
+            stack.extend((below, False) for below in reversed(way.inputs))
             continue
-        arity = len(candidate.inputs)
+        arity = len(way.inputs)
         inputs = tuple(built[len(built) - arity :])
         del built[len(built) - arity :]
-        group = search.memo.groups[goal.group]
-        built.append(
-            PlanNode(
-                candidate.op,
-                inputs,
-                group.props.columns,
-                candidate.alternative,
-                group.stats.rows,
-                candidate.local,
-                goal.best_cost,
-                group.id,
-            )
-        )
+        op, alternative, _ = search.sources.of(search, goal).implementation(search, goal, way)
+        columns, rows = search.output(goal)
+        cost = way.local + sum(below.cost for below in inputs)
+        built.append(PlanNode(op, inputs, columns, alternative, rows, way.local, cost, goal.group))
     return built[0]

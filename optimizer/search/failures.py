@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from optimizer.algebra.traits import ANY
 from optimizer.errors import InternalError, PlanscopeError
 from optimizer.memo.goal import INFINITY, Goal
-
-if TYPE_CHECKING:
-    from optimizer.search.search import Search
+from optimizer.search.context import SearchContext
 
 
 def rule_failed(name: str, gid: int, error: Exception) -> PlanscopeError:
@@ -19,7 +15,7 @@ def rule_failed(name: str, gid: int, error: Exception) -> PlanscopeError:
     return InternalError(f"rule {name} failed on group {gid}: {type(error).__name__}: {error}")
 
 
-def why_no_plan(search: Search, goal: Goal) -> str:
+def why_no_plan(search: SearchContext, goal: Goal) -> str:
     """Follow a goal without a plan down to the groups that close it, and say what closes them."""
     label, memo = search.context.columns.label, search.memo
     lines = {f"no physical plan for group {goal.group} with traits {goal.required.show(label)}": None}
@@ -27,36 +23,33 @@ def why_no_plan(search: Search, goal: Goal) -> str:
     pending = [goal]
     while pending and len(lines) < 8:
         here = pending.pop()
-        if here.id in seen:
+        if here.id in seen or here.group < 0:
             continue
         seen.add(here.id)
         group = memo.groups[here.group]
         ops = ", ".join(sorted({mexpr.op.name for mexpr in group.logical}))
+        listed = list((here.listed or {}).values())
         if not any(mexpr.implemented for mexpr in group.logical) and not here.opened:
             continue  # it was never asked
         if not any(mexpr.physical for mexpr in group.logical):
             lines[f"group {here.group} ({ops}) has no implementation"] = None
-        elif here.required != ANY and not here.candidates:
+        elif here.required != ANY and not listed:
             lines[f"no plan of group {here.group} ({ops}) comes in {here.required.show(label)}, and nothing may sort it"] = None
-        pending += [i for c in here.candidates for i in c.inputs if i.best is None]
+        pending += [below for way in listed for below in way.inputs if below.way is None]
+        pending += [search.goal(gid, ANY) for mexpr in group.logical for gid in mexpr.inputs if not listed]
     disabled = search.context.settings.disable
     if disabled:
         lines[f"disabled rules: {', '.join(disabled)}"] = None
     return "\n".join(lines)
 
 
-def what_was_found(search: Search) -> str:
+def what_was_found(search: SearchContext) -> str:
     """What an interrupted search had done: its progress, the best plan so far, and what is proved."""
     goal, counters = search.root, search.counters
     text = f"interrupted after {counters.tasks:,} tasks with {len(search.memo.groups):,} groups"
     if goal is None:
         return f"{text}, while exploring; nothing was costed yet"
-    best = goal.best_cost
-    for space in search.spaces:  # what a join space found shows in its goal only when that is settled
-        if goal.joins is not None and goal.joins[0] is space:
-            best = min(best, goal.joins[1].best)
-    if best == INFINITY:
-        found = [f"{space.best:.6g}" for space in search.spaces if space.best < INFINITY]
-        return f"{text}; no complete plan yet" + (f", the best join of all relations costs {', '.join(found)}" if found else "")
+    if goal.best_cost == INFINITY:
+        return f"{text}; no complete plan yet"
     least = search.memo.groups[goal.group].lower
-    return f"{text}; the best plan so far costs {best:.6g}, and no plan costs less than {least:.6g}"
+    return f"{text}; the best plan so far costs {goal.best_cost:.6g}, and no plan costs less than {least:.6g}"

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
 
 from optimizer.algebra.columns import ColumnSet, column_ids, column_set
 from optimizer.algebra.join_graph import JoinGraph
@@ -18,6 +22,14 @@ from optimizer.joins.inner import InnerRegion
 from optimizer.memo.group import Group
 from optimizer.stats.estimator import Estimator, distinct_rows
 from optimizer.stats.relation import RelationStats
+
+
+class SetRows(Protocol):
+    """Estimated rows of sets of relations, one by one or of many at once."""
+
+    def rows(self, s: Relations) -> float: ...
+
+    def vector(self, sets: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]: ...
 
 
 class Figures:
@@ -36,21 +48,14 @@ class Figures:
             return self._region(op, props, inputs)
         return self.estimator.estimate(op, props, inputs)
 
-    def region_rows(self, region: InnerRegion, leaves: Sequence[Group]) -> Callable[[Relations], float]:
+    def region_rows(self, region: InnerRegion, leaves: Sequence[Group]) -> SetRows:
         """Rows of the sets of an inner-join region, the same as `estimate` gives their join graphs. Compiled for the estimator
         of this project; one that overrides what it says of joins is asked for each set."""
         own = type(self.estimator)
         single = all(len(leaf.stats.leaves) == 1 for leaf in leaves)  # else a leaf is a join that is estimated with the region
         if single and own.estimate is Estimator.estimate and own.inner_region is Estimator.inner_region:
-            return self.estimator.region([leaf.stats for leaf in leaves], region.predicate).rows
-
-        def rows(s: Relations) -> float:
-            members = [leaf for i, leaf in enumerate(leaves) if s >> i & 1]
-            graph = JoinGraph(region.within(s))
-            props = graph.derive_props([leaf.props for leaf in members])
-            return self.estimator.estimate(graph, props, [leaf.stats for leaf in members]).rows
-
-        return rows
+            return self.estimator.region([leaf.stats for leaf in leaves], region.predicate)
+        return _AskedRows(self.estimator, region, leaves)
 
     def _region(self, op: RegionGraph, props: LogicalProps, inputs: Sequence[RelationStats]) -> RelationStats:
         """The estimate of a region's relations: of the one join tree that stands for all of them."""
@@ -75,3 +80,21 @@ class Figures:
 
     def offers(self, op: LogicalOperator, props: LogicalProps, inputs: Sequence[Group]) -> tuple[TraitSet, ...]:
         return offers(op, props, inputs)
+
+
+class _AskedRows:
+    """An estimator that only knows single sets."""
+
+    def __init__(self, estimator: Estimator, region: InnerRegion, leaves: Sequence[Group]) -> None:
+        self._estimator, self._region, self._leaves = estimator, region, leaves
+
+    def rows(self, s: Relations) -> float:
+        members = [leaf for i, leaf in enumerate(self._leaves) if s >> i & 1]
+        if len(members) == 1:
+            return members[0].stats.rows
+        graph = JoinGraph(self._region.within(s))
+        props = graph.derive_props([leaf.props for leaf in members])
+        return self._estimator.estimate(graph, props, [leaf.stats for leaf in members]).rows
+
+    def vector(self, sets: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
+        return np.array([self.rows(s) for s in sets.tolist()])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from optimizer.algebra.join_graph import JoinGraph
 from optimizer.algebra.kinds import JoinKind
@@ -16,12 +15,12 @@ from optimizer.joins.inner import InnerRegion, inner_region
 from optimizer.joins.policy import Enumeration, choose
 from optimizer.memo.group import Group, LogicalExpr
 from optimizer.rules.transform.partition_joins import part
+from optimizer.search.context import SearchContext
+from optimizer.search.figures import Figures
+from optimizer.search.region_start import TASKS_SETS
 
-if TYPE_CHECKING:
-    from optimizer.search.search import Search
 
-
-def why_not_exact(search: Search, mexpr: LogicalExpr) -> str:
+def why_not_exact(search: SearchContext, mexpr: LogicalExpr) -> str:
     """Why the orders of a join graph are not all to be searched; empty when they are."""
     settings = search.context.settings
     if settings.enumeration != "adaptive":
@@ -29,13 +28,13 @@ def why_not_exact(search: Search, mexpr: LogicalExpr) -> str:
     choice = choose(
         _region(search, mexpr).graph,
         exact_below=settings.exact_below,
-        csgs=settings.exact_sets,
+        csgs=min(settings.exact_sets, TASKS_SETS),
         linearized_up_to=settings.linearized_up_to,
     )
     return "" if choice.enumeration is Enumeration.EXACT else choice.why
 
 
-def insert_first_order(search: Search, mexpr: LogicalExpr, rule: str) -> list[LogicalExpr]:
+def insert_first_order(search: SearchContext, mexpr: LogicalExpr, rule: str, unseen: bool) -> list[LogicalExpr]:
     """Insert the joins of one order of a join graph under the rule's name, each in both directions; what is new.
 
     They are joins that partitioning would find too. As there, each set of relations is a join graph before it is anything
@@ -54,13 +53,15 @@ def insert_first_order(search: Search, mexpr: LogicalExpr, rule: str) -> list[Lo
             new += graphs
         for one, other in ((a, b), (b, a)):
             tree = Tree(join, (part(region, one, leaves), part(region, other, leaves)))
-            new += memo.insert(tree, into, rule, mexpr.id)[1]
+            new += memo.insert(tree, into, rule, mexpr.id, unseen=unseen)[1]
     return new
 
 
-def _greedy(search: Search, region: InnerRegion, leaves: list[Group]) -> Sequence[tuple[Relations, Relations]]:
+def _greedy(search: SearchContext, region: InnerRegion, leaves: list[Group]) -> Sequence[tuple[Relations, Relations]]:
     """Smallest results first (GOO), by rows that are products of the selectivities between two relations."""
-    rows = search.region_rows(region, leaves)
+    figures = search.memo.figures
+    assert isinstance(figures, Figures)
+    rows = figures.region_rows(region, leaves).rows
     single = [leaf.stats.rows for leaf in leaves]
     shares = {}
     for u, v in region.graph.edges():
@@ -80,7 +81,7 @@ def _left_deep(region: InnerRegion) -> Sequence[tuple[Relations, Relations]]:
     return joins
 
 
-def _region(search: Search, mexpr: LogicalExpr) -> InnerRegion:
+def _region(search: SearchContext, mexpr: LogicalExpr) -> InnerRegion:
     assert isinstance(mexpr.op, JoinGraph), f"{mexpr.op.name} is not a join graph"
     columns = tuple(search.memo.group(gid).props.columns for gid in mexpr.inputs)
     return inner_region(columns, mexpr.op.predicate, search.context.settings.cross_products)

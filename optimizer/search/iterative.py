@@ -16,29 +16,27 @@ expanded by their rule, split after split; the adaptive enumeration leaves those
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
 
 from optimizer.algebra.join_graph import JoinGraph
-from optimizer.algebra.logical import Join
 from optimizer.algebra.region_graph import RegionGraph
-from optimizer.algebra.traits import TraitSet
+from optimizer.algebra.traits import ANY, TraitSet
 from optimizer.algebra.trees import Tree
-from optimizer.joins.collect import collect_join_graphs, written_order
+from optimizer.errors import Interrupted, NoPlan
+from optimizer.joins.collect import written_order
 from optimizer.memo.binding import bindings, matches
 from optimizer.memo.bounds import lower_bounds_fall
 from optimizer.memo.goal import INFINITY, Goal, Status
 from optimizer.memo.group import Group, LogicalExpr
 from optimizer.rules.interface import TransformationRule
 from optimizer.search.cost_graph import CostGraph
+from optimizer.search.failures import what_was_found, why_no_plan
+from optimizer.search.firing import fire, implement, insert_results
 from optimizer.search.first_order import insert_first_order, why_not_exact
 from optimizer.search.importance import MatchQueue
 from optimizer.search.match import Match
-from optimizer.search.tasks.apply_rule import fire, insert_results
+from optimizer.search.region_ways import PARTITION
+from optimizer.search.search import Search
 
-if TYPE_CHECKING:
-    from optimizer.search.search import Search
-
-PARTITION = "partition_joins"
 IMPLEMENT_RANK = -1  # an expression is costed before rules are tried on its group
 
 
@@ -59,8 +57,8 @@ class Iterative:
     def run(self, tree: Tree, required: TraitSet) -> Goal:
         """Search until the queue is empty or a budget is spent. The goal has the best plan found, if there is any."""
         search = self.search
-        gid, new = self.memo.insert(collect_join_graphs(tree, search.takes) if search.join_graphs else tree)
-        search.note_regions()
+        gid, new = self.memo.insert(search.regions.collect(tree))
+        search.regions.decide(splits=False)
         self._new_root(search.goal(gid, required))
         self._arrive(new)
         self._first_plan()
@@ -115,7 +113,7 @@ class Iterative:
 
     def _split(self, mexpr: LogicalExpr) -> None:
         """Expand a region now rather than when its match is taken."""
-        for _, rule in self.search.partitioning:
+        for _, rule in self.search.regions.partitioning:
             if matches(mexpr, rule.pattern):
                 self._perform(Match(mexpr, rule))
 
@@ -142,7 +140,7 @@ class Iterative:
             trace.emit("task_start", id=counters.tasks)
         counters.tasks += 1
         if rule is None:
-            search.implement(mexpr)
+            implement(search, mexpr)
             self.costs.implemented(mexpr)
         else:
             self._apply(rule, mexpr, produced)
@@ -157,13 +155,14 @@ class Iterative:
             produced = [
                 tree for bound in bindings(self.memo, mexpr, rule.pattern) for tree in fire(self.search, rule, mexpr, bound)
             ]
-        partitioning = any(rule is each for _, each in self.search.partitioning)
+        partitioning = any(rule is each for _, each in self.search.regions.partitioning)
         if not produced and partitioning and not _ordered(self.memo.group(mexpr.group)):
             # no split is allowed (a left-deep plan of a region that has none): the order as written is the only one
             produced = [written_order(Tree(mexpr.op, tuple(self.memo.binding_leaf(gid) for gid in mexpr.inputs)))]
         if not produced:
             return
-        new = insert_results(self.search, rule, mexpr, produced)
+        unseen = isinstance(mexpr.op, JoinGraph) and self.search.regions.unseen(mexpr)
+        new = insert_results(self.search, rule, mexpr, produced, unseen)
         if self.memo.merges > merges:
             self._merged()
         self._arrive(new)
@@ -175,13 +174,16 @@ class Iterative:
         for mexpr in new:
             if mexpr.dropped:
                 continue
+            if mexpr in self.memo.group(mexpr.group).unseen:
+                self.queue.add(Match(mexpr), IMPLEMENT_RANK)
+                continue
             self._match_above(self.memo.group(mexpr.group).parents, mexpr)
             if not isinstance(mexpr.op, JoinGraph | RegionGraph):
                 self.queue.add(Match(mexpr), IMPLEMENT_RANK)
             elif isinstance(mexpr.op, JoinGraph) and mexpr.rule != PARTITION:
                 self._order(mexpr)
             for bit, rank, rule in self._rules:
-                if (mexpr.applied | mexpr.closed) & bit or not matches(mexpr, rule.pattern):
+                if (mexpr.applied | mexpr.barred) & bit or not matches(mexpr, rule.pattern):
                     continue
                 if self._depth[rule.name] == 1:
                     self.queue.add(Match(mexpr, rule), rank)
@@ -210,17 +212,15 @@ class Iterative:
     def _order(self, mexpr: LogicalExpr) -> None:
         """Give a join graph a first order; if it is too large to be searched exactly, leave it at that."""
         search = self.search
-        new = insert_first_order(search, mexpr, PARTITION)
-        closed = search.closed_rules.get(PARTITION, 0)
+        new = insert_first_order(search, mexpr, PARTITION, search.regions.unseen(mexpr))
+        barred = search.barred.get(PARTITION, 0)
         why = why_not_exact(search, mexpr)
         if why:
-            closed |= search.partition_bit
-            mexpr.closed |= closed
+            barred |= self._bits[PARTITION]
+            mexpr.barred |= barred
             search.counters.proven, search.counters.heuristic = False, why
-        hidden = search.hides(mexpr)
         for each in new:
-            each.closed |= closed
-            each.hidden = hidden and isinstance(each.op, Join)
+            each.barred |= barred
         self._arrive(new)
 
     def _merged(self) -> None:
@@ -232,8 +232,10 @@ class Iterative:
         for group in memo.live_groups():
             for mexpr in _ordered(group):
                 if not mexpr.implemented:
-                    search.implement(mexpr)
-        self._new_root(search.restart(self._root))
+                    implement(search, mexpr)
+        old = self._root
+        search.restart()
+        self._new_root(search.goal(old.group, old.required))
         while memo.news:
             parents, members = memo.news.pop()
             for mexpr in members:
@@ -264,7 +266,7 @@ class Iterative:
             if not complete:
                 goal.status = Status.ABANDONED if left else Status.BOUNDED
                 goal.lower = min(goal.lower, memo.groups[goal.group].lower)
-            elif goal.best is None:
+            elif goal.way is None:
                 goal.status, goal.lower = Status.IMPOSSIBLE, INFINITY
             else:
                 goal.status, goal.lower, goal.settled = Status.OPTIMAL, goal.best_cost, True
@@ -287,4 +289,17 @@ class Iterative:
 
 def _ordered(group: Group) -> list[LogicalExpr]:
     """The expressions that can be implemented: all but regions whose joins have no order yet."""
-    return [mexpr for mexpr in group.logical if not isinstance(mexpr.op, JoinGraph | RegionGraph)]
+    return [mexpr for mexpr in group.members() if not isinstance(mexpr.op, JoinGraph | RegionGraph)]
+
+
+class IterativeSearch(Search):
+    """A search by this driver."""
+
+    def run(self, tree: Tree, required: TraitSet = ANY) -> Goal:
+        try:
+            goal = Iterative(self).run(tree, required)
+        except KeyboardInterrupt:
+            raise Interrupted(what_was_found(self)) from None
+        if goal.best_cost == INFINITY:
+            raise NoPlan(why_no_plan(self, goal))
+        return goal

@@ -7,13 +7,16 @@ its keys, the factors of the key's columns become one, 1/|stored rows|: a join t
 key has; equalities beyond the key are taken as independent of it. Other factors on one relation are combined with back-off.
 
 What a subset shares with others is looked up: the product of its leaves' rows, and the factors of an equality class for the
-members of the class that the subset holds.
+members of the class that the subset holds. `vector` gives the rows of many subsets at once, the same numbers as `rows`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import inf, ldexp
+from math import inf, ldexp, prod
+
+import numpy as np
+import numpy.typing as npt
 
 from optimizer.algebra.columns import ColumnId, ColumnSet, column_ids, column_set
 from optimizer.algebra.props import united
@@ -77,14 +80,37 @@ class RegionRows:
                 for i, own in columns:
                     equated[i] = equated.get(i, 0) | own
         for i, entries in sorted(shared.items()):
-            leaf = self.leaves[i]
-            rows *= (
-                entries[0][0] if len(entries) == 1 and not leaf.keys else combined_leaf(leaf, entries, equated[i], self._combine)
-            )
+            rows *= _on_leaf(self.leaves[i], entries, equated[i], self._combine)
         for within, share in self._shares:
             if not within & ~s:
                 rows *= share
         return scaled(rows, halvings) if halvings else rows
+
+    def vector(self, sets: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
+        """`rows` of each set. The factors of a class are looked up for the distinct parts of it that the sets hold."""
+        if prod(max(1.0, leaf.rows) for leaf in self.leaves) > HUGE:
+            return np.array([self.rows(s) for s in sets.tolist()])
+        rows = np.ones(len(sets))
+        for i, leaf in enumerate(self.leaves):
+            rows *= np.where(sets >> i & 1, leaf.rows, 1.0)
+        entries: dict[int, _Entries] = {}
+        for each in self._classes:
+            held, number = np.unique(sets & each.relations, return_inverse=True)
+            shares = np.ones(len(held))
+            for at, part in enumerate(held.tolist()):
+                if part & (part - 1) or part & each.alone:
+                    share, factors, columns = each.factors(part, self._several)
+                    shares[at] = share
+                    for i, factor, own in factors:
+                        entries.setdefault(i, _Entries()).add(each, at, len(held), number, (factor, own))
+                    for i, own in columns:
+                        entries.setdefault(i, _Entries()).equate(each, at, len(held), number, own)
+            rows *= shares[number]
+        for i, found in sorted(entries.items()):
+            found.multiply(rows, self.leaves[i], self._combine)
+        for within, share in self._shares:
+            rows *= np.where(sets & within == within, share, 1.0)
+        return rows
 
     def _reached(self, s: Relations) -> list[_EqualityClass]:
         """Classes with two columns or more in the set."""
@@ -113,6 +139,54 @@ class RegionRows:
     def _times(self, product: tuple[float, int], relation: int) -> tuple[float, int]:
         rows, halvings = product[0] * self.leaves[relation].rows, product[1]
         return (ldexp(rows, -STEP), halvings + STEP) if rows > HUGE else (rows, halvings)
+
+
+class _Entries:
+    """What equality classes leave on one relation, for many sets: by class, the number of the part of it that each set holds, and
+    for each part the factors and the equated columns."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[_EqualityClass, npt.NDArray[np.int64]] = {}
+        self._factors: dict[_EqualityClass, list[list[tuple[float, ColumnSet]]]] = {}
+        self._equated: dict[_EqualityClass, list[ColumnSet]] = {}
+
+    def _reach(self, each: _EqualityClass, parts: int, number: npt.NDArray[np.int64]) -> None:
+        if each not in self._numbers:
+            self._numbers[each] = number
+            self._factors[each] = [[] for _ in range(parts)]
+            self._equated[each] = [0] * parts
+
+    def add(
+        self, each: _EqualityClass, at: int, parts: int, number: npt.NDArray[np.int64], factor: tuple[float, ColumnSet]
+    ) -> None:
+        self._reach(each, parts, number)
+        self._factors[each][at].append(factor)
+
+    def equate(self, each: _EqualityClass, at: int, parts: int, number: npt.NDArray[np.int64], columns: ColumnSet) -> None:
+        self._reach(each, parts, number)
+        self._equated[each][at] |= columns
+
+    def multiply(self, rows: npt.NDArray[np.float64], leaf: RelationStats, combine: Combine) -> None:
+        """Multiply the rows of each set by its factors on this relation, combined."""
+        touched = np.zeros(len(rows), dtype=bool)
+        for each, number in self._numbers.items():
+            touched |= np.array([bool(factors) for factors in self._factors[each]])[number]
+        at = np.flatnonzero(touched)
+        if not len(at):
+            return
+        parts = np.stack([number[at] for number in self._numbers.values()])
+        alike = np.zeros(len(at), dtype=np.int64)
+        for part in parts:  # sets that hold the same part of each class
+            alike = np.unique(alike * (int(part.max()) + 1) + part, return_inverse=True)[1]
+        first = np.unique(alike, return_index=True)[1]
+        shares = []
+        for column in parts[:, first].T.tolist():
+            factors = [f for each, k in zip(self._numbers, column, strict=True) for f in self._factors[each][k]]
+            equated = 0
+            for each, k in zip(self._numbers, column, strict=True):
+                equated |= self._equated[each][k]
+            shares.append(_on_leaf(leaf, factors, equated, combine))
+        rows[at] *= np.array(shares)[alike]
 
 
 class _EqualityClass:
@@ -211,6 +285,11 @@ def plain_column(scalar: Scalar) -> ColumnId | None:
     while isinstance(scalar, Cast):
         scalar = scalar.arg
     return scalar.id if isinstance(scalar, ColumnRef) else None
+
+
+def _on_leaf(leaf: RelationStats, factors: Sequence[tuple[float, ColumnSet]], equated: ColumnSet, combine: Combine) -> float:
+    """`combined_leaf`, at once where there is nothing to combine."""
+    return factors[0][0] if len(factors) == 1 and not leaf.keys else combined_leaf(leaf, factors, equated, combine)
 
 
 def combined_leaf(leaf: RelationStats, factors: Sequence[tuple[float, ColumnSet]], equated: ColumnSet, combine: Combine) -> float:

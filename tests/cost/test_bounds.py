@@ -20,11 +20,11 @@ from optimizer.memo.memo import Memo
 from optimizer.pipeline import Optimizer
 from optimizer.rules.catalog import rule_set
 from optimizer.rules.interface import RuleContext
-from optimizer.search.audit import audit
+from optimizer.audit.audit import audit
 from optimizer.search.extract import extract
 from optimizer.search.figures import Figures
 from optimizer.search.search import Search
-from optimizer.search.space import full_space
+from optimizer.plan_space.of_search import full_space
 from optimizer.settings import Settings
 from optimizer.stats.estimator import Estimator
 from optimizer.trace.recorder import Trace

@@ -21,7 +21,7 @@ from experiments.plan_space import compare_run, draw, execute, leaves_choice, pl
 from optimizer.catalog.table import Catalog
 from optimizer.dataset import open_dataset
 from optimizer.errors import PlanscopeError
-from optimizer.search.space import full_space
+from optimizer.plan_space.of_search import full_space
 from tests.differential.datasets import POOL, dataset
 from tests.differential.queries import Query, queries
 from tests.differential.test_random_queries import assert_agrees

@@ -22,7 +22,7 @@ from experiments.plan_space import draw, ready
 from optimizer.catalog.order import remember_orders
 from optimizer.dataset import open_dataset
 from optimizer.errors import ExecutionError
-from optimizer.search.space import full_space
+from optimizer.plan_space.of_search import full_space
 from optimizer.sql.bind import bind
 from tests.differential.window_queries import DDL, NUMBERS, TYPES, WindowQueries, table
 from tests.reference.compare import Row, assert_same_bag, assert_same_kinds, assert_same_list, rows_of

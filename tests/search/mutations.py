@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 import pytest
 
 from optimizer.errors import NoPlan
-from optimizer.search.audit import audit
+from optimizer.audit.audit import audit
 from optimizer.search.extract import extract
-from optimizer.search.ledger import Ledger, Opening
+from optimizer.audit.ledger import Ledger, Opening
 from optimizer.search.search import Search
 from optimizer.settings import Settings
 from optimizer.trace.recorder import Trace

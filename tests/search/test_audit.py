@@ -20,9 +20,9 @@ from optimizer.engines.arrow import COST_MODELS
 from optimizer.memo.bounds import lower_bounds_fall
 from optimizer.memo.goal import Status
 from optimizer.pipeline import Optimizer
-from optimizer.search.audit import AuditReport, audit
+from optimizer.audit.audit import AuditReport, audit
 from optimizer.search.join_space import JoinSpace
-from optimizer.search.ledger import Best, Claim, Closing, Costed, Ledger, Opening, Skip
+from optimizer.audit.ledger import Best, Claim, Closing, Costed, Ledger, Opening, Skip
 from optimizer.search.search import Search
 from optimizer.settings import Settings
 from optimizer.trace.recorder import Trace

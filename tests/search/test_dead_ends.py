@@ -12,7 +12,7 @@ from optimizer.pipeline import Optimizer
 from optimizer.rules.catalog import TRANSFORMATIONS
 from optimizer.rules.interface import ANY, RuleContext, TransformationRule, node
 from optimizer.search.extract import extract
-from optimizer.search.snapshot import snapshot
+from tests.search.snapshot import snapshot
 from optimizer.settings import Settings
 from optimizer.trace.recorder import Trace
 from optimizer.trace.replay import Replay
@@ -32,7 +32,7 @@ def test_a_goal_that_nobody_can_meet_is_impossible(mode: str) -> None:
     ):
         search.run(query.tree, query.order)
     assert search.root is not None
-    assert (search.root.status, search.root.best) == (Status.IMPOSSIBLE, None)
+    assert (search.root.status, search.root.way) == (Status.IMPOSSIBLE, None)
 
 
 def test_an_order_without_an_enforcer() -> None:

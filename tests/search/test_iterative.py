@@ -29,8 +29,8 @@ from optimizer.search.extract import extract
 from optimizer.search.figures import Figures
 from optimizer.search.importance import CEILING, importances
 from optimizer.search.search import Search
-from optimizer.search.snapshot import snapshot
-from optimizer.search.space import full_space
+from tests.search.snapshot import snapshot
+from optimizer.plan_space.of_search import full_space
 from optimizer.settings import Settings
 from optimizer.stats.estimator import Estimator
 from optimizer.trace.recorder import Trace, json_lines

@@ -21,7 +21,7 @@ from optimizer.rules.catalog import IMPLEMENTATIONS, TRANSFORMATIONS, rule_set
 from optimizer.rules.interface import ANY, RuleContext, TransformationRule, node
 from optimizer.search.figures import Figures
 from optimizer.search.search import Search
-from optimizer.search.snapshot import snapshot
+from tests.search.snapshot import snapshot
 from optimizer.settings import Settings
 from optimizer.stats.estimator import Estimator
 from optimizer.trace.recorder import Trace
@@ -139,7 +139,7 @@ def test_groups_shown_to_be_one_are_merged_with_their_parents() -> None:
     memo = bench.memo
     assert memo.find(first) == memo.find(second)
     assert memo.merges >= 3
-    assert goal.best is not None
+    assert goal.way is not None
     keys = [(e.op, tuple(map(memo.find, e.inputs))) for g in memo.live_groups() for e in g.logical]
     assert len(keys) == len(set(keys)), "an expression is kept twice after merging"
     for group in memo.live_groups():
@@ -204,4 +204,4 @@ def test_insertion_does_not_recurse() -> None:
     for i in range(3000):
         tree = Tree(Filter((compare("<", x, Literal(i, INT)),)), (tree,))
     goal = bench.search.run(tree)
-    assert goal.best is not None
+    assert goal.way is not None

@@ -15,7 +15,7 @@ import pytest
 from optimizer.algebra.logical import Join
 from optimizer.memo.goal import Status
 from optimizer.search.extract import extract
-from optimizer.search.ledger import Ledger, Opening
+from optimizer.audit.ledger import Ledger, Opening
 from optimizer.settings import Settings
 from optimizer.trace.recorder import Trace
 from tests.search.brute_force import optimum
@@ -54,7 +54,7 @@ def check_loose(query: GraphQuery, random: Random, settings: Options, expected: 
     loose = {**random_loose_settings(random), **{key: settings[key] for key in ("enumeration", "disable", "cost_model")}}
     search, goal = plan(query, **loose)
     allowed = expected * (1 + loose["gap"])
-    for space in search.spaces:
+    for space in search.regions.made:
         allowed += max(0.0, space.enough) * (2 * len(space.leaves) - 1)
     assert expected * (1 - 1e-9) <= goal.best_cost <= allowed * (1 + 1e-9), loose
     assert goal.lower <= expected * (1 + 1e-9), loose
@@ -265,7 +265,7 @@ def test_costs_fall_with_freedom() -> None:
     for seed in range(8):
         search, _ = plan(graph_query("chain", 5, seed), pruning="none")
         for group in search.memo.live_groups():
-            goals = sorted((g for g in group.goals.values() if g.best is not None), key=lambda g: g.required.collation)
+            goals = sorted((g for g in group.goals.values() if g.way is not None), key=lambda g: g.required.collation)
             for weak, strong in pairwise(goals):
                 if strong.required.collation[: len(weak.required.collation)] == weak.required.collation:
                     assert weak.best_cost <= strong.best_cost

@@ -222,7 +222,7 @@ def test_partitioning_makes_no_join_twice(seed: int) -> None:
     query = graph_query(SHAPES[seed % len(SHAPES)], 5, seed)
     for exploration in ("all", "on_demand"):
         search, _ = plan(query, enumeration="partition", pruning="none", exploration=exploration)
-        assert search.spaces == []
+        assert search.regions.made == []
         assert set(search.counters.rules_fired) & {rule.name for rule in TRANSFORMATIONS} == {"partition_joins"}
         assert search.counters.rules_fired["partition_joins"] == sum(1 for g in search.memo.live_groups() if g.region is not None)
 
@@ -236,7 +236,7 @@ def test_counts_in_the_memo(shape: str) -> None:
         settings = {"enumeration": "partition", "pruning": "none", "seed": "none", "expand_joins": 0}
         search = new_search(query, Settings(disable=("join_to_merge_join",), budget_tasks=0, **settings))
         search.run(query.tree)
-        (space,) = search.spaces
+        (space,) = search.regions.made
         assert (len(space.nodes), space.pairs) == (sets, pairs), f"{shape} {n}"
         if n <= 6:
             search = explored(query, query.tree, enumeration="rules")

@@ -16,16 +16,16 @@ from optimizer.algebra.plan import PlanNode
 from optimizer.algebra.traits import ANY, Alternative, TraitSet, satisfies
 from optimizer.errors import SpaceTooLarge
 from optimizer.memo.goal import Goal
-from optimizer.memo.space import Choice, PlanSpace, Way
-from optimizer.memo.space.operator_trees import count_operator_trees
-from optimizer.memo.space.plan_space import show_count
-from optimizer.memo.space.settle import settle
+from optimizer.plan_space import Choice, PlanSpace, Way
+from optimizer.plan_space.operator_trees import count_operator_trees
+from optimizer.plan_space.plan_space import show_count
+from optimizer.plan_space.settle import settle
 from optimizer.pipeline import Optimizer
 from optimizer.rules.enforce.moves import enforcers
 from optimizer.search.alternatives import alternatives
 from optimizer.search.extract import extract
 from optimizer.search.search import Search
-from optimizer.search.space import full_space, searched_space
+from optimizer.plan_space.of_search import full_space, searched_space
 from optimizer.settings import Settings
 from optimizer.trace.recorder import Trace
 from tests.search.brute_force import optimum
@@ -216,9 +216,9 @@ def test_pruning_leaves_a_small_part() -> None:
 def test_looking_at_the_space_changes_nothing_of_the_search() -> None:
     trace = Trace()
     search, goal = plan(graph_query("cycle", 4, 1), trace, pruning="both", **RULES)
-    before = (len(trace.events), search.memo.physical_count, vars(search.counters).copy(), goal.best_cost, goal.best)
+    before = (len(trace.events), search.memo.physical_count, vars(search.counters).copy(), goal.best_cost, goal.way)
     full_space(search)
-    assert before == (len(trace.events), search.memo.physical_count, vars(search.counters), goal.best_cost, goal.best)
+    assert before == (len(trace.events), search.memo.physical_count, vars(search.counters), goal.best_cost, goal.way)
     assert search.trace is trace
 
 

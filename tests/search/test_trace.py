@@ -10,7 +10,7 @@ import pytest
 
 from optimizer.errors import CatalogError
 from optimizer.search.extract import extract
-from optimizer.search.snapshot import snapshot
+from tests.search.snapshot import snapshot
 from optimizer.trace.recorder import Trace, json_lines, write_jsonl
 from optimizer.trace.replay import Replay
 from tests.search.graphs import SHAPES, graph_query
@@ -73,7 +73,7 @@ def test_tracing_changes_no_plan_and_repeats_exactly() -> None:
         trace.header("a join graph", {}, "digest")
         search, goal = plan(query, trace)
         traces.append([{k: v for k, v in event.items() if k != "t"} for event in trace.events])
-    silent, silent_goal = plan(query, keep=True)
+    silent, silent_goal = plan(query)
     forgetful, cheap_goal = plan(query)
     assert traces[0] == traces[1]
     assert silent_goal.best_cost == cheap_goal.best_cost == goal.best_cost

@@ -1,1 +1,1 @@
-"""The tasks of the search, one a file. Stacks are drawn with the top, which runs next, on the left."""
+"""The tasks of the search: one step each, popped from one stack."""

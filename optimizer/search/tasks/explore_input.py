@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from optimizer.memo.binding import matches
 from optimizer.memo.group import LogicalExpr
+from optimizer.search.context import SearchContext, Task
 from optimizer.search.tasks.apply_rules import ApplyRules
-from optimizer.search.tasks.task import Task
-
-if TYPE_CHECKING:
-    from optimizer.search.search import Search
 
 
 class ExploreInput(Task):
@@ -25,7 +21,7 @@ class ExploreInput(Task):
     def __init__(self, gid: int) -> None:
         self.gid = gid
 
-    def perform(self, search: Search) -> None:
+    def perform(self, search: SearchContext) -> None:
         group = search.memo.group(self.gid)
         if group.exploring or group.explored:
             return
@@ -34,12 +30,13 @@ class ExploreInput(Task):
         for mexpr in reversed(group.logical):
             search.push(ExploreMExpr(mexpr))
 
-    def describe(self, search: Search) -> str:
+    def describe(self, search: SearchContext) -> str:
         return f"explore group {self.gid}"
 
 
 class ExploreMExpr(Task):
-    """Explore the inputs, then apply transformation rules: patterns look into inputs, so those come first.
+    """Explore the inputs, then apply transformation rules: patterns look into inputs, so those come first. While groups are
+    explored only when they are costed, inputs that no rule looks into wait.
 
     ExploreMExpr(e) …  →  ExploreInput(input 1) ExploreInput(input 2) ApplyRules(e) …
     """
@@ -49,16 +46,16 @@ class ExploreMExpr(Task):
     def __init__(self, mexpr: LogicalExpr) -> None:
         self.mexpr = mexpr
 
-    def perform(self, search: Search) -> None:
-        if self.mexpr.dropped:
-            return
+    def perform(self, search: SearchContext) -> None:
         mexpr = self.mexpr
+        if mexpr.dropped:
+            return
         search.push(ApplyRules(mexpr, implement=False))
         for position in reversed(range(len(mexpr.inputs))):
-            if not search.on_demand or search.looks_into(mexpr, position):
+            if search.exploration == "all" or _looked_into(search, mexpr, position):
                 search.push(ExploreInput(mexpr.inputs[position]))
 
-    def describe(self, search: Search) -> str:
+    def describe(self, search: SearchContext) -> str:
         return f"explore expression {self.mexpr.id} of group {search.memo.find(self.mexpr.group)}"
 
 
@@ -73,11 +70,20 @@ class GroupExplored(Task):
     def __init__(self, gid: int) -> None:
         self.gid = gid
 
-    def perform(self, search: Search) -> None:
+    def perform(self, search: SearchContext) -> None:
         group = search.memo.group(self.gid)
         group.exploring, group.explored = False, True
         if search.trace is not None:
             search.trace.emit("explored", group=group.id)
 
-    def describe(self, search: Search) -> str:
+    def describe(self, search: SearchContext) -> str:
         return f"group {self.gid} is explored"
+
+
+def _looked_into(search: SearchContext, mexpr: LogicalExpr, position: int) -> bool:
+    """Whether a transformation rule that fits an expression binds expressions of one of its inputs."""
+    for _, rule in search.numbered_rules:
+        inputs = rule.pattern.inputs
+        if inputs and position < len(inputs) and inputs[position].op is not None and matches(mexpr, rule.pattern):
+            return True
+    return False

@@ -1,99 +1,127 @@
-"""OptimizeInputs: optimize the inputs of one candidate, one after the other, as long as it can still win."""
+"""OptimizeInputs: work through the ways of a goal, the inputs of one after the other, as long as one can still win."""
 
 from __future__ import annotations
 
 from math import nextafter
-from typing import TYPE_CHECKING
 
-from optimizer.memo.goal import INFINITY, Candidate, Status
-from optimizer.search.tasks.task import Task
-
-if TYPE_CHECKING:
-    from optimizer.search.search import Search
+from optimizer.memo.goal import INFINITY, Goal, Split, Status, Way
+from optimizer.memo.group import LogicalExpr
+from optimizer.search.context import SearchContext, Task
+from optimizer.search.tasks.optimize_mexpr import OptimizeMExpr
 
 SLACK = 1e-12  # of the larger number, when a limit is made by subtraction: rounding must never cost a plan
 
 
 class OptimizeInputs(Task):
-    """Add up local cost, the true cost of settled inputs and the bounds of the others; stop when that is too much.
+    """Take the ways by their bounds; add up local cost, the cost of settled inputs and the bounds of the others; stop when that
+    is too much.
 
-        OptimizeInputs(c) …  →  OptimizeGroup(next input, what is left) OptimizeInputs(c) …
-        OptimizeInputs(c) …  →  …                                             complete, or cut
+        OptimizeInputs(goal) …  →  OptimizeGroup(next input, what is left) OptimizeInputs(goal) …
+        OptimizeInputs(goal) …  →  OptimizeMExpr(goal, e) OptimizeInputs(goal) …      the next way is an expression not costed yet
+        OptimizeInputs(goal) …  →  …                                                  nothing left that can win
 
     The limit for an input is what the goal's limit (or its best plan, if cheaper) leaves after everything else that is
-    known: U - local - Σ other inputs. It is read anew at each step, since another candidate may have lowered it.
+    known: U - local - Σ other inputs. It is read anew at each step, since another way may have lowered it.
     """
 
-    __slots__ = ("candidate",)
+    __slots__ = ("goal",)
 
-    def __init__(self, candidate: Candidate) -> None:
-        self.candidate = candidate
+    def __init__(self, goal: Goal) -> None:
+        self.goal = goal
 
-    def perform(self, search: Search) -> None:
-        candidate = self.candidate
-        goal = candidate.goal
-        while True:
-            total = candidate.local
-            for below in candidate.inputs:
-                total += search.expected(below)
-            candidate.bound = total
-            if search.cut(goal, total):
-                self._pruned(search, self._mechanism())
+    def perform(self, search: SearchContext) -> None:
+        goal, prune, pass_limits, counters = self.goal, search.prune, search.pass_limits, search.counters
+        source = search.sources.of(search, goal)
+        each, enough = source.each, source.enough
+        ways, limit = goal.ways, goal.limit
+        i = goal.next
+        while i < len(ways):
+            way = ways[i]
+            best = goal.best_cost
+            grace = search.grace if best <= limit else 1.0
+            if prune and (way.bound > limit or way.bound * grace >= best):
+                break  # and so are all that follow
+            if isinstance(way.what, LogicalExpr):
+                goal.next = i + 1
+                search.push(self)
+                search.push(OptimizeMExpr(goal, way))
                 return
-            if candidate.index == len(candidate.inputs):
-                break
-            below = candidate.inputs[candidate.index]
-            if below.settled or (search.finishing and below.best_cost < INFINITY):
-                candidate.index += 1
+            total = lower = way.local
+            waiting: Goal | None = None
+            for below in way.inputs:
+                lower += below.lower
+                if below.settled:
+                    total += below.best_cost
+                elif waiting is None:
+                    waiting = below
+            if waiting is None:
+                counters.costed += each
+                if lower < total and lower < goal.dropped:  # a better plan of an input may exist
+                    goal.dropped = lower
+                i += 1
+                goal.asked = None
+                if total < best:
+                    goal.best_cost, goal.way = total, way
+                    if search.trace is not None:
+                        search.emit_best(goal, best)
+                        search.emit_limit(goal, min(limit, best), "a cheaper plan")
+                    if total <= enough:
+                        break
+                elif prune:
+                    counters.pruned["accumulated"] += 1
+                    search.emit_prune(goal, way, "accumulated", total)
                 continue
-            if below.status is Status.IMPOSSIBLE or (search.finishing and candidate.asked == candidate.index):
-                candidate.bound = INFINITY
-                return
-            if below.status is Status.OPEN:  # the goal is its own input: such a plan would never end
-                candidate.bound = INFINITY
-                search.counters.cycles += 1
-                if search.trace is not None:
-                    search.trace.emit("cycle", goal=goal.id, mexpr=None if candidate.mexpr is None else candidate.mexpr.id)
-                return
+            if waiting.status is Status.OPEN or waiting.status is Status.IMPOSSIBLE:
+                if waiting.status is Status.OPEN:  # the goal is its own input: such a plan would never end
+                    counters.cycles += 1
+                    if search.trace is not None:
+                        search.trace.emit("cycle", goal=goal.id, input=waiting.id)
+                i += 1
+                goal.asked = None
+                continue
+            failed = goal.asked is waiting and pass_limits
+            if failed or (prune and (lower > limit or lower * grace >= best)):
+                if failed:
+                    lower = max(lower, nextafter(min(limit, best), INFINITY))
+                mechanism = "limit" if failed else "predicted" if goal.asked is None else "accumulated"
+                if goal.asked is not None:
+                    counters.costed += each
+                goal.dropped = min(goal.dropped, lower)
+                counters.pruned[mechanism] += 1
+                search.emit_prune(goal, way, mechanism, lower)
+                i += 1
+                goal.asked = None
+                continue
             left = INFINITY
-            if search.pass_limits and not search.finishing:
-                ceiling = min(goal.limit, goal.best_cost)
-                left = ceiling - (total - search.lower(below)) + SLACK * (ceiling if ceiling < INFINITY else 0.0)
-                if below.lower > left:  # it failed, and only rounding hid that from the test above
-                    candidate.bound = max(total, nextafter(ceiling, INFINITY))
-                    self._pruned(search, "limit")
-                    return
-            candidate.asked = candidate.index
+            if pass_limits:
+                bar = min(limit, best)
+                left = bar - (lower - waiting.lower) + (SLACK * bar if bar < INFINITY else 0.0)
+                if waiting.lower > left:  # only rounding hid from the test above that it must fail
+                    left = waiting.lower
+            goal.next, goal.asked = i, waiting
             search.push(self)
-            search.push_goal(below, left)
+            search.ask(waiting, left)
             return
-        candidate.done = True
-        cost = candidate.local
-        for below in candidate.inputs:
-            cost += below.best_cost
-        if cost < goal.best_cost:
-            old, goal.best, goal.best_cost = goal.best_cost, candidate, cost
-            search.emit_best(goal, candidate, old)
+        self._rest(search, i)
 
-    def _mechanism(self) -> str:
-        candidate = self.candidate
-        if candidate.asked == candidate.index and candidate.inputs[candidate.asked].status is Status.BELOW:
-            return "limit"
-        return "accumulated" if candidate.asked >= 0 else "predicted"
+    def _rest(self, search: SearchContext, i: int) -> None:
+        """What is left cannot win: the least of its bounds is the first."""
+        goal = self.goal
+        rest = goal.ways[i:]
+        goal.next = len(goal.ways)
+        goal.asked = None
+        if not rest:
+            return
+        goal.dropped = min(goal.dropped, rest[0].bound)
+        for way in rest:
+            mechanism = mechanism_of(way)
+            search.counters.pruned[mechanism] += 1
+            search.emit_prune(goal, way, mechanism, way.bound)
 
-    def _pruned(self, search: Search, mechanism: str) -> None:
-        candidate = self.candidate
-        goal = candidate.goal
-        search.counters.pruned[mechanism] += 1
-        if search.trace is not None:
-            spent = candidate.local + sum(i.best_cost for i in candidate.inputs[: candidate.index])
-            search.trace.emit(
-                "prune", goal=goal.id, mexpr=None if candidate.mexpr is None else candidate.mexpr.id, mechanism=mechanism,
-                spent=spent, lower=candidate.bound, limit=min(goal.limit, goal.best_cost),
-                sources=[i.id for i in candidate.inputs],
-            )  # fmt: skip
+    def describe(self, search: SearchContext) -> str:
+        return f"inputs of the ways of goal {self.goal.id}"
 
-    def describe(self, search: Search) -> str:
-        candidate = self.candidate
-        what = "enforcer" if candidate.mexpr is None else f"expression {candidate.mexpr.id}"
-        return f"inputs of {candidate.op.name} ({what}) for goal {candidate.goal.id}"
+
+def mechanism_of(way: Way) -> str:
+    """What cuts a way before its inputs are searched."""
+    return "group_bound" if isinstance(way.what, LogicalExpr | Split) else "predicted"

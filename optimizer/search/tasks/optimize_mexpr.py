@@ -2,69 +2,50 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from optimizer.memo.goal import Candidate, Goal, Status
+from optimizer.algebra.traits import ANY
+from optimizer.memo.goal import Goal, Way
 from optimizer.memo.group import LogicalExpr
-from optimizer.search.alternatives import alternatives
+from optimizer.search.alternatives import passed_through
+from optimizer.search.context import SearchContext, Task
+from optimizer.search.group_ways import add_way, emit_alternatives, implementation_way
 from optimizer.search.tasks.apply_rules import ApplyRules
-from optimizer.search.tasks.optimize_inputs import OptimizeInputs
-from optimizer.search.tasks.task import Task
-
-if TYPE_CHECKING:
-    from optimizer.search.search import Search
+from optimizer.search.tasks.derive_traits import DeriveTraits
 
 
 class OptimizeMExpr(Task):
-    """Implement a logical expression, unless its bound says that no plan through it can matter, and cost it for a goal.
+    """Implement a logical expression that may matter, and list its alternatives among the ways of a goal.
 
-    OptimizeMExpr(goal, e) …  →  ApplyRules(e, implement) OptimizeMExpr(goal, e) …          not implemented yet
-    OptimizeMExpr(goal, e) …  →  OptimizeInputs(cheapest) OptimizeInputs(dearer) …          candidates within the bounds
+    OptimizeMExpr(goal, e) …  →  ApplyRules(e, implement) OptimizeMExpr(goal, e) …      not implemented yet
+    OptimizeMExpr(goal, e) …  →  DeriveTraits(goal, e) …                                an input has an order to offer
+    OptimizeMExpr(goal, e) …  →  …
     """
 
-    __slots__ = ("goal", "mexpr")
+    __slots__ = ("goal", "way")
 
-    def __init__(self, goal: Goal, mexpr: LogicalExpr) -> None:
-        self.goal, self.mexpr = goal, mexpr
+    def __init__(self, goal: Goal, way: Way) -> None:
+        self.goal, self.way = goal, way
 
-    def perform(self, search: Search) -> None:
-        goal, mexpr = self.goal, self.mexpr
+    def perform(self, search: SearchContext) -> None:
+        goal, mexpr = self.goal, self.way.what
+        assert isinstance(mexpr, LogicalExpr)
         if mexpr.dropped:  # a merge found it to be the same as another, which the goal has too
-            goal.waiting.pop(mexpr, None)
-            return
-        bound = search.expression_bound(mexpr)
-        goal.waiting[mexpr] = bound
-        if search.cut(goal, bound):
-            search.counters.pruned["group_bound"] += 1
-            if search.trace is not None:
-                search.trace.emit(
-                    "prune", goal=goal.id, mexpr=mexpr.id, mechanism="group_bound", spent=search.least(mexpr),
-                    lower=bound, limit=min(goal.limit, goal.best_cost), sources=list(mexpr.inputs),
-                )  # fmt: skip
             return
         if not mexpr.implemented:
             search.push(self)
             search.push(ApplyRules(mexpr, implement=True))
             return
-        del goal.waiting[mexpr]
-        made: list[tuple[float, int, Candidate]] = []
+        if goal.listed is not None:
+            goal.listed.pop(self.way.number, None)
         for physical in mexpr.physical:
-            for alternative in alternatives(search, goal, physical):
-                inputs = tuple(search.goal(g, t) for g, t in zip(physical.inputs, alternative.inputs, strict=True))
-                if any(i.status is Status.OPEN for i in inputs):
-                    search.counters.cycles += 1
-                    if search.trace is not None:
-                        search.trace.emit("cycle", goal=goal.id, mexpr=physical.id)
-                    continue
-                local = search.local_cost(goal, physical, alternative.delivered)
-                candidate = Candidate(goal, physical, physical.op, alternative, inputs, local)
-                goal.candidates.append(candidate)
-                search.counters.candidates += 1
-                made.append((local + sum(search.lower(i) for i in inputs), len(made), candidate))
-        made.sort(reverse=True)
-        for _, _, candidate in made:
-            search.push(OptimizeInputs(candidate))
+            found = passed_through(search, goal, physical)
+            if goal.required != ANY:
+                emit_alternatives(search, "pass_through", goal, physical, found)
+            for alternative in found:
+                add_way(search, goal, implementation_way(search, goal, physical, alternative))
+        if any(search.memo.group(gid).offers for gid in mexpr.inputs):
+            search.push(DeriveTraits(goal, mexpr))
 
-    def describe(self, search: Search) -> str:
+    def describe(self, search: SearchContext) -> str:
+        assert isinstance(self.way.what, LogicalExpr)
         traits = self.goal.required.show(search.context.columns.label)
-        return f"optimize expression {self.mexpr.id} of group {self.goal.group} for {traits}"
+        return f"optimize expression {self.way.what.id} of group {self.goal.group} for {traits}"

@@ -146,7 +146,7 @@ def try_correlated(correlated: Callable[[int], Engines], seed_number: int, count
 def plan(catalog: Catalog, changed: Settings, sql: str) -> OptimizedQuery | None:
     """None where the query is refused."""
     try:
-        return Optimizer(catalog, changed).optimize(sql, keep=True)
+        return Optimizer(catalog, changed).optimize(sql)
     except InternalError:
         raise
     except PlanscopeError:

@@ -7,16 +7,14 @@ every alternative, and the enforcers. The cheapest plan of each is settled botto
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
-from optimizer.memo.goal import Candidate, Goal
+from optimizer.memo.goal import Goal, Way
 from optimizer.memo.group import LogicalExpr
-from optimizer.memo.space import Choice, Way
-from optimizer.memo.space.settle import settle
-from optimizer.search.space import AllMoves, Move
-
-if TYPE_CHECKING:
-    from optimizer.search.search import Search
+from optimizer.plan_space import Choice
+from optimizer.plan_space import Way as SpaceWay
+from optimizer.plan_space.of_search import AllMoves, Move
+from optimizer.plan_space.settle import settle
+from optimizer.search.search import Search
 
 INFINITY = float("inf")
 
@@ -37,7 +35,8 @@ class Optima:
             moves = self._moves.of(goal)
             self._of_goal.append([*moves.native, *moves.enforcers])
             self._choices[done].ways = [
-                Way(move.op, tuple(map(self._number, move.inputs)), move.alternative, move.local) for move in self._of_goal[done]
+                SpaceWay(move.op, tuple(map(self._number, move.inputs)), move.alternative, move.local)
+                for move in self._of_goal[done]
             ]
             done += 1
         self._settled = settle(self._choices, *roots)
@@ -70,9 +69,9 @@ class Optima:
         moves = self._of_goal[self._numbers[goal.id]]
         return min((self.cost(m) for m in moves if sorted(find(i.group) for i in m.inputs) == pair), default=INFINITY)
 
-    def of_candidate(self, candidate: Candidate) -> float:
-        """The cost of the cheapest plan through one candidate."""
-        return candidate.local + sum(map(self.of, candidate.inputs))
+    def through_way(self, way: Way) -> float:
+        """The cost of the cheapest plan through one way of a goal."""
+        return way.local + sum(map(self.of, way.inputs))
 
     def inputs_first(self) -> list[Goal]:
         """All goals that were settled, each after those its plans are made of; recursive ones from the cheapest up."""

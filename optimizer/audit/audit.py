@@ -17,15 +17,14 @@ search went wrong, rather than what followed from it.
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-from optimizer.memo.goal import INFINITY, Candidate, Goal, Status
-from optimizer.search.ledger import Claim, Ledger, Skip
-from optimizer.search.optima import Optima
+from optimizer.algebra.traits import ANY
+from optimizer.audit.ledger import Claim, Ledger, Skip
+from optimizer.audit.optima import Optima
+from optimizer.memo.goal import INFINITY, Goal, Status
+from optimizer.search.search import Search
 from optimizer.trace.recorder import Trace
-
-if TYPE_CHECKING:
-    from optimizer.search.search import Search
 
 SLACK = 1e-9  # relative: costs are sums in different orders
 
@@ -82,16 +81,29 @@ class _Audit:
         self._search, self._ledger = search, ledger
         self._goals = list(search.memo.goals)
         self._groups = {g.id: g.lower for g in search.memo.live_groups()}
-        self._logical = {mexpr.id: mexpr for group in search.memo.live_groups() for mexpr in group.logical}
-        self._candidates = _by_expression(self._goals)
+        self._logical = {mexpr.id: mexpr for group in search.memo.live_groups() for mexpr in group.members()}
         search.expand_all()
-        self._optima = Optima(search, self._goals)
+        self._tabled = self._goals_of_sets()
+        self._optima = Optima(search, [*self._goals, *(goal for goal, _, _ in self._tabled)])
         self._epsilon = self._allowed_by_epsilon()
         self._bounds = 0
         self._skips: Counter[str] = Counter({"group_bound": 0, "predicted": 0, "accumulated": 0, "limit": 0})
 
+    def _goals_of_sets(self) -> list[tuple[Goal, float, bool]]:
+        """Every set of relations gets a group and a goal; those of tables with what the table says, and whether that is exact."""
+        found = []
+        search = self._search
+        for region in search.regions.made:
+            for s in list(region.sets):
+                region.group_of(s)
+            if region.table is not None:
+                for s, cost in zip(region.table.splits.sets.tolist(), region.table.best.tolist(), strict=True):
+                    if s & (s - 1):
+                        found.append((search.goal(region.group_of(s), ANY), cost, region.exact))
+        return found
+
     def report(self) -> AuditReport:
-        finding = self._events() or self._bounds_of_groups() or self._results()
+        finding = self._events() or self._tables() or self._bounds_of_groups() or self._results()
         return AuditReport(len(self._goals), self._bounds, len(self._groups), dict(self._skips), finding)
 
     # -- in the order of the trace ------------------------------------------------------------------------------------------
@@ -132,12 +144,12 @@ class _Audit:
     def _cheapest_through(self, goal: Goal, skip: Skip) -> float:
         """What the cheapest plan through a skipped alternative costs."""
         if skip.split is not None:
-            return self._optima.joining(goal, *skip.split)
+            left, right = (self._goals[number].group for number in skip.inputs)
+            return self._optima.joining(goal, left, right)
         logical = None if skip.mexpr is None else self._logical.get(skip.mexpr)
         if logical is not None:
             return self._optima.through(goal, logical)
-        matching = self._candidates[goal.id, skip.mexpr, skip.inputs]
-        return max(map(self._optima.of_candidate, matching))
+        return skip.local + sum(self._optima.of(self._goals[number]) for number in skip.inputs)
 
     def _ended_with(self, goal: Goal) -> float:
         """A cost that no alternative of a goal may undercut, after what a gap and an epsilon allow."""
@@ -147,6 +159,14 @@ class _Audit:
             return 0.0
         gap = 1.0 + self._search.context.settings.gap
         return (goal.best_cost - self._epsilon[goal.id]) / gap
+
+    def _tables(self) -> Finding | None:
+        for goal, cost, exact in self._tabled:
+            optimum = self._optima.of(goal)
+            self._bounds += 1
+            if _exceeds(cost, optimum) or (exact and _exceeds(optimum, cost)):
+                return Finding("table", goal.id, f"the table is wrong about goal {goal.id} ({self._show(goal)})", cost, optimum)
+        return None
 
     # -- in the end ---------------------------------------------------------------------------------------------------------
 
@@ -191,24 +211,14 @@ class _Audit:
         allowed: dict[int, float] = {}
         for goal in self._optima.inputs_first():
             move = self._optima.cheapest(goal)
-            own = max(0.0, goal.joins[0].enough) if goal.joins is not None else 0.0
-            if move is not None and goal.joins is not None and len(move.inputs) < 2:
+            own = max(0.0, self._search.sources.of(self._search, goal).enough)
+            if move is not None and len(move.inputs) < 2:
                 own = 0.0
             allowed[goal.id] = own + (0.0 if move is None else sum(allowed.get(i.id, 0.0) for i in move.inputs))
         return allowed
 
     def _show(self, goal: Goal) -> str:
         return f"group {goal.group}, {goal.required.show(self._search.context.columns.label)}"
-
-
-def _by_expression(goals: list[Goal]) -> dict[tuple[int, int | None, tuple[int, ...]], list[Candidate]]:
-    """Candidates by goal, physical expression and input goals."""
-    found: dict[tuple[int, int | None, tuple[int, ...]], list[Candidate]] = {}
-    for goal in goals:
-        for candidate in goal.candidates:
-            mexpr = None if candidate.mexpr is None else candidate.mexpr.id
-            found.setdefault((goal.id, mexpr, tuple(i.id for i in candidate.inputs)), []).append(candidate)
-    return found
 
 
 def _exceeds(a: float, b: float) -> bool:

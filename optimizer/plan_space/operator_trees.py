@@ -11,8 +11,8 @@ from collections import Counter
 from collections.abc import Sequence
 
 from optimizer.algebra.physical import PhysicalOperator
-from optimizer.memo.space.settle import Settled
-from optimizer.memo.space.ways import Choice, Way
+from optimizer.plan_space.settle import Settled
+from optimizer.plan_space.ways import Choice, Way
 
 MOST_STEPS = 2_000_000
 

@@ -25,10 +25,10 @@ from optimizer.algebra.physical import PhysicalOperator
 from optimizer.algebra.plan import PlanNode
 from optimizer.algebra.traits import Alternative
 from optimizer.errors import SpaceTooLarge
-from optimizer.memo.space.cheapest import Cheapest
-from optimizer.memo.space.operator_trees import count_operator_trees
-from optimizer.memo.space.settle import settle
-from optimizer.memo.space.ways import Choice, Way
+from optimizer.plan_space.cheapest import Cheapest
+from optimizer.plan_space.operator_trees import count_operator_trees
+from optimizer.plan_space.settle import settle
+from optimizer.plan_space.ways import Choice, Way
 
 MOST_ENUMERATED = 1_000_000
 

@@ -12,22 +12,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from copy import copy
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from optimizer.algebra.physical import PhysicalOperator
 from optimizer.algebra.traits import Alternative, TraitSet, satisfies
 from optimizer.algebra.trees import Tree
 from optimizer.memo.binding import matches
-from optimizer.memo.goal import Goal
+from optimizer.memo.goal import Goal, Split
 from optimizer.memo.group import LogicalExpr, PhysicalExpr
-from optimizer.memo.space import Choice, PlanSpace, Way
+from optimizer.plan_space import Choice, PlanSpace, Way
 from optimizer.rules.enforce.moves import enforcers
 from optimizer.search.alternatives import alternatives
-from optimizer.search.extract import extract
 from optimizer.search.failures import rule_failed
-
-if TYPE_CHECKING:
-    from optimizer.search.search import Search
+from optimizer.search.search import Search
 
 
 class Move(NamedTuple):
@@ -54,25 +51,25 @@ def full_space(search: Search, root: Goal | None = None) -> PlanSpace:
     goal = root if root is not None else search.root
     assert goal is not None, "the plan space of a search that has not run"
     space = _space(search, goal, AllMoves(search).of)
-    assert space.count or goal.best is None, f"goal {goal.id} has a plan, but its plan space is empty"
+    assert space.count or goal.way is None, f"goal {goal.id} has a plan, but its plan space is empty"
     return space
 
 
 def searched_space(search: Search, root: Goal | None = None) -> PlanSpace:
-    """The part of the space of `root` (default: the goal of the search) that was costed to the end. Of joins that a join space
-    costed it has what the search kept: all of them with `keep`, else the chosen ones."""
+    """The part of the space of `root` (default: the goal of the search) that was costed to the end."""
     goal = root if root is not None else search.root
     assert goal is not None, "the plan space of a search that has not run"
-    extract(search, goal)
-    return _space(search, goal, _kept_moves)
+    return _space(search, goal, lambda goal: _costed_moves(search, goal))
 
 
-def _kept_moves(goal: Goal) -> Moves:
+def _costed_moves(search: Search, goal: Goal) -> Moves:
+    """The ways of a goal whose inputs all have plans."""
     moves = Moves([], [])
-    for candidate in goal.candidates:
-        if candidate.done:
-            move = Move(candidate.op, candidate.alternative, candidate.inputs, candidate.local)
-            (moves.enforcers if candidate.mexpr is None else moves.native).append(move)
+    source = search.sources.of(search, goal)
+    for way in source.costed(search, goal):
+        op, alternative, mexpr = source.implementation(search, goal, way)
+        enforcer = mexpr is None and not isinstance(way.what, Split)
+        (moves.enforcers if enforcer else moves.native).append(Move(op, alternative, way.inputs, way.local))
     return moves
 
 
@@ -87,7 +84,7 @@ class AllMoves:
     def of(self, goal: Goal) -> Moves:
         search, moves = self._search, Moves([], [])
         group = search.memo.group(goal.group)
-        for mexpr in group.logical:
+        for mexpr in group.members():
             moves.native.extend(self.through(goal, mexpr))
         for op, needs, delivers in enforcers(goal.required, group.offers, group.props, search.rules.enforcers):
             local = search.local(group, op, delivers, [group])
@@ -136,7 +133,6 @@ def _space(search: Search, root: Goal, moves_of: Callable[[Goal], Moves]) -> Pla
 
     A choice is a goal, or what an enforcer may be put on: a goal and the positions of those of its native moves.
     """
-    memo = search.memo
     choices: list[Choice] = []
     numbers: dict[tuple[int, tuple[int, ...] | None], int] = {}
     known: dict[int, Moves] = {}
@@ -151,8 +147,7 @@ def _space(search: Search, root: Goal, moves_of: Callable[[Goal], Moves]) -> Pla
         number = numbers.get((goal.id, native))
         if number is None:
             number = numbers[goal.id, native] = len(choices)
-            group = memo.group(goal.group)
-            choices.append(Choice(group.id, group.props.columns, group.stats.rows))
+            choices.append(Choice(goal.group, *search.output(goal)))
             work.append((number, goal, native))
         return number
 
@@ -166,7 +161,7 @@ def _space(search: Search, root: Goal, moves_of: Callable[[Goal], Moves]) -> Pla
             ways.append(Way(move.op, inputs, move.alternative, move.local))
         for move in moves(goal).enforcers if native is None else ():
             (below,) = move.inputs
-            props = memo.group(goal.group).props
+            props = search.memo.group(goal.group).props
             delivered = [other.alternative.delivered for other in moves(below).native]
             met = {traits: satisfies(traits, goal.required, props) for traits in set(delivered)}
             unmet = tuple(at for at, traits in enumerate(delivered) if not met[traits])

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from heapq import heappop, heappush
 from typing import NamedTuple
 
-from optimizer.memo.space.ways import Choice, Way
+from optimizer.plan_space.ways import Choice, Way
 
 INFINITY = float("inf")
 

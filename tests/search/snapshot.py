@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from optimizer.algebra.columns import column_ids
+from optimizer.memo.goal import Split
+from optimizer.search.search import Search
 from optimizer.trace.state import BestState, GoalState, GroupState, MemoState, MExprState
-
-if TYPE_CHECKING:
-    from optimizer.search.search import Search
 
 
 def snapshot(search: Search) -> MemoState:
@@ -22,7 +19,7 @@ def snapshot(search: Search) -> MemoState:
         shown.merged_into = None if home == group.id else home
         shown.goals = [goal.id for goal in group.goals.values()]
         state.groups[group.id] = shown
-        for logical in group.logical:
+        for logical in group.members():
             shown.logical.append(logical.id)
             source = logical.source if logical.rule is not None else None
             inputs = [memo.find(g) for g in logical.inputs]
@@ -40,12 +37,15 @@ def snapshot(search: Search) -> MemoState:
         shown.physical.sort()
     for goal in memo.goals:
         best = None
-        if goal.best is not None:
-            chosen = goal.best
-            best = BestState(
-                None if chosen.mexpr is None else chosen.mexpr.id, chosen.op.name, chosen.op.describe(label),
-                [i.id for i in chosen.inputs], chosen.alternative.delivered.show(label), chosen.local, goal.best_cost,
-            )  # fmt: skip
+        if goal.way is not None:
+            way = goal.way
+            inputs = [i.id for i in way.inputs]
+            if isinstance(way.what, Split):
+                best = BestState(None, way.what.method.name, "", inputs, "any", way.local, goal.best_cost)
+            else:
+                op, alternative, mexpr = way.what
+                delivered, id = alternative.delivered.show(label), None if mexpr is None else mexpr.id
+                best = BestState(id, op.name, op.describe(label), inputs, delivered, way.local, goal.best_cost)
         limit = goal.limit if goal.opened else float("inf")
         traits = goal.required.show(label)
         state.goals[goal.id] = GoalState(goal.id, goal.group, traits, goal.status.value, limit, goal.lower, best, goal.opened)

@@ -1,7 +1,7 @@
 """The plan space: every plan that a memo stands for, counted, numbered, drawn at random and listed by cost.
 
 In: choices (goals) with their ways (a physical operator and the choices its inputs are taken from), made by
-`optimizer.search.space` from a memo, or by hand. Out: plans, as `PlanNode`s, and numbers.
+`optimizer.plan_space.of_search` from a memo, or by hand. Out: plans, as `PlanNode`s, and numbers.
 Read `ways` (the data), `settle` (what makes the space finite), `plan_space` (count, rank, unrank, sample), `cheapest` (by
 cost), `operator_trees` (plans that run the same operators count once).
 
@@ -9,7 +9,7 @@ Source: Waas and Galindo-Legaria, Counting, enumerating, and sampling of executi
 SIGMOD 2000.
 """
 
-from optimizer.memo.space.plan_space import PlanSpace
-from optimizer.memo.space.ways import Choice, Way
+from optimizer.plan_space.plan_space import PlanSpace
+from optimizer.plan_space.ways import Choice, Way
 
 __all__ = ["Choice", "PlanSpace", "Way"]

@@ -55,7 +55,7 @@ class Skip(NamedTuple):
     """An alternative of a goal that was not costed to its end, or whose cost was no improvement.
 
     `mexpr`: a logical expression (`mechanism` group_bound), a physical one, or None: an enforcer, or for `split` the join of
-    two groups that has no expression. `inputs`: goals; groups for a logical expression. `spent`: cost counted so far.
+    two sets of relations. `inputs`: goals; groups for a logical expression. `local`: its own cost; `spent`: cost counted so far.
     `lower`: what any plan through the alternative costs at least, by `facts`.
     """
 
@@ -65,6 +65,7 @@ class Skip(NamedTuple):
     mexpr: int | None
     split: tuple[int, int] | None
     inputs: tuple[int, ...]
+    local: float
     spent: float
     lower: float
     limit: Limit
@@ -73,7 +74,7 @@ class Skip(NamedTuple):
     @property
     def what(self) -> str:
         if self.split is not None:
-            return f"the join of groups {self.split[0]} and {self.split[1]}"
+            return f"the join of goals {self.inputs[0]} and {self.inputs[1]}"
         return "the enforcer" if self.mexpr is None else f"expression {self.mexpr}"
 
     def __str__(self) -> str:
@@ -190,7 +191,8 @@ class _Bookkeeper:
     def _read_goal(self, event: Event) -> None:
         goal, group = event["goal"], event["group"]
         self._group_of[goal] = group
-        why = f"bound of group {group}" if event["lower"] else "costs are not negative"
+        of = f"group {group}" if group >= 0 else "the set of relations"
+        why = f"bound of {of}" if event["lower"] else "costs are not negative"
         self._claim(event, event["lower"], why)
 
     def _read_lower(self, event: Event) -> None:
@@ -228,8 +230,11 @@ class _Bookkeeper:
         pair = None if split is None else (split[0], split[1])
         limit = self._bar(goal)
         self.entries.append(
-            Skip(event["seq"], goal, event["mechanism"], mexpr, pair, inputs, event["spent"], event["lower"], limit, facts)
-        )
+            Skip(
+                event["seq"], goal, event["mechanism"], mexpr, pair, inputs, event["local"], event["spent"], event["lower"], limit,
+                facts,
+            )
+        )  # fmt: skip
 
     def _read_restart(self, event: Event) -> None:
         self.valid_from = len(self.entries)

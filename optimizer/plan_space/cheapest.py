@@ -12,8 +12,8 @@ from __future__ import annotations
 
 from heapq import heapify, heappop, heappush
 
-from optimizer.memo.space.settle import Settled, cost_of
-from optimizer.memo.space.ways import Way
+from optimizer.plan_space.settle import Settled, cost_of
+from optimizer.plan_space.ways import Way
 
 Combination = tuple[float, int, tuple[int, ...]]  # cost, position of the way, position of each input's plan
 

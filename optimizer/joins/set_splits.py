@@ -1,0 +1,206 @@
+"""All connected sets of a join graph and all their splits, as arrays.
+
+Sets are found size by size: each connected set of k + 1 relations is one of k with a neighbour. The splits of a set are those of
+its part in each block of the graph (`partition.blocks`), each relation taking along what hangs on it: a bridge is cut in one
+way, a complete block of p relations in 2^(p-1) - 1, and only other blocks need an algorithm, once for each part of a block.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from optimizer.joins.graph import JoinGraph, Relations
+from optimizer.joins.partition.blocks import find_blocks
+from optimizer.joins.partition.min_cut_branch import branch
+
+Sets: TypeAlias = npt.NDArray[np.int64]
+Positions: TypeAlias = npt.NDArray[np.int32]
+
+MOST_RELATIONS = 62  # that fit a 64-bit integer with its sign
+MOST_SPLITS = 8_000_000  # 8 bytes each for as long as a region is planned, some 50 for those of one size
+DIRECT = 22  # relations up to which the position of a set is looked up, not searched for
+REMEMBERED = 400_000  # splits up to which those of a graph are kept for the next query
+
+
+class Level(NamedTuple):
+    """The splits of all sets of one size: positions of the two parts, those of a set together; where each set begins, and the
+    positions of the sets."""
+
+    left: Positions
+    right: Positions
+    starts: npt.NDArray[np.int64]
+    sets: Positions
+
+
+class SetSplits:
+    """`sets`: connected sets by size, single relations first. `levels[i]`: the splits of those of i + 2 relations."""
+
+    def __init__(self, sets: Sets, levels: list[Level], position: Positions | None) -> None:
+        self.sets, self.levels, self._position = sets, levels, position
+        self.count = sum(len(level.left) for level in levels)
+        self._order = np.argsort(sets) if position is None else None
+
+    def positions(self, wanted: Sets) -> Positions:
+        """Where connected sets stand in `sets`."""
+        if self._position is not None:
+            return self._position[wanted]
+        assert self._order is not None
+        found: Positions = self._order[np.searchsorted(self.sets, wanted, sorter=self._order)].astype(np.int32)
+        return found
+
+    def of(self, s: Relations) -> tuple[int, Positions, Positions]:
+        """The position of a set of two relations or more, and those of the parts of its splits."""
+        at = int(self.positions(np.array([s], dtype=np.int64))[0])
+        level = self.levels[s.bit_count() - 2]
+        number = int(np.searchsorted(level.sets, at))
+        start = int(level.starts[number])
+        end = int(level.starts[number + 1]) if number + 1 < len(level.starts) else len(level.left)
+        return at, level.left[start:end], level.right[start:end]
+
+
+def set_splits(graph: JoinGraph, left_deep: bool, most_sets: int, most_splits: int = MOST_SPLITS) -> SetSplits | None:
+    """The sets and splits of a connected graph without hyperedges; None when there are too many. `left_deep`: only splits with
+    a single relation on one side."""
+    if graph.n > MOST_RELATIONS:
+        return None
+    key = (tuple(graph.adjacency), left_deep, most_sets, most_splits)
+    known = _remembered.get(key)
+    if known is None:
+        known = _find(graph, left_deep, most_sets, most_splits)
+        if known is None or known.count <= REMEMBERED:
+            if len(_remembered) >= 64:
+                _remembered.pop(next(iter(_remembered)))
+            _remembered[key] = known
+    return known
+
+
+_remembered: dict[tuple[tuple[Relations, ...], bool, int, int], SetSplits | None] = {}
+
+
+def _find(graph: JoinGraph, left_deep: bool, most_sets: int, most_splits: int) -> SetSplits | None:
+    by_size = _connected_sets(graph, most_sets)
+    if by_size is None:
+        return None
+    sets = np.concatenate(by_size)
+    position = None
+    if graph.n <= DIRECT:
+        position = np.zeros(1 << graph.n, dtype=np.int32)
+        position[sets] = np.arange(len(sets), dtype=np.int32)
+    result = SetSplits(sets, [], position)
+    find_blocks(graph)
+    cutters = _cutters(graph)
+    first = graph.n
+    for level in by_size[1:]:
+        owners: list[npt.NDArray[np.int64]] = []
+        parts: list[Sets] = []
+        for cut in cutters:
+            for rows, found in cut(level):
+                if left_deep:
+                    single = (found & (found - 1) == 0) | ((level[rows] ^ found) & ((level[rows] ^ found) - 1) == 0)
+                    rows, found = rows[single], found[single]
+                owners.append(rows)
+                parts.append(found)
+        owner, part = np.concatenate(owners), np.concatenate(parts)
+        result.count += len(owner)
+        if result.count > most_splits:
+            return None
+        if len(cutters) > 1:
+            order = np.argsort(owner, kind="stable")
+            owner, part = owner[order], part[order]
+        starts = np.flatnonzero(np.diff(owner, prepend=-1))
+        left, right = result.positions(part), result.positions(level[owner] ^ part)
+        result.levels.append(Level(left, right, starts, (owner[starts] + first).astype(np.int32)))
+        first += len(level)
+    return result
+
+
+def _connected_sets(graph: JoinGraph, most: int) -> list[Sets] | None:
+    """The connected sets of each size, ascending; None if there are more than `most`."""
+    single = [np.int64(1 << i) for i in range(graph.n)]
+    adjacency = np.array(graph.adjacency, dtype=np.int64)
+    level = np.array(single, dtype=np.int64)
+    levels, near, count = [level], adjacency.copy(), graph.n
+    for _ in range(2, graph.n + 1):
+        free = near & ~level
+        level = np.unique(np.concatenate([level[free & bit != 0] | bit for bit in single]))
+        count += len(level)
+        if count > most:
+            return None
+        near = np.zeros_like(level)
+        for i, bit in enumerate(single):
+            near |= np.where(level & bit, adjacency[i], 0)
+        levels.append(level)
+    return levels
+
+
+Found: TypeAlias = Iterator[tuple[npt.NDArray[np.int64], Sets]]  # rows of a level, and one part of a split of each
+
+
+class _Bridge:
+    """A block of two relations: it is cut between them."""
+
+    def __init__(self, ends: Relations, side: Relations) -> None:
+        self._ends, self._side = ends, side
+
+    def __call__(self, level: Sets) -> Found:
+        rows = np.flatnonzero(level & self._ends == self._ends)
+        yield rows, level[rows] & self._side
+
+
+class _Complete:
+    """A block in which any two relations are joined: its part of a set is split into any two."""
+
+    def __init__(self, sides: tuple[Relations, ...]) -> None:
+        self._sides = np.array(sides, dtype=np.int64)
+
+    def __call__(self, level: Sets) -> Found:
+        present = level[:, None] & self._sides[None, :] != 0
+        sizes = present.sum(axis=1)
+        for size in range(2, len(self._sides) + 1):
+            rows = np.flatnonzero(sizes == size)
+            if len(rows):
+                pieces = self._sides[np.nonzero(present[rows])[1]].reshape(len(rows), size)
+                parts = pieces[:, :1]
+                for i in range(1, size):
+                    parts = np.concatenate([parts, parts | pieces[:, i : i + 1]], axis=1)
+                parts = parts[:, :-1] & level[rows][:, None]  # the last is the whole
+                yield np.repeat(rows, parts.shape[1]), parts.ravel()
+
+
+class _Other:
+    """Any other block: the splits of each part of it that is met are found once."""
+
+    def __init__(self, graph: JoinGraph, relations: Relations, sides: tuple[tuple[Relations, Relations], ...]) -> None:
+        self._adjacency, self._relations = graph.adjacency, relations
+        self._hanging = [(v, side) for v, side in sides if side != v]
+
+    def __call__(self, level: Sets) -> Found:
+        inner, number = np.unique(level & self._relations, return_inverse=True)
+        flat: list[Relations] = []
+        counts = []
+        for part in inner.tolist():
+            found = branch(self._adjacency, part) if part & (part - 1) else []
+            flat += found
+            counts.append(len(found))
+        cuts, sizes = np.array(flat, dtype=np.int64), np.array(counts, dtype=np.int64)
+        for v, side in self._hanging:
+            cuts = np.where(cuts & v, cuts | side, cuts)
+        own = sizes[number]
+        rows = np.repeat(np.arange(len(level)), own)
+        offsets = np.cumsum(sizes) - sizes
+        within = np.arange(len(rows)) - np.repeat(np.cumsum(own) - own, own)
+        yield rows, cuts[np.repeat(offsets[number], own) + within] & level[rows]
+
+
+def _cutters(graph: JoinGraph) -> list[_Bridge | _Complete | _Other]:
+    assert graph.blocks is not None
+    bridges, complete, others = graph.blocks
+    return [
+        *(_Bridge(ends, side) for ends, side in bridges),
+        *(_Complete(sides) for sides in complete),
+        *(_Other(graph, relations, sides) for relations, sides in others),
+    ]

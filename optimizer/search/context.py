@@ -1,0 +1,272 @@
+"""What all tasks share: the memo, the rules, the cost model, the goals, the stack, the budgets. It does nothing by itself.
+
+`Search` (`search.py`) is the driver over it. Tasks know this class and no driver.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from time import perf_counter
+from typing import Protocol
+
+from optimizer.algebra.columns import ColumnSet
+from optimizer.algebra.physical import PhysicalOperator
+from optimizer.algebra.traits import ANY, TraitSet, reduce_traits
+from optimizer.cost.model import CostModel, Reruns
+from optimizer.memo.goal import INFINITY, Goal, Implementation, Split, Status, Way
+from optimizer.memo.group import Group, LogicalExpr, PhysicalExpr
+from optimizer.memo.memo import Memo
+from optimizer.rules.catalog import RuleSet
+from optimizer.rules.interface import RuleContext
+from optimizer.search.counters import Counters
+from optimizer.trace.recorder import Trace
+
+RESULTS = {
+    Status.OPTIMAL: "win", Status.BOUNDED: "bounded", Status.BELOW: "fail", Status.IMPOSSIBLE: "impossible",
+    Status.ABANDONED: "abandoned",
+}  # fmt: skip
+
+
+class Task:
+    """One step popped from the stack. It may push further tasks; it never calls one."""
+
+    __slots__ = ("id",)
+    id: int
+
+    def perform(self, search: SearchContext) -> None:
+        raise AssertionError(f"{type(self).__name__} does nothing")
+
+    def describe(self, search: SearchContext) -> str:
+        """The one-line form for traces."""
+        return type(self).__name__
+
+
+class Source(Protocol):
+    """Where the ways of a goal come from. `each`: alternatives that are costed when one of its ways is worked through, 0 where
+    they are counted when they are listed. `enough`: a plan that costs no more is not improved."""
+
+    each: int
+    enough: float
+
+    def ready(self, search: SearchContext, goal: Goal, limit: float) -> bool:
+        """Whether the ways of a goal can be listed. If not, what has to run before was pushed, above the goal asked anew."""
+        ...
+
+    def ways(self, search: SearchContext, goal: Goal) -> tuple[list[Way], float]:
+        """The ways that the goal's limit and best plan leave, cheapest bound first, and the least bound of the others."""
+        ...
+
+    def costed(self, search: SearchContext, goal: Goal) -> list[Way]:
+        """The ways that were costed to the end, for those who look."""
+        ...
+
+    def implementation(self, search: SearchContext, goal: Goal, way: Way) -> Implementation:
+        """The physical operator of a way: for the chosen plan, and for those who look."""
+        ...
+
+
+class Sources(Protocol):
+    """Which source a goal has; goals of groups, and what sets of relations give."""
+
+    def of(self, search: SearchContext, goal: Goal) -> Source: ...
+
+    def goal(self, search: SearchContext, group: Group, required: TraitSet) -> Goal: ...
+
+    def output(self, search: SearchContext, goal: Goal) -> tuple[ColumnSet, float]: ...
+
+
+class SearchContext:
+    """`stack`: tasks, the last runs next. Goals are searched with inclusive limits. `stale`: a group grew after something was
+    concluded about it; the driver then begins anew over the larger memo."""
+
+    sources: Sources
+
+    def __init__(self, memo: Memo, rules: RuleSet, context: RuleContext, cost: CostModel, trace: Trace | None = None) -> None:
+        self.memo, self.rules, self.context, self.cost, self.trace = memo, rules, context, cost, trace
+        settings = context.settings
+        exact = not settings.gap and not settings.epsilon  # a plan that is not the best may lie above a limit the optimum keeps
+        self.pass_limits = settings.pruning in ("upper", "both") and exact
+        self.use_bounds = settings.pruning in ("lower", "both")
+        self.prune = settings.pruning != "none"
+        self.grace = 1.0 + settings.gap
+        self.exploration = settings.exploration
+        self.numbered_rules = tuple((1 << i, rule) for i, rule in enumerate(rules.transformations))
+        bits = {rule.name: bit for bit, rule in self.numbered_rules}
+        self.barred = {  # by rule: the rules that are never tried on the root of its results
+            rule.name: sum(bits.get(name, 0) for name in rule.closes)
+            for rule in rules.transformations
+            if not rule.closes_in or settings.enumeration in rule.closes_in
+        }
+        self.known_regions = settings.enumeration == "duplicate_free_rules"  # a join whose region has a group is that group
+        self.stack: list[Task] = []
+        self.counters = Counters()
+        self.root: Goal | None = None
+        self.stale = False
+        self._known: dict[tuple[int, TraitSet], Goal] = {}
+        self._pushed = 0
+        self.deadline = perf_counter() + settings.budget_ms / 1000 if settings.budget_ms else INFINITY
+        self._most_groups = settings.budget_groups or INFINITY
+        self._most_mexprs = settings.budget_mexprs or INFINITY
+
+    def push(self, task: Task) -> None:
+        if self.trace is not None:
+            task.id = self._pushed
+            self._pushed += 1
+            self.trace.emit("task_push", id=task.id, name=type(task).__name__, parent=self.trace.task, text=task.describe(self))
+        self.stack.append(task)
+
+    def late(self) -> bool:
+        """Whether the time allowed is over."""
+        return self.deadline < INFINITY and perf_counter() > self.deadline
+
+    def may_explore(self) -> bool:
+        """Whether transformation rules may still add to the memo. Once they may not, nothing is proven any more: what was
+        not explored might have been cheaper. The query as given is in the memo before the first rule, so there is a plan."""
+        if self.memo.logical_count < self._most_mexprs and len(self.memo.groups) < self._most_groups:
+            return True
+        if self.counters.proven:
+            self.counters.proven = False
+            if self.trace is not None:
+                self.trace.emit("budget", mexprs=self.memo.logical_count, left=len(self.stack))
+        return False
+
+    # -- goals ----------------------------------------------------------------------------------------------------------------
+
+    def goal(self, gid: int, required: TraitSet) -> Goal:
+        """The goal of a group for traits, reduced in the group's context."""
+        known = self._known.get((gid, required))
+        if known is None:
+            group = self.memo.group(gid)
+            reduced = reduce_traits(required, group.props)
+            known = group.goals.get(reduced)
+            if known is None:
+                known = self.sources.goal(self, group, reduced)
+            self._known[gid, required] = group.goals[reduced] = known
+        return known
+
+    def set_goal(self, relations: int, lower: float) -> Goal:
+        """A goal for a set of relations that needs no group."""
+        return self.memo.new_goal(-1, ANY, lower, relations)
+
+    def output(self, goal: Goal) -> tuple[ColumnSet, float]:
+        """The columns and the estimated rows of a goal's plans."""
+        if goal.group < 0:
+            return self.sources.output(self, goal)
+        group = self.memo.group(goal.group)
+        return group.props.columns, group.stats.rows
+
+    def forget(self) -> None:
+        """Reset every goal, because the memo grew where goals were settled."""
+        self.stale = False
+        self._known.clear()
+        for group in self.memo.groups:
+            group.goals.clear()
+        for goal in self.memo.goals:
+            goal.reset()
+
+    def cut(self, goal: Goal, bound: float) -> bool:
+        """Whether a plan that costs at least `bound` can neither meet the goal's limit nor beat its best plan."""
+        grace = self.grace if goal.best_cost <= goal.limit else 1.0
+        return self.prune and (bound > goal.limit or bound * grace >= goal.best_cost)
+
+    # -- costs ----------------------------------------------------------------------------------------------------------------
+
+    def least(self, mexpr: LogicalExpr) -> float:
+        """The cheapest local cost that any implementation of `mexpr` can have."""
+        if mexpr.least < 0.0:
+            own = self.memo.group(mexpr.group)
+            each = self.cost.least(mexpr.op, own.stats, [self.memo.group(g).stats for g in mexpr.inputs])
+            runs = self.memo.runs(own)
+            if runs > 1.0:
+                each += (runs - 1.0) * (self.cost.least_rerun(mexpr.op) if isinstance(self.cost, Reruns) else each)
+            mexpr.least = each
+        return mexpr.least
+
+    def expression_bound(self, mexpr: LogicalExpr) -> float:
+        """What any plan through a logical expression costs at least: its cheapest local cost and its inputs' bounds."""
+        if not self.use_bounds:
+            return 0.0
+        groups = self.memo.groups
+        return self.least(mexpr) + sum(groups[gid].lower for gid in mexpr.inputs)
+
+    def local_cost(self, goal: Goal, physical: PhysicalExpr, delivered: TraitSet) -> float:
+        """Local cost of a physical expression, computed and counted once for each delivered traits."""
+        known = physical.costs.get(delivered)
+        if known is None:
+            groups = self.memo.groups
+            known = self.local(groups[goal.group], physical.op, delivered, [groups[g] for g in physical.inputs])
+            physical.costs[delivered] = known
+            self.counters.costed += 1
+            if self.trace is not None:
+                traits = delivered.show(self.context.columns.label)
+                self.trace.emit("cost", goal=goal.id, mexpr=physical.id, local=known, delivered=traits)
+        return known
+
+    def local(self, group: Group, op: PhysicalOperator, delivered: TraitSet, inputs: Sequence[Group]) -> float:
+        """Local cost of an operator in a group, over all evaluations of the group."""
+        stats = [each.stats for each in inputs]
+        first, runs = self.cost.local(op, delivered, group.stats, stats), self.memo.runs(group)
+        assert first >= 0.0, f"{self.cost.name} gives {op.name} the negative cost {first}"
+        if runs == 1.0:
+            return first
+        if not isinstance(self.cost, Reruns):
+            return runs * first
+        kept = [not each.outer and not each.volatile for each in inputs]
+        return first + (runs - 1.0) * self.cost.rerun(op, delivered, group.stats, stats, kept)
+
+    # -- what traces are told ---------------------------------------------------------------------------------------------------
+
+    def emit_goal(self, goal: Goal) -> None:
+        if self.trace is not None:
+            traits = goal.required.show(self.context.columns.label)
+            self.trace.emit("goal", goal=goal.id, group=goal.group, traits=traits, lower=goal.lower)
+
+    def emit_limit(self, goal: Goal, old: float, source: str) -> None:
+        """The bar of a goal fell: a limit was passed down, or a cheaper plan was found."""
+        if self.trace is not None:
+            self.trace.emit("limit", goal=goal.id, old=old, new=min(goal.limit, goal.best_cost), source=source)
+
+    def emit_best(self, goal: Goal, old: float) -> None:
+        """A cheaper plan was found."""
+        if self.trace is not None:
+            label, way = self.context.columns.label, goal.way
+            assert way is not None
+            if isinstance(way.what, Split):
+                mexpr, op, detail, delivered = None, way.what.method.name, "", "any"
+            else:
+                assert isinstance(way.what, Implementation)
+                chosen = way.what
+                mexpr = None if chosen.mexpr is None else chosen.mexpr.id
+                op, detail, delivered = chosen.op.name, chosen.op.describe(label), chosen.alternative.delivered.show(label)
+            self.trace.emit(
+                "best", goal=goal.id, mexpr=mexpr, op=op, detail=detail, local=way.local, cost=goal.best_cost, old=old,
+                inputs=[i.id for i in way.inputs], delivered=delivered,
+            )  # fmt: skip
+
+    def emit_prune(self, goal: Goal, way: Way, mechanism: str, lower: float) -> None:
+        """A way was cut: by what, and with which numbers."""
+        if self.trace is not None:
+            what = way.what
+            mexpr = what if isinstance(what, LogicalExpr) else what.mexpr if isinstance(what, Implementation) else None
+            sources = list(what.inputs) if isinstance(what, LogicalExpr) else [i.id for i in way.inputs]
+            fields = {"split": [what.left, what.right]} if isinstance(what, Split) else {}
+            spent = way.local + sum(i.best_cost for i in way.inputs if i.settled)
+            self.trace.emit(
+                "prune", goal=goal.id, mexpr=None if mexpr is None else mexpr.id, mechanism=mechanism, local=way.local, spent=spent,
+                lower=lower, limit=min(goal.limit, goal.best_cost), sources=sources, **fields,
+            )  # fmt: skip
+
+    def emit_close(self, goal: Goal) -> None:
+        if self.trace is not None:
+            result = RESULTS[goal.status]
+            self.trace.emit("goal_close", goal=goal.id, result=result, cost=goal.best_cost, lower=goal.lower, limit=goal.limit)
+
+    # -- what tasks ask of the driver ----------------------------------------------------------------------------------------------
+
+    def ask(self, goal: Goal, limit: float = INFINITY) -> None:
+        """Have a goal searched next, under an inclusive limit."""
+        raise AssertionError("a context without a driver")
+
+    def arrived(self, new: list[LogicalExpr]) -> None:
+        """Have new logical expressions explored, costed for the goals that are open, and seen by the rules above them."""
+        raise AssertionError("a context without a driver")

@@ -1,0 +1,140 @@
+"""The ways of a group: its expressions under the implementation rules and trait alternatives, and enforcers."""
+
+from __future__ import annotations
+
+from bisect import insort
+from collections.abc import Sequence
+
+from optimizer.algebra.join_graph import JoinGraph
+from optimizer.algebra.region_graph import RegionGraph
+from optimizer.algebra.traits import Alternative, TraitSet
+from optimizer.memo.goal import INFINITY, Goal, Implementation, Way
+from optimizer.memo.group import LogicalExpr, PhysicalExpr
+from optimizer.rules.enforce.moves import enforcers
+from optimizer.search.context import SearchContext
+from optimizer.search.tasks.explore_input import ExploreInput
+
+
+class GroupWays:
+    """A source (`context.Source`). An expression that was not costed for the goal yet is a way that waits for OptimizeMExpr."""
+
+    each = 0
+    enough = -1.0
+
+    def ready(self, search: SearchContext, goal: Goal, limit: float) -> bool:
+        group = search.memo.group(goal.group)
+        if search.exploration != "on_demand" or group.explored or group.exploring:
+            return True
+        search.ask(goal, limit)
+        search.push(ExploreInput(group.id))
+        return False
+
+    def ways(self, search: SearchContext, goal: Goal) -> tuple[list[Way], float]:
+        if goal.listed is None:
+            goal.listed = {way.number: way for way in enforcing(search, goal)}
+            for mexpr in self.expressions(search, goal):
+                way = waiting_way(search, mexpr)
+                goal.listed[way.number] = way
+        return within_bar(search, goal, [rebound(search, way) for way in goal.listed.values()])
+
+    def expressions(self, search: SearchContext, goal: Goal) -> Sequence[LogicalExpr]:
+        """The logical expressions that can be implemented: all but regions whose joins have no order yet."""
+        return [m for m in search.memo.group(goal.group).logical if not isinstance(m.op, JoinGraph | RegionGraph)]
+
+    def costed(self, search: SearchContext, goal: Goal) -> list[Way]:
+        ways = (goal.listed or {}).values()
+        return [way for way in ways if isinstance(way.what, Implementation) and all(below.settled for below in way.inputs)]
+
+    def implementation(self, search: SearchContext, goal: Goal, way: Way) -> Implementation:
+        assert isinstance(way.what, Implementation)
+        return way.what
+
+
+def within_bar(search: SearchContext, goal: Goal, ways: list[Way]) -> tuple[list[Way], float]:
+    """Ways in order of their bounds, without those above the goal's limit or not below its best plan; and the least bound cut."""
+    dropped = INFINITY
+    kept = []
+    for way in ways:
+        if search.cut(goal, way.bound):
+            dropped = min(dropped, way.bound)
+            mechanism = "group_bound" if isinstance(way.what, LogicalExpr) else "predicted"
+            search.counters.pruned[mechanism] += 1
+            search.emit_prune(goal, way, mechanism, way.bound)
+        else:
+            kept.append(way)
+    kept.sort()
+    return kept, dropped
+
+
+def rebound(search: SearchContext, way: Way) -> Way:
+    """A way with what is known now of its inputs."""
+    if isinstance(way.what, LogicalExpr):
+        return way._replace(bound=search.expression_bound(way.what))
+    return way._replace(bound=at_least(way.local, way.inputs))
+
+
+def at_least(local: float, inputs: tuple[Goal, ...]) -> float:
+    """What a plan over these inputs costs at least; added up as its cost is, so that rounding cannot put the bound above it."""
+    for below in inputs:
+        local += below.lower
+    return local
+
+
+def waiting_way(search: SearchContext, mexpr: LogicalExpr) -> Way:
+    """An expression that was not costed yet as a way."""
+    search.counters.ways += 1
+    return Way(search.expression_bound(mexpr), search.counters.ways, 0.0, (), mexpr)
+
+
+def implementation_way(search: SearchContext, goal: Goal, physical: PhysicalExpr, alternative: Alternative) -> Way:
+    """A physical expression with chosen input traits as a way."""
+    inputs = tuple(map(search.goal, physical.inputs, alternative.inputs))
+    local = search.local_cost(goal, physical, alternative.delivered)
+    return _way(search, local, inputs, Implementation(physical.op, alternative, physical))
+
+
+def enforcing(search: SearchContext, goal: Goal) -> list[Way]:
+    """Moves from strictly weaker goals of the same group; none when nothing is required, or no enforcer may be used."""
+    group = search.memo.group(goal.group)
+    found = []
+    for op, needs, delivers in enforcers(goal.required, group.offers, group.props, search.rules.enforcers):
+        below = search.goal(group.id, needs)
+        local = search.local(group, op, delivers, [group])
+        search.counters.costed += 1
+        if search.trace is not None:
+            search.trace.emit("enforce", goal=goal.id, op=op.name, local=local, inputs=[below.id])
+        found.append(_way(search, local, (below,), Implementation(op, Alternative((needs,), delivers), None)))
+    return found
+
+
+def _way(search: SearchContext, local: float, inputs: tuple[Goal, ...], what: Implementation) -> Way:
+    search.counters.ways += 1
+    return Way(at_least(local, inputs), search.counters.ways, local, inputs, what)
+
+
+def add_way(search: SearchContext, goal: Goal, way: Way) -> None:
+    """Add a way to a goal that is open."""
+    if goal.listed is not None:
+        goal.listed[way.number] = way
+    insort(goal.ways, way, lo=goal.next)
+
+
+def emit_alternatives(
+    search: SearchContext,
+    kind: str,
+    goal: Goal,
+    physical: PhysicalExpr,
+    alternatives: Sequence[Alternative],
+    index: int | None = None,
+    offer: TraitSet | None = None,
+) -> None:
+    """Tell a trace what was passed through, or derived from the offer of input `index`."""
+    if search.trace is None:
+        return
+    label = search.context.columns.label
+    for alternative in alternatives:
+        search.trace.emit(
+            kind, goal=goal.id, mexpr=physical.id, required=goal.required.show(label), input=index,
+            offered=None if offer is None else offer.show(label), delivered=alternative.delivered.show(label),
+            inputs=[traits.show(label) for traits in alternative.inputs],
+        )  # fmt: skip

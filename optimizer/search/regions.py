@@ -1,0 +1,206 @@
+"""What becomes of each region of inner joins: decided once, when the query is in the memo.
+
+    EXPAND  all its joins become expressions of the memo, since a rule wants to look into them
+    SPLITS  its sets of relations are goals whose ways are splits (`region_ways`); no rule looks into it
+
+How the splits are then searched - by the table of all sets, by tasks, or in one order that heuristics find - depends on their number
+and is decided when the region is first opened (`region_start`).
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import NamedTuple
+
+from optimizer.algebra.columns import ColumnSet
+from optimizer.algebra.join_graph import JoinGraph
+from optimizer.algebra.logical import Aggregate, Join, Scan
+from optimizer.algebra.scalars import predicate_columns
+from optimizer.algebra.traits import TraitSet
+from optimizer.algebra.trees import Tree
+from optimizer.cost.joins import JoinCosts
+from optimizer.cost.model import LinearJoins
+from optimizer.joins.collect import collect_join_graphs
+from optimizer.joins.csg import count_connected_sets
+from optimizer.joins.graph import Relations
+from optimizer.joins.inner import InnerRegion, inner_region
+from optimizer.joins.region import JoinRegion
+from optimizer.memo.goal import Goal
+from optimizer.memo.group import Group, LogicalExpr
+from optimizer.rules.implement.join_to_hash_join import JoinToHashJoin
+from optimizer.rules.implement.join_to_merge_join import JoinToMergeJoin
+from optimizer.rules.implement.join_to_nested_loop_join import JoinToNestedLoopJoin
+from optimizer.rules.interface import binds
+from optimizer.search.context import SearchContext, Source
+from optimizer.search.figures import Figures
+from optimizer.search.group_ways import GroupWays
+from optimizer.search.region_start import start
+from optimizer.search.region_ways import PARTITION, RegionWays
+from optimizer.search.set_table import Methods
+
+PARTITIONING = (PARTITION, "partition_region")
+
+
+class Method(StrEnum):
+    EXPAND = "expand"
+    SPLITS = "splits"
+
+
+class Decision(NamedTuple):
+    method: Method
+    why: str
+
+
+class Regions:
+    """Which goals have which source (`context.Sources`). `wholes`: the join graphs of the query, with what was decided."""
+
+    def __init__(self, search: SearchContext) -> None:
+        self.search = search
+        self.wholes: dict[LogicalExpr, Decision] = {}
+        self.made: list[RegionWays] = []
+        self.groups = GroupWays()
+        self._by_goal: dict[int, Source] = {}
+        self._by_group: dict[int, tuple[RegionWays, Relations]] = {}
+        rules = search.rules
+        names = [rule.name for rule in rules.transformations]
+        self.partitioning = [(bit, rule) for bit, rule in search.numbered_rules if rule.name in PARTITIONING]
+        self._enabled = PARTITION in names
+        self._mixed = PARTITIONING[1] in names
+        self._bit = sum(bit for bit, rule in self.partitioning if rule.name == PARTITION)
+        self._wishes = {rule.expands for rule in rules.transformations if binds(rule.pattern, Join)}
+        joins = {type(rule) for rule in rules.implementations if issubclass(Join, rule.pattern.op or Join)}
+        known = joins <= {JoinToHashJoin, JoinToMergeJoin, JoinToNestedLoopJoin}
+        self._costs: JoinCosts | None = search.cost.join_costs() if known and isinstance(search.cost, LinearJoins) else None
+        self._methods = Methods(JoinToHashJoin in joins, JoinToNestedLoopJoin in joins, JoinToMergeJoin in joins)
+
+    def collect(self, tree: Tree) -> Tree:
+        """The query with every region of joins as one operator, where joins are ordered by partitioning."""
+        return collect_join_graphs(tree, self._takes) if self._enabled else tree
+
+    def _takes(self, region: JoinRegion) -> bool:
+        """Whether a region of several kinds of joins is ordered as a whole."""
+        settings = self.search.context.settings
+        if not self._mixed:
+            return False
+        if settings.enumeration != "adaptive" or len(region.leaves) < settings.exact_mixed_below:
+            return True
+        return count_connected_sets(region.graph, settings.exact_mixed_sets) <= settings.exact_mixed_sets
+
+    def decide(self, splits: bool = True) -> None:
+        """Decide for each join graph of the query, which has just been inserted. `splits`: the driver can do without expressions."""
+        search = self.search
+        for group in search.memo.groups:
+            for mexpr in group.logical:
+                if isinstance(mexpr.op, JoinGraph):
+                    decision = self.wholes[mexpr] = self._decision(mexpr)
+                    if splits and decision.method is not Method.EXPAND:
+                        mexpr.barred |= self._bit  # rules do not see its splits
+                    if search.trace is not None:
+                        search.trace.emit(
+                            "region", mexpr=mexpr.id, group=group.id, method=decision.method.value, why=decision.why
+                        )
+
+    def unseen(self, graph: LogicalExpr) -> bool:
+        """Whether rules do not look into the joins of a join graph: what was decided for the one of the query that it is part of."""
+        find = self.search.memo.find
+        leaves = set(map(find, graph.inputs))
+        whole = next((w for w in self.wholes if leaves <= set(map(find, w.inputs))), None)
+        decision = self._decision(graph) if whole is None else self.wholes[whole]
+        return decision.method is not Method.EXPAND
+
+    def _decision(self, mexpr: LogicalExpr) -> Decision:
+        search = self.search
+        memo, settings = search.memo, search.context.settings
+        if "always" in self._wishes:
+            return Decision(Method.EXPAND, "a rule wants to see every join")
+        why = ""
+        leaves = [m.op for gid in mexpr.inputs for m in memo.group(gid).logical]
+        if "small" in self._wishes:
+            if any(isinstance(op, Aggregate) for op in leaves):
+                why = "an aggregate below may be pulled up"
+            elif any(isinstance(m.op, Join) for m in memo.group(mexpr.group).parents):
+                why = "another join above may change places with these"
+            elif settings.decorrelate == "cost" and self._looked_up(mexpr):
+                why = "a join may become a lookup in a table stored by the join column"
+        if why and len(mexpr.inputs) <= settings.expand_joins:
+            return Decision(Method.EXPAND, why)
+        if why.startswith("a join may become"):
+            search.counters.proven = False
+            search.counters.heuristic = f"joins of {len(mexpr.inputs)} relations were not tried as lookups"
+        return Decision(
+            Method.SPLITS, f"{why}, but there are more than {settings.expand_joins}" if why else "no rule looks into it"
+        )
+
+    def _looked_up(self, mexpr: LogicalExpr) -> bool:
+        """Whether a relation is a table stored by a column of the join's predicate."""
+        assert isinstance(mexpr.op, JoinGraph)
+        columns = predicate_columns(mexpr.op.predicate)
+        ops = (m.op for gid in mexpr.inputs for m in self.search.memo.group(gid).logical)
+        return any(isinstance(op, Scan) and bool(op.order) and bool(columns >> op.order[0].column & 1) for op in ops)
+
+    # -- sources ------------------------------------------------------------------------------------------------------------------------
+
+    def of(self, search: SearchContext, goal: Goal) -> Source:
+        return self._by_goal.get(goal.id, self.groups)
+
+    def goal(self, search: SearchContext, group: Group, required: TraitSet) -> Goal:
+        """A goal of a group for reduced traits, which it does not have yet."""
+        placed = self._place(group)
+        if placed is not None:
+            return placed[0].goal(group, placed[1], required)
+        made = search.memo.new_goal(group.id, required, group.lower if search.use_bounds else 0.0)
+        search.emit_goal(made)
+        return made
+
+    def output(self, search: SearchContext, goal: Goal) -> tuple[ColumnSet, float]:
+        source = self._by_goal[goal.id]
+        assert isinstance(source, RegionWays)
+        return source.output(goal)
+
+    def methods(self) -> list[str]:
+        """How each region of the query was searched: expand, table, tasks or one order."""
+        expanded = [decision.method.value for decision in self.wholes.values() if decision.method is Method.EXPAND]
+        return expanded + [region.method for region in self.made]
+
+    def forget(self) -> None:
+        """Goals and groups have changed: regions are made anew when they are asked for."""
+        self.made.clear()
+        self._by_goal.clear()
+        self._by_group.clear()
+
+    def _place(self, group: Group) -> tuple[RegionWays, Relations] | None:
+        """The region and the set of relations that a group stands for, if its joins are not expressions."""
+        known = self._by_group.get(group.id)
+        if known is not None:
+            return known
+        graph = next((m for m in group.logical if isinstance(m.op, JoinGraph) and m.barred & self._bit), None)
+        if graph is None or not self._bit:
+            return None
+        find = self.search.memo.find
+        larger = sorted(self.wholes, key=lambda m: -len(m.inputs))
+        for whole in [w for w in larger if self.wholes[w].method is Method.SPLITS and not w.dropped] + [graph]:
+            if not set(map(find, graph.inputs)) <= set(map(find, whole.inputs)):
+                continue
+            region = next((each for each in self.made if each.whole is whole), None)
+            if region is None:
+                region = self._new_region(whole)
+            assert isinstance(graph.op, JoinGraph)
+            s = region.set_of([find(gid) for gid in graph.inputs], graph.op.predicate)
+            if s is not None:
+                self._by_group[group.id] = region, s
+                return region, s
+        raise AssertionError(f"join graph {graph.id} is no part of any region")
+
+    def _new_region(self, whole: LogicalExpr) -> RegionWays:
+        search = self.search
+        assert isinstance(whole.op, JoinGraph)
+        columns = tuple(search.memo.group(gid).props.columns for gid in whole.inputs)
+        region: InnerRegion = inner_region(columns, whole.op.predicate, search.context.settings.cross_products)
+        correlated = bool(search.memo.group(whole.group).outer)  # some joins are evaluated once, some for each binding
+        costs = self._costs if region.decided and not correlated else None
+        figures = search.memo.figures
+        assert isinstance(figures, Figures), "regions need the estimator's rows of sets"
+        rows = figures.region_rows(region, [search.memo.group(gid) for gid in whole.inputs])
+        made = RegionWays(search, whole, region, costs, self._methods, rows, start, (self._by_goal, self._by_group))
+        self.made.append(made)
+        return made

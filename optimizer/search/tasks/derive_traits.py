@@ -1,0 +1,35 @@
+"""DeriveTraits: what the inputs of an expression can deliver without a sort becomes further ways."""
+
+from __future__ import annotations
+
+from optimizer.memo.goal import Goal
+from optimizer.memo.group import LogicalExpr
+from optimizer.search.alternatives import derive, passed_through
+from optimizer.search.context import SearchContext, Task
+from optimizer.search.group_ways import add_way, emit_alternatives, implementation_way
+
+
+class DeriveTraits(Task):
+    """Ask each physical operator of an expression what the orders that its inputs offer are worth to it: an offer becomes a
+    requirement on that input and its siblings, and is delivered to whoever reads the goal.
+
+        DeriveTraits(goal, e) …  →  …
+
+    Offers belong to groups and not to the plans that were looked at, so that pruning cannot hide one.
+    """
+
+    __slots__ = ("goal", "mexpr")
+
+    def __init__(self, goal: Goal, mexpr: LogicalExpr) -> None:
+        self.goal, self.mexpr = goal, mexpr
+
+    def perform(self, search: SearchContext) -> None:
+        goal = self.goal
+        for physical in self.mexpr.physical:
+            for derived in derive(search, goal, physical, passed_through(search, goal, physical)):
+                emit_alternatives(search, "derive", goal, physical, derived.alternatives, derived.input, derived.offer)
+                for alternative in derived.alternatives:
+                    add_way(search, goal, implementation_way(search, goal, physical, alternative))
+
+    def describe(self, search: SearchContext) -> str:
+        return f"derive traits from the inputs of expression {self.mexpr.id} for goal {self.goal.id}"
