@@ -148,7 +148,7 @@ class MergeJoin(PhysicalOperator):
             if not extra:
                 delivered = ANY if self.kind is JoinKind.FULL else TraitSet(left)
                 result.append(Alternative((TraitSet(left), TraitSet(right)), delivered))
-            elif fixed == len(self.keys):  # beyond the keys the left input's order is kept among equal keys
+            elif _determines(left[:fixed], left[fixed:], output):  # the left input's order is kept among equal keys
                 for more in spellings(extra, inputs[0].columns, output, inputs[0]):
                     result.append(Alternative((TraitSet(left + more), TraitSet(right)), TraitSet(left + more)))
         return tuple(result)
@@ -176,7 +176,7 @@ class MergeJoin(PhysicalOperator):
                 result.append(Alternative((TraitSet(left), TraitSet(right))))
                 continue
             result.append(Alternative((TraitSet(left), TraitSet(right)), TraitSet(left)))
-            if index == 0 and fixed == len(self.keys) and len(delivered.collation) > fixed:
+            if index == 0 and len(delivered.collation) > fixed and _determines(left[:fixed], left[fixed:], output):
                 longer = TraitSet(left + delivered.collation[fixed:])
                 result.append(Alternative((longer, TraitSet(right)), longer))
         return tuple(result)
@@ -229,6 +229,11 @@ class NestedLoopJoin(PhysicalOperator):
 
     def used_columns(self, output: ColumnSet) -> ColumnSet:
         return output | predicate_columns(self.predicate)
+
+
+def _determines(first: Collation, others: Collation, props: LogicalProps) -> bool:
+    """Whether rows equal on `first` are equal on `others` too: equal columns, constants, dependent columns."""
+    return not column_set(k.column for k in others) & ~props.closure(column_set(k.column for k in first))
 
 
 def _key_columns(keys: Sequence[tuple[Scalar, Scalar]]) -> ColumnSet:
