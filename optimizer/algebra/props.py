@@ -78,17 +78,17 @@ class LogicalProps:
         self._closures[known] = closed
         return closed
 
-    def without_determined(self, columns: ColumnSet) -> ColumnSet:
-        """A part of `columns` that determines all of them, none of its columns determined by the others.
+    def without_determined(self, columns: ColumnSet, known: ColumnSet = 0) -> ColumnSet:
+        """A part of `columns` that, where `known` is, determines all of them, none of its columns determined by the others.
 
         Columns that determine few of the others go first, then those with the highest ids: the same part on every run.
         """
-        rest = columns & ~self.closure(0)
+        rest = columns & ~self.closure(known)
         if not rest & (rest - 1):
             return rest
         for column in sorted(column_ids(rest), key=lambda c: ((self.closure(1 << c) & columns).bit_count(), -c)):
             fewer = rest & ~(1 << column)
-            if self.closure(fewer) >> column & 1:
+            if self.closure(known | fewer) >> column & 1:
                 rest = fewer
         return rest
 

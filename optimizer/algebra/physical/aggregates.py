@@ -13,8 +13,8 @@ from optimizer.algebra.traits import (
     ANY,
     Alternative,
     Collation,
-    SortKey,
     TraitSet,
+    ascending,
     group_order,
     grouped,
     restrict_collation,
@@ -67,12 +67,8 @@ class StreamingAggregate(PhysicalOperator):
         used = len(prefix) == len(wanted)
         if below.unique_on(keys):  # every row is a group
             return prefix, used
-        known = below.closure(column_set(k.column for k in prefix))
-        for column in self.keys:
-            if not known >> column & 1:
-                prefix += (SortKey(column),)
-                known = below.closure(known | 1 << column)
-        return prefix, used
+        rest = below.without_determined(keys, column_set(k.column for k in prefix))
+        return prefix + ascending(c for c in self.keys if rest >> c & 1), used
 
     def pass_through(self, required: TraitSet, output: LogicalProps, inputs: Props) -> tuple[Alternative, ...]:
         if required == ANY:

@@ -14,8 +14,8 @@ from optimizer.algebra.traits import (
     ANY,
     Alternative,
     Collation,
-    SortKey,
     TraitSet,
+    ascending,
     group_order,
     grouped,
     reduce_collation,
@@ -46,11 +46,9 @@ class WindowRows(PhysicalOperator):
         if below.unique_on(partition):  # every row is a partition
             return wanted
         lead = restrict_collation(wanted, partition, below)
-        known = below.closure(column_set(k.column for k in lead))
-        for column in self.partition:
-            if not known >> column & 1:
-                lead += (SortKey(column),)
-                known = below.closure(known | 1 << column)
+        rest = below.without_determined(partition, column_set(k.column for k in lead))
+        lead += ascending(c for c in self.partition if rest >> c & 1)
+        known = below.closure(partition)
         full = lead + tuple(k for k in self.order if not known >> k.column & 1)
         # beyond what the windows need, rows may be sorted further: peers are in no order
         own, longer = reduce_collation(full, below), reduce_collation(wanted, below)

@@ -76,7 +76,7 @@ def _groupings(
     moves = []
     for part in parts:
         known = props.closure(part)
-        rest = props.without_determined(columns & ~known)
+        rest = props.without_determined(columns, part)
         if part and rest and known != props.closure(0):
             moves.append((PartialSort(part, group_order(rest)), grouped(part)))
     return tuple(moves)

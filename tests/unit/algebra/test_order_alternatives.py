@@ -6,10 +6,12 @@ import pyarrow as pa
 import pytest
 
 from optimizer.algebra.kinds import JoinKind
-from optimizer.algebra.physical import MergeJoin
-from optimizer.algebra.props import LogicalProps
+from optimizer.algebra.physical import MergeJoin, PartialSort, StreamingAggregate, WindowRows
+from optimizer.algebra.props import Dependency, LogicalProps
 from optimizer.algebra.scalars import ColumnRef
-from optimizer.algebra.traits import TraitSet, ascending, grouped
+from optimizer.algebra.traits import ANY, TraitSet, ascending, grouped
+from optimizer.rules.catalog import ENFORCERS
+from optimizer.rules.enforce.moves import enforcers
 
 K, J, ID, K1, J1 = range(5)  # columns of the left input, and of the right one
 LEFT, RIGHT = LogicalProps(1 << K | 1 << J | 1 << ID), LogicalProps(1 << K1 | 1 << J1)
@@ -64,3 +66,26 @@ def test_an_order_stops_at_a_key_that_nothing_determines() -> None:
     join = merge_join((K, K1), (J, J1))
     assert join.pass_through(order(K, ID), output, (LEFT, RIGHT)) == ()
     assert [way.delivered for way in join.derive(order(K, ID), 0, output, (LEFT, RIGHT))] == [order(K, J)]
+
+
+def test_what_an_aggregate_adds_to_an_order_is_not_determined_by_the_rest() -> None:
+    """j, k by j, where k is a key of the rows with ID: k alone tells the groups apart, however the keys are written."""
+    below = LogicalProps(LEFT.columns, dependencies=(Dependency(1 << K, 1 << J),))
+    for keys in ((J, K, ID), (K, J, ID), (ID, J, K)):
+        aggregate = StreamingAggregate(keys, ())
+        output = LogicalProps(LEFT.columns, keys=(1 << K | 1 << ID,), dependencies=below.dependencies)
+        (way,) = aggregate.pass_through(order(ID), output, (below,))
+        assert way.delivered == order(ID, K)
+
+
+def test_what_a_window_adds_to_an_order_is_not_determined_by_the_rest() -> None:
+    below = LogicalProps(LEFT.columns, dependencies=(Dependency(1 << K, 1 << J),))
+    (way,) = WindowRows((J, K), ascending((ID,)), ()).pass_through(ANY, below, (below,))
+    assert way.delivered == order(K, ID)
+
+
+def test_runs_of_an_offer_are_sorted_by_what_is_not_determined_yet() -> None:
+    """Rows come by ID, which J and K determine together; K alone then says the rest, as ID and K determine J."""
+    props = LogicalProps(LEFT.columns, dependencies=(Dependency(1 << J | 1 << K, 1 << ID), Dependency(1 << ID | 1 << K, 1 << J)))
+    moves = enforcers(grouped(1 << J | 1 << K), (order(ID),), props, ENFORCERS)
+    assert PartialSort(1 << ID, ascending((K,))) in [move.op for move in moves]
