@@ -172,19 +172,20 @@ def grouping_spellings(
 ) -> tuple[ColumnSet, ...]:
     """Ways to group as `columns` do where `outer` holds, with the columns `available` in an input where only `inner` holds.
 
-    As with `spellings`, equal columns may be different ones in the input. A column that the input lacks may be said by
-    others that determine the same. At most MOST_SPELLINGS; () where there is no way.
+    As with `spellings`, equal columns may be different ones in the input. Other columns may determine the same: as few as will
+    do, or all there are, by which the input's rows are the likeliest to be all different, and then they are grouped as they
+    come. At most MOST_SPELLINGS and these two; () where there is no way.
     """
     found = [0]
     for column in column_ids(columns):
         same = outer.equivalents(column) & available
         choices = dict.fromkeys(inner.representative(c) for c in column_ids(same))
         found = [prefix | 1 << c for prefix in found for c in choices][:MOST_SPELLINGS]
-    if not found:
-        target = outer.closure(columns)
-        other = outer.without_determined(target & available)
-        found = [other] if outer.closure(other) == target else []
-    return tuple(found)
+    target = outer.closure(columns)
+    whole = target & available
+    if outer.closure(whole) == target:
+        found += [outer.without_determined(whole), whole]
+    return tuple(dict.fromkeys(found))
 
 
 def spelled(traits: TraitSet, columns: ColumnSet, outer: LogicalProps, inner: LogicalProps) -> tuple[TraitSet, ...]:

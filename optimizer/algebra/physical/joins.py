@@ -163,7 +163,7 @@ class MergeJoin(PhysicalOperator):
             if fixed < len(self.keys):
                 continue
             for way in grouping_spellings(columns, inputs[0].columns, output, inputs[0]):
-                longer = left + group_order(way & ~column_set(k.column for k in left))
+                longer = left + group_order(inputs[0].without_determined(way, column_set(k.column for k in left)))
                 result.append(Alternative((TraitSet(longer), TraitSet(right)), TraitSet(longer)))
         return tuple(result)
 

@@ -6,10 +6,10 @@ import pyarrow as pa
 import pytest
 
 from optimizer.algebra.kinds import JoinKind
-from optimizer.algebra.physical import MergeJoin, PartialSort, StreamingAggregate, WindowRows
+from optimizer.algebra.physical import HashJoin, MergeJoin, PartialSort, StreamingAggregate, WindowRows
 from optimizer.algebra.props import Dependency, LogicalProps
 from optimizer.algebra.scalars import ColumnRef
-from optimizer.algebra.traits import ANY, TraitSet, ascending, grouped
+from optimizer.algebra.traits import ANY, TraitSet, ascending, grouped, reduce_traits
 from optimizer.rules.catalog import ENFORCERS
 from optimizer.rules.enforce.moves import enforcers
 
@@ -89,3 +89,15 @@ def test_runs_of_an_offer_are_sorted_by_what_is_not_determined_yet() -> None:
     props = LogicalProps(LEFT.columns, dependencies=(Dependency(1 << J | 1 << K, 1 << ID), Dependency(1 << ID | 1 << K, 1 << J)))
     moves = enforcers(grouped(1 << J | 1 << K), (order(ID),), props, ENFORCERS)
     assert PartialSort(1 << ID, ascending((K,))) in [move.op for move in moves]
+
+
+def test_rows_that_all_differ_are_grouped_by_what_determines_them_above() -> None:
+    """Grouped by k, which determines the left row in the output though not in the input: left rows all differ, so their matches
+    are together as they come. To ask the input for rows grouped by k would be to sort it."""
+    left = LogicalProps(LEFT.columns, keys=(1 << ID,), dependencies=(Dependency(1 << ID, 1 << K | 1 << J),))
+    output = LogicalProps(
+        BOTH, equivalences=(1 << K | 1 << K1,), dependencies=(*left.dependencies, Dependency(1 << K1, 1 << ID)),
+    )  # fmt: skip
+    join = HashJoin(JoinKind.INNER, ((ColumnRef(K, pa.int64()), ColumnRef(K1, pa.int64())),), ())
+    asked = [reduce_traits(way.inputs[0], left) for way in join.pass_through(grouped(1 << K1), output, (left, RIGHT))]
+    assert asked == [grouped(1 << K), ANY]
