@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import chain, permutations, product
 from typing import ClassVar
 
 from optimizer.algebra.columns import ColumnId, ColumnSet, column_set
@@ -17,7 +18,6 @@ from optimizer.algebra.traits import (
     MOST_SPELLINGS,
     Alternative,
     Collation,
-    SortKey,
     TraitSet,
     ascending,
     group_order,
@@ -25,6 +25,8 @@ from optimizer.algebra.traits import (
     spelled,
     spellings,
 )
+
+ALL_PERMUTATIONS = 3  # merge keys of which every permutation is tried
 
 LEFT_ORDER = (  # each left row's results come together
     JoinKind.INNER,
@@ -102,6 +104,14 @@ class MergeJoin(PhysicalOperator):
             found.setdefault((inputs[0].representative(a.id), inputs[1].representative(b.id)), i)
         return list(found.values())
 
+    def _permuted(self, numbers: Sequence[int], inputs: Props) -> list[list[int]]:
+        """The keys `numbers` in the permutations that give different orders: all of up to three keys, of more each key first."""
+        different = self._distinct(numbers, inputs)
+        alike = [i for i in numbers if i not in different]
+        if len(different) <= ALL_PERMUTATIONS:
+            return [[*leading, *alike] for leading in permutations(different)]
+        return [[lead, *(i for i in different if i != lead), *alike] for lead in different]
+
     def _aligned(
         self, wanted: Collation, side: int, props: LogicalProps, inputs: Props
     ) -> list[tuple[Collation, Collation, int]]:
@@ -125,10 +135,9 @@ class MergeJoin(PhysicalOperator):
             partial = longer[:MOST_SPELLINGS]
         result = []
         for used, left, right in [*partial, *finished]:
-            rest = [pair for i, pair in enumerate(self.keys) if i not in used]
-            left += tuple(SortKey(a.id) for a, _ in rest)
-            right += tuple(SortKey(b.id) for _, b in rest)
-            result.append((left, right, len(used)))
+            for rest in self._permuted([i for i in range(len(self.keys)) if i not in used], inputs):
+                more = ascending(self.keys[i][0].id for i in rest), ascending(self.keys[i][1].id for i in rest)
+                result.append((left + more[0], right + more[1], len(used)))
         return result
 
     def pass_through(self, required: TraitSet, output: LogicalProps, inputs: Props) -> tuple[Alternative, ...]:
@@ -137,12 +146,6 @@ class MergeJoin(PhysicalOperator):
         if required.grouping:
             return self._pass_grouping(required.grouping, output, inputs)
         result = []
-        if not required.collation and len(self.keys) > 1:  # in the inputs the leading key may determine the others
-            for lead in self._distinct(range(len(self.keys)), inputs):
-                pairs = [self.keys[lead], *(pair for i, pair in enumerate(self.keys) if i != lead)]
-                first, second = TraitSet(ascending(a.id for a, _ in pairs)), TraitSet(ascending(b.id for _, b in pairs))
-                result.append(Alternative((first, second), ANY if self.kind is JoinKind.FULL else first))
-            return tuple(result)
         for left, right, fixed in self._aligned(required.collation, 0, output, inputs):
             extra = required.collation[fixed:]
             if not extra:
@@ -156,13 +159,13 @@ class MergeJoin(PhysicalOperator):
     def _pass_grouping(self, columns: ColumnSet, output: LogicalProps, inputs: Props) -> tuple[Alternative, ...]:
         """Keys among the grouping's columns lead; where that are all keys, other columns of the left input may follow."""
         target = output.closure(columns)
-        inside = tuple(SortKey(a.id) for a, _ in self.keys if target >> a.id & 1)
+        inside = [i for i, (a, _) in enumerate(self.keys) if target >> a.id & 1]
+        rest = [i for i in range(len(self.keys)) if i not in inside]
         result = []
-        for left, right, fixed in self._aligned(inside, 0, inputs[0], inputs):
+        for numbers in product(self._permuted(inside, inputs), self._permuted(rest, inputs)):
+            left, right = (ascending(self.keys[i][side].id for i in chain(*numbers)) for side in (0, 1))
             result.append(Alternative((TraitSet(left), TraitSet(right)), TraitSet(left)))
-            if fixed < len(self.keys):
-                continue
-            for way in grouping_spellings(columns, inputs[0].columns, output, inputs[0]):
+            for way in grouping_spellings(columns, inputs[0].columns, output, inputs[0]) if not rest else ():
                 longer = left + group_order(inputs[0].without_determined(way, column_set(k.column for k in left)))
                 result.append(Alternative((TraitSet(longer), TraitSet(right)), TraitSet(longer)))
         return tuple(result)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import permutations
+
 import pyarrow as pa
 import pytest
 
@@ -13,7 +15,7 @@ from optimizer.algebra.traits import ANY, TraitSet, ascending, grouped, reduce_t
 from optimizer.rules.catalog import ENFORCERS
 from optimizer.rules.enforce.moves import enforcers
 
-K, J, ID, K1, J1 = range(5)  # columns of the left input, and of the right one
+K, J, ID, K1, J1, ID1 = range(6)  # columns of the left input, and of the right one
 LEFT, RIGHT = LogicalProps(1 << K | 1 << J | 1 << ID), LogicalProps(1 << K1 | 1 << J1)
 BOTH = LEFT.columns | RIGHT.columns
 
@@ -101,3 +103,16 @@ def test_rows_that_all_differ_are_grouped_by_what_determines_them_above() -> Non
     join = HashJoin(JoinKind.INNER, ((ColumnRef(K, pa.int64()), ColumnRef(K1, pa.int64())),), ())
     asked = [reduce_traits(way.inputs[0], left) for way in join.pass_through(grouped(1 << K1), output, (left, RIGHT))]
     assert asked == [grouped(1 << K), ANY]
+
+
+def test_a_merge_join_tries_its_keys_in_every_permutation() -> None:
+    """Whatever is asked of it, one of the inputs may come in any permutation of the keys that serves."""
+    join = merge_join((K, K1), (J, J1), (ID, ID1))
+    right = LogicalProps(1 << K1 | 1 << J1 | 1 << ID1)
+    output = LogicalProps(LEFT.columns | right.columns, equivalences=(1 << K | 1 << K1, 1 << J | 1 << J1, 1 << ID | 1 << ID1))
+    mirrored = {K: K1, J: J1, ID: ID1}
+    for required, leading in ((ANY, ()), (order(K), (K,)), (grouped(1 << K), (K,)), (grouped(LEFT.columns), ())):
+        asked = {way.inputs for way in join.pass_through(required, output, (LEFT, right))}
+        for keys in permutations((K, J, ID)):
+            if keys[: len(leading)] == leading:
+                assert (order(*keys), order(*(mirrored[k] for k in keys))) in asked
