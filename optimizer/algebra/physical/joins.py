@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import chain, permutations, product
 from typing import ClassVar
 
-from optimizer.algebra.columns import ColumnId, ColumnSet, column_set
+from optimizer.algebra.columns import ColumnId, ColumnSet, column_ids, column_set
 from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical import Label, show_predicate
 from optimizer.algebra.physical.operator import PhysicalOperator, Props
@@ -205,24 +205,32 @@ class NestedLoopJoin(PhysicalOperator):
         return left_order(self.kind, required, output, inputs) + self._both_orders(required.collation, output, inputs)
 
     def _both_orders(self, order: Collation, output: LogicalProps, inputs: Props) -> tuple[Alternative, ...]:
-        """An order that first tells all left rows apart may go on with an order of the right input."""
+        """An order that first tells all left rows apart may go on with an order of the right input. Where it tells them apart in
+        the output only, the left input is sorted by a key after it: that key is determined there."""
         if self.kind not in (JoinKind.INNER, JoinKind.LEFT):
             return ()
+        left, right = inputs
         for cut in range(len(order)):
             lead, rest = order[:cut], order[cut:]
-            firsts = spellings(lead, inputs[0].columns, output, inputs[0])
+            known = output.closure(column_set(k.column for k in lead))
+            keys = [key for key in left.keys if not key & ~known]
+            firsts = spellings(lead, left.columns, output, left)
             if not firsts:
                 return ()
-            unique = [first for first in firsts if inputs[0].unique_on(column_set(k.column for k in first))]
-            seconds = spellings(rest, inputs[1].columns, output, inputs[1]) if unique else ()
+            seconds = spellings(rest, right.columns, output, right) if keys else ()
             if seconds:
+                apart = [
+                    (first, left.without_determined(key, column_set(k.column for k in first))) for first in firsts for key in keys
+                ]
+                unique = [first + ascending(column_ids(missing)) for first, missing in dict.fromkeys(apart)]
                 pairs = [(first, second) for first in unique for second in seconds][:MOST_SPELLINGS]
                 return tuple(Alternative((TraitSet(a), TraitSet(b)), TraitSet(a + b)) for a, b in pairs)
         return ()
 
     def derive(self, delivered: TraitSet, index: int, output: LogicalProps, inputs: Props) -> tuple[Alternative, ...]:
         if index == 1:
-            return self._both_orders(delivered.collation, output, inputs) if inputs[0].at_most_one_row else ()
+            one_row = any(not key & ~output.closure(0) for key in inputs[0].keys)  # of the left input, in the output
+            return self._both_orders(delivered.collation, output, inputs) if one_row else ()
         if self.kind not in LEFT_ORDER:
             return ()
         return (Alternative((delivered, ANY), delivered),)
@@ -237,6 +245,11 @@ class NestedLoopJoin(PhysicalOperator):
 def _determines(first: Collation, others: Collation, props: LogicalProps) -> bool:
     """Whether rows equal on `first` are equal on `others` too: equal columns, constants, dependent columns."""
     return not column_set(k.column for k in others) & ~props.closure(column_set(k.column for k in first))
+
+
+def _with_key(order: Collation, key: ColumnSet, props: LogicalProps) -> Collation:
+    """The order, then those columns of the key that it does not determine."""
+    return order + ascending(column_ids(props.without_determined(key, column_set(k.column for k in order))))
 
 
 def _key_columns(keys: Sequence[tuple[Scalar, Scalar]]) -> ColumnSet:

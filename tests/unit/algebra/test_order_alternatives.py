@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from itertools import permutations
+from typing import Any
 
 import pyarrow as pa
 import pytest
 
 from optimizer.algebra.kinds import JoinKind
-from optimizer.algebra.physical import HashJoin, MergeJoin, PartialSort, StreamingAggregate, WindowRows
+from optimizer.algebra.physical import HashJoin, MergeJoin, NestedLoopJoin, PartialSort, StreamingAggregate, WindowRows
 from optimizer.algebra.props import Dependency, LogicalProps
 from optimizer.algebra.scalars import ColumnRef
-from optimizer.algebra.traits import ANY, TraitSet, ascending, grouped, reduce_traits
+from optimizer.algebra.traits import ANY, TraitSet, ascending, grouped, reduce_traits, satisfies
 from optimizer.rules.catalog import ENFORCERS
 from optimizer.rules.enforce.moves import enforcers
 
@@ -116,3 +117,24 @@ def test_a_merge_join_tries_its_keys_in_every_permutation() -> None:
         for keys in permutations((K, J, ID)):
             if keys[: len(leading)] == leading:
                 assert (order(*keys), order(*(mirrored[k] for k in keys))) in asked
+
+
+@pytest.mark.parametrize(
+    ("known", "wanted"),
+    [
+        ({"dependencies": (Dependency(1 << K, 1 << ID),)}, order(K, K1)),
+        ({"constants": 1 << ID}, order(K1)),
+    ],
+    ids=["key determined", "key constant"],
+)
+def test_nested_loops_go_on_with_the_right_order_where_the_output_tells_left_rows_apart(
+    known: dict[str, Any], wanted: TraitSet
+) -> None:
+    """The left input is sorted by its key as well, or by nothing else: above the join the key says nothing more."""
+    left = LogicalProps(LEFT.columns, keys=(1 << ID,), dependencies=(Dependency(1 << ID, LEFT.columns),))
+    known = {**known, "dependencies": (*known.get("dependencies", ()), *left.dependencies)}
+    loops, output = NestedLoopJoin(JoinKind.INNER, ()), LogicalProps(BOTH, **known)
+    (way,) = loops.pass_through(wanted, output, (left, RIGHT))
+    assert way.inputs == (order(*(key.column for key in wanted.collation[:-1]), ID), order(K1))
+    assert satisfies(way.delivered, wanted, output)
+    assert (way in loops.derive(order(K1), 1, output, (left, RIGHT))) == (wanted == order(K1))
