@@ -21,6 +21,7 @@ from optimizer.algebra.traits import (
     TraitSet,
     ascending,
     group_order,
+    grouped,
     grouping_spellings,
     spelled,
     spellings,
@@ -202,13 +203,16 @@ class NestedLoopJoin(PhysicalOperator):
     name: ClassVar[str] = "nested_loop_join"
 
     def pass_through(self, required: TraitSet, output: LogicalProps, inputs: Props) -> tuple[Alternative, ...]:
-        return left_order(self.kind, required, output, inputs) + self._both_orders(required.collation, output, inputs)
+        ways = left_order(self.kind, required, output, inputs)
+        if self.kind not in (JoinKind.INNER, JoinKind.LEFT):
+            return ways
+        if required.grouping:
+            return ways + self._right_groups(required.grouping, output, inputs)
+        return ways + self._both_orders(required.collation, output, inputs)
 
     def _both_orders(self, order: Collation, output: LogicalProps, inputs: Props) -> tuple[Alternative, ...]:
         """An order that first tells all left rows apart may go on with an order of the right input. Where it tells them apart in
         the output only, the left input is sorted by a key after it: that key is determined there."""
-        if self.kind not in (JoinKind.INNER, JoinKind.LEFT):
-            return ()
         left, right = inputs
         for cut in range(len(order)):
             lead, rest = order[:cut], order[cut:]
@@ -228,12 +232,22 @@ class NestedLoopJoin(PhysicalOperator):
         return ()
 
     def derive(self, delivered: TraitSet, index: int, output: LogicalProps, inputs: Props) -> tuple[Alternative, ...]:
-        if index == 1:
+        if index == 1 and self.kind in (JoinKind.INNER, JoinKind.LEFT):
             one_row = any(not key & ~output.closure(0) for key in inputs[0].keys)  # of the left input, in the output
             return self._both_orders(delivered.collation, output, inputs) if one_row else ()
-        if self.kind not in LEFT_ORDER:
+        if index or self.kind not in LEFT_ORDER:
             return ()
         return (Alternative((delivered, ANY), delivered),)
+
+    def _right_groups(self, columns: ColumnSet, output: LogicalProps, inputs: Props) -> tuple[Alternative, ...]:
+        """Where rows equal on `columns` come of one left row, they are together if they are among the right rows."""
+        left, right = inputs
+        target = output.closure(columns)
+        if not any(not key & ~target for key in left.keys):
+            return ()
+        whole = target & right.columns
+        ways = dict.fromkeys((output.without_determined(whole, left.columns), whole))
+        return tuple(Alternative((ANY, grouped(way)), grouped(columns)) for way in ways if way)
 
     def describe(self, label: Label) -> str:
         return f"{_kind(self.kind, self.mark, label)} on {show_predicate(self.predicate, label)}"

@@ -12,7 +12,7 @@ from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.physical import HashJoin, MergeJoin, NestedLoopJoin, PartialSort, StreamingAggregate, WindowRows
 from optimizer.algebra.props import Dependency, LogicalProps
 from optimizer.algebra.scalars import ColumnRef
-from optimizer.algebra.traits import ANY, TraitSet, ascending, grouped, reduce_traits, satisfies
+from optimizer.algebra.traits import ANY, Alternative, TraitSet, ascending, grouped, reduce_traits, satisfies
 from optimizer.rules.catalog import ENFORCERS
 from optimizer.rules.enforce.moves import enforcers
 
@@ -138,3 +138,14 @@ def test_nested_loops_go_on_with_the_right_order_where_the_output_tells_left_row
     assert way.inputs == (order(*(key.column for key in wanted.collation[:-1]), ID), order(K1))
     assert satisfies(way.delivered, wanted, output)
     assert (way in loops.derive(order(K1), 1, output, (left, RIGHT))) == (wanted == order(K1))
+
+
+def test_the_matches_of_a_left_row_are_grouped_as_the_right_rows_are() -> None:
+    """Nested loops: rows equal on the left key and j1 come of one left row; its matches come as the right rows do."""
+    left = LogicalProps(LEFT.columns, keys=(1 << ID,), dependencies=(Dependency(1 << ID, LEFT.columns),))
+    output = LogicalProps(BOTH, dependencies=left.dependencies)
+    loops = NestedLoopJoin(JoinKind.INNER, ())
+    assert Alternative((ANY, grouped(1 << J1)), grouped(1 << ID | 1 << J1)) in loops.pass_through(
+        grouped(1 << ID | 1 << J1), output, (left, RIGHT)
+    )
+    assert not loops.pass_through(grouped(1 << K | 1 << J1), output, (left, RIGHT))
