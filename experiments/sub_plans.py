@@ -39,7 +39,7 @@ class SubPlans:
         self._bit = {alias: 1 << i for i, alias in enumerate(found)}
         predicate = region.region.predicate if region is not None and region.region is not None else ()
         self._region = inner_region(tuple(leaf.props.columns for leaf in self._leaves), predicate, False)
-        self._rows = memo.figures.region_rows(self._region, self._leaves)
+        self._rows = memo.figures.region_rows(self._region, self._leaves).rows
         self._equal = _equated_columns(predicate)
 
     def rows(self, aliases: Iterable[str]) -> float:
@@ -56,7 +56,7 @@ class SubPlans:
             return self._rows(s)
         predicate = combined([*self._region.within(s), *self._implied(members, self._region.within(s))])
         implied = InnerRegion(tuple(leaf.props.columns for leaf in members), predicate)
-        return self._figures.region_rows(implied, members)(implied.graph.all)
+        return self._figures.region_rows(implied, members).rows(implied.graph.all)
 
     def stats(self, aliases: Iterable[str]) -> RelationStats:
         """What the search knows of the rows of a set that is joined."""

@@ -259,6 +259,8 @@ class Memo:
         """A logical expression of a group that is no member of it: to be implemented and costed, seen by no rule."""
         mexpr = LogicalExpr(self._next_mexpr, gid, op, inputs, rule, source)
         self._next_mexpr += 1
+        self.logical_count += 1
+        self.groups[gid].unseen.append(mexpr)
         self._emit_logical(mexpr)
         return mexpr
 

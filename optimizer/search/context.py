@@ -240,7 +240,7 @@ class SearchContext:
                 op, detail, delivered = chosen.op.name, chosen.op.describe(label), chosen.alternative.delivered.show(label)
             self.trace.emit(
                 "best", goal=goal.id, mexpr=mexpr, op=op, detail=detail, local=way.local, cost=goal.best_cost, old=old,
-                inputs=[i.id for i in way.inputs], delivered=delivered,
+                inputs=[i.id for i in way.inputs], delivered=delivered, split=isinstance(way.what, Split),
             )  # fmt: skip
 
     def emit_prune(self, goal: Goal, way: Way, mechanism: str, lower: float) -> None:

@@ -146,7 +146,7 @@ def _fill_table(region: RegionWays, splits: SetSplits) -> None:
         goal = figures.goal
         if goal.relations & (goal.relations - 1):
             figures.rows, bound = table.of(goal.relations)
-            goal.lower = max(goal.lower, bound * ROUNDING)
+            region.prove(goal, bound * ROUNDING, "the table of all sets")
 
 
 def _bound(region: RegionWays, splits: SetSplits | None) -> Callable[[Relations, float], float]:

@@ -48,12 +48,12 @@ LOOK = 1023  # splits between two looks at the clock, as a mask
 
 class SetFigures:
     """What arithmetic needs of a set: `rows` of its join, at least the costs' floor; `calls`, `residual`: calls of all conjuncts
-    within it, and of those that are no hash key."""
+    within it, and of those that are no hash key; `lower`: the bound that it was made with."""
 
-    __slots__ = ("calls", "goal", "residual", "rows")
+    __slots__ = ("calls", "goal", "lower", "residual", "rows")
 
     def __init__(self, rows: float, calls: float, residual: float, goal: Goal) -> None:
-        self.rows, self.calls, self.residual, self.goal = rows, calls, residual, goal
+        self.rows, self.calls, self.residual, self.goal, self.lower = rows, calls, residual, goal, goal.lower
 
 
 class RegionWays:
@@ -245,15 +245,22 @@ class RegionWays:
         """The goal of the group that a set has become."""
         self.groups[s] = group.id
         own = self.figures(s).goal
-        own.group = group.id
+        self._grouped(own, group.id)
         if self.search.use_bounds and own.status is Status.NEW:
-            own.lower = max(own.lower, group.lower)
+            self.prove(own, group.lower, "the group")
         if required == ANY:
             return own
         made = self.search.memo.new_goal(group.id, required, own.lower, s)
         self._sources[made.id] = self
         self.search.emit_goal(made)
         return made
+
+    def prove(self, goal: Goal, lower: float, because: str) -> None:
+        """Raise the bound of a goal."""
+        if lower > goal.lower:
+            goal.lower = lower
+            if self.search.trace is not None:
+                self.search.trace.emit("lower", goal=goal.id, lower=lower, because=because)
 
     def group_of(self, s: Relations) -> int:
         """The group of a set, made on first use."""
@@ -269,10 +276,16 @@ class RegionWays:
             self.groups[s] = gid
             self._places[gid] = (self, s)
             if s in self.sets:
-                goal = self.sets[s].goal
-                goal.group = gid
-                memo.group(gid).goals[ANY] = goal
+                self._grouped(self.sets[s].goal, gid)
+                memo.group(gid).goals[ANY] = self.sets[s].goal
         return gid
+
+    def _grouped(self, goal: Goal, gid: int) -> None:
+        """A set has become a group."""
+        if goal.group < 0:
+            goal.group = gid
+            if self.search.trace is not None:
+                self.search.trace.emit("place", goal=goal.id, group=gid)
 
     def columns(self, s: Relations) -> ColumnSet:
         columns = 0
@@ -320,6 +333,7 @@ class RegionWays:
         if goal.status is not Status.OPEN:
             goal.lower, goal.settled = goal.best_cost - loose, True
             goal.status = Status.BOUNDED if loose else Status.OPTIMAL
+            self.search.emit_close(goal)
         return [], goal.best_cost - loose if loose else INFINITY
 
     def _splits(self, goal: Goal) -> tuple[list[Way], float]:

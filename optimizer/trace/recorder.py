@@ -18,7 +18,7 @@ from typing import Any
 from optimizer.errors import OutputError
 
 FORMAT = "planscope-trace"
-VERSION = 1
+VERSION = 2
 
 
 class Trace:

@@ -13,7 +13,7 @@ from typing import Any
 
 from optimizer.errors import CatalogError
 from optimizer.trace.recorder import FORMAT, VERSION
-from optimizer.trace.state import BestState, GoalState, GroupState, MemoState, MExprState, TaskState
+from optimizer.trace.state import BestState, GoalState, GroupState, MemoState, MExprState, TaskState, set_id
 
 SNAPSHOT_EVERY = 4000
 _CLOSED = {"win": "optimal", "bounded": "bounded", "fail": "below", "impossible": "impossible", "abandoned": "abandoned"}
@@ -160,8 +160,25 @@ def _root(state: MemoState, event: dict[str, Any]) -> None:
 
 
 def _goal(state: MemoState, event: dict[str, Any]) -> None:
-    state.goals[event["goal"]] = GoalState(event["goal"], event["group"], event["traits"], lower=event["lower"])
-    state.groups[event["group"]].goals.append(event["goal"])
+    goal, group = event["goal"], event["group"]
+    if group < 0:
+        group = set_id(goal)
+        state.groups[group] = GroupState(group, [], event["rows"], event["lower"], relations=list(event["relations"]))
+    state.goals[goal] = GoalState(goal, group, event["traits"], lower=event["lower"])
+    state.groups[group].goals.append(goal)
+
+
+def _place(state: MemoState, event: dict[str, Any]) -> None:
+    """A set of relations became a group."""
+    goal, group = state.goals[event["goal"]], state.groups[event["group"]]
+    set_group = state.groups.pop(goal.group)
+    group.goals = sorted([*group.goals, goal.id])
+    group.physical = sorted(group.physical + set_group.physical)
+    for mexpr in state.mexprs.values():
+        if mexpr.id < 0:
+            mexpr.group = group.id if mexpr.group == set_group.id else mexpr.group
+            mexpr.inputs = [group.id if gid == set_group.id else gid for gid in mexpr.inputs]
+    goal.group = group.id
 
 
 def _goal_open(state: MemoState, event: dict[str, Any]) -> None:
@@ -186,8 +203,16 @@ def _cost(state: MemoState, event: dict[str, Any]) -> None:
 
 
 def _best(state: MemoState, event: dict[str, Any]) -> None:
-    state.goals[event["goal"]].best = BestState(
-        event["mexpr"], event["op"], event["detail"], list(event["inputs"]), event["delivered"], event["local"], event["cost"]
+    goal, mexpr = state.goals[event["goal"]], event["mexpr"]
+    if event["split"]:  # a join that is no expression of the memo
+        mexpr = set_id(goal.id)
+        inputs = [state.goals[below].group for below in event["inputs"]]
+        state.mexprs[mexpr] = MExprState(mexpr, goal.group, event["op"], "", inputs, False, None, None, event["local"])
+        group = state.groups[goal.group]
+        if mexpr not in group.physical:
+            group.physical = sorted([*group.physical, mexpr])
+    goal.best = BestState(
+        mexpr, event["op"], event["detail"], list(event["inputs"]), event["delivered"], event["local"], event["cost"]
     )
 
 
@@ -203,6 +228,7 @@ _CHANGES = {
     "lower": _lower,
     "root": _root,
     "goal": _goal,
+    "place": _place,
     "goal_open": _goal_open,
     "goal_close": _goal_close,
     "restart": _restart,

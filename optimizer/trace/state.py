@@ -5,9 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 
+def set_id(goal: int) -> int:
+    """The id that a set of relations has here, as a group, and the join chosen for it, as an expression."""
+    return -2 - goal
+
+
 @dataclass(slots=True)
 class GroupState:
-    """A class of equivalent expressions. `rows`: estimated rows; `lower`: no plan of the group costs less."""
+    """A class of equivalent expressions. `rows`: estimated rows; `lower`: no plan of the group costs less.
+
+    A set of relations that is a goal without a group of the memo stands here too: `relations` are the groups it joins, and its
+    id is `set_id` of its goal, below zero.
+    """
 
     id: int
     columns: list[str]
@@ -18,6 +27,7 @@ class GroupState:
     goals: list[int] = field(default_factory=list)
     explored: bool = False
     merged_into: int | None = None
+    relations: list[int] | None = None
 
 
 @dataclass(slots=True)

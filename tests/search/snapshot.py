@@ -5,7 +5,7 @@ from __future__ import annotations
 from optimizer.algebra.columns import column_ids
 from optimizer.memo.goal import Split
 from optimizer.search.search import Search
-from optimizer.trace.state import BestState, GoalState, GroupState, MemoState, MExprState
+from optimizer.trace.state import BestState, GoalState, GroupState, MemoState, MExprState, set_id
 
 
 def snapshot(search: Search) -> MemoState:
@@ -34,19 +34,33 @@ def snapshot(search: Search) -> MemoState:
                     physical.id, group.id, physical.op.name, physical.op.describe(label), list(physical.inputs), False,
                     physical.rule, physical.source, local,
                 )  # fmt: skip
-        shown.physical.sort()
+    homes = {goal.id: goal.group if goal.group >= 0 else set_id(goal.id) for goal in memo.goals}
+    for region in search.regions.made:
+        for s, figures in region.sets.items():
+            if figures.goal.group < 0:
+                at = homes[figures.goal.id]
+                lower = figures.lower
+                state.groups[at] = GroupState(at, [], figures.rows, lower, goals=[figures.goal.id], relations=region.members(s))
     for goal in memo.goals:
         best = None
+        at = homes[goal.id]
         if goal.way is not None:
             way = goal.way
             inputs = [i.id for i in way.inputs]
             if isinstance(way.what, Split):
-                best = BestState(None, way.what.method.name, "", inputs, "any", way.local, goal.best_cost)
+                number, name = set_id(goal.id), way.what.method.name
+                best = BestState(number, name, "", inputs, "any", way.local, goal.best_cost)
+                below = [homes[i] for i in inputs]
+                state.mexprs[number] = MExprState(number, at, name, "", below, False, None, None, way.local)
+                state.groups[at].physical.append(number)
             else:
                 op, alternative, mexpr = way.what
                 delivered, id = alternative.delivered.show(label), None if mexpr is None else mexpr.id
                 best = BestState(id, op.name, op.describe(label), inputs, delivered, way.local, goal.best_cost)
         limit = goal.limit if goal.opened else float("inf")
         traits = goal.required.show(label)
-        state.goals[goal.id] = GoalState(goal.id, goal.group, traits, goal.status.value, limit, goal.lower, best, goal.opened)
+        state.goals[goal.id] = GoalState(goal.id, at, traits, goal.status.value, limit, goal.lower, best, goal.opened)
+    for shown in state.groups.values():
+        shown.physical.sort()
+        shown.goals.sort()
     return state

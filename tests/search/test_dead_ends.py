@@ -74,7 +74,7 @@ def test_every_budget_ends_with_a_complete_plan(mode: dict[str, str]) -> None:
 
 
 def test_a_budget_of_time_ends_with_a_plan() -> None:
-    search, goal = plan(graph_query("clique", 11, 4), budget_ms=1, budget_tasks=0)
+    search, goal = plan(graph_query("clique", 11, 4), budget_ms=1, budget_tasks=0, region="tasks")
     assert extract(search, goal).cost == goal.best_cost
     assert not search.counters.proven
 
@@ -140,6 +140,6 @@ def test_a_cheap_first_plan_keeps_a_dear_input_closed() -> None:
     """S4: limits follow the best plan as it falls, so inputs of alternatives that cannot win any more are never opened."""
     opened = {}
     for mode in ("none", "both"):
-        search, _ = plan(graph_query("star", 6, 2), pruning=mode)
+        search, _ = plan(graph_query("star", 6, 2), pruning=mode, region="tasks")
         opened[mode] = sum(1 for goal in search.memo.goals if goal.opened)
     assert opened["both"] < opened["none"]

@@ -186,7 +186,7 @@ def test_a_late_member_reaches_patterns_that_look_deeper() -> None:
     bench.search.explore(Tree(Filter((compare("<", x, Literal(2, INT)),)), (Tree(Limit((), 0, 2), (below,)),)))
     assert len(watch.seen) == 1
     _, new = bench.memo.insert(join(b, a, compare("=", x, y)))
-    bench.search.schedule_new(new)
+    bench.search.arrived(new)
     bench.search._drain()
     assert watch.seen == [watch.seen[0], watch.seen[0][::-1]]
 
