@@ -23,8 +23,8 @@ from optimizer.algebra.plan import PlanNode, prune_columns
 from optimizer.algebra.scalars import WindowCall
 from optimizer.algebra.trees import Tree, postorder
 from optimizer.errors import ExecutionError
-from optimizer.plan_space import PlanSpace
 from optimizer.pipeline import OptimizedQuery
+from optimizer.plan_space import PlanSpace
 
 DRAWS = 1000  # for each plan wanted, before drawing among cheap ones gives up
 RUNS, ENOUGH_MS = 3, 500.0  # of each plan: short runs are noisy

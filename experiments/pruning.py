@@ -17,10 +17,10 @@ from executor.atomic import make_folder, write_file
 from executor.session import Session
 from experiments.workloads.data import open_data
 from experiments.workloads.queries import default_data, resolve_sql
+from optimizer.audit.audit import audit
 from optimizer.catalog.table import Catalog
 from optimizer.errors import InternalError, SqlError
 from optimizer.pipeline import OptimizedQuery, Optimizer
-from optimizer.audit.audit import audit
 from optimizer.settings import Settings
 from optimizer.trace.recorder import Trace
 

@@ -13,8 +13,8 @@ from experiments.commands.output import format_of, table_text, text_width, write
 
 if TYPE_CHECKING:
     from optimizer.algebra.plan import PlanNode
-    from optimizer.plan_space import PlanSpace
     from optimizer.pipeline import OptimizedQuery
+    from optimizer.plan_space import PlanSpace
 
 FORMATS = ("text", "json")
 LADDER = (2, 11, 101, 1001)  # positions by cost whose distance to the cheapest is told

@@ -16,6 +16,8 @@ from enum import Enum
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import NamedTuple
 
+from optimizer.search.join_space import JoinNode
+
 from experiments.search_bench.figure import Figure
 from experiments.search_bench.settings import SEARCHES
 from experiments.search_bench.stages import prepare
@@ -30,7 +32,6 @@ from optimizer.memo.group import Group, LogicalExpr, PhysicalExpr
 from optimizer.memo.memo import Memo
 from optimizer.pipeline import Optimizer
 from optimizer.search.figures import Figures
-from optimizer.search.join_space import JoinNode
 
 MEMO = "memo"
 KINDS: dict[type, str] = {

@@ -90,6 +90,7 @@ class RegionWays:
         self.begun = False
         self._number = {leaf.id: 1 << i for i, leaf in enumerate(self.leaves)}
         self._counted: set[Relations] = set()
+        self._expressed: dict[Goal, list[Way]] = {}
         self._made: dict[tuple[Relations, Relations], list[PhysicalExpr]] = {}
         self._weights = [(c.relations, float(c.calls), 0.0 if c.key else float(c.calls)) for c in region.conjuncts]
         floor = 0.0 if costs is None else costs.floor
@@ -157,7 +158,7 @@ class RegionWays:
         raise AssertionError(f"no {method.name} joins {self.show(a)} and {self.show(b)}")
 
     def costed(self, search: SearchContext, goal: Goal) -> list[Way]:
-        ways = list((goal.listed or {}).values())
+        ways = [*(goal.listed or {}).values(), *self._expressed.get(goal, ())]
         if goal.required == ANY and not self.merging and goal.relations & (goal.relations - 1):
             ways += [goal.way] if self.table is not None and goal.way is not None else self._settled_splits(goal)
         return [way for way in ways if not isinstance(way.what, LogicalExpr) and all(i.settled for i in way.inputs)]
@@ -442,6 +443,7 @@ class RegionWays:
                 for physical in self._physical(left, right):
                     for alternative in alternatives(search, goal, physical):
                         ways.append(implementation_way(search, goal, physical, alternative))
+        self._expressed[goal] = ways
         kept, cut = within_bar(search, goal, ways)
         return kept, min(cut, dropped)
 

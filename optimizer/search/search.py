@@ -142,9 +142,9 @@ class Search(SearchContext):
         self.counters.proven = self.stale = False
         for goal in self.memo.goals:
             if not goal.settled and goal.status is not Status.IMPOSSIBLE:
-                goal.settled = goal.best_cost < INFINITY
-                was_open, goal.status = goal.status is Status.OPEN, Status.ABANDONED
-                if was_open:
+                goal.settled = goal.best_cost < INFINITY  # whatever that is, it will do
+                if goal.status is Status.OPEN:
+                    goal.status = Status.ABANDONED
                     self.emit_close(goal)
         if not root.settled:
             self.sources = GivenWays(self.regions)

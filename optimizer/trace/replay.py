@@ -194,6 +194,8 @@ def _goal_close(state: MemoState, event: dict[str, Any]) -> None:
 def _restart(state: MemoState, event: dict[str, Any]) -> None:
     for id, goal in state.goals.items():
         state.goals[id] = GoalState(id, goal.group, goal.traits)
+    for group in state.groups.values():
+        group.goals = []
 
 
 def _cost(state: MemoState, event: dict[str, Any]) -> None:

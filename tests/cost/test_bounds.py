@@ -10,6 +10,7 @@ import pytest
 
 from experiments.workloads.queries import resolve_sql
 from optimizer.algebra.traits import ANY
+from optimizer.audit.audit import audit
 from optimizer.cost.arrow import ArrowCost
 from optimizer.cost.coefficients import NAMES
 from optimizer.cost.model import CostModel, Reruns
@@ -18,13 +19,12 @@ from optimizer.engines.arrow import COST_MODELS
 from optimizer.memo.goal import Status
 from optimizer.memo.memo import Memo
 from optimizer.pipeline import Optimizer
+from optimizer.plan_space.of_search import full_space
 from optimizer.rules.catalog import rule_set
 from optimizer.rules.interface import RuleContext
-from optimizer.audit.audit import audit
 from optimizer.search.extract import extract
 from optimizer.search.figures import Figures
 from optimizer.search.search import Search
-from optimizer.plan_space.of_search import full_space
 from optimizer.settings import Settings
 from optimizer.stats.estimator import Estimator
 from optimizer.trace.recorder import Trace

@@ -6,9 +6,9 @@ import csv
 import json
 
 import pytest
+from optimizer.search.join_space import JoinSpace
 
 from experiments import pruning
-from optimizer.search.join_space import JoinSpace
 
 
 def test_tables_and_files(planscope, tmp_path):

@@ -23,8 +23,8 @@ from optimizer.dataset import open_dataset
 from optimizer.memo.binding import bindings
 from optimizer.memo.bounds import lower_bounds_fall
 from optimizer.pipeline import Optimizer
-from optimizer.rules.catalog import TRANSFORMATIONS
 from optimizer.plan_space.of_search import full_space
+from optimizer.rules.catalog import TRANSFORMATIONS
 from optimizer.settings import Settings
 from tests.golden import tables
 from tests.reference.compare import assert_same_bag, rows_of

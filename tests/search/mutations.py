@@ -13,10 +13,10 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from optimizer.errors import NoPlan
 from optimizer.audit.audit import audit
-from optimizer.search.extract import extract
 from optimizer.audit.ledger import Ledger, Opening
+from optimizer.errors import NoPlan
+from optimizer.search.extract import extract
 from optimizer.search.search import Search
 from optimizer.settings import Settings
 from optimizer.trace.recorder import Trace

@@ -10,19 +10,19 @@ from random import Random
 from typing import Any
 
 import pytest
+from optimizer.search.join_space import JoinSpace
 
 from experiments.workloads.queries import resolve_sql
 from optimizer.algebra.logical import Filter, Limit, Values
 from optimizer.algebra.scalars import Literal
 from optimizer.algebra.trees import Tree
+from optimizer.audit.audit import AuditReport, audit
+from optimizer.audit.ledger import Best, Claim, Closing, Costed, Ledger, Opening, Skip
 from optimizer.cost.arrow import ArrowCost
 from optimizer.engines.arrow import COST_MODELS
 from optimizer.memo.bounds import lower_bounds_fall
 from optimizer.memo.goal import Status
 from optimizer.pipeline import Optimizer
-from optimizer.audit.audit import AuditReport, audit
-from optimizer.search.join_space import JoinSpace
-from optimizer.audit.ledger import Best, Claim, Closing, Costed, Ledger, Opening, Skip
 from optimizer.search.search import Search
 from optimizer.settings import Settings
 from optimizer.trace.recorder import Trace

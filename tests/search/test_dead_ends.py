@@ -12,12 +12,12 @@ from optimizer.pipeline import Optimizer
 from optimizer.rules.catalog import TRANSFORMATIONS
 from optimizer.rules.interface import ANY, RuleContext, TransformationRule, node
 from optimizer.search.extract import extract
-from tests.search.snapshot import snapshot
 from optimizer.settings import Settings
 from optimizer.trace.recorder import Trace
 from optimizer.trace.replay import Replay
 from tests.search.graphs import graph_query
 from tests.search.planning import new_search, plan, recomputed_cost
+from tests.search.snapshot import snapshot
 
 JOINS = ("join_to_hash_join", "join_to_merge_join", "join_to_nested_loop_join")
 

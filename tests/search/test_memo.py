@@ -21,11 +21,11 @@ from optimizer.rules.catalog import IMPLEMENTATIONS, TRANSFORMATIONS, rule_set
 from optimizer.rules.interface import ANY, RuleContext, TransformationRule, node
 from optimizer.search.figures import Figures
 from optimizer.search.search import Search
-from tests.search.snapshot import snapshot
 from optimizer.settings import Settings
 from optimizer.stats.estimator import Estimator
 from optimizer.trace.recorder import Trace
 from optimizer.trace.replay import Replay
+from tests.search.snapshot import snapshot
 
 INT = pa.int64()
 

@@ -11,17 +11,17 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any, NamedTuple
 
-import pytest
-
 import optimizer.search.seeds as seeds
-from optimizer.cost.arrow import ArrowCost
+import pytest
 from optimizer.search.join_space import JoinSpace
+from optimizer.search.tasks.optimize_joins import OptimizeJoins
+
+from optimizer.cost.arrow import ArrowCost
 from optimizer.search.search import Search
 from optimizer.search.tasks.explore_input import ExploreInput
 from optimizer.search.tasks.group_optimized import GroupOptimized
 from optimizer.search.tasks.optimize_group import OptimizeGroup
 from optimizer.search.tasks.optimize_inputs import OptimizeInputs
-from optimizer.search.tasks.optimize_joins import OptimizeJoins
 from optimizer.search.tasks.optimize_mexpr import OptimizeMExpr
 from tests.search import test_audit, test_dead_ends, test_memo
 from tests.search.mutations import Edit, Query, apply, noticed, queries

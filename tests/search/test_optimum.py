@@ -13,9 +13,9 @@ from random import Random
 import pytest
 
 from optimizer.algebra.logical import Join
+from optimizer.audit.ledger import Ledger, Opening
 from optimizer.memo.goal import Status
 from optimizer.search.extract import extract
-from optimizer.audit.ledger import Ledger, Opening
 from optimizer.settings import Settings
 from optimizer.trace.recorder import Trace
 from tests.search.brute_force import optimum

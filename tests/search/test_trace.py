@@ -10,11 +10,11 @@ import pytest
 
 from optimizer.errors import CatalogError
 from optimizer.search.extract import extract
-from tests.search.snapshot import snapshot
 from optimizer.trace.recorder import Trace, json_lines, write_jsonl
 from optimizer.trace.replay import Replay
 from tests.search.graphs import SHAPES, graph_query
 from tests.search.planning import plan
+from tests.search.snapshot import snapshot
 
 
 @pytest.mark.parametrize("mode", ["none", "upper", "lower", "both"])
