@@ -16,6 +16,8 @@ class JoinCosts(NamedTuple):
         hash join, build on r    start + build · r + probe · l + (out + call · c) · o
         merge join               start + merge · (l + r) + (out + call · c) · o
         nested loops             start + loop · (l + r) + (pair + pair_call · c) · l · r + out · o
+
+    A sort of n rows costs at least start + n · (sort + compare · log2(n + 1)); zeros where nothing is known.
     """
 
     floor: float
@@ -28,6 +30,8 @@ class JoinCosts(NamedTuple):
     pair_call: float
     out: float
     call: float
+    sort: float = 0.0
+    compare: float = 0.0
 
     @property
     def least_input(self) -> float:

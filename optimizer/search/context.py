@@ -43,9 +43,11 @@ class Task:
 
 class Source(Protocol):
     """Where the ways of a goal come from. `each`: alternatives that are costed when one of its ways is worked through, 0 where
-    they are counted when they are listed. `enough`: a plan that costs no more is not improved."""
+    they are counted when they are listed. `enough`: a plan that costs no more is not improved. `bounded`: its bounds cut ways
+    whatever the search prunes."""
 
     each: int
+    bounded: bool
     enough: float
 
     def ready(self, search: SearchContext, goal: Goal, limit: float) -> bool:
@@ -54,6 +56,10 @@ class Source(Protocol):
 
     def ways(self, search: SearchContext, goal: Goal) -> tuple[list[Way], float]:
         """The ways that the goal's limit and best plan leave, cheapest bound first, and the least bound of the others."""
+        ...
+
+    def expressions(self, search: SearchContext, goal: Goal, way: Way) -> list[Way]:
+        """The logical expressions of a split for which no join was chosen yet."""
         ...
 
     def costed(self, search: SearchContext, goal: Goal) -> list[Way]:

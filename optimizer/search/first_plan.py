@@ -26,6 +26,7 @@ class GivenWays:
     """The sources of a search that wants a plan and no more (`context.Sources`), and the source of its groups."""
 
     each = 0
+    bounded = False
     enough = -1.0
 
     def __init__(self, regions: Regions) -> None:
@@ -57,6 +58,9 @@ class GivenWays:
         for physical in mexpr.physical:
             ways += (implementation_way(search, goal, physical, each) for each in alternatives(search, goal, physical))
         return sorted(ways), goal.lower
+
+    def expressions(self, search: SearchContext, goal: Goal, way: Way) -> list[Way]:
+        return []
 
     def costed(self, search: SearchContext, goal: Goal) -> list[Way]:
         return self._regions.groups.costed(search, goal)

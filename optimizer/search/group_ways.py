@@ -19,6 +19,7 @@ class GroupWays:
     """A source (`context.Source`). An expression that was not costed for the goal yet is a way that waits for OptimizeMExpr."""
 
     each = 0
+    bounded = False
     enough = -1.0
 
     def ready(self, search: SearchContext, goal: Goal, limit: float) -> bool:
@@ -32,14 +33,14 @@ class GroupWays:
     def ways(self, search: SearchContext, goal: Goal) -> tuple[list[Way], float]:
         if goal.listed is None:
             goal.listed = {way.number: way for way in enforcing(search, goal)}
-            for mexpr in self.expressions(search, goal):
-                way = waiting_way(search, mexpr)
-                goal.listed[way.number] = way
+            for mexpr in search.memo.group(goal.group).logical:
+                if not isinstance(mexpr.op, JoinGraph | RegionGraph):  # regions have no order yet
+                    way = waiting_way(search, mexpr)
+                    goal.listed[way.number] = way
         return within_bar(search, goal, [rebound(search, way) for way in goal.listed.values()])
 
-    def expressions(self, search: SearchContext, goal: Goal) -> Sequence[LogicalExpr]:
-        """The logical expressions that can be implemented: all but regions whose joins have no order yet."""
-        return [m for m in search.memo.group(goal.group).logical if not isinstance(m.op, JoinGraph | RegionGraph)]
+    def expressions(self, search: SearchContext, goal: Goal, way: Way) -> list[Way]:
+        return []
 
     def costed(self, search: SearchContext, goal: Goal) -> list[Way]:
         ways = (goal.listed or {}).values()

@@ -130,9 +130,14 @@ def _fill_table(region: RegionWays, splits: SetSplits) -> None:
     search, costs = region.search, region.costs
     assert costs is not None
     leaves = [region.sets[1 << i].goal.best_cost for i in range(region.region.n)]
-    table = SetTable(
-        region.region, splits, costs, region.methods, np.maximum(region.estimates.vector(splits.sets), costs.floor), leaves
-    )
+    one_row = any(leaf.props.at_most_one_row for leaf in region.leaves)
+    in_order = 0  # relations that may be in some order as they come, or whose order asks for nothing
+    for i, leaf in enumerate(region.leaves):
+        if leaf.offers or leaf.props.constants or one_row:
+            in_order |= 1 << i
+    estimated = np.maximum(region.estimates.vector(splits.sets), costs.floor)
+    table = SetTable(region.region, splits, costs, region.methods, estimated, leaves, in_order)
+    region.bounded = True
     region.table = table
     region.pairs += splits.count
     search.counters.costed += splits.count * region.each

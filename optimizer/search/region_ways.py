@@ -20,11 +20,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+import numpy as np
+
 from optimizer.algebra.columns import ColumnSet, column_ids
 from optimizer.algebra.join_graph import JoinGraph
 from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical import Join
-from optimizer.algebra.physical import HashJoin, NestedLoopJoin
+from optimizer.algebra.physical import HashJoin, NestedLoopJoin, PhysicalOperator
 from optimizer.algebra.props import LogicalProps
 from optimizer.algebra.scalars import Predicate
 from optimizer.algebra.traits import ANY, Alternative, TraitSet
@@ -33,13 +35,11 @@ from optimizer.cost.joins import JoinCosts
 from optimizer.joins.graph import JoinTree, Relations, joins_of
 from optimizer.joins.inner import InnerRegion
 from optimizer.memo.goal import INFINITY, Goal, Implementation, Split, Status, Way
-from optimizer.memo.group import Group, LogicalExpr, PhysicalExpr
-from optimizer.search.alternatives import alternatives
+from optimizer.memo.group import Group, LogicalExpr
 from optimizer.search.context import SearchContext, Source
 from optimizer.search.figures import SetRows
-from optimizer.search.firing import implement
-from optimizer.search.group_ways import enforcing, implementation_way, rebound, waiting_way, within_bar
-from optimizer.search.set_table import Methods, SetTable
+from optimizer.search.group_ways import enforcing, rebound, waiting_way, within_bar
+from optimizer.search.set_table import Costs, Methods, SetTable
 
 PARTITION = "partition_joins"
 ROUNDING = 1.0 - 1e-12
@@ -78,6 +78,7 @@ class RegionWays:
         self.estimates = estimates
         self._sources, self._places = registry  # by goal, and by group
         self.each = methods.hash + methods.loop
+        self.bounded = False
         self.enough = -1.0
         self.pairs = 0
         self.leaves = [search.memo.group(gid) for gid in whole.inputs]
@@ -90,8 +91,8 @@ class RegionWays:
         self.begun = False
         self._number = {leaf.id: 1 << i for i, leaf in enumerate(self.leaves)}
         self._counted: set[Relations] = set()
-        self._expressed: dict[Goal, list[Way]] = {}
-        self._made: dict[tuple[Relations, Relations], list[PhysicalExpr]] = {}
+        self._reached: dict[Goal, set[Relations]] = {}  # splits that became expressions, each by one part
+        self._made: dict[tuple[Relations, Relations], LogicalExpr] = {}
         self._weights = [(c.relations, float(c.calls), 0.0 if c.key else float(c.calls)) for c in region.conjuncts]
         floor = 0.0 if costs is None else costs.floor
         for i, leaf in enumerate(self.leaves):
@@ -126,7 +127,7 @@ class RegionWays:
         elif goal.required == ANY and not self.merging:
             ways, dropped = self._splits(goal)
         else:
-            ways, dropped = self._expressions(goal)
+            ways, dropped = self._joins(goal)
         if listed:
             kept, cut = within_bar(search, goal, listed)
             ways, dropped = sorted(ways + kept), min(dropped, cut)
@@ -158,7 +159,7 @@ class RegionWays:
         raise AssertionError(f"no {method.name} joins {self.show(a)} and {self.show(b)}")
 
     def costed(self, search: SearchContext, goal: Goal) -> list[Way]:
-        ways = [*(goal.listed or {}).values(), *self._expressed.get(goal, ())]
+        ways = list((goal.listed or {}).values())
         if goal.required == ANY and not self.merging and goal.relations & (goal.relations - 1):
             ways += [goal.way] if self.table is not None and goal.way is not None else self._settled_splits(goal)
         return [way for way in ways if not isinstance(way.what, LogicalExpr) and all(i.settled for i in way.inputs)]
@@ -251,7 +252,11 @@ class RegionWays:
             self.prove(own, group.lower, "the group")
         if required == ANY:
             return own
-        made = self.search.memo.new_goal(group.id, required, own.lower, s)
+        lower = own.lower
+        bounds = self._order_bounds(s, required)
+        if bounds is not None and self.table is not None:
+            lower = max(lower, float(bounds[self.table.splits.positions(np.array([s], dtype=np.int64))[0]]) * ROUNDING)
+        made = self.search.memo.new_goal(group.id, required, lower, s)
         self._sources[made.id] = self
         self.search.emit_goal(made)
         return made
@@ -344,7 +349,7 @@ class RegionWays:
         parts = self.splits_of(s)
         self._count(s, len(parts))
         sets, make = self.sets, self._new
-        _, start, build, probe, _, loop, pair, pair_call, out, call = costs
+        _, start, build, probe, _, loop, pair, pair_call, out, call, *_ = costs
         own = self.figures(s)
         rows, calls, residual, limit = own.rows, own.calls, own.residual, goal.limit
         best = goal.best_cost if search.prune else INFINITY
@@ -425,32 +430,45 @@ class RegionWays:
                 return Split(NestedLoopJoin, a, b), costs.start + costs.out * own.rows + loops
         return Split(method, a, b), costs.start + costs.out * own.rows + local
 
-    def _expressions(self, goal: Goal) -> tuple[list[Way], float]:
-        """The splits within the bar as physical expressions, in every alternative. The expressions belong to the region: no rule
-        sees them."""
+    def _joins(self, goal: Goal) -> tuple[list[Way], float]:
+        """The splits within the bar, for which a join is chosen when they are reached."""
         search, s = self.search, goal.relations
-        sorts = [way for way in (goal.listed or {}).values() if way.inputs and way.inputs[0].settled]
-        bar = min([goal.limit, goal.best_cost, *(way.local + way.inputs[0].best_cost for way in sorts)])
+        bar = min(goal.limit, goal.best_cost)
+        for way in (goal.listed or {}).values():  # enforcers over what is settled
+            if len(way.inputs) == 1 and way.inputs[0].settled:
+                bar = min(bar, way.local + way.inputs[0].best_cost)
+        prune = search.prune or self.table is not None
+        done = self._reached.get(goal, ())
         ways: list[Way] = []
         dropped = goal.lower if self.heuristic else INFINITY
-        for a, b, bound in self._bounded(s):
-            if bound > bar and (search.prune or self.table is not None):
+        for number, (a, b, bound) in enumerate(self._bounded(goal)):
+            if a in done or b in done:
+                continue
+            if bound > bar and prune:
                 dropped = min(dropped, bound)
                 search.counters.pruned["group_bound"] += 1
-                search.emit_prune(goal, self._unmade(a, b, bound), "group_bound", bound)
-                continue
-            for left, right in ((a, b), (b, a)):
-                for physical in self._physical(left, right):
-                    for alternative in alternatives(search, goal, physical):
-                        ways.append(implementation_way(search, goal, physical, alternative))
-        self._expressed[goal] = ways
+                if search.trace is None:
+                    continue
+            way = Way(bound, -1 - number, 0.0, (self.figures(a).goal, self.figures(b).goal), Split(PhysicalOperator, a, b))
+            if bound > bar and prune:
+                search.emit_prune(goal, way, "group_bound", bound)
+            else:
+                ways.append(way)
         kept, cut = within_bar(search, goal, ways)
         return kept, min(cut, dropped)
 
-    def _bounded(self, s: Relations) -> list[tuple[Relations, Relations, float]]:
-        """The splits of a set, and what a plan through each costs at least, whatever it delivers."""
+    def expressions(self, search: SearchContext, goal: Goal, way: Way) -> list[Way]:
+        """Both joins of a split as logical expressions. They belong to the region: no rule sees them."""
+        assert isinstance(way.what, Split)
+        _, a, b = way.what
+        self._reached.setdefault(goal, set()).add(a)
+        return [Way(way.bound, way.number, 0.0, (), self._join(left, right)) for left, right in ((a, b), (b, a))]
+
+    def _bounded(self, goal: Goal) -> list[tuple[Relations, Relations, float]]:
+        """The splits of a set, and what a plan through each costs at least."""
+        s = goal.relations
         if self.table is not None and not self.heuristic:
-            left, right, bound = self.table.bounds(s)
+            left, right, bound = self.table.bounds(s, self._order_bounds(s, goal.required))
             return list(zip(left.tolist(), right.tolist(), (bound * ROUNDING).tolist(), strict=True))
         parts = self.splits_of(s)
         self._count(s, len(parts))
@@ -459,22 +477,35 @@ class RegionWays:
             least = self.costs.start + self.costs.out * self.figures(s).rows
         return [(a, s ^ a, self._split_bound(a, s ^ a, least)) for a in parts]
 
+    def _order_bounds(self, s: Relations, required: TraitSet) -> Costs | None:
+        """What the plans of sets cost at least that come in what is required."""
+        if required == ANY or self.table is None:
+            return None
+        first = 1 << required.collation[0].column if required.collation else required.grouping
+        props = self.search.memo.group(self.whole.group).props
+        same = 0
+        for column in column_ids(first):
+            same |= props.equivalents(column)
+        leading = free = 0
+        one_row = any(leaf.props.at_most_one_row for leaf in self.leaves)  # where there is one row, there is every order
+        for i, leaf in enumerate(self.leaves):
+            if leaf.props.columns & same:
+                leading |= 1 << i
+                if leaf.offers or one_row or (required.grouping and leaf.props.keys):
+                    free |= 1 << i
+        return self.table.ordered(leading, free)
+
     def _split_bound(self, a: Relations, b: Relations, least: float) -> float:
         left, right = self.figures(a), self.figures(b)
         if self.costs is not None and self.search.use_bounds:
             least += self.costs.least_input * (left.rows + right.rows)
         return (least + left.goal.lower + right.goal.lower) * ROUNDING
 
-    def _unmade(self, a: Relations, b: Relations, bound: float) -> Way:
-        return Way(bound, 0, 0.0, (self.figures(a).goal, self.figures(b).goal), Split(HashJoin, a, b))
-
-    def _physical(self, a: Relations, b: Relations) -> list[PhysicalExpr]:
-        """The joins of two sets, the first one left."""
+    def _join(self, a: Relations, b: Relations) -> LogicalExpr:
+        """The join of two sets, the first one left."""
         known = self._made.get((a, b))
         if known is None:
             join = Join(JoinKind.INNER, self.region.across(a, b))
             inputs = (self.group_of(a), self.group_of(b))
-            mexpr = self.search.memo.unseen(join, inputs, self.group_of(a | b), PARTITION, self.whole.id)
-            implement(self.search, mexpr)
-            known = self._made[a, b] = mexpr.physical
+            known = self._made[a, b] = self.search.memo.unseen(join, inputs, self.group_of(a | b), PARTITION, self.whole.id)
         return known

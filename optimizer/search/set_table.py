@@ -1,14 +1,17 @@
-"""The cheapest joins of all sets of a region at once, by size, as arrays.
+"""The cheapest joins of all sets of a region at once, by size, as arrays: one vector pass for each size, nothing is skipped.
 
-    best[S] = min over the splits (L, R) of S of  best[L] + best[R] + local(L, R)        one vector pass for each size
+    best[S]    = min over the splits (L, R) of S of  local + best[L] + best[R],  merge + some[L] + some[R]
+    ordered[S] = min(best[S] + sort(S), min over the splits of
+                     kept(L) + ordered[L] + best[R],  kept(R) + ordered[R] + best[L],
+                     merge + min(ordered[L] + some[R], some[L] + ordered[R]))
 
-`local` is the cheapest of the hash join that builds on the cheaper side, nested loops, and, where it may be the cheapest, a
-merge join whose inputs are taken to be sorted already. Without merge joins `best` is the cost of the cheapest plan. With them, and
-for plans in some order, it is a bound: such a plan costs no less than the one of the same shape whose sorts are free. So the
-search of goals with orders looks only at splits whose bound lies within what it has (`region_ways`).
+`local` is the cheapest of the hash join that builds on the cheaper side and nested loops, `kept(X)` of those that keep the order of
+X. `ordered` is what a plan costs at least whose order begins with a column of certain relations, `some` of one that is in any order
+at all: the order begins at some sort, and every join from there on keeps it. Where no merge join can be the cheapest, `best` is the
+cost of the cheapest plan; else it is a bound, as `ordered` is, since the two orders that a merge join needs are taken to fit.
+So the search of goals with orders (`region_ways`) looks only at the few splits whose bound lies below the plan that it has.
 
-Nothing is skipped: 14 ns a split is less than a bound would take. Hash join costs are the same whichever side is the left one, so a
-split stands for both.
+A hash join costs the same whichever side is the left one, so a split stands for both.
 
 Source: dynamic programming over connected subgraphs (Moerkotte and Neumann, VLDB 2006), its levels as in DPsize (Selinger et al.,
 SIGMOD 1979).
@@ -25,14 +28,14 @@ from optimizer.algebra.physical import HashJoin, NestedLoopJoin
 from optimizer.cost.joins import JoinCosts
 from optimizer.joins.graph import Relations
 from optimizer.joins.inner import InnerRegion
-from optimizer.joins.set_splits import Positions, Sets, SetSplits
+from optimizer.joins.set_splits import Level, Positions, Sets, SetSplits
 from optimizer.memo.goal import Split
 
 Costs: TypeAlias = npt.NDArray[np.float64]
 
 
 class Methods(NamedTuple):
-    """The join algorithms that a region may use. `merge`: it may be the cheapest of them."""
+    """The join algorithms that a region may use. `merge`: it may be the cheapest way to a set in no order."""
 
     hash: bool
     loop: bool
@@ -43,9 +46,17 @@ class SetTable:
     """`best[p]`: see above, for the set at position p of `splits.sets`; infinite where a set has no plan."""
 
     def __init__(
-        self, region: InnerRegion, splits: SetSplits, costs: JoinCosts, methods: Methods, rows: Costs, leaves: list[float]
+        self,
+        region: InnerRegion,
+        splits: SetSplits,
+        costs: JoinCosts,
+        methods: Methods,
+        rows: Costs,
+        leaves: list[float],
+        sorted_leaves: Relations,
     ) -> None:
-        """`rows` of all sets, at least the costs' floor; `leaves`: costs of the relations."""
+        """`rows` of all sets, at least the costs' floor; `leaves`: costs of the relations; `sorted_leaves`: those that may be in
+        some order without a sort."""
         self.splits, self.costs, self.methods, self.rows = splits, costs, methods, rows
         self._plain = region.plain
         sets = splits.sets
@@ -57,77 +68,145 @@ class SetTable:
                 self._keys += within
             else:
                 self._residual += within * float(conjunct.calls)
+        self._sort = costs.start + rows * (costs.sort + costs.compare * np.log2(rows + 1.0))
+        self._sorted = sets & sorted_leaves != 0
+        self._ordered: dict[tuple[Relations, Relations], Costs] = {}
+        self._some: Costs | None = None
         self.best = np.full(len(sets), np.inf)
         self.best[: region.n] = leaves
-        for level in splits.levels:
-            local = self._local(level.left, level.right, level.sets, np.diff(level.starts, append=len(level.left)))
-            local += self.best[level.left]
-            local += self.best[level.right]
-            self.best[level.sets] = np.minimum.reduceat(local, level.starts) + self._fixed(level.sets)
+        if methods.merge:
+            some = np.where(self._sorted, self.best, self.best + self._sort)
+            for level in splits.levels:
+                self._fill(level, some)
+                self._keep(level, some, some)
+                some[level.sets] = np.where(self._sorted[level.sets], self.best[level.sets], some[level.sets])
+            self._some = some
+        else:
+            for level in splits.levels:
+                self._fill(level, None)
 
     def of(self, s: Relations) -> tuple[float, float]:
         """Rows and cost of a set."""
         at = self.splits.positions(np.array([s], dtype=np.int64))[0]
         return float(self.rows[at]), float(self.best[at])
 
-    def bounds(self, s: Relations) -> tuple[Sets, Sets, Costs]:
-        """The parts of all splits of a set, and what a plan through each costs at least."""
+    def ordered(self, leading: Relations, free: Relations) -> Costs:
+        """`ordered` for plans whose order begins with a column of one of the relations `leading`; those `free` of them may have it
+        without a sort."""
+        known = self._ordered.get((leading, free))
+        if known is None:
+            some = self._some_order()
+            sets = self.splits.sets
+            unsorted = sets & free != 0
+            known = np.where(sets & leading != 0, np.where(unsorted, self.best, self.best + self._sort), np.inf)
+            for level in self.splits.levels:
+                self._keep(level, known, some)
+            self._ordered[leading, free] = known
+        return known
+
+    def bounds(self, s: Relations, ordered: Costs | None) -> tuple[Sets, Sets, Costs]:
+        """The parts of all splits of a set, and what a plan through each costs at least, of those in some order if it is given."""
         at, left, right = self.splits.of(s)
-        owner = np.array([at], dtype=np.int32)
-        bound = self._local(left, right, owner, np.array([len(left)])) + self.best[left] + self.best[right] + self._fixed(owner)
-        return self.splits.sets[left], self.splits.sets[right], bound
+        level = Level(left, right, np.zeros(1, dtype=np.int64), np.array([at], dtype=np.int32))
+        if ordered is None:
+            bound = self._cost(level, self._some)
+        else:
+            bound = self._kept(level, ordered, self._some_order())
+        return self.splits.sets[left], self.splits.sets[right], bound + self._fixed(level.sets)
 
     def cheapest(self, s: Relations) -> tuple[Split, float]:
         """The split that gives a set its cost, and the cost of that join alone. A hash join builds on the right."""
         at, left, right = self.splits.of(s)
-        owner = np.array([at], dtype=np.int32)
-        local = self._local(left, right, owner, np.array([len(left)]))
-        number = int(np.argmin(local + self.best[left] + self.best[right]))
-        a, b = int(self.splits.sets[left[number]]), int(self.splits.sets[right[number]])
-        if bool(self.rows[left[number]] < self.rows[right[number]]) is (self.costs.build > self.costs.probe):
+        level = Level(left, right, np.zeros(1, dtype=np.int64), np.array([at], dtype=np.int32))
+        number = int(np.argmin(self._cost(level, None)))
+        one = Level(left[[number]], right[[number]], level.starts, level.sets)
+        a, b = int(self.splits.sets[one.left[0]]), int(self.splits.sets[one.right[0]])
+        if bool(self.rows[one.left[0]] < self.rows[one.right[0]]) is (self.costs.build > self.costs.probe):
             a, b = b, a
-        hashed = self._hash(left[[number]], right[[number]], owner, np.array([1]))
-        method = HashJoin if hashed[0] <= local[number] else NestedLoopJoin
-        return Split(method, a, b), float(local[number] + self._fixed(owner)[0])
+        hashed, looped = np.minimum(*self._hash(one))[0], self._loops(one)[0]
+        method = HashJoin if hashed <= looped else NestedLoopJoin
+        return Split(method, a, b), float(min(hashed, looped) + self._fixed(level.sets)[0])
+
+    def _some_order(self) -> Costs:
+        if self._some is None:
+            some = np.where(self._sorted, self.best, self.best + self._sort)
+            for level in self.splits.levels:
+                self._keep(level, some, some)
+            self._some = some
+        return self._some
+
+    # -- one size -------------------------------------------------------------------------------------------------------------
+
+    def _fill(self, level: Level, some: Costs | None) -> None:
+        best = np.minimum.reduceat(self._cost(level, some), level.starts) + self._fixed(level.sets)
+        self.best[level.sets] = best
+        if some is not None:
+            some[level.sets] = best + self._sort[level.sets]
+
+    def _keep(self, level: Level, ordered: Costs, some: Costs) -> None:
+        kept = np.minimum.reduceat(self._kept(level, ordered, some), level.starts) + self._fixed(level.sets)
+        ordered[level.sets] = np.minimum(ordered[level.sets], kept)
+
+    def _cost(self, level: Level, some: Costs | None) -> Costs:
+        """What a set costs by each of its splits, without what is the same for all."""
+        left, right = level.left, level.right
+        local = np.minimum(np.minimum(*self._hash(level)), self._loops(level))
+        cost: Costs = local + self.best[left] + self.best[right]
+        if some is not None:
+            cost = np.minimum(cost, self._merge(level) + some[left] + some[right])
+        return cost
+
+    def _kept(self, level: Level, ordered: Costs, some: Costs) -> Costs:
+        """The same in an order."""
+        left, right = level.left, level.right
+        loops = self._loops(level)
+        from_left, from_right = self._hash(level)
+        result: Costs = np.minimum(from_left, loops) + ordered[left] + self.best[right]
+        result = np.minimum(result, np.minimum(from_right, loops) + ordered[right] + self.best[left])
+        both = np.minimum(ordered[left] + some[right], some[left] + ordered[right])
+        return np.minimum(result, self._merge(level) + both)
 
     def _fixed(self, sets: Positions) -> Costs:
         """What every join of a set costs, however it is made."""
         fixed: Costs = self.costs.start + self.costs.out * self.rows[sets]
         return fixed
 
-    def _local(self, left: Positions, right: Positions, sets: Positions, counts: npt.NDArray[np.int64]) -> Costs:
-        """The cheapest join of each split, `counts[i]` of them for set i, without what is the same for all joins of the set."""
-        costs, methods = self.costs, self.methods
-        x, y = self.rows[left], self.rows[right]
-        result = self._hash(left, right, sets, counts)
-        if methods.merge:
-            merged = costs.merge * (x + y)
-            if not self._plain:
-                merged = np.where(self._within(self._keys, left, right, sets, counts) > 0, merged, np.inf)
-            result = np.minimum(result, merged)
-        if methods.loop:
-            loops = costs.pair * x * y
-            if costs.pair_call:
-                loops += costs.pair_call * self._within(self._calls, left, right, sets, counts) * x * y
-            result = np.minimum(result, costs.loop * (x + y) + loops)
-        return result
-
-    def _hash(self, left: Positions, right: Positions, sets: Positions, counts: npt.NDArray[np.int64]) -> Costs:
+    def _hash(self, level: Level) -> tuple[Costs, Costs]:
+        """Hash joins that probe with the left part, and with the right one."""
         costs = self.costs
         if not self.methods.hash:
-            return np.full(len(left), np.inf)
-        x, y = self.rows[left], self.rows[right]
-        most, least = max(costs.build, costs.probe), min(costs.build, costs.probe)
-        result: Costs = most * np.minimum(x, y) + least * np.maximum(x, y)
+            never = np.full(len(level.left), np.inf)
+            return never, never
+        x, y = self.rows[level.left], self.rows[level.right]
+        probing_left: Costs = costs.probe * x + costs.build * y
+        probing_right: Costs = costs.probe * y + costs.build * x
         if not self._plain:
+            more = np.where(self._within(self._keys, level) > 0, 0.0, np.inf)
             if costs.call:
-                residual = self._within(self._residual, left, right, sets, counts)
-                result += costs.call * residual * np.repeat(self.rows[sets], counts)
-            result = np.where(self._within(self._keys, left, right, sets, counts) > 0, result, np.inf)
+                more += costs.call * self._within(self._residual, level) * np.repeat(self.rows[level.sets], self._counts(level))
+            probing_left, probing_right = probing_left + more, probing_right + more
+        return probing_left, probing_right
+
+    def _loops(self, level: Level) -> Costs:
+        costs = self.costs
+        if not self.methods.loop:
+            return np.full(len(level.left), np.inf)
+        x, y = self.rows[level.left], self.rows[level.right]
+        pairs = x * y
+        result: Costs = costs.loop * (x + y) + costs.pair * pairs
+        if costs.pair_call:
+            result += costs.pair_call * self._within(self._calls, level) * pairs
         return result
 
-    @staticmethod
-    def _within(figure: Costs, left: Positions, right: Positions, sets: Positions, counts: npt.NDArray[np.int64]) -> Costs:
-        """What a figure that adds up over conjuncts is for those that a join tests."""
-        found: Costs = np.repeat(figure[sets], counts) - figure[left] - figure[right]
+    def _merge(self, level: Level) -> Costs:
+        merged: Costs = self.costs.merge * (self.rows[level.left] + self.rows[level.right])
+        return merged if self._plain else np.where(self._within(self._keys, level) > 0, merged, np.inf)
+
+    def _within(self, figure: Costs, level: Level) -> Costs:
+        """What a figure that adds up over conjuncts is for those that each join tests."""
+        found: Costs = np.repeat(figure[level.sets], self._counts(level)) - figure[level.left] - figure[level.right]
         return found
+
+    @staticmethod
+    def _counts(level: Level) -> npt.NDArray[np.int64]:
+        return np.diff(level.starts, append=len(level.left))

@@ -162,7 +162,7 @@ def test_limits_in_any_order_on_one_memo(shape: str, settings: Options) -> None:
             goal = search.optimize(root, query.order, limit)
             wins = goal.settled and goal.best_cost <= limit
             assert wins == (limit >= best), f"limits {limits}: {goal.status} after {limit}"
-            assert goal.lower <= best
+            assert goal.lower <= best * (1 + 1e-12)
             if wins:
                 assert goal.status is Status.OPTIMAL
                 assert goal.best_cost == pytest.approx(best, rel=1e-12)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from math import nextafter
 
+from optimizer.algebra.physical import PhysicalOperator
 from optimizer.memo.goal import INFINITY, Goal, Split, Status, Way
 from optimizer.memo.group import LogicalExpr
 from optimizer.search.context import SearchContext, Task
@@ -30,9 +31,9 @@ class OptimizeInputs(Task):
         self.goal = goal
 
     def perform(self, search: SearchContext) -> None:
-        goal, prune, pass_limits, counters = self.goal, search.prune, search.pass_limits, search.counters
+        goal, pass_limits, counters = self.goal, search.pass_limits, search.counters
         source = search.sources.of(search, goal)
-        each, enough = source.each, source.enough
+        each, enough, prune = source.each, source.enough, search.prune or source.bounded
         ways, limit = goal.ways, goal.limit
         i = goal.next
         while i < len(ways):
@@ -41,10 +42,11 @@ class OptimizeInputs(Task):
             grace = search.grace if best <= limit else 1.0
             if prune and (way.bound > limit or way.bound * grace >= best):
                 break  # and so are all that follow
-            if isinstance(way.what, LogicalExpr):
+            if isinstance(way.what, LogicalExpr) or (isinstance(way.what, Split) and way.what.method is PhysicalOperator):
                 goal.next = i + 1
                 search.push(self)
-                search.push(OptimizeMExpr(goal, way))
+                for one in source.expressions(search, goal, way) if isinstance(way.what, Split) else [way]:
+                    search.push(OptimizeMExpr(goal, one))
                 return
             total = lower = way.local
             waiting: Goal | None = None
