@@ -215,7 +215,7 @@ def _program() -> str:
     if shutil.which("planscope"):
         return "planscope"
     script = Path(sys.executable).with_name("planscope")
-    return os.path.relpath(script) if script.exists() else "python -m experiments.cli"
+    return os.path.relpath(script) if script.exists() else "python -m experiments"
 
 
 def _headline(text: str) -> None:

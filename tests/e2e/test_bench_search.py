@@ -34,7 +34,7 @@ def quick(tmp_path_factory):
 
 
 def _start(*arguments: str) -> subprocess.Popen[str]:
-    command = [sys.executable, "-m", "experiments.cli", "bench", "search", *arguments]
+    command = [sys.executable, "-m", "experiments", "bench", "search", *arguments]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
