@@ -8,6 +8,7 @@ import sys
 import pytest
 
 from tests.e2e.conftest import ROOT, start
+from tests.processes import PATIENCE
 
 SELECT = "select name from people"
 
@@ -185,7 +186,7 @@ def test_reader_that_goes_away(shop):
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=ROOT)
     process.stdout.close()
     assert process.stderr.read() == b""
-    assert process.wait(60) == 141
+    assert process.wait(PATIENCE) == 141
 
 
 def test_full_device():

@@ -25,6 +25,7 @@ from optimizer.algebra.trees import Tree
 from optimizer.catalog.table import Catalog
 from optimizer.dataset import open_dataset
 from optimizer.pipeline import Optimizer
+from tests.processes import PATIENCE
 
 SHAPES = [
     [(0, 1), (1, 2), (2, 3)],  # chain
@@ -206,7 +207,7 @@ def test_several_processes_write_at_once(tmp_path: Path) -> None:
     for process in processes:
         process.start()
     for process in processes:
-        process.join(30)
+        process.join(PATIENCE)
         assert process.exitcode == 0
     kept = KeptCounts(file)
     assert all(kept.get(f"{number}-{i}") == i for number in range(4) for i in range(200))

@@ -24,6 +24,7 @@ from optimizer.prepass.program import PROGRAM
 from optimizer.rules.interface import RuleContext
 from optimizer.settings import DEFAULTS
 from optimizer.sql.bind import bind
+from tests.processes import PATIENCE
 
 ROOT = Path(__file__).parent.parent.parent.parent
 SHARED_JOB = ROOT.parent / "shared" / "workloads" / "job" / "queries"
@@ -100,7 +101,11 @@ def test_any_hash_seed_gives_the_same_firings(data: str, tpch: Catalog, job: Cat
     outputs = set()
     for seed in ("0", "1", "4242"):
         done = subprocess.run(
-            [sys.executable, "-c", code], cwd=ROOT, env={**os.environ, "PYTHONHASHSEED": seed}, capture_output=True, timeout=100
+            [sys.executable, "-c", code],
+            cwd=ROOT,
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            timeout=PATIENCE,
         )
         assert done.returncode == 0, done.stderr.decode()
         outputs.add(done.stdout)
