@@ -95,11 +95,10 @@ def print_firings(data: str) -> None:
             print(show_tree(done.tree, context.columns))
 
 
-@pytest.mark.parametrize("data", ["tpch", "job"])
-def test_any_hash_seed_gives_the_same_firings(data: str, tpch: Catalog, job: Catalog) -> None:
-    code = f"from tests.unit.prepass.test_fixpoint import print_firings; print_firings({data!r})"
+def test_any_hash_seed_gives_the_same_firings(tpch: Catalog, job: Catalog) -> None:
+    code = "from tests.unit.prepass.test_fixpoint import print_firings; print_firings('tpch'); print_firings('job')"
     outputs = set()
-    for seed in ("0", "1", "4242"):
+    for seed in ("0", "4242"):
         done = subprocess.run(
             [sys.executable, "-c", code],
             cwd=ROOT,
