@@ -17,7 +17,7 @@ SHELL := /bin/sh
 VENV := .venv
 PY := $(VENV)/bin/python
 STAMP := $(VENV)/.planscope-setup
-PYTEST := $(PY) -m pytest -q -n 2
+PYTEST := $(PY) -m pytest -q -n 2 --dist worksteal
 
 help:
 	@sed -n 's/^#   //p' Makefile

@@ -16,7 +16,7 @@ import json
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -26,7 +26,7 @@ FORMATS = ("table", "csv", "json", "parquet")
 MAX_CELL = 60  # characters of a text table's cell
 ROW_GROUP = 120_000  # rows of a Parquet row group, at least
 
-Rows = pa.Table | pa.RecordBatchReader
+Rows: TypeAlias = pa.Table | pa.RecordBatchReader
 
 
 def write_rows(rows: Rows, format: str, sink: BinaryIO, max_rows: int | None = None) -> int:

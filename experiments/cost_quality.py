@@ -197,7 +197,7 @@ QUERY_HEAD = ("query", "plans", "quickest ms", "slowest ms", "µs a cost unit", 
 
 def query_rows(runs: Sequence[PlanRun], clock: str) -> list[tuple[str, ...]]:
     """How arrow does on each query; "µs a cost unit" is the median of measured over estimated."""
-    rows = []
+    rows: list[tuple[str, ...]] = []
     for name in dict.fromkeys(run.query for run in runs):
         own = [run for run in runs if run.query == name]
         costs, times = [run.costs["arrow"] for run in own], [time_of(run, clock) for run in own]

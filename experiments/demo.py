@@ -8,7 +8,7 @@ import sys
 import textwrap
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -215,7 +215,7 @@ def _program() -> str:
     if shutil.which("planscope"):
         return "planscope"
     script = Path(sys.executable).with_name("planscope")
-    return os.path.relpath(script) if script.exists() else "python -m experiments.cli"
+    return os.path.relpath(script) if script.exists() else "python -m experiments"
 
 
 def _headline(text: str) -> None:
@@ -246,7 +246,7 @@ def _block(text: str) -> None:
         click.echo(f"   {line}".rstrip())
 
 
-def _aligned(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
+def _aligned(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
     """Columns under their heads: the first to the left, figures to the right."""
     widths = [max(len(row[i]) for row in [head, *rows]) for i in range(len(head))]
     lines = []

@@ -56,7 +56,7 @@ def _same_column(a: pa.ChunkedArray, b: pa.ChunkedArray) -> bool:
         return False
     a, b = pc.drop_null(a), pc.drop_null(b)
     if not pa.types.is_floating(a.type):
-        return a.equals(b)
+        return bool(a.equals(b))
     left, right = a.to_numpy(), b.to_numpy()
     with np.errstate(invalid="ignore", over="ignore"):
         return bool(np.all(np.isclose(left, right, rtol=RELATIVE, atol=1e-300, equal_nan=True)))

@@ -8,6 +8,7 @@ goal that the chosen plan does not use; grey rows were pruned before they were c
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import graphviz
 import networkx as nx
@@ -62,7 +63,7 @@ def memo_dot(graph: nx.DiGraph, layout: Layout | None = None, title: str = "") -
         rows, hidden = _visible(graph, group, layout)
         dot.node(group, label=_group_table(graph, group, rows, hidden, layout), tooltip=_attribute(_group_tip(graph, group)))
     _edges(dot, graph, groups, every=len(groups) <= SMALL_MEMO)
-    return dot.source
+    return str(dot.source)
 
 
 def _nearest(graph: nx.DiGraph, groups: list[str], limit: int) -> list[str]:
@@ -120,7 +121,7 @@ def _group_table(graph: nx.DiGraph, group: str, rows: list[str], hidden: int, la
     return "<" + "".join(html) + ">"
 
 
-def _member_row(data: dict, node: str, length: int) -> str:
+def _member_row(data: dict[str, Any], node: str, length: int) -> str:
     """`length`: characters of the payload; 0 leaves that column out."""
     chosen, best, costed = data["chosen"], bool(data["best_for"]), data["own"] is not None
     fill = CHOSEN_ROW if chosen else BEST_ROW if best else LOGICAL_ROW if data["logical"] else "white"
@@ -160,7 +161,7 @@ def _group_tip(graph: nx.DiGraph, group: str) -> str:
     return " | ".join(lines)
 
 
-def _member_tip(data: dict, node: str) -> str:
+def _member_tip(data: dict[str, Any], node: str) -> str:
     lines = [f"{node}: {data['op']} {' '.join(group_node(i) for i in data['inputs'])}".rstrip(), data["detail"]]
     if data["kind"] == "enforcer":
         lines.append("enforcer: sorts another plan of this group")
@@ -180,7 +181,7 @@ def _tip(text: str) -> str:
 
 
 def _attribute(text: str) -> str:
-    return graphviz.escape(label_text(text).replace("\\\\", "\\"))
+    return str(graphviz.escape(label_text(text).replace("\\\\", "\\")))
 
 
 def _heading(title: str, drawn: int, total: int) -> str:

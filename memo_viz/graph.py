@@ -33,6 +33,7 @@ def memo_graph(state: MemoState, *, focus: int | None = None, depth: int | None 
     _add_mexprs(graph, state)
     _mark_best(graph, state)
     _mark_chosen(graph, state)
+    start: str | None
     if focus is not None:
         if focus not in state.groups:
             raise PlanscopeError(f"the memo has no group G{focus}; it has {_group_range(state)}")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import networkx as nx
 
 from memo_viz.graph import group_node, members, memo_graph
@@ -35,7 +37,7 @@ def _group(graph: nx.DiGraph, group: str) -> str:
     return "\n".join(lines)
 
 
-def _cost(member: dict) -> str:
+def _cost(member: dict[str, Any]) -> str:
     if member["logical"]:
         return f"  ({clean(member['rule'])})" if member["rule"] else ""
     if member["own"] is None:

@@ -37,7 +37,7 @@ def plan_dot(plan: PlanNode, columns: Columns, actual: Mapping[int, int] | None 
             known = rows.get(child.id, child.rows)
             width = 1 + 0.7 * math.log10(max(1.0, known))
             dot.edge(f"p{node.id}", f"p{child.id}", label=f"  {number(known)}", penwidth=f"{width:.2f}")
-    return dot.source
+    return str(dot.source)
 
 
 def _box(node: PlanNode, columns: Columns, share: float, actual: int | None) -> str:

@@ -7,7 +7,7 @@ import re
 import sys
 import tempfile
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import pygraphviz
@@ -36,7 +36,7 @@ def _without_links(svg: str) -> str:
 
 
 @contextmanager
-def _stderr_captured() -> Iterator:
+def _stderr_captured() -> Iterator[Callable[[], str]]:
     """Keep what C libraries print on standard error (fontconfig's complaints about a machine's configuration) off the terminal.
 
     Yields a function that returns what was printed so far.

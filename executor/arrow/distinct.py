@@ -7,7 +7,7 @@ only the reference semantics knows them (text read as a number, capitals beyond 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from executor.arrow.batches import single_array
 from optimizer.algebra.columns import DataType
 
-Value = pa.Array | pa.Scalar
+Value: TypeAlias = pa.Array | pa.Scalar
 
 
 def as_array(value: Value, rows: int) -> pa.Array:

@@ -22,10 +22,10 @@ _ONE_ROW = pa.RecordBatch.from_arrays([pa.nulls(1)], names=["row"])
 
 
 class _Grouped(NamedTuple):
-    """The rows of a group of `index` stand together in `rows`, in the order they came in."""
+    """The rows of a group of `keys` stand together in `rows`, in the order they came in."""
 
     rows: pa.RecordBatch
-    index: KeyIndex
+    keys: KeyIndex
 
 
 class _Lookup(NamedTuple):
@@ -67,7 +67,7 @@ def _grouped(node: PlanNode, context: Context) -> _Grouped:
 
     def make() -> _Grouped:
         grouped = _group(op, kept.whole(context))
-        context.held(node, grouped.rows.nbytes + grouped.index.nbytes)
+        context.held(node, grouped.rows.nbytes + grouped.keys.nbytes)
         return grouped
 
     return kept.made(sides, make)

@@ -10,8 +10,8 @@ UNKNOWN elsewhere. Data have few patterns, and for each P ∪ Q an index on the 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from threading import Lock
-from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -78,7 +78,8 @@ class Condition:
                 marks.met(pairs[pc.is_null(value).to_numpy(zero_copy_only=False)], False)
 
 
-class _Side(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class _Side:
     """The inner rows of one null pattern, and an index of them; `index` None: no key is left, all are candidates."""
 
     rows: np.ndarray

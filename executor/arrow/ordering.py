@@ -43,7 +43,7 @@ def sorted_places(values: pa.Array) -> np.ndarray:
 def _sort_keys(table: pa.Table, order: Collation) -> tuple[dict[str, pa.ChunkedArray], list[tuple[str, str, str]]]:
     """The columns to sort by, and the sort keys that name them."""
     columns: dict[str, pa.ChunkedArray] = {}
-    keys = []
+    keys: list[tuple[str, str, str]] = []
     for key in order:
         values = table[column_name(key.column)]
         direction = "descending" if key.descending else "ascending"

@@ -82,7 +82,7 @@ def _numbers(values: pa.Array, offset: Literal, sign: int) -> tuple[np.ndarray, 
         return _moments(values, distance, sign)
     if t.is_date32(type):
         return _whole(values.cast(pa.int32()).cast(pa.int64()).fill_null(0).to_numpy(), sign * distance)
-    scale = max(_scale(type), -distance.as_tuple().exponent if isinstance(distance, Decimal) else 0)
+    scale = max(_scale(type), -int(distance.as_tuple().exponent) if isinstance(distance, Decimal) else 0)
     return _whole(_scaled(values, scale), sign * int(Fraction(distance) * 10**scale))
 
 

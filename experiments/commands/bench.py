@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import click
 
 from experiments.commands.inputs import progress
@@ -259,7 +261,7 @@ def _names(text: str | None) -> list[str]:
     return [name.strip() for name in (text or "").split(",") if name.strip()]
 
 
-def _right_aligned(head: tuple[str, ...], rows: list[tuple[str, ...]], texts: int = 2) -> list[tuple[str, ...]]:
+def _right_aligned(head: tuple[str, ...], rows: Sequence[tuple[str, ...]], texts: int = 2) -> list[tuple[str, ...]]:
     """Cells but for the first `texts` columns, as wide as their column and to its right."""
     widths = [max(len(row[i]) for row in [head, *rows]) for i in range(len(head))]
     return [(*row[:texts], *(cell.rjust(width) for cell, width in zip(row[texts:], widths[texts:], strict=True))) for row in rows]

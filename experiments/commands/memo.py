@@ -14,7 +14,7 @@ from experiments.commands.output import write_text
 ENDINGS = (".svg", ".dot", ".json")
 
 
-class GroupName(click.ParamType):
+class GroupName(click.ParamType[int]):
     """G12 or 12."""
 
     name = "G12"

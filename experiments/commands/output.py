@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
@@ -60,7 +60,7 @@ def format_of(output: str | None, chosen: str | None, known: tuple[str, ...]) ->
     raise click.UsageError(f"no format goes by .{ending}: end the name in .{', .'.join(known)} or .txt, or give --format")
 
 
-def table_text(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
+def table_text(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
     """Aligned columns under underlined heads; the last column is left as long as it is."""
     widths = [max(len(row[i]) for row in [head, *rows]) for i in range(len(head))]
     lines = ["  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)).rstrip() for row in [head, *rows]]

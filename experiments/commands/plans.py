@@ -250,7 +250,7 @@ def _plans_text(plans: list[dict[str, Any]]) -> str:
     rows = []
     for plan in plans:
         ratio = "" if plan["ratio"] is None else f"{plan['ratio']:,.3f}" if plan["ratio"] < 100 else number(plan["ratio"])
-        figures = (str(plan["rank"]), "∞" if plan["cost"] is None else number(plan["cost"]), ratio)
+        figures: tuple[str, ...] = (str(plan["rank"]), "∞" if plan["cost"] is None else number(plan["cost"]), ratio)
         if ran:
             figures += (f"{plan['ms']:,.1f}", f"{plan['rows']:,}", plan["result"])
         rows.append((*figures, shorten(clean(plan["operators"]), 400)))

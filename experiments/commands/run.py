@@ -45,13 +45,13 @@ def command(
     query = session.optimize(sql)
     with sink(output) as file:
         rows = reader(query, counters)
-        if analyze and format == "json":
+        if counters is not None and format == "json":
             for _ in rows:
                 pass
             explanation = Explanation(session, query, actuals(query.plan, counters))
             file.write((json.dumps(explanation.json, indent=2, allow_nan=False) + "\n").encode())
             return
         write_rows(rows, format, file, max_rows or None)
-    if analyze:
+    if counters is not None:
         text = Explanation(session, query, actuals(query.plan, counters)).show(text_width())
         click.echo(f"\n{text}", file=sys.stdout if format == "table" else sys.stderr)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from difflib import SequenceMatcher
 from textwrap import wrap
 from typing import Any
@@ -97,7 +98,7 @@ def show_change(firing: Firing, columns: Columns, width: int) -> list[str]:
         return ["  the same operators; only which columns they read has changed"]
     lines: list[str] = []
     if len(before) * len(after) > _TOO_LARGE:
-        opcodes = [("replace", 0, len(before), 0, len(after))]
+        opcodes: Sequence[tuple[str, int, int, int, int]] = [("replace", 0, len(before), 0, len(after))]
     else:
         opcodes = SequenceMatcher(a=before, b=after, autojunk=False).get_opcodes()
     for i, (tag, a0, a1, b0, b1) in enumerate(opcodes):

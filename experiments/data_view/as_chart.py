@@ -72,7 +72,9 @@ def _density(histogram: Histogram) -> list[float] | None:
     return [r / w for r, w in zip(histogram.rows, widths, strict=True)] if all(w > 0 for w in widths) else None
 
 
-def _chart(heads: tuple[str, ...], rows: list[tuple[str, ...]], sizes: Sequence[float], width: int, title: str = "") -> list[str]:
+def _chart(
+    heads: tuple[str, ...], rows: Sequence[tuple[str, ...]], sizes: Sequence[float], width: int, title: str = ""
+) -> list[str]:
     """Aligned cells (texts to the left, the last two columns to the right) and a bar for each row's size."""
     texts = len(heads) - 2
     widths = [min(max(cell_len(row[i]) for row in [heads, *rows]), 26) for i in range(len(heads))]

@@ -55,7 +55,7 @@ def _text_positions(texts: list[bytes]) -> Callable[[Any], float]:
 
     def position(value: Any) -> float:
         digits = _bytes(value)[common : common + 8]
-        return sum((bisect_left(used, byte) + 1) / base ** (i + 1) for i, byte in enumerate(digits))
+        return math.fsum((bisect_left(used, byte) + 1) / base ** (i + 1) for i, byte in enumerate(digits))
 
     return position
 

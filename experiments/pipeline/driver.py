@@ -155,7 +155,7 @@ def _end(process: Popen[bytes]) -> None:
     from pyspark import SparkContext
 
     with suppress(Exception):
-        SparkContext._gateway.shutdown()  # type: ignore[union-attr]
+        SparkContext._gateway.shutdown()
     SparkContext._gateway = SparkContext._jvm = SparkContext._active_spark_context = None
     with suppress(OSError):
         if process.stdin is not None:

@@ -7,6 +7,7 @@ with the extra `test`.
 from __future__ import annotations
 
 import re
+from importlib import import_module
 from types import ModuleType
 from typing import Any
 
@@ -17,10 +18,9 @@ _QUOTED_OR_AT = re.compile(r"""('(?:[^']|'')*'|"(?:[^"]|"")*")|\bat\b""", re.IGN
 def duckdb_module() -> ModuleType | None:
     """DuckDB, None when it is not installed."""
     try:
-        import duckdb
+        return import_module("duckdb")
     except ImportError:
         return None
-    return duckdb
 
 
 def for_duckdb(sql: str) -> str:

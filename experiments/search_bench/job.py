@@ -20,7 +20,7 @@ from experiments.search_bench.figure import Figure
 from experiments.workloads.job_data import job_catalog
 from experiments.workloads.queries import built_in_queries, resolve_sql
 from optimizer.algebra.logical import Scan
-from optimizer.algebra.trees import postorder
+from optimizer.algebra.trees import Tree, postorder
 from optimizer.pipeline import OptimizedQuery, Optimizer
 from optimizer.search.counters import SearchStats
 
@@ -107,7 +107,7 @@ def measure(progress: Callable[[str], None] | None = None, quick: bool = False) 
 
     def keep(number: int, query: object) -> None:
         if isinstance(query, OptimizedQuery):
-            relations = sum(isinstance(node.op, Scan) for node in postorder(query.bound.tree))
+            relations = sum(isinstance(node, Tree) and isinstance(node.op, Scan) for node in postorder(query.bound.tree))
             planned[number].append(_Planned(relations, query.ms, query.search))
 
     planners = [_Planner("planscope", optimizer.optimize, texts)]

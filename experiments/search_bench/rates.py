@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from time import perf_counter, process_time
+from typing import Any
 
 from experiments.search_bench.clock import RUNS, Times, least, timed
 from experiments.search_bench.figure import Figure
@@ -65,7 +66,7 @@ def _rates(of: str, engine: Search, times: Times) -> Iterator[Figure]:
 class TimedMemo(Memo):
     """Adds up the seconds spent in `insert`: in calls that added expressions (`adding`), and in those that found all there."""
 
-    def __init__(self, *arguments: object) -> None:
+    def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
         self.adding = self.finding = 0.0
         self.calls_adding = self.calls_finding = 0

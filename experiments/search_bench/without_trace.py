@@ -73,7 +73,7 @@ def silent_methods() -> frozenset[str]:
 
 def without_trace(tree: ast.Module, silent: frozenset[str]) -> ast.Module:
     """The module without code that only runs for a trace, and without calls of `silent` methods. Changes `tree`."""
-    stripped = _Stripper(silent).visit(tree)
+    stripped: ast.Module = _Stripper(silent).visit(tree)
     for function in [node for node in ast.walk(stripped) if isinstance(node, ast.FunctionDef)]:
         while _drop_unread(function):
             pass
@@ -100,9 +100,16 @@ class _Stripper(ast.NodeTransformer):
 
     def generic_visit(self, node: ast.AST) -> ast.AST:
         super().generic_visit(node)
-        if isinstance(getattr(node, "body", None), list) and not isinstance(node, ast.Module) and not node.body:
-            node.body = [ast.Pass()]
+        if not isinstance(node, ast.Module):
+            _fill(node)
         return node
+
+
+def _fill(node: ast.AST) -> None:
+    """A block that has become empty gets a `pass`."""
+    body = getattr(node, "body", None)
+    if isinstance(body, list) and not body:
+        body.append(ast.Pass())
 
 
 def _simplified(test: ast.expr) -> ast.expr | bool:
@@ -182,9 +189,7 @@ def _drop_unread(function: ast.FunctionDef) -> bool:
 
     Dropper().visit(function)
     for node in ast.walk(function):
-        body = getattr(node, "body", None)
-        if isinstance(body, list) and not body:
-            node.body = [ast.Pass()]
+        _fill(node)
     return dropped
 
 

@@ -133,5 +133,5 @@ def _round(value: float, generator: random.Random) -> int:
     """Two digits; below 10 a whole number, up or down at random so that the mean of many stays `value`."""
     if value < 10:
         return max(1, int(value) + (generator.random() < value % 1))
-    unit = 10 ** (int(log10(value)) - 1)
+    unit: int = 10 ** (int(log10(value)) - 1)
     return round(value / unit) * unit

@@ -279,7 +279,7 @@ class FrameBound(NamedTuple):
     """One end of a window frame: "preceding", "current" or "following"; `offset` None with the first and last: unbounded."""
 
     side: str
-    offset: Scalar | None = None
+    offset: Literal | None = None
 
 
 class Frame(NamedTuple):

@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from experiments.cli import main
+from tests.processes import PATIENCE
 
 ROOT = Path(__file__).parent.parent.parent
 
@@ -41,8 +42,8 @@ def planscope(capfd: pytest.CaptureFixture[str]) -> Callable[..., Outcome]:
 def start(*arguments: str, **options) -> subprocess.CompletedProcess[str]:
     """Runs the command line in a process of its own."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT), **options.pop("env", {})}
-    command = [sys.executable, "-m", "experiments.cli", *arguments]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120, check=False, **options)
+    command = [sys.executable, "-m", "experiments", *arguments]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=PATIENCE, check=False, **options)
     assert "Traceback" not in done.stdout + done.stderr
     return done
 

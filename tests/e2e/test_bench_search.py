@@ -15,6 +15,7 @@ from experiments.search_bench import graphs, job
 from experiments.search_bench.graphs import GraphRow
 from optimizer.errors import InternalError
 from tests.e2e.conftest import ROOT
+from tests.processes import PATIENCE
 
 PAIRS = {  # unordered pairs of connected sets that together are connected
     "chain": lambda n: (n**3 - n) // 6,
@@ -29,14 +30,21 @@ def quick(tmp_path_factory):
     """One quick run of every part: exit code, standard output, standard error, folder of the files."""
     folder = tmp_path_factory.mktemp("bench") / "new" / "results"
     arguments = ["rates", "graphs", "job", "memory", "--trace-overhead", "--quick", "-o", str(folder)]
-    done = _start(*arguments).communicate(timeout=120)
+    done = _start(*arguments).communicate(timeout=PATIENCE)
     return done, folder
 
 
 def _start(*arguments: str) -> subprocess.Popen[str]:
-    command = [sys.executable, "-m", "experiments.cli", "bench", "search", *arguments]
+    command = [sys.executable, "-m", "experiments", "bench", "search", *arguments]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    return subprocess.Popen(
+        command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=listen_to_ctrl_c
+    )
+
+
+def listen_to_ctrl_c() -> None:
+    """What runs in the background of a shell does not."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def _record(folder) -> dict:
@@ -137,7 +145,7 @@ def test_interrupted(tmp_path):
     while not process.stderr.readline().startswith("graphs: chain/"):
         assert process.poll() is None
     process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=PATIENCE)
     assert process.returncode == 130
     assert err.splitlines()[-1].startswith("error: ") and "Traceback" not in out + err
     assert not list(tmp_path.iterdir())

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 import xml.etree.ElementTree as ET
 from decimal import Decimal
 
@@ -10,7 +13,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from optimizer.trace.replay import Replay
-from tests.e2e.conftest import start
+from tests.e2e.conftest import ROOT, start
+from tests.processes import PATIENCE
 
 JOIN = "select p.name, count(*) as n, sum(s.amount) from people p join sales s on p.id = s.person group by p.name order by n desc"
 
@@ -180,12 +184,17 @@ def test_data_show_and_path(planscope, shop):
 
 
 def test_same_output_for_every_hash_seed(shop):
-    def plan_and_trace(seed):
-        plan = start("explain", JOIN, "-d", str(shop), "--format", "json", env={"PYTHONHASHSEED": seed}).stdout
-        value = json.loads(plan)
-        del value["search"]["ms"]
-        trace = start("trace", JOIN, "-d", str(shop), "-q", env={"PYTHONHASHSEED": seed}).stdout
-        events = [{k: v for k, v in json.loads(line).items() if k not in ("t", "ms")} for line in trace.splitlines()]
-        return json.dumps([value, events])
+    code = "import sys; from experiments.cli import main; main(['explain', *sys.argv[1:]]); main(['trace', *sys.argv[1:4], '-q'])"
 
-    assert len({plan_and_trace(seed) for seed in ("0", "1", "2")}) == 1
+    def plan_and_trace(seed):
+        command = [sys.executable, "-c", code, JOIN, "-d", str(shop), "--format", "json"]
+        environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONHASHSEED": seed}
+        printed = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=PATIENCE, check=True).stdout
+        plan, end = json.JSONDecoder().raw_decode(printed)
+        del plan["search"]["ms"]
+        events = [json.loads(line) for line in printed[end:].strip().splitlines()]
+        events = [{name: value for name, value in event.items() if name not in ("t", "ms")} for event in events]
+        assert len(events) > 10
+        return json.dumps([plan, events])
+
+    assert len({plan_and_trace(seed) for seed in ("0", "1")}) == 1

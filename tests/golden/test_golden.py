@@ -4,7 +4,7 @@
     prepass fires=RULE silent=OTHER        stage, and which rules must, or must not, fire in it
     the query
     ----
-    the tree after the pre-pass, or the memo after exploration
+    the tree after decorrelation or the pre-pass, the memo after exploration, or the plan
 
 Every query is also executed over tables with NULLs, duplicates and no rows: naive evaluation of the bound tree, of the tree
 after the pre-pass, and the optimized plan must give the same rows. `pytest tests/golden --rewrite` writes the files anew;
@@ -19,17 +19,19 @@ from typing import NamedTuple
 
 import pytest
 
-from executor import Session
-from optimizer.algebra.columns import column_ids
+from executor.session import reader
+from optimizer.algebra.columns import Columns, column_ids
 from optimizer.algebra.logical import Scan
+from optimizer.algebra.plan import PlanNode
 from optimizer.algebra.printing import show_tree
 from optimizer.algebra.query import BoundQuery
 from optimizer.algebra.trees import Tree, postorder
 from optimizer.dataset import open_dataset
+from optimizer.decorrelate.methods import METHODS
 from optimizer.pipeline import OptimizedQuery, Optimizer
 from optimizer.prepass.instructions import rules_of
 from optimizer.prepass.program import PROGRAM
-from optimizer.rules.catalog import TRANSFORMATIONS
+from optimizer.rules.catalog import ENFORCERS, IMPLEMENTATIONS, TRANSFORMATIONS
 from optimizer.settings import Settings
 from tests.golden import tables
 from tests.reference.compare import assert_same_bag, rows_of
@@ -99,6 +101,10 @@ def plan(case: Case, folder: Path) -> OptimizedQuery:
 
 
 def shown(case: Case, query: OptimizedQuery) -> str:
+    if case.stage == "decorrelate":
+        return show_tree(next(stage.tree for stage in query.stages if stage.name == "decorrelate"), query.columns)
+    if case.stage == "plan":
+        return show_plan(query.plan, query.columns)
     if case.stage == "prepass":
         tree = query.stages[-1].tree
         text = show_tree(tree, query.columns)
@@ -116,10 +122,24 @@ def shown(case: Case, query: OptimizedQuery) -> str:
     return "\n".join(lines)
 
 
+def show_plan(node: PlanNode, columns: Columns, first: str = "", rest: str = "") -> str:
+    lines = [f"{first}{node.op.name}  {node.op.describe(columns.label)}".rstrip()]
+    for i, child in enumerate(node.inputs, 1):
+        last = i == len(node.inputs)
+        lines.append(show_plan(child, columns, rest + ("└─ " if last else "├─ "), rest + ("   " if last else "│  ")))
+    return "\n".join(lines)
+
+
+def fired_in(query: OptimizedQuery) -> set[str]:
+    """Rules that fired, and enforcers that the plan uses."""
+    enforced = {node.op.name for node in query.plan.walk()} & set(ENFORCERS)
+    return {rule for stage in query.stages for rule, _, _ in stage.firings} | set(query.search.rules_fired) | enforced
+
+
 @pytest.mark.parametrize("case", CASES)
 def test_golden(case: Case, folders: list[Path]) -> None:
     query = plan(case, folders[0])
-    fired = {rule for stage in query.stages for rule, _, _ in stage.firings} | set(query.search.rules_fired)
+    fired = fired_in(query)
     for rule in case.fires:
         assert rule in fired, f"{rule} did not fire; these did: {sorted(fired)}"
     for rule in case.silent:
@@ -135,21 +155,23 @@ def test_rows_are_the_same(case: Case, folders: list[Path]) -> None:
         query = plan(case, folder)
         reference = run_query(query.bound, rows)
         rewritten = run_query(BoundQuery(query.stages[-1].tree, query.columns, query.outputs, query.order), rows)
-        actual = Session(catalog(folder), Settings.from_pairs(case.settings)).sql(case.sql).table
+        actual = reader(query).read_all()
         assert_same_bag(reference, rewritten)
         assert_same_bag(reference, rows_of(actual))
 
 
-def test_every_rewrite_and_transformation_has_cases() -> None:
-    """One file a rule, at least one case in which it fires and one in which it is silent."""
-    rules = {rule.name for rule in (*TRANSFORMATIONS, *rules_of(PROGRAM))}
-    cases: dict[str, list[Case]] = {}
-    for path in FILES:
-        cases[path.stem] = read(path)[1]
-    assert set(cases) == rules
-    for rule, own in cases.items():
-        assert any(rule in case.fires for case in own), f"no case in which {rule} fires"
-        assert any(rule in case.silent for case in own), f"no case in which {rule} is silent"
+def test_every_rule_has_cases() -> None:
+    """One file a rule, enforcer or method of decorrelation; a case in which it fires, and for what rewrites one in which it is
+    silent."""
+    rewriting = {rule.name for rule in (*TRANSFORMATIONS, *rules_of(PROGRAM))}
+    physical = {rule.name for rule in IMPLEMENTATIONS} | set(ENFORCERS)
+    methods = {f"decorrelate_{method}" for method in METHODS}
+    cases = {path.stem: read(path)[1] for path in FILES}
+    assert set(cases) == rewriting | physical | methods
+    for rule in rewriting | physical:
+        assert any(rule in case.fires for case in cases[rule]), f"no case in which {rule} fires"
+    for rule in rewriting:
+        assert any(rule in case.silent for case in cases[rule]), f"no case in which {rule} is silent"
 
 
 def test_groups_of_the_memo_have_one_set_of_columns(folders: list[Path]) -> None:

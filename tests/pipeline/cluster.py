@@ -6,15 +6,14 @@ import os
 import signal
 import socket
 import subprocess
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from experiments.pipeline.java import java_environment
+from tests.processes import wait_until
 
 LOOPBACK = "127.0.0.1"
-READY_SECONDS = 120
 
 
 class Cluster:
@@ -77,10 +76,10 @@ class Cluster:
         return self._folder / f"{name}.log"
 
     def _await(self, name: str, words: str, times: int) -> None:
-        end = time.monotonic() + READY_SECONDS
-        while (text := self._log(name).read_text(errors="replace")).count(words) < times:
-            assert time.monotonic() < end, f"the {name} does not say {words!r}:\n{text[-2000:]}"
-            time.sleep(0.2)
+        def text() -> str:
+            return self._log(name).read_text(errors="replace")
+
+        wait_until(lambda: text().count(words) >= times, lambda: f"the {name} does not say {words!r}:\n{text()[-2000:]}")
 
 
 @contextmanager

@@ -20,12 +20,13 @@ MB = 1 << 20
 
 
 def measure(item: Item, plan: SweepPlan, catalog: Catalog) -> dict[str, Any]:
-    """`hang` never ends, `hog` occupies memory, `burst` asks for too much at once, `leak` keeps 200 MB for good, `exit`,
-    `kill` and `abort` end the process, `raise` and `bug` raise; anything else is measured."""
+    """`hang` leaves a mark and never ends, `hog` occupies memory, `burst` asks for too much at once, `leak` keeps 200 MB for
+    good, `exit`, `kill` and `abort` end the process, `raise` and `bug` raise; anything else is measured."""
     name = item.query.name
     if name == "hang":
+        log_file(plan).touch()
         while True:
-            time.sleep(1)
+            signal.pause()
     elif name == "hog":
         while True:
             _kept.append(bytearray(b"x") * (16 * MB))

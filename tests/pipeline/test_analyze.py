@@ -6,7 +6,6 @@ import errno
 import math
 import os
 import shutil
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -243,11 +242,9 @@ def test_a_thousand_columns(tmp_path: Path, analyze: Analyze) -> None:
     columns = {f"c{i}": pa.array([i, i + 1, None], pa.int64() if i % 2 else pa.float64()) for i in range(1000)}
     pq.write_table(pa.table(columns), tmp_path / "t.parquet")
     pacsv.write_csv(pa.table(columns), tmp_path / "u.csv")
-    started = time.process_time()
     assert analyze(tmp_path).read == 2
     found = open_dataset(tmp_path).tables
     assert found["t"].stats.columns["c999"].ndv == 2 and len(found["u"].stats.columns) == 1000
-    assert time.process_time() - started < 20
 
 
 def test_a_sample(tmp_path: Path, analyze: Analyze) -> None:

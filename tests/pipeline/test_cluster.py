@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ from experiments.pipeline.sweep.results import progress_of, read_results, run_fo
 from optimizer.dataset import open_dataset
 from optimizer.errors import CatalogError
 from tests.pipeline.cluster import LOOPBACK, Cluster, cluster, free_port
+from tests.processes import PATIENCE, wait_until
 
 pytestmark = pytest.mark.slow
 
@@ -36,7 +36,6 @@ chunk = 4
 pruning = ["both", "none"]
 enumeration = ["adaptive", "left_deep"]
 """
-PATIENCE = 600
 OF_THE_FOLDER = ("item", "data", "data_digest")  # the two pipelines have made a dataset each
 
 
@@ -48,7 +47,7 @@ def spec(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def start(spec: Path, out: Path, master: str) -> subprocess.Popen[str]:
-    command = [sys.executable, "-m", "experiments.cli", "pipeline", "run", str(spec), "-o", str(out), "--master", master]
+    command = [sys.executable, "-m", "experiments", "pipeline", "run", str(spec), "-o", str(out), "--master", master]
     with out.with_suffix(".log").open("w") as log:
         return subprocess.Popen(command, stdout=log, stderr=log, text=True)
 
@@ -107,11 +106,8 @@ def test_a_cluster_that_loses_a_worker_comes_to_the_same_result(spec: Path, tmp_
 
 def kill_in_the_middle(running: Cluster, process: subprocess.Popen[str], out: Path) -> None:
     """Kill a worker when a good part of the sweep's items is done, and as much is left."""
-    end = time.monotonic() + PATIENCE
-    while items_done(out) < ITEMS // 5:
-        assert process.poll() is None, f"over before the middle:\n{out.with_suffix('.log').read_text()}"
-        assert time.monotonic() < end, out.with_suffix(".log").read_text()
-        time.sleep(0.05)
+    wait_until(lambda: items_done(out) >= ITEMS // 5 or process.poll() is not None, out.with_suffix(".log").read_text)
+    assert process.poll() is None, f"over before the middle:\n{out.with_suffix('.log').read_text()}"
     running.kill_worker(0)
     assert items_done(out) < ITEMS, "the worker was killed too late to matter"
 
@@ -133,6 +129,6 @@ def test_a_master_without_workers_is_said(tmp_path: Path) -> None:
 def test_a_master_that_is_not_there_is_said(tmp_path: Path) -> None:
     url = f"spark://{LOOPBACK}:{free_port()}"
     arguments = ["data", "generate", "tpch", "--scale", "0.01", "-o", str(tmp_path / "out"), "--master", url]
-    done = subprocess.run([sys.executable, "-m", "experiments.cli", *arguments], capture_output=True, text=True, timeout=PATIENCE)
+    done = subprocess.run([sys.executable, "-m", "experiments", *arguments], capture_output=True, text=True, timeout=PATIENCE)
     assert done.returncode == 2
     assert f"error: cannot reach {url}" in done.stderr

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -21,6 +20,7 @@ from experiments.pipeline.sweep.plan import SweepPlan, write_plan
 from experiments.pipeline.sweep.results import progress_of, read_results
 from experiments.pipeline.sweep.spec import SweepSpec, plan_sweep
 from tests.pipeline.failing import log_file
+from tests.processes import PATIENCE, wait_until
 
 FAILING = "tests.pipeline.failing:measure"
 
@@ -109,14 +109,17 @@ def test_a_process_that_does_not_start_ends_the_task(tmp_path: Path) -> None:
 
 
 def test_no_process_outlives_its_parent(keeper: Any) -> None:
-    made = keeper(planned(["one", "hang"]))
+    plan = planned(["one", "hang"])
+    made = keeper(plan)
     assert made.row(0)["status"] == "ok"
     child = made._child
+    begun = log_file(plan)
     child._ask({"item": 1})
-    time.sleep(0.2)
+    wait_until(begun.exists, "it does not begin")
+    begun.unlink()
     assert child.alive()
     child._process.stdin.close()  # what the death of the parent does
-    assert child._process.wait(5) == 0
+    assert child._process.wait(PATIENCE) == 0
 
 
 def test_other_data_than_planned_is_an_error(keeper: Any, tmp_path: Path) -> None:
@@ -174,6 +177,6 @@ def test_a_killed_process_between_items_is_replaced(keeper: Any) -> None:
     made = keeper(planned(["one", "two"]))
     assert made.row(0)["status"] == "ok"
     os.kill(made._child._process.pid, signal.SIGKILL)
-    time.sleep(0.1)
+    wait_until(lambda: not made._child.alive(), "it outlives SIGKILL")
     row = made.row(1)
     assert (row["status"], row["attempts"]) == ("ok", 1)

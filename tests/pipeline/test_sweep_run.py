@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import time
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
@@ -24,6 +23,7 @@ from experiments.pipeline.sweep.spec import SweepSpec, plan_sweep
 from optimizer.errors import CatalogError, InternalError
 from tests.pipeline.driver import plan_of
 from tests.pipeline.failing import log_file
+from tests.processes import any_alive, descendants, wait_until
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -78,8 +78,8 @@ def test_two_processes_do_not_run_one_sweep(tmp_path: Path) -> None:
     plan = plan_sweep(SweepSpec(["chain/3"]), code="test")
     folder = run_folder(tmp_path, plan.run)
     folder.mkdir(parents=True)
-    command = "import sys, time\nfrom experiments.pipeline.lock import hold\nfrom pathlib import Path\n"
-    command += "with hold(Path(sys.argv[1]), 'it'):\n print('held', flush=True)\n time.sleep(60)"
+    command = "import signal, sys\nfrom experiments.pipeline.lock import hold\nfrom pathlib import Path\n"
+    command += "with hold(Path(sys.argv[1]), 'it'):\n print('held', flush=True)\n signal.pause()"
     other = subprocess.Popen([sys.executable, "-c", command, str(folder / LOCK)], cwd=ROOT, stdout=subprocess.PIPE, text=True)
     try:
         assert other.stdout is not None and other.stdout.readline() == "held\n"
@@ -129,13 +129,13 @@ def kill_and_resume(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.Mon
         driver = subprocess.Popen([sys.executable, "-m", "tests.pipeline.driver", str(out)], cwd=ROOT, stderr=said)
     try:
         try:
-            wait_until(lambda: begun(log) >= kill_after or driver.poll() is not None, 400, "the sweep does not get on")
+            wait_until(lambda: begun(log) >= kill_after or driver.poll() is not None, "the sweep does not get on")
             assert driver.poll() is None, (tmp_path / "said").read_text()
             others = descendants(driver.pid)
         finally:
             driver.kill()
             driver.wait()
-        wait_until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in others), 60, "processes outlive the killed driver")
+        wait_until(lambda: not any_alive(others), "processes outlive the killed driver")
 
         folder, before = run_folder(out, plan.run), begun(log)
         stopped = progress_of(folder)
@@ -157,24 +157,3 @@ def kill_and_resume(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.Mon
 
 def begun(log: Path) -> int:
     return len(log.read_text().split()) if log.exists() else 0
-
-
-def descendants(pid: int) -> list[int]:
-    """Processes that a process started, and theirs, by /proc."""
-    parents: dict[int, int] = {}
-    for stat in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            parents[int(stat.parent.name)] = int(stat.read_text().rpartition(")")[2].split()[1])
-        except OSError:
-            continue
-    found = [pid]
-    for each in found:
-        found += [child for child, parent in parents.items() if parent == each]
-    return found[1:]
-
-
-def wait_until(holds: Any, seconds: float, otherwise: str) -> None:
-    end = time.monotonic() + seconds
-    while not holds():
-        assert time.monotonic() < end, otherwise
-        time.sleep(0.05)

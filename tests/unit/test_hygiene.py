@@ -1,4 +1,4 @@
-"""What no file of the repository may hold: marks of unfinished work, paths of one machine, bulk."""
+"""What no file of the repository may hold: marks of unfinished work, paths of one machine, bulk, tests that time something."""
 
 from __future__ import annotations
 
@@ -13,6 +13,9 @@ HERE = Path(__file__).name
 # "XXX" in quotes is a Roman number
 UNFINISHED = re.compile(r"\b(TODO|FIXME|(?<!\")XXX(?!\")|HACK|NotImplementedError)\b|\bfor now\b|\blorem ipsum\b", re.IGNORECASE)
 MACHINE_PATHS = re.compile(r"(?<![\w./:~$}-])/(work|tmp|root|home/\w+|Users/\w+|opt/\w+|mnt/\w+)(/|\b)|\b[C-Z]:\\\w")
+# A test that times something, or sleeps and hopes, fails on a busy machine: tests/processes.py waits for what is to happen.
+# Modules beside the tests (`failing.py`) say how other processes behave, and may be slow.
+CLOCKS = re.compile(r"\b(perf_counter|process_time|thread_time|monotonic|sleep)(_ns)?\(|\btime\.time(_ns)?\(|\bdatetime\.now\(")
 
 
 def repository_files() -> list[Path]:
@@ -52,3 +55,9 @@ def test_no_large_files() -> None:
         f"{path.relative_to(ROOT)}: {size:,} bytes" for path in repository_files() if (size := path.stat().st_size) > MAX_BYTES
     ]
     assert not large, "\n".join(large)
+
+
+def test_no_test_times_something_or_sleeps() -> None:
+    assert not (found := [line for line in matches(CLOCKS) if re.match(r"tests/(.*/)?(test_\w+|conftest)\.py:", line)]), (
+        "\n".join(found)
+    )

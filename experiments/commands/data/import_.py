@@ -39,7 +39,7 @@ from experiments.commands.spark_options import spark_options
 @spark_options
 @click.option("-q", "--quiet", is_flag=True, help="No progress on standard error.")
 @click.pass_obj
-def command(facts: dict[str, Any], sources: tuple[str, ...], pairs: tuple[str, ...], quiet: bool, **rest: Any) -> None:
+def command(facts: dict[str, Any], /, sources: tuple[str, ...], pairs: tuple[str, ...], quiet: bool, **rest: Any) -> None:
     """Make a dataset of CSV, JSON, Parquet, ORC, Arrow files or JDBC tables, checking every row.
 
     A folder gives a table for each file or sub-folder in it. Columns get the types that schema.sql declares, else those that

@@ -24,10 +24,10 @@ def joint_sets(
             raise CatalogError(f'there is no table "{name}" in {catalog.name}; tables: {", ".join(catalog.tables)}')
         for column in columns:
             if table.column(column) is None:
-                known = ", ".join(c.name for c in table.columns)
-                raise CatalogError(f'table {table.name} has no column "{column}"; it has {known}')
+                others = ", ".join(c.name for c in table.columns)
+                raise CatalogError(f'table {table.name} has no column "{column}"; it has {others}')
         if table.name in wanted:
-            wanted[table.name].append([column.name for name in columns if (column := table.column(name)) is not None])
+            wanted[table.name].append([known.name for each in columns if (known := table.column(each)) is not None])
     before = stored_statistics(folder)
     found: dict[str, Joint] = {}
     for name, table in tables.items():

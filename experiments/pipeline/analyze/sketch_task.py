@@ -94,7 +94,7 @@ def _passes(fragment: Any, table: Table, columns: Sequence[str], joint: tuple[tu
 
 def _widths(fragment: Any) -> dict[str, float]:
     """Bytes a row of each column of a Parquet file takes, roughly: decoded, texts may need more."""
-    rows, sizes = 1, {}
+    rows, sizes = 1, dict[str, int]()
     for group in fragment.row_groups:
         metadata = fragment.metadata.row_group(group.id)
         rows += metadata.num_rows

@@ -45,8 +45,8 @@ def _above(value: str | bytes) -> str | bytes:
     if isinstance(start, bytes):
         kept = start.rstrip(b"\xff")
         return kept[:-1] + bytes([kept[-1] + 1]) if kept else value
-    kept = start.rstrip("\U0010ffff")
-    if not kept:
+    text = start.rstrip("\U0010ffff")
+    if not text:
         return value
-    following = ord(kept[-1]) + 1
-    return kept[:-1] + chr(0xE000 if following == 0xD800 else following)
+    following = ord(text[-1]) + 1
+    return text[:-1] + chr(0xE000 if following == 0xD800 else following)

@@ -39,7 +39,8 @@ class Outcome:
 class Stage(Protocol):
     """One stage of a pipeline, as its table in the specification says."""
 
-    name: str
+    @property
+    def name(self) -> str: ...
 
     def check(self, out: Path) -> None:
         """Raises PlanscopeError for mistakes that can be seen before anything runs."""

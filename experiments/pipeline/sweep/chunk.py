@@ -55,7 +55,7 @@ def chunk_file(folder: Path, chunk: int) -> Path:
 def is_whole(path: Path, rows: int) -> bool:
     """Whether there is a Parquet file with so many rows."""
     try:
-        return pq.read_metadata(path).num_rows == rows
+        return bool(pq.read_metadata(path).num_rows == rows)
     except (OSError, pa.ArrowException):
         return False
 

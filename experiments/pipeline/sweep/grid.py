@@ -52,8 +52,8 @@ def variants_of(
         if name in (other.name for other in made):
             problems.add(f'two variants are called "{name}"', "sweep.variants", "name", number=number)
         made.append(Variant(name, _with_files({**fixed, **own}, base)))
-    for variant in made:
-        _check_together(variant, problems)
+    for each in made:
+        _check_together(each, problems)
     return tuple(made)
 
 

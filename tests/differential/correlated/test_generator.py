@@ -6,6 +6,7 @@ from collections import Counter
 from pathlib import Path
 
 import duckdb
+import pytest
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
@@ -28,6 +29,7 @@ FORMS = (
 )  # fmt: skip
 
 
+@pytest.mark.slow  # it tells of the generator alone
 def test_queries_are_valid_varied_and_mostly_not_empty(tmp_path: Path) -> None:
     connections = [dataset(tmp_path, i).connect() for i in range(DATASETS)]
     seen: Counter[str] = Counter()

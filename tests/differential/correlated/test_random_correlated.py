@@ -1,6 +1,6 @@
 """Random correlated queries: naive evaluation of the bound tree = every decorrelation method = DuckDB.
 
-300 queries in the default run, 10,000 more among the slow tests, in parts that workers can share. The naive evaluation is
+160 queries in the default run, 10,000 more among the slow tests, in parts that workers can share. The naive evaluation is
 the judge; DuckDB must agree with it unless it fails. Where the
 naive evaluation fails, a plan may fail or look at fewer rows. A failure shows the smallest query found, its data as SQL.
 """
@@ -28,13 +28,13 @@ def pool(tmp_path_factory: pytest.TempPathFactory) -> Callable[[int], Engines]:
 
 @pytest.mark.parametrize("part", range(4))
 def test_random_queries(pool: Callable[[int], Engines], part: int) -> None:
-    try_queries(pool, seed_number=part, count=75)
+    try_queries(pool, seed_number=part, count=40)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("part", range(40))
 def test_many_random_queries(pool: Callable[[int], Engines], part: int) -> None:
-    try_queries(pool, seed_number=1000 + part, count=250)
+    try_queries(pool, seed_number=1000 + part, count=255)
 
 
 def try_queries(pool: Callable[[int], Engines], seed_number: int, count: int) -> None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import csv
+import signal
 from pathlib import Path
-from time import perf_counter, sleep
 
 import pytest
 
@@ -81,14 +81,10 @@ def test_a_sample_is_run_costed_and_written(tpch, tmp_path: Path) -> None:
 
 
 def test_plans_that_take_too_long_are_left_out(tpch, monkeypatch: pytest.MonkeyPatch) -> None:
-    reader = cost_quality.reader
+    def endless(query, counters=None):
+        while True:
+            signal.pause()
 
-    def slow(query, counters=None):
-        sleep(10.0)
-        return reader(query, counters)
-
-    monkeypatch.setattr(cost_quality, "reader", slow)
-    started = perf_counter()
+    monkeypatch.setattr(cost_quality, "reader", endless)
     done = sample_plans(Session(tpch), ["tpch/q12"], 3, 5.0, 0.1, 1)
     assert done.timed_out == 3 and not done.runs
-    assert perf_counter() - started < 8.0

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from time import process_time
 
 import pytest
-import sqlglot
-from sqlglot.optimizer import optimize
 
 from experiments.workloads.data import open_data
 from experiments.workloads.queries import built_in_queries, resolve_sql
@@ -28,6 +24,7 @@ from optimizer.prepass.program import PROGRAM
 from optimizer.rules.interface import RuleContext
 from optimizer.settings import DEFAULTS
 from optimizer.sql.bind import bind
+from tests.processes import PATIENCE
 
 ROOT = Path(__file__).parent.parent.parent.parent
 SHARED_JOB = ROOT.parent / "shared" / "workloads" / "job" / "queries"
@@ -98,44 +95,17 @@ def print_firings(data: str) -> None:
             print(show_tree(done.tree, context.columns))
 
 
-@pytest.mark.parametrize("data", ["tpch", "job"])
-def test_any_hash_seed_gives_the_same_firings(data: str, tpch: Catalog, job: Catalog) -> None:
-    code = f"from tests.unit.prepass.test_fixpoint import print_firings; print_firings({data!r})"
+def test_any_hash_seed_gives_the_same_firings(tpch: Catalog, job: Catalog) -> None:
+    code = "from tests.unit.prepass.test_fixpoint import print_firings; print_firings('tpch'); print_firings('job')"
     outputs = set()
-    for seed in ("0", "1", "4242"):
+    for seed in ("0", "4242"):
         done = subprocess.run(
-            [sys.executable, "-c", code], cwd=ROOT, env={**os.environ, "PYTHONHASHSEED": seed}, capture_output=True, timeout=100
+            [sys.executable, "-c", code],
+            cwd=ROOT,
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            timeout=PATIENCE,
         )
         assert done.returncode == 0, done.stderr.decode()
         outputs.add(done.stdout)
     assert len(outputs) == 1 and min(map(len, outputs)) > 1_000
-
-
-def test_it_takes_less_time_than_sqlglot_takes_to_optimize(tpch: Catalog) -> None:
-    """Decorrelation and pre-pass of all of TPC-H against sqlglot's optimizer on its parsed trees, the better of three rounds."""
-    texts = [resolve_sql(name) for name in TPCH]
-    schema = {table.name: {c.name: _sql_type(str(c.type)) for c in table.columns} for table in tpch.tables.values()}
-    ours, theirs = [], []
-    for _ in range(3):
-        bounds = [bind(sql, tpch) for sql in texts]
-        parsed = [sqlglot.parse_one(sql, read="duckdb") for sql in texts]
-        gc.collect()
-        start = process_time()
-        for bound in bounds:
-            context = RuleContext(bound.columns, DEFAULTS)
-            tree, _ = remove_subqueries(bound.tree, bound.columns)
-            run_program(PROGRAM, required_only(bound, decorrelate(tree, DEFAULTS.decorrelate, context).tree), context)
-        middle = process_time()
-        for tree in parsed:
-            optimize(tree, schema=schema, dialect="duckdb")
-        ours.append(middle - start)
-        theirs.append(process_time() - middle)
-    print(f"TPC-H: ours {1e3 * min(ours):.0f} ms, sqlglot {1e3 * min(theirs):.0f} ms, ratio {min(ours) / min(theirs):.2f}")
-    assert min(ours) < min(theirs)
-
-
-def _sql_type(name: str) -> str:
-    for prefix, sql in (("int", "bigint"), ("decimal", "decimal(15, 2)"), ("date", "date")):
-        if name.startswith(prefix):
-            return sql
-    return "varchar"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import time
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -94,10 +93,8 @@ def test_100_operators_are_not_too_deep(bound: Bind) -> None:
 def test_ctes_that_double_are_stopped(bound: Bind) -> None:
     """40 levels of a CTE that names the one before twice would be 2^40 tables."""
     ctes = ["c0 as (select a from t)", *(f"c{i} as (select x.a from c{i - 1} x, c{i - 1} y)" for i in range(1, 41))]
-    start = time.monotonic()
     with pytest.raises(Unsupported, match="more than 5000 blocks"):
         bound(f"with {', '.join(ctes)} select * from c40")
-    assert time.monotonic() - start < 10
 
 
 @pytest.mark.parametrize(

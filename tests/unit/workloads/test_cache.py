@@ -5,13 +5,13 @@ from __future__ import annotations
 import multiprocessing
 import os
 import re
-import time
 from pathlib import Path
 
 import pytest
 
 from experiments.workloads.cache import MANIFEST, cache_folder, cached_dataset, is_whole
 from optimizer.errors import CatalogError
+from tests.processes import PATIENCE, wait_until
 
 
 @pytest.fixture(autouse=True)
@@ -80,20 +80,28 @@ def test_a_damaged_dataset_is_made_again(home: Path, damage: str) -> None:
     assert "making it again" in lines[0]
 
 
-def slow_build(folder: Path) -> None:
-    time.sleep(0.3)
-    build(folder)
-    with (folder.parent / "builds.log").open("a") as log:
-        log.write(f"{os.getpid()}\n")
+def made_by_several(tries: Path) -> None:
+    """One process of three: says that it is about to ask for the dataset, and builds it, if it does, once all have said so."""
+    (tries / str(os.getpid())).touch()
+
+    def build_late(folder: Path) -> None:
+        wait_until(lambda: len(list(tries.iterdir())) == 3, "the others do not start")
+        build(folder)
+        with (folder.parent / "builds.log").open("a") as log:
+            log.write(f"{os.getpid()}\n")
+
+    cached_dataset("data", build_late, nothing)
 
 
-def test_two_processes_make_it_once(home: Path) -> None:
+def test_three_processes_make_it_once(home: Path, tmp_path: Path) -> None:
+    tries = tmp_path / "tries"
+    tries.mkdir()
     spawn = multiprocessing.get_context("spawn")
-    workers = [spawn.Process(target=cached_dataset, args=("data", slow_build, nothing)) for _ in range(3)]
+    workers = [spawn.Process(target=made_by_several, args=(tries,)) for _ in range(3)]
     for worker in workers:
         worker.start()
     for worker in workers:
-        worker.join(60)
+        worker.join(PATIENCE)
     assert [worker.exitcode for worker in workers] == [0, 0, 0]
     assert is_whole(home / "data")
     assert len((home / "builds.log").read_text().splitlines()) == 1

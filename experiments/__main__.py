@@ -1,0 +1,37 @@
+"""The `planscope` process: `python -m experiments`, and what the installed command calls.
+
+Here and not in `cli`, since Ctrl-C has to be looked after before anything else is imported.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from types import FrameType
+
+
+def main() -> int:
+    """Run the command line; the exit code."""
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # else whoever started us wants it ignored
+        signal.signal(signal.SIGINT, _on_ctrl_c)
+    from experiments.cli import main as run
+
+    code = run()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # all is done and said: the interpreter only has to end
+    return code
+
+
+def _on_ctrl_c(number: int, frame: FrameType | None) -> None:
+    """KeyboardInterrupt; while a module is loaded the end at once, since C code being loaded makes other errors of it."""
+    caller = frame
+    while caller is not None:
+        if caller.f_code.co_filename.startswith("<frozen importlib."):
+            os.write(2, b"error: interrupted\n")
+            os._exit(130)
+        caller = caller.f_back
+    signal.default_int_handler(number, frame)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,79 @@
+"""Ctrl-C, wherever it comes: quiet, exit code 130. The process under test sends it to itself, so it comes at a known place."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from tests.e2e.conftest import ROOT
+from tests.processes import PATIENCE
+
+# Ctrl-C when the module MODULE is looked for
+LOADING = """
+import os, signal, sys
+class Finder:
+    def find_spec(self, name, path=None, target=None):
+        if name == "MODULE":
+            os.kill(os.getpid(), signal.SIGINT)
+sys.meta_path.insert(0, Finder())
+"""
+
+# Ctrl-C after half a second of CPU time in a function
+WITHIN = """
+import os, signal, sys
+def within(owner, name):
+    function = getattr(owner, name)
+    def timed(*arguments):
+        signal.signal(signal.SIGPROF, lambda *_: os.kill(os.getpid(), signal.SIGINT))
+        signal.setitimer(signal.ITIMER_PROF, 0.5)
+        return function(*arguments)
+    setattr(owner, name, timed)
+"""
+SEARCH = WITHIN + "from optimizer.search.search import Search; within(Search, 'run')"
+RUN = WITHIN + "import executor.session; within(executor.session, 'reader')"
+LAST = "import atexit, os, signal, sys; atexit.register(os.kill, os.getpid(), signal.SIGINT)"
+
+
+def interrupted(code: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Runs the command line after `code` in a process of its own, which listens to Ctrl-C wherever the tests themselves run."""
+    code = f"import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n{code}"
+    command = [sys.executable, "-c", f"{code}\nfrom experiments.__main__ import main\nsys.exit(main())", *arguments]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=PATIENCE, check=False)
+
+
+@pytest.mark.parametrize("module", ["experiments.cli", "click", "numpy._core._multiarray_umath", "pyarrow.lib"])
+def test_while_modules_are_loaded(module):
+    done = interrupted(LOADING.replace("MODULE", module), "explain", "chain/3")
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "error: interrupted\n")
+
+
+@pytest.mark.parametrize("driver", ["top_down", "iterative"])
+def test_in_a_search_it_says_what_was_found(driver):
+    settings = ("exact_below=30", "budget_tasks=0", f"driver={driver}")
+    done = interrupted(SEARCH, "explain", "clique/18", *(part for each in settings for part in ("--set", each)))
+    assert done.returncode == 130 and done.stdout == "" and "Traceback" not in done.stderr
+    assert done.stderr.startswith("error: interrupted after ")
+    assert "costs" in done.stderr or "no complete plan yet" in done.stderr
+
+
+def test_in_a_run(shop):
+    names = [f"s{i}" for i in range(14)]
+    tables, total = ", ".join(f"sales {name}" for name in names), " + ".join(f"{name}.amount" for name in names)
+    done = interrupted(RUN, "run", f"select count(*) from {tables} where {total} > 100", "-d", str(shop))  # of 5^14 rows
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "error: interrupted\n")
+
+
+def test_after_the_end_it_changes_nothing():
+    done = interrupted(LAST, "explain", "chain/3")
+    assert done.returncode == 0 and done.stdout and done.stderr == ""
+
+
+def test_a_process_told_to_ignore_it_does():
+    """As a shell tells what it starts in the background of a script."""
+    ignored = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)"
+    done = interrupted(ignored + LOADING.replace("MODULE", "numpy"), "explain", "chain/3")
+    assert done.returncode == 0 and done.stdout and done.stderr == ""
