@@ -231,8 +231,8 @@ class _Bookkeeper:
         limit = self._bar(goal)
         self.entries.append(
             Skip(
-                event["seq"], goal, event["mechanism"], mexpr, pair, inputs, event["local"], event["spent"], event["lower"], limit,
-                facts,
+                event["seq"], goal, event["mechanism"], mexpr, pair, inputs, event["local"], event["spent"], event["lower"],
+                limit, facts,
             )
         )  # fmt: skip
 

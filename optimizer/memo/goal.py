@@ -35,7 +35,7 @@ class Implementation(NamedTuple):
 
 
 class Split(NamedTuple):
-    """Two sets of relations and the physical join that joins them, the left one first; `PhysicalOperator` while none was chosen."""
+    """Two sets of relations and the physical join of them, the left one first; `PhysicalOperator` while none was chosen."""
 
     method: type[PhysicalOperator]
     left: int

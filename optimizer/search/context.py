@@ -136,7 +136,7 @@ class SearchContext:
                 self.trace.emit("budget", mexprs=self.memo.logical_count, left=len(self.stack))
         return False
 
-    # -- goals ----------------------------------------------------------------------------------------------------------------
+    # -- goals --------------------------------------------------------------------------------------------------------------
 
     def goal(self, gid: int, required: TraitSet) -> Goal:
         """The goal of a group for traits, reduced in the group's context."""
@@ -175,7 +175,7 @@ class SearchContext:
         grace = self.grace if goal.best_cost <= goal.limit else 1.0
         return self.prune and (bound > goal.limit or bound * grace >= goal.best_cost)
 
-    # -- costs ----------------------------------------------------------------------------------------------------------------
+    # -- costs --------------------------------------------------------------------------------------------------------------
 
     def least(self, mexpr: LogicalExpr) -> float:
         """The cheapest local cost that any implementation of `mexpr` can have."""
@@ -220,7 +220,7 @@ class SearchContext:
         kept = [not each.outer and not each.volatile for each in inputs]
         return first + (runs - 1.0) * self.cost.rerun(op, delivered, group.stats, stats, kept)
 
-    # -- what traces are told ---------------------------------------------------------------------------------------------------
+    # -- what traces are told -----------------------------------------------------------------------------------------------
 
     def emit_goal(self, goal: Goal) -> None:
         if self.trace is not None:
@@ -258,8 +258,8 @@ class SearchContext:
             fields = {"split": [what.left, what.right]} if isinstance(what, Split) else {}
             spent = way.local + sum(i.best_cost for i in way.inputs if i.settled)
             self.trace.emit(
-                "prune", goal=goal.id, mexpr=None if mexpr is None else mexpr.id, mechanism=mechanism, local=way.local, spent=spent,
-                lower=lower, limit=min(goal.limit, goal.best_cost), sources=sources, **fields,
+                "prune", goal=goal.id, mexpr=None if mexpr is None else mexpr.id, mechanism=mechanism, local=way.local,
+                spent=spent, lower=lower, limit=min(goal.limit, goal.best_cost), sources=sources, **fields,
             )  # fmt: skip
 
     def emit_close(self, goal: Goal) -> None:
@@ -267,7 +267,7 @@ class SearchContext:
             result = RESULTS[goal.status]
             self.trace.emit("goal_close", goal=goal.id, result=result, cost=goal.best_cost, lower=goal.lower, limit=goal.limit)
 
-    # -- what tasks ask of the driver ----------------------------------------------------------------------------------------------
+    # -- what tasks ask of the driver ---------------------------------------------------------------------------------------
 
     def ask(self, goal: Goal, limit: float = INFINITY) -> None:
         """Have a goal searched next, under an inclusive limit."""

@@ -34,8 +34,8 @@ from optimizer.search.firing import fire, implement, insert_results
 from optimizer.search.first_order import insert_first_order, why_not_exact
 from optimizer.search.importance import MatchQueue
 from optimizer.search.match import Match
-from optimizer.search.region_ways import PARTITION
 from optimizer.search.search import Search
+from optimizer.search.set_goals import PARTITION
 
 IMPLEMENT_RANK = -1  # an expression is costed before rules are tried on its group
 
@@ -92,7 +92,7 @@ class Iterative:
     def _spent(self) -> bool:
         return self._has_plan() and (self.search.counters.tasks >= self._budget or self.search.late())
 
-    # -- steps ------------------------------------------------------------------------------------------------------------
+    # -- steps --------------------------------------------------------------------------------------------------------------
 
     def _first_plan(self) -> None:
         """Implement one expression of every group that the query as given reaches, with as few rows in its inputs as may be."""
@@ -167,7 +167,7 @@ class Iterative:
             self._merged()
         self._arrive(new)
 
-    # -- what is new ------------------------------------------------------------------------------------------------------
+    # -- what is new --------------------------------------------------------------------------------------------------------
 
     def _arrive(self, new: Sequence[LogicalExpr]) -> None:
         """Queue every match that new expressions give, at their root or below it."""
@@ -241,7 +241,7 @@ class Iterative:
             for mexpr in members:
                 self._match_above(parents, mexpr)
 
-    # -- the end ----------------------------------------------------------------------------------------------------------
+    # -- the end ------------------------------------------------------------------------------------------------------------
 
     def _conclude(self) -> None:
         """Settle every goal, if the queue ran empty; else say what was left."""

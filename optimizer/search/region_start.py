@@ -22,7 +22,7 @@ from optimizer.joins.partition import PARTITIONERS
 from optimizer.joins.policy import Choice, Enumeration, choose
 from optimizer.joins.set_splits import SetSplits, set_splits
 from optimizer.memo.goal import INFINITY
-from optimizer.search.region_ways import ROUNDING, RegionWays
+from optimizer.search.set_goals import ROUNDING, SetGoals
 from optimizer.search.set_table import Methods, SetTable
 
 EXACT_ROWS_UP_TO = 20  # relations up to which heuristics ask the estimator for rows; beyond they multiply selectivities
@@ -31,7 +31,7 @@ TASKS_SETS = 10_000  # connected sets up to which tasks search a region exactly
 BOUNDED_SPLITS = 500_000  # splits up to which tasks use the bound that needs a pass over all of them
 
 
-def start(region: RegionWays) -> None:
+def start(region: SetGoals) -> None:
     """Solve a region, or give it its splits, its bound and its seeds."""
     search = region.search
     settings = search.context.settings
@@ -74,7 +74,7 @@ def start(region: RegionWays) -> None:
         region.enough = settings.epsilon * whole.best_cost / (2 * graph.n - 1)
 
 
-def take_one_order(region: RegionWays, why: str, tree: JoinTree | None = None) -> None:
+def take_one_order(region: SetGoals, why: str, tree: JoinTree | None = None) -> None:
     """Leave a region one order: `tree`, or a greedy one."""
     order = {a | b: a for a, b in joins_of(_by_rows(region) if tree is None else tree)}
 
@@ -87,7 +87,7 @@ def take_one_order(region: RegionWays, why: str, tree: JoinTree | None = None) -
     region.search.counters.proven, region.search.counters.heuristic = False, why
 
 
-def begin_with_one_order(region: RegionWays) -> None:
+def begin_with_one_order(region: SetGoals) -> None:
     """`start` for a search that wants a plan and no more."""
     take_one_order(region, "a budget was spent")
 
@@ -108,13 +108,13 @@ def splitter(graph: JoinGraph, partitioner: str, left_deep: bool, in_order: bool
     return splits
 
 
-def _grown(region: RegionWays) -> bool:
+def _grown(region: SetGoals) -> bool:
     """Whether rules found other expressions for a part of the region that is a group: the table knows joins alone."""
     groups = (region.search.memo.group(gid) for s, gid in region.groups.items() if s != region.region.graph.all)
     return any(len(group.logical) > 1 for group in groups)
 
 
-def _choice(region: RegionWays) -> Choice:
+def _choice(region: SetGoals) -> Choice:
     settings = region.search.context.settings
     if settings.enumeration != "adaptive":
         return Choice(Enumeration.EXACT, f"enumeration {settings.enumeration}")
@@ -126,7 +126,7 @@ def _choice(region: RegionWays) -> Choice:
     )
 
 
-def _fill_table(region: RegionWays, splits: SetSplits) -> None:
+def _fill_table(region: SetGoals, splits: SetSplits) -> None:
     search, costs = region.search, region.costs
     assert costs is not None
     leaves = [region.sets[1 << i].goal.best_cost for i in range(region.region.n)]
@@ -154,9 +154,9 @@ def _fill_table(region: RegionWays, splits: SetSplits) -> None:
             region.prove(goal, bound * ROUNDING, "the table of all sets")
 
 
-def _bound(region: RegionWays, splits: SetSplits | None) -> Callable[[Relations, float], float]:
-    """The bound of a set with so many rows: see the head of `region_ways`. Without the splits, of the intermediate results only the
-    smallest pair counts. A sum in another order than a plan's may round up, so the bound gives way by a hair."""
+def _bound(region: SetGoals, splits: SetSplits | None) -> Callable[[Relations, float], float]:
+    """The bound of a set with so many rows: see the head of `region_ways`. Without the splits, of the intermediate results only
+    the smallest pair counts. A sum in another order than a plan's may round up, so the bound gives way by a hair."""
     costs = region.costs
     assert costs is not None
     floor, start_up, out, least_input = costs.floor, costs.start, costs.out, costs.least_input
@@ -197,14 +197,14 @@ def _one_by_one(tree: JoinTree) -> bool:
     return all(not a & (a - 1) or not b & (b - 1) for a, b in joins_of(tree))
 
 
-def _ordered(region: RegionWays, kind: str) -> Ordered:
+def _ordered(region: SetGoals, kind: str) -> Ordered:
     """What a heuristic makes of a region."""
     orderer = {"greedy": greedy, "linearized": linearized, "goo_dp": goo_dp}[kind]
     return orderer(region.region.graph, _Costing(region))
 
 
-def _by_rows(region: RegionWays, s: Relations = 0) -> JoinTree:
-    """Smallest results first (GOO), by rows that are products of the selectivities between two relations; of a part of the region."""
+def _by_rows(region: SetGoals, s: Relations = 0) -> JoinTree:
+    """Smallest results first (GOO), by products of the selectivities between two relations; of a part of the region."""
     graph, members = _within(region.region.graph, s or region.region.graph.all)
     single = [region.sets[1 << m].rows for m in members]
     shares = {}
@@ -246,7 +246,7 @@ class _Costing:
     that is found is costed by the estimator all the same.
     """
 
-    def __init__(self, region: RegionWays) -> None:
+    def __init__(self, region: SetGoals) -> None:
         costs, graph = region.costs, region.region.graph
         assert costs is not None
         self._region, self._costs, self._graph = region, costs, graph

@@ -3,8 +3,8 @@
     EXPAND  all its joins become expressions of the memo, since a rule wants to look into them
     SPLITS  its sets of relations are goals whose ways are splits (`region_ways`); no rule looks into it
 
-How the splits are then searched - by the table of all sets, by tasks, or in one order that heuristics find - depends on their number
-and is decided when the region is first opened (`region_start`).
+How the splits are then searched - by the table of all sets, by tasks, or in one order that heuristics find - depends on their
+number and is decided when the region is first opened (`region_start`).
 """
 
 from __future__ import annotations
@@ -35,7 +35,8 @@ from optimizer.search.context import SearchContext, Source
 from optimizer.search.figures import Figures
 from optimizer.search.group_ways import GroupWays
 from optimizer.search.region_start import start
-from optimizer.search.region_ways import PARTITION, RegionWays
+from optimizer.search.region_ways import RegionWays
+from optimizer.search.set_goals import PARTITION, SetGoals
 from optimizer.search.set_table import Methods
 
 PARTITIONING = (PARTITION, "partition_region")
@@ -59,8 +60,8 @@ class Regions:
         self.wholes: dict[LogicalExpr, Decision] = {}
         self.made: list[RegionWays] = []
         self.groups = GroupWays()
-        self._by_goal: dict[int, Source] = {}
-        self._by_group: dict[int, tuple[RegionWays, Relations]] = {}
+        self._by_goal: dict[int, SetGoals] = {}
+        self._by_group: dict[int, tuple[SetGoals, Relations]] = {}
         rules = search.rules
         names = [rule.name for rule in rules.transformations]
         self.partitioning = [(bit, rule) for bit, rule in search.numbered_rules if rule.name in PARTITIONING]
@@ -87,7 +88,7 @@ class Regions:
         return count_connected_sets(region.graph, settings.exact_mixed_sets) <= settings.exact_mixed_sets
 
     def decide(self, splits: bool = True) -> None:
-        """Decide for each join graph of the query, which has just been inserted. `splits`: the driver can do without expressions."""
+        """Decide for each join graph of the query, which has just been inserted. `splits`: the driver needs no expressions."""
         search = self.search
         for group in search.memo.groups:
             for mexpr in group.logical:
@@ -101,7 +102,7 @@ class Regions:
                         )
 
     def unseen(self, graph: LogicalExpr) -> bool:
-        """Whether rules do not look into the joins of a join graph: what was decided for the one of the query that it is part of."""
+        """Whether rules do not look into the joins of a join graph: as was decided for that of the query that it is part of."""
         find = self.search.memo.find
         leaves = set(map(find, graph.inputs))
         whole = next((w for w in self.wholes if leaves <= set(map(find, w.inputs))), None)
@@ -138,10 +139,11 @@ class Regions:
         ops = (m.op for gid in mexpr.inputs for m in self.search.memo.group(gid).logical)
         return any(isinstance(op, Scan) and bool(op.order) and bool(columns >> op.order[0].column & 1) for op in ops)
 
-    # -- sources ------------------------------------------------------------------------------------------------------------------------
+    # -- sources ------------------------------------------------------------------------------------------------------------
 
     def of(self, search: SearchContext, goal: Goal) -> Source:
-        return self._by_goal.get(goal.id, self.groups)
+        source = self._by_goal.get(goal.id)
+        return source if isinstance(source, RegionWays) else self.groups
 
     def goal(self, search: SearchContext, group: Group, required: TraitSet) -> Goal:
         """A goal of a group for reduced traits, which it does not have yet."""
@@ -153,9 +155,7 @@ class Regions:
         return made
 
     def output(self, search: SearchContext, goal: Goal) -> tuple[ColumnSet, float]:
-        source = self._by_goal[goal.id]
-        assert isinstance(source, RegionWays)
-        return source.output(goal)
+        return self._by_goal[goal.id].output(goal)
 
     def methods(self) -> list[str]:
         """How each region of the query was searched: expand, table, tasks or one order."""
@@ -168,7 +168,7 @@ class Regions:
         self._by_goal.clear()
         self._by_group.clear()
 
-    def _place(self, group: Group) -> tuple[RegionWays, Relations] | None:
+    def _place(self, group: Group) -> tuple[SetGoals, Relations] | None:
         """The region and the set of relations that a group stands for, if its joins are not expressions."""
         known = self._by_group.get(group.id)
         if known is not None:

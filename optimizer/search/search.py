@@ -56,7 +56,7 @@ class Search(SearchContext):
         if self.exploration != "all" and self._open_rules and isinstance(memo.figures, Figures):
             memo.figures.later_rules = True
 
-    # -- running ------------------------------------------------------------------------------------------------------------------
+    # -- running ------------------------------------------------------------------------------------------------------------
 
     def run(self, tree: Tree, required: TraitSet = ANY) -> Goal:
         """Explore, then optimize; the returned goal has a plan. Raises NoPlan, and Interrupted on Ctrl-C."""
@@ -154,7 +154,7 @@ class Search(SearchContext):
             self.ask(root)
             self._drain()
 
-    # -- what tasks ask -------------------------------------------------------------------------------------------------------------
+    # -- what tasks ask -----------------------------------------------------------------------------------------------------
 
     def ask(self, goal: Goal, limit: float = INFINITY) -> None:
         self.push(OptimizeGroup(goal, limit))
@@ -202,7 +202,7 @@ class Search(SearchContext):
             if distance + 1 < self._deepest:
                 level = [above for parent in level for above in self.memo.group(parent.group).parents]
 
-    # -- for those who look at the whole memo -----------------------------------------------------------------------------------------
+    # -- for those who look at the whole memo -------------------------------------------------------------------------------
 
     def expand_all(self) -> None:
         """Explore everything that was left for later: regions whose joins are no expressions, groups nobody asked for.

@@ -5,11 +5,11 @@
                      kept(L) + ordered[L] + best[R],  kept(R) + ordered[R] + best[L],
                      merge + min(ordered[L] + some[R], some[L] + ordered[R]))
 
-`local` is the cheapest of the hash join that builds on the cheaper side and nested loops, `kept(X)` of those that keep the order of
-X. `ordered` is what a plan costs at least whose order begins with a column of certain relations, `some` of one that is in any order
-at all: the order begins at some sort, and every join from there on keeps it. Where no merge join can be the cheapest, `best` is the
-cost of the cheapest plan; else it is a bound, as `ordered` is, since the two orders that a merge join needs are taken to fit.
-So the search of goals with orders (`region_ways`) looks only at the few splits whose bound lies below the plan that it has.
+`local` is the cheapest of the hash join that builds on the cheaper side and nested loops, `kept(X)` of those that keep the order
+of X. `ordered` is what a plan costs at least whose order begins with a column of certain relations, `some` of one that is in any
+order at all: the order begins at some sort, and every join from there on keeps it. Where no merge join can be the cheapest, `best`
+is the cost of the cheapest plan; else it is a bound, as `ordered` is, since the two orders that a merge join needs are taken to
+fit. So the search of goals with orders (`region_ways`) looks only at the few splits whose bound lies below the plan it has.
 
 A hash join costs the same whichever side is the left one, so a split stands for both.
 
@@ -91,8 +91,8 @@ class SetTable:
         return float(self.rows[at]), float(self.best[at])
 
     def ordered(self, leading: Relations, free: Relations) -> Costs:
-        """`ordered` for plans whose order begins with a column of one of the relations `leading`; those `free` of them may have it
-        without a sort."""
+        """`ordered` for plans whose order begins with a column of one of the relations `leading`; those `free` of them may have
+        it without a sort."""
         known = self._ordered.get((leading, free))
         if known is None:
             some = self._some_order()
@@ -105,7 +105,7 @@ class SetTable:
         return known
 
     def bounds(self, s: Relations, ordered: Costs | None) -> tuple[Sets, Sets, Costs]:
-        """The parts of all splits of a set, and what a plan through each costs at least, of those in some order if it is given."""
+        """The parts of all splits of a set, and what a plan through each costs at least; `ordered`: of plans in that order."""
         at, left, right = self.splits.of(s)
         level = Level(left, right, np.zeros(1, dtype=np.int64), np.array([at], dtype=np.int32))
         if ordered is None:
@@ -135,7 +135,7 @@ class SetTable:
             self._some = some
         return self._some
 
-    # -- one size -------------------------------------------------------------------------------------------------------------
+    # -- one size -----------------------------------------------------------------------------------------------------------
 
     def _fill(self, level: Level, some: Costs | None) -> None:
         best = np.minimum.reduceat(self._cost(level, some), level.starts) + self._fixed(level.sets)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+import networkx
 import pytest
 
 ROOT = Path(__file__).parent.parent.parent
@@ -31,6 +32,8 @@ OPTIMIZER = {
     "decorrelate": "errors settings algebra catalog trace stats rules prepass",
     "rule_list": "rules decorrelate prepass",
     "search": "errors settings algebra catalog stats cost trace memo joins rules engines",
+    "plan_space": "errors settings algebra memo rules search",
+    "audit": "errors settings algebra memo trace plan_space search",
     "pipeline": "errors settings algebra catalog sql trace stats cost memo joins rules engines decorrelate prepass search",
 }
 
@@ -120,6 +123,21 @@ def test_no_import_points_back() -> None:
     complaints = [text for one in found if not one.file.startswith("tests/") and (text := complaint(one))]
     assert len(found) > 100, "the folders were not found"
     assert not complaints, "imports that point back:\n" + "\n".join(complaints)
+
+
+def test_no_files_of_the_search_import_each_other_in_a_circle() -> None:
+    """Files and not only rooms, and also what only type checkers see."""
+    rooms = ("memo", "search", "audit", "plan_space", "joins", "trace", "cost", "engines")
+    files = {path.relative_to(ROOT).with_suffix("").as_posix().replace("/", ".").removesuffix(".__init__"): path
+             for room in rooms for path in (ROOT / "optimizer" / room).rglob("*.py")}  # fmt: skip
+    graph = networkx.DiGraph()
+    for name, path in files.items():
+        for one in imports_of(path.read_text("utf-8"), path.relative_to(ROOT).as_posix()):
+            if one.module in files and one.module != name:
+                graph.add_edge(name, one.module)
+    circles = [sorted(part) for part in networkx.strongly_connected_components(graph) if len(part) > 1]
+    assert graph.number_of_edges() > 100
+    assert not circles
 
 
 def test_the_table_has_no_cycle() -> None:

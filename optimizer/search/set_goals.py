@@ -1,0 +1,301 @@
+"""The sets of relations of one region of inner joins as goals: their rows, their bounds, and their groups where they have one.
+
+A set is a goal as a group is, without a group of its own: its rows and its bound are numbers. It becomes a group of the memo when
+someone asks for it in some order, or looks at it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from optimizer.algebra.columns import ColumnSet, column_ids
+from optimizer.algebra.join_graph import JoinGraph
+from optimizer.algebra.physical import HashJoin, NestedLoopJoin
+from optimizer.algebra.scalars import Predicate
+from optimizer.algebra.traits import ANY, TraitSet
+from optimizer.algebra.trees import Node, Tree
+from optimizer.cost.joins import JoinCosts
+from optimizer.joins.graph import JoinTree, Relations, joins_of
+from optimizer.joins.inner import InnerRegion
+from optimizer.memo.goal import INFINITY, Goal, Split, Status, Way
+from optimizer.memo.group import Group, LogicalExpr
+from optimizer.search.context import SearchContext
+from optimizer.search.figures import SetRows
+from optimizer.search.set_table import Costs, Methods, SetTable
+
+PARTITION = "partition_joins"
+ROUNDING = 1.0 - 1e-12
+LOOK = 1023  # splits between two looks at the clock, as a mask
+
+
+class SetFigures:
+    """What arithmetic needs of a set: `rows` of its join, at least the costs' floor; `calls`, `residual`: calls of all conjuncts
+    within it, and of those that are no hash key; `lower`: the bound that it was made with."""
+
+    __slots__ = ("calls", "goal", "lower", "residual", "rows")
+
+    def __init__(self, rows: float, calls: float, residual: float, goal: Goal) -> None:
+        self.rows, self.calls, self.residual, self.goal, self.lower = rows, calls, residual, goal, goal.lower
+
+
+class SetGoals:
+    """Relation i is the i-th of `leaves`; `pairs` counts the splits looked at.
+
+    `costs`: None where joins are not costed by arithmetic. `start`: solves or seeds the region, once its relations are settled.
+    `splits_of`: the splits that the search may look at, each as one part. `bound`: what a plan of a set with so many rows costs
+    at least. `heuristic`: why only one order is tried, if so.
+    """
+
+    def __init__(
+        self,
+        search: SearchContext,
+        whole: LogicalExpr,
+        region: InnerRegion,
+        costs: JoinCosts | None,
+        methods: Methods,
+        estimates: SetRows,
+        start: Callable[[SetGoals], None],
+        registry: tuple[dict[int, SetGoals], dict[int, tuple[SetGoals, Relations]]],
+    ) -> None:
+        self.search, self.whole, self.region, self.costs, self.methods, self.start = search, whole, region, costs, methods, start
+        self.estimates = estimates
+        self._sources, self._places = registry  # by goal, and by group
+        self.each = methods.hash + methods.loop
+        self.bounded = False
+        self.enough = -1.0
+        self.pairs = 0
+        self.leaves = [search.memo.group(gid) for gid in whole.inputs]
+        self.sets: dict[Relations, SetFigures] = {}
+        self.groups: dict[Relations, int] = {}  # of the sets that have one
+        self.table: SetTable | None = None
+        self.heuristic = ""  # why only one order is tried, if so
+        self.splits_of: Callable[[Relations], Sequence[Relations]] = lambda s: ()
+        self.bound: Callable[[Relations, float], float] = lambda s, rows: 0.0
+        self.begun = False
+        self._number = {leaf.id: 1 << i for i, leaf in enumerate(self.leaves)}
+        self._counted: set[Relations] = set()
+        self._reached: dict[Goal, set[Relations]] = {}  # splits that became expressions, each by one part
+        self._made: dict[tuple[Relations, Relations], LogicalExpr] = {}
+        self._weights = [(c.relations, float(c.calls), 0.0 if c.key else float(c.calls)) for c in region.conjuncts]
+        floor = 0.0 if costs is None else costs.floor
+        for i, leaf in enumerate(self.leaves):
+            calls = sum(weight for within, weight, _ in self._weights if within == 1 << i)
+            self.sets[1 << i] = SetFigures(max(leaf.stats.rows, floor), calls, calls, search.goal(leaf.id, ANY))
+
+    def output(self, goal: Goal) -> tuple[ColumnSet, float]:
+        """The columns and rows of a set."""
+        return self.columns(goal.relations), self.figures(goal.relations).rows
+
+    @property
+    def merging(self) -> bool:
+        """Whether the sets' goals need expressions: a merge join may be the cheapest, or joins are not costed by arithmetic."""
+        return self.costs is None or self.methods.merge
+
+    @property
+    def exact(self) -> bool:
+        """Whether the table has the cost of the cheapest plan of each set."""
+        return self.table is not None and not self.methods.merge
+
+    @property
+    def method(self) -> str:
+        """How the region is searched."""
+        return "one order" if self.heuristic else "tasks" if self.table is None else "table"
+
+    @property
+    def size(self) -> int:
+        """Sets of two relations or more that the search knows of."""
+        return (len(self.sets) if self.table is None else len(self.table.splits.sets)) - self.region.n
+
+    # -- sets, goals and groups ---------------------------------------------------------------------------------------------
+
+    def figures(self, s: Relations) -> SetFigures:
+        """The numbers of a set; made on first use."""
+        known = self.sets.get(s)
+        return known if known is not None else self._new(s)
+
+    def _new(self, s: Relations) -> SetFigures:
+        search = self.search
+        if self.table is not None:
+            rows, cost = self.table.of(s)
+            made = self._note(s, SetFigures(rows, 0.0, 0.0, search.set_goal(s, cost * ROUNDING)))
+            if self.exact:
+                self.settle(made.goal)
+        elif self.costs is None:
+            group = search.memo.group(self.group_of(s))
+            return self._note(
+                s, SetFigures(group.stats.rows, 0.0, 0.0, search.set_goal(s, group.lower if search.use_bounds else 0.0))
+            )
+        else:
+            rows = max(self.estimates.rows(s), self.costs.floor)
+            calls = residual = 0.0
+            for within, weight, extra in self._weights:
+                if not within & ~s:
+                    calls += weight
+                    residual += extra
+            made = self._note(
+                s, SetFigures(rows, calls, residual, search.set_goal(s, self.bound(s, rows) if search.use_bounds else 0.0))
+            )
+        return made
+
+    def _note(self, s: Relations, figures: SetFigures) -> SetFigures:
+        self.sets[s] = figures
+        self._sources[figures.goal.id] = self
+        gid = self.groups.get(s)
+        if gid is not None:
+            figures.goal.group = gid
+        trace = self.search.trace
+        if trace is not None:
+            goal = figures.goal
+            trace.emit(
+                "goal", goal=goal.id, group=goal.group, traits="any", lower=goal.lower, region=self.whole.group,
+                relations=self.members(s), rows=figures.rows,
+            )  # fmt: skip
+        return figures
+
+    def goal(self, group: Group, s: Relations, required: TraitSet) -> Goal:
+        """The goal of the group that a set has become."""
+        self.groups[s] = group.id
+        own = self.figures(s).goal
+        self._grouped(own, group.id)
+        if self.search.use_bounds and own.status is Status.NEW:
+            self.prove(own, group.lower, "the group")
+        if required == ANY:
+            return own
+        lower = own.lower
+        bounds = self._order_bounds(s, required)
+        if bounds is not None and self.table is not None:
+            lower = max(lower, float(bounds[self.table.splits.positions(np.array([s], dtype=np.int64))[0]]) * ROUNDING)
+        made = self.search.memo.new_goal(group.id, required, lower, s)
+        self._sources[made.id] = self
+        self.search.emit_goal(made)
+        return made
+
+    def prove(self, goal: Goal, lower: float, because: str) -> None:
+        """Raise the bound of a goal."""
+        if lower > goal.lower:
+            goal.lower = lower
+            if self.search.trace is not None:
+                self.search.trace.emit("lower", goal=goal.id, lower=lower, because=because)
+
+    def group_of(self, s: Relations) -> int:
+        """The group of a set, made on first use."""
+        gid = self.groups.get(s)
+        if gid is None:
+            if not s & (s - 1):
+                return self.leaves[s.bit_length() - 1].id
+            memo = self.search.memo
+            leaves: tuple[Node, ...] = tuple(memo.binding_leaf(self.leaves[i].id) for i in column_ids(s))
+            gid, new = memo.insert(Tree(JoinGraph(self.region.within(s)), leaves), None, PARTITION, self.whole.id)
+            for mexpr in new:
+                mexpr.barred |= self.whole.barred
+            self.groups[s] = gid
+            self._places[gid] = (self, s)
+            if s in self.sets:
+                self._grouped(self.sets[s].goal, gid)
+                memo.group(gid).goals[ANY] = self.sets[s].goal
+        return gid
+
+    def _grouped(self, goal: Goal, gid: int) -> None:
+        """A set has become a group."""
+        if goal.group < 0:
+            goal.group = gid
+            if self.search.trace is not None:
+                self.search.trace.emit("place", goal=goal.id, group=gid)
+
+    def columns(self, s: Relations) -> ColumnSet:
+        columns = 0
+        for i in column_ids(s):
+            columns |= self.leaves[i].props.columns
+        return columns
+
+    def members(self, s: Relations) -> list[int]:
+        """The leaf groups of a set."""
+        return [self.leaves[i].id for i in column_ids(s)]
+
+    def show(self, s: Relations) -> str:
+        return "{" + ", ".join(map(str, self.members(s))) + "}"
+
+    def set_of(self, leaves: Sequence[int], predicate: Predicate) -> Relations | None:
+        """The set of leaf groups whose join under `predicate` it is, if there is one."""
+        if any(gid not in self._number for gid in leaves):
+            return None
+        s = sum(self._number[gid] for gid in leaves)
+        return s if self.region.within(s) == predicate else None
+
+    @property
+    def _leaf_goals(self) -> list[Goal]:
+        return [self.sets[1 << i].goal for i in range(self.region.n)]
+
+    def settle(self, goal: Goal) -> tuple[list[Way], float]:
+        """Give a goal the plan that the table has for it."""
+        assert self.table is not None
+        _, cost = self.table.of(goal.relations)
+        if cost == INFINITY:
+            goal.status, goal.lower = Status.IMPOSSIBLE, INFINITY
+            return [], INFINITY
+        if goal.way is None:
+            split, local = self.table.cheapest(goal.relations)
+            inputs = (self.figures(split.left).goal, self.figures(split.right).goal)
+            old, goal.best_cost = goal.best_cost, local + inputs[0].best_cost + inputs[1].best_cost
+            goal.way = Way(goal.best_cost, 0, local, inputs, split)
+            if self.search.trace is not None:
+                self.search.emit_best(goal, old)
+        # relations that a gap left bounded may cost less than they do
+        leaves = (self.sets[1 << i].goal for i in column_ids(goal.relations))
+        loose = sum(leaf.best_cost - leaf.lower for leaf in leaves)
+        if goal.status is not Status.OPEN:
+            goal.lower, goal.settled = goal.best_cost - loose, True
+            goal.status = Status.BOUNDED if loose else Status.OPTIMAL
+            self.search.emit_close(goal)
+        return [], goal.best_cost - loose if loose else INFINITY
+
+    def install(self, tree: JoinTree) -> None:
+        """Make a join tree over settled relations the best plan of each of its sets that has none as cheap."""
+        for a, b in joins_of(tree):
+            left, right, own = self.sets[a], self.sets[b], self.figures(a | b)
+            split, local = self._cheapest(a, b, own)
+            cost = local + left.goal.best_cost + right.goal.best_cost
+            if cost < own.goal.best_cost:
+                old, own.goal.best_cost = own.goal.best_cost, cost
+                inputs = (self.sets[split.left].goal, self.sets[split.right].goal)
+                own.goal.way = Way(cost, 0, local, inputs, split)
+                if self.search.trace is not None:
+                    self.search.emit_best(own.goal, old)
+
+    def _cheapest(self, a: Relations, b: Relations, own: SetFigures) -> tuple[Split, float]:
+        """The cheapest join of two sets by arithmetic, and what it costs."""
+        costs = self.costs
+        assert costs is not None
+        left, right = self.sets[a], self.sets[b]
+        if (left.rows < right.rows) is (costs.build > costs.probe):
+            a, b, left, right = b, a, right, left
+        x, y = left.rows, right.rows
+        local, method = INFINITY, HashJoin
+        if self.methods.hash and (self.region.plain or self.region.keys.neighbours(a) & b):
+            local = costs.probe * x + costs.build * y + costs.call * (own.residual - left.residual - right.residual) * own.rows
+        if self.methods.loop:
+            pair = costs.pair + costs.pair_call * (own.calls - left.calls - right.calls)
+            loops = costs.loop * (x + y) + pair * x * y
+            if loops < local:
+                return Split(NestedLoopJoin, a, b), costs.start + costs.out * own.rows + loops
+        return Split(method, a, b), costs.start + costs.out * own.rows + local
+
+    def _order_bounds(self, s: Relations, required: TraitSet) -> Costs | None:
+        """What the plans of sets cost at least that come in what is required."""
+        if required == ANY or self.table is None:
+            return None
+        first = 1 << required.collation[0].column if required.collation else required.grouping
+        props = self.search.memo.group(self.whole.group).props
+        same = 0
+        for column in column_ids(first):
+            same |= props.equivalents(column)
+        leading = free = 0
+        one_row = any(leaf.props.at_most_one_row for leaf in self.leaves)  # where there is one row, there is every order
+        for i, leaf in enumerate(self.leaves):
+            if leaf.props.columns & same:
+                leading |= 1 << i
+                if leaf.offers or one_row or (required.grouping and leaf.props.keys):
+                    free |= 1 << i
+        return self.table.ordered(leading, free)
