@@ -28,8 +28,9 @@ from optimizer.algebra.logical import Join, LogicalOperator
 from optimizer.algebra.physical import PhysicalOperator
 from optimizer.algebra.scalars import Scalar
 from optimizer.memo.goal import Candidate, Goal
-from optimizer.memo.group import Group, LogicalExpr, PhysicalExpr
+from optimizer.memo.group import Group
 from optimizer.memo.memo import Memo
+from optimizer.memo.mexpr import LogicalExpr, PhysicalExpr
 from optimizer.pipeline import Optimizer
 from optimizer.search.figures import Figures
 

@@ -11,8 +11,8 @@ from experiments.search_bench.figure import Figure
 from experiments.search_bench.settings import SEARCHES
 from experiments.search_bench.stages import prepare
 from optimizer.algebra.trees import Tree
-from optimizer.memo.group import LogicalExpr
 from optimizer.memo.memo import Memo
+from optimizer.memo.mexpr import LogicalExpr
 from optimizer.search.search import Search
 
 MOST_FOR_AN_ALTERNATIVE = 3.0  # µs, clique 12 exhaustively

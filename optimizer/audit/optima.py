@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from optimizer.memo.goal import Goal, Way
-from optimizer.memo.group import LogicalExpr
+from optimizer.memo.mexpr import LogicalExpr
 from optimizer.plan_space import Choice
 from optimizer.plan_space import Way as SpaceWay
 from optimizer.plan_space.of_search import AllMoves, Move

@@ -8,11 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from random import Random
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from optimizer.joins.partition.blocks import Blocks
-    from optimizer.joins.partition.hypergraph import Index
+from typing import NamedTuple
 
 Relations = int  # a set of relations
 
@@ -33,6 +29,24 @@ def subsets(s: Relations) -> Iterator[Relations]:
         if not part:
             return
         yield part
+
+
+class Blocks(NamedTuple):
+    """The blocks of a graph (`partition.blocks`). The side of a relation in a block: itself and all that is connected to it outside the block."""
+
+    bridges: tuple[tuple[Relations, Relations], ...]  # (the two relations, the side of one of them)
+    complete: tuple[tuple[Relations, ...], ...]  # the sides of its relations, of blocks with an edge between any two
+    others: tuple[tuple[Relations, tuple[tuple[Relations, Relations], ...]], ...]  # (its relations, (relation, side) pairs)
+
+
+class Index:
+    """What is known (`partition.hypergraph`) about the sets of relations and the sets of hyperedges of one graph."""
+
+    __slots__ = ("connected", "skeletons")
+
+    def __init__(self) -> None:
+        self.connected: dict[Relations, bool] = {}
+        self.skeletons: dict[int, JoinGraph] = {}  # by the hyperedges in it, as a set of their numbers
 
 
 class JoinGraph:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from optimizer.algebra.trees import Node, Tree
-from optimizer.memo.group import LogicalExpr
 from optimizer.memo.memo import Memo
+from optimizer.memo.mexpr import LogicalExpr
 from optimizer.rules.interface import Pattern
 
 

@@ -17,8 +17,9 @@ from __future__ import annotations
 from optimizer.algebra.join_graph import JoinGraph
 from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical import Join
-from optimizer.memo.group import Group, LogicalExpr
+from optimizer.memo.group import Group
 from optimizer.memo.memo import Memo
+from optimizer.memo.mexpr import LogicalExpr
 
 
 def lower_bounds_fall(memo: Memo) -> list[Group]:

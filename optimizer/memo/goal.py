@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from optimizer.algebra.physical import PhysicalOperator
 from optimizer.algebra.traits import ANY, Alternative, TraitSet
-from optimizer.memo.group import LogicalExpr, PhysicalExpr
+from optimizer.memo.mexpr import LogicalExpr, PhysicalExpr
 
 INFINITY = float("inf")
 

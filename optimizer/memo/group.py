@@ -1,55 +1,14 @@
-"""Groups and multi-expressions: plain slotted data.
-
-Logical and physical multi-expressions are separate types. Everything else refers to them by small int ids.
-"""
+"""Groups: plain slotted data. Everything else refers to them by small int ids."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from optimizer.algebra.columns import ColumnSet
-from optimizer.algebra.logical import LogicalOperator
-from optimizer.algebra.physical import PhysicalOperator
 from optimizer.algebra.props import LogicalProps
 from optimizer.algebra.scalars import Predicate
 from optimizer.algebra.traits import TraitSet
-
-if TYPE_CHECKING:
-    from optimizer.memo.goal import Goal
-    from optimizer.stats.relation import RelationStats
-
-
-class LogicalExpr:
-    """A logical multi-expression: an operator over input groups.
-
-    `rule` and `source`: which rule made it from which multi-expression (None, -1: given by the query). `applied` has the
-    bit of every transformation rule that has bound it; `implemented` says whether its `physical` expressions exist;
-    `dropped` that a merge found it to be the same as another. `barred` has the bit of every rule that is never tried on it.
-    """
-
-    __slots__ = (
-        "applied", "barred", "dropped", "group", "id", "implemented", "inputs", "least", "op", "physical", "rule",
-        "source",
-    )  # fmt: skip
-
-    def __init__(self, id: int, group: int, op: LogicalOperator, inputs: tuple[int, ...], rule: str | None, source: int) -> None:
-        self.id, self.group, self.op, self.inputs, self.rule, self.source = id, group, op, inputs, rule, source
-        self.applied = 0
-        self.barred = 0
-        self.physical: list[PhysicalExpr] = []
-        self.implemented = False
-        self.dropped = False
-        self.least = -1.0  # cheapest local cost of any implementation, once it was asked for
-
-
-class PhysicalExpr:
-    """A physical multi-expression over the same input groups as the logical one it implements (`source`)."""
-
-    __slots__ = ("costs", "group", "id", "inputs", "op", "rule", "source")
-
-    def __init__(self, id: int, group: int, op: PhysicalOperator, inputs: tuple[int, ...], rule: str | None, source: int) -> None:
-        self.id, self.group, self.op, self.inputs, self.rule, self.source = id, group, op, inputs, rule, source
-        self.costs: dict[TraitSet, float] = {}  # local cost by delivered traits
+from optimizer.memo.goal import Goal
+from optimizer.memo.mexpr import LogicalExpr
+from optimizer.stats.relation import RelationStats
 
 
 class Region:

@@ -21,7 +21,8 @@ from optimizer.algebra.scalars import combined
 from optimizer.algebra.traits import TraitSet
 from optimizer.algebra.trees import Leaf, Tree, postorder
 from optimizer.memo.goal import Goal
-from optimizer.memo.group import Group, LogicalExpr, PhysicalExpr, Region
+from optimizer.memo.group import Group, Region
+from optimizer.memo.mexpr import LogicalExpr, PhysicalExpr
 from optimizer.stats.relation import RelationStats
 from optimizer.trace.recorder import Trace
 

@@ -19,7 +19,7 @@ from optimizer.algebra.traits import Alternative, TraitSet, satisfies
 from optimizer.algebra.trees import Tree
 from optimizer.memo.binding import matches
 from optimizer.memo.goal import Goal, Split
-from optimizer.memo.group import LogicalExpr, PhysicalExpr
+from optimizer.memo.mexpr import LogicalExpr, PhysicalExpr
 from optimizer.plan_space import Choice, PlanSpace, Way
 from optimizer.rules.enforce.moves import enforcers
 from optimizer.search.alternatives import alternatives

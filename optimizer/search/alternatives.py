@@ -8,7 +8,7 @@ from typing import NamedTuple
 from optimizer.algebra.props import LogicalProps
 from optimizer.algebra.traits import ANY, Alternative, TraitSet, reduce_traits, satisfies
 from optimizer.memo.goal import Goal
-from optimizer.memo.group import PhysicalExpr
+from optimizer.memo.mexpr import PhysicalExpr
 from optimizer.search.context import SearchContext
 
 

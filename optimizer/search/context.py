@@ -14,8 +14,9 @@ from optimizer.algebra.physical import PhysicalOperator
 from optimizer.algebra.traits import ANY, TraitSet, reduce_traits
 from optimizer.cost.model import CostModel, Reruns
 from optimizer.memo.goal import INFINITY, Goal, Implementation, Split, Status, Way
-from optimizer.memo.group import Group, LogicalExpr, PhysicalExpr
+from optimizer.memo.group import Group
 from optimizer.memo.memo import Memo
+from optimizer.memo.mexpr import LogicalExpr, PhysicalExpr
 from optimizer.rules.catalog import RuleSet
 from optimizer.rules.interface import RuleContext
 from optimizer.search.counters import Counters

@@ -9,7 +9,7 @@ becomes its own input.
 from __future__ import annotations
 
 from optimizer.memo.goal import INFINITY, Goal, Status, Way
-from optimizer.memo.group import LogicalExpr, PhysicalExpr
+from optimizer.memo.mexpr import LogicalExpr, PhysicalExpr
 from optimizer.search.alternatives import alternatives
 from optimizer.search.context import SearchContext
 from optimizer.search.group_ways import enforcing, implementation_way

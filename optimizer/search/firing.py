@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from optimizer.algebra.trees import Tree
 from optimizer.memo.binding import matches
-from optimizer.memo.group import LogicalExpr
+from optimizer.memo.mexpr import LogicalExpr
 from optimizer.rules.interface import ImplementationRule, TransformationRule
 from optimizer.search.context import SearchContext
 from optimizer.search.failures import rule_failed

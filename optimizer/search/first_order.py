@@ -13,7 +13,8 @@ from optimizer.joins.graph import Relations, bits, joins_of
 from optimizer.joins.greedy import greedy
 from optimizer.joins.inner import InnerRegion, inner_region
 from optimizer.joins.policy import Enumeration, choose
-from optimizer.memo.group import Group, LogicalExpr
+from optimizer.memo.group import Group
+from optimizer.memo.mexpr import LogicalExpr
 from optimizer.rules.transform.partition_joins import part
 from optimizer.search.context import SearchContext
 from optimizer.search.figures import Figures

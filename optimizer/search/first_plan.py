@@ -13,7 +13,8 @@ from optimizer.algebra.traits import TraitSet
 from optimizer.algebra.trees import Tree
 from optimizer.joins.collect import written_order
 from optimizer.memo.goal import Goal, Implementation, Way
-from optimizer.memo.group import Group, LogicalExpr
+from optimizer.memo.group import Group
+from optimizer.memo.mexpr import LogicalExpr
 from optimizer.search.alternatives import alternatives
 from optimizer.search.context import SearchContext, Source
 from optimizer.search.firing import implement

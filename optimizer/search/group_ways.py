@@ -9,7 +9,7 @@ from optimizer.algebra.join_graph import JoinGraph
 from optimizer.algebra.region_graph import RegionGraph
 from optimizer.algebra.traits import Alternative, TraitSet
 from optimizer.memo.goal import INFINITY, Goal, Implementation, Way
-from optimizer.memo.group import LogicalExpr, PhysicalExpr
+from optimizer.memo.mexpr import LogicalExpr, PhysicalExpr
 from optimizer.rules.enforce.moves import enforcers
 from optimizer.search.context import SearchContext
 from optimizer.search.tasks.explore_input import ExploreInput

@@ -26,7 +26,8 @@ from optimizer.joins.collect import written_order
 from optimizer.memo.binding import bindings, matches
 from optimizer.memo.bounds import lower_bounds_fall
 from optimizer.memo.goal import INFINITY, Goal, Status
-from optimizer.memo.group import Group, LogicalExpr
+from optimizer.memo.group import Group
+from optimizer.memo.mexpr import LogicalExpr
 from optimizer.rules.interface import TransformationRule
 from optimizer.search.cost_graph import CostGraph
 from optimizer.search.failures import what_was_found, why_no_plan

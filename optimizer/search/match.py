@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from optimizer.algebra.trees import Tree
-from optimizer.memo.group import LogicalExpr
+from optimizer.memo.mexpr import LogicalExpr
 from optimizer.rules.interface import TransformationRule
 
 

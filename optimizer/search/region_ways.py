@@ -26,7 +26,7 @@ from optimizer.algebra.traits import ANY, Alternative
 from optimizer.algebra.trees import Leaf, Tree
 from optimizer.joins.graph import Relations
 from optimizer.memo.goal import INFINITY, Goal, Implementation, Split, Status, Way
-from optimizer.memo.group import LogicalExpr
+from optimizer.memo.mexpr import LogicalExpr
 from optimizer.search.context import SearchContext
 from optimizer.search.group_ways import enforcing, rebound, waiting_way, within_bar
 from optimizer.search.set_goals import PARTITION, ROUNDING, SetGoals

@@ -26,7 +26,8 @@ from optimizer.joins.graph import Relations
 from optimizer.joins.inner import InnerRegion, inner_region
 from optimizer.joins.region import JoinRegion
 from optimizer.memo.goal import Goal
-from optimizer.memo.group import Group, LogicalExpr
+from optimizer.memo.group import Group
+from optimizer.memo.mexpr import LogicalExpr
 from optimizer.rules.implement.join_to_hash_join import JoinToHashJoin
 from optimizer.rules.implement.join_to_merge_join import JoinToMergeJoin
 from optimizer.rules.implement.join_to_nested_loop_join import JoinToNestedLoopJoin

@@ -20,8 +20,8 @@ from optimizer.errors import Interrupted, NoPlan
 from optimizer.memo.binding import matches
 from optimizer.memo.bounds import lower_bounds_fall
 from optimizer.memo.goal import INFINITY, Goal, Status
-from optimizer.memo.group import LogicalExpr
 from optimizer.memo.memo import Memo
+from optimizer.memo.mexpr import LogicalExpr
 from optimizer.rules.catalog import RuleSet
 from optimizer.rules.interface import RuleContext
 from optimizer.search.context import SearchContext, Task

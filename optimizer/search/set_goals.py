@@ -20,7 +20,8 @@ from optimizer.cost.joins import JoinCosts
 from optimizer.joins.graph import JoinTree, Relations, joins_of
 from optimizer.joins.inner import InnerRegion
 from optimizer.memo.goal import INFINITY, Goal, Split, Status, Way
-from optimizer.memo.group import Group, LogicalExpr
+from optimizer.memo.group import Group
+from optimizer.memo.mexpr import LogicalExpr
 from optimizer.search.context import SearchContext
 from optimizer.search.figures import SetRows
 from optimizer.search.set_table import Costs, Methods, SetTable

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 import pyarrow as pa
 
 from optimizer.algebra.columns import Columns, column_ids
-from optimizer.memo.group import LogicalExpr
 from optimizer.memo.memo import Memo
+from optimizer.memo.mexpr import LogicalExpr
 from tests.reference.compare import assert_same_bag
 from tests.reference.naive import Row, run_operator
 from tests.reference.props import assert_props_hold

@@ -16,19 +16,10 @@ are those of each set.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
 
-from optimizer.joins.graph import JoinGraph, Relations, bits
+from optimizer.joins.graph import Blocks, JoinGraph, Relations, bits
 
 Partitioner = Callable[[tuple[Relations, ...], Relations], list[Relations]]  # (adjacency, connected set) -> parts
-
-
-class Blocks(NamedTuple):
-    """The blocks of a graph. The side of a relation in a block: itself and all that is connected to it outside the block."""
-
-    bridges: tuple[tuple[Relations, Relations], ...]  # (the two relations, the side of one of them)
-    complete: tuple[tuple[Relations, ...], ...]  # the sides of its relations, of blocks with an edge between any two
-    others: tuple[tuple[Relations, tuple[tuple[Relations, Relations], ...]], ...]  # (its relations, (relation, side) pairs)
 
 
 def by_blocks(graph: JoinGraph, s: Relations, within: Partitioner) -> list[Relations]:

@@ -15,19 +15,9 @@ Source of the idea: Fender and Moerkotte, Top Down Plan Generation: From Theory 
 
 from __future__ import annotations
 
-from optimizer.joins.graph import JoinGraph, Relations
+from optimizer.joins.graph import Index, JoinGraph, Relations
 from optimizer.joins.partition.blocks import by_blocks
 from optimizer.joins.partition.min_cut_conservative import conservative
-
-
-class Index:
-    """What is known about the sets of relations and the sets of hyperedges of one graph."""
-
-    __slots__ = ("connected", "skeletons")
-
-    def __init__(self) -> None:
-        self.connected: dict[Relations, bool] = {}
-        self.skeletons: dict[int, JoinGraph] = {}  # by the hyperedges in it, as a set of their numbers
 
 
 def connected(graph: JoinGraph, s: Relations) -> bool:

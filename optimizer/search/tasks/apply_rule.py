@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from optimizer.memo.binding import bindings
-from optimizer.memo.group import LogicalExpr
+from optimizer.memo.mexpr import LogicalExpr
 from optimizer.rules.interface import TransformationRule
 from optimizer.search.context import SearchContext, Task
 from optimizer.search.firing import fire, insert_results

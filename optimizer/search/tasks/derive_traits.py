@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from optimizer.memo.goal import Goal
-from optimizer.memo.group import LogicalExpr
+from optimizer.memo.mexpr import LogicalExpr
 from optimizer.search.alternatives import derive, passed_through
 from optimizer.search.context import SearchContext, Task
 from optimizer.search.group_ways import add_way, emit_alternatives, implementation_way

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from optimizer.memo.binding import matches
-from optimizer.memo.group import LogicalExpr
+from optimizer.memo.mexpr import LogicalExpr
 from optimizer.search.context import SearchContext, Task
 from optimizer.search.tasks.apply_rules import ApplyRules
 

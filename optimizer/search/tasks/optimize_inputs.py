@@ -6,7 +6,7 @@ from math import nextafter
 
 from optimizer.algebra.physical import PhysicalOperator
 from optimizer.memo.goal import INFINITY, Goal, Split, Status, Way
-from optimizer.memo.group import LogicalExpr
+from optimizer.memo.mexpr import LogicalExpr
 from optimizer.search.context import SearchContext, Task
 from optimizer.search.tasks.optimize_mexpr import OptimizeMExpr
 

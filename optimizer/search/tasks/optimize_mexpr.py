@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from optimizer.algebra.traits import ANY
 from optimizer.memo.goal import Goal, Way
-from optimizer.memo.group import LogicalExpr
+from optimizer.memo.mexpr import LogicalExpr
 from optimizer.search.alternatives import passed_through
 from optimizer.search.context import SearchContext, Task
 from optimizer.search.group_ways import add_way, emit_alternatives, implementation_way

@@ -11,7 +11,7 @@ from experiments.search_bench.memory import footprints
 from experiments.search_bench.rates import insertions
 from experiments.search_bench.settings import SEARCHES, differences
 from experiments.search_bench.stages import prepare
-from optimizer.memo.group import LogicalExpr, PhysicalExpr
+from optimizer.memo.mexpr import LogicalExpr, PhysicalExpr
 
 
 @pytest.mark.parametrize(
