@@ -12,7 +12,8 @@ from enum import IntEnum, StrEnum
 from typing import ClassVar, NamedTuple
 
 from optimizer.algebra.columns import Columns
-from optimizer.algebra.logical import LogicalOperator
+from optimizer.algebra.kinds import JoinKind
+from optimizer.algebra.logical import Join, LogicalOperator
 from optimizer.algebra.physical import PhysicalOperator
 from optimizer.algebra.trees import Tree
 from optimizer.settings import Settings
@@ -56,6 +57,11 @@ def node(op: type[LogicalOperator], *inputs: Pattern, where: Callable[[LogicalOp
     ANY inputs."""
     assert issubclass(op, LogicalOperator), f"a pattern can only name a logical operator, not {op.__name__}"
     return Pattern(op, inputs or None, where)
+
+
+def of_kinds(*kinds: JoinKind) -> Callable[[LogicalOperator], bool]:
+    """For `node(Join, …, where=…)`: joins of these kinds only."""
+    return lambda op: isinstance(op, Join) and op.kind in kinds
 
 
 class Promise(IntEnum):

@@ -10,6 +10,7 @@ from time import perf_counter
 from typing import Protocol
 
 from optimizer.algebra.columns import ColumnSet
+from optimizer.algebra.logical import LogicalOperator
 from optimizer.algebra.physical import PhysicalOperator
 from optimizer.algebra.traits import ANY, TraitSet, reduce_traits
 from optimizer.cost.model import CostModel, Reruns
@@ -18,7 +19,7 @@ from optimizer.memo.group import Group
 from optimizer.memo.memo import Memo
 from optimizer.memo.mexpr import LogicalExpr, PhysicalExpr
 from optimizer.rules.catalog import RuleSet
-from optimizer.rules.interface import RuleContext
+from optimizer.rules.interface import RuleContext, TransformationRule
 from optimizer.search.counters import Counters
 from optimizer.trace.recorder import Trace
 
@@ -98,6 +99,7 @@ class SearchContext:
         self.grace = 1.0 + settings.gap
         self.exploration = settings.exploration
         self.numbered_rules = tuple((1 << i, rule) for i, rule in enumerate(rules.transformations))
+        self._rules_of: dict[type[LogicalOperator], tuple[tuple[int, TransformationRule], ...]] = {}
         bits = {rule.name: bit for bit, rule in self.numbered_rules}
         self.barred = {  # by rule: the rules that are never tried on the root of its results
             rule.name: sum(bits.get(name, 0) for name in rule.closes)
@@ -121,6 +123,14 @@ class SearchContext:
             self._pushed += 1
             self.trace.emit("task_push", id=task.id, name=type(task).__name__, parent=self.trace.task, text=task.describe(self))
         self.stack.append(task)
+
+    def rules_of(self, op: LogicalOperator) -> tuple[tuple[int, TransformationRule], ...]:
+        """The transformation rules, with their bits, whose patterns may have an operator of this type at the root."""
+        known = self._rules_of.get(type(op))
+        if known is None:
+            known = tuple((bit, rule) for bit, rule in self.numbered_rules if isinstance(op, rule.pattern.op or LogicalOperator))
+            self._rules_of[type(op)] = known
+        return known
 
     def late(self) -> bool:
         """Whether the time allowed is over."""
@@ -228,10 +238,10 @@ class SearchContext:
             traits = goal.required.show(self.context.columns.label)
             self.trace.emit("goal", goal=goal.id, group=goal.group, traits=traits, lower=goal.lower)
 
-    def emit_limit(self, goal: Goal, old: float, source: str) -> None:
-        """The bar of a goal fell: a limit was passed down, or a cheaper plan was found."""
-        if self.trace is not None:
-            self.trace.emit("limit", goal=goal.id, old=old, new=min(goal.limit, goal.best_cost), source=source)
+    def emit_limit(self, goal: Goal, old: float, new: float, source: Goal) -> None:
+        """What a plan for a goal may cost fell: by a limit that goal `source` passed down, or by a cheaper plan of its own."""
+        if self.trace is not None and new < old:
+            self.trace.emit("limit", goal=goal.id, old=old, new=new, source=source.id)
 
     def emit_best(self, goal: Goal, old: float) -> None:
         """A cheaper plan was found."""

@@ -22,12 +22,14 @@ from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical import Join
 from optimizer.algebra.scalars import combined
 from optimizer.algebra.trees import Tree
-from optimizer.rules.interface import ANY, RuleContext, TransformationRule, node
+from optimizer.rules.interface import ANY, RuleContext, TransformationRule, node, of_kinds
+
+_KIND = of_kinds(JoinKind.INNER)
 
 
 class JoinAssociate(TransformationRule):
     name = "join_associate"
-    pattern = node(Join, node(Join, ANY, ANY), ANY)
+    pattern = node(Join, node(Join, ANY, ANY, where=_KIND), ANY, where=_KIND)
     closes = ("join_associate", "join_associate_reverse", "join_exchange_inner")
     closes_in = ("duplicate_free_rules",)
     expands = "never"

@@ -22,12 +22,14 @@ from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical import Join
 from optimizer.algebra.scalars import combined
 from optimizer.algebra.trees import Tree
-from optimizer.rules.interface import ANY, RuleContext, TransformationRule, node
+from optimizer.rules.interface import ANY, RuleContext, TransformationRule, node, of_kinds
+
+_KIND = of_kinds(JoinKind.INNER)
 
 
 class JoinAssociateReverse(TransformationRule):
     name = "join_associate_reverse"
-    pattern = node(Join, ANY, node(Join, ANY, ANY))
+    pattern = node(Join, ANY, node(Join, ANY, ANY, where=_KIND), where=_KIND)
     enumerations = ("rules_b0", "duplicate_free_rules")
     closes = ("join_associate", "join_associate_reverse", "join_exchange_inner")
     closes_in = ("duplicate_free_rules",)

@@ -23,12 +23,14 @@ from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical import Join
 from optimizer.algebra.scalars import combined
 from optimizer.algebra.trees import Tree
-from optimizer.rules.interface import ANY, RuleContext, TransformationRule, node
+from optimizer.rules.interface import ANY, RuleContext, TransformationRule, node, of_kinds
+
+_KIND = of_kinds(JoinKind.INNER)
 
 
 class JoinExchangeInner(TransformationRule):
     name = "join_exchange_inner"
-    pattern = node(Join, node(Join, ANY, ANY), node(Join, ANY, ANY))
+    pattern = node(Join, node(Join, ANY, ANY, where=_KIND), node(Join, ANY, ANY, where=_KIND), where=_KIND)
     enumerations = ("duplicate_free_rules",)
     closes = ("join_commute", "join_associate", "join_associate_reverse", "join_exchange_inner")
     expands = "never"

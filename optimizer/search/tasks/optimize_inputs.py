@@ -66,7 +66,7 @@ class OptimizeInputs(Task):
                     goal.best_cost, goal.way = total, way
                     if search.trace is not None:
                         search.emit_best(goal, best)
-                        search.emit_limit(goal, min(limit, best), "a cheaper plan")
+                        search.emit_limit(goal, min(limit, best), min(limit, total), goal)
                     if total <= enough:
                         break
                 elif prune:
@@ -102,6 +102,7 @@ class OptimizeInputs(Task):
                     left = waiting.lower
             goal.next, goal.asked = i, waiting
             search.push(self)
+            search.emit_limit(waiting, INFINITY, left, goal)
             search.ask(waiting, left)
             return
         self._rest(search, i)
