@@ -1,9 +1,9 @@
 """The front door from Python.
 
-from executor import Session
+from planscope import Session
 
 session = Session("tpch:0.1")
-result = session.sql("select count(*) from lineitem")
+result = session.sql("select count(*) from lineitem")     or a built-in query, tpch/q05
 result.table      the rows, an Arrow table
 result.plan       the physical plan; a picture in a notebook
 result.memo       the memo of the search; a picture in a notebook
@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from executor.formats import show_table
+from experiments.workloads.queries import default_data, named_sql, query_name
 from memo_viz.explain import Actual, Actuals, finite, plan_json, plan_table, search_text
 from optimizer.algebra.columns import Columns
 from optimizer.algebra.plan import PlanNode
@@ -28,10 +30,11 @@ from optimizer.algebra.trees import Tree
 from optimizer.catalog.table import Catalog
 from optimizer.errors import CatalogError, ExecutionError, SettingsError
 from optimizer.pipeline import OptimizedQuery, Optimizer
+from optimizer.plugins.load import chosen_estimator, load_plugins
 from optimizer.prepass.instructions import Program
 from optimizer.prepass.program import PROGRAM
 from optimizer.settings import Settings
-from optimizer.stats.choose import estimator_factory
+from optimizer.stats.injected import for_query
 from optimizer.trace.recorder import Trace
 from optimizer.trace.replay import Replay
 from optimizer.trace.state import MemoState
@@ -48,7 +51,8 @@ class Session:
     """A dataset and settings, ready for queries.
 
     `data`: a folder of tables, a built-in name such as `tpch:0.1` (made on first use), or a Catalog. `settings`: a Settings
-    object or a mapping of setting names to values. `program`: what the pre-pass does. Raises CatalogError, SettingsError.
+    object or a mapping of setting names to values. `program`: what the pre-pass does. `plugins`: files of rules and the like,
+    on top of those of the setting. Raises CatalogError, SettingsError.
     """
 
     def __init__(
@@ -56,15 +60,25 @@ class Session:
         data: str | os.PathLike[str] | Catalog,
         settings: Settings | dict[str, Any] | None = None,
         program: Program = PROGRAM,
+        plugins: Sequence[str | os.PathLike[str]] = (),
     ) -> None:
         self.catalog = data if isinstance(data, Catalog) else open_data(data)
-        self.settings = settings if isinstance(settings, Settings) else Settings.from_mapping(dict(settings or {}))
-        estimator = estimator_factory(self.settings, self._counter())
-        self.optimizer = Optimizer(self.catalog, self.settings, program=program, estimator=estimator)
+        self.settings = _settings(settings, plugins)
+        self._program = program
+        self.optimizer = self._optimizer(self.settings)
 
     def optimize(self, sql: str, trace: Trace | None = None) -> OptimizedQuery:
-        """Plan `sql`, with every intermediate tree. Raises SqlError, Unsupported, NoPlan."""
-        return self.optimizer.optimize(sql, trace)
+        """Plan `sql`, with every intermediate tree. Raises SqlError, Unsupported, NoPlan.
+
+        Here and below `sql` is text, or the name of a built-in query such as `tpch/q05`.
+        """
+        settings = for_query(self.settings, query_name(sql))
+        optimizer = self.optimizer if settings is self.settings else self._optimizer(settings)
+        return optimizer.optimize(named_sql(sql), trace)
+
+    def _optimizer(self, settings: Settings) -> Optimizer:
+        estimator = chosen_estimator(settings, load_plugins(settings.plugins), self._counter())
+        return Optimizer(self.catalog, settings, program=self._program, estimator=estimator)
 
     def _counter(self) -> RowCounter | None:
         """What counts rows for the estimators that ask for it."""
@@ -132,7 +146,7 @@ class Explanation:
         query = self.query
         plan = plan_table(query.plan, query.columns, self.actual, width)
         notes = [f"\n        {note}" for stage in query.stages for note in stage.notes]
-        return plan + "\n\n" + search_text(query.search.as_dict(), query.ms, query.cost) + "".join(notes)
+        return plan + "\n\n" + search_text(query.search.as_dict(), query.ms, query.cost, width) + "".join(notes)
 
     @property
     def json(self) -> dict[str, Any]:
@@ -248,10 +262,34 @@ class Memo:
         return inline_svg(self.svg())
 
 
+def _settings(settings: Settings | dict[str, Any] | None, plugins: Sequence[str | os.PathLike[str]]) -> Settings:
+    if isinstance(settings, Settings) and not plugins:
+        return settings
+    values = settings.as_dict() if isinstance(settings, Settings) else dict(settings or {})
+    files = dict.fromkeys((*values.get("plugins", ()), *map(os.fspath, plugins)))
+    return Settings.from_mapping({**values, "plugins": tuple(files)})
+
+
+def explain(
+    sql: str,
+    data: str | os.PathLike[str] | Catalog | None = None,
+    settings: Settings | dict[str, Any] | None = None,
+    analyze: bool = False,
+) -> Explanation:
+    """The plan of one query: `explain("job/1a")`. `data` may be left out for a built-in query that belongs to one dataset.
+
+    Raises what `Session` and `Session.explain` do.
+    """
+    data = default_data(sql) if data is None else data
+    if data is None:
+        raise CatalogError("say what the query is about: a folder of tables, or a built-in dataset such as tpch:0.1")
+    return Session(data, settings).explain(sql, analyze)
+
+
 def open_data(data: str | os.PathLike[str]) -> Catalog:
     """The catalog of a folder, or of a built-in dataset such as `tpch:0.1`. Raises CatalogError."""
     text = os.fspath(data)
-    if isinstance(data, Path) or os.sep in text:
+    if isinstance(data, Path) or "/" in text or os.sep in text:
         from optimizer.dataset import open_dataset
 
         return open_dataset(text)

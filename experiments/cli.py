@@ -17,8 +17,10 @@ from functools import partial
 
 import click
 
+from memo_viz.text import clean_lines, shorten
 from optimizer.errors import Interrupted, OutputError, PlanscopeError
 
+COMPLETION = "_PLANSCOPE_COMPLETE"  # what a shell sets to be told how to complete, or what to offer
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 COMMANDS = {  # name -> what `planscope --help` says; the command itself is imported only when it is run
@@ -82,8 +84,8 @@ def version() -> str:
 def cli() -> None:
     """A research framework for Cascades query optimizers: SQL in, memo search, trace and pictures, Arrow out.
 
-    SQL is text, @file.sql, - (standard input) or a built-in query such as tpch/q05. DATA is a folder with one Parquet, CSV
-    or Arrow file per table, or a built-in dataset such as tpch:0.1, made on first use.
+    SQL is text, a file (q.sql), - (standard input) or a built-in query such as tpch/q05. DATA is a folder with one Parquet,
+    CSV or Arrow file per table, or a built-in dataset such as tpch:0.1, made on first use.
 
     Try: planscope run tpch/q05 -d tpch:0.1
     """
@@ -100,6 +102,7 @@ def main(args: Sequence[str] | None = None) -> int:
             return _internal(error, arguments, facts)
         return _fail(str(error), error.exit_code)
     except click.ClickException as error:
+        error.message = shorten(clean_lines(error.message), 1000)
         _quietly(error.show)
         return 2
     except (KeyboardInterrupt, click.Abort) as stop:
@@ -120,6 +123,10 @@ def _run(arguments: list[str], facts: dict[str, object]) -> int:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")
+    if asked := os.environ.get(COMPLETION):
+        from click.shell_completion import shell_complete
+
+        return shell_complete(cli, {"obj": facts}, "planscope", COMPLETION, asked)
     try:
         with cli.make_context("planscope", [_not_an_option(a) for a in arguments], obj=facts) as context:
             cli.invoke(context)
@@ -137,12 +144,19 @@ def _not_an_option(argument: str) -> str:
 
 
 def _fail(message: str, code: int) -> int:
-    _quietly(partial(click.echo, f"error: {message}", err=True))
+    text = "\n".join(shorten(line, 1000) for line in clean_lines(message).split("\n"))
+    _quietly(partial(click.echo, f"error: {text}", err=True))
     return code
 
 
 def _internal(error: BaseException, arguments: list[str], facts: dict[str, object]) -> int:
-    """Our own bug: keep what replays it, and say where."""
+    """A bug in a plug-in: say where. Our own: keep what replays it, and say where that is."""
+    if "optimizer.plugins.load" in sys.modules:
+        from optimizer.plugins.load import plugin_line
+
+        if (where := plugin_line(error)) is not None:
+            kind = "" if isinstance(error, PlanscopeError) else f"{type(error).__name__}: "
+            return _fail(f"plug-in {where}: {kind}{error}", 2)
     from experiments.replay_case import write_case
 
     case = write_case(error, arguments, facts, version())

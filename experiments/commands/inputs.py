@@ -8,6 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.shell_completion import CompletionItem
+
+from memo_viz.text import clean_lines
 
 if TYPE_CHECKING:
     from executor.session import Session
@@ -16,6 +19,35 @@ if TYPE_CHECKING:
 
 DATA_HELP = "A folder of tables, or a built-in dataset such as tpch:0.1 or job."
 _OPTION_HELP = DATA_HELP + " Not needed for built-in queries that belong to one dataset: job/1a, clique/8."
+
+plugin_option = click.option(
+    "--plugin", "plugins", multiple=True, metavar="FILE.py", help="Rules, operators, cost models, estimators (repeatable)."
+)
+
+
+def _complete_sql(ctx: click.Context, param: click.Parameter, begun: str) -> list[CompletionItem]:
+    """Built-in queries that begin like that, else files."""
+    from experiments.workloads.queries import built_in_queries
+
+    found = [CompletionItem(query.name, help=query.title) for query in built_in_queries() if query.name.startswith(begun)]
+    return found or [CompletionItem(begun, type="file")]
+
+
+def _complete_data(ctx: click.Context, param: click.Parameter, begun: str) -> list[CompletionItem]:
+    named = [CompletionItem(name) for name in ("job", "joingraph", "stats") if begun and name.startswith(begun)]
+    return named or [CompletionItem(begun, type="dir")]
+
+
+def _complete_setting(ctx: click.Context, param: click.Parameter, begun: str) -> list[CompletionItem]:
+    from optimizer.settings import describe_settings
+
+    return [CompletionItem(f"{each.name}=", help=each.choices) for each in describe_settings() if each.name.startswith(begun)]
+
+
+def _complete_rule(ctx: click.Context, param: click.Parameter, begun: str) -> list[CompletionItem]:
+    from optimizer.rule_list import describe_rules
+
+    return [CompletionItem(rule.name, help=rule.doc) for rule in describe_rules() if rule.name.startswith(begun)]
 
 
 @dataclass(frozen=True)
@@ -29,19 +61,22 @@ class Inputs:
     settings_file: Path | None
     program_file: Path | None
     quiet: bool
+    plugins: tuple[str, ...] = ()
 
     def settings(self) -> Settings:
         """Raises SettingsError."""
         from optimizer.settings import Settings
 
-        return Settings.from_pairs(self.pairs, self.disable, self.settings_file)
+        return Settings.from_pairs(self.pairs, self.disable, self.settings_file, self.plugins)
 
-    def program(self) -> Program:
+    def program(self, settings: Settings) -> Program:
         """What the pre-pass does. Raises SettingsError."""
+        from optimizer.plugins.load import load_plugins
         from optimizer.prepass.program import PROGRAM
         from optimizer.prepass.program_text import read_program
 
-        return PROGRAM if self.program_file is None else read_program(self.program_file)
+        own = load_plugins(settings.plugins).of_kind("prepass")
+        return PROGRAM if self.program_file is None else read_program(self.program_file, tuple(own.values()))
 
     def open(self, facts: dict[str, Any]) -> tuple[Session, str]:
         """A session, and the query's text. `facts` learns what a replay case needs.
@@ -50,14 +85,15 @@ class Inputs:
         """
         settings = self.settings()
         facts.update(data=self.data, settings=settings.as_dict())
-        program = self.program()
+        program = self.program(settings)
         if self.program_file is not None:
             from optimizer.prepass.program_text import show_program
 
             facts["program"] = show_program(program)
         from executor.session import Session
         from experiments.workloads.data import open_data
-        from experiments.workloads.queries import default_data, resolve_sql
+        from experiments.workloads.queries import default_data, query_name, resolve_sql
+        from optimizer.stats.injected import for_query
 
         data = self.data if self.data is not None else default_data(self.sql)
         if data is None:
@@ -65,21 +101,25 @@ class Inputs:
         facts["data"] = data
         sql = resolve_sql(self.sql)
         facts["sql"] = sql
+        settings = for_query(settings, query_name(self.sql))
+        facts["settings"] = settings.as_dict()
         return Session(open_data(data, progress(self.quiet)), settings, program), sql
 
 
 def progress(quiet: bool) -> Callable[[str], None] | None:
     """Reports one line of progress on standard error; None when nobody wants it."""
-    return None if quiet else lambda text: click.echo(text, err=True)
+    return None if quiet else lambda text: click.echo(clean_lines(text), err=True)
 
 
 def query_inputs(function: Callable[..., Any]) -> Callable[..., Any]:
     """Adds the argument SQL and the options that say on what and how it is planned; passes them as `inputs`."""
 
-    @click.argument("sql")
-    @click.option("-d", "--data", metavar="DATA", help=_OPTION_HELP)
-    @click.option("--set", "pairs", multiple=True, metavar="NAME=VALUE", help="Change a setting (repeatable).")
-    @click.option("--disable", multiple=True, metavar="RULE", help="Switch a rule off (repeatable).")
+    @click.argument("sql", shell_complete=_complete_sql)
+    @click.option("-d", "--data", metavar="DATA", help=_OPTION_HELP, shell_complete=_complete_data)
+    @click.option("--set", "pairs", multiple=True, metavar="NAME=VALUE", help="Change a setting (repeatable).",
+                  shell_complete=_complete_setting)  # fmt: skip
+    @click.option("--disable", multiple=True, metavar="RULE", help="Switch a rule off (repeatable).",
+                  shell_complete=_complete_rule)  # fmt: skip
     @click.option(
         "--settings", "settings_file", type=click.Path(path_type=Path), metavar="FILE.toml", help="Read settings from a file."
     )
@@ -90,6 +130,7 @@ def query_inputs(function: Callable[..., Any]) -> Callable[..., Any]:
         metavar="FILE.toml",
         help="Read the program of the pre-pass from a file; planscope rules --program prints one to start from.",
     )
+    @plugin_option
     @click.option("-q", "--quiet", is_flag=True, help="No progress on standard error.")
     def wrapped(
         sql: str,
@@ -98,10 +139,11 @@ def query_inputs(function: Callable[..., Any]) -> Callable[..., Any]:
         disable: tuple[str, ...],
         settings_file: Path | None,
         program_file: Path | None,
+        plugins: tuple[str, ...],
         quiet: bool,
         **rest: Any,
     ) -> Any:
-        return function(inputs=Inputs(sql, data, pairs, disable, settings_file, program_file, quiet), **rest)
+        return function(inputs=Inputs(sql, data, pairs, disable, settings_file, program_file, quiet, plugins), **rest)
 
     wrapped.__doc__ = function.__doc__
     wrapped.__name__ = function.__name__

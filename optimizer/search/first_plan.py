@@ -35,7 +35,7 @@ class GivenWays:
         for region in regions.made:
             if region.begun:
                 take_one_order(region, "a budget was spent")
-            region.start = begin_with_one_order
+            region.start, region.waited = begin_with_one_order, False
 
     def of(self, search: SearchContext, goal: Goal) -> Source:
         source = self._regions.of(search, goal)

@@ -40,7 +40,8 @@ class RegionWays(SetGoals):
         if not self.begun:
             ended = (Status.IMPOSSIBLE, Status.OPEN)  # open: a relation that is made of the region itself
             unsettled = [leaf for leaf in self._leaf_goals if not leaf.settled and leaf.status not in ended]
-            if unsettled:
+            if unsettled and not self.waited:
+                self.waited = True
                 search.ask(goal, limit)
                 for leaf in reversed(unsettled):
                     search.ask(leaf)

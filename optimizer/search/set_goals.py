@@ -74,7 +74,7 @@ class SetGoals:
         self.heuristic = ""  # why only one order is tried, if so
         self.splits_of: Callable[[Relations], Sequence[Relations]] = lambda s: ()
         self.bound: Callable[[Relations, float], float] = lambda s, rows: 0.0
-        self.begun = False
+        self.begun = self.waited = False
         self._number = {leaf.id: 1 << i for i, leaf in enumerate(self.leaves)}
         self._counted: set[Relations] = set()
         self._reached: dict[Goal, set[Relations]] = {}  # splits that became expressions, each by one part

@@ -30,11 +30,13 @@ OPTIMIZER = {
     "engines": "errors settings algebra catalog stats cost rules",
     "prepass": "errors settings algebra catalog trace stats rules",
     "decorrelate": "errors settings algebra catalog trace stats rules prepass",
-    "rule_list": "rules decorrelate prepass",
+    "plugins": "errors settings algebra catalog stats cost rules engines prepass decorrelate",
+    "rule_list": "rules decorrelate prepass plugins",
     "search": "errors settings algebra catalog stats cost trace memo joins rules engines",
     "plan_space": "errors settings algebra memo rules search",
     "audit": "errors settings algebra memo trace plan_space search",
-    "pipeline": "errors settings algebra catalog sql trace stats cost memo joins rules engines decorrelate prepass search",
+    "pipeline": "errors settings algebra catalog sql trace stats cost memo joins rules engines decorrelate prepass search"
+    " plugins",
 }
 
 # folder, or one file of it -> what it may import of the product besides its own folder
@@ -43,6 +45,7 @@ FOLDERS = {
     "executor/session.py": "optimizer memo_viz experiments.workloads",  # the front door from Python
     "memo_viz": "optimizer.algebra optimizer.errors optimizer.trace",
     "experiments": "optimizer executor memo_viz",
+    "planscope": "optimizer executor memo_viz experiments",  # names only; nothing imports it
 }
 
 # third-party package -> where alone it may be imported
@@ -55,10 +58,11 @@ ONLY_IN = {
         "experiments/pipeline/generate/tpcds.py",
         "experiments/search_bench/duckdb_plans.py",
         "experiments/duckdb_estimates.py",
+        "experiments/workloads/tpcds_queries.py",
     ),
 }
 
-PRODUCT = ("optimizer", "executor", "memo_viz", "experiments")
+PRODUCT = ("optimizer", "executor", "memo_viz", "experiments", "planscope")
 
 
 class Import(NamedTuple):

@@ -73,7 +73,8 @@ class OptimizeInputs(Task):
                     counters.pruned["accumulated"] += 1
                     search.emit_prune(goal, way, "accumulated", total)
                 continue
-            if waiting.status is Status.OPEN or waiting.status is Status.IMPOSSIBLE:
+            asked = goal.asked is waiting
+            if waiting.status in (Status.OPEN, Status.IMPOSSIBLE) or (asked and not pass_limits):  # it has no plan
                 if waiting.status is Status.OPEN:  # the goal is its own input: such a plan would never end
                     counters.cycles += 1
                     if search.trace is not None:
@@ -81,11 +82,10 @@ class OptimizeInputs(Task):
                 i += 1
                 goal.asked = None
                 continue
-            failed = goal.asked is waiting and pass_limits
-            if failed or (prune and (lower > limit or lower * grace >= best)):
-                if failed:
+            if asked or (prune and (lower > limit or lower * grace >= best)):
+                if asked:  # and failed at the limit
                     lower = max(lower, nextafter(min(limit, best), INFINITY))
-                mechanism = "limit" if failed else "predicted" if goal.asked is None else "accumulated"
+                mechanism = "limit" if asked else "predicted" if goal.asked is None else "accumulated"
                 if goal.asked is not None:
                     counters.costed += each
                 goal.dropped = min(goal.dropped, lower)
