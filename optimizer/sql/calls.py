@@ -22,9 +22,10 @@ from optimizer.algebra.types import (
     type_name,
 )
 from optimizer.sql import dates
+from optimizer.sql.aggregates import bind_aggregate
 from optimizer.sql.arithmetic import combine, double_argument, integer_argument, numeric_argument
-from optimizer.sql.coerce import bare, convert
-from optimizer.sql.source import listing, suggestion
+from optimizer.sql.coerce import as_text, bare, convert
+from optimizer.sql.source import suggestion
 
 if TYPE_CHECKING:
     from optimizer.sql.expressions import ExpressionBinder
@@ -63,14 +64,11 @@ def _doubles(function: str, *parts: str) -> Handler:
 def _join_texts(binder: ExpressionBinder, node: Any) -> Scalar:
     """`a || b`: other types are written as text; NULL when either side is."""
     binder.source.only(node, "this", "expression", ignored=("safe",))
-    return Call("concat", (_as_text(binder, node.this), _as_text(binder, node.expression)), STRING)
-
-
-def _as_text(binder: ExpressionBinder, node: Any) -> Scalar:
-    operand = binder.operand(node)
-    if pa.types.is_nested(operand.type) or pa.types.is_binary(operand.type) or dates.is_interval(operand.type):
-        raise binder.source.unsupported(f"{type_name(operand.type)} as text", operand.node)
-    return convert(binder.source, operand, STRING)
+    return Call(
+        "concat",
+        (as_text(binder.source, binder.operand(node.this)), as_text(binder.source, binder.operand(node.expression))),
+        STRING,
+    )
 
 
 def _concat(binder: ExpressionBinder, node: Any) -> Scalar:
@@ -82,7 +80,7 @@ def _concat(binder: ExpressionBinder, node: Any) -> Scalar:
     empty = Literal("", STRING)
     result: Scalar | None = None
     for part in node.expressions:
-        text = _as_text(binder, part)
+        text = as_text(source, binder.operand(part))
         text = text if isinstance(text, Literal) and text.value is not None else Call("coalesce", (text, empty), STRING)
         result = text if result is None else Call("concat", (result, text), STRING)
     return result if result is not None else empty
@@ -221,12 +219,15 @@ def _by_name(binder: ExpressionBinder, node: Any) -> Scalar:
     handler = _NAMED.get(name)
     if handler is not None:
         return handler(binder, node)
+    aggregate = bind_aggregate(binder, node)
+    if aggregate is not None:
+        return aggregate
     close = suggestion(name, _KNOWN)
     raise binder.source.error(f'unknown function "{node.this}"', node, f'did you mean "{close}"?' if close else known_functions())
 
 
 def known_functions() -> str:
-    return f"the functions are {listing(_KNOWN, 99)}"
+    return "docs/functions.md lists the functions there are"
 
 
 _NAMED: dict[str, Handler] = {

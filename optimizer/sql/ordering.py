@@ -18,9 +18,9 @@ from optimizer.sql.source import Source, listing, suggestion
 _MOST_ROWS = (1 << 63) - 1
 
 
-def sort_terms(source: Source, clause: Any) -> list[tuple[Any, bool, bool]]:
-    """Each term of an ORDER BY: expression, descending, NULLs first."""
-    source.only(clause, "expressions")
+def sort_terms(source: Source, clause: Any, *handled: str) -> list[tuple[Any, bool, bool]]:
+    """Each term of an ORDER BY: expression, descending, NULLs first. `handled`: parts of the node that the caller reads."""
+    source.only(clause, "expressions", *handled)
     terms = []
     for term in clause.expressions:
         source.only(term, "this", "desc", "nulls_first")
