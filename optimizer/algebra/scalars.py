@@ -380,6 +380,8 @@ def call_may_fail(function: str, args: tuple[Scalar, ...], type: DataType) -> bo
         return len(args) == 3  # a pattern must not end with the escape character
     if not SCALAR_FUNCTIONS[function].raises:
         return False
+    if function.startswith("regexp_") and isinstance(args[1], Literal):
+        return False  # the binder has tried a constant pattern and constant options
     if function in ("+", "-", "*", "neg", "abs"):
         if pa.types.is_floating(type):
             return False

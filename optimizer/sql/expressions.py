@@ -258,10 +258,6 @@ _FORMS: dict[Any, tuple[str, str | None]] = {
     exp.Order: ("ORDER BY inside a call", None),
     exp.IgnoreNulls: ("IGNORE NULLS without OVER", "any_value(x) is the first x that is not NULL; or use FILTER"),
     exp.RespectNulls: ("RESPECT NULLS without OVER", None),
-    exp.CurrentDate: ("current_date", "write a date: DATE '2024-01-31'"),
-    exp.CurrentTimestamp: ("current_timestamp", "write a timestamp: TIMESTAMP '2024-01-31 12:00:00'"),
-    exp.RegexpLike: ("a regular expression match", "use LIKE"),
-    exp.SimilarTo: ("SIMILAR TO", "use LIKE"),
     exp.Glob: ("GLOB", "use LIKE"),
     exp.Collate: ("COLLATE", "compare lower(...) with lower(...)"),
 }

@@ -16,7 +16,7 @@ from sqlglot.dialects.duckdb import DuckDB
 from sqlglot.errors import ParseError, TokenError
 from sqlglot.tokens import TokenType
 
-from optimizer.algebra.functions import AGGREGATE_NAMES
+from optimizer.algebra.functions import AGGREGATE_NAMES, SCALAR_NAMES
 from optimizer.errors import SqlError, Unsupported
 from optimizer.sql.source import Source
 
@@ -33,7 +33,7 @@ _QUANTIFIERS = {TokenType.ALL: exp.All, TokenType.SOME: exp.Any}
 _NO_QUANTIFIER_AFTER = frozenset({TokenType.DOT, TokenType.LIKE, TokenType.ILIKE})
 
 
-_OURS = frozenset(name.upper() for name in AGGREGATE_NAMES)
+_OURS = frozenset(name.upper() for name in (*AGGREGATE_NAMES, *SCALAR_NAMES)) | {"LOG", "NOW", "TODAY"}
 _BASE = DuckDB().parser_class
 
 
