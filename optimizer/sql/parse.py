@@ -33,7 +33,13 @@ _QUANTIFIERS = {TokenType.ALL: exp.All, TokenType.SOME: exp.Any}
 _NO_QUANTIFIER_AFTER = frozenset({TokenType.DOT, TokenType.LIKE, TokenType.ILIKE})
 
 
-_OURS = frozenset(name.upper() for name in (*AGGREGATE_NAMES, *SCALAR_NAMES)) | {"LOG", "NOW", "TODAY"}
+_OURS = frozenset(name.upper() for name in (*AGGREGATE_NAMES, *SCALAR_NAMES)) | {
+    "LOG",
+    "NOW",
+    "TODAY",
+    "RANGE",
+    "GENERATE_SERIES",
+}
 _BASE = DuckDB().parser_class
 
 
