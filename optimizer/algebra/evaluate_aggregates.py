@@ -248,5 +248,22 @@ def bit_xor(values: Sequence[int]) -> int:
     return reduce(xor, values)
 
 
+def fsum(values: Doubles) -> float:
+    return _sum(values)
+
+
+def favg(values: Doubles) -> float:
+    return _sum(values) / len(values)
+
+
+def entropy(values: Sequence[Any]) -> float:
+    """In bits, of the distribution of the values."""
+    counts: dict[Any, int] = {}
+    for value in values:
+        counts[order_key(value)] = counts.get(order_key(value), 0) + 1
+    n = len(values)
+    return _sum([count / n * math.log2(n / count) for count in counts.values()])
+
+
 def product(values: Doubles) -> float:
     return reduce(mul, values)

@@ -83,7 +83,7 @@ class AggregateFunction(NamedTuple):
     parameters: tuple[str, ...]
     result: Result
     reference: Callable[..., Any] | None = None
-    empty_value: int | None = None
+    empty_value: float | None = None
     duplicate_insensitive: bool = False
     two_steps: bool = False
     one_row: bool = False
@@ -432,9 +432,8 @@ _AGGREGATE = (
         _of("sum"),
         two_steps=True,
         one_row=True,
-        spelled=("fsum",),
     ),
-    AggregateFunction("avg", "the mean", ("number",), _of("avg"), one_row=True, spelled=("mean", "favg")),
+    AggregateFunction("avg", "the mean", ("number",), _of("avg"), one_row=True, spelled=("mean",)),
     AggregateFunction("min", "the smallest value", ("any",), _same, duplicate_insensitive=True, two_steps=True, one_row=True),
     AggregateFunction("max", "the largest value", ("any",), _same, duplicate_insensitive=True, two_steps=True, one_row=True),
     AggregateFunction("bool_and", "whether all are TRUE", ("boolean",), _same, spelled=("every", "logical_and"), means="min"),
@@ -601,6 +600,19 @@ _AGGREGATE = (
         aggregates.bit_xor,
         two_steps=True,
         one_row=True,
+    ),
+    AggregateFunction(
+        "fsum",
+        "the sum as DOUBLE, rounded once",
+        ("double",),
+        _always(DOUBLE),
+        aggregates.fsum,
+        one_row=True,
+        spelled=("kahan_sum", "sumkahan"),
+    ),
+    AggregateFunction("favg", "the mean of a sum rounded once", ("double",), _always(DOUBLE), aggregates.favg, one_row=True),
+    AggregateFunction(
+        "entropy", "the entropy of the values in bits", ("orderable",), _always(DOUBLE), aggregates.entropy, empty_value=0.0
     ),
     AggregateFunction("product", "the product as DOUBLE", ("double",), _always(DOUBLE), aggregates.product, one_row=True),
 )

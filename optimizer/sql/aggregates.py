@@ -36,8 +36,6 @@ from optimizer.sql.source import Source
 if TYPE_CHECKING:
     from optimizer.sql.expressions import ExpressionBinder
 
-_AS_DOUBLE = ("fsum", "favg")
-
 
 class BoundCall(NamedTuple):
     """What `AggregateCall` and `WindowCall` are made of."""
@@ -108,8 +106,6 @@ def bound_call(binder: ExpressionBinder, node: Any, condition: Any) -> BoundCall
         return BoundCall("count", (), False, filter, INT64)
     _check_number(source, known, written, name, node)
     args = [_argument(binder, known, kind, arg) for kind, arg in zip(known.parameters, written.args, strict=False)]
-    if name in _AS_DOUBLE:
-        args[0] = convert(source, binder.operand(written.args[0]), DOUBLE)
     terms = [Ordered(binder.bind(key), descending, nulls_first) for key, descending, nulls_first in written.order]
     if written.distinct and any(term.key not in args for term in terms):
         raise source.error(f"with DISTINCT, {name} can be ordered by its arguments only", node)

@@ -123,6 +123,8 @@ CALLS: tuple[str, ...] = (
     "product(d)",
     "fsum(d)",
     "favg(d)",
+    "entropy(i)",
+    "entropy(s)",
     "count(*)",
     "count(i)",
     "count(DISTINCT i)",
