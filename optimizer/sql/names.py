@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from sqlglot import exp
+from sqlglot.errors import ErrorLevel
 
 from optimizer.algebra.scalars import AggregateCall, Call, Case, Cast, InList, Literal, Scalar
 from optimizer.sql.coerce import bare
@@ -111,7 +112,7 @@ def _text(node: Any) -> str:
     if kind in _CALLS:
         parts = (node.this, *(node.args.get(k) for k in ("decimals", "expression", "replacement")), *node.expressions)
         return f"{_CALLS[kind]}({', '.join(_text(a) for a in parts if a is not None)})"
-    return str(node.sql(dialect="duckdb"))
+    return str(node.sql(dialect="duckdb", unsupported_level=ErrorLevel.IGNORE))  # it would write warnings to the terminal
 
 
 def _call(node: Any) -> str:

@@ -113,7 +113,7 @@ def test_above_joins_unions_and_distinct(check: Check, calls: tuple[str, ...]) -
 
 @pytest.mark.parametrize("method", ["none", "general", "value_generator"])
 def test_in_correlated_subqueries(check: Check, method: str) -> None:
-    """The value over no rows is that of the function, whatever way the subquery is unnested."""
+    """Pitfall D1: the value over no rows is that of the function, whatever way the subquery is unnested."""
     for calls in (("stddev(f)", "count_if(t)"), ("string_agg(s ORDER BY n)",), ("regr_count(i, f)", "approx_count_distinct(i)")):
         items = ", ".join(f"(SELECT {call} FROM e WHERE e.g = k.g)" for call in calls)
         # of no rows DuckDB's regr_count is NULL here, though it is 0 where the subquery stands alone
