@@ -5,7 +5,7 @@
 An aggregate has states that merge by themselves: a mean is a sum and a count. Sums of integers and decimals are exact
 (decimal states, wide enough for 10^10 rows of the argument's type). DISTINCT arguments are kept as sets of (keys, value)
 beside the states; at the end their rows are put under the states' rows, with NULL where the other has no column, and
-grouped once more.
+grouped once more. What other aggregates keep of rows (`kept_aggregates`) stands beside the states, until all groups are known.
 
 Grouping itself is Arrow's, on one thread, so that neither the order of groups nor a sum of floats depends on timing; the
 parallelism is between batches.
@@ -24,6 +24,8 @@ from executor.arrow import decimals
 from executor.arrow.batches import column_name, single_array
 from executor.arrow.comparisons import normalized
 from executor.arrow.expressions import compile_scalar
+from executor.arrow.kept_aggregates import Kept, is_kept
+from executor.arrow.segments import grouped_rows
 from optimizer.algebra.columns import ColumnId, DataType
 from optimizer.algebra.logical import AggregateItem
 from optimizer.algebra.scalars import BOOL, TRUE, AggregateCall, Case, Literal, Scalar
@@ -40,19 +42,29 @@ class _State(NamedTuple):
     type: DataType
 
 
+class _Rows(NamedTuple):
+    """What is kept of rows for some aggregates: the raw columns of arguments and order, and of the filter where it is needed."""
+
+    kept: Kept
+    columns: tuple[str, ...]
+    filter: str | None
+
+
 class Partial(NamedTuple):
-    """`states`: key columns and state columns, one row a group. `sets`: for each DISTINCT argument, keys and value."""
+    """`states`: key columns and state columns, one row a group. `sets`: for each DISTINCT argument, keys and value. `kept`: for
+    each of `_Rows`, keys and columns."""
 
     states: pa.Table
     sets: tuple[pa.Table, ...]
+    kept: tuple[pa.Table, ...]
 
     @property
     def rows(self) -> int:
-        return self.states.num_rows + sum(s.num_rows for s in self.sets)
+        return self.states.num_rows + sum(t.num_rows for t in (*self.sets, *self.kept))
 
     @property
     def nbytes(self) -> int:
-        return self.states.nbytes + sum(s.nbytes for s in self.sets)
+        return self.states.nbytes + sum(t.nbytes for t in (*self.sets, *self.kept))
 
 
 class Aggregation:
@@ -79,9 +91,15 @@ class Aggregation:
         self._sets: dict[str, str] = {}  # raw column -> column of the distinct values
         self._set_states: dict[_State, str] = {}
         self._results: dict[str, Callable[[pa.Table], pa.Array]] = {}
+        self._rows: dict[tuple[object, ...], _Rows] = {}
+        self._kept_results: dict[str, tuple[int, Kept]] = {}
         for item in items:
             name = column_name(item.id)
-            if output.get_field_index(name) >= 0:
+            if output.get_field_index(name) < 0:
+                continue
+            if is_kept(item.call.function):
+                self._kept_results[name] = self._keep(item.call)
+            else:
                 self._results[name] = self._add(item.call)
         self._first_row: str | None = None
         if in_order:
@@ -120,6 +138,15 @@ class Aggregation:
             return lambda table: _maximum(table[extreme], table[any_nan])
         return lambda table: single_array(table[extreme])
 
+    def _keep(self, call: AggregateCall) -> tuple[int, Kept]:
+        """Registers what is kept for `call`: its number, and how the result is made of it."""
+        kept = Kept(call)
+        if kept.sharing not in self._rows:
+            columns = tuple(self._argument(scalar, call.filter) for scalar in kept.scalars)
+            filter = self._argument(call.filter, None) if kept.needs_filter and call.filter is not None else None
+            self._rows[kept.sharing] = _Rows(kept, columns, filter)
+        return list(self._rows).index(kept.sharing), kept
+
     def _argument(self, value: Scalar, condition: Scalar | None) -> str:
         """The raw column of an argument: NULL, and not evaluated, where the aggregate's filter is not TRUE."""
         if condition is not None:
@@ -147,6 +174,7 @@ class Aggregation:
             values = pa.table({**{key: raw[key] for key in self._keys}, "value": normalized(raw[argument])})
             values = values.filter(pc.is_valid(values["value"]))
             sets.append(_distinct(values) if group else values)
+        kept = tuple(self._kept_rows(rows, raw, group) for rows in self._rows.values())
         columns = {key: raw[key] for key in self._keys}
         for state, name in self._states.items():
             if state.function == "sum":
@@ -158,10 +186,30 @@ class Aggregation:
             for state, name in self._states.items():
                 column = _single_row_states(state, columns.get(name), batch.num_rows)
                 single[name] = column if column.type == state.type else column.cast(state.type)
-            return Partial(pa.table(single), tuple(sets))
+            return Partial(pa.table(single), tuple(sets), kept)
         table = pa.table(columns) if columns else pa.table({"row": pa.nulls(batch.num_rows)})
         steps = [(state.function, name) for state, name in self._states.items()]
-        return Partial(self._grouped(table, steps, {name: state.type for state, name in self._states.items()}), tuple(sets))
+        types = {name: state.type for state, name in self._states.items()}
+        return Partial(self._grouped(table, steps, types), tuple(sets), kept)
+
+    def _kept_rows(self, rows: _Rows, raw: dict[str, pa.Array], group: bool) -> pa.Table:
+        chosen = raw[rows.filter] if rows.filter is not None else None
+        columns = [raw[name] for name in rows.columns]
+        place = pa.array(np.arange(len(columns[0])))
+        (*columns, place), _ = rows.kept.usable([*columns, place], chosen, np.array([0, len(place)]))
+        keys = {key: raw[key].take(place) for key in self._keys}
+        table = pa.table({**keys, **{f"k{i}": column for i, column in enumerate(columns)}})
+        return self._fewer(rows.kept, table) if group else table
+
+    def _fewer(self, kept: Kept, table: pa.Table) -> pa.Table:
+        if not kept.merges or not table.num_rows:
+            return table
+        order, offsets = grouped_rows(table, self._keys)
+        sorted = table.take(pa.array(order))
+        columns, after = kept.fewer([single_array(c) for c in sorted.columns[len(self._keys) :]], offsets)
+        first = np.repeat(offsets[:-1], np.diff(after))
+        keys = {key: sorted[key].take(pa.array(first)) for key in self._keys}
+        return pa.table({**keys, **{f"k{i}": column for i, column in enumerate(columns)}})
 
     def merge(self, partials: Sequence[Partial]) -> Partial:
         """One state a group. `partials` is not empty."""
@@ -169,19 +217,42 @@ class Aggregation:
         steps = [(_MERGE[state.function], name) for state, name in self._states.items()]
         merged = self._grouped(states, steps, {name: state.type for state, name in self._states.items()})
         sets = [_distinct(pa.concat_tables(tables)) for tables in zip(*(p.sets for p in partials), strict=True)]
-        return Partial(merged, tuple(sets))
+        tables = zip(*(p.kept for p in partials), strict=True)
+        kept = [self._fewer(rows.kept, pa.concat_tables(each)) for rows, each in zip(self._rows.values(), tables, strict=True)]
+        return Partial(merged, tuple(sets), tuple(kept))
 
     def finish(self, partial: Partial) -> pa.Table:
         """The output rows of fully merged states."""
         table = self._with_sets(partial) if self._sets else partial.states
         if self._first_row is not None:
             table = table.take(pc.sort_indices(table[self._first_row]))
+        segments = [self._by_group(table, each) for each in partial.kept]
         arrays = []
         for field in self._output:
-            result = self._results.get(field.name)
-            array = single_array(table[field.name]) if result is None else result(table)
+            if field.name in self._kept_results:
+                number, kept = self._kept_results[field.name]
+                array = kept.results(*segments[number])
+            else:
+                result = self._results.get(field.name)
+                array = single_array(table[field.name]) if result is None else result(table)
             arrays.append(array if array.type == field.type else array.cast(field.type))
         return pa.Table.from_arrays(arrays, schema=self._output)
+
+    def _by_group(self, groups: pa.Table, kept: pa.Table) -> tuple[list[pa.Array], np.ndarray]:
+        """The kept columns as segments, one for each row of `groups` in its order."""
+        columns = [single_array(c) for c in kept.columns[len(self._keys) :]]
+        count = groups.num_rows
+        if not self._keys:
+            return columns, np.array([0, kept.num_rows])
+        both = pa.concat_tables([groups.select(self._keys), kept.select(self._keys)])
+        rows, offsets = grouped_rows(both, self._keys)  # each group begins with its row of `groups`
+        size = np.diff(offsets) - 1
+        place = np.argsort(rows[offsets[:-1]])
+        size = size[place]
+        ends = np.cumsum(size)
+        within = np.arange(kept.num_rows) - np.repeat(ends - size, size)
+        order = pa.array(rows[np.repeat(offsets[:-1][place] + 1, size) + within] - count)
+        return [column.take(order) for column in columns], np.concatenate([[0], ends])
 
     def _with_sets(self, partial: Partial) -> pa.Table:
         """The states, and aggregates over the distinct values, one row a group."""

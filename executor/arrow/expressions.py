@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Sequence
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
@@ -19,10 +20,10 @@ import pyarrow.compute as pc
 from executor.arrow import arithmetic, comparisons, dates, strings
 from executor.arrow.batches import column_name, single_array
 from executor.arrow.casts import cast
-from executor.arrow.distinct import Value, as_array, spread
+from executor.arrow.distinct import Value, as_array, by_reference, spread
 from executor.arrow.parameters import Parameter
 from optimizer.algebra.columns import DataType
-from optimizer.algebra.functions import COMPARISONS
+from optimizer.algebra.functions import COMPARISONS, SCALAR_FUNCTIONS
 from optimizer.algebra.scalars import BOOL, Call, Case, Cast, ColumnRef, InList, Literal, Predicate, Scalar
 
 Evaluator = Callable[[pa.RecordBatch], Value]
@@ -228,7 +229,12 @@ def _function(call: Call) -> Callable[[Sequence[Value], int], Value]:
         return lambda a, rows: dates.date_trunc(unit, a[1], rows, type)
     if name in ("greatest", "least"):
         return lambda a, rows: _extreme(a, ">" if name == "greatest" else "<", rows)
-    return _FUNCTIONS[name](type)
+    if name in _FUNCTIONS:
+        return _FUNCTIONS[name](type)
+    known = SCALAR_FUNCTIONS[name]
+    assert known.reference is not None, f"{name} is not executed"
+    compute = partial(known.reference, type=type) if known.typed else known.reference
+    return lambda a, rows: by_reference(compute, a, rows, type)
 
 
 def _extreme(args: Sequence[Value], better: str, rows: int) -> pa.Array:
@@ -270,6 +276,24 @@ _FUNCTIONS: dict[str, Callable[[DataType], _Compute]] = {
     "replace": lambda type: lambda a, rows: strings.replace(a, rows),
     "starts_with": lambda type: lambda a, rows: strings.starts_with(a[0], a[1], rows),
     "strpos": lambda type: lambda a, rows: strings.strpos(a[0], a[1], rows),
+    "regexp_matches": lambda type: strings.regex_matches,
+    "regexp_full_match": lambda type: strings.regex_full_matches,
+    "left": lambda type: lambda a, rows: strings.left(a[0], a[1], rows),
+    "right": lambda type: lambda a, rows: strings.right(a[0], a[1], rows),
+    "reverse": lambda type: lambda a, rows: pc.utf8_reverse(a[0]),
+    "strlen": lambda type: lambda a, rows: pc.cast(pc.binary_length(a[0]), type),
+    "concat_ws": lambda type: lambda a, rows: strings.joined(a),
+    "bit_and_of": lambda type: lambda a, rows: pc.bit_wise_and(a[0], a[1]),
+    "bit_or_of": lambda type: lambda a, rows: pc.bit_wise_or(a[0], a[1]),
+    "xor": lambda type: lambda a, rows: pc.bit_wise_xor(a[0], a[1]),
+    "bit_not": lambda type: lambda a, rows: pc.bit_wise_not(a[0]),
+    "isnan": lambda type: lambda a, rows: pc.is_nan(a[0]),
+    "isinf": lambda type: lambda a, rows: pc.is_inf(a[0]),
+    "isfinite": lambda type: lambda a, rows: pc.is_finite(a[0]),
+    "log10": lambda type: lambda a, rows: arithmetic.logarithm(a[0], pc.log10),
+    "log2": lambda type: lambda a, rows: arithmetic.logarithm(a[0], pc.log2),
+    "atan": lambda type: lambda a, rows: pc.atan(a[0]),
+    "atan2": lambda type: lambda a, rows: pc.atan2(a[0], a[1]),
     "date_add": lambda type: lambda a, rows: dates.date_add(a[0], a[1], rows),
     "date_add_days": lambda type: lambda a, rows: dates.date_add_days(a[0], a[1], rows),
     "date_diff_days": lambda type: lambda a, rows: dates.date_diff_days(a[0], a[1]),

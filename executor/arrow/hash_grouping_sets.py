@@ -34,8 +34,13 @@ def _grouped(op: HashGroupingSets, context: Context, output: pa.Schema, finest: 
         return pa.table({"row": pa.nulls(1)})
     names = [column_name(source) for source in by]
     aggregation = Aggregation(by, op.aggregates, pa.schema([*(finest.states.schema.field(name) for name in names), *results]))
-    sets = tuple(table.select([*names, "value"]) for table in finest.sets)
-    return aggregation.finish(aggregation.merge([Partial(finest.states, sets)]))
+    others = {column_name(key.source) for key in op.keys} - set(names)
+
+    def coarser(tables: tuple[pa.Table, ...]) -> tuple[pa.Table, ...]:
+        return tuple(t.select([*names, *(c for c in t.column_names if c not in others and c not in names)]) for t in tables)
+
+    partial = Partial(finest.states, coarser(finest.sets), coarser(finest.kept))
+    return aggregation.finish(aggregation.merge([partial]))
 
 
 def _shown(op: HashGroupingSets, output: pa.Schema, groups: pa.Table, each: ColumnSet, position: int) -> pa.Table:

@@ -26,7 +26,7 @@ def sorted_rows(table: pa.Table, order: Collation, limit: int | None = None) -> 
 
 
 def sorted_runs(table: pa.Table, runs: np.ndarray, order: Collation) -> pa.Table:
-    """The rows of each run in order, the runs as they stand. `runs`: a number for each row, ascending."""
+    """The rows of each run in order, the runs as they stand. `runs`: a number for each row, ascending without gaps."""
     columns, keys = _sort_keys(table, order)
     if not keys or len(runs) == 0 or runs[-1] - runs[0] + 1 == len(runs):
         return table

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from executor.arrow.distinct import Value, as_array, by_reference, per_control, split_rows
+from optimizer.algebra import evaluate_regex as regex
 from optimizer.algebra import evaluate_strings as reference
 
 _SPACES = "".join(c for c in map(chr, range(0x3100)) if unicodedata.category(c) == "Zs")
@@ -68,7 +69,18 @@ def _substring(text: pa.Array, start: int, count: int | None = None) -> pa.Array
 
 def _slice(text: pa.Array, begin: int, end: int | None) -> pa.Array:
     bound = 1 << 40  # beyond any text, and safe to subtract
-    return pc.utf8_slice_codeunits(text, max(-bound, min(begin, bound)), None if end is None else min(end, bound))
+    return pc.utf8_slice_codeunits(text, max(-bound, min(begin, bound)), None if end is None else max(-bound, min(end, bound)))
+
+
+def left(text: Value, count: Value, rows: int) -> pa.Array:
+    return per_control(as_array(text, rows), (count,), lambda t, n: _slice(t, 0, n), _STRING)
+
+
+def right(text: Value, count: Value, rows: int) -> pa.Array:
+    def one(text: pa.Array, count: int) -> pa.Array:
+        return _slice(text, -count, None) if count else _slice(text, 0, 0)
+
+    return per_control(as_array(text, rows), (count,), one, _STRING)
 
 
 def replace(args: Sequence[Value], rows: int) -> pa.Array:
@@ -98,6 +110,30 @@ def _position(text: pa.Array, part: str) -> pa.Array:
     at = found.fill_null(-1).to_numpy()
     position = np.where(at < 0, 0, before[offsets + np.maximum(at, 0)] - before[offsets] + 1)
     return pa.array(position, mask=pc.is_null(text).to_numpy(zero_copy_only=False))
+
+
+def regex_matches(args: Sequence[Value], rows: int) -> pa.Array:
+    """regexp_matches(text, pattern[, options])."""
+    return per_control(as_array(args[0], rows), args[1:], _matches, _BOOL)
+
+
+def regex_full_matches(args: Sequence[Value], rows: int) -> pa.Array:
+    def one(text: pa.Array, pattern: str, options: str = "") -> pa.Array:
+        regex.check(pattern)
+        return _matches(text, regex.whole(pattern), options)
+
+    return per_control(as_array(args[0], rows), args[1:], one, _BOOL)
+
+
+def _matches(text: pa.Array, pattern: str, options: str = "") -> pa.Array:
+    regex.check(pattern)
+    return pc.match_substring_regex(text, regex.flagged(pattern, options))
+
+
+def joined(args: Sequence[Value]) -> Value:
+    """The texts that are not NULL with the first argument between them; NULL where that is NULL."""
+    separator, *texts = args
+    return pc.binary_join_element_wise(*texts, separator, null_handling="skip")
 
 
 def like(args: Sequence[Value], rows: int, ignore_case: bool) -> pa.Array:

@@ -14,8 +14,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from executor.arrow import decimals
+from executor.arrow.batches import single_array
 from executor.arrow.comparisons import normalized
 from executor.arrow.intervals import comparable
+from executor.arrow.kept_aggregates import Kept
 from executor.arrow.ordering import sorted_places
 from executor.arrow.window_frames import Piece
 from executor.arrow.window_layout import Layout
@@ -23,6 +25,7 @@ from executor.arrow.window_scans import folded, folded_new, from_ordered_bits, o
 from executor.arrow.window_sums import decimals_of, limbs, prefix_sums
 from optimizer.algebra.columns import DataType
 
+_AT_ONCE = 1 << 20
 _LEAST, _GREATEST = np.iinfo(np.int64).min, np.iinfo(np.int64).max
 
 
@@ -85,6 +88,33 @@ def distinct(
     if pa.types.is_decimal(type):
         return counts, decimals_of(sums, type, counts > 0)
     return counts, pa.array(sums[0], mask=counts == 0)
+
+
+def kept(kept: Kept, columns: list[pa.Array], chosen: pa.Array | None, pieces: Sequence[Piece]) -> pa.Array:
+    """An aggregate of each frame's rows side by side. Frames that are alike one after the other are one; so many at a time that
+    their rows are at most `_AT_ONCE`, or one frame's."""
+    lows, highs = np.stack([low for low, _ in pieces]), np.stack([high for _, high in pieces])
+    new = np.ones(lows.shape[1], np.bool_)
+    new[1:] = (np.diff(lows) != 0).any(axis=0) | (np.diff(highs) != 0).any(axis=0)
+    lows, highs = lows[:, new], highs[:, new]
+    sizes = (highs - lows).sum(axis=0)
+    before = np.concatenate([[0], np.cumsum(sizes)])
+    parts, first = [], 0
+    while first < len(sizes):
+        end = max(int(np.searchsorted(before, before[first] + _AT_ONCE, "right")) - 1, first + 1)
+        rows = _side_by_side(lows[:, first:end], highs[:, first:end])
+        taken = [column.take(rows) for column in columns]
+        offsets = before[first : end + 1] - before[first]
+        parts.append(kept.results(*kept.usable(taken, None if chosen is None else chosen.take(rows), offsets)))
+        first = end
+    return single_array(pa.chunked_array(parts)).take(pa.array(np.cumsum(new) - 1))
+
+
+def _side_by_side(lows: np.ndarray, highs: np.ndarray) -> pa.Array:
+    """The rows of frames (columns) in pieces (rows), frame by frame."""
+    low, size = lows.T.ravel(), (highs - lows).T.ravel()
+    ends = np.cumsum(size)
+    return pa.array(np.arange(size.sum()) - np.repeat(ends - size, size) + np.repeat(low, size))
 
 
 def _fold(fold: np.ufunc, values: np.ndarray, pieces: Sequence[Piece], layout: Layout, empty: float | int) -> np.ndarray:

@@ -16,6 +16,7 @@ from executor.arrow import window_aggregates, window_values
 from executor.arrow.batches import Batches, batch_schema, column_name, nbytes, one_batch, select, table_batches
 from executor.arrow.context import Context
 from executor.arrow.expressions import compile_scalar
+from executor.arrow.kept_aggregates import Kept, is_kept
 from executor.arrow.streaming_aggregate import group_starts
 from executor.arrow.window_frames import Piece, frame_pieces
 from executor.arrow.window_layout import Layout
@@ -118,10 +119,30 @@ def _computed(call: WindowCall) -> Computed:
     return nth
 
 
+def _kept(call: WindowCall) -> Computed:
+    """An aggregate that looks at rows side by side: each frame is a segment."""
+    kept = Kept(call)
+    condition = call.filter if kept.needs_filter else None
+    arguments = [compile_scalar(_where(call, scalar)) for scalar in kept.scalars]
+    filter, frame = None if condition is None else compile_scalar(condition), call.frame
+
+    def run(batch: pa.RecordBatch, layout: Layout, frames: Frames) -> pa.Array:
+        columns = [argument(batch) for argument in arguments]
+        chosen = None if filter is None else filter(batch)
+        return window_aggregates.kept(kept, columns, chosen, frames.pieces(frame))
+
+    return run
+
+
+def _where(call: WindowCall, value: Scalar) -> Scalar:
+    """NULL, and not evaluated, where the filter of the call is not TRUE."""
+    return value if call.filter is None else Case(((call.filter, value),), Literal(None, value.type), value.type)
+
+
 def _aggregate(call: WindowCall) -> Computed:
-    value: Scalar = call.args[0] if call.args else TRUE
-    if call.filter is not None:
-        value = Case(((call.filter, value),), Literal(None, value.type), value.type)
+    if is_kept(call.function):
+        return _kept(call)
+    value = _where(call, call.args[0] if call.args else TRUE)
     argument, frame, type = compile_scalar(value), call.frame, call.type
     counts_rows = not call.args and call.filter is None
 

@@ -108,8 +108,11 @@ def _call(call: Call, row: Row) -> Value:
     if name == "coalesce":
         return next((v for v in (evaluate(arg, row) for arg in call.args) if v is not None), None)
     args = [evaluate(arg, row) for arg in call.args]
-    if SCALAR_FUNCTIONS[name].strict and None in args:
+    known = SCALAR_FUNCTIONS[name]
+    if known.strict and None in args:
         return None
+    if known.reference is not None:
+        return known.reference(*args, call.type) if known.typed else known.reference(*args)
     if name in STRICT:
         return STRICT[name](*args)
     if name in NUMERIC:

@@ -250,14 +250,36 @@ class InList(Scalar):
         return f"({self.arg._render(label, typed)} IN ({', '.join(i._render(label, typed) for i in self.items)}))"
 
 
+class Ordered(Scalar):
+    """ORDER BY inside an aggregate: a term at the end of its arguments. It has no value of its own."""
+
+    __slots__ = ("descending", "key", "nulls_first")
+
+    def __init__(self, key: Scalar, descending: bool, nulls_first: bool) -> None:
+        self._set(key.type, (key,))
+        self.key, self.descending, self.nulls_first = key, descending, nulls_first
+
+    @property
+    def children(self) -> tuple[Scalar, ...]:
+        return (self.key,)
+
+    def with_children(self, children: tuple[Scalar, ...]) -> Scalar:
+        return Ordered(children[0], self.descending, self.nulls_first)
+
+    def _render(self, label: Callable[[ColumnId], str], typed: bool) -> str:
+        down, first = " DESC" if self.descending else "", " NULLS FIRST" if self.nulls_first else ""
+        return f"ORDER BY {self.key._render(label, typed)}{down}{first}"
+
+
 class AggregateCall(Scalar):
-    """An aggregate over the rows of a group. `args` is empty for count(*); `filter` keeps only rows where it is TRUE."""
+    """An aggregate over the rows of a group. `args` is empty for count(*) and ends with the terms of an ORDER BY, if any;
+    `filter` keeps only rows where it is TRUE."""
 
     __slots__ = ("args", "distinct", "filter", "function")
 
     def __init__(self, function: str, args: tuple[Scalar, ...], distinct: bool, filter: Scalar | None, type: DataType) -> None:
-        assert function in AGGREGATE_FUNCTIONS, f"unknown aggregate {function}"
-        self._set(type, args if filter is None else (*args, filter))
+        known = AGGREGATE_FUNCTIONS[function]
+        self._set(type, args if filter is None else (*args, filter), raises=known.raises)
         self.function, self.args, self.distinct, self.filter = function, args, distinct, filter
 
     @property
@@ -313,8 +335,9 @@ class WindowCall(Scalar):
         frame: Frame | None,
         type: DataType,
     ) -> None:
-        assert function in WINDOW_FUNCTIONS or function in AGGREGATE_FUNCTIONS, f"unknown window function {function}"
-        self._set(type, args if filter is None else (*args, filter))
+        known = AGGREGATE_FUNCTIONS.get(function)
+        assert known is not None or function in WINDOW_FUNCTIONS, f"unknown window function {function}"
+        self._set(type, args if filter is None else (*args, filter), raises=known is not None and known.raises)
         self.function, self.args, self.distinct, self.filter = function, args, distinct, filter
         self.ignore_nulls, self.frame = ignore_nulls, frame
 
@@ -357,6 +380,8 @@ def call_may_fail(function: str, args: tuple[Scalar, ...], type: DataType) -> bo
         return len(args) == 3  # a pattern must not end with the escape character
     if not SCALAR_FUNCTIONS[function].raises:
         return False
+    if function.startswith("regexp_") and isinstance(args[1], Literal):
+        return False  # the binder has tried a constant pattern and constant options
     if function in ("+", "-", "*", "neg", "abs"):
         if pa.types.is_floating(type):
             return False

@@ -1,4 +1,4 @@
-"""Aggregate calls: count, sum, avg, min, max with DISTINCT and FILTER.
+"""Aggregate calls, by the table of functions: arguments, DISTINCT, ORDER BY, FILTER, WITHIN GROUP.
 
 They are bound to `AggregateCall` scalars over the rows before grouping; `grouping` moves them into an Aggregate. One that
 stands in a subquery and reads only columns around it belongs to the query around (SQL:2003 6.9, set function specification).
@@ -6,84 +6,224 @@ stands in a subquery and reads only columns around it belongs to the query aroun
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import pyarrow as pa
 from sqlglot import exp
 
-from optimizer.algebra.functions import AGGREGATE_FUNCTIONS
-from optimizer.algebra.scalars import AggregateCall, Literal, Scalar
-from optimizer.algebra.types import DOUBLE, FLOAT, INT32, INT64, aggregate_type, type_name
-from optimizer.sql.coerce import convert
+from optimizer.algebra.columns import DataType
+from optimizer.algebra.evaluate import evaluate
+from optimizer.algebra.functions import AGGREGATE_NAMES, AggregateFunction, continuous_type
+from optimizer.algebra.scalars import AggregateCall, Cast, Literal, Ordered, Scalar
+from optimizer.algebra.subqueries import has_subquery
+from optimizer.algebra.types import (
+    BOOLEAN,
+    DOUBLE,
+    FLOAT,
+    HUGEINT,
+    INT32,
+    INT64,
+    STRING,
+    is_integer,
+    is_numeric,
+    is_string,
+    type_name,
+)
+from optimizer.sql.coerce import Operand, as_text, convert
+from optimizer.sql.ordering import sort_terms
+from optimizer.sql.source import Source
 
 if TYPE_CHECKING:
     from optimizer.sql.expressions import ExpressionBinder
 
-NAMES = tuple(AGGREGATE_FUNCTIONS)
-FUNCTIONS = {exp.Count: "count", exp.Sum: "sum", exp.Avg: "avg", exp.Min: "min", exp.Max: "max"}
+
+class BoundCall(NamedTuple):
+    """What `AggregateCall` and `WindowCall` are made of."""
+
+    function: str
+    args: tuple[Scalar, ...]
+    distinct: bool
+    filter: Scalar | None
+    type: DataType
 
 
-def _aggregate(binder: ExpressionBinder, node: Any) -> Scalar:
-    return _call(binder, node, None)
+class _Written(NamedTuple):
+    """The parts of a call as they are written."""
+
+    args: list[Any]
+    distinct: bool
+    order: list[tuple[Any, bool, bool]]
+
+
+def named_aggregate(node: Any) -> AggregateFunction | None:
+    """The aggregate that an AST node calls, FILTER and WITHIN GROUP apart."""
+    return AGGREGATE_NAMES.get(node.name.lower()) if isinstance(node, exp.Anonymous) else None
+
+
+def bind_aggregate(binder: ExpressionBinder, node: Any) -> Scalar | None:
+    """The aggregate that a call by name is; None when it is something else."""
+    return _placed(binder, node) if named_aggregate(node) is not None else None
 
 
 def _filtered(binder: ExpressionBinder, node: Any) -> Scalar:
     """agg(...) FILTER (WHERE condition)."""
     binder.source.only(node, "this", "expression")
-    if type(node.this) not in FUNCTIONS:
+    inner = node.this.this if isinstance(node.this, exp.WithinGroup) else node.this
+    if named_aggregate(inner) is None:
         binder.bind(node.this)  # an aggregate that is unsupported says so itself
         raise binder.source.error("FILTER belongs to an aggregate", node)
-    return _call(binder, node.this, node.expression.this)
+    return _placed(binder, node.this, node.expression.this)
 
 
-def _call(binder: ExpressionBinder, node: Any, condition: Any) -> Scalar:
-    source, function = binder.source, FUNCTIONS[type(node)]
-    source.only(node, "this", "expressions", ignored=("big_int",))
-    arg, distinct = node.this, False
-    if isinstance(arg, exp.Distinct):
-        source.only(arg, "expressions")
-        distinct, parts = True, list(arg.expressions)
-        arg = parts[0] if len(parts) == 1 else None
-        if arg is None or isinstance(arg, exp.Star):
-            raise source.error(f"{function}(DISTINCT ...) takes one expression", node)
-    if node.expressions:
-        raise source.error(f"{function} takes one argument", node)
+def _placed(binder: ExpressionBinder, node: Any, condition: Any = None) -> Scalar:
     before, binder.inside_aggregate = binder.inside_aggregate, True
     try:
-        filter = binder.truth(condition) if condition is not None else None
-        if arg is None or isinstance(arg, exp.Star):
-            if function != "count":
-                raise source.error(f"{function} takes one argument", node)
-            if arg is not None:
-                source.only(arg)
-            scalars: tuple[Scalar, ...] = ()
-        else:
-            scalars = (argument(binder, function, arg),)
+        call = bound_call(binder, node, condition)
     finally:
         binder.inside_aggregate = before
-    result = aggregate_type(function, scalars[0].type) if scalars else INT64
-    assert result is not None, f"{function} over {scalars[0].type} has no result type"
-    if AGGREGATE_FUNCTIONS[function].duplicate_insensitive:
+    return binder.place_aggregate(AggregateCall(*call), node)
+
+
+def bound_call(binder: ExpressionBinder, node: Any, condition: Any) -> BoundCall:
+    """The call, with the condition of its FILTER."""
+    source = binder.source
+    filter = binder.truth(condition) if condition is not None else None
+    order: list[tuple[Any, bool, bool]] = []
+    if isinstance(node, exp.WithinGroup):
+        source.only(node, "this", "expression")
+        order = sort_terms(source, node.expression)
+        node = node.this
+    known, name = named_aggregate(node), str(node.name).lower()
+    if known is None:
+        raise source.unsupported(f"{source.function_name(node)} with WITHIN GROUP", node)
+    written = _parts(source, node)
+    if order:  # its first argument is what the group is sorted by
+        if written.order:
+            raise source.error("ORDER BY stands inside the call or in WITHIN GROUP", node)
+        first = [order[0][0]] if len(written.args) < len(known.parameters) else []
+        written = written._replace(args=first + written.args, order=order)
+    if known.name == "count" and _counts_rows(source, written, node):
+        return BoundCall("count", (), False, filter, INT64)
+    _check_number(source, known, written, name, node)
+    args = [_argument(binder, known, kind, arg) for kind, arg in zip(known.parameters, written.args, strict=False)]
+    terms = [Ordered(binder.bind(key), descending, nulls_first) for key, descending, nulls_first in written.order]
+    if written.distinct and any(term.key not in args for term in terms):
+        raise source.error(f"with DISTINCT, {name} can be ordered by its arguments only", node)
+    if known.parameters[-1] == "separator" and len(args) < 2:
+        args.append(Literal(",", STRING))
+    if any(term.descending and term.key is args[0] for term in terms[:1]) and known.parameters[-1] == "fraction":
+        args[1] = Literal(-cast(Literal, args[1]).value, DOUBLE)
+    call = _call(source, known, args, terms, written, node)
+    return call._replace(filter=filter)
+
+
+def _call(
+    source: Source, known: AggregateFunction, args: list[Scalar], terms: list[Ordered], written: _Written, node: Any
+) -> BoundCall:
+    distinct = written.distinct
+    match known.name:
+        case "count_if":
+            one_or_none = Cast(args[0], INT32, False)
+            return BoundCall("sum", (one_or_none,), distinct, None, HUGEINT)
+        case "approx_count_distinct":
+            return BoundCall("count", (args[0],), True, None, INT64)
+        case "median":
+            function = "quantile_disc" if continuous_type(args[0].type) is None else "quantile_cont"
+            args.append(Literal(0.5, DOUBLE))
+            return BoundCall(function, tuple(args), distinct, None, known.result(args[0].type))
+    type = known.result(args[0].type)
+    if type is None:
+        what = f"{source.function_name(node)} does not take {type_name(args[0].type)}"
+        raise source.error(what, written.args[0], "convert it with CAST(... AS ...)")
+    if known.duplicate_insensitive or known.means:
         distinct = False
-    return binder.place_aggregate(AggregateCall(function, scalars, distinct, filter, result), node)
+    kept = [term for term in terms if term.columns or term.volatile] if known.ordered else []
+    return BoundCall(known.means or known.name, (*args, *kept), distinct, None, type)
 
 
-def argument(binder: ExpressionBinder, function: str, node: Any) -> Scalar:
-    """The argument in a type the aggregate takes: sum adds booleans as integers and FLOAT as DOUBLE."""
+def _parts(source: Source, node: Any) -> _Written:
+    """f(DISTINCT a, b ORDER BY c): the parser hangs ORDER BY on the last argument, and takes all arguments for DISTINCT's."""
+    source.only(node, "this", "expressions")
+    args, order, distinct = list(node.expressions), [], False
+    if args and isinstance(args[-1], exp.Order):
+        order = sort_terms(source, args[-1], "this")
+        args[-1] = args[-1].this
+    if len(args) == 1 and isinstance(args[0], exp.Distinct):
+        source.only(args[0], "expressions")
+        args, distinct = list(args[0].expressions), True
+    return _Written(args, distinct, order)
+
+
+def _counts_rows(source: Source, written: _Written, node: Any) -> bool:
+    """count(*) or count()."""
+    star = len(written.args) == 1 and isinstance(written.args[0], exp.Star)
+    if (star or not written.args) and written.distinct:
+        raise source.error("count(DISTINCT ...) takes one expression", node)
+    if star:
+        source.only(written.args[0])
+    return star or not written.args
+
+
+def _check_number(source: Source, known: AggregateFunction, written: _Written, name: str, node: Any) -> None:
+    least, most = len(known.parameters) - ("separator" in known.parameters), len(known.parameters)
+    starred = any(isinstance(arg, exp.Star) for arg in written.args)
+    if not least <= len(written.args) <= most or starred:
+        if written.distinct and most == 1:
+            raise source.error(f"{name}(DISTINCT ...) takes one expression", node)
+        numbers = "one argument" if most == 1 else "two arguments" if least == most else "one or two arguments"
+        raise source.error(f"{name} takes {numbers}", node)
+
+
+def _argument(binder: ExpressionBinder, known: AggregateFunction, kind: str, node: Any) -> Scalar:
+    """An argument as the function takes it: sum adds booleans as integers and FLOAT as DOUBLE."""
+    source, name = binder.source, known.name
     operand = binder.operand(node)
-    if pa.types.is_null(operand.type):
-        return Literal(None, INT32)
-    if function == "sum" and pa.types.is_boolean(operand.type):
-        return convert(binder.source, operand, INT32)
-    if function in ("sum", "avg") and operand.type == FLOAT:
-        return convert(binder.source, operand, DOUBLE)
-    if function == "avg" and pa.types.is_temporal(operand.type):
-        raise binder.source.unsupported(f"avg of {type_name(operand.type)}", node, "use min and max")
-    if aggregate_type(function, operand.type) is None:
-        raise binder.source.error(
-            f"{function} needs numbers, not {type_name(operand.type)}", operand.node, "convert it with CAST(... AS ...)"
-        )
-    return operand.scalar
+    type = operand.type
+    if pa.types.is_null(type) and kind != "fraction":
+        return Literal(None, {"double": DOUBLE, "boolean": BOOLEAN, "text": STRING, "separator": STRING}.get(kind, INT32))
+    match kind:
+        case "double" if is_numeric(type):
+            return convert(source, operand, DOUBLE)
+        case "boolean" if type == BOOLEAN:
+            return operand.scalar
+        case "integer" if is_integer(type):
+            return operand.scalar
+        case "number" if name == "sum" and pa.types.is_boolean(type):
+            return convert(source, operand, INT32)
+        case "number" if type == FLOAT:
+            return convert(source, operand, DOUBLE)
+        case "number" if pa.types.is_temporal(type) and name == "avg":
+            raise source.unsupported(f"avg of {type_name(type)}", node, "use min and max")
+        case "number" if is_numeric(type):
+            return operand.scalar
+        case "number or date" if continuous_type(type) is not None:
+            return operand.scalar
+        case "any":
+            return operand.scalar
+        case "orderable" if not pa.types.is_nested(type):
+            return operand.scalar
+        case "text":
+            return as_text(source, operand)
+        case "fraction" | "separator":
+            return _constant(source, kind, operand, name)
+    wanted = {"number or date": "numbers, dates or timestamps", "boolean": "booleans", "integer": "integers"}.get(kind)
+    wanted = wanted or ("values that have an order" if kind == "orderable" else "numbers")
+    hint = "write a condition: x > 0" if kind == "boolean" else "convert it with CAST(... AS ...)"
+    raise source.error(f"{name} needs {wanted}, not {type_name(type)}", operand.node, hint)
 
 
-HANDLERS = {**dict.fromkeys(FUNCTIONS, _aggregate), exp.Filter: _filtered}
+def _constant(source: Source, kind: str, operand: Operand, name: str) -> Literal:
+    """An argument that is the same for all groups, computed here."""
+    scalar = operand.scalar
+    if scalar.columns or scalar.outer or scalar.volatile or has_subquery(scalar):
+        raise source.unsupported(f"{name} with a {kind} that is no constant", operand.node)
+    if kind == "separator" and is_string(scalar.type):
+        return Literal(evaluate(scalar, {}), STRING)
+    value = evaluate(scalar, {}) if is_numeric(scalar.type) else None
+    if kind == "separator" or value is None or not -1 <= value <= 1:
+        what = "a text" if kind == "separator" else "a number from -1 to 1"
+        raise source.error(f"the {kind} of {name} must be {what}", operand.node)
+    return Literal(float(value), DOUBLE)
+
+
+HANDLERS = {exp.Filter: _filtered, exp.WithinGroup: _placed}

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import datetime
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 from sqlglot import exp
 
 from optimizer.algebra.columns import DataType
+from optimizer.algebra.evaluate import evaluate
+from optimizer.algebra.functions import AGGREGATE_NAMES, PARAMETERS, SCALAR_NAMES, Function
 from optimizer.algebra.scalars import BOOL, Call, Literal, Scalar, compare
 from optimizer.algebra.types import (
     DATE,
@@ -16,15 +19,19 @@ from optimizer.algebra.types import (
     INT32,
     INT64,
     STRING,
+    TIMESTAMP,
     is_decimal,
     is_integer,
     is_string,
     type_name,
 )
+from optimizer.errors import ExecutionError
 from optimizer.sql import dates
+from optimizer.sql.aggregates import bind_aggregate
 from optimizer.sql.arithmetic import combine, double_argument, integer_argument, numeric_argument
-from optimizer.sql.coerce import bare, convert
-from optimizer.sql.source import listing, suggestion
+from optimizer.sql.coerce import Operand, as_text, bare, convert
+from optimizer.sql.literals import unit_name
+from optimizer.sql.source import suggestion
 
 if TYPE_CHECKING:
     from optimizer.sql.expressions import ExpressionBinder
@@ -63,14 +70,11 @@ def _doubles(function: str, *parts: str) -> Handler:
 def _join_texts(binder: ExpressionBinder, node: Any) -> Scalar:
     """`a || b`: other types are written as text; NULL when either side is."""
     binder.source.only(node, "this", "expression", ignored=("safe",))
-    return Call("concat", (_as_text(binder, node.this), _as_text(binder, node.expression)), STRING)
-
-
-def _as_text(binder: ExpressionBinder, node: Any) -> Scalar:
-    operand = binder.operand(node)
-    if pa.types.is_nested(operand.type) or pa.types.is_binary(operand.type) or dates.is_interval(operand.type):
-        raise binder.source.unsupported(f"{type_name(operand.type)} as text", operand.node)
-    return convert(binder.source, operand, STRING)
+    return Call(
+        "concat",
+        (as_text(binder.source, binder.operand(node.this)), as_text(binder.source, binder.operand(node.expression))),
+        STRING,
+    )
 
 
 def _concat(binder: ExpressionBinder, node: Any) -> Scalar:
@@ -82,7 +86,7 @@ def _concat(binder: ExpressionBinder, node: Any) -> Scalar:
     empty = Literal("", STRING)
     result: Scalar | None = None
     for part in node.expressions:
-        text = _as_text(binder, part)
+        text = as_text(source, binder.operand(part))
         text = text if isinstance(text, Literal) and text.value is not None else Call("coalesce", (text, empty), STRING)
         result = text if result is None else Call("concat", (result, text), STRING)
     return result if result is not None else empty
@@ -96,25 +100,16 @@ def _substring(binder: ExpressionBinder, node: Any) -> Scalar:
     return Call("substring", tuple(args), STRING)
 
 
-def _left(binder: ExpressionBinder, node: Any) -> Scalar:
-    binder.source.only(node, "this", "expression")
-    count = integer_argument(binder, node.expression, "the length")
-    if not isinstance(count, Literal) or (count.value is not None and count.value < 0):
-        raise binder.source.unsupported("left with a length that is no constant above 0", node, "use substring(s, 1, length)")
-    return Call("substring", (text_argument(binder, node.this, "left"), Literal(1, INT64), count), STRING)
-
-
 def _length(binder: ExpressionBinder, node: Any) -> Scalar:
     binder.source.only(node, "this")
     return Call("length", (text_argument(binder, node.this, "length"),), INT64)
 
 
 def _trim(binder: ExpressionBinder, node: Any) -> Scalar:
-    position = node.args.get("position") or "BOTH"
+    binder.source.only(node, "this", "position", "expression")
+    function = {"LEADING": "ltrim", "TRAILING": "rtrim"}.get(node.args.get("position") or "BOTH", "trim")
     if node.args.get("expression") is not None:
-        raise binder.source.unsupported("trim of given characters", node, "trim(s) removes spaces; replace(s, from, to) may do")
-    binder.source.only(node, "this", "position")
-    function = {"LEADING": "ltrim", "TRAILING": "rtrim"}.get(position, "trim")
+        return by_table(binder, SCALAR_NAMES[f"{function}_of"], [node.this, node.expression], node)
     return Call(function, (text_argument(binder, node.this, function),), STRING)
 
 
@@ -216,20 +211,137 @@ def _arguments(binder: ExpressionBinder, node: Any, name: str, count: int) -> li
     return list(arguments)
 
 
+def by_table(binder: ExpressionBinder, known: Function, nodes: Sequence[Any], node: Any) -> Scalar:
+    """A call of a function by what the table says of its arguments."""
+    assert known.parameters is not None and known.result is not None
+    kinds = [p.removesuffix("?") for p in known.parameters]
+    least = sum(not p.endswith("?") for p in known.parameters)
+    most = len(kinds)
+    if "texts" in kinds:
+        most = max(len(nodes), least)
+        kinds += ["texts"] * (most - len(kinds))
+    if not least <= len(nodes) <= most:
+        number = f"{least} argument{'s' if least != 1 else ''}" if least == most else f"{least} to {most} arguments"
+        raise binder.source.error(f"{known.name} takes {number}, not {len(nodes)}", node)
+    if "integers" in kinds:
+        args, _ = binder.meet([_integer_operand(binder, each, known.name) for each in nodes], f"{known.name} cannot mix")
+    else:
+        args = [_table_argument(binder, known.name, kind, each) for kind, each in zip(kinds, nodes, strict=False)]
+    if known.name.startswith("regexp_") and all(isinstance(arg, Literal) for arg in args[1:]):
+        try:
+            evaluate(Call(known.name, (Literal("", STRING), *args[1:]), STRING), {})
+        except ExecutionError as error:
+            raise binder.source.error(str(error), nodes[1]) from None
+    type = known.result(args[0].type) if args else known.result(STRING)
+    assert type is not None
+    return Call(known.name, tuple(args), type)
+
+
+def _integer_operand(binder: ExpressionBinder, node: Any, what: str) -> Operand:
+    operand = binder.operand(node)
+    if not (is_integer(operand.type) or pa.types.is_null(operand.type)):
+        raise binder.source.error(f"{what} needs integers, not {type_name(operand.type)}", operand.node)
+    return operand
+
+
+def _table_argument(binder: ExpressionBinder, name: str, kind: str, node: Any) -> Scalar:
+    match kind:
+        case "text":
+            return text_argument(binder, node, name)
+        case "texts":
+            return as_text(binder.source, binder.operand(node))
+        case "regex":
+            return text_argument(binder, node, name)
+        case "options" | "unit":
+            scalar = text_argument(binder, node, name)
+            unit = unit_name(scalar.value) if kind == "unit" and isinstance(scalar, Literal) and scalar.value else None
+            if not isinstance(scalar, Literal) or scalar.value is None or (kind == "unit" and unit not in _UNITS):
+                hint = f"write {PARAMETERS[kind]}"
+                raise binder.source.unsupported(f"{name} with other {kind}s than constant ones that it knows", node, hint)
+            return scalar if unit is None else Literal(unit, STRING)
+        case "integer":
+            return integer_argument(binder, node, name)
+        case "double":
+            return double_argument(binder, node, name)
+        case "number":
+            return numeric_argument(binder, node, name).scalar
+        case "moment":
+            return dates.moment_argument(binder, node, name).scalar
+    assert kind == "timestamp", f"{kind} is no kind of parameter"
+    return convert(binder.source, dates.moment_argument(binder, node, name), TIMESTAMP)
+
+
+def _operator(function: str) -> Handler:
+    """An operator that is a function of the table."""
+
+    def handler(binder: ExpressionBinder, node: Any) -> Scalar:
+        binder.source.only(node, "this", "expression")
+        parts = [node.this] if node.args.get("expression") is None else [node.this, node.expression]
+        return by_table(binder, SCALAR_NAMES[function], parts, node)
+
+    return handler
+
+
+def _ignoring_case(binder: ExpressionBinder, node: Any) -> Scalar:
+    """x ~* r, which DuckDB has not: as in PostgreSQL, whether a part matches."""
+    binder.source.only(node, "this", "expression")
+    bound = by_table(binder, SCALAR_NAMES["regexp_matches"], [node.this, node.expression], node)
+    return Call("regexp_matches", (*bound.children, Literal("i", STRING)), BOOL)
+
+
+def _logarithm(binder: ExpressionBinder, node: Any) -> Scalar:
+    """log(x) is to base 10."""
+    return by_table(binder, SCALAR_NAMES["log10" if len(node.expressions) == 1 else "log"], node.expressions, node)
+
+
+def _date_diff(binder: ExpressionBinder, node: Any) -> Scalar:
+    """Days are a difference of dates."""
+    call = by_table(binder, SCALAR_NAMES["date_diff"], node.expressions, node)
+    unit, start, end = call.children
+    if isinstance(unit, Literal) and unit.value == "day":
+        days = (convert(binder.source, Operand(moment, node), DATE) for moment in (end, start))
+        return Call("date_diff_days", tuple(days), INT64)
+    return call
+
+
+def _now(binder: ExpressionBinder, node: Any) -> Scalar:
+    """The time at which the query is bound, in the time zone of this machine."""
+    binder.source.only(node, "this")
+    return Literal(datetime.datetime.now(), TIMESTAMP)
+
+
+def _today(binder: ExpressionBinder, node: Any) -> Scalar:
+    binder.source.only(node, "this")
+    return Literal(datetime.datetime.now().date(), DATE)
+
+
 def _by_name(binder: ExpressionBinder, node: Any) -> Scalar:
     name = str(node.this).lower()
     handler = _NAMED.get(name)
     if handler is not None:
         return handler(binder, node)
-    close = suggestion(name, _KNOWN)
+    aggregate = bind_aggregate(binder, node)
+    if aggregate is not None:
+        return aggregate
+    known = SCALAR_NAMES.get(name)
+    if known is not None:
+        return by_table(binder, known, node.expressions, node)
+    close = suggestion(name, (*_KNOWN, *SCALAR_NAMES, *AGGREGATE_NAMES))
     raise binder.source.error(f'unknown function "{node.this}"', node, f'did you mean "{close}"?' if close else known_functions())
 
 
 def known_functions() -> str:
-    return f"the functions are {listing(_KNOWN, 99)}"
+    return "docs/functions.md lists the functions there are"
 
 
+_UNITS = ("year", "quarter", "month", "day", "hour", "minute", "second")
 _NAMED: dict[str, Handler] = {
+    "log": _logarithm,
+    "date_diff": _date_diff,
+    "datediff": _date_diff,
+    "now": _now,
+    "get_current_timestamp": _now,
+    "today": _today,
     "date_part": _date_part,
     "datepart": _date_part,
     "mod": _mod,
@@ -249,7 +361,6 @@ HANDLERS: dict[Any, Handler] = {
     exp.StartsWith: _texts("starts_with", "this", "expression", type=BOOL),
     exp.Length: _length,
     exp.Substring: _substring,
-    exp.Left: _left,
     exp.Trim: _trim,
     exp.StrPosition: _strpos,
     exp.Contains: _contains,
@@ -264,6 +375,17 @@ HANDLERS: dict[Any, Handler] = {
     exp.Exp: _doubles("exp", "this"),
     exp.Pow: _doubles("power", "this", "expression"),
     exp.Rand: _random,
+    exp.RegexpLike: _operator("regexp_full_match"),
+    exp.SimilarTo: _operator("regexp_full_match"),
+    exp.RegexpILike: _ignoring_case,
+    exp.BitwiseAnd: _operator("bit_and_of"),
+    exp.BitwiseOr: _operator("bit_or_of"),
+    exp.BitwiseNot: _operator("bit_not"),
+    exp.BitwiseLeftShift: _operator("shift_left"),
+    exp.BitwiseRightShift: _operator("shift_right"),
+    exp.CurrentDate: _today,
+    exp.CurrentTimestamp: _now,
+    exp.Localtimestamp: _now,
     exp.Date: _date,
     exp.Anonymous: _by_name,
 }

@@ -16,6 +16,8 @@ from optimizer.algebra.columns import DataType
 from optimizer.algebra.scalars import BOOL, Call, Cast, Literal, Scalar, compare
 from optimizer.algebra.types import (
     INT32,
+    INTERVAL,
+    STRING,
     common_type,
     integer_range,
     is_decimal,
@@ -77,6 +79,13 @@ def convert(source: Source, operand: Operand, type: DataType, lenient: bool = Fa
         if folded is not None:
             return folded
     return Cast(scalar, type, lenient)
+
+
+def as_text(source: Source, operand: Operand) -> Scalar:
+    """The operand written as text."""
+    if pa.types.is_nested(operand.type) or pa.types.is_binary(operand.type) or operand.type == INTERVAL:
+        raise source.unsupported(f"{type_name(operand.type)} as text", operand.node)
+    return convert(source, operand, STRING)
 
 
 def literal_fits(operand: Operand, type: DataType) -> bool:

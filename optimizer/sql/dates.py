@@ -191,15 +191,6 @@ def _date_trunc(binder: ExpressionBinder, node: Any) -> Scalar:
     return Call("date_trunc", (Literal(name, STRING), convert(binder.source, operand, TIMESTAMP)), TIMESTAMP)
 
 
-def _date_diff(binder: ExpressionBinder, node: Any) -> Scalar:
-    binder.source.only(node, "this", "expression", "unit", ignored=("date_part_boundary",))
-    unit = node.args.get("unit")
-    if unit is None or unit_name(unit.name) != "day":
-        raise binder.source.unsupported(f"date_diff in {unit.name if unit is not None else 'no'} units", node, "count days")
-    end, start = (moment_argument(binder, arg, "date_diff") for arg in (node.this, node.expression))
-    return Call("date_diff_days", (convert(binder.source, end, DATE), convert(binder.source, start, DATE)), INT64)
-
-
 def _date_add(binder: ExpressionBinder, node: Any) -> Scalar:
     binder.source.only(node, "this", "expression")
     sign = "+" if isinstance(node, exp.DateAdd) else "-"
@@ -223,6 +214,5 @@ HANDLERS = {
     exp.WeekOfYear: _field("week"),
     exp.TimestampTrunc: _date_trunc,
     exp.DateTrunc: _date_trunc,
-    exp.DateDiff: _date_diff,
     exp.DateAdd: _date_add,
 }

@@ -43,7 +43,7 @@ from optimizer.sql import (
 from optimizer.sql.coerce import Operand, bare, convert, meet, negated, truth
 from optimizer.sql.literals import number_literal
 from optimizer.sql.scope import Scope, unknown
-from optimizer.sql.source import form_name, listing
+from optimizer.sql.source import form_name
 
 if TYPE_CHECKING:
     from optimizer.sql.context import Context
@@ -238,9 +238,7 @@ class ExpressionBinder:
             form, hint = _FORMS[kind]
             return self.source.unsupported(form, node, hint)
         if isinstance(node, exp.AggFunc):
-            return self.source.unsupported(
-                f"the aggregate {self.source.function_name(node)}", node, f"the aggregates are {listing(aggregates.NAMES, 9)}"
-            )
+            return self.source.unsupported(f"the aggregate {self.source.function_name(node)}", node, calls.known_functions())
         if isinstance(node, exp.Func):
             return self.source.unsupported(f"the function {self.source.function_name(node)}", node, calls.known_functions())
         return self.source.unsupported(form_name(node), node)
@@ -258,10 +256,8 @@ _FORMS: dict[Any, tuple[str, str | None]] = {
     exp.Dot: ("field access", None),
     exp.Star: ("* inside an expression", "use count(*), or * as an item of its own in SELECT"),
     exp.Order: ("ORDER BY inside a call", None),
-    exp.CurrentDate: ("current_date", "write a date: DATE '2024-01-31'"),
-    exp.CurrentTimestamp: ("current_timestamp", "write a timestamp: TIMESTAMP '2024-01-31 12:00:00'"),
-    exp.RegexpLike: ("a regular expression match", "use LIKE"),
-    exp.SimilarTo: ("SIMILAR TO", "use LIKE"),
+    exp.IgnoreNulls: ("IGNORE NULLS without OVER", "any_value(x) is the first x that is not NULL; or use FILTER"),
+    exp.RespectNulls: ("RESPECT NULLS without OVER", None),
     exp.Glob: ("GLOB", "use LIKE"),
     exp.Collate: ("COLLATE", "compare lower(...) with lower(...)"),
 }

@@ -23,7 +23,7 @@ from optimizer.sql.joins import FromItem, cross, join
 from optimizer.sql.parse import COMMA_JOIN
 from optimizer.sql.scope import Relation, Scope, beside, relation_scope
 from optimizer.sql.source import form_name, listing, suggestion
-from optimizer.sql.values import bind_values, one_row
+from optimizer.sql.values import SERIES, bind_series, bind_values, one_row
 
 # words that cannot be an alias unless quoted: the parser takes a clause cut short for one ("from t group")
 _RESERVED_WORDS = (
@@ -128,6 +128,10 @@ def _table(context: Context, node: Any, ctes: Ctes | None) -> FromItem:
         source.only(node, "this", "alias", "joins")
         item = _aliased(context, node, bind_values(context, node.this, ctes))
         return _joined(context, item, node.args.get("joins") or [], ctes)
+    if isinstance(node.this, exp.Anonymous) and node.this.name.lower() in SERIES:
+        source.only(node, "this", "alias", "joins")
+        item = _aliased(context, node, bind_series(context, node.this), node.this.name.lower())
+        return _joined(context, item, node.args.get("joins") or [], ctes)
     if not isinstance(node.this, exp.Identifier):
         raise source.unsupported("a table function", node, "read a table of the dataset")
     source.only(node, "this", "alias", "db", "catalog", "joins")
@@ -192,10 +196,10 @@ def _scan(context: Context, node: Any, table: Table) -> FromItem:
     return FromItem(Tree(scan), relation_scope(_named(context, _alias_columns(alias_node), alias, relation)))
 
 
-def _aliased(context: Context, node: Any, bound: Bound) -> FromItem:
-    """A derived table under its alias and column aliases."""
+def _aliased(context: Context, node: Any, bound: Bound, name: str | None = None) -> FromItem:
+    """A derived table under its alias and column aliases; without alias it is called `name`, if there is one."""
     alias_node = node.args.get("alias")
-    alias = _alias_name(context, alias_node) or context.unnamed()
+    alias = _alias_name(context, alias_node) or name or context.unnamed()
     relation = _named(context, _alias_columns(alias_node), alias, _relation(context, alias, bound))
     return FromItem(bound.tree, relation_scope(relation))
 

@@ -32,6 +32,8 @@ _KINDS = {
     ("FULL", "OUTER"): JoinKind.FULL,
     ("", "SEMI"): JoinKind.SEMI,
     ("", "ANTI"): JoinKind.ANTI,
+    ("LEFT", "SEMI"): JoinKind.SEMI,
+    ("LEFT", "ANTI"): JoinKind.ANTI,
 }
 
 

@@ -5,22 +5,29 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+import pyarrow as pa
 from sqlglot import exp
 
-from optimizer.algebra.logical import Limit
+from optimizer.algebra.evaluate import evaluate
+from optimizer.algebra.logical import Limit, Project, ProjectItem
 from optimizer.algebra.query import OutputColumn
+from optimizer.algebra.scalars import ColumnRef, Literal, Scalar
+from optimizer.algebra.subqueries import has_subquery
 from optimizer.algebra.traits import Collation, SortKey
 from optimizer.algebra.trees import Tree
-from optimizer.sql.coerce import bare
+from optimizer.algebra.types import INT32, INT64, is_numeric, is_string, type_name
+from optimizer.errors import ExecutionError
+from optimizer.sql.coerce import bare, convert
 from optimizer.sql.context import Bound, Context
+from optimizer.sql.scope import Relation, Scope, relation_scope
 from optimizer.sql.source import Source, listing, suggestion
 
 _MOST_ROWS = (1 << 63) - 1
 
 
-def sort_terms(source: Source, clause: Any) -> list[tuple[Any, bool, bool]]:
-    """Each term of an ORDER BY: expression, descending, NULLs first."""
-    source.only(clause, "expressions")
+def sort_terms(source: Source, clause: Any, *handled: str) -> list[tuple[Any, bool, bool]]:
+    """Each term of an ORDER BY: expression, descending, NULLs first. `handled`: parts of the node that the caller reads."""
+    source.only(clause, "expressions", *handled)
     terms = []
     for term in clause.expressions:
         source.only(term, "this", "desc", "nulls_first")
@@ -61,30 +68,52 @@ def collation(keys: Iterable[SortKey]) -> Collation:
     return tuple(result.values())
 
 
-def order_by_outputs(context: Context, clause: Any, outputs: Sequence[OutputColumn]) -> Collation:
-    """ORDER BY after a set operation or VALUES: terms are positions or names of output columns."""
-    source = context.source
-    keys = []
+def order_by_outputs(context: Context, clause: Any, bound: Bound) -> Bound:
+    """ORDER BY after a set operation or VALUES: terms are positions or names of output columns, or expressions over these."""
+    source, outputs = context.source, bound.outputs
+    keys: list[SortKey] = []
+    computed: list[ProjectItem] = []
     for node, descending, nulls_first in sort_terms(source, clause):
         if is_all(node):
             keys += [SortKey(o.id, descending, nulls_first) for o in outputs]
             continue
         position = output_position(source, node, len(outputs), "ORDER BY")
+        if position is None and isinstance(node, exp.Column) and not isinstance(node.this, exp.Star):
+            position = _output_named(source, node, outputs)
         if position is None:
-            if not (isinstance(node, exp.Column) and node.args.get("table") is None and not isinstance(node.this, exp.Star)):
-                raise source.unsupported(
-                    "ORDER BY an expression after a set operation",
-                    node,
-                    "put the set operation into FROM (...), or order by position",
-                )
-            name = node.name.lower()
-            position = next((i for i, o in enumerate(outputs) if o.name.lower() == name), None)
-            if position is None:
-                close = suggestion(node.name, [o.name for o in outputs])
-                hint = f"the result has {listing([o.name for o in outputs])}" + (f'; did you mean "{close}"?' if close else "")
-                raise source.error(f'unknown column "{node.name}"', node, hint)
-        keys.append(SortKey(outputs[position].id, descending, nulls_first))
-    return collation(keys)
+            scalar = _over_outputs(context, node, outputs)
+            id = context.compute("key", scalar, bound.tree.props.not_null)
+            computed.append(ProjectItem(id, scalar))
+        else:
+            id = outputs[position].id
+        keys.append(SortKey(id, descending, nulls_first))
+    tree = bound.tree
+    if computed:
+        ids = dict.fromkeys(o.id for o in outputs)
+        passed = [ProjectItem(id, ColumnRef(id, context.columns[id].type)) for id in ids]
+        tree = Tree(Project((*passed, *computed)), (tree,))
+    return Bound(tree, outputs, collation(keys))
+
+
+def _output_named(source: Source, node: Any, outputs: Sequence[OutputColumn]) -> int:
+    name = node.name.lower()
+    position = next((i for i, o in enumerate(outputs) if o.name.lower() == name), None)
+    if position is None or node.args.get("table") is not None:
+        close = suggestion(node.name, [o.name for o in outputs])
+        hint = f"the result has {listing([o.name for o in outputs])}" + (f'; did you mean "{close}"?' if close else "")
+        raise source.error(f'unknown column "{node.sql()}"', node, hint)
+    return position
+
+
+def _over_outputs(context: Context, node: Any, outputs: Sequence[OutputColumn]) -> Scalar:
+    """An expression over the columns of a result."""
+    from optimizer.sql.expressions import ExpressionBinder  # expressions have window functions, which have an ORDER BY
+    from optimizer.sql.windows import refuse_windows
+
+    columns = tuple((o.name, ColumnRef(o.id, context.columns[o.id].type)) for o in outputs)
+    scalar = ExpressionBinder(context, relation_scope(Relation("", columns)), "ORDER BY").bind(node)
+    refuse_windows(context.source, [scalar], "ORDER BY of a set operation", node)
+    return Literal(None, INT32) if pa.types.is_null(scalar.type) else scalar
 
 
 def limited(context: Context, node: Any, bound: Bound) -> Bound:
@@ -97,26 +126,37 @@ def limited(context: Context, node: Any, bound: Bound) -> Bound:
         if options is not None and (options.args.get("percent") or options.args.get("with_ties")):
             raise source.unsupported("LIMIT with PERCENT or WITH TIES", limit, "give a number of rows")
         source.only(limit, "expression", "count", "limit_options", ignored=("direction",))
-        count = _whole_number(source, limit.args.get("count") if isinstance(limit, exp.Fetch) else limit.expression, "LIMIT")
+        count = _whole_number(context, limit.args.get("count") if isinstance(limit, exp.Fetch) else limit.expression, "LIMIT")
         if isinstance(limit, exp.Fetch) and limit.args.get("count") is None:
             count = 1
     if skip is not None:
         source.only(skip, "expression")
-        offset = _whole_number(source, skip.expression, "OFFSET") or 0
+        offset = _whole_number(context, skip.expression, "OFFSET") or 0
     if count is None and not offset:
         return bound
     return bound._replace(tree=Tree(Limit(bound.order, offset, count), (bound.tree,)))
 
 
-def _whole_number(source: Source, node: Any, clause: str) -> int | None:
-    """A count of rows; None for ALL or NULL."""
-    node = bare(node)
+def _whole_number(context: Context, node: Any, clause: str) -> int | None:
+    """A count of rows, as a constant expression; None for ALL or NULL."""
+    from optimizer.sql.expressions import ExpressionBinder
+
+    source, node = context.source, bare(node)
     if node is None or isinstance(node, exp.Null) or is_all(node):
         return None
     if isinstance(node, exp.Literal) and not node.is_string and node.this.replace("_", "").isdigit():
         return min(int(node.this.replace("_", "")[:30]), _MOST_ROWS)
-    if isinstance(node, exp.Neg):
+    with context.inside(None):
+        operand = ExpressionBinder(context, Scope(), clause).operand(node)
+    scalar = operand.scalar
+    if scalar.volatile or has_subquery(scalar):
+        raise source.unsupported(f"{clause} with a subquery or a volatile function", node, "write the number of rows")
+    if not (is_numeric(scalar.type) or is_string(scalar.type) or pa.types.is_null(scalar.type)):
+        raise source.error(f"{clause} takes a whole number, not {type_name(scalar.type)}", node)
+    try:
+        value = evaluate(convert(source, operand, INT64), {})
+    except ExecutionError as error:
+        raise source.error(f"{clause} takes a whole number: {error}", node) from None
+    if value is not None and value < 0:
         raise source.error(f"{clause} cannot be negative", node)
-    if isinstance(node, exp.Literal):
-        raise source.error(f"{clause} takes a whole number", node)
-    raise source.unsupported(f"{clause} with an expression", node, "write the number of rows")
+    return None if value is None else int(value)

@@ -9,13 +9,14 @@ from __future__ import annotations
 import difflib
 import re
 from itertools import pairwise
-from typing import Any
+from typing import Any, ClassVar
 
 from sqlglot import exp
 from sqlglot.dialects.duckdb import DuckDB
 from sqlglot.errors import ParseError, TokenError
 from sqlglot.tokens import TokenType
 
+from optimizer.algebra.functions import AGGREGATE_NAMES, SCALAR_NAMES
 from optimizer.errors import SqlError, Unsupported
 from optimizer.sql.source import Source
 
@@ -32,8 +33,22 @@ _QUANTIFIERS = {TokenType.ALL: exp.All, TokenType.SOME: exp.Any}
 _NO_QUANTIFIER_AFTER = frozenset({TokenType.DOT, TokenType.LIKE, TokenType.ILIKE})
 
 
-class _Parser(DuckDB().parser_class):  # type: ignore[misc]
-    """DuckDB's parser that also says where an error is, and remembers which joins were commas."""
+_OURS = frozenset(name.upper() for name in (*AGGREGATE_NAMES, *SCALAR_NAMES)) | {
+    "LOG",
+    "NOW",
+    "TODAY",
+    "RANGE",
+    "GENERATE_SERIES",
+}
+_BASE = DuckDB().parser_class
+
+
+class _Parser(_BASE):  # type: ignore[misc, valid-type]
+    """DuckDB's parser that also says where an error is, and remembers which joins were commas. Functions that we look up in a
+    table by name stay calls by name: sqlglot has node types for some, and moves their arguments."""
+
+    FUNCTIONS: ClassVar = {name: make for name, make in _BASE.FUNCTIONS.items() if name not in _OURS}
+    FUNCTION_PARSERS: ClassVar = {name: parse for name, parse in _BASE.FUNCTION_PARSERS.items() if name not in _OURS}
 
     failed_at: Any = None
     failed_previous: Any = None
@@ -60,6 +75,14 @@ class _Parser(DuckDB().parser_class):  # type: ignore[misc]
         if isinstance(node, exp.Expr) and first and "start" not in node.meta:
             node.meta.update(start=first.start, end=first.end)
         return node
+
+    def _parse_window(self, this: Any, alias: bool = False) -> Any:
+        """f(x IGNORE NULLS) is read as f(x) IGNORE NULLS, as sqlglot does for functions it knows."""
+        last = this.expressions[-1] if isinstance(this, exp.Anonymous) and this.expressions else None
+        if isinstance(last, exp.IgnoreNulls | exp.RespectNulls):
+            this.set("expressions", [*this.expressions[:-1], last.this])
+            this = self.expression(type(last)(this=this))
+        return super()._parse_window(this, alias)
 
     def _parse_quantified(self) -> Any:
         """ALL (...) and SOME (...) read as ANY (...) is: sqlglot takes ALL ((SELECT ...) UNION ...) for a call of a function."""

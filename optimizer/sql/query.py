@@ -46,8 +46,7 @@ def bind_query(context: Context, node: Any, ctes: Ctes | None, operand: bool = F
 def finished(context: Context, node: Any, bound: Bound) -> Bound:
     """ORDER BY, LIMIT and OFFSET of something that is not a SELECT: they see its output columns only."""
     order_clause = node.args.get("order")
-    order = order_by_outputs(context, order_clause, bound.outputs) if order_clause is not None else bound.order
-    return limited(context, node, Bound(bound.tree, bound.outputs, order))
+    return limited(context, node, bound if order_clause is None else order_by_outputs(context, order_clause, bound))
 
 
 def with_ctes(context: Context, node: Any, ctes: Ctes | None) -> Ctes | None:

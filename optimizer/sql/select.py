@@ -12,13 +12,13 @@ import pyarrow as pa
 from sqlglot import exp
 
 from optimizer.algebra.columns import ColumnId, ColumnSet, column_set
-from optimizer.algebra.logical import Aggregate, Filter, Project, ProjectItem
+from optimizer.algebra.logical import Aggregate, Filter, Project, ProjectItem, Window, WindowItem
 from optimizer.algebra.query import OutputColumn
-from optimizer.algebra.scalars import AggregateCall, ColumnRef, Literal, Scalar, conjunction
+from optimizer.algebra.scalars import AggregateCall, ColumnRef, Literal, Scalar, WindowCall, compare, conjunction
 from optimizer.algebra.subqueries import Subquery
 from optimizer.algebra.traits import SortKey
 from optimizer.algebra.trees import Tree
-from optimizer.algebra.types import INT32
+from optimizer.algebra.types import INT32, INT64
 from optimizer.sql.coerce import bare
 from optimizer.sql.context import Bound, Context, Ctes
 from optimizer.sql.expressions import ExpressionBinder
@@ -72,16 +72,19 @@ def bind_select(context: Context, node: Any, ctes: Ctes | None, operand: bool = 
         predicate = conjunction([binder.truth(node.args["where"].this)])
         refuse_windows(source, predicate, "WHERE", node.args["where"].this)
         tree = Tree(Filter(predicate), (tree,)) if predicate else tree
-    terms = block.bind_order(node.args.get("order"))
-    block.bind_qualify(node)
-    tree, terms = block.group(tree, node, terms)
-    tree, terms = block.place_windows(tree, node, terms)
-    distinct = node.args.get("distinct")
+    terms, distinct = block.bind_order(node.args.get("order")), node.args.get("distinct")
     if distinct is not None:
         source.only(distinct, "on")
-    if distinct is not None and distinct.args.get("on") is not None:
-        raise source.unsupported("DISTINCT ON", distinct.args["on"], "use GROUP BY with min or max", word="ON")
-    bound = block.project(tree, terms) if distinct is None else block.project_distinct(tree, terms)
+    on = block.bind_distinct_on(distinct.args["on"]) if distinct is not None and distinct.args.get("on") is not None else []
+    block.bind_qualify(node)
+    tree, terms = block.group(tree, node, [*on, *terms])
+    tree, terms = block.place_windows(tree, node, terms)
+    if distinct is None:
+        bound = block.project(tree, terms)
+    elif on:
+        bound = block.project_distinct_on(tree, terms[: len(on)], terms[len(on) :])
+    else:
+        bound = block.project_distinct(tree, terms)
     return limited(context, node, bound)
 
 
@@ -140,16 +143,24 @@ class _Block:
             if is_all(node):
                 terms += [SortTerm(i, None, descending, nulls_first, node) for i in range(len(self.items))]
                 continue
-            position = output_position(self.context.source, node, len(self.items), "ORDER BY")
-            if position is None:
-                position = self._named_item(node)
-            scalar = None
-            if position is None:
-                binder = self._binder("ORDER BY", aggregates=True)
-                scalar = binder.bind(node)
-                self._remember(binder)
-            terms.append(SortTerm(position, scalar, descending, nulls_first, node))
+            terms.append(self._term(node, descending, nulls_first))
         return terms
+
+    def bind_distinct_on(self, clause: Any) -> list[SortTerm]:
+        """The expressions of DISTINCT ON (...), read as those of ORDER BY are."""
+        nodes = clause.expressions if isinstance(clause, exp.Tuple) else [clause]
+        return [self._term(bare(node), False, False) for node in nodes]
+
+    def _term(self, node: Any, descending: bool, nulls_first: bool) -> SortTerm:
+        position = output_position(self.context.source, node, len(self.items), "ORDER BY")
+        if position is None:
+            position = self._named_item(node)
+        scalar = None
+        if position is None:
+            binder = self._binder("ORDER BY", aggregates=True)
+            scalar = binder.bind(node)
+            self._remember(binder)
+        return SortTerm(position, scalar, descending, nulls_first, node)
 
     def _named_item(self, node: Any) -> int | None:
         """The item a bare name means: an alias first, then an item that is a column of that name."""
@@ -263,13 +274,30 @@ class _Block:
 
     def project(self, tree: Tree, terms: list[SortTerm]) -> Bound:
         """The outputs, and the columns sorted by that are not among them, over `tree`."""
+        bound, keys = self._projected(tree, terms)
+        return bound._replace(order=collation(keys))
+
+    def _projected(self, tree: Tree, terms: list[SortTerm]) -> tuple[Bound, list[SortKey]]:
+        """The outputs over `tree`, in no order, and a column for each of the terms."""
         shelf = _Shelf(self.context, tree)
         outputs = [OutputColumn(i.name, shelf.column(i.scalar, i.label)) for i in self.items]
         keys = []
         for term in terms:
             id = outputs[term.output].id if term.output is not None else shelf.column(_some(term.scalar), None)
             keys.append(SortKey(id, term.descending, term.nulls_first))
-        return Bound(shelf.tree(), tuple(outputs), collation(keys))
+        return Bound(shelf.tree(), tuple(outputs)), keys
+
+    def project_distinct_on(self, tree: Tree, on: list[SortTerm], terms: list[SortTerm]) -> Bound:
+        """SELECT DISTINCT ON (a, b): the first row, in the order of the query, of those that agree on a and b."""
+        bound, keys = self._projected(tree, [*on, *terms])
+        partition = tuple(sorted({key.column for key in keys[: len(on)]}))
+        order = collation(keys[len(on) :])
+        number = self.context.columns.new("row_number", INT64, False).id
+        call = WindowCall("row_number", (), False, None, False, None, INT64)
+        within = tuple(key for key in order if key.column not in partition)
+        numbered = Tree(Window(partition, within, (WindowItem(number, call),)), (bound.tree,))
+        first = compare("=", ColumnRef(number, INT64), Literal(1, INT64))
+        return Bound(Tree(Filter((first,)), (numbered,)), bound.outputs, order)
 
     def project_distinct(self, tree: Tree, terms: list[SortTerm]) -> Bound:
         """SELECT DISTINCT: sort terms may use the outputs only, as other values are not the same in all duplicates."""

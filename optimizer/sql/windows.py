@@ -20,14 +20,13 @@ from optimizer.algebra.scalars import ColumnRef, Literal, Scalar, WindowCall, re
 from optimizer.algebra.subqueries import has_subquery
 from optimizer.algebra.traits import Collation, SortKey
 from optimizer.algebra.trees import Tree
-from optimizer.algebra.types import DOUBLE, INT32, INT64, aggregate_type
-from optimizer.sql.aggregates import FUNCTIONS as AGGREGATES
-from optimizer.sql.aggregates import argument
+from optimizer.algebra.types import DOUBLE, INT32, INT64
+from optimizer.sql.aggregates import bound_call, named_aggregate
 from optimizer.sql.arithmetic import integer_argument
 from optimizer.sql.coerce import convert
 from optimizer.sql.context import Context
 from optimizer.sql.ordering import sort_terms
-from optimizer.sql.source import Source, listing
+from optimizer.sql.source import Source
 from optimizer.sql.window_frames import bind_frame, has_range_offset
 from optimizer.sql.window_names import named_windows, window_text
 
@@ -44,12 +43,11 @@ _FUNCTIONS = {
     exp.Ntile: "ntile",
     exp.Lag: "lag",
     exp.Lead: "lead",
-    exp.First: "first_value",
     exp.FirstValue: "first_value",
-    exp.Last: "last_value",
     exp.LastValue: "last_value",
     exp.NthValue: "nth_value",
 }
+_PICKED = {"first": exp.FirstValue, "last": exp.LastValue}
 _TYPES = {"percent_rank": DOUBLE, "cume_dist": DOUBLE}
 NEVER_NULL = ("count", "row_number", "rank", "dense_rank", "percent_rank", "cume_dist")
 _OF_VALUES = ("lag", "lead", "first_value", "last_value", "nth_value")
@@ -147,6 +145,8 @@ def _call(binder: ExpressionBinder, node: Any, window: Any) -> WindowCall:
         else:
             nulls = inner
         inner = inner.this
+    if condition is None:
+        inner = _as_picked(inner)
     name = _FUNCTIONS.get(type(inner))
     if name is not None:
         if condition is not None:
@@ -154,18 +154,27 @@ def _call(binder: ExpressionBinder, node: Any, window: Any) -> WindowCall:
         if nulls is not None and name not in _OF_VALUES:
             raise source.error(f"{name} looks at no values, so there are no NULLs to ignore", window)
         return _ranked_or_picked(binder, name, inner, isinstance(nulls, exp.IgnoreNulls))
-    if type(inner) not in AGGREGATES:
+    if named_aggregate(inner.this if isinstance(inner, exp.WithinGroup) else inner) is None:
         raise _unknown(binder, inner)
     if nulls is not None:
         raise source.error("IGNORE NULLS and RESPECT NULLS are not for aggregates", window, "aggregates pass over NULL anyway")
-    return _aggregate(binder, AGGREGATES[type(inner)], inner, condition)
+    call = bound_call(binder, inner, condition)
+    return WindowCall(call.function, call.args, call.distinct, call.filter, False, None, call.type)
+
+
+def _as_picked(node: Any) -> Any:
+    """first(x) and last(x) over a window are first_value and last_value, unless with an ORDER BY or DISTINCT of their own."""
+    kind = _PICKED.get(node.name.lower()) if isinstance(node, exp.Anonymous) else None
+    if kind is None or len(node.expressions) != 1 or isinstance(node.expressions[0], exp.Order | exp.Distinct | exp.Star):
+        return node
+    picked = kind(this=node.expressions[0])
+    picked.meta.update(node.meta)
+    return picked
 
 
 def _unknown(binder: ExpressionBinder, node: Any) -> Exception:
-    known = ", ".join((*AGGREGATE_FUNCTIONS, *WINDOW_FUNCTIONS))
-    return binder.source.unsupported(
-        f"the window function {binder.source.function_name(node)}", node, f"the window functions are {known}"
-    )
+    what = f"the window function {binder.source.function_name(node)}"
+    return binder.source.unsupported(what, node, "docs/functions.md lists the functions there are")
 
 
 def _ranked_or_picked(binder: ExpressionBinder, name: str, node: Any, ignore_nulls: bool) -> WindowCall:
@@ -205,37 +214,8 @@ def _ranked_or_picked(binder: ExpressionBinder, name: str, node: Any, ignore_nul
     return WindowCall(name, tuple(args), False, None, ignore_nulls, None, scalar.type)
 
 
-def _aggregate(binder: ExpressionBinder, function: str, node: Any, condition: Any) -> WindowCall:
-    source = binder.source
-    source.only(node, "this", "expressions", ignored=("big_int",))
-    filter = binder.truth(condition) if condition is not None else None
-    arg, distinct = node.this, False
-    if isinstance(arg, exp.Distinct):
-        source.only(arg, "expressions")
-        distinct, parts = True, list(arg.expressions)
-        arg = parts[0] if len(parts) == 1 else None
-        if arg is None or isinstance(arg, exp.Star):
-            raise source.error(f"{function}(DISTINCT ...) takes one expression", node)
-    if node.expressions:
-        raise source.error(f"{function} takes one argument", node)
-    if arg is None or isinstance(arg, exp.Star):
-        if function != "count":
-            raise source.error(f"{function} takes one argument", node)
-        if arg is not None:
-            source.only(arg)
-        return WindowCall("count", (), False, filter, False, None, INT64)
-    scalar = argument(binder, function, arg)
-    type = aggregate_type(function, scalar.type)
-    assert type is not None, f"{function} over {scalar.type} has no result type"
-    distinct = distinct and not AGGREGATE_FUNCTIONS[function].duplicate_insensitive
-    return WindowCall(function, (scalar,), distinct, filter, False, None, type)
-
-
 def _without_over(binder: ExpressionBinder, node: Any) -> Scalar:
-    name = binder.source.function_name(node)
-    if type(node) in (exp.First, exp.Last):
-        raise binder.source.unsupported(f"the aggregate {name}", node, f"the aggregates are {listing(AGGREGATE_FUNCTIONS, 9)}")
-    raise binder.source.error(f"{name} is a window function: it needs OVER (...)", node)
+    raise binder.source.error(f"{binder.source.function_name(node)} is a window function: it needs OVER (...)", node)
 
 
 HANDLERS: dict[Any, Callable[[ExpressionBinder, Any], Scalar]] = {

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from tests.differential.datasets import SCHEMA
 from tests.differential.expressions import (
     BOOL,
+    DATE,
     DBL,
     DEC,
     INT,
@@ -238,9 +239,11 @@ class QueryMaker:
 
     def aggregate(self, e: Expressions) -> Expr:
         condition = f" FILTER (WHERE {e.predicate(2)})" if self.dice.chance(20) else ""
-        form = self.dice.number(0, 5)
+        form = self.dice.number(0, 9)
         if form == 0:
             return Expr(f"COUNT(*){condition}", INT, 10000)
+        if form > 5:
+            return self.other_aggregate(e, form, condition)
         type = self.dice.pick((INT, DEC, INT, STR, DBL, *TYPES)) if form in (1, 2, 3) else self.dice.pick((INT, DEC, DBL))
         value = self.summand(e, type) if form > 3 else e.of(type, 2)
         distinct = "DISTINCT " if self.dice.chance(25) else ""
@@ -255,6 +258,23 @@ class QueryMaker:
         if form == 4:
             return Expr(f"SUM{argument}", value.type, max(1e9, value.bound * MOST_ROWS), value.scale)
         return Expr(f"AVG{argument}", DBL, value.bound, exact=False)
+
+    def other_aggregate(self, e: Expressions, form: int, condition: str) -> Expr:
+        """One whose value is the same bits everywhere, and does not depend on the order of rows."""
+        if form == 6:
+            value = e.of(INT, 2).text
+            return Expr(f"{self.dice.pick(('BIT_XOR', 'BIT_AND', 'BIT_OR'))}(CAST({value} AS BIGINT)){condition}", INT, 1e9)
+        if form == 7:
+            text = e.of(STR, 2).text
+            return Expr(f"STRING_AGG(DISTINCT {text}, ',' ORDER BY {text}){condition}", STR)
+        if form == 8:
+            value = e.of(self.dice.pick((INT, STR, DATE)), 2)
+            distinct = self.dice.pick(("", "DISTINCT "))
+            return Expr(
+                f"QUANTILE_DISC({distinct}{value.text}, {self.dice.pick((0.5, 0.9, 0))}){condition}", value.type, value.bound
+            )
+        name = self.dice.pick(("BOOL_AND", "BOOL_OR"))
+        return Expr(f"{name}({e.predicate(2)}){condition}", BOOL)
 
     def summand(self, e: Expressions, type: str) -> Expr:
         """A number whose sum is exact in any order."""

@@ -20,6 +20,7 @@ from optimizer.algebra.columns import ColumnId, Columns, column_ids, column_set
 from optimizer.algebra.evaluate import Value, evaluate, holds
 from optimizer.algebra.evaluate_numbers import EXACT, fit
 from optimizer.algebra.evaluate_order import group_key, order_key
+from optimizer.algebra.functions import AGGREGATE_FUNCTIONS
 from optimizer.algebra.join_graph import JoinGraph
 from optimizer.algebra.kinds import JoinKind, SetOpKind
 from optimizer.algebra.logical import (
@@ -48,6 +49,7 @@ from optimizer.algebra.scalars import (
     Case,
     ColumnRef,
     Literal,
+    Ordered,
     OuterRef,
     Predicate,
     Scalar,
@@ -348,6 +350,8 @@ def aggregate_value(call: AggregateCall, rows: list[Row]) -> Value:
     kept = [row for row in rows if call.filter is None or evaluate(call.filter, row) is True]
     if not call.args:
         return len(kept)
+    if AGGREGATE_FUNCTIONS[call.function].reference is not None:
+        return by_reference(call, kept)
     values = [v for v in (evaluate(call.args[0], row) for row in kept) if v is not None]
     if call.distinct:
         values = list({group_key(v): v for v in values}.values())
@@ -366,6 +370,31 @@ def aggregate_value(call: AggregateCall, rows: list[Row]) -> Value:
             total = exact_total(values)
             return total / len(values) if isinstance(total, float) else float(Fraction(total) / len(values))
     raise AssertionError(f"{call.function} has no naive evaluation")
+
+
+def by_reference(call: AggregateCall, rows: list[Row]) -> Value:
+    """By the table of functions: the rows in the order that the call asks for, without NULLs unless it keeps them."""
+    known = AGGREGATE_FUNCTIONS[call.function]
+    assert known.reference is not None
+    for term in reversed([arg for arg in call.args if isinstance(arg, Ordered)]):
+        keyed = [(evaluate(term.key, row), row) for row in rows]
+        nulls = [row for key, row in keyed if key is None]
+        others = [(key, row) for key, row in keyed if key is not None]
+        others.sort(key=lambda pair: order_key(pair[0]), reverse=term.descending)
+        rows = [*nulls, *(row for _, row in others)] if term.nulls_first else [*(row for _, row in others), *nulls]
+    args = [arg for arg in call.args if not isinstance(arg, Ordered)]
+    args, constants = args[: len(args) - known.constants], args[len(args) - known.constants :]
+    values = [tuple(evaluate(arg, row) for arg in args) for row in rows]
+    if not known.keeps_nulls:
+        values = [each for each in values if None not in each]
+    if call.distinct:
+        first: dict[Any, tuple[Value, ...]] = {}
+        for each in values:
+            first.setdefault(tuple(map(group_key, each)), each)
+        values = list(first.values())
+    if not values:
+        return known.empty_value
+    return known.reference(*map(list, zip(*values, strict=True)), *(constant.value for constant in constants))
 
 
 def exact_total(values: list[Value]) -> Value:

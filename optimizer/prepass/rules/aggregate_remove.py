@@ -7,12 +7,14 @@
 NULLs   a key takes NULL for a value, as grouping does; f₁ of NULL is NULL, its count 0; a row that FILTER leaves out counts
         as NULL
 Rows    one row a group on both sides, none over no input
-Guards  there are keys (without keys there is a row even over no input); no volatile aggregate
+Guards  there are keys (without keys there is a row even over no input); no volatile aggregate, and none of statistics (a
+        standard deviation over one row is NULL, a correlation NaN)
 """
 
 from __future__ import annotations
 
 from optimizer.algebra.columns import column_set
+from optimizer.algebra.functions import AGGREGATE_FUNCTIONS
 from optimizer.algebra.logical import Aggregate, Project, ProjectItem
 from optimizer.algebra.scalars import BOOL, AggregateCall, Call, Case, Cast, ColumnRef, Literal, Scalar
 from optimizer.algebra.trees import Tree
@@ -26,11 +28,16 @@ class AggregateRemove(RewriteRule):
     def apply(self, bound: Tree, context: RuleContext) -> Tree | None:
         match bound:
             case Tree(Aggregate(keys, items), (below,)) if keys and below.props.unique_on(column_set(keys)):
-                if any(item.call.volatile for item in items):
+                if any(item.call.volatile or not known_over_one_row(item.call) for item in items):
                     return None
                 passed = [ProjectItem(key, ColumnRef(key, context.columns[key].type)) for key in keys]
                 return Tree(Project((*passed, *(ProjectItem(item.id, over_one_row(item.call)) for item in items))), (below,))
         return None
+
+
+def known_over_one_row(call: AggregateCall) -> bool:
+    """Whether `over_one_row` has an answer."""
+    return call.function == "count" or AGGREGATE_FUNCTIONS[call.function].one_row
 
 
 def over_one_row(call: AggregateCall) -> Scalar:

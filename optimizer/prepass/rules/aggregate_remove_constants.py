@@ -50,7 +50,7 @@ def _constant(call: AggregateCall, with_keys: bool) -> Literal | None:
     arg = call.args[0] if call.args else None
     no_value = isinstance(arg, Literal) and arg.value is None
     if isinstance(call.filter, Literal) and call.filter is not TRUE and not call.volatile:
-        no_value = arg is None or not arg.raises
+        no_value = not any(each.raises for each in call.args)
     if no_value:
         return Literal(AGGREGATE_FUNCTIONS[call.function].empty_value, call.type)
     if not with_keys or call.filter is not None or not isinstance(arg, Literal):

@@ -12,7 +12,7 @@ from __future__ import annotations
 from optimizer.algebra.logical import Aggregate, Project, ProjectItem
 from optimizer.algebra.trees import Tree
 from optimizer.prepass.row_bounds import has_one_row
-from optimizer.prepass.rules.aggregate_remove import over_one_row
+from optimizer.prepass.rules.aggregate_remove import known_over_one_row, over_one_row
 from optimizer.rules.interface import ANY, RewriteRule, RuleContext, node
 
 
@@ -22,8 +22,8 @@ class AggregateRemoveOneRow(RewriteRule):
 
     def apply(self, bound: Tree, context: RuleContext) -> Tree | None:
         match bound:
-            case Tree(Aggregate((), (_, *_) as items), (below,)) if has_one_row(below) and not any(
-                item.call.volatile for item in items
+            case Tree(Aggregate((), (_, *_) as items), (below,)) if has_one_row(below) and all(
+                known_over_one_row(item.call) and not item.call.volatile for item in items
             ):
                 return Tree(Project(tuple(ProjectItem(item.id, over_one_row(item.call)) for item in items)), (below,))
         return None

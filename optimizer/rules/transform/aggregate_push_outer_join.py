@@ -20,6 +20,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from optimizer.algebra.columns import ColumnId, ColumnSet, column_set
+from optimizer.algebra.functions import AGGREGATE_FUNCTIONS
 from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical import Aggregate, AggregateItem, Join, Project, ProjectItem
 from optimizer.algebra.nulls import strict_columns
@@ -82,4 +83,6 @@ def missing_partner_is_null(call: AggregateCall, columns: ColumnSet) -> bool:
         return False
     if not call.args:
         return call.filter is None
+    if call.function != "count" and AGGREGATE_FUNCTIONS[call.function].empty_value is not None:
+        return False
     return bool(strict_columns(call.args[0]))

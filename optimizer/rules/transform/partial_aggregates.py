@@ -73,6 +73,8 @@ class TwoSteps:
         if AGGREGATE_FUNCTIONS[call.function].duplicate_insensitive:
             self._final(item, call)
             return True
+        if call.function not in ("count", "sum", "avg"):
+            return False
         if call.distinct or call.volatile or not call.args or (call.raises and call.filter is not None):
             return False  # what raises may be sheltered by the filter, which would be tested beside it
         rows = self._partial(_COUNT_ROWS)
@@ -151,7 +153,9 @@ def may_overflow(call: AggregateCall) -> bool:
 
 def in_two_steps(call: AggregateCall) -> bool:
     """Whether an aggregate is the final one of partial ones: DISTINCT is not, but where it changes nothing."""
-    return not call.volatile and (not call.distinct or AGGREGATE_FUNCTIONS[call.function].duplicate_insensitive)
+    known = AGGREGATE_FUNCTIONS[call.function]
+    apart = known.two_steps or call.function in ("count", "avg")
+    return apart and not call.volatile and (not call.distinct or known.duplicate_insensitive)
 
 
 def _call(function: str, value: Scalar, condition: Scalar | None) -> AggregateCall:

@@ -1,0 +1,78 @@
+"""docs/functions.md, written from the table of functions: `python -m experiments.function_reference`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from optimizer.algebra.functions import (
+    AGGREGATE_FUNCTIONS,
+    PARAMETERS,
+    SCALAR_FUNCTIONS,
+    WINDOW_FUNCTIONS,
+    AggregateFunction,
+    Function,
+)
+
+PAGE = Path(__file__).parent.parent / "docs" / "functions.md"
+_HEAD = """# Functions
+
+Written by `python -m experiments.function_reference` from `optimizer/algebra/functions.py`; do not edit.
+
+Semantics are DuckDB's, with these exceptions: `x ~* r` and `x !~* r`, which DuckDB has not, are PostgreSQL's (a part of the text
+matches, case ignored), while `~` and `!~` ask for the whole text as in DuckDB; `approx_count_distinct` is exact; `mode` takes NaN
+for one value; `every` is there; `now()` and `current_timestamp` are timestamps without zone, in the zone of this machine, at the
+time at which the query is bound. Functions over lists, structs and maps are refused.
+"""
+
+
+def page() -> str:
+    """The whole page."""
+    return "\n".join(
+        (
+            _HEAD,
+            "## Scalar functions and operators\n",
+            "NULL in, NULL out, unless the page says otherwise. *May fail*: on some values, so it is not moved to other rows.\n",
+            *_table(("function", "also", "takes", "meaning", ""), map(_scalar, SCALAR_FUNCTIONS.values())),
+            "\n## Aggregates\n",
+            "Each takes `DISTINCT`, `ORDER BY` inside the call and `FILTER`, and may stand over a window. Rows with a NULL",
+            "argument are left out, and over no rows the value is NULL, unless the page says otherwise.\n",
+            *_table(("function", "also", "takes", "meaning", ""), map(_aggregate, AGGREGATE_FUNCTIONS.values())),
+            "\n## Window functions\n",
+            *_table(("function", "meaning"), ((f"`{f.name}`", f.doc) for f in WINDOW_FUNCTIONS.values())),
+            "\n## What arguments have to be\n",
+            *_table(("word", "means"), PARAMETERS.items()),
+            "",
+        )
+    )
+
+
+def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> Iterable[str]:
+    yield f"| {' | '.join(head)} |"
+    yield f"|{' --- |' * len(head)}"
+    for row in rows:
+        yield f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |"
+
+
+def _scalar(function: Function) -> tuple[str, ...]:
+    notes = [] if function.strict else ["takes NULL"]
+    notes += ["may fail"] * function.raises + ["new on every row"] * function.volatile
+    return (*_names(function.name, function.spelled), _takes(function.parameters), function.doc, ", ".join(notes))
+
+
+def _aggregate(known: AggregateFunction) -> tuple[str, ...]:
+    notes = ["keeps NULL"] * known.keeps_nulls + ["may fail"] * known.raises + ["row order matters"] * known.ordered
+    notes += [f"{known.empty_value} over no rows"] * (known.empty_value is not None)
+    return (*_names(known.name, known.spelled), _takes(known.parameters), known.doc, ", ".join(notes))
+
+
+def _names(name: str, spelled: tuple[str, ...]) -> tuple[str, str]:
+    return f"`{name}`", ", ".join(f"`{other}`" for other in spelled)
+
+
+def _takes(parameters: tuple[str, ...] | None) -> str:
+    return "" if parameters is None else ", ".join(parameters) or "nothing"
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), "utf-8")

@@ -1,0 +1,269 @@
+"""Reference semantics of aggregates: from the values of a group, in row order and without NULLs, to one value.
+
+A function takes a list for each argument, all of one length and never empty, and then the constants. Those of statistics go
+through the data twice, first for the means, then for the sums of powers of the distances from them. Where DuckDB refuses a result
+that is infinite or no number, so do they.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from datetime import date, datetime, timedelta
+from decimal import Decimal
+from functools import reduce
+from operator import and_, mul, or_, xor
+from typing import Any
+
+from optimizer.algebra.evaluate_dates import as_timestamp
+from optimizer.algebra.evaluate_order import order_key
+from optimizer.errors import ExecutionError
+
+Doubles = Sequence[float]
+
+
+def central_moment(values: Doubles, power: int) -> float:
+    """The sum of the distances from the mean, to a power; 0 for one value, be it infinite."""
+    if len(values) == 1:
+        return 0.0
+    mean = _sum(values) / len(values)
+    return _sum([_power(x - mean, power) for x in values])
+
+
+def co_moment(a: Doubles, b: Doubles) -> float:
+    """The sum of the products of the distances from the two means."""
+    mean_a, mean_b = _sum(a) / len(a), _sum(b) / len(b)
+    return _sum([(x - mean_a) * (y - mean_b) for x, y in zip(a, b, strict=True)])
+
+
+def _sum(values: Doubles) -> float:
+    """fsum, which refuses infinities of both signs and sums that overflow."""
+    try:
+        return math.fsum(values)
+    except (OverflowError, ValueError):
+        return sum(values)
+
+
+def _power(x: float, power: int) -> float:
+    try:
+        return float(x**power)
+    except OverflowError:
+        return math.inf if power % 2 == 0 or x > 0 else -math.inf
+
+
+def finite(value: float, function: str) -> float:
+    if not math.isfinite(value):
+        raise ExecutionError(f"{function} is out of range: its result would be {value}")
+    return value
+
+
+def var_pop(values: Doubles) -> float:
+    return finite(central_moment(values, 2) / len(values), "var_pop")
+
+
+def var_samp(values: Doubles) -> float | None:
+    return finite(central_moment(values, 2) / (len(values) - 1), "var_samp") if len(values) > 1 else None
+
+
+def stddev_pop(values: Doubles) -> float:
+    return math.sqrt(finite(central_moment(values, 2) / len(values), "stddev_pop"))
+
+
+def stddev_samp(values: Doubles) -> float | None:
+    return math.sqrt(finite(central_moment(values, 2) / (len(values) - 1), "stddev_samp")) if len(values) > 1 else None
+
+
+def sem(values: Doubles) -> float:
+    return math.sqrt(finite(central_moment(values, 2) / len(values), "sem")) / math.sqrt(len(values))
+
+
+def skewness(values: Doubles) -> float | None:
+    """NaN where all values are one."""
+    n = len(values)
+    if n <= 2:
+        return None
+    second, third = central_moment(values, 2) / n, central_moment(values, 3) / n
+    if second == 0:
+        return math.nan
+    return finite(math.sqrt(n * (n - 1)) / (n - 2) * third / _power(second, 3) ** 0.5, "skewness")
+
+
+def kurtosis(values: Doubles) -> float | None:
+    """NULL where all values are one."""
+    n = len(values)
+    if n <= 3:
+        return None
+    second, fourth = central_moment(values, 2), central_moment(values, 4)
+    if second == 0:
+        return None
+    ratio = n * fourth / _power(second, 2)
+    return finite((n - 1) * ((n + 1) * ratio - 3 * (n - 1)) / ((n - 2) * (n - 3)), "kurtosis")
+
+
+def kurtosis_pop(values: Doubles) -> float | None:
+    n = len(values)
+    second, fourth = central_moment(values, 2), central_moment(values, 4)
+    if n <= 1 or second == 0:
+        return None
+    return finite(n * fourth / _power(second, 2) - 3, "kurtosis_pop")
+
+
+def covar_pop(y: Doubles, x: Doubles) -> float:
+    return co_moment(y, x) / len(y)
+
+
+def covar_samp(y: Doubles, x: Doubles) -> float | None:
+    return co_moment(y, x) / (len(y) - 1) if len(y) > 1 else None
+
+
+def corr(y: Doubles, x: Doubles) -> float:
+    """NaN where all values of a side are one."""
+    n = len(y)
+    deviations = [math.sqrt(finite(central_moment(side, 2) / n, "corr")) for side in (y, x)]
+    product = deviations[0] * deviations[1]
+    return co_moment(y, x) / n / product if product else math.nan
+
+
+def regr_count(y: Doubles, x: Doubles) -> int:
+    return len(y)
+
+
+def regr_avgx(y: Doubles, x: Doubles) -> float:
+    return _sum(x) / len(x)
+
+
+def regr_avgy(y: Doubles, x: Doubles) -> float:
+    return _sum(y) / len(y)
+
+
+def regr_sxx(y: Doubles, x: Doubles) -> float:
+    return finite(central_moment(x, 2), "regr_sxx")
+
+
+def regr_syy(y: Doubles, x: Doubles) -> float:
+    return finite(central_moment(y, 2), "regr_syy")
+
+
+def regr_sxy(y: Doubles, x: Doubles) -> float:
+    return co_moment(y, x)
+
+
+def regr_slope(y: Doubles, x: Doubles) -> float:
+    """NaN where all x are one."""
+    spread = finite(central_moment(x, 2), "regr_slope")
+    return co_moment(y, x) / spread if spread else math.nan
+
+
+def regr_intercept(y: Doubles, x: Doubles) -> float | None:
+    slope = regr_slope(y, x)
+    return None if math.isnan(slope) else _sum(y) / len(y) - slope * (_sum(x) / len(x))
+
+
+def regr_r2(y: Doubles, x: Doubles) -> float | None:
+    """NULL where all x are one, 1 where all y are."""
+    if finite(central_moment(x, 2), "regr_r2") == 0:
+        return None
+    if finite(central_moment(y, 2), "regr_r2") == 0:
+        return 1.0
+    return corr(y, x) ** 2
+
+
+def mode(values: Sequence[Any]) -> Any:
+    """The value that is there most often; of several the one that comes first."""
+    counts: dict[Any, int] = {}
+    for value in values:
+        key = order_key(value)
+        counts[key] = counts.get(key, 0) + 1
+    most = max(counts.values())
+    return next(value for value in values if counts[order_key(value)] == most)
+
+
+def quantile_disc(values: Sequence[Any], fraction: float) -> Any:
+    """A value that is there, so many of the others before it; a fraction below 0 counts from the largest."""
+    ordered = sorted(values, key=order_key, reverse=fraction < 0)
+    n = len(ordered)
+    return ordered[max(1, n - math.floor(n - n * abs(fraction))) - 1]
+
+
+def quantile_cont(values: Sequence[Any], fraction: float) -> Any:
+    """The same, between two values where it falls between them: a double of integers, a timestamp of dates.
+
+    What lies between decimals is cut towards the lower one, between timestamps rounded to microseconds.
+    """
+    ordered = sorted(values, key=order_key, reverse=fraction < 0)
+    place = (len(ordered) - 1) * abs(fraction)
+    low, high, part = ordered[math.floor(place)], ordered[math.ceil(place)], place - math.floor(place)
+    if isinstance(low, Decimal):
+        unit = Decimal(1).scaleb(int(low.as_tuple().exponent))
+        return low + int(int((high - low) / unit) * part) * unit
+    if isinstance(low, date):
+        return _moment_between(as_timestamp(low), as_timestamp(high), part)
+    a, b = float(low), float(high)
+    return a if place == math.floor(place) else a * (1.0 - part) + b * part
+
+
+def _moment_between(low: datetime, high: datetime, part: float) -> datetime:
+    """Rounded half away from 1970."""
+    steps = (high - low) // _MICROSECOND * part
+    whole = math.floor(steps)
+    moment = low + whole * _MICROSECOND
+    up = steps - whole > 0.5 or (steps - whole == 0.5 and moment >= _EPOCH)
+    return moment + up * _MICROSECOND
+
+
+_MICROSECOND, _EPOCH = timedelta(microseconds=1), datetime(1970, 1, 1)
+
+
+def string_agg(texts: Sequence[str], separator: str | None) -> str | None:
+    return None if separator is None else separator.join(texts)
+
+
+def first(values: Sequence[Any]) -> Any:
+    return values[0]
+
+
+def last(values: Sequence[Any]) -> Any:
+    return values[-1]
+
+
+def arg_min(values: Sequence[Any], keys: Sequence[Any]) -> Any:
+    """The value beside the smallest key, the first of several."""
+    return values[min(range(len(keys)), key=lambda i: order_key(keys[i]))]
+
+
+def arg_max(values: Sequence[Any], keys: Sequence[Any]) -> Any:
+    """The value beside the largest key, the first of several."""
+    return values[max(range(len(keys)), key=lambda i: order_key(keys[i]))]
+
+
+def bit_and(values: Sequence[int]) -> int:
+    return reduce(and_, values)
+
+
+def bit_or(values: Sequence[int]) -> int:
+    return reduce(or_, values)
+
+
+def bit_xor(values: Sequence[int]) -> int:
+    return reduce(xor, values)
+
+
+def fsum(values: Doubles) -> float:
+    return _sum(values)
+
+
+def favg(values: Doubles) -> float:
+    return _sum(values) / len(values)
+
+
+def entropy(values: Sequence[Any]) -> float:
+    """In bits, of the distribution of the values."""
+    counts: dict[Any, int] = {}
+    for value in values:
+        counts[order_key(value)] = counts.get(order_key(value), 0) + 1
+    n = len(values)
+    return _sum([count / n * math.log2(n / count) for count in counts.values()])
+
+
+def product(values: Doubles) -> float:
+    return reduce(mul, values)

@@ -1,0 +1,216 @@
+"""Reference semantics of functions that few queries need: more of text, of numbers and bits, and of dates."""
+
+from __future__ import annotations
+
+import calendar
+import math
+from datetime import date, datetime
+from decimal import Decimal
+from typing import Any
+
+from optimizer.algebra.evaluate_dates import as_timestamp
+from optimizer.algebra.evaluate_numbers import fit, logarithm
+from optimizer.errors import ExecutionError
+
+MOST_TEXT = 1 << 24  # characters that repeat, lpad and rpad make at most
+
+# -- text ------------------------------------------------------------------------------------------------------------------
+
+
+def padded(text: str, length: int, fill: str, left: bool) -> str:
+    """`text` cut or filled up to `length` characters."""
+    missing = length - len(text)
+    if missing <= 0:
+        return text[: max(length, 0)]
+    if not fill:
+        raise ExecutionError(f"nothing to fill up {text!r} with")
+    if length > MOST_TEXT:
+        raise ExecutionError(f"a text of {length} characters is too long")
+    filling = (fill * (missing // len(fill) + 1))[:missing]
+    return filling + text if left else text + filling
+
+
+def repeat(text: str, times: int) -> str:
+    if len(text) * times > MOST_TEXT:
+        raise ExecutionError(f"{text[:20]!r} repeated {times} times is too long")
+    return text * max(times, 0)
+
+
+def left(text: str, count: int) -> str:
+    """The first `count` characters; below 0: all but the last ones."""
+    return text[:count]
+
+
+def right(text: str, count: int) -> str:
+    """The last `count` characters; below 0: all but the first ones."""
+    return text[max(len(text) - count, 0) :] if count >= 0 else text[-count:]
+
+
+def character(code: int) -> str:
+    if not 0 <= code <= 0x10FFFF or 0xD800 <= code <= 0xDFFF:
+        raise ExecutionError(f"there is no character {code}")
+    return chr(code)
+
+
+def split_part(text: str, separator: str, number: int) -> str:
+    """The part of that number, from 1, or from the end below 0; nothing where there is none."""
+    parts = text.split(separator) if separator else list(text)
+    place = number - 1 if number > 0 else len(parts) + number
+    return parts[place] if number and 0 <= place < len(parts) else ""
+
+
+def translate(text: str, old: str, new: str) -> str:
+    """Each character of `old` becomes the one at its place in `new`, or goes away."""
+    table: dict[str, str] = {}
+    for i, c in enumerate(old):
+        table.setdefault(c, new[i : i + 1])
+    return "".join(table.get(c, c) for c in text)
+
+
+def strip(text: str, characters: str) -> str:
+    return text.strip(characters) if characters else text
+
+
+def lstrip(text: str, characters: str) -> str:
+    return text.lstrip(characters) if characters else text
+
+
+def rstrip(text: str, characters: str) -> str:
+    return text.rstrip(characters) if characters else text
+
+
+def levenshtein(a: str, b: str) -> int:
+    """The fewest changes, insertions and removals of a byte that make one of the other."""
+    other = b.encode()
+    row = list(range(len(other) + 1))
+    for i, x in enumerate(a.encode(), 1):
+        before, row[0] = row[0], i
+        for j, y in enumerate(other, 1):
+            before, row[j] = row[j], min(row[j] + 1, row[j - 1] + 1, before + (x != y))
+    return row[-1]
+
+
+# -- numbers ---------------------------------------------------------------------------------------------------------------
+
+
+def sign(x: Any) -> int:
+    return int(x > 0) - int(x < 0)
+
+
+def truncated(x: Any) -> Any:
+    """Without what stands after the point."""
+    if isinstance(x, float):
+        return math.copysign(math.trunc(x), x) if math.isfinite(x) else x
+    return Decimal(int(x)) if isinstance(x, Decimal) else x
+
+
+def log10(x: float) -> float:
+    logarithm(x)
+    return math.log10(x)
+
+
+def log2(x: float) -> float:
+    logarithm(x)
+    return math.log2(x)
+
+
+def log_to(base: float, x: float) -> float:
+    """The logarithm of x to `base`; to the base 1 it is refused."""
+    divisor = log10(base)
+    if divisor == 0:
+        raise ExecutionError("there is no logarithm to base 1")
+    return log10(x) / divisor
+
+
+def cube_root(x: float) -> float:
+    return math.cbrt(x)
+
+
+def trigonometric(name: str, x: float) -> float:
+    """sin, cos, tan, cot; an infinite angle is refused."""
+    if math.isinf(x) or (name == "cot" and x == 0):
+        raise ExecutionError(f"{name} of {x} is out of range")
+    return 1.0 / math.tan(x) if name == "cot" else float(getattr(math, name)(x))
+
+
+def arc(name: str, x: float) -> float:
+    """asin and acos."""
+    if not (-1 <= x <= 1 or math.isnan(x)):
+        raise ExecutionError(f"{name} is defined from -1 to 1, not for {x}")
+    return float(getattr(math, name)(x))
+
+
+def factorial(n: int) -> Decimal:
+    if not 0 <= n <= 33:
+        raise ExecutionError(f"the factorial of {n} is out of range")
+    return Decimal(math.factorial(n))
+
+
+def gcd(a: int, b: int) -> int:
+    return math.gcd(a, b)
+
+
+def even(x: float) -> float:
+    """The next even number away from 0."""
+    if not math.isfinite(x):
+        return x
+    whole = math.ceil(abs(x))
+    return math.copysign(whole + whole % 2, x)
+
+
+def shift_left(a: int, places: int, type: Any) -> int:
+    """Refused where a bit would be lost, and of a number below 0."""
+    bits = type.bit_width
+    if places < 0 or places >= bits or a < 0:
+        if a == 0 and places >= 0:
+            return 0
+        raise ExecutionError(f"{a} cannot be shifted left by {places}")
+    return int(fit(a << places, type))
+
+
+def shift_right(a: int, places: int, type: Any) -> int:
+    return a >> places if 0 <= places < type.bit_width else 0
+
+
+def bit_not(a: int, type: Any) -> int:
+    return ~a & (1 << type.bit_width) - 1 if str(type).startswith("u") else ~a
+
+
+# -- dates -----------------------------------------------------------------------------------------------------------------
+
+
+def last_day(value: date) -> date:
+    return date(value.year, value.month, calendar.monthrange(value.year, value.month)[1])
+
+
+def make_date(year: int, month: int, day: int) -> date:
+    try:
+        return date(year, month, day)
+    except (ValueError, OverflowError):
+        raise ExecutionError(f"there is no date {year}-{month}-{day}") from None
+
+
+def epoch(value: date) -> float:
+    """Seconds since 1970."""
+    moment = as_timestamp(value) - datetime(1970, 1, 1)
+    return (moment.days * 86_400_000_000 + moment.seconds * 1_000_000 + moment.microseconds) / 1e6
+
+
+def boundaries(unit: str, start: datetime, end: datetime) -> int:
+    """How many starts of a unit lie between."""
+    match unit:
+        case "year":
+            return end.year - start.year
+        case "quarter":
+            return (end.year * 4 + (end.month - 1) // 3) - (start.year * 4 + (start.month - 1) // 3)
+        case "month":
+            return (end.year * 12 + end.month) - (start.year * 12 + start.month)
+        case "day":
+            return (end.date() - start.date()).days
+    seconds = {"hour": 3600, "minute": 60, "second": 1}[unit]
+    return _seconds(end) // seconds - _seconds(start) // seconds
+
+
+def _seconds(moment: datetime) -> int:
+    passed = moment - datetime(1970, 1, 1)
+    return passed.days * 86_400 + passed.seconds

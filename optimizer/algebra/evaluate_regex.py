@@ -1,0 +1,85 @@
+"""Reference semantics of regular expressions: RE2's, as in DuckDB, by way of Arrow, which has the same library.
+
+`options` is a string of c (case matters), i (it does not), s (a dot takes a line end too) and, to replace, g (every match).
+"""
+
+from __future__ import annotations
+
+import re
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from optimizer.errors import ExecutionError
+
+
+def flagged(pattern: str, options: str = "") -> str:
+    """The pattern with its options inside. Raises ExecutionError for one that is unknown."""
+    flags = ""
+    for option in options:
+        match option:
+            case "c":
+                flags = flags.replace("i", "")
+            case "i" | "s":
+                flags += option
+            case "g" | " " | "\t" | "\n":
+                pass
+            case _:
+                raise ExecutionError(f"a regular expression has the options c, i, s and g, not {option!r}")
+    return f"(?{''.join(sorted(set(flags)))}){pattern}" if flags else pattern
+
+
+def whole(pattern: str) -> str:
+    """A pattern that matches where the whole text matches `pattern`."""
+    return rf"\A(?:{pattern})\z"
+
+
+def matches(text: str, pattern: str, options: str = "") -> bool:
+    return bool(_run(lambda: pc.match_substring_regex(pa.scalar(text), flagged(pattern, options)), pattern).as_py())
+
+
+def full_match(text: str, pattern: str, options: str = "") -> bool:
+    check(pattern)
+    return matches(text, whole(pattern), options)
+
+
+def matches_ignoring_case(text: str, pattern: str) -> bool:
+    return matches(text, pattern, "i")
+
+
+def replaced(text: str, pattern: str, replacement: str, options: str = "") -> str:
+    """The first match, or with `g` every one; \\0 to \\9 are the match and its groups. A group that is not there: no change."""
+    check(pattern)
+    most = -1 if "g" in options else 1
+    kernel = pc.replace_substring_regex
+    try:
+        return str(kernel(pa.scalar(text), flagged(pattern, options), replacement, max_replacements=most).as_py())
+    except pa.ArrowInvalid:
+        return text
+
+
+def extracted(text: str, pattern: str, group: int = 0, options: str = "") -> str:
+    """The first match or one of its groups; nothing where there is none."""
+    if not 0 <= group <= 8:
+        raise ExecutionError(f"a group of a regular expression is a number from 0 to 8, not {group}")
+    if not matches(text, pattern, options):
+        return ""
+    around = rf"\A(?s:.*?)({pattern})(?s:.*)\z"
+    try:
+        found = pc.replace_substring_regex(pa.scalar(text), flagged(around, options), rf"\{group + 1}")
+    except pa.ArrowInvalid:  # fewer groups
+        return ""
+    return str(found.as_py())
+
+
+def check(pattern: str) -> None:
+    """Raises ExecutionError for a pattern that is none."""
+    matches("", pattern)
+
+
+def _run(compute, pattern: str):  # type: ignore[no-untyped-def]
+    try:
+        return compute()
+    except pa.ArrowInvalid as error:
+        reason = re.sub(r"^.*?: ", "", str(error).splitlines()[0])
+        raise ExecutionError(f"{pattern!r} is no regular expression: {reason}") from None

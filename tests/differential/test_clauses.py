@@ -1,0 +1,125 @@
+"""DISTINCT ON, LIMIT with an expression, ORDER BY after a set operation, range: DuckDB = naive evaluation = planscope."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import duckdb
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+
+from executor.session import Session
+from optimizer.dataset import open_dataset
+from optimizer.errors import SqlError, Unsupported
+from optimizer.sql.bind import bind
+from tests.reference.compare import Row, assert_same_bag, assert_same_list, rows_of
+from tests.reference.naive import run_query
+
+TABLE = pa.table(
+    {
+        "a": pa.array([1, 1, 2, None, None, 2, 3], pa.int32()),
+        "b": pa.array([2, 1, 5, 3, 1, None, 0], pa.int32()),
+        "f": pa.array([0.0, -0.0, float("nan"), float("nan"), None, 1.5, 0.0]),
+        "s": pa.array(["a", "b", "c", "d", "e", "f", "g"]),
+    }
+)
+
+ORDERED = (
+    "select distinct on (a) a, b, s from t order by a, b",
+    "select distinct on (a) a, b, s from t order by a, b desc nulls last",
+    "select distinct on (a) s from t order by a nulls first, b",
+    "select distinct on (1) a, s from t order by a, s",
+    "select distinct on (f) s from t order by s desc",
+    "select distinct on (a, b) a, s from t order by a, b, s limit 2",
+    "select distinct on (a + 1) a, s from t order by a, s desc",
+    "select distinct on (x) a as x, count(*) n, max(s) m from t group by a, b order by x, m desc",
+    "select distinct on (a) a, row_number() over (order by s) r from t order by a, r desc",
+    "select distinct on (a) * from t order by s desc",
+    "select distinct on (a) a, s from t order by a, s limit 1 offset 1",
+    "select * from (select distinct on (a) a, s from t order by a, s) v where s > 'a' order by s",
+    "select s from t order by s limit 1 + 1",
+    "select s from t order by s limit 2.5",
+    "select s from t order by s limit 1.5",
+    "select s from t order by s limit '2'",
+    "select s from t order by s limit null",
+    "select s from t order by s limit cast('3' as int) offset 1 + 1",
+    "select s from t order by s limit abs(-2) offset null",
+    "values (3), (1), (2) order by -col0 desc",
+    "(select a, s from t) order by s || 'x' desc limit 3",
+    "select * from range(3) order by 1",
+    "select * from range(1, 10, 3) r(x) order by x",
+    "select * from generate_series(1, 3) g order by all",
+    "select * from generate_series(3, 1)",
+    "select * from generate_series(3, 1, -1) order by all",
+    "select * from range(3, 1, -1)",
+    "select * from range(null)",
+    "select r.range + 1 from range(2 + 1) r order by 1",
+    "select generate_series from generate_series(2) order by 1",
+    "select t.s, range from t, range(2) where a = 1 order by all",
+    "select s, (select count(*) from range(5) r(n) where n < b) from t order by s",
+)
+
+# what DuckDB wants written in another way
+OTHERWISE = (
+    (
+        "select a, b from t union all select b, a from t order by -a, b, a",
+        "from (select a, b from t union all select b, a from t) order by -a, b, a",
+    ),
+    (
+        "select a, s from t union select b, s from t order by a % 2, s, a limit 3",
+        "from (select a, s from t union select b, s from t) order by a % 2, s, a limit 3",
+    ),
+    (
+        "select a, s from t left semi join range(3) r(a) using (a) order by s",
+        "select a, s from t semi join range(3) r(a) using (a) order by s",
+    ),
+    (
+        "select a, s from t left anti join range(3) r(n) on a = n order by s",
+        "select a, s from t anti join range(3) r(n) on a = n order by s",
+    ),
+)
+
+REFUSED = (
+    ("select s from t limit -1", SqlError, "LIMIT cannot be negative"),
+    ("select s from t limit 1 - 2", SqlError, "LIMIT cannot be negative"),
+    ("select s from t limit a", SqlError, "unknown column"),
+    ("select s from t limit (select 1)", Unsupported, "subquery"),
+    ("select s from t limit random()", Unsupported, "volatile"),
+    ("select s from t limit date '2020-01-01'", SqlError, "whole number"),
+    ("select s from t limit 'x'", SqlError, "x"),
+    ("select * from range(1, 2, 0)", SqlError, "cannot be 0"),
+    ("select * from range(1.5)", Unsupported, "DECIMAL"),
+    ("select * from range(1000000)", Unsupported, "series of more than"),
+    ("select * from range()", SqlError, "one to three"),
+    ("select a from t union select b from t order by sum(a)", SqlError, "aggregate"),
+    ("select a from t union select b from t order by row_number() over ()", SqlError, "window function"),
+    ("select a from t union select b from t order by c + 1", SqlError, "unknown column"),
+    ("select distinct on (zz) a from t", SqlError, "unknown column"),
+)
+
+
+@pytest.fixture(scope="module")
+def session(tmp_path_factory: pytest.TempPathFactory) -> Session:
+    folder: Path = tmp_path_factory.mktemp("clauses")
+    parquet.write_table(TABLE, folder / "t.parquet")
+    return Session(open_dataset(folder))
+
+
+def duckdb_rows(sql: str) -> list[Row]:
+    connection = duckdb.connect()
+    connection.register("t", TABLE)
+    return rows_of(connection.sql(sql).to_arrow_table())
+
+
+@pytest.mark.parametrize(("sql", "oracle"), [*((sql, sql) for sql in ORDERED), *OTHERWISE])
+def test_same_rows(session: Session, sql: str, oracle: str) -> None:
+    found = rows_of(session.sql(sql).table)
+    assert_same_bag(run_query(bind(sql, session.catalog), {"t": TABLE}), found)
+    assert_same_list(duckdb_rows(oracle), found)
+
+
+@pytest.mark.parametrize(("sql", "error", "message"), REFUSED)
+def test_refused(session: Session, sql: str, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        session.optimize(sql)

@@ -1,0 +1,106 @@
+"""The functions of the table: DuckDB = naive evaluation = planscope, in SELECT and where rows are chosen by them."""
+
+from __future__ import annotations
+
+import datetime
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import duckdb
+import pytest
+from pyarrow import parquet
+
+from executor.session import Session
+from optimizer.algebra.functions import SCALAR_NAMES
+from optimizer.dataset import open_dataset
+from optimizer.errors import ExecutionError, SqlError
+from optimizer.sql.bind import bind
+from tests.differential.scalar_calls import CALLS, NOT_IN_DUCKDB, REFUSED, TABLE
+from tests.reference.compare import assert_same_bag, assert_same_kinds, rows_of
+from tests.reference.naive import run_query
+
+Check = Callable[..., None]
+
+
+@pytest.fixture(scope="module")
+def session(tmp_path_factory: pytest.TempPathFactory) -> Session:
+    folder: Path = tmp_path_factory.mktemp("functions")
+    parquet.write_table(TABLE, folder / "e.parquet")
+    return Session(open_dataset(folder))
+
+
+@pytest.fixture(scope="module")
+def check(session: Session) -> Check:
+    oracle = duckdb.connect()
+    oracle.register("e", TABLE)
+
+    def run(sql: str, duckdb_too: bool = True) -> None:
+        found = session.sql(sql).table
+        assert_same_bag(run_query(bind(sql, session.catalog), {"e": TABLE}), rows_of(found))
+        if duckdb_too:
+            expected = oracle.sql(sql).to_arrow_table()
+            assert_same_kinds(expected, found)
+            assert_same_bag(rows_of(expected), rows_of(found))
+
+    return run
+
+
+@pytest.mark.parametrize("calls", [CALLS[i : i + 8] for i in range(0, len(CALLS), 8)])
+def test_in_select(check: Check, calls: tuple[str, ...]) -> None:
+    check(f"SELECT n, {', '.join(calls)} FROM e")
+
+
+@pytest.mark.parametrize("call", [c for c in CALLS if "regexp_m" in c or "~" in c or "SIMILAR" in c])
+def test_in_where(check: Check, call: str) -> None:
+    check(f"SELECT n FROM e WHERE {call}")
+    check(f"SELECT n FROM e LEFT JOIN (SELECT n + 1 AS m FROM e) o ON n = m WHERE NOT ({call})")
+
+
+@pytest.mark.parametrize("call", NOT_IN_DUCKDB)
+def test_what_duckdb_lacks(check: Check, call: str) -> None:
+    check(f"SELECT n, {call} FROM e", duckdb_too=False)
+
+
+@pytest.mark.parametrize("call", REFUSED)
+def test_refused_values(check: Check, call: str) -> None:
+    oracle = duckdb.connect()
+    oracle.register("e", TABLE)
+    with pytest.raises(duckdb.Error):
+        oracle.sql(f"SELECT {call} FROM e").fetchall()
+    with pytest.raises((ExecutionError, SqlError)):
+        check(f"SELECT {call} FROM e")
+    check(f"SELECT CASE WHEN n > 99 THEN CAST({call} AS VARCHAR) END FROM e")
+
+
+def test_ignoring_case_matches_anywhere(session: Session) -> None:
+    """`~` is DuckDB's, which asks for the whole text; `~*` is PostgreSQL's, since DuckDB has none."""
+    rows = session.sql("SELECT 'abc' ~ 'b', 'abc' ~ '.b.', 'abc' ~* 'B', 'abc' !~* 'B'").table
+    assert rows_of(rows) == [(False, True, True, False)]
+
+
+def test_a_constant_pattern_is_tried_when_bound(session: Session) -> None:
+    with pytest.raises(SqlError, match="is no regular expression"):
+        session.optimize("SELECT * FROM e WHERE s ~ '(a'")
+    with pytest.raises(SqlError, match="options"):
+        session.optimize("SELECT regexp_matches(s, 'a', 'x') FROM e")
+
+
+@pytest.mark.parametrize("call", ["now()", "current_timestamp", "get_current_timestamp()", "localtimestamp"])
+def test_now(session: Session, call: str) -> None:
+    before = datetime.datetime.now()
+    ((found,),) = rows_of(session.sql(f"SELECT {call}").table)
+    assert before <= found <= datetime.datetime.now()
+
+
+@pytest.mark.parametrize("call", ["current_date", "today()"])
+def test_today(session: Session, call: str) -> None:
+    before = datetime.date.today()
+    ((found,),) = rows_of(session.sql(f"SELECT {call}").table)
+    assert before <= found <= datetime.date.today()
+
+
+def test_every_function_is_called() -> None:
+    called = {name for call in (*CALLS, *REFUSED) for name in re.findall(r"\w+(?=\()", call)}
+    by_symbol = {"bit_and_of", "bit_or_of", "bit_not", "shift_left", "shift_right", "trim_of", "ltrim_of", "rtrim_of"}
+    assert not [f.name for f in SCALAR_NAMES.values() if not {f.name, *f.spelled} & called and f.name not in by_symbol]
