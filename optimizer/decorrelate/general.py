@@ -39,6 +39,7 @@ from optimizer.algebra.logical import (
     WindowItem,
     join_of_kind,
 )
+from optimizer.algebra.raising import may_raise
 from optimizer.algebra.rebuild import copy_tree, renamed_scalar, replace_outer
 from optimizer.algebra.scalars import (
     BOOL,
@@ -51,15 +52,15 @@ from optimizer.algebra.scalars import (
     Predicate,
     Scalar,
     WindowCall,
+    as_outer,
     bound_to,
     conjunction,
-    rewrite,
 )
 from optimizer.algebra.traits import SortKey
 from optimizer.algebra.trees import Tree
 from optimizer.algebra.types import INT64
 from optimizer.decorrelate.applies import replace_applies
-from optimizer.decorrelate.correlation import may_raise, one_form, tree_of
+from optimizer.decorrelate.correlation import one_form, tree_of
 from optimizer.decorrelate.domain import domain
 from optimizer.decorrelate.one_row import grouped_by_bindings, one_row, over_one_row, passed, with_empty_values
 from optimizer.decorrelate.pull_up import pull_up, pulled_join, without_idle_distinct
@@ -140,7 +141,8 @@ class General:
             below, repr = self.push(tree_of(found.aggregate.inputs[0]), state, state.outer, {})
             after = over_one_row(op, predicate, left, found, below, repr, self.columns)
         else:
-            seen = () if op.kind is JoinKind.MARK else _seen_from_right(predicate, left.columns)  # UNKNOWN matters to a mark
+            # UNKNOWN matters to a mark
+            seen = () if op.kind is JoinKind.MARK else tuple(as_outer(s, left.columns) for s in predicate)
             equal = with_equalities({}, seen, free)
             inner, repr = self.push(right, state, free, equal)
             predicate = conjunction([*predicate, *join_back(left, inner, repr, op.kind, self.columns)])
@@ -467,15 +469,6 @@ class General:
 
 def _read(op: LogicalOperator, state: Unnesting) -> ColumnSet:
     return op.outer_columns() & state.outer
-
-
-def _seen_from_right(predicate: Predicate, left: ColumnSet) -> Predicate:
-    """The join's predicate as a filter on the right input would say it."""
-
-    def change(part: Scalar) -> Scalar | None:
-        return OuterRef(part.id, part.type) if isinstance(part, ColumnRef) and left >> part.id & 1 else None
-
-    return tuple(rewrite(s, change) for s in predicate)
 
 
 def _renamed_call(call: AggregateCall, new: Mapping[ColumnId, ColumnId]) -> AggregateCall:

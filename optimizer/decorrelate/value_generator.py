@@ -31,10 +31,11 @@ from optimizer.algebra.logical import (
     Values,
     join_of_kind,
 )
+from optimizer.algebra.raising import may_raise
 from optimizer.algebra.rebuild import map_tree
 from optimizer.algebra.scalars import Call, ColumnRef, OuterRef, Predicate, bound_to, conjunction
 from optimizer.algebra.trees import Tree
-from optimizer.decorrelate.correlation import may_raise, one_form, tree_of
+from optimizer.decorrelate.correlation import one_form, tree_of
 from optimizer.decorrelate.domain import domain
 from optimizer.decorrelate.one_row import one_row, over_one_row
 from optimizer.decorrelate.pull_up import without_idle_distinct

@@ -49,7 +49,7 @@ from optimizer.algebra.scalars import (
 from optimizer.algebra.trees import Node, Tree
 from optimizer.algebra.types import is_integer
 from optimizer.errors import PlanscopeError
-from optimizer.prepass.rules.filter_push_apply import for_row
+from optimizer.prepass.movable import for_row
 
 Names = dict[ColumnId, ColumnId]  # a column of some node -> the column of the root that has its values
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from optimizer.algebra.derive_props import filtered_props, right_at_most_one_match
 from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical import (
     Aggregate,
@@ -18,9 +19,9 @@ from optimizer.algebra.logical import (
     Values,
     Window,
 )
+from optimizer.algebra.props import LogicalProps, merge_equivalences
 from optimizer.algebra.scalars import Literal, Predicate
 from optimizer.algebra.trees import Node, Tree
-from optimizer.prepass.rules.outer_join_remove import at_most_one_match
 
 
 def most_rows(node: Node) -> int | None:
@@ -70,6 +71,16 @@ def kept_once(joined: Tree) -> int | None:
     if any(s.volatile for s in predicate) or not at_most_one_match(predicate, kept, other):
         return None
     return side
+
+
+def at_most_one_match(predicate: Predicate, kept: Node, other: Node) -> bool:
+    """Whether no row of `kept` satisfies the predicate with two rows of `other`."""
+    left, right = kept.props, other.props
+    both = LogicalProps(
+        left.columns | right.columns, 0, (), left.constants | right.constants,
+        merge_equivalences([*left.equivalences, *right.equivalences]),
+    )  # fmt: skip
+    return right_at_most_one_match(JoinKind.LEFT, filtered_props(both, predicate), left, right)
 
 
 def is_empty(node: Node) -> bool:

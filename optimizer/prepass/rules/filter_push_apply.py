@@ -13,12 +13,11 @@ Guards  volatile conjuncts stay. So do conjuncts that may raise: on the left the
 
 from __future__ import annotations
 
-from optimizer.algebra.columns import ColumnSet
 from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical import Apply, Filter
-from optimizer.algebra.scalars import ColumnRef, OuterRef, Scalar, conjunction, rewrite
+from optimizer.algebra.scalars import Scalar
 from optimizer.algebra.trees import Tree
-from optimizer.prepass.rules.filter_push_mark_join import over
+from optimizer.prepass.movable import for_row, over
 from optimizer.rules.interface import ANY, RewriteRule, RuleContext, node
 
 
@@ -42,12 +41,3 @@ class FilterPushApply(RewriteRule):
                 lower = Tree(apply, inputs)
                 return Tree(Filter(above), (lower,)) if above else lower
         return None
-
-
-def for_row(predicate: tuple[Scalar, ...], columns: ColumnSet) -> tuple[Scalar, ...]:
-    """The predicate as the right input of an Apply says it: `columns`, of the left one, are references to its row."""
-
-    def change(part: Scalar) -> Scalar | None:
-        return OuterRef(part.id, part.type) if isinstance(part, ColumnRef) and columns >> part.id & 1 else None
-
-    return conjunction(rewrite(s, change) if s.columns & columns else s for s in predicate)
