@@ -52,8 +52,8 @@ from optimizer.algebra.scalars import (
 from optimizer.algebra.subqueries import AnySubquery, ScalarSubquery, Subquery, has_subquery, outer_reference
 from optimizer.algebra.trees import Node, Tree
 from optimizer.algebra.types import INT32
-from optimizer.decorrelate.row_counts import at_least_one_row, exactly_one_row
 from optimizer.decorrelate.steps import Step, named
+from optimizer.prepass.row_bounds import at_least_one_row, has_one_row
 
 
 def remove_subqueries(root: Tree, columns: Columns) -> tuple[Tree, list[Step]]:
@@ -260,7 +260,7 @@ class _Removal:
 
     def _scalar(self, subquery: ScalarSubquery, below: Tree, guards: tuple[Scalar, ...]) -> tuple[Scalar, Tree]:
         inner, new = self._inner(subquery)
-        if exactly_one_row(inner):
+        if has_one_row(inner):
             kind = JoinKind.INNER
         else:
             kind = JoinKind.LEFT if inner.props.at_most_one_row else JoinKind.SINGLE

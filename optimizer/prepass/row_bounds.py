@@ -66,6 +66,10 @@ def kept_once(joined: Tree) -> int | None:
             side, kept, other = 0, left, right
         case Tree(Join(JoinKind.RIGHT, predicate), (left, right)):
             side, kept, other = 1, right, left
+        case Tree(Join(JoinKind.INNER, ()) | Apply(JoinKind.INNER, ()), (_, right)) if has_one_row(right):
+            return 0
+        case Tree(Join(JoinKind.INNER, ()), (left, _)) if has_one_row(left):
+            return 1
         case _:
             return None
     if any(s.volatile for s in predicate) or not at_most_one_match(predicate, kept, other):
@@ -113,15 +117,23 @@ def _never(predicate: Predicate) -> bool:
 
 
 def has_one_row(node: Node) -> bool:
-    """Whether the tree has exactly one row, whatever the tables hold: an aggregate without keys, or a VALUES list of one row,
-    below operators that keep every row."""
+    """Whether the tree has exactly one row, whatever the tables hold."""
+    return node.props.at_most_one_row and at_least_one_row(node)
+
+
+def at_least_one_row(node: Node) -> bool:
+    """Whether the tree is never empty: a scalar aggregate or a list of values below what keeps their rows; not complete."""
     while isinstance(node, Tree):
         match node.op:
-            case Values(rows=(_,)) | Aggregate(keys=()):
+            case Aggregate(keys=()):
                 return True
-            case Project() | Window() | Limit(offset=0, count=None):
+            case Values(rows=rows):
+                return bool(rows)
+            case Project() | Window() | MarkJoin() | SingleJoin():
                 node = node.inputs[0]
-            case Limit(offset=0, count=int() as count) if count > 0:
+            case Limit(offset=0, count=count) if count is None or count > 0:
+                node = node.inputs[0]
+            case Join(kind=JoinKind.LEFT) | Apply(kind=JoinKind.LEFT | JoinKind.MARK | JoinKind.SINGLE):
                 node = node.inputs[0]
             case _:
                 return False
