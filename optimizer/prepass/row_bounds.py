@@ -118,7 +118,7 @@ def _never(predicate: Predicate) -> bool:
 
 def has_one_row(node: Node) -> bool:
     """Whether the tree has exactly one row, whatever the tables hold."""
-    return node.props.at_most_one_row and at_least_one_row(node)
+    return at_least_one_row(node) and node.props.at_most_one_row  # properties of the tree are seldom asked for this way
 
 
 def at_least_one_row(node: Node) -> bool:
