@@ -133,9 +133,10 @@ _REWRITES = (
 # they ask for properties of whole trees (keys, numbers of rows), so they come late, when the trees stay as they are
 _BY_PROPERTIES = (AggregateSimplifyCalls(), DistinctToLimit(), LimitRemove(), SortRemove())
 
-# what brings filters and limits to the inputs of an Apply, before decorrelation copies its left one for a domain. Not into scans:
-# there decorrelation would have to take them out again
+# what brings filters and limits to the inputs of an Apply, before decorrelation copies its left one for a domain, and shows it
+# equalities that all branches of an OR have. Not into scans: there decorrelation would have to take them out again
 _BEFORE_DECORRELATION = (
+    OrFactor,
     FilterMerge,
     OuterJoinSimplify,
     FilterPushProject,
