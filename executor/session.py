@@ -299,12 +299,17 @@ def open_data(data: str | os.PathLike[str]) -> Catalog:
 
 
 def reader(query: OptimizedQuery, counters: Counters | None = None) -> pa.RecordBatchReader:
-    """The result as a stream under the user's column names; it runs as it is read. Raises ExecutionError."""
+    """The result as a stream under the user's column names; it runs as it is read. Raises ExecutionError.
+
+    Fields that can hold no NULL, as the bound query shows whatever the settings are, say so.
+    """
     from executor.arrow.run import execute  # planning alone does without the executors
 
     stream = execute(query.plan, query.columns, query.catalog.tables, counters)
     positions = [stream.schema.get_field_index(f"c{output.id}") for output in query.outputs]
-    schema = pa.schema([stream.schema.field(p).with_name(o.name) for p, o in zip(positions, query.outputs, strict=True)])
+    not_null = query.bound.tree.props.not_null
+    types = [stream.schema.field(p).type for p in positions]
+    schema = pa.schema([pa.field(o.name, t, not not_null >> o.id & 1) for o, t in zip(query.outputs, types, strict=True)])
     batches = (pa.record_batch([batch.column(p) for p in positions], schema=schema) for batch in stream)
     return pa.RecordBatchReader.from_batches(schema, batches)
 

@@ -26,11 +26,12 @@ from optimizer.decorrelate.alternatives import settle_choices
 from optimizer.decorrelate.methods import decorrelate, has_apply
 from optimizer.decorrelate.quick import QUICK
 from optimizer.decorrelate.removal import remove_subqueries
+from optimizer.decorrelate.steps import Step
 from optimizer.memo.memo import Memo
 from optimizer.plugins.load import chosen_cost_model, chosen_estimator, load_plugins
 from optimizer.prepass.hep import run_program
 from optimizer.prepass.instructions import Program, rules_of
-from optimizer.prepass.program import PROGRAM
+from optimizer.prepass.program import PROGRAM, before_decorrelation
 from optimizer.prepass.report import BatchRun, Firing
 from optimizer.rules.catalog import ENFORCERS, IMPLEMENTATIONS, TRANSFORMATIONS, rule_set
 from optimizer.rules.interface import ImplementationRule, Rule, RuleContext, TransformationRule
@@ -152,11 +153,16 @@ class Optimizer:
         tree, removed = remove_subqueries(bound.tree, bound.columns)
         subqueries = tree is not bound.tree or has_apply(tree)
         if subqueries:
-            unnested = decorrelate(tree, self.settings.decorrelate, context)
+            removal_ms, since = _since(start), perf_counter_ns()
+            moved = run_program(before_decorrelation(self.program) if self.settings.prepass else (), tree, context)
+            filters_ms, since = _since(since), perf_counter_ns()
+            unnested = decorrelate(moved.tree, self.settings.decorrelate, context)
             ms["decorrelate"] = _since(start)
-            for name, result, steps in (("subqueries", tree, removed), ("decorrelate", unnested.tree, unnested.steps)):
-                firings = [Firing(f"{step.rule}: {step.note}", step.before, step.after) for step in steps]
-                stage = Stage(name, result, bound.columns, firings, ms["decorrelate"] / 2, True)
+            for stage in (
+                Stage("subqueries", tree, bound.columns, _firings(removed), removal_ms, True),
+                Stage("filters", moved.tree, bound.columns, moved.firings, filters_ms, moved.converged, moved.batches),
+                Stage("decorrelate", unnested.tree, bound.columns, _firings(unnested.steps), _since(since), True),
+            ):
                 query.stages = (*query.stages, stage)
                 self._emit(trace, stage)
             tree = unnested.tree
@@ -212,6 +218,10 @@ def required_only(bound: BoundQuery, tree: Tree) -> Tree:
     if column_set(needed) == tree.columns:
         return tree
     return Tree(Project(tuple(ProjectItem(id, ColumnRef(id, bound.columns[id].type)) for id in needed)), (tree,))
+
+
+def _firings(steps: Sequence[Step]) -> list[Firing]:
+    return [Firing(f"{step.rule}: {step.note}", step.before, step.after) for step in steps]
 
 
 def _since(start_ns: int) -> float:

@@ -55,7 +55,7 @@ def produce(node: PlanNode, context: Context) -> Batches:
             needed = node.columns | predicate_columns(scan.predicate)
             dataset = context.once(node, lambda: _dataset(source, [c.source for c in scan.columns if needed >> c.id & 1]))
             rows = _read_dataset(dataset, names, ids, pushed, context)
-        yield from rows if scan.limit is None else _limited(rows, node, local, scan.limit, context)
+        yield from rows if scan.limit is None else _limited(rows, node, local, scan.offset, scan.limit, context)
     except (pa.ArrowException, OSError) as error:
         raise ExecutionError(f'table "{source.name}": {first_line(error)}') from error
 
@@ -88,13 +88,16 @@ def _never_true(conjunct: Scalar) -> bool:
     return any(isinstance(arg, Literal) and arg.value is None for arg in conjunct.args)
 
 
-def _limited(rows: Batches, node: PlanNode, local: Predicate, limit: int, context: Context) -> Batches:
+def _limited(rows: Batches, node: PlanNode, local: Predicate, offset: int, limit: int, context: Context) -> Batches:
     keep, schema = compile_predicate(local), context.schema(node)
-    left = limit
+    skip, left = offset, limit
     for batch in rows if limit else ():
-        batch = select(batch.filter(keep(batch)) if local else batch, schema).slice(0, left)
-        left -= batch.num_rows
-        yield batch
+        batch = select(batch.filter(keep(batch)) if local else batch, schema)
+        kept = batch.slice(min(skip, batch.num_rows), left)
+        skip -= min(skip, batch.num_rows)
+        left -= kept.num_rows
+        if kept.num_rows:
+            yield kept
         if not left:
             return
 

@@ -92,6 +92,7 @@ def _written(tree: Tree, below: Sequence[_Known]) -> tuple[str, dict[ColumnId, s
         case Scan():
             names = {c.id: json.dumps(c.source) for c in op.columns}
             limit = "" if op.limit is None else f" limit {op.limit}"
+            limit += f" after {op.offset}" if op.offset else ""
             return f"scan {json.dumps(op.table)}{_predicate(op.predicate, names)}{limit}", names
         case Values():
             rows = "; ".join(", ".join(_scalar(item, {}) for item in row) for row in op.rows)

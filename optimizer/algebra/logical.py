@@ -89,7 +89,7 @@ class ScanForeignKey(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Scan(LogicalOperator):
-    """Rows of a base table, only `columns`, only those where `predicate` is TRUE, at most `limit` of them (any).
+    """Rows of a base table, only `columns`, only those where `predicate` is TRUE, of these at most `limit` after `offset` (any).
 
     `keys`, `not_null` and `foreign_keys` come from the catalog, in the query's column ids, and may name columns that the scan
     no longer reads; `order` is an order the stored rows have. The predicate may read only `columns`.
@@ -104,6 +104,7 @@ class Scan(LogicalOperator):
     predicate: Predicate = ()
     limit: int | None = None
     foreign_keys: tuple[ScanForeignKey, ...] = ()
+    offset: int = 0
     name: ClassVar[str] = "scan"
     arity: ClassVar[int | None] = 0
 
@@ -123,7 +124,9 @@ class Scan(LogicalOperator):
         text = self.table if self.alias == self.table else f"{self.table} as {self.alias}"
         if self.predicate:
             text += f" [{show_predicate(self.predicate, label)}]"
-        return text if self.limit is None else f"{text} limit {self.limit}"
+        if self.limit is not None:
+            text += f" limit {self.limit}"
+        return f"{text} after {self.offset}" if self.offset else text
 
 
 @dataclass(frozen=True, slots=True)

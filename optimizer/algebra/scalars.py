@@ -439,6 +439,13 @@ def bound_to(scalar: Scalar, columns: ColumnSet) -> Scalar:
     return rewrite(scalar, lambda s: ColumnRef(s.id, s.type) if isinstance(s, OuterRef) and columns >> s.id & 1 else None)
 
 
+def as_outer(scalar: Scalar, columns: ColumnSet) -> Scalar:
+    """The scalar as it is written where `columns` are read from outside: the inverse of `bound_to`."""
+    if not scalar.columns & columns:
+        return scalar
+    return rewrite(scalar, lambda s: OuterRef(s.id, s.type) if isinstance(s, ColumnRef) and columns >> s.id & 1 else None)
+
+
 def conjuncts(scalar: Scalar) -> Iterator[Scalar]:
     """The operands of a tree of ANDs, without TRUE."""
     for part in walk_and(scalar):

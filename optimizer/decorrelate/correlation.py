@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from optimizer.algebra.columns import Columns, ColumnSet, column_ids
 from optimizer.algebra.congruence import has_one_form, is_congruent
-from optimizer.algebra.kinds import JoinKind
-from optimizer.algebra.logical import Apply, SingleJoin
 from optimizer.algebra.scalars import bound_to
 from optimizer.algebra.trees import Node, Tree, postorder
 
@@ -13,19 +11,6 @@ from optimizer.algebra.trees import Node, Tree, postorder
 def tree_of(node: Node) -> Tree:
     assert isinstance(node, Tree), "decorrelation is before there is a memo"
     return node
-
-
-def may_raise(root: Tree) -> bool:
-    """Whether evaluating the tree for some binding may raise."""
-    return any(
-        isinstance(node, Tree)
-        and (
-            isinstance(node.op, SingleJoin)
-            or (isinstance(node.op, Apply) and node.op.kind is JoinKind.SINGLE)
-            or any(s.raises for s in node.op.scalars())
-        )
-        for node in postorder(root)
-    )
 
 
 def one_form(root: Tree, free: ColumnSet, columns: Columns) -> bool:

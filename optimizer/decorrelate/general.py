@@ -39,6 +39,7 @@ from optimizer.algebra.logical import (
     WindowItem,
     join_of_kind,
 )
+from optimizer.algebra.raising import may_raise
 from optimizer.algebra.rebuild import copy_tree, renamed_scalar, replace_outer
 from optimizer.algebra.scalars import (
     BOOL,
@@ -50,18 +51,17 @@ from optimizer.algebra.scalars import (
     OuterRef,
     Predicate,
     Scalar,
-    WindowCall,
+    as_outer,
     bound_to,
     conjunction,
-    rewrite,
 )
-from optimizer.algebra.traits import SortKey
 from optimizer.algebra.trees import Tree
 from optimizer.algebra.types import INT64
 from optimizer.decorrelate.applies import replace_applies
-from optimizer.decorrelate.correlation import may_raise, one_form, tree_of
+from optimizer.decorrelate.correlation import one_form, tree_of
 from optimizer.decorrelate.domain import domain
-from optimizer.decorrelate.one_row import grouped_by_bindings, one_row, over_one_row, passed, with_empty_values
+from optimizer.decorrelate.first_rows import first_rows
+from optimizer.decorrelate.one_row import one_row, over_one_row, passed, row_for_each
 from optimizer.decorrelate.pull_up import pull_up, pulled_join, without_idle_distinct
 from optimizer.decorrelate.state import (
     Equal,
@@ -70,6 +70,7 @@ from optimizer.decorrelate.state import (
     local_call,
     localized,
     localized_predicate,
+    meet,
     renamed_equal,
     same,
     with_equalities,
@@ -140,7 +141,8 @@ class General:
             below, repr = self.push(tree_of(found.aggregate.inputs[0]), state, state.outer, {})
             after = over_one_row(op, predicate, left, found, below, repr, self.columns)
         else:
-            seen = () if op.kind is JoinKind.MARK else _seen_from_right(predicate, left.columns)  # UNKNOWN matters to a mark
+            # UNKNOWN matters to a mark
+            seen = () if op.kind is JoinKind.MARK else tuple(as_outer(s, left.columns) for s in predicate)
             equal = with_equalities({}, seen, free)
             inner, repr = self.push(right, state, free, equal)
             predicate = conjunction([*predicate, *join_back(left, inner, repr, op.kind, self.columns)])
@@ -267,7 +269,7 @@ class General:
         if reads_left and reads_right:
             a, repr = self.push(left, state, needed | reads_right, on_left)
             b, other = self.push(right, state, reads_right, on_right)
-            predicate = [*localized_predicate(op.predicate, repr), *self._naturally(a, repr, b, other)]
+            predicate = [*localized_predicate(op.predicate, repr), *meet(a, repr, b, other, False, self.columns)]
             return Tree(Join(JoinKind.INNER, conjunction(predicate)), (a, b)), repr
         if not reads_left and not reads_right:
             plain = Tree(replace(op, predicate=tuple(s for s in op.predicate if not s.outer & state.outer)), (left, right))
@@ -306,20 +308,10 @@ class General:
             seen = () if isinstance(op, MarkJoin) else op.predicate
             on_right = within(with_equalities({}, seen, state.outer), right.columns)
             b, other = self.push(right, state, reads_right, on_right)
-            predicate = conjunction([*predicate, *self._naturally(a, repr, b, other, isinstance(op, MarkJoin))])
+            predicate = conjunction([*predicate, *meet(a, repr, b, other, isinstance(op, MarkJoin), self.columns)])
         else:
             b = self.decorrelate(right)
         return Tree(replace(op, predicate=predicate), (a, b)), repr
-
-    def _naturally(self, left: Tree, repr: Repr, right: Tree, other: Repr, mark: bool = False) -> list[Scalar]:
-        """The bindings on both sides of a join are the same."""
-        found = []
-        for outer, local in sorted(other.items()):
-            here, there = left.props.not_null >> repr[outer] & 1, right.props.not_null >> local & 1
-            plain = bool(here and there) if mark else bool(here or there)
-            type = self.columns[local].type
-            found.append(same(ColumnRef(repr[outer], type), ColumnRef(local, type), plain))
-        return found
 
     def _push_full(self, predicate: Predicate, left: Tree, right: Tree, state: Unnesting, need: ColumnSet) -> tuple[Tree, Repr]:
         """Both sides carry the bindings; above the join they come from the side that has a row."""
@@ -329,7 +321,7 @@ class General:
         b, other = self.push(right, state, needed, {})
         there = self.columns.new("left_row", BOOL, False).id
         a = Tree(Project((*passed(a, self.columns), ProjectItem(there, Literal(True, BOOL)))), (a,))
-        on = conjunction([*localized_predicate(predicate, repr), *self._naturally(a, repr, b, other)])
+        on = conjunction([*localized_predicate(predicate, repr), *meet(a, repr, b, other, False, self.columns)])
         joined = Tree(Join(JoinKind.FULL, on), (a, b))
         from_left = Call("is_not_null", (ColumnRef(there, BOOL),), BOOL)
         items = list(passed(joined, self.columns))
@@ -356,13 +348,10 @@ class General:
     def _push_scalar_aggregate(self, op: Aggregate, below: Tree, state: Unnesting, need: ColumnSet) -> tuple[Tree, Repr]:
         """One row for each binding, also for those without input rows: D ⟕ Γ_D, with the values over no rows put in."""
         needed = need | _read(op, state)
-        calls, patched = with_empty_values(op.aggregates, self.columns)
         inner, repr = self.push(below, state, needed, {})
-        grouped = grouped_by_bindings(calls, inner, repr)
         bindings, outer = state.domain(needed)
-        on = conjunction(self._naturally(bindings, outer, grouped, {c: repr[c] for c in column_ids(needed)}))
-        joined = Tree(Join(JoinKind.LEFT, on), (bindings, grouped))
-        return Tree(Project((*passed(bindings, self.columns), *patched)), (joined,)), outer
+        held = {c: repr[c] for c in column_ids(needed)}
+        return row_for_each(op.aggregates, bindings, outer, inner, held, self.columns), outer
 
     def _push_grouping_sets(self, op: GroupingSets, below: Tree, state: Unnesting, need: ColumnSet) -> tuple[Tree, Repr]:
         """The bindings are keys of every set. An empty set has a row also without input: it is a scalar aggregate of its own."""
@@ -426,18 +415,7 @@ class General:
     def _push_limit(self, op: Limit, below: Tree, state: Unnesting, need: ColumnSet) -> tuple[Tree, Repr]:
         """Rows are numbered within each binding: o < n ≤ o + count."""
         inner, repr = self.push(below, state, need, {})
-        if op.count is None and not op.offset:
-            return inner, repr
-        number = self.columns.new("row_number", INT64, False).id
-        parts = tuple(dict.fromkeys(repr[c] for c in column_ids(need)))
-        call = WindowCall("row_number", (), False, None, False, None, INT64)
-        order = tuple(SortKey(k.column, k.descending, k.nulls_first) for k in op.order)
-        numbered = Tree(Window(parts, order, (WindowItem(number, call),)), (inner,))
-        n = ColumnRef(number, INT64)
-        bounds = [Call(">", (n, Literal(op.offset, INT64)), BOOL)] if op.offset else []
-        if op.count is not None:
-            bounds.append(Call("<=", (n, Literal(op.offset + op.count, INT64)), BOOL))
-        return Tree(Filter(conjunction(bounds)), (numbered,)), repr
+        return first_rows(op, inner, tuple(repr[c] for c in column_ids(need)), self.columns), repr
 
     def _push_set_operation(
         self, op: SetOp, inputs: Sequence[Tree], state: Unnesting, need: ColumnSet, equal: Equal
@@ -467,15 +445,6 @@ class General:
 
 def _read(op: LogicalOperator, state: Unnesting) -> ColumnSet:
     return op.outer_columns() & state.outer
-
-
-def _seen_from_right(predicate: Predicate, left: ColumnSet) -> Predicate:
-    """The join's predicate as a filter on the right input would say it."""
-
-    def change(part: Scalar) -> Scalar | None:
-        return OuterRef(part.id, part.type) if isinstance(part, ColumnRef) and left >> part.id & 1 else None
-
-    return tuple(rewrite(s, change) for s in predicate)
 
 
 def _renamed_call(call: AggregateCall, new: Mapping[ColumnId, ColumnId]) -> AggregateCall:

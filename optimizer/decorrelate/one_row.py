@@ -31,7 +31,7 @@ from optimizer.algebra.scalars import (
     substitute,
 )
 from optimizer.algebra.trees import Tree
-from optimizer.decorrelate.state import join_back, local_call
+from optimizer.decorrelate.state import Held, join_back, local_call, meet
 
 
 class OneRow(NamedTuple):
@@ -103,6 +103,19 @@ def grouped_by_bindings(calls: tuple[AggregateItem, ...], below: Tree, repr: Map
     """The aggregates for each binding that `below` has in the columns `repr`."""
     items = tuple(AggregateItem(i.id, local_call(i.call, repr)) for i in calls)
     return Tree(Aggregate(tuple(dict.fromkeys(repr.values())), items), (below,))
+
+
+def row_for_each(
+    aggregates: tuple[AggregateItem, ...], bindings: Tree, held: Held, below: Tree, inside: Held, columns: Columns
+) -> Tree:
+    """A scalar aggregate for each of the `bindings`, also those without rows in `below`: D ⟕ Γ_D, the values over no rows put in.
+
+    `held`, `inside`: where the bindings are in `bindings` and in `below`.
+    """
+    calls, patched = with_empty_values(aggregates, columns)
+    grouped = grouped_by_bindings(calls, below, inside)
+    on = conjunction(meet(bindings, held, grouped, inside, False, columns))
+    return Tree(Project((*passed(bindings, columns), *patched)), (Tree(Join(JoinKind.LEFT, on), (bindings, grouped)),))
 
 
 def over_one_row(

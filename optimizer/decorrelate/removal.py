@@ -32,6 +32,7 @@ from optimizer.algebra.logical import (
     Window,
 )
 from optimizer.algebra.nulls import is_not_null
+from optimizer.algebra.raising import may_raise
 from optimizer.algebra.rebuild import copy_tree, map_scalars, map_tree, renamed_scalar, replace_outer
 from optimizer.algebra.scalars import (
     BOOL,
@@ -44,14 +45,15 @@ from optimizer.algebra.scalars import (
     OuterRef,
     Predicate,
     Scalar,
+    as_outer,
     conjunction,
     rewrite,
 )
 from optimizer.algebra.subqueries import AnySubquery, ScalarSubquery, Subquery, has_subquery, outer_reference
-from optimizer.algebra.trees import Node, Tree, postorder
+from optimizer.algebra.trees import Node, Tree
 from optimizer.algebra.types import INT32
-from optimizer.decorrelate.row_counts import at_least_one_row, exactly_one_row
 from optimizer.decorrelate.steps import Step, named
+from optimizer.prepass.row_bounds import at_least_one_row, has_one_row
 
 
 def remove_subqueries(root: Tree, columns: Columns) -> tuple[Tree, list[Step]]:
@@ -157,7 +159,7 @@ class _Removal:
 
     def _pairs(self, kind: JoinKind, predicate: Predicate, left: Tree, right: Tree) -> Tree:
         """left ⊗p right  ≡  left A⊗ σp(right), the columns of the left read from outside."""
-        inner = self._filter(_from_inside(predicate, left.columns), right)
+        inner = self._filter(tuple(as_outer(s, left.columns) for s in predicate), right)
         return Tree(Apply(kind, ()), (left, inner))
 
     def _full_pairs(self, predicate: Predicate, left: Tree, right: Tree) -> Tree:
@@ -258,7 +260,7 @@ class _Removal:
 
     def _scalar(self, subquery: ScalarSubquery, below: Tree, guards: tuple[Scalar, ...]) -> tuple[Scalar, Tree]:
         inner, new = self._inner(subquery)
-        if exactly_one_row(inner):
+        if has_one_row(inner):
             kind = JoinKind.INNER
         else:
             kind = JoinKind.LEFT if inner.props.at_most_one_row else JoinKind.SINGLE
@@ -324,7 +326,7 @@ class _Removal:
     def _guarded(self, inner: Tree, guards: tuple[Scalar, ...], below: Tree, raises: bool) -> Tree:
         """The subquery without rows where its value does not matter, if evaluating it there could raise."""
         usable = [outer_reference(g) for g in guards if not g.volatile and not g.columns & ~below.columns]
-        if not usable or not (raises or _may_raise(inner)):
+        if not usable or not (raises or may_raise(inner)):
             return inner
         return Tree(Filter(conjunction(usable)), (inner,))
 
@@ -340,15 +342,6 @@ class _Removal:
 
 def _is_true(condition: Scalar) -> Scalar:
     return Call("coalesce", (condition, FALSE), BOOL)
-
-
-def _from_inside(predicate: Predicate, left: ColumnSet) -> Predicate:
-    """The predicate as an operator on the other side reads it: columns of `left` are outer ones."""
-
-    def change(part: Scalar) -> Scalar | None:
-        return OuterRef(part.id, part.type) if isinstance(part, ColumnRef) and left >> part.id & 1 else None
-
-    return tuple(rewrite(s, change) for s in predicate)
 
 
 def _without_idle_limit(inner: Tree, predicate: Predicate) -> Tree:
@@ -369,10 +362,3 @@ def _columns_of_subqueries(scalar: Scalar) -> ColumnSet:
             found |= part.columns
         stack.extend(part.children)
     return found
-
-
-def _may_raise(root: Tree) -> bool:
-    return any(
-        isinstance(node, Tree) and (any(s.raises for s in node.op.scalars()) or getattr(node.op, "kind", None) is JoinKind.SINGLE)
-        for node in postorder(root)
-    )

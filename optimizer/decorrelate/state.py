@@ -90,14 +90,25 @@ def local_call(call: C, repr: Mapping[ColumnId, ColumnId]) -> C:
     return cast(C, localized(call, repr))
 
 
-def join_back(left: Tree, right: Tree, repr: Mapping[ColumnId, ColumnId], kind: JoinKind, columns: Columns) -> list[Scalar]:
-    """F ≐ r for every free column. A mark must not become UNKNOWN by it; elsewhere one side without NULLs makes ≐ an =."""
+Held = Mapping[ColumnId, ColumnId]  # outer column -> the local column that holds its value
+
+
+def join_back(left: Tree, right: Tree, held: Held, kind: JoinKind, columns: Columns) -> list[Scalar]:
+    """F ≐ r for every free column."""
+    return meet(left, {outer: outer for outer in held}, right, held, kind is JoinKind.MARK, columns)
+
+
+def meet(left: Tree, on_left: Held, right: Tree, on_right: Held, mark: bool, columns: Columns) -> list[Scalar]:
+    """l ≐ r for every outer column that both sides of a join hold: the bindings are the same. A mark must not become UNKNOWN by
+    it; elsewhere one side without NULLs makes ≐ an =."""
     found = []
-    for outer, local in sorted(repr.items()):
-        here, there = left.props.not_null >> outer & 1, right.props.not_null >> local & 1
-        plain = bool(here and there) if kind is JoinKind.MARK else bool(here or there)
-        type = columns[local].type
-        found.append(same(ColumnRef(outer, type), ColumnRef(local, type), plain))
+    for outer, local in sorted(on_right.items()):
+        if outer in on_left:
+            other = on_left[outer]
+            here, there = left.props.not_null >> other & 1, right.props.not_null >> local & 1
+            plain = bool(here and there) if mark else bool(here or there)
+            type = columns[local].type
+            found.append(same(ColumnRef(other, type), ColumnRef(local, type), plain))
     return found
 
 

@@ -4,9 +4,8 @@ Each operator of a right input is rebuilt with a map from the outer columns that
 operator reads an outer column, an inner column that an equality ties to it stands for it; where there is none, the distinct outer
 values are joined in (the value generator). At the Apply the map becomes join conditions.
 
-What it does not take: aggregates without groups anywhere but at the top of a scalar subquery, limits, windows, set operations,
-grouping sets, full outer joins and anything volatile. Such an Apply stays. Inner Applies are removed before outer ones, so
-generators for outer and inner columns are multiplied, which `general` avoids.
+What it does not take: windows, set operations, grouping sets, full outer joins and anything volatile. Such an Apply stays. Inner
+Applies are removed before outer ones, so generators for outer and inner columns are multiplied, which `general` avoids.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import NamedTuple
 
-from optimizer.algebra.columns import ColumnId, Columns, ColumnSet, column_ids
+from optimizer.algebra.columns import ColumnId, Columns, ColumnSet, column_ids, column_set
 from optimizer.algebra.congruence import has_one_form
 from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical import (
@@ -23,6 +22,7 @@ from optimizer.algebra.logical import (
     Apply,
     Filter,
     Join,
+    Limit,
     MarkJoin,
     Project,
     ProjectItem,
@@ -31,14 +31,16 @@ from optimizer.algebra.logical import (
     Values,
     join_of_kind,
 )
+from optimizer.algebra.raising import may_raise
 from optimizer.algebra.rebuild import map_tree
 from optimizer.algebra.scalars import Call, ColumnRef, OuterRef, Predicate, bound_to, conjunction
 from optimizer.algebra.trees import Tree
-from optimizer.decorrelate.correlation import may_raise, one_form, tree_of
+from optimizer.decorrelate.correlation import one_form, tree_of
 from optimizer.decorrelate.domain import domain
-from optimizer.decorrelate.one_row import one_row, over_one_row
+from optimizer.decorrelate.first_rows import first_rows
+from optimizer.decorrelate.one_row import one_row, over_one_row, row_for_each
 from optimizer.decorrelate.pull_up import without_idle_distinct
-from optimizer.decorrelate.state import join_back, local_call, localized, localized_predicate, same
+from optimizer.decorrelate.state import join_back, local_call, localized, localized_predicate, meet
 from optimizer.decorrelate.stays import Stays
 from optimizer.decorrelate.steps import Step, named
 
@@ -130,6 +132,13 @@ class _Walk:
                 every = tuple(dict.fromkeys((*keys, *below.held.values())))
                 calls = tuple(AggregateItem(i.id, local_call(i.call, below.held)) for i in aggregates)
                 return Frame(Tree(Aggregate(every, calls), (below.tree,)), below.held)
+            case Aggregate((), aggregates):
+                below = self.holding(self.frame(tree_of(inputs[0])), op.outer_columns() & self.free)
+                values, held = self._generator(column_set(below.held))
+                return Frame(row_for_each(aggregates, values, held, below.tree, below.held, self.columns), held)
+            case Limit():
+                below = self.frame(tree_of(inputs[0]))
+                return Frame(first_rows(op, below.tree, tuple(below.held.values()), self.columns), below.held)
             case Join(JoinKind.RIGHT, predicate):
                 return self.frame(Tree(Join(JoinKind.LEFT, predicate), (inputs[1], inputs[0])))
             case Join() | MarkJoin() | SingleJoin() if op.kind is not JoinKind.FULL:
@@ -169,9 +178,12 @@ class _Walk:
                 missing |= 1 << column
         if not missing:
             return frame
-        self.generated |= missing
-        values, held = domain(self.left, missing, self.columns, self.exact)
+        values, held = self._generator(missing)
         return Frame(Tree(Join(JoinKind.INNER, ()), (values, frame.tree)), {**frame.held, **held})
+
+    def _generator(self, wanted: ColumnSet) -> tuple[Tree, Held]:
+        self.generated |= wanted
+        return domain(self.left, wanted, self.columns, self.exact)
 
     def _join(self, op: Join | MarkJoin | SingleJoin, left: Tree, right: Tree) -> Frame:
         a, b = self.frame(left), self.frame(right)
@@ -187,17 +199,10 @@ class _Walk:
                 read |= 1 << column
             a = self.holding(a, read)
             held = a.held
-        meet = []
-        for outer, local in sorted(b.held.items()):
-            if outer in a.held:
-                other = a.held[outer]
-                here, there = a.tree.props.not_null >> other & 1, b.tree.props.not_null >> local & 1
-                plain = bool(here and there) if isinstance(op, MarkJoin) else bool(here or there)
-                type = self.columns[local].type
-                meet.append(same(ColumnRef(other, type), ColumnRef(local, type), plain))
         if isinstance(op, MarkJoin):  # x = x left of an equality would lose what is UNKNOWN
             own = conjunction(localized(s, held) for s in op.predicate)
         else:
             own = localized_predicate(op.predicate, held)
-        predicate = conjunction([*own, *meet])
+        tied = meet(a.tree, a.held, b.tree, b.held, isinstance(op, MarkJoin), self.columns)
+        predicate = conjunction([*own, *tied])
         return Frame(Tree(replace(op, predicate=predicate), (a.tree, b.tree)), held)

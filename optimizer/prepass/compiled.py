@@ -13,7 +13,8 @@ from optimizer.algebra.trees import Node, Tree
 from optimizer.prepass.instructions import Batch, Instruction, MatchOrder, Program, Subprogram, rules_of
 from optimizer.rules.interface import Pattern, RewriteRule, Sweep
 
-Candidate: TypeAlias = tuple[RewriteRule, int, bool]  # a rule, its bit, and whether more than the operator's type has to fit
+# a rule, its bit, whether more than the operator's type has to fit, and the openings of which its scalars have to have one
+Candidate: TypeAlias = tuple[RewriteRule, int, bool, int]
 
 
 class RuleTable:
@@ -31,7 +32,10 @@ class RuleTable:
         if found is None:
             rules = [(r, bit) for r, bit in self._rules if r.pattern.op is None or isinstance(op, r.pattern.op)]
             bits = sum(bit for _, bit in rules)
-            found = self._by_operator[type(op)] = bits, tuple((r, bit, _looks_further(r.pattern, op)) for r, bit in rules)
+            found = self._by_operator[type(op)] = (
+                bits,
+                tuple((r, bit, _looks_further(r.pattern, op), r.openings) for r, bit in rules),
+            )
         return found
 
 

@@ -31,7 +31,7 @@ from optimizer.algebra.logical import (
     SingleJoin,
     Window,
 )
-from optimizer.algebra.trees import Node, Tree, postorder
+from optimizer.algebra.trees import Node, Tree
 
 Reduce = Callable[[Tree, ColumnSet, bool], Node | None]
 Demand = tuple[ColumnSet, bool]
@@ -122,14 +122,3 @@ def _passed(tree: Tree, demand: Demand) -> list[Demand | None]:
         case SetOp(SetOpKind.UNION, sources=sources) if once:  # not EXCEPT ALL: how often a row comes decides whether any is left
             return [(column_set(source), True) for source in sources]
     return [None for _ in tree.inputs]
-
-
-def may_raise(root: Node) -> bool:
-    """Whether something in the tree may raise, so that leaving the tree out could hide an error."""
-    for node in postorder(root):
-        if isinstance(node, Tree):
-            if any(s.raises for s in node.op.scalars()) or isinstance(node.op, SingleJoin):
-                return True
-            if isinstance(node.op, Apply) and node.op.kind is JoinKind.SINGLE:
-                return True
-    return False

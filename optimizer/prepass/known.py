@@ -49,7 +49,7 @@ from optimizer.algebra.scalars import (
 from optimizer.algebra.trees import Node, Tree
 from optimizer.algebra.types import is_integer
 from optimizer.errors import PlanscopeError
-from optimizer.prepass.rules.filter_push_apply import for_row
+from optimizer.prepass.movable import for_row
 
 Names = dict[ColumnId, ColumnId]  # a column of some node -> the column of the root that has its values
 
@@ -127,14 +127,20 @@ def _below(
             return [(tree.inputs[0], first, inside)]
         case Join() | Apply() | MarkJoin() | SingleJoin() as join:
             left, right = tree.inputs
+            on_left, on_right = _among(names, left.columns), _among(names, right.columns)
             each: list[tuple[Node, Names, ColumnSet]] = []
-            if not (whole and join.kind.keeps_right):
-                each.append((left, {id: name for id, name in names.items() if left.columns >> id & 1}, inside))
-            if not (whole and join.kind.keeps_left):
-                bound = inside | left.columns if isinstance(join, Apply) else inside
-                each.append((right, {id: name for id, name in names.items() if right.columns >> id & 1}, bound))
+            if on_left and not (whole and join.kind.keeps_right):
+                each.append((left, on_left, inside))
+            if on_right and not (whole and join.kind.keeps_left):
+                each.append((right, on_right, inside | left.columns if isinstance(join, Apply) else inside))
             return each
     return ()
+
+
+def _among(names: Names, columns: ColumnSet) -> Names:
+    """Those of the names that are among the columns; mostly there is one name."""
+    kept = [id for id in names if columns >> id & 1]
+    return names if len(kept) == len(names) else {id: names[id] for id in kept}
 
 
 def settled(root: Node, asked: Scalar, columns: Columns) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 from optimizer.algebra.functions import COMPARISONS
+from optimizer.algebra.logical import LogicalOperator
 from optimizer.algebra.scalars import Call, Case, Cast, ColumnRef, InList, Literal, Scalar
 
 CONSTANT = 1  # operands that are all constants, or one that is NULL, TRUE or FALSE
@@ -50,6 +51,14 @@ def openings(scalar: Scalar) -> int:
     for child in children:
         if child.children:
             bits |= openings(child)
+    return bits
+
+
+def all_openings(op: LogicalOperator) -> int:
+    """The bits of all scalars of an operator."""
+    bits = 0
+    for scalar in op.scalars():
+        bits |= openings(scalar)
     return bits
 
 

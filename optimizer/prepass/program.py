@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from optimizer.prepass.instructions import Batch
+from optimizer.prepass.instructions import Batch, Program, rules_of
 from optimizer.prepass.rules.aggregate_merge_project import AggregateMergeProject
 from optimizer.prepass.rules.aggregate_reduce_constant_keys import AggregateReduceConstantKeys
 from optimizer.prepass.rules.aggregate_reduce_keys import AggregateReduceKeys
@@ -133,6 +133,31 @@ _REWRITES = (
 # they ask for properties of whole trees (keys, numbers of rows), so they come late, when the trees stay as they are
 _BY_PROPERTIES = (AggregateSimplifyCalls(), DistinctToLimit(), LimitRemove(), SortRemove())
 
+# what brings filters and limits to the inputs of an Apply, before decorrelation copies its left one for a domain, and shows it
+# equalities that all branches of an OR have. Not into scans: there decorrelation would have to take them out again
+_BEFORE_DECORRELATION = (
+    OrFactor,
+    FilterMerge,
+    OuterJoinSimplify,
+    FilterPushProject,
+    FilterPushJoin,
+    FilterPushApply,
+    FilterPushAggregate,
+    FilterPushGroupingSets,
+    FilterPushWindow,
+    FilterPushSetOp,
+    FilterPushLimit,
+    JoinPushCondition,
+    JoinInferFilter,
+    JoinInferOr,
+    ProjectMerge,
+    LimitMerge,
+    LimitPushProject,
+    LimitPushUnion,
+    LimitPushOneMatch,
+    LimitPushJoin,
+)
+
 # joins go once the predicates show which columns they read, and before pruning, so that their keys are not read for nothing;
 # projections end columns, so they go only after the columns are pruned; then joins that they kept apart meet
 PROGRAM: tuple[Batch, ...] = (
@@ -141,3 +166,8 @@ PROGRAM: tuple[Batch, ...] = (
     Batch("columns", (ColumnPrune(),), fixpoint=False),
     Batch("projections", (*_REWRITES, *_BY_PROPERTIES, ProjectRemove(), ProjectPullJoin(), ProjectPushUnion())),
 )
+
+
+def before_decorrelation(program: Program) -> tuple[Batch, ...]:
+    """What runs over a tree with Applies before they are removed: the rules of `program` that move filters and limits down."""
+    return (Batch("filters", tuple(rule for rule in rules_of(program) if isinstance(rule, _BEFORE_DECORRELATION))),)

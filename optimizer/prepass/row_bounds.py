@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from optimizer.algebra.derive_props import filtered_props, right_at_most_one_match
 from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical import (
     Aggregate,
@@ -18,9 +19,9 @@ from optimizer.algebra.logical import (
     Values,
     Window,
 )
+from optimizer.algebra.props import LogicalProps, merge_equivalences
 from optimizer.algebra.scalars import Literal, Predicate
 from optimizer.algebra.trees import Node, Tree
-from optimizer.prepass.rules.outer_join_remove import at_most_one_match
 
 
 def most_rows(node: Node) -> int | None:
@@ -65,11 +66,25 @@ def kept_once(joined: Tree) -> int | None:
             side, kept, other = 0, left, right
         case Tree(Join(JoinKind.RIGHT, predicate), (left, right)):
             side, kept, other = 1, right, left
+        case Tree(Join(JoinKind.INNER, ()) | Apply(JoinKind.INNER, ()), (_, right)) if has_one_row(right):
+            return 0
+        case Tree(Join(JoinKind.INNER, ()), (left, _)) if has_one_row(left):
+            return 1
         case _:
             return None
     if any(s.volatile for s in predicate) or not at_most_one_match(predicate, kept, other):
         return None
     return side
+
+
+def at_most_one_match(predicate: Predicate, kept: Node, other: Node) -> bool:
+    """Whether no row of `kept` satisfies the predicate with two rows of `other`."""
+    left, right = kept.props, other.props
+    both = LogicalProps(
+        left.columns | right.columns, 0, (), left.constants | right.constants,
+        merge_equivalences([*left.equivalences, *right.equivalences]),
+    )  # fmt: skip
+    return right_at_most_one_match(JoinKind.LEFT, filtered_props(both, predicate), left, right)
 
 
 def is_empty(node: Node) -> bool:
@@ -102,15 +117,23 @@ def _never(predicate: Predicate) -> bool:
 
 
 def has_one_row(node: Node) -> bool:
-    """Whether the tree has exactly one row, whatever the tables hold: an aggregate without keys, or a VALUES list of one row,
-    below operators that keep every row."""
+    """Whether the tree has exactly one row, whatever the tables hold."""
+    return at_least_one_row(node) and node.props.at_most_one_row  # properties of the tree are seldom asked for this way
+
+
+def at_least_one_row(node: Node) -> bool:
+    """Whether the tree is never empty: a scalar aggregate or a list of values below what keeps their rows; not complete."""
     while isinstance(node, Tree):
         match node.op:
-            case Values(rows=(_,)) | Aggregate(keys=()):
+            case Aggregate(keys=()):
                 return True
-            case Project() | Window() | Limit(offset=0, count=None):
+            case Values(rows=rows):
+                return bool(rows)
+            case Project() | Window() | MarkJoin() | SingleJoin():
                 node = node.inputs[0]
-            case Limit(offset=0, count=int() as count) if count > 0:
+            case Limit(offset=0, count=count) if count is None or count > 0:
+                node = node.inputs[0]
+            case Join(kind=JoinKind.LEFT) | Apply(kind=JoinKind.LEFT | JoinKind.MARK | JoinKind.SINGLE):
                 node = node.inputs[0]
             case _:
                 return False

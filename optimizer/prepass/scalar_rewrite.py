@@ -31,12 +31,11 @@ class ScalarRewrite(RewriteRule):
 
     pattern = node(LogicalOperator)
     simplify: ClassVar[Simplify]
-    openings: ClassVar[int]
 
     def apply(self, bound: Tree, context: RuleContext) -> Tree | None:
         wanted, simplify = self.openings, type(self).simplify
         for scalar in bound.op.scalars():
-            if openings(scalar) & wanted and simplify(scalar) is not scalar:
+            if (not wanted or openings(scalar) & wanted) and simplify(scalar) is not scalar:
                 return changed(bound, simplify)
         return None
 

@@ -123,11 +123,13 @@ class RewriteRule(Rule):
     """A pre-pass rewrite: always at least as good, so its result replaces `bound`; None means that it does not apply.
 
     `sweep` None: the rule fires wherever its batch finds it applies, in the batch's order. Else it passes over the whole tree
-    by itself, where it stands in the batch's list of rules.
+    by itself, where it stands in the batch's list of rules. `openings`: what one of the operator's scalars has to have for the
+    rule to be asked, as bits of `prepass.openings`; 0: nothing.
     """
 
     promise = Promise.NORMALIZE
     sweep: ClassVar[Sweep | None] = None
+    openings: ClassVar[int] = 0
 
     def apply(self, bound: Tree, context: RuleContext) -> Tree | None:
         raise AssertionError(f"{self.name} has no apply")

@@ -104,6 +104,7 @@ class Estimator:
         base = float(table.stats.rows)
         figures = {c.id: self._stored(table, c.source, c.id) for c in op.columns}
         rows = base * conjunction_selectivity(op.predicate, figures, self.combine)
+        rows = max(0.0, rows - op.offset)
         if op.limit is not None:
             rows = min(rows, float(op.limit))
         result = RelationStats(rows, filtered_figures(op.predicate, figures), base, props.keys)

@@ -135,6 +135,9 @@ SAID = {
     "value_generator": {
         "select t0.a, (select count(*) from t1 where t1.a = t0.a) from t0": "inner columns stand for the free ones",
         "select t0.a, (select count(*) from t1 where t1.a < t0.a) from t0": "generators of a#0",
+        "select t0.a, (select t1.b from t1 where t1.a > t0.a order by t1.b limit 1) from t0": "generators of a#0",
+        "select t0.a, (select t1.b from t1 where t1.a = t0.a order by t1.b limit 1) from t0": "inner columns stand for",
+        "select t0.a, (select t1.b + n from t1, (select count(*) n from t2 where t2.a < t0.a)) from t0": "generators",
         "select t0.a, (select max(random() + t1.b) from t1 where t1.a = t0.a) from t0": "stays: volatile",
     },
 }

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from decimal import Decimal
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from executor import Session
@@ -23,6 +25,21 @@ def test_order_column_that_is_not_selected_is_not_shown(shop):
     table = Session(str(shop)).sql("select name from people order by balance").table
     assert table.column_names == ["name"]
     assert table.column(0).to_pylist() == [None, 'quo"te, <b>&\n', "Ann", "NULL"]
+
+
+def test_the_schema_says_what_is_never_null(tmp_path):
+    columns = {"i": pa.array([1, 2], pa.int64()), "j": pa.array([1, None], pa.int64())}
+    schema = pa.schema([pa.field("i", pa.int64(), False), pa.field("j", pa.int64())])
+    pq.write_table(pa.table(columns, schema=schema), tmp_path / "t.parquet")
+    sql = "select i, j, count(*) as n, sum(i) as s, coalesce(j, 0) as c, 1 as o from t group by i, j"
+    for settings in ({}, {"prepass": False}):
+        table = Session(tmp_path, settings).sql(sql).table
+        assert {field.name: field.nullable for field in table.schema} == {
+            "i": False, "j": True, "n": False, "s": True, "c": False, "o": False,
+        }  # fmt: skip
+    outer = Session(tmp_path).sql("select l.i as l, r.i as r from t as l left join t as r on l.i = r.j").table
+    assert [field.nullable for field in outer.schema] == [False, True]
+    assert Session(tmp_path).sql("select i from t where false").table.schema == pa.schema([pa.field("i", pa.int64(), False)])
 
 
 def test_explain_does_not_run(shop):

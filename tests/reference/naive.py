@@ -247,7 +247,7 @@ def scan_rows(scan: Scan, table: pa.Table) -> list[Row]:
     lists = {c.id: table.column(c.source).to_pylist() for c in scan.columns}
     rows = [{id: values[i] for id, values in lists.items()} for i in range(table.num_rows)]
     rows = [row for row in rows if holds(scan.predicate, row)]
-    return rows if scan.limit is None else rows[: scan.limit]
+    return rows[scan.offset :][: scan.limit]
 
 
 def join_rows(join: Join, left: list[Row], right: list[Row], left_columns: list[int], right_columns: list[int]) -> list[Row]:

@@ -209,6 +209,20 @@ def test_arithmetic_with_every_constant(type: DataType) -> None:
                         assert_same_value("arithmetic", inner, after, {0: each})
 
 
+@pytest.mark.parametrize("outer", ["+", "-", "*"])
+def test_chains_of_integers_raise_for_the_same_rows(outer: str) -> None:
+    """Two constants become one only where neither an overflow nor a value is lost."""
+    x = ColumnRef(0, TINY)
+    constants = [Literal(value, TINY) for value in (-128, -100, -3, -1, 0, 1, 2, 3, 100, 127)]
+    for inner, first, second in product(("+", "-", "*"), constants, constants):
+        for inside in (Call(inner, (x, first), TINY), Call(inner, (first, x), TINY)):
+            for args in ((inside, second), (second, inside)):
+                before = Call(outer, args, TINY)
+                after = arithmetic(before)
+                for each in range(-128, 128) if after is not before else ():
+                    assert_same_value("arithmetic", before, after, {0: each})
+
+
 def test_every_chain_of_casts() -> None:
     changed = 0
     for source, targets in CASTS.items():

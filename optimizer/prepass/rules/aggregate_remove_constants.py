@@ -16,10 +16,10 @@ from __future__ import annotations
 from optimizer.algebra.evaluate_casts import cast
 from optimizer.algebra.functions import AGGREGATE_FUNCTIONS
 from optimizer.algebra.logical import Aggregate, Project, ProjectItem, Values
+from optimizer.algebra.raising import may_raise
 from optimizer.algebra.scalars import TRUE, AggregateCall, ColumnRef, Literal
 from optimizer.algebra.trees import Tree
 from optimizer.algebra.types import is_float
-from optimizer.prepass.demand import may_raise
 from optimizer.rules.interface import ANY, RewriteRule, RuleContext, node
 
 

@@ -19,8 +19,7 @@ from optimizer.algebra.logical import Apply, Filter
 from optimizer.algebra.nulls import is_not_null
 from optimizer.algebra.scalars import Predicate
 from optimizer.algebra.trees import Tree
-from optimizer.prepass.rules.filter_push_apply import for_row
-from optimizer.prepass.rules.filter_push_mark_join import over
+from optimizer.prepass.movable import for_row, over
 from optimizer.rules.interface import ANY, RewriteRule, RuleContext, node
 
 

@@ -1,13 +1,16 @@
-"""Operations that give back their operand go, and so do steps of a chain of casts or concatenations.
+"""Operations that give back their operand go, and so do steps of a chain of sums, products, casts or concatenations.
 
     x + 0, x - 0, x * 1, x // 1 ≡ x (integers)        x * 1.0, x / 1.0, x - 0.0, x + -0.0 ≡ x (doubles)
     ¬¬ of signs: -(-x) ≡ x        x || '' ≡ x        (x || 'a') || 'b' ≡ x || 'ab'        abs(abs(x)) ≡ abs(x)
+    (x + 1) + 2, 1 + (2 + x) ≡ x + 3        (x * 2) * 3 ≡ x * 6 (integers)
     CAST(x AS its own type) ≡ x        CAST(CAST(x AS wider) AS t) ≡ CAST(x AS t)
 
 NULLs   exact: both sides are NULL where x is
 Guards  every value stays the same, NaN and the sign of zero too: x * 0 is not 0 (NULL, NaN), x + 0.0 is not x (-0.0).
         -(-x) of an integer stays, as it raises on the least one. The inner cast keeps every value and never raises, and the outer
-        one cannot see through which type the value went (a decimal as text shows its scale, a float as text its precision)
+        one cannot see through which type the value went (a decimal as text shows its scale, a float as text its precision).
+        A chain overflows where its first step does: both constants of a sum have one sign, the second one of a product is at
+        least 1, and the new constant fits the type. Doubles and decimals stay: the one round, the other grow with each step
 """
 
 from __future__ import annotations
@@ -17,6 +20,7 @@ import math
 import pyarrow as pa
 
 from optimizer.algebra.columns import DataType
+from optimizer.algebra.evaluate_numbers import integer_range
 from optimizer.algebra.scalars import Call, Cast, Literal, Scalar
 from optimizer.algebra.types import decimal_of, is_date, is_decimal, is_float, is_integer, is_numeric, is_timestamp
 from optimizer.prepass.openings import ARITHMETIC
@@ -56,7 +60,37 @@ def _binary(call: Call) -> Scalar | None:
         return a
     if call.function in ("+", "*") and b.type == call.type and isinstance(a, Literal) and _keeps(call.function, a):
         return b
-    return None
+    return _chain(call) if is_integer(call.type) else None
+
+
+def _chain(call: Call) -> Scalar | None:
+    """An integer operation with a constant on the result of another one, as one operation where that raises for the same rows."""
+    inner, constant = _with_constant(call)
+    if not isinstance(inner, Call) or constant is None or inner.type != call.type:
+        return None
+    x, first = _with_constant(inner)
+    if first is None or x.type != call.type or (call.function == "*") != (inner.function == "*"):
+        return None
+    if call.function == "*":
+        value = first * constant
+        if constant < 1:
+            return None
+    else:
+        if call.function != inner.function:
+            constant = -constant
+        value = first + constant
+        if first * constant < 0:
+            return None
+    low, high = integer_range(call.type)
+    return Call(inner.function, (x, Literal(value, call.type)), call.type) if low <= value <= high else None
+
+
+def _with_constant(call: Call) -> tuple[Scalar, int | None]:
+    """x and c of x + c, c + x, x - c, x * c, c * x, the constant of the call's type; None for another form."""
+    a, b = call.args if call.function in ("+", "-", "*") else (call, call)
+    if call.function != "-" and isinstance(a, Literal):
+        a, b = b, a
+    return a, b.value if isinstance(b, Literal) and b.type == call.type and b.value is not None else None
 
 
 def _keeps(function: str, operand: Literal) -> bool:

@@ -11,10 +11,9 @@ Guards  volatile conjuncts and conjuncts that may raise stay
 
 from __future__ import annotations
 
-from optimizer.algebra.columns import ColumnSet
 from optimizer.algebra.logical import Filter, MarkJoin
-from optimizer.algebra.scalars import Predicate, Scalar
 from optimizer.algebra.trees import Tree
+from optimizer.prepass.movable import over
 from optimizer.rules.interface import ANY, RewriteRule, RuleContext, node
 
 
@@ -30,13 +29,3 @@ class FilterPushMarkJoin(RewriteRule):
                     lower = Tree(join, (Tree(Filter(below), (left,)), right))
                     return Tree(Filter(above), (lower,)) if above else lower
         return None
-
-
-def over(predicate: Predicate, columns: ColumnSet) -> tuple[Predicate, Predicate]:
-    """The conjuncts that stay, and those over nothing but `columns` that may move: not volatile, unable to raise."""
-    above: list[Scalar] = []
-    below: list[Scalar] = []
-    for conjunct in predicate:
-        moves = not (conjunct.columns & ~columns or conjunct.volatile or conjunct.raises)
-        (below if moves else above).append(conjunct)
-    return tuple(above), tuple(below)

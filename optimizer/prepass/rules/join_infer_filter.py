@@ -115,7 +115,7 @@ def _inferred(pairs: list[EquatedPair], own: Predicate, source: Node, target: No
             if said is not None and said not in new and not settled(target, said, context.columns):
                 new.append(said)
     first: dict[ColumnId, ColumnRef] = {}
-    for pair in pairs:
+    for pair in pairs if len(pairs) > 1 else ():  # one pair equates no two columns of the target
         if pair.left_side is pair.left and pair.right_side is pair.right and not pair.null_safe:
             column = first.setdefault(source.props.representative(pair.left.id), pair.right)
             if column.type == pair.right.type and not target.props.equivalents(column.id) >> pair.right.id & 1:

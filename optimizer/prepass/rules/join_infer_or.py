@@ -24,6 +24,7 @@ from optimizer.algebra.logical import Filter, Join, LogicalOperator, SingleJoin
 from optimizer.algebra.scalars import BOOL, Call, InList, Predicate, Scalar, conjunction, conjuncts, predicate_scalar
 from optimizer.algebra.trees import Node, Tree
 from optimizer.prepass.known import settled
+from optimizer.prepass.openings import JUNCTION
 from optimizer.prepass.rules.or_factor import factor_predicate
 from optimizer.rules.interface import RewriteRule, RuleContext, node
 
@@ -31,6 +32,7 @@ from optimizer.rules.interface import RewriteRule, RuleContext, node
 class JoinInferOr(RewriteRule):
     name = "join_infer_or"
     pattern = node(LogicalOperator)
+    openings = JUNCTION
 
     def apply(self, bound: Tree, context: RuleContext) -> Tree | None:
         match bound:

@@ -3,7 +3,8 @@
     λo;i,n(A ⟕p B)  ≡  λo;i,n(A) ⟕p B        o over columns of A, or none
 
 Kinds   MARK and SINGLE, which are such joins; left (right, as its mirror image) where no row of A matches two of B: p binds a
-        key of B to columns of A, or B has at most one row; likewise of an Apply
+        key of B to columns of A, or B has at most one row; likewise of an Apply. Inner without a condition, where B has exactly
+        one row
 NULLs   safe: NULL-extended columns of B and the mark take no part in o
 Rows    row by row the same: the join adds columns to the rows that the limit would let pass. An offset moves along. The error
         of a single join comes up for fewer rows

@@ -1,9 +1,9 @@
 """A limit without an order stops the scan below it.
 
-    λi,n(scan(T))  ≡  λi,n(scan(T, i + n rows))        λn(scan(T))  ≡  scan(T, n rows)
+    λi,n(scan(T))  ≡  scan(T, n rows after i)        λi,n(scan(T, m rows after j))  ≡  scan(T, min(n, m - i) rows after i + j)
 
-Rows    any n rows will do, so those that are read first
-Guards  no order; there is a count; the scan has no limit that is as small
+Rows    any n rows will do, so those that are read first after the first i
+Guards  no order; there is a count
 """
 
 from __future__ import annotations
@@ -22,9 +22,6 @@ class LimitPushScan(RewriteRule):
     def apply(self, bound: Tree, context: RuleContext) -> Tree | None:
         match bound:
             case Tree(Limit((), offset, int() as count), (Tree(Scan() as scan),)):
-                rows = offset + count if scan.limit is None else min(scan.limit, offset + count)
-                if offset and rows == scan.limit:
-                    return None
-                limited = Tree(replace(scan, limit=rows))
-                return Tree(bound.op, (limited,)) if offset else limited
+                rows = count if scan.limit is None else min(count, max(0, scan.limit - offset))
+                return Tree(replace(scan, limit=rows, offset=scan.offset + offset))
         return None

@@ -15,7 +15,7 @@ from __future__ import annotations
 from optimizer.algebra.logical import Filter, MarkJoin
 from optimizer.algebra.nulls import is_not_null
 from optimizer.algebra.trees import Tree
-from optimizer.prepass.rules.filter_push_mark_join import over
+from optimizer.prepass.movable import over
 from optimizer.rules.interface import ANY, RewriteRule, RuleContext, node
 
 

@@ -14,8 +14,9 @@ from __future__ import annotations
 from optimizer.algebra.columns import ColumnSet
 from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical import Apply, LogicalOperator, MarkJoin
+from optimizer.algebra.raising import may_raise
 from optimizer.algebra.trees import Node, Tree
-from optimizer.prepass.demand import may_raise, reduce_joins
+from optimizer.prepass.demand import reduce_joins
 from optimizer.rules.interface import RewriteRule, RuleContext, node
 
 

@@ -34,6 +34,7 @@ _OF_ITSELF = {"=": TRUE, "<=": TRUE, ">=": TRUE, "<>": FALSE, "<": FALSE, ">": F
 class NotNullSimplify(RewriteRule):
     name = "not_null_simplify"
     pattern = node(LogicalOperator)
+    openings = _OPENINGS
 
     def apply(self, bound: Tree, context: RuleContext) -> Tree | None:
         scalars = bound.op.scalars()

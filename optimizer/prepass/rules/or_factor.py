@@ -15,12 +15,14 @@ from dataclasses import replace
 from optimizer.algebra.logical import Filter, Join, LogicalOperator, Scan
 from optimizer.algebra.scalars import BOOL, Call, Predicate, Scalar, conjunction, conjuncts, predicate_scalar
 from optimizer.algebra.trees import Tree
+from optimizer.prepass.openings import JUNCTION
 from optimizer.rules.interface import RewriteRule, RuleContext, node
 
 
 class OrFactor(RewriteRule):
     name = "or_factor"
     pattern = node(LogicalOperator)
+    openings = JUNCTION
 
     def apply(self, bound: Tree, context: RuleContext) -> Tree | None:
         op = bound.op

@@ -13,13 +13,12 @@ Guards  nothing between here and the operator where columns end reads a column o
 from __future__ import annotations
 
 from optimizer.algebra.columns import ColumnSet
-from optimizer.algebra.derive_props import filtered_props, right_at_most_one_match
 from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical import Apply, Join, LogicalOperator
-from optimizer.algebra.props import LogicalProps, merge_equivalences
-from optimizer.algebra.scalars import Predicate
+from optimizer.algebra.raising import may_raise
 from optimizer.algebra.trees import Node, Tree
-from optimizer.prepass.demand import may_raise, reduce_joins
+from optimizer.prepass.demand import reduce_joins
+from optimizer.prepass.row_bounds import at_most_one_match
 from optimizer.rules.interface import RewriteRule, RuleContext, node
 
 
@@ -40,13 +39,3 @@ def without_right(join: Tree, needed: ColumnSet, once: bool) -> Node | None:
             if (once or at_most_one_match(p, kept, other)) and not may_raise(other):
                 return kept
     return None
-
-
-def at_most_one_match(predicate: Predicate, kept: Node, other: Node) -> bool:
-    """Whether no row of `kept` satisfies the predicate with two rows of `other`."""
-    left, right = kept.props, other.props
-    both = LogicalProps(
-        left.columns | right.columns, 0, (), left.constants | right.constants,
-        merge_equivalences([*left.equivalences, *right.equivalences]),
-    )  # fmt: skip
-    return right_at_most_one_match(JoinKind.LEFT, filtered_props(both, predicate), left, right)

@@ -51,6 +51,7 @@ _OPENINGS = CONSTANT | JUNCTION | TEST | CHOICE | LIKE | COMPUTED
 class PredicateWeaken(RewriteRule):
     name = "predicate_weaken"
     pattern = node(LogicalOperator)
+    openings = _OPENINGS
 
     def apply(self, bound: Tree, context: RuleContext) -> Tree | None:
         op = bound.op

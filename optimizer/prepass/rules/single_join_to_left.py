@@ -16,7 +16,7 @@ from __future__ import annotations
 from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical import Apply, Join, LogicalOperator, SingleJoin
 from optimizer.algebra.trees import Tree
-from optimizer.prepass.rules.outer_join_remove import at_most_one_match
+from optimizer.prepass.row_bounds import at_most_one_match
 from optimizer.rules.interface import ANY, RewriteRule, RuleContext, node
 
 

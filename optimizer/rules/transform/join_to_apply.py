@@ -18,7 +18,7 @@ from dataclasses import replace
 from optimizer.algebra.columns import ColumnSet
 from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical import Apply, Join, Scan
-from optimizer.algebra.scalars import ColumnRef, OuterRef, Predicate, Scalar, conjunction, equality_sides, rewrite
+from optimizer.algebra.scalars import ColumnRef, Predicate, Scalar, as_outer, conjunction, equality_sides
 from optimizer.algebra.trees import Tree
 from optimizer.rules.interface import ANY, RuleContext, TransformationRule, node
 
@@ -52,9 +52,5 @@ def looks_up(kind: JoinKind, predicate: Predicate, left: ColumnSet, scan: Scan) 
 
 def taken_inside(predicate: Predicate, left: ColumnSet, right: ColumnSet) -> tuple[list[Scalar], Predicate]:
     """The conjuncts on the right rows, reading the left columns from outside; and those on the left row alone."""
-
-    def change(part: Scalar) -> Scalar | None:
-        return OuterRef(part.id, part.type) if isinstance(part, ColumnRef) and left >> part.id & 1 else None
-
-    inside = [rewrite(s, change) for s in predicate if s.columns & right]
+    inside = [as_outer(s, left) for s in predicate if s.columns & right]
     return inside, conjunction(s for s in predicate if not s.columns & right)

@@ -17,7 +17,7 @@ from optimizer.decorrelate.removal import remove_subqueries
 from optimizer.errors import InternalError, PlanscopeError, SqlError
 from optimizer.pipeline import required_only
 from optimizer.prepass.hep import run_program
-from optimizer.prepass.program import PROGRAM
+from optimizer.prepass.program import PROGRAM, before_decorrelation
 from optimizer.rules.interface import RuleContext
 from optimizer.settings import Settings
 from optimizer.sql.bind import bind
@@ -54,16 +54,17 @@ class Engines:
         return self._naively(bind(sql, self.catalog))
 
     def by_trees(self, sql: str, method: str) -> dict[str, list[Row] | Failed]:
-        """The naive evaluation of the tree after each stage: without subqueries, decorrelated, after the pre-pass.
+        """The naive evaluation of the tree after each stage: without subqueries, filters moved, decorrelated, after the pre-pass.
 
         Where a tree has a choice, all its trees are evaluated and must give the same rows.
         """
         bound = bind(sql, self.catalog)
         removed, _ = remove_subqueries(bound.tree, bound.columns)
         context = RuleContext(bound.columns, Settings(decorrelate=method))
-        unnested = decorrelate(removed, method, context).tree
+        moved = run_program(before_decorrelation(PROGRAM), removed, context).tree
+        unnested = decorrelate(moved, method, context).tree
         rewritten = run_program(PROGRAM, required_only(bound, unnested), context).tree
-        stages = {"removal": removed, method: unnested, f"{method} and pre-pass": rewritten}
+        stages = {"removal": removed, "filters": moved, method: unnested, f"{method} and pre-pass": rewritten}
         return {name: self._naively(bound._replace(tree=tree)) for name, tree in stages.items()}
 
     def _naively(self, bound: BoundQuery) -> list[Row] | Failed:

@@ -80,9 +80,15 @@ def stored(plans: Plans, format: str, rows: list[tuple], parts: int = 3) -> list
 
 
 def scan_of(
-    plans: Plans, ids: list[int], predicate: tuple[Scalar, ...] = (), limit: int | None = None, columns: int = -1
+    plans: Plans,
+    ids: list[int],
+    predicate: tuple[Scalar, ...] = (),
+    limit: int | None = None,
+    columns: int = -1,
+    offset: int = 0,
 ) -> PlanNode:
-    scan = Scan("t", "t", tuple(ScanColumn(id, f"x{i}") for i, id in enumerate(ids)), predicate=predicate, limit=limit)
+    read = tuple(ScanColumn(id, f"x{i}") for i, id in enumerate(ids))
+    scan = Scan("t", "t", read, predicate=predicate, limit=limit, offset=offset)
     return node(TableScan(scan), columns=column_set(ids) & columns)
 
 
@@ -114,6 +120,8 @@ def test_scan(tmp_path: Path, format: str) -> None:
             assert listed(plans.run(plan, tuning)) == listed(values(want, plan.columns)), predicate
             plan = scan_of(plans, ids, predicate, limit=7, columns=0b1001)
             assert listed(plans.run(plan, tuning)) == listed(values(want[:7], plan.columns)), predicate
+            plan = scan_of(plans, ids, predicate, limit=7, columns=0b1001, offset=9)
+            assert listed(plans.run(plan, tuning)) == listed(values(want[9:16], plan.columns)), predicate
     assert plans.run(scan_of(plans, ids, limit=0)) == []
 
 
