@@ -1,4 +1,4 @@
-"""+ - * / // % and unary minus over numbers; dates are handed to `dates`.
+"""+ - * / // % and signs over numbers; dates are handed to `dates`.
 
 Integers are computed in one integer type, decimals exactly with DuckDB's result precision, `/` in DOUBLE. Operations on
 two constants are done here when the result fits.
@@ -33,6 +33,7 @@ from optimizer.algebra.types import (
 from optimizer.sql import dates
 from optimizer.sql.coerce import Operand, bare, convert, literal_fits
 from optimizer.sql.literals import exact_decimal
+from optimizer.sql.parse import Plus
 
 if TYPE_CHECKING:
     from optimizer.sql.expressions import ExpressionBinder
@@ -54,10 +55,7 @@ def combine(binder: ExpressionBinder, function: str, left: Operand, right: Opera
     """`left function right` of two numbers; raises SqlError when one is no number."""
     source = binder.source
     left, right = _numeric_null(left, right), _numeric_null(right, left)
-    if left.string_literal and is_numeric(right.type):
-        left = Operand(convert(source, left, DOUBLE), left.node)
-    if right.string_literal and is_numeric(left.type):
-        right = Operand(convert(source, right, DOUBLE), right.node)
+    left, right = _read_string(binder, function, left, right), _read_string(binder, function, right, left)
     for operand in (left, right):
         if not is_numeric(operand.type):
             hint = (
@@ -102,6 +100,15 @@ def _numeric_null(operand: Operand, other: Operand) -> Operand:
     if not pa.types.is_null(operand.type):
         return operand
     return Operand(Literal(None, other.type if is_numeric(other.type) else INT64), operand.node)
+
+
+def _read_string(binder: ExpressionBinder, function: str, operand: Operand, other: Operand) -> Operand:
+    """A string literal takes the other side's type; beside a decimal, and to be divided, it is a DOUBLE, as in DuckDB."""
+    if not (operand.string_literal and is_numeric(other.type)):
+        return operand
+    whole = is_integer(other.type) or other.type == HUGEINT
+    type = other.type if is_float(other.type) or (whole and function != "/") else DOUBLE
+    return Operand(convert(binder.source, operand, type), operand.node)
 
 
 def _bent(operand: Operand, other: Operand) -> DataType:
@@ -165,6 +172,12 @@ def _negate(binder: ExpressionBinder, node: Any) -> Scalar:
     return Call("neg", (scalar,), scalar.type)
 
 
+def _plus(binder: ExpressionBinder, node: Any) -> Scalar:
+    """The operand as it is."""
+    binder.source.only(node, "this")
+    return numeric_argument(binder, node.this, '"+"').scalar
+
+
 def integer_argument(binder: ExpressionBinder, node: Any, what: str) -> Scalar:
     """An argument that must be a whole number, as int64."""
     operand = binder.operand(node)
@@ -191,4 +204,4 @@ def numeric_argument(binder: ExpressionBinder, node: Any, what: str) -> Operand:
     return operand
 
 
-HANDLERS = {**dict.fromkeys(_SYMBOLS, _binary), exp.Neg: _negate}
+HANDLERS = {**dict.fromkeys(_SYMBOLS, _binary), exp.Neg: _negate, Plus: _plus}
