@@ -17,9 +17,13 @@ import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
 
+from executor.session import Session
 from experiments.commands.data.analyze import command
-from experiments.pipeline.analyze import sketch_files
+from experiments.commands.data.show import command as show_command
+from experiments.pipeline.analyze import scan, sketch_files
 from experiments.pipeline.analyze.analyze import AnalyzeReport, analyze_dataset
+from experiments.pipeline.lock import hold
+from experiments.pipeline.manifest import manifest_path, read_manifest
 from experiments.pipeline.sketches.column import sketch_of
 from experiments.pipeline.sketches.hyperloglog import STANDARD_ERROR
 from optimizer.catalog.table import Catalog, ColumnStats
@@ -130,6 +134,96 @@ def test_only_new_and_changed_files_are_read(tmp_path: Path, analyze: Analyze) -
     assert len(list((tmp_path / "_planscope" / "sketches").glob("*.parquet"))) == 2
 
 
+def test_sketches_are_merged_in_a_tree(tmp_path: Path, analyze: Analyze, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By Spark's tasks, where there are many pieces; the result is that of merging all of them here."""
+    write_parts(tmp_path, {str(i): list(range(i * 700, i * 700 + 1000)) for i in range(7)})
+    (tmp_path / "empty.csv").write_text("x\n")
+    monkeypatch.setattr(scan, "FAN", 2)
+    report = analyze(tmp_path, joint=[("t", ("a", "b"))])
+    assert [t.read for t in report.tables] == [1, 7] and report.tables[1].seconds > 0
+    by_spark = open_dataset(tmp_path).tables["t"].stats
+    assert by_spark.columns["a"].ndv == 5200 and by_spark.columns["b"].mcv[0][1] == pytest.approx(1 / 7, rel=0.01)
+    manifest_path(tmp_path, "analyze").unlink()
+    monkeypatch.undo()
+    assert analyze_dataset(tmp_path, no_spark).read == 0
+    here = open_dataset(tmp_path).tables["t"].stats
+    assert (here.columns, here.distinct) == (by_spark.columns, by_spark.distinct) and here.distinct[("a", "b")] > 5000
+    shutil.rmtree(tmp_path / "_planscope" / "sketches")
+    again = analyze_dataset(tmp_path, no_spark)  # the manifest says that there is nothing to do
+    assert [(t.rows, t.pieces, t.unique) for t in again.tables] == [(t.rows, t.pieces, t.unique) for t in report.tables]
+
+
+def test_a_relative_folder(tmp_path: Path, analyze: Analyze, monkeypatch: pytest.MonkeyPatch) -> None:
+    """From the command line, as the README has it; the manifest names the files within the folder."""
+    write_parts(tmp_path, {"1": [1, 2, 3]})
+    analyze(tmp_path)
+    (tmp_path / "_planscope" / "manifests" / "analyze.json").unlink()
+    monkeypatch.chdir(tmp_path.parent)
+    result = CliRunner().invoke(command, [tmp_path.name, "-q"], obj={}, catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    manifest = read_manifest(tmp_path, "analyze")
+    assert manifest is not None and "_planscope/statistics.json" in manifest["files"]
+
+
+def test_a_file_that_changes_while_it_is_analyzed(tmp_path: Path, spark: SparkSession) -> None:
+    """Written anew after the files were looked at, and put back later with its old time: its figures were never those of t."""
+    write_parts(tmp_path, {"1": list(range(1000))})
+    file = tmp_path / "t" / "1.parquet"
+    good, looked_at = file.read_bytes(), file.stat()
+
+    def change() -> SparkSession:
+        write_parts(tmp_path, {"1": [7] * 1000})
+        os.utime(file, ns=(looked_at.st_atime_ns, looked_at.st_mtime_ns))
+        return spark
+
+    with pytest.raises(PlanscopeError, match=r"1\.parquet changed while it was analyzed\n.*again"):
+        analyze_dataset(tmp_path, change)
+    file.write_bytes(good)
+    os.utime(file, ns=(looked_at.st_atime_ns, looked_at.st_mtime_ns))
+    assert analyze_dataset(tmp_path, lambda: spark).read == 1
+    assert open_dataset(tmp_path).tables["t"].stats.columns["a"].ndv == 1000
+
+
+def test_a_file_that_changes_while_the_folder_is_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its rows were counted before, and it would be sketched after."""
+    write_parts(tmp_path, {"1": list(range(1000))})
+
+    def change(folder: Path, **options: bool) -> Catalog:
+        catalog = open_dataset(folder, **options)
+        write_parts(tmp_path, {"1": [7] * 10})
+        return catalog
+
+    monkeypatch.setattr("experiments.pipeline.analyze.analyze.open_dataset", change)
+    with pytest.raises(CatalogError, match=r"1\.parquet changed while it was analyzed"):
+        analyze_dataset(tmp_path, no_spark)
+
+
+def test_keys_of_a_file_that_changes_meanwhile(tmp_path: Path, spark: SparkSession) -> None:
+    """What was found out about a key counts for no other file."""
+    pq.write_table(pa.table({"k": [1, 1, 2], "l": [1, 2, 3]}), tmp_path / "t.parquet")
+    (tmp_path / "schema.sql").write_text("create table t (k bigint, l bigint, primary key (k, l))", "utf-8")
+    analyze_dataset(tmp_path, lambda: spark)
+    findings = tmp_path / "_planscope" / "constraints.json"
+    findings.unlink()
+
+    def change() -> SparkSession:
+        pq.write_table(pa.table({"k": [5, 5, 2], "l": [1, 2, 3]}), tmp_path / "t.parquet")
+        return spark
+
+    with pytest.raises(PlanscopeError, match=r"t\.parquet changed while it was analyzed"):
+        analyze_dataset(tmp_path, change)
+    assert not findings.exists()
+
+
+def test_one_analysis_at_a_time(tmp_path: Path, analyze: Analyze) -> None:
+    write_parts(tmp_path, {"1": [1, 2, 3]})
+    (tmp_path / "_planscope").mkdir()
+    refusal = f"another process is at work on the analysis of .*process {os.getpid()}"
+    with hold(tmp_path / "_planscope" / ".analyze.lock", "a test"), pytest.raises(PlanscopeError, match=refusal):
+        analyze_dataset(tmp_path, no_spark)
+    assert analyze(tmp_path).read == 1
+
+
 def test_combinations_of_columns(tmp_path: Path, analyze: Analyze) -> None:
     """Those asked for are counted without reading anything else again, and from then on."""
     values = list(range(40_000))
@@ -159,7 +253,14 @@ def test_a_contradicted_declaration_is_an_error(tmp_path: Path, analyze: Analyze
     with pytest.raises(CatalogError) as caught:
         analyze(tmp_path)
     assert "one (k) is declared as a key, but 1 values occur more than once, as (3) does" in str(caught.value)
-    assert "correct schema.sql, or the data" in str(caught.value)
+    assert "correct schema.sql, or the data; until then queries do not rely on it" in str(caught.value)
+    with pytest.raises(CatalogError, match=r"one \(k\) is declared as a key"):
+        analyze_dataset(tmp_path, no_spark)  # it is known by now
+    assert open_dataset(tmp_path).tables["one"].keys == ()
+    assert run(tmp_path, "select distinct k from one") == [1, 2, 3]
+    assert run(tmp_path, "select two.y from two left join one on one.k = two.k") == [3, 9, 9]
+    show = CliRunner().invoke(show_command, [str(tmp_path)], obj={})
+    assert "not relied on: one (k) is declared as a key, but 1 values occur more than once" in show.output
     assert not (tmp_path / "_planscope" / "statistics.json").exists()
     (tmp_path / "schema.sql").write_text(schema.format(", primary key (x)", "references one (k)"), "utf-8")
     with pytest.raises(CatalogError, match=r"two \(k\) is declared to reference one \(k\), but 1 rows refer to none, as \(9\)"):
@@ -169,6 +270,23 @@ def test_a_contradicted_declaration_is_an_error(tmp_path: Path, analyze: Analyze
     report = analyze_dataset(tmp_path, no_spark)  # what was read before is known
     assert report.read == 0 and [t.keys for t in report.tables] == [1, 0]
     assert all(table.stats.analyzed for table in open_dataset(tmp_path).tables.values())
+
+
+def run(folder: Path, sql: str) -> list[Any]:
+    """The first column, sorted."""
+    return sorted(Session(open_dataset(folder)).sql(sql).table.column(0).to_pylist())
+
+
+def test_a_key_that_is_true_again_is_relied_on_again(tmp_path: Path, analyze: Analyze) -> None:
+    (tmp_path / "schema.sql").write_text("create table t (k bigint primary key)", "utf-8")
+    pq.write_table(pa.table({"k": [1, 2, 1]}), tmp_path / "t.parquet")
+    with pytest.raises(CatalogError, match="as a key"):
+        analyze(tmp_path)
+    assert open_dataset(tmp_path).tables["t"].keys == ()
+    pq.write_table(pa.table({"k": [1, 2, 3]}), tmp_path / "t.parquet")
+    assert open_dataset(tmp_path).tables["t"].keys == (("k",),)
+    analyze(tmp_path)
+    assert open_dataset(tmp_path).tables["t"].keys == (("k",),)
 
 
 def test_odd_tables(tmp_path: Path, analyze: Analyze) -> None:
@@ -228,11 +346,12 @@ def test_a_damaged_sketch(tmp_path: Path, analyze: Analyze) -> None:
     write_parts(tmp_path, {"1": [1, 2, 3]})
     analyze(tmp_path)
     (sketch,) = (tmp_path / "_planscope" / "sketches").glob("*.parquet")
+    manifest_path(tmp_path, "analyze").unlink()  # which says that there is nothing to do
     whole, other = sketch.read_bytes(), pa.BufferOutputStream()
     pq.write_table(pa.table({"columns": [["a"]], "sketch": [b"?"]}), other)
     for content in (b"", whole[: len(whole) // 2], other.getvalue().to_pybytes()):
         sketch.write_bytes(content)
-        with pytest.raises(CatalogError, match=r"cannot read .*parquet.*\n?.*delete it: planscope data analyze makes it again"):
+        with pytest.raises(PlanscopeError, match=r"cannot read .*parquet.*\n?.*delete it: planscope data analyze makes it again"):
             analyze_dataset(tmp_path, no_spark)
     sketch.unlink()
     assert analyze(tmp_path).read == 1

@@ -39,6 +39,8 @@ class TypedFile:
         before = 0
         try:
             for batch in self._batches(list(names)):
+                if self.format == "arrow":
+                    batch.validate(full=True)  # damaged offsets would end the process
                 columns = {name: batch.column(name) for name in names}
                 yield Records(columns, np.arange(before + 1, before + batch.num_rows + 1))
                 before += batch.num_rows
@@ -58,7 +60,7 @@ class TypedFile:
 
     def _batches(self, names: list[str]) -> Iterator[pa.RecordBatch]:
         if self.format == "parquet":
-            with pq.ParquetFile(self.path) as file:
+            with pq.ParquetFile(self.path, page_checksum_verification=True) as file:
                 yield from file.iter_batches(_BATCH, columns=None if names == self.schema.names else names)
         elif self.format == "orc":
             file = orc.ORCFile(self.path)
