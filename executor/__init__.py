@@ -1,4 +1,4 @@
-"""Runs physical plans on Arrow data; `session` is the front door from Python."""
+"""The executor of planscope: runs physical plans on Arrow data; `session` is the front door from Python."""
 
 from __future__ import annotations
 

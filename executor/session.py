@@ -1,9 +1,9 @@
 """The front door from Python.
 
-from executor import Session
+from planscope import Session
 
 session = Session("tpch:0.1")
-result = session.sql("select count(*) from lineitem")
+result = session.sql("select count(*) from lineitem")     or a built-in query, tpch/q05, or @file.sql
 result.table      the rows, an Arrow table
 result.plan       the physical plan; a picture in a notebook
 result.memo       the memo of the search; a picture in a notebook
@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from executor.formats import show_table
+from experiments.workloads.queries import default_data, resolve_sql
 from memo_viz.explain import Actual, Actuals, finite, plan_json, plan_table, search_text
 from optimizer.algebra.columns import Columns
 from optimizer.algebra.plan import PlanNode
@@ -63,8 +64,11 @@ class Session:
         self.optimizer = Optimizer(self.catalog, self.settings, program=program, estimator=estimator)
 
     def optimize(self, sql: str, trace: Trace | None = None) -> OptimizedQuery:
-        """Plan `sql`, with every intermediate tree. Raises SqlError, Unsupported, NoPlan."""
-        return self.optimizer.optimize(sql, trace)
+        """Plan `sql`, with every intermediate tree. Raises SqlError, Unsupported, NoPlan.
+
+        Here and below `sql` is text, a built-in query such as `tpch/q05`, or `@file.sql`.
+        """
+        return self.optimizer.optimize(resolve_sql(sql), trace)
 
     def _counter(self) -> RowCounter | None:
         """What counts rows for the estimators that ask for it."""
@@ -248,10 +252,26 @@ class Memo:
         return inline_svg(self.svg())
 
 
+def explain(
+    sql: str,
+    data: str | os.PathLike[str] | Catalog | None = None,
+    settings: Settings | dict[str, Any] | None = None,
+    analyze: bool = False,
+) -> Explanation:
+    """The plan of one query: `explain("job/1a")`. `data` may be left out for a built-in query that belongs to one dataset.
+
+    Raises what `Session` and `Session.explain` do.
+    """
+    data = default_data(sql) if data is None else data
+    if data is None:
+        raise CatalogError("say what the query is about: a folder of tables, or a built-in dataset such as tpch:0.1")
+    return Session(data, settings).explain(sql, analyze)
+
+
 def open_data(data: str | os.PathLike[str]) -> Catalog:
     """The catalog of a folder, or of a built-in dataset such as `tpch:0.1`. Raises CatalogError."""
     text = os.fspath(data)
-    if isinstance(data, Path) or os.sep in text:
+    if isinstance(data, Path) or "/" in text or os.sep in text:
         from optimizer.dataset import open_dataset
 
         return open_dataset(text)

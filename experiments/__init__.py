@@ -1,1 +1,1 @@
-"""The command line, built-in workloads and experiments."""
+"""The command line of planscope, built-in workloads and experiments."""

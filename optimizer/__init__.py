@@ -1,4 +1,4 @@
-"""From SQL text to a physical plan. `pipeline` shows the way of a query on one page.
+"""The optimizer of planscope: from SQL text to a physical plan. `pipeline` shows the way of a query on one page.
 
 What an extension needs is here by name: `from optimizer import Optimizer, Settings, TransformationRule, node, ANY`.
 Names are looked up when they are first used, so importing one part does not import all of them.

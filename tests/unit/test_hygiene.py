@@ -24,7 +24,7 @@ def repository_files() -> list[Path]:
     try:
         listed = subprocess.run(command, cwd=ROOT, capture_output=True, check=True).stdout.decode()
     except (OSError, subprocess.CalledProcessError):
-        folders = ("optimizer", "executor", "memo_viz", "experiments", "tests", "docs")
+        folders = ("planscope", "optimizer", "executor", "memo_viz", "experiments", "tests", "docs")
         return [path for folder in folders for path in (ROOT / folder).rglob("*") if path.is_file() and path.suffix != ".pyc"]
     return [path for name in listed.split("\0") if name and (path := ROOT / name).is_file()]
 

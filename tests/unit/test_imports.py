@@ -43,6 +43,7 @@ FOLDERS = {
     "executor/session.py": "optimizer memo_viz experiments.workloads",  # the front door from Python
     "memo_viz": "optimizer.algebra optimizer.errors optimizer.trace",
     "experiments": "optimizer executor memo_viz",
+    "planscope": "optimizer executor memo_viz experiments",  # names only; nothing imports it
 }
 
 # third-party package -> where alone it may be imported
@@ -58,7 +59,7 @@ ONLY_IN = {
     ),
 }
 
-PRODUCT = ("optimizer", "executor", "memo_viz", "experiments")
+PRODUCT = ("optimizer", "executor", "memo_viz", "experiments", "planscope")
 
 
 class Import(NamedTuple):

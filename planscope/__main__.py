@@ -1,0 +1,23 @@
+"""The `planscope` process: `python -m planscope`, and what the installed command calls."""
+
+from __future__ import annotations
+
+import sys
+
+from planscope.packages import check_packages
+
+
+def main() -> int:
+    """Run the command line; the exit code. 2 when a file is in the way of one of our packages."""
+    try:
+        check_packages()
+    except ImportError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    from experiments.__main__ import main as run
+
+    return run()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
