@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from executor.formats import show_table
-from experiments.workloads.queries import default_data, resolve_sql
+from experiments.workloads.queries import default_data, query_name, resolve_sql
 from memo_viz.explain import Actual, Actuals, finite, plan_json, plan_table, search_text
 from optimizer.algebra.columns import Columns
 from optimizer.algebra.plan import PlanNode
@@ -33,6 +33,7 @@ from optimizer.prepass.instructions import Program
 from optimizer.prepass.program import PROGRAM
 from optimizer.settings import Settings
 from optimizer.stats.choose import estimator_factory
+from optimizer.stats.injected import for_query
 from optimizer.trace.recorder import Trace
 from optimizer.trace.replay import Replay
 from optimizer.trace.state import MemoState
@@ -60,15 +61,21 @@ class Session:
     ) -> None:
         self.catalog = data if isinstance(data, Catalog) else open_data(data)
         self.settings = settings if isinstance(settings, Settings) else Settings.from_mapping(dict(settings or {}))
-        estimator = estimator_factory(self.settings, self._counter())
-        self.optimizer = Optimizer(self.catalog, self.settings, program=program, estimator=estimator)
+        self._program = program
+        self.optimizer = self._optimizer(self.settings)
 
     def optimize(self, sql: str, trace: Trace | None = None) -> OptimizedQuery:
         """Plan `sql`, with every intermediate tree. Raises SqlError, Unsupported, NoPlan.
 
         Here and below `sql` is text, a built-in query such as `tpch/q05`, or `@file.sql`.
         """
-        return self.optimizer.optimize(resolve_sql(sql), trace)
+        settings = for_query(self.settings, query_name(sql))
+        optimizer = self.optimizer if settings is self.settings else self._optimizer(settings)
+        return optimizer.optimize(resolve_sql(sql), trace)
+
+    def _optimizer(self, settings: Settings) -> Optimizer:
+        estimator = estimator_factory(settings, self._counter())
+        return Optimizer(self.catalog, settings, program=self._program, estimator=estimator)
 
     def _counter(self) -> RowCounter | None:
         """What counts rows for the estimators that ask for it."""

@@ -45,7 +45,9 @@ class Settings:
         "random error), upper_bound (never too few), or package.module:Class",
     )
     injected: str = _knob(
-        "", "estimator=injected: FILE or FILE:QUERY, a file (Parquet, CSV, JSON) of query, aliases, cardinality, and which query"
+        "",
+        "estimator=injected: FILE, a table (Parquet, CSV, JSON) of query, aliases, cardinality, or FILE:QUERY where the query is "
+        "called otherwise in it",
     )
     q_error: float = _knob(2.0, "estimator=perturbed: the largest factor by which a row count is wrong, up or down")
     estimate_seed: int = _knob(0, "estimator=perturbed: seed of the errors")

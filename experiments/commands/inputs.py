@@ -57,7 +57,8 @@ class Inputs:
             facts["program"] = show_program(program)
         from executor.session import Session
         from experiments.workloads.data import open_data
-        from experiments.workloads.queries import default_data, resolve_sql
+        from experiments.workloads.queries import default_data, query_name, resolve_sql
+        from optimizer.stats.injected import for_query
 
         data = self.data if self.data is not None else default_data(self.sql)
         if data is None:
@@ -65,6 +66,8 @@ class Inputs:
         facts["data"] = data
         sql = resolve_sql(self.sql)
         facts["sql"] = sql
+        settings = for_query(settings, query_name(self.sql))
+        facts["settings"] = settings.as_dict()
         return Session(open_data(data, progress(self.quiet)), settings, program), sql
 
 

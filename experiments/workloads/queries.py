@@ -35,7 +35,8 @@ def built_in_queries() -> list[BuiltInQuery]:
 
 
 def resolve_sql(text: str) -> str:
-    """The SQL that `text` stands for: itself, `@FILE`, `-` (standard input) or a built-in query such as `tpch/q05`.
+    """The SQL that `text` stands for: itself, `@FILE` (the @ is not needed for a file that ends in .sql and is there), `-`
+    (standard input) or a built-in query such as `tpch/q05`.
 
     Raises SqlError: no such file or query (with similar names), not UTF-8, nothing in it.
     """
@@ -43,6 +44,8 @@ def resolve_sql(text: str) -> str:
         sql = _decode(sys.stdin.buffer.read(), "standard input")
     elif text.startswith("@"):
         sql = _read_file(Path(text[1:]).expanduser())
+    elif _is_file(text):
+        sql = _read_file(Path(text))
     elif is_graph_name(text):
         sql = graph_sql(join_graph(text))
     elif _QUERY_NAME.fullmatch(text):
@@ -68,7 +71,24 @@ def _built_in(name: str) -> str:
         near = _near(name, names)
         hint = f"did you mean {near}?" if near else f"workloads: {', '.join(workloads)}; planscope workloads lists their queries"
         raise SqlError(f'there is no built-in query "{name}"', hint=hint)
+    workload, _, query = name.partition("/")
+    if workload == "tpcds":
+        from experiments.workloads.tpcds_queries import tpcds_query
+
+        return tpcds_query(query)
     return (_HERE / f"{name}.sql").read_text(encoding="utf-8")
+
+
+def query_name(text: str) -> str:
+    """What `text` is called in tables of several queries: `stats/001` itself, the stem of a file; "" for SQL text."""
+    if text.startswith("@") or _is_file(text):
+        return Path(text.removeprefix("@")).stem
+    return text if is_graph_name(text) or _QUERY_NAME.fullmatch(text) else ""
+
+
+def _is_file(text: str) -> bool:
+    """Whether `text` is the name of a file of SQL that is there; no SQL is a name like that."""
+    return text.endswith(".sql") and "\n" not in text and len(text) < 1000 and Path(text).is_file()
 
 
 def _read_file(path: Path) -> str:

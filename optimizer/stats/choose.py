@@ -32,10 +32,10 @@ def estimator_factory(settings: Settings, counter: RowCounter | None = None) -> 
             return lambda catalog, columns: TrueRows(catalog, columns, count)
         return _perturbed(settings, count)
     if name == "injected":
-        from optimizer.stats.injected import Injected, injected_cardinalities
+        from optimizer.stats.injected import for_query, injected
 
-        cardinalities = injected_cardinalities(settings.injected)
-        return lambda catalog, columns: Injected(catalog, columns, cardinalities)
+        for_query(settings, "")  # a bad file is found now; which of its queries is meant, when there is one
+        return lambda catalog, columns: injected(settings.injected, catalog, columns)
     if name == "system_r":
         from optimizer.stats.system_r import SystemR
 

@@ -26,6 +26,7 @@ import pyarrow.parquet as pq
 from optimizer.algebra.columns import Columns
 from optimizer.catalog.table import Catalog
 from optimizer.errors import SettingsError
+from optimizer.settings import Settings
 from optimizer.stats.known_rows import KnownRows
 from optimizer.stats.relation_set import RelationSet
 
@@ -45,28 +46,68 @@ class Injected(KnownRows):
         return None if aliases is None else self._cardinalities.get(aliases)
 
 
+def injected(setting: str, catalog: Catalog, columns: Columns) -> Injected:
+    """The estimator that the setting `injected` asks for. Raises SettingsError, also when its file names a relation that the
+    query does not have."""
+    cardinalities = injected_cardinalities(setting)
+    aliases = {column.origin.partition(".")[0].lower() for column in columns if column.origin}
+    unknown = sorted(frozenset().union(*cardinalities) - aliases)
+    if unknown:
+        raise SettingsError(
+            f'{setting} has cardinalities of "{unknown[0]}", and the query has no relation of that name\n'
+            f"its relations are {', '.join(sorted(aliases)) or 'none'}"
+        )
+    return Injected(catalog, columns, cardinalities)
+
+
 def injected_cardinalities(setting: str) -> Cardinalities:
     """What the setting `injected` names: `FILE`, or `FILE:QUERY` for a file with several queries. Raises SettingsError."""
-    if not setting:
-        raise SettingsError("estimator=injected needs a file\n--set injected=FILE:QUERY names it, and the query it is asked for")
-    file, query = setting, None
-    if not Path(setting).is_file() and ":" in setting:
-        file, query = setting.rsplit(":", 1)
-    path = Path(file)
-    try:
-        found = path.stat()
-    except OSError as error:
-        raise SettingsError(f"cannot read injected cardinalities {file}: {error.strerror}") from None
-    queries = _read(path, found.st_mtime_ns, found.st_size)
+    file, query = _parts(setting)
+    queries = _queries(file)
     if query is None and len(queries) == 1:
         return next(iter(queries.values()))
+    names = f"{', '.join(list(queries)[:5])}{', …' if len(queries) > 5 else ''}"
     if query is None:
-        names = ", ".join(list(queries)[:5])
-        raise SettingsError(f"{file} has cardinalities of {len(queries)} queries ({names}, …)\nwrite injected={file}:QUERY")
+        raise SettingsError(
+            f"{file} has cardinalities of {len(queries)} queries ({names}), and none of the name of this one\n"
+            f"write injected={file}:QUERY"
+        )
     if query not in queries:
-        names = ", ".join(list(queries)[:5])
-        raise SettingsError(f'{file} has no cardinalities of query "{query}"\nit has {len(queries)} queries: {names}, …')
+        raise SettingsError(f'{file} has no cardinalities of query "{query}"\nit has {len(queries)} queries: {names}')
     return queries[query]
+
+
+def for_query(settings: Settings, name: str) -> Settings:
+    """The settings for a query of that name: where `injected` is a file of several queries, it says which one is meant.
+
+    `stats/001` is called that in the file, or 001. Unchanged where the file has neither. Raises SettingsError for a bad file.
+    """
+    if settings.estimator != "injected":
+        return settings
+    file, query = _parts(settings.injected)
+    queries = _queries(file)
+    if query is not None or len(queries) == 1:
+        return settings
+    found = next((each for each in (name, name.rpartition("/")[2]) if each in queries), None)
+    return settings if found is None else settings.replace(injected=f"{file}:{found}")
+
+
+def _parts(setting: str) -> tuple[str, str | None]:
+    """The file, and the query where the setting names one."""
+    if not setting:
+        raise SettingsError("estimator=injected needs a file\n--set injected=FILE names it, injected=FILE:QUERY a query in it")
+    if not Path(setting).is_file() and ":" in setting:
+        file, _, query = setting.rpartition(":")
+        return file, query
+    return setting, None
+
+
+def _queries(file: str) -> dict[str, Cardinalities]:
+    try:
+        found = Path(file).stat()
+    except OSError as error:
+        raise SettingsError(f"cannot read injected cardinalities {file}: {error.strerror}") from None
+    return _read(Path(file), found.st_mtime_ns, found.st_size)
 
 
 @lru_cache(maxsize=8)

@@ -56,6 +56,7 @@ ONLY_IN = {
         "experiments/pipeline/generate/tpcds.py",
         "experiments/search_bench/duckdb_plans.py",
         "experiments/duckdb_estimates.py",
+        "experiments/workloads/tpcds_queries.py",
     ),
 }
 

@@ -16,6 +16,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from executor import Session
+from experiments.commands.inputs import Inputs
+from experiments.workloads.queries import resolve_sql
 from optimizer.catalog.table import Catalog, Table
 from optimizer.errors import SettingsError
 from optimizer.pipeline import OptimizedQuery, Optimizer
@@ -111,6 +113,29 @@ def test_files_of_cardinalities(tmp_path: Path, tpch: Catalog, suffix: str) -> N
         injected_cardinalities(str(file))
     with pytest.raises(SettingsError, match='"q9"'):
         injected_cardinalities(f"{file}:q9")
+
+
+def test_a_file_of_several_queries_is_asked_by_the_name_of_the_query(tmp_path: Path) -> None:
+    file = tmp_path / "known.csv"
+    file.write_text("query,aliases,cardinality\n3,r0 r1,11\nchain/3,r0 r1,77\nstar,r0+r1,5\n")
+    settings = {"estimator": "injected", "injected": str(file)}
+    session = Session("joingraph", settings)
+    assert rows_of(session.optimize("chain/3"))["r0 r1"] == 77.0
+    assert rows_of(session.optimize("cycle/3"))["r0 r1"] == 11.0
+    (tmp_path / "star.sql").write_text(resolve_sql("star/3"))
+    assert rows_of(session.optimize(f"@{tmp_path / 'star.sql'}"))["r0 r1"] == 5.0
+    with pytest.raises(SettingsError, match=r"3 queries \(3, chain/3, star\), and none of the name of this one"):
+        session.optimize("chain/4")
+    pairs = tuple(f"{name}={value}" for name, value in settings.items())
+    session, sql = Inputs("chain/3", None, pairs, (), None, None, quiet=True).open({})  # the command line knows the text alone
+    assert session.settings.injected == f"{file}:chain/3" and rows_of(session.optimize(sql))["r0 r1"] == 77.0
+
+
+def test_cardinalities_of_relations_that_the_query_does_not_have(tmp_path: Path, tpch: Catalog) -> None:
+    file = tmp_path / "one.csv"
+    file.write_text("aliases,cardinality\nc o,3\nc x,4\n")
+    with pytest.raises(SettingsError, match='of "x", and the query has no relation of that name\nits relations are c, l, o'):
+        Session(tpch, {"estimator": "injected", "injected": str(file)}).optimize(CHAIN)
 
 
 def test_a_file_of_one_query_needs_no_name(tmp_path: Path) -> None:

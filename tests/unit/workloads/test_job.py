@@ -27,8 +27,8 @@ def job() -> Catalog:
     return open_data("job")
 
 
-def test_there_are_60_queries_and_little_bulk() -> None:
-    assert len(QUERIES) == 60 and QUERIES[0].name == "job/1a" and QUERIES[-1].name == "job/33c"
+def test_all_113_queries_are_there_and_little_bulk() -> None:
+    assert len(QUERIES) == 113 and QUERIES[0].name == "job/1a" and QUERIES[-1].name == "job/33c"
     assert {query.name.removeprefix("job/") for query in QUERIES} == {file.stem for file in FOLDER.glob("[0-9]*.sql")}
     assert all(default_data(query.name) == "job" for query in QUERIES)
     assert sum(file.stat().st_size for file in FOLDER.iterdir()) < 400_000

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import importlib.util
 import io
+from collections import Counter
 from pathlib import Path
 
 import duckdb
 import pytest
 
-from experiments.workloads.queries import built_in_queries, resolve_sql
+from experiments.workloads.queries import built_in_queries, query_name, resolve_sql
+from experiments.workloads.tpcds_queries import _texts
 from optimizer.errors import SqlError
 
 
 def test_every_built_in_query_has_text_and_title() -> None:
     queries = built_in_queries()
     assert [query.name for query in queries if query.name.startswith("tpch/")] == [f"tpch/q{n:02}" for n in range(1, 23)]
+    counts = Counter(query.name.partition("/")[0] for query in queries)
+    assert counts == {"job": 113, "job_light": 70, "job_m": 113, "stats": 146, "tpcds": 99, "tpch": 22}
     for query in queries:
         assert resolve_sql(query.name).rstrip().endswith(";")
         assert query.title
@@ -34,6 +39,31 @@ def test_text_and_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     assert resolve_sql("-") == "select 1"
 
 
+def test_a_file_that_ends_in_sql_needs_no_at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert resolve_sql("q.sql") == "q.sql"  # no such file: a syntax error further on
+    (tmp_path / "q.sql").write_text("select 1")
+    (tmp_path / "tpch").mkdir()
+    (tmp_path / "tpch" / "my q05.sql").write_text("select 5")
+    assert resolve_sql("q.sql") == "select 1" and resolve_sql("tpch/my q05.sql") == "select 5"
+
+
+def test_what_a_query_is_called(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "q.sql").write_text("select 1")
+    names = {"stats/001": "stats/001", "chain/4": "chain/4", "@some/where.sql": "where", "q.sql": "q", "select 1": "", "-": ""}
+    assert {text: query_name(text) for text in names} == names
+
+
+def test_tpcds_queries_need_the_extension(monkeypatch: pytest.MonkeyPatch) -> None:
+    _texts.cache_clear()
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(SqlError, match=r"pip install 'planscope\[tpcds\]'"):
+        resolve_sql("tpcds/q01")
+    monkeypatch.undo()
+    assert "store_returns" in resolve_sql("tpcds/q01")
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -42,7 +72,7 @@ def test_text_and_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
         ("TPCH/Q05", "did you mean tpch/q05?"),
         (
             "other/thing",
-            "workloads: chain, clique, cycle, grid, job, job_light, job_m, random, star, stats, tpch; planscope workloads lists",
+            "workloads: chain, clique, cycle, grid, job, job_light, job_m, random, star, stats, tpcds, tpch; planscope",
         ),
         ("", "there is no SQL to run"),
         ("  \n", "there is no SQL to run"),
