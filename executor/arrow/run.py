@@ -70,9 +70,12 @@ from optimizer.algebra.physical import (
     WindowRows,
 )
 from optimizer.algebra.plan import PlanNode
-from optimizer.errors import CatalogError
+from optimizer.errors import CatalogError, ExecutionError
 
-SOURCES: dict[type[PhysicalOperator], Callable[[PlanNode, Context], Batches]] = {
+MakeBatches = Callable[[PlanNode, Context], Batches]
+MakeStage = Callable[[PlanNode, Context], Stage]
+
+SOURCES: dict[type[PhysicalOperator], MakeBatches] = {
     TableScan: scan.produce,
     ConstantRows: constant_rows.produce,
     HashAggregate: hash_aggregate.produce,
@@ -93,7 +96,7 @@ SOURCES: dict[type[PhysicalOperator], Callable[[PlanNode, Context], Batches]] = 
     WindowRows: window_rows.produce,
 }
 
-STAGES: dict[type[PhysicalOperator], Callable[[PlanNode, Context], Stage]] = {
+STAGES: dict[type[PhysicalOperator], MakeStage] = {
     FilterRows: filter_rows.stage,
     ProjectRows: project_rows.stage,
     HashJoin: hash_join.stage,
@@ -158,7 +161,7 @@ class _Run:
         """A generator of the node's batches; build sides are read when the first one is asked for."""
         stages: list[tuple[PlanNode, Stage]] = []  # from the top
         dead = False
-        while not dead and (make := STAGES.get(type(node.op))) is not None:
+        while not dead and (make := _stage_of(node.op)) is not None:
             with operator_errors(node.op.name):
                 started = perf_counter()
                 self._inner.append(0.0)
@@ -188,7 +191,7 @@ class _Run:
         yield from result if self._counters is None else self._waiting(result)
 
     def _produce(self, node: PlanNode, context: Context, counted: bool) -> Batches:
-        return self._timed(node, SOURCES[type(node.op)](node, context), counted)
+        return self._timed(node, _source_of(node.op)(node, context), counted)
 
     def _timed(self, node: PlanNode, batches: Batches, counted: bool = True) -> Batches:
         """The batches of a source, its errors named, its own time and output counted."""
@@ -255,6 +258,32 @@ def _one_after_other(first: Batches, second: Batches) -> Batches:
     yield from second
 
 
+def _stage_of(op: PhysicalOperator) -> MakeStage | None:
+    """How a class of operators becomes a stage, None for a source. A class that is not listed says so itself, with a method
+    `stage` or `produce`, else it runs as the class that it is derived from."""
+    if (listed := STAGES.get(type(op))) is not None or type(op) in SOURCES:
+        return listed
+    if hasattr(op, "stage"):
+        return lambda node, context: node.op.stage(node, context)  # type: ignore[attr-defined,no-any-return]
+    if hasattr(op, "produce"):
+        return None
+    return next((STAGES[base] for base in type(op).__mro__ if base in STAGES), None)
+
+
+def _source_of(op: PhysicalOperator) -> MakeBatches:
+    if (listed := SOURCES.get(type(op))) is not None:
+        return listed
+    if hasattr(op, "produce"):
+        return lambda node, context: node.op.produce(node, context)  # type: ignore[attr-defined,no-any-return]
+    inherited = next((SOURCES[base] for base in type(op).__mro__ if base in SOURCES), None)
+    if inherited is None:
+        raise ExecutionError(
+            f"the executor does not know the operator {op.name}\n"
+            f"write {type(op).__name__}.stage(self, node, context), which gives a Stage, or produce(self, node, context), batches"
+        )
+    return inherited
+
+
 def streamed_input(node: PlanNode) -> int:
-    """Which input of a stage's node flows through it; the others are read whole."""
+    """Which input of a stage's node flows through it; the others are read whole. Of a plug-in's operator the first."""
     return 1 if isinstance(node.op, HashJoin) and node.op.build_left else 0

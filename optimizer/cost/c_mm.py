@@ -76,6 +76,7 @@ from optimizer.algebra.physical import (
 from optimizer.algebra.region_graph import RegionGraph
 from optimizer.algebra.scalars import is_key
 from optimizer.algebra.traits import TraitSet
+from optimizer.cost.by_operator import ByOperator
 from optimizer.cost.joins import JoinCosts
 from optimizer.cost.model import Bounded
 from optimizer.stats.relation import RelationStats
@@ -120,7 +121,7 @@ def nothing(op: PhysicalOperator, output: RelationStats, inputs: Inputs) -> floa
     return 0.0
 
 
-LOCAL: dict[type[PhysicalOperator], Callable[[Any, RelationStats, Inputs], float]] = {
+_LISTED: dict[type[PhysicalOperator], Callable[[Any, RelationStats, Inputs], float]] = {
     TableScan: lambda op, out, i: TAU * out.base_rows,
     ConstantRows: lambda op, out, i: TAU * out.rows,
     FilterRows: lambda op, out, i: TAU * i[0].rows,
@@ -143,6 +144,7 @@ LOCAL: dict[type[PhysicalOperator], Callable[[Any, RelationStats, Inputs], float
     MergeUnion: lambda op, out, i: TAU * out.rows,
     WindowRows: lambda op, out, i: i[0].rows * len(op.items),
 }
+LOCAL = ByOperator("c_mm", _LISTED)
 
 
 class CMm:

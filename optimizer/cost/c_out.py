@@ -10,22 +10,28 @@ from collections.abc import Sequence
 
 from optimizer.algebra.join_graph import JoinGraph
 from optimizer.algebra.logical import Apply, Join, LogicalOperator, MarkJoin, SingleJoin
-from optimizer.algebra.physical import HashJoin, MergeJoin, NestedApply, NestedLoopJoin, PhysicalOperator
+from optimizer.algebra.physical import OPERATORS, HashJoin, MergeJoin, NestedApply, NestedLoopJoin, PhysicalOperator
 from optimizer.algebra.region_graph import RegionGraph
 from optimizer.algebra.traits import TraitSet
+from optimizer.cost.by_operator import ByOperator
 from optimizer.cost.joins import JoinCosts
 from optimizer.cost.model import Bounded
 from optimizer.stats.relation import RelationStats
 
-_JOINS = frozenset((HashJoin, MergeJoin, NestedLoopJoin, NestedApply))
+_JOINS = (HashJoin, MergeJoin, NestedLoopJoin, NestedApply)
 _LOGICAL = (Join, JoinGraph, RegionGraph, MarkJoin, SingleJoin, Apply)
+
+LOCAL = ByOperator(
+    "c_out",
+    {op: (lambda op, out, i: out.rows) if op in _JOINS else (lambda op, out, i: 0.0) for op in OPERATORS},
+)
 
 
 class COut:
     name = "c_out"
 
     def local(self, op: PhysicalOperator, delivered: TraitSet, output: RelationStats, inputs: Sequence[RelationStats]) -> float:
-        return output.rows if type(op) in _JOINS else 0.0
+        return LOCAL[type(op)](op, output, inputs)
 
     def join_costs(self) -> JoinCosts:
         return JoinCosts(0.0, start=0.0, build=0.0, probe=0.0, merge=0.0, loop=0.0, pair=0.0, pair_call=0.0, out=1.0, call=0.0)

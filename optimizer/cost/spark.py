@@ -54,6 +54,7 @@ from optimizer.algebra.physical import (
 from optimizer.algebra.region_graph import RegionGraph
 from optimizer.algebra.traits import ANY, TraitSet
 from optimizer.cost.arrow import ArrowCost
+from optimizer.cost.by_operator import ByOperator, Cost
 from optimizer.cost.coefficients import DEFAULTS, Coefficients
 from optimizer.cost.model import Bounded
 from optimizer.cost.work import Inputs, at_least_one
@@ -71,6 +72,10 @@ def size(stats: RelationStats) -> float:
     return at_least_one(stats.rows) * stats.width(ALL)
 
 
+def _own(op: Any, delivered: TraitSet, output: RelationStats, inputs: Inputs) -> float:
+    return 1000.0 * float(op.cost("spark", output, inputs))
+
+
 class SparkCost:
     """`nodes`: machines that share the work, at least 1; on one, exchanges start stages but move nothing."""
 
@@ -80,11 +85,11 @@ class SparkCost:
         if nodes < 1:
             raise ValueError(f"a cluster has at least one node, not {nodes}")
         self.nodes, self._arrow = float(nodes), ArrowCost(coefficients)
-        self._of = self._arrow.work.of
+        of = self._arrow.work.of
         self._start = coefficients.start
         self._build, self._loop_in = coefficients.hash_build, coefficients.loop_in
         self._join_in, self._join_out = coefficients.join_in, coefficients.join_out
-        self._moving: dict[type[PhysicalOperator], Callable[[Any, TraitSet, RelationStats, Inputs], float]] = {
+        moving: dict[type[PhysicalOperator], Callable[[Any, TraitSet, RelationStats, Inputs], float]] = {
             HashJoin: self._hash_join,
             MergeJoin: lambda op, d, out, i: self.shuffle(size(i[0]) + size(i[1])),
             NestedLoopJoin: lambda op, d, out, i: self._copies(self._loop_in, i[1]) + self.broadcast(size(i[1])),
@@ -98,6 +103,7 @@ class SparkCost:
             LimitRows: lambda op, d, out, i: self.gather(size(out)),
             WindowRows: self._window,
         }
+        self._of = ByOperator("spark", {kind: self._spread(of[kind], moving.get(kind)) for kind in of}, _own)
 
     def shuffle(self, bytes: float) -> float:
         """Nanoseconds to spread rows anew by a key."""
@@ -110,9 +116,14 @@ class SparkCost:
     gather = broadcast  # one node receives what every node does there, in the same time
 
     def local(self, op: PhysicalOperator, delivered: TraitSet, output: RelationStats, inputs: Inputs) -> float:
-        own = self._start + self._of[type(op)](op, output, inputs) / self.nodes
-        moving = self._moving.get(type(op))
-        return (own if moving is None else own + moving(op, delivered, output, inputs)) / 1000.0
+        return self._of[type(op)](op, delivered, output, inputs) / 1000.0
+
+    def _spread(self, work: Cost, moving: Cost | None) -> Cost:
+        """Nanoseconds of an operator: its set-up, the work of a node and what it moves."""
+        start, nodes = self._start, self.nodes
+        if moving is None:
+            return lambda op, delivered, out, i: start + work(op, out, i) / nodes
+        return lambda op, delivered, out, i: start + work(op, out, i) / nodes + moving(op, delivered, out, i)
 
     def least(self, op: LogicalOperator, output: RelationStats, inputs: Inputs) -> float:
         own = self._start + self._arrow.least_work(op, output, inputs) / self.nodes
@@ -150,4 +161,4 @@ class SparkCost:
     def _window(self, op: WindowRows, delivered: TraitSet, output: RelationStats, inputs: Inputs) -> float:
         if op.partition:
             return self.shuffle(size(inputs[0]))
-        return self.gather(size(inputs[0])) + self._of[WindowRows](op, output, inputs) * (1.0 - 1.0 / self.nodes)
+        return self.gather(size(inputs[0])) + self._arrow.work.of[WindowRows](op, output, inputs) * (1.0 - 1.0 / self.nodes)

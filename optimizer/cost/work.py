@@ -41,6 +41,7 @@ from optimizer.algebra.physical import (
 )
 from optimizer.algebra.scalars import Call, ColumnRef, Predicate, Scalar, walk
 from optimizer.cost.applies import nested_apply, rows_read
+from optimizer.cost.by_operator import ByOperator
 from optimizer.cost.coefficients import Coefficients
 from optimizer.stats.estimator import distinct_rows
 from optimizer.stats.relation import RelationStats
@@ -80,7 +81,7 @@ class Work:
 
     def __init__(self, coefficients: Coefficients) -> None:
         self.c = coefficients
-        self.of: dict[type[PhysicalOperator], Callable[[Any, RelationStats, Inputs], float]] = {
+        listed: dict[type[PhysicalOperator], Callable[[Any, RelationStats, Inputs], float]] = {
             TableScan: lambda op, out, i: self.scan(op.scan, out, op.scan.predicate),
             ConstantRows: lambda op, out, i: self.copied(out.rows),
             FilterRows: lambda op, out, i: self.filter(op.predicate, i[0]),
@@ -103,6 +104,8 @@ class Work:
             WindowRows: lambda op, out, i: self.window(op, i[0].rows),
             HashSetOp: lambda op, out, i: self.set_op(i),
         }
+        start = coefficients.start  # what an operator says of itself has its set-up in it, in microseconds
+        self.of = ByOperator("arrow", listed, lambda op, out, i: 1000.0 * op.cost("arrow", out, i) - start)
 
     def scan(self, op: Scan, output: RelationStats, tested: Predicate) -> float:
         """Opens the files, reads stored rows of the needed columns, decodes their bytes, tests the conjuncts `tested`."""

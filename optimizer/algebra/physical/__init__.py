@@ -20,7 +20,32 @@ from optimizer.algebra.physical.rows import FilterRows, ProjectRows
 from optimizer.algebra.physical.setops import HashSetOp, MergeUnion, UnionAll
 from optimizer.algebra.physical.window import WindowRows
 
+OPERATORS: tuple[type[PhysicalOperator], ...] = (
+    ConstantRows,
+    FilterRows,
+    HashAggregate,
+    HashGroupingSets,
+    HashJoin,
+    HashSetOp,
+    LimitRows,
+    LookupRows,
+    MergeJoin,
+    MergeUnion,
+    NestedApply,
+    NestedLoopJoin,
+    PartialSort,
+    ProjectRows,
+    RangeLookup,
+    Sort,
+    StreamingAggregate,
+    TableScan,
+    TopK,
+    UnionAll,
+    WindowRows,
+)
+
 __all__ = [
+    "OPERATORS",
     "ConstantRows",
     "FilterRows",
     "HashAggregate",
