@@ -17,8 +17,10 @@ from functools import partial
 
 import click
 
+from memo_viz.text import clean_lines, shorten
 from optimizer.errors import Interrupted, OutputError, PlanscopeError
 
+COMPLETION = "_PLANSCOPE_COMPLETE"  # what a shell sets to be told how to complete, or what to offer
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 COMMANDS = {  # name -> what `planscope --help` says; the command itself is imported only when it is run
@@ -100,6 +102,7 @@ def main(args: Sequence[str] | None = None) -> int:
             return _internal(error, arguments, facts)
         return _fail(str(error), error.exit_code)
     except click.ClickException as error:
+        error.message = shorten(clean_lines(error.message), 1000)
         _quietly(error.show)
         return 2
     except (KeyboardInterrupt, click.Abort) as stop:
@@ -120,6 +123,10 @@ def _run(arguments: list[str], facts: dict[str, object]) -> int:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")
+    if asked := os.environ.get(COMPLETION):
+        from click.shell_completion import shell_complete
+
+        return shell_complete(cli, {"obj": facts}, "planscope", COMPLETION, asked)
     try:
         with cli.make_context("planscope", [_not_an_option(a) for a in arguments], obj=facts) as context:
             cli.invoke(context)
@@ -137,7 +144,8 @@ def _not_an_option(argument: str) -> str:
 
 
 def _fail(message: str, code: int) -> int:
-    _quietly(partial(click.echo, f"error: {message}", err=True))
+    text = "\n".join(shorten(line, 1000) for line in clean_lines(message).split("\n"))
+    _quietly(partial(click.echo, f"error: {text}", err=True))
     return code
 
 

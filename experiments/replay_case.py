@@ -21,7 +21,8 @@ LIBRARIES = ("pyarrow", "sqlglot", "numpy", "networkx", "pygraphviz", "click", "
 def write_case(error: BaseException, arguments: list[str], facts: dict[str, Any], version: str) -> Path | None:
     """A JSON file with the command line, SQL, data, settings, program, versions and traceback; None when no folder takes it.
 
-    It goes to the folder `cases` of planscope's cache, or where that is not writable to the system's temporary folder.
+    It goes to the folder `cases` of planscope's cache, or where that is not writable to a temporary folder; only its owner may
+    read it.
     """
     case = {
         "format": "planscope-case",
@@ -34,18 +35,27 @@ def write_case(error: BaseException, arguments: list[str], facts: dict[str, Any]
     }
     name = f"case-{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}.json"
     text = json.dumps(case, indent=2, default=str, ensure_ascii=True)
-    for folder in _folders():
+    for folder in (_cases, _temporary):
         try:
-            folder.mkdir(parents=True, exist_ok=True)
-            (folder / name).write_text(text, encoding="utf-8")
+            path = folder() / name
+            with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
+                file.write(text)
         except OSError:
             continue
-        return folder / name
+        return path
     return None
 
 
-def _folders() -> list[Path]:
-    return [cache_folder() / "cases", Path(tempfile.gettempdir())]
+def _cases() -> Path:
+    """The folder for cases, which nobody else may read: there may be data in SQL and in errors."""
+    folder = cache_folder() / "cases"
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    folder.chmod(0o700)
+    return folder
+
+
+def _temporary() -> Path:
+    return Path(tempfile.mkdtemp(prefix="planscope-"))
 
 
 def _versions() -> dict[str, str]:

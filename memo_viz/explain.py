@@ -64,7 +64,7 @@ def plan_table(plan: PlanNode, columns: Columns, actual: Actuals | None = None, 
         for i in range(len(node.inputs) - 1, -1, -1):
             last = i == len(node.inputs) - 1
             pending.append((node.inputs[i], rest + ("└─ " if last else "├─ "), rest + ("   " if last else "│  ")))
-    left = max(44, width - sum(size + 2 for size in sizes))
+    left = max(24, width - sum(size + 2 for size in sizes))
     for node, first, rest, figures in trees:
         below = rest + ("│    " if node.inputs else "     ")
         text = clean(f"{node.op.name}  {node.op.describe(columns.label)}").rstrip()

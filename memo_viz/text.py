@@ -1,13 +1,32 @@
-"""Text that comes from a user's SQL, made safe for the pictures: no markup, no control characters, bounded length."""
+"""Text that comes from a user's SQL or data, made safe for pictures and terminals: no markup, nothing invisible, no more than
+so many characters."""
 
 from __future__ import annotations
 
 import html
+import json
+import re
+import unicodedata
 
 
 def clean(text: str) -> str:
-    """`text` as XML 1.0 allows it: white space becomes blanks, other control characters and lone surrogates become U+FFFD."""
-    return "".join(c if _printable(c) else " " if c in "\t\n\r" else "\ufffd" for c in text)
+    """`text` in one line that neither XML 1.0 nor a terminal minds: white space becomes blanks; control characters, lone
+    surrogates, marks of direction and other invisible ones become U+FFFD."""
+    if text.isprintable():
+        return text
+    return "".join(c if _visible(c) else " " if c in "\t\n\r" else "\ufffd" for c in text)
+
+
+def clean_lines(text: str) -> str:
+    """The same for each line of `text`."""
+    return "\n".join(map(clean, text.split("\n")))
+
+
+def clean_json(text: str) -> str:
+    """JSON text with what `clean` replaces written as escapes: the same value."""
+    if text.isprintable():
+        return text
+    return re.sub(r"[^ -~\n\t]", lambda found: found[0] if _visible(found[0]) else json.dumps(found[0])[1:-1], text)
 
 
 def shorten(text: str, length: int) -> str:
@@ -34,6 +53,5 @@ def wrap(text: str, width: int, lines: int) -> list[str]:
     return result
 
 
-def _printable(c: str) -> bool:
-    code = ord(c)
-    return code >= 0x20 and not 0x7F <= code <= 0x9F and not 0xD800 <= code <= 0xDFFF and code not in (0xFFFE, 0xFFFF)
+def _visible(c: str) -> bool:
+    return unicodedata.category(c) not in ("Cc", "Cf", "Cs", "Zl", "Zp") and c not in "\ufffe\uffff"

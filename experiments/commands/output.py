@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import sys
+import textwrap
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import click
 
+from memo_viz.text import clean, clean_lines
 from optimizer.errors import OutputError
 
 
 def text_width() -> int:
-    """Columns to write for: those of the terminal between 80 and 160, otherwise 100."""
-    if not sys.stdout.isatty():
-        return 100
-    return min(160, max(80, shutil.get_terminal_size((100, 40)).columns))
+    """Columns to write for, 40 to 200: those that COLUMNS says, else those of the terminal, else 100."""
+    return min(200, max(40, shutil.get_terminal_size((100, 40)).columns))
 
 
 @contextmanager
@@ -38,7 +39,8 @@ def sink(output: str | None) -> Iterator[BinaryIO]:
 
 
 def write_text(text: str, output: str | None) -> None:
-    """`text` and a newline to a file (UTF-8) or standard output (its encoding)."""
+    """`text` and a newline to a file (UTF-8) or standard output (its encoding), with nothing in it that a terminal obeys."""
+    text = clean_lines(text)
     if output in (None, "-"):
         if sys.stdout is None:
             raise OutputError("standard output is closed: name a file with -o")
@@ -60,8 +62,33 @@ def format_of(output: str | None, chosen: str | None, known: tuple[str, ...]) ->
     raise click.UsageError(f"no format goes by .{ending}: end the name in .{', .'.join(known)} or .txt, or give --format")
 
 
-def table_text(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
-    """Aligned columns under underlined heads; the last column is left as long as it is."""
-    widths = [max(len(row[i]) for row in [head, *rows]) for i in range(len(head))]
-    lines = ["  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)).rstrip() for row in [head, *rows]]
-    return "\n".join([lines[0], "  ".join("─" * width for width in widths[:-1]) + "  " + "─" * len(head[-1]), *lines[1:]])
+def table_text(head: tuple[str, ...], rows: Sequence[tuple[str, ...]], width: int | None = None) -> str:
+    """Aligned columns under underlined heads. The last column is left as long as it is; with `width` it is broken into lines,
+    below the others where little room is left beside them."""
+    cells = [tuple(map(clean, row)) for row in (head, *rows)]
+    widths = [max(len(row[i]) for row in cells) for i in range(len(head))]
+    beside = sum(widths[:-1]) + 2 * len(widths[:-1])
+    lines = []
+    for row in cells:
+        line = "  ".join(f"{cell:<{size}}" for cell, size in zip(row[:-1], widths[:-1], strict=True))
+        if width is None or not lines or beside + len(row[-1]) <= width:
+            lines.append(f"{line}  {row[-1]}".rstrip())
+            continue
+        below = width - beside < 40
+        parts = textwrap.wrap(row[-1], width - 4 if below else width - beside, break_on_hyphens=False)
+        if below:
+            lines += [line.rstrip(), *(f"    {part}" for part in parts)]
+        else:
+            lines += [f"{line}  {parts[0]}", *(" " * beside + part for part in parts[1:])]
+    return "\n".join([lines[0], "  ".join("─" * size for size in widths[:-1]) + "  " + "─" * len(head[-1]), *lines[1:]])
+
+
+list_format = click.option("--format", "format", type=click.Choice(("text", "json")), default="text", show_default=True)
+
+
+def write_list(head: tuple[str, ...], rows: Sequence[tuple[Any, ...]], format: str) -> None:
+    """Rows as a table as wide as the terminal, or as JSON objects with the heads as names."""
+    if format == "json":
+        click.echo(json.dumps([dict(zip(head, row, strict=True)) for row in rows], indent=2))
+    else:
+        click.echo(table_text(head, rows, text_width()))

@@ -25,13 +25,14 @@ def command(facts: dict[str, Any], inputs: Inputs, output: str | None, max_event
     if output and Path(output).suffix.lower() in (".html", ".htm"):
         raise click.UsageError("traces are JSON lines: -o trace.jsonl")
     session, sql = inputs.open(facts)
+    from memo_viz.text import clean_json
     from optimizer.trace.recorder import Trace, json_lines
 
     trace = Trace(max_events=max_events)
     with sink(output) as file:
         session.optimize(sql, trace)
         for line in json_lines(trace):
-            file.write((line + "\n").encode("utf-8", "replace"))
+            file.write((clean_json(line) + "\n").encode("utf-8", "replace"))
     if output not in (None, "-") and not inputs.quiet:
         more = f", {trace.dropped:,} left out" if trace.dropped else ""
         click.echo(f"{len(trace.events):,} events in {output}{more}", err=True)
