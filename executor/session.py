@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,10 +30,10 @@ from optimizer.algebra.trees import Tree
 from optimizer.catalog.table import Catalog
 from optimizer.errors import CatalogError, ExecutionError, SettingsError
 from optimizer.pipeline import OptimizedQuery, Optimizer
+from optimizer.plugins.load import chosen_estimator, load_plugins
 from optimizer.prepass.instructions import Program
 from optimizer.prepass.program import PROGRAM
 from optimizer.settings import Settings
-from optimizer.stats.choose import estimator_factory
 from optimizer.stats.injected import for_query
 from optimizer.trace.recorder import Trace
 from optimizer.trace.replay import Replay
@@ -50,7 +51,8 @@ class Session:
     """A dataset and settings, ready for queries.
 
     `data`: a folder of tables, a built-in name such as `tpch:0.1` (made on first use), or a Catalog. `settings`: a Settings
-    object or a mapping of setting names to values. `program`: what the pre-pass does. Raises CatalogError, SettingsError.
+    object or a mapping of setting names to values. `program`: what the pre-pass does. `plugins`: files of rules and the like,
+    on top of those of the setting. Raises CatalogError, SettingsError.
     """
 
     def __init__(
@@ -58,9 +60,10 @@ class Session:
         data: str | os.PathLike[str] | Catalog,
         settings: Settings | dict[str, Any] | None = None,
         program: Program = PROGRAM,
+        plugins: Sequence[str | os.PathLike[str]] = (),
     ) -> None:
         self.catalog = data if isinstance(data, Catalog) else open_data(data)
-        self.settings = settings if isinstance(settings, Settings) else Settings.from_mapping(dict(settings or {}))
+        self.settings = _settings(settings, plugins)
         self._program = program
         self.optimizer = self._optimizer(self.settings)
 
@@ -74,7 +77,7 @@ class Session:
         return optimizer.optimize(resolve_sql(sql), trace)
 
     def _optimizer(self, settings: Settings) -> Optimizer:
-        estimator = estimator_factory(settings, self._counter())
+        estimator = chosen_estimator(settings, load_plugins(settings.plugins), self._counter())
         return Optimizer(self.catalog, settings, program=self._program, estimator=estimator)
 
     def _counter(self) -> RowCounter | None:
@@ -257,6 +260,14 @@ class Memo:
         from memo_viz.svg import inline_svg
 
         return inline_svg(self.svg())
+
+
+def _settings(settings: Settings | dict[str, Any] | None, plugins: Sequence[str | os.PathLike[str]]) -> Settings:
+    if isinstance(settings, Settings) and not plugins:
+        return settings
+    values = settings.as_dict() if isinstance(settings, Settings) else dict(settings or {})
+    files = dict.fromkeys((*values.get("plugins", ()), *map(os.fspath, plugins)))
+    return Settings.from_mapping({**values, "plugins": tuple(files)})
 
 
 def explain(

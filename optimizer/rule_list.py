@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from optimizer.decorrelate.quick import QUICK
+from optimizer.plugins.registry import Registry
 from optimizer.prepass.instructions import rules_of
 from optimizer.prepass.program import PROGRAM
 from optimizer.rules.catalog import IMPLEMENTATIONS, TRANSFORMATIONS
@@ -19,8 +20,8 @@ class RuleDoc(NamedTuple):
     doc: str
 
 
-def describe_rules() -> list[RuleDoc]:
-    """One line on each rule, in the order in which a query meets them."""
+def describe_rules(plugins: Registry | None = None) -> list[RuleDoc]:
+    """One line on each rule, in the order in which a query meets them; after them what plug-ins bring, rules or not."""
     listed: dict[str, RuleDoc] = {}
     for rule in rules_of(QUICK):
         listed[rule.name] = RuleDoc(rule.name, "decorrelate", rule.summary())
@@ -31,4 +32,9 @@ def describe_rules() -> list[RuleDoc]:
     for implementation in IMPLEMENTATIONS:
         listed[implementation.name] = RuleDoc(implementation.name, "implement", implementation.summary())
     summary = (sort.__doc__ or "").strip().splitlines()[0]
-    return [*listed.values(), RuleDoc(sort.name, "enforce", summary)]
+    own = [] if plugins is None else plugins.extensions
+    return [
+        *listed.values(),
+        RuleDoc(sort.name, "enforce", summary),
+        *(RuleDoc(each.name, each.kind, f"{each.doc} ({each.file})") for each in own),
+    ]

@@ -121,6 +121,9 @@ class Settings:
         0, "milliseconds after which the search stops, likewise; plans then depend on the machine; 0: no limit"
     )
     disable: tuple[str, ...] = _knob((), "names of rules that must not fire")
+    plugins: tuple[str, ...] = _knob(
+        (), "Python files with rules, operators, cost models and estimators of your own (docs/extending.md); they are run"
+    )
 
     def as_dict(self) -> dict[str, Any]:
         """Name to value, with lists for tuples: fit for JSON."""
@@ -149,41 +152,49 @@ class Settings:
     @classmethod
     def from_mapping(cls, values: dict[str, Any]) -> Settings:
         """Settings from name to value (strings are read as the setting's type). Raises SettingsError."""
-        settings = cls(**{name: _read(name, value) for name, value in values.items()})
+        own = bool(values.get("plugins"))  # the names they bring are known when they are run
+        settings = cls(**{name: _read(name, value, own) for name, value in values.items()})
         settings.check_together()
         return settings
 
     @classmethod
-    def from_pairs(cls, pairs: Iterable[str] = (), disable: Iterable[str] = (), file: Path | None = None) -> Settings:
-        """Settings from a TOML file, then `name=value` texts, then rules to disable; later ones win. Raises SettingsError."""
+    def from_pairs(
+        cls, pairs: Iterable[str] = (), disable: Iterable[str] = (), file: Path | None = None, plugins: Iterable[str] = ()
+    ) -> Settings:
+        """Settings from a TOML file, then `name=value` texts, then rules to disable and plug-ins; later ones win, but rules
+        and plug-ins are added up. Plug-ins of the file are looked up beside it. Raises SettingsError."""
         values: dict[str, Any] = {} if file is None else _read_file(file)
         for pair in pairs:
             name, equals, value = pair.partition("=")
             if not equals:
                 raise SettingsError(f'"{pair}" is not a setting: write name=value, for example pruning=none')
             values[name.strip()] = value.strip()
-        disabled = list(_read("disable", values.pop("disable", ())))
-        disabled += [name for name in disable if name not in disabled]
-        return cls.from_mapping({**values, "disable": tuple(disabled)})
+        for name, more in (("disable", disable), ("plugins", plugins)):
+            listed = (*_read(name, values.pop(name, ())), *more)
+            values[name] = tuple(dict.fromkeys(listed))
+        return cls.from_mapping(values)
 
 
 def describe_settings() -> list[SettingDoc]:
     """One line on each setting, in order."""
     result = []
     for f in fields(Settings):
-        choices = "|".join(f.metadata["choices"]) or type(f.default).__name__
+        named = (*ESTIMATORS, "module:Class") if f.name == "estimator" else f.metadata["choices"]
+        choices = "|".join(named) or type(f.default).__name__
         result.append(SettingDoc(f.name, f.default, choices, f.metadata["doc"]))
     return result
 
 
-def _read(name: str, value: Any) -> Any:
-    """`value` as the type of setting `name`."""
+def _read(name: str, value: Any, own_names: bool = False) -> Any:
+    """`value` as the type of setting `name`. `own_names`: plug-ins may bring cost models and estimators."""
     known = {f.name: f for f in fields(Settings)}
     if name not in known:
         close = difflib.get_close_matches(name, known, 1)
         hint = f'did you mean "{close[0]}"?' if close else "known settings: " + ", ".join(known)
         raise SettingsError(f'unknown setting "{name}"\n{hint}')
     default, choices = known[name].default, known[name].metadata["choices"]
+    if own_names and name in ("estimator", "cost_model") and str(value).isidentifier():
+        return str(value)
     if name == "estimator":
         return _read_estimator(str(value))
     if choices:
@@ -230,11 +241,14 @@ def _read_estimator(value: str) -> str:
 
 def _read_file(path: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        values = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise SettingsError(f"cannot read settings file {path}: {error.strerror}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise SettingsError(f"settings file {path} is not valid TOML: {error}") from None
+    if "plugins" in values:
+        values["plugins"] = [str(path.parent / each) for each in _read("plugins", values["plugins"])]
+    return values
 
 
 DEFAULTS = Settings()

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from optimizer.trace.recorder import Trace as Trace
     from optimizer.trace.replay import Replay as Replay
     from planscope import algebra as algebra
+    from planscope import plugin as plugin
     from planscope import workloads as workloads
 
 _HOMES = {
@@ -55,7 +56,7 @@ _HOMES = {
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
 
-_MODULES = ("algebra", "workloads")
+_MODULES = ("algebra", "plugin", "workloads")
 
 __all__ = [*_HOME, *_MODULES]
 

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from memo_viz.text import clean_lines
+
 if TYPE_CHECKING:
     from executor.session import Session
     from optimizer.prepass.instructions import Program
@@ -16,6 +18,10 @@ if TYPE_CHECKING:
 
 DATA_HELP = "A folder of tables, or a built-in dataset such as tpch:0.1 or job."
 _OPTION_HELP = DATA_HELP + " Not needed for built-in queries that belong to one dataset: job/1a, clique/8."
+
+plugin_option = click.option(
+    "--plugin", "plugins", multiple=True, metavar="FILE.py", help="Rules, operators, cost models, estimators (repeatable)."
+)
 
 
 @dataclass(frozen=True)
@@ -29,19 +35,22 @@ class Inputs:
     settings_file: Path | None
     program_file: Path | None
     quiet: bool
+    plugins: tuple[str, ...] = ()
 
     def settings(self) -> Settings:
         """Raises SettingsError."""
         from optimizer.settings import Settings
 
-        return Settings.from_pairs(self.pairs, self.disable, self.settings_file)
+        return Settings.from_pairs(self.pairs, self.disable, self.settings_file, self.plugins)
 
-    def program(self) -> Program:
+    def program(self, settings: Settings) -> Program:
         """What the pre-pass does. Raises SettingsError."""
+        from optimizer.plugins.load import load_plugins
         from optimizer.prepass.program import PROGRAM
         from optimizer.prepass.program_text import read_program
 
-        return PROGRAM if self.program_file is None else read_program(self.program_file)
+        own = load_plugins(settings.plugins).of_kind("prepass")
+        return PROGRAM if self.program_file is None else read_program(self.program_file, tuple(own.values()))
 
     def open(self, facts: dict[str, Any]) -> tuple[Session, str]:
         """A session, and the query's text. `facts` learns what a replay case needs.
@@ -50,7 +59,7 @@ class Inputs:
         """
         settings = self.settings()
         facts.update(data=self.data, settings=settings.as_dict())
-        program = self.program()
+        program = self.program(settings)
         if self.program_file is not None:
             from optimizer.prepass.program_text import show_program
 
@@ -73,7 +82,7 @@ class Inputs:
 
 def progress(quiet: bool) -> Callable[[str], None] | None:
     """Reports one line of progress on standard error; None when nobody wants it."""
-    return None if quiet else lambda text: click.echo(text, err=True)
+    return None if quiet else lambda text: click.echo(clean_lines(text), err=True)
 
 
 def query_inputs(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -93,6 +102,7 @@ def query_inputs(function: Callable[..., Any]) -> Callable[..., Any]:
         metavar="FILE.toml",
         help="Read the program of the pre-pass from a file; planscope rules --program prints one to start from.",
     )
+    @plugin_option
     @click.option("-q", "--quiet", is_flag=True, help="No progress on standard error.")
     def wrapped(
         sql: str,
@@ -101,10 +111,11 @@ def query_inputs(function: Callable[..., Any]) -> Callable[..., Any]:
         disable: tuple[str, ...],
         settings_file: Path | None,
         program_file: Path | None,
+        plugins: tuple[str, ...],
         quiet: bool,
         **rest: Any,
     ) -> Any:
-        return function(inputs=Inputs(sql, data, pairs, disable, settings_file, program_file, quiet), **rest)
+        return function(inputs=Inputs(sql, data, pairs, disable, settings_file, program_file, quiet, plugins), **rest)
 
     wrapped.__doc__ = function.__doc__
     wrapped.__name__ = function.__name__

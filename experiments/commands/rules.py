@@ -4,24 +4,33 @@ from __future__ import annotations
 
 import click
 
-from experiments.commands.output import table_text
+from experiments.commands.inputs import plugin_option
+from experiments.commands.output import list_format, write_list
 
 
 @click.command("rules")
 @click.option("--program", is_flag=True, help="Print the program of the pre-pass, as TOML that --program reads elsewhere.")
-def command(program: bool) -> None:
+@plugin_option
+@list_format
+def command(program: bool, plugins: tuple[str, ...], format: str) -> None:
     """List the rules of the optimizer; each name can be given to --disable.
+
+    With --plugin also what these files bring, operators, cost models and estimators included.
 
     \b
     planscope rules --program > mine.toml
     planscope explain tpch/q05 --stage prepass --program mine.toml
+    planscope rules --plugin mine.py
     """
+    from optimizer.plugins.load import load_plugins
+
+    registry = load_plugins(plugins)
     if program:
         from optimizer.prepass.program import PROGRAM
         from optimizer.prepass.program_text import show_program
 
-        click.echo(show_program(PROGRAM))
+        click.echo(show_program(registry.program(PROGRAM)))
         return
     from optimizer.rule_list import describe_rules
 
-    click.echo(table_text(("rule", "kind", "what it does"), [(name, kind, doc) for name, kind, doc in describe_rules()]))
+    write_list(("rule", "kind", "what it does"), describe_rules(registry), format)

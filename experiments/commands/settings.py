@@ -2,21 +2,36 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
-from experiments.commands.output import table_text
+from experiments.commands.inputs import plugin_option
+from experiments.commands.output import list_format, write_list
 
 
 @click.command("settings")
-def command() -> None:
-    """List the settings; each can be changed with --set NAME=VALUE or in a --settings file."""
+@plugin_option
+@list_format
+def command(plugins: tuple[str, ...], format: str) -> None:
+    """List the settings; each can be changed with --set NAME=VALUE or in a --settings file.
+
+    With --plugin, the cost models and estimators of these files are among the values.
+    """
     from optimizer.settings import describe_settings
 
-    rows = [(name, _show(default), str(choices), doc) for name, default, choices, doc in describe_settings()]
-    click.echo(table_text(("setting", "default", "values", "meaning"), rows))
+    own: dict[str, list[str]] = {}
+    if plugins:
+        from optimizer.plugins.load import load_plugins
+
+        registry = load_plugins(plugins)
+        own = {kind: list(registry.of_kind(kind)) for kind in ("cost_model", "estimator")}
+    rows = [(s.name, s.default, "|".join((s.choices, *own.get(s.name, ()))), s.doc) for s in describe_settings()]
+    shown = rows if format == "json" else [(name, _show(default), values, doc) for name, default, values, doc in rows]
+    write_list(("setting", "default", "values", "meaning"), shown, format)
 
 
-def _show(value: object) -> str:
+def _show(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, tuple):

@@ -30,11 +30,13 @@ OPTIMIZER = {
     "engines": "errors settings algebra catalog stats cost rules",
     "prepass": "errors settings algebra catalog trace stats rules",
     "decorrelate": "errors settings algebra catalog trace stats rules prepass",
-    "rule_list": "rules decorrelate prepass",
+    "plugins": "errors settings algebra catalog stats cost rules engines prepass decorrelate",
+    "rule_list": "rules decorrelate prepass plugins",
     "search": "errors settings algebra catalog stats cost trace memo joins rules engines",
     "plan_space": "errors settings algebra memo rules search",
     "audit": "errors settings algebra memo trace plan_space search",
-    "pipeline": "errors settings algebra catalog sql trace stats cost memo joins rules engines decorrelate prepass search",
+    "pipeline": "errors settings algebra catalog sql trace stats cost memo joins rules engines decorrelate prepass search"
+    " plugins",
 }
 
 # folder, or one file of it -> what it may import of the product besides its own folder

@@ -1,0 +1,113 @@
+"""From the files of plug-ins to what they bring."""
+
+from __future__ import annotations
+
+import sys
+import traceback
+from collections.abc import Sequence
+from functools import lru_cache
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+
+from optimizer.cost.model import CostModel
+from optimizer.decorrelate.quick import QUICK
+from optimizer.engines.arrow import COST_MODELS, cost_model
+from optimizer.errors import PlanscopeError, SettingsError
+from optimizer.plugins.registry import Registry, _loading
+from optimizer.prepass.instructions import rules_of
+from optimizer.prepass.program import PROGRAM
+from optimizer.rules.catalog import ENFORCERS, IMPLEMENTATIONS, TRANSFORMATIONS
+from optimizer.settings import ESTIMATORS, Settings
+from optimizer.stats.choose import EstimatorFactory, estimator_factory
+from optimizer.stats.true import RowCounter
+
+_RULES = frozenset(rule.name for rule in (*rules_of((*QUICK, *PROGRAM)), *TRANSFORMATIONS, *IMPLEMENTATIONS)) | set(ENFORCERS)
+
+
+def load_plugins(files: Sequence[str]) -> Registry:
+    """What the files bring, in order. They are run, once for each of their versions: their names come from the user, never from
+    data. Raises SettingsError with file and line of what is wrong."""
+    return _load(tuple(_version(file) for file in files))
+
+
+def chosen_cost_model(settings: Settings, plugins: Registry) -> CostModel:
+    """The cost model that the settings name, a plug-in's or a built-in one. Raises SettingsError."""
+    own = plugins.of_kind("cost_model")
+    if settings.cost_model in own:
+        model: CostModel = own[settings.cost_model]()
+        return model
+    if settings.cost_model not in COST_MODELS:
+        raise _unknown("cost_model", settings.cost_model, (*COST_MODELS, *own))
+    return cost_model(settings)
+
+
+def chosen_estimator(settings: Settings, plugins: Registry, counter: RowCounter | None = None) -> EstimatorFactory:
+    """Likewise the estimator. Raises SettingsError."""
+    own: dict[str, EstimatorFactory] = plugins.of_kind("estimator")
+    if settings.estimator in own:
+        return own[settings.estimator]
+    if settings.estimator not in ESTIMATORS and ":" not in settings.estimator:
+        raise _unknown("estimator", settings.estimator, (*ESTIMATORS, *own))
+    return estimator_factory(settings, counter)
+
+
+def _unknown(setting: str, value: str, known: Sequence[str]) -> SettingsError:
+    return SettingsError(f'setting {setting} cannot be "{value}": choose one of {", ".join(known)}')
+
+
+def _version(file: str) -> tuple[str, str, int, int]:
+    path = Path(file).expanduser()
+    if path.suffix != ".py":
+        raise SettingsError(f'a plug-in is a Python file, and "{file}" does not end in .py')
+    try:
+        found = path.stat()
+    except OSError as error:
+        raise SettingsError(f"cannot read plug-in {file}: {error.strerror}") from None
+    return file, str(path.absolute()), found.st_mtime_ns, found.st_size
+
+
+@lru_cache(maxsize=32)
+def _load(versions: tuple[tuple[str, str, int, int], ...]) -> Registry:
+    registry = Registry(_RULES)
+    for file, path, _, _ in versions:
+        _run(registry, file, path)
+    return registry
+
+
+def _run(registry: Registry, file: str, path: str) -> None:
+    """Run one plug-in under a module name of its own; decorators in it, and its function `register`, add to the registry."""
+    name = f"planscope_plugin_{abs(hash(path))}"
+    spec = spec_from_file_location(name, path)
+    assert spec is not None and spec.loader is not None, f"{path} does not end in .py"
+    module = module_from_spec(spec)
+    before, registry.file = len(registry.extensions), file
+    sys.modules[name] = module  # dataclasses look their module up
+    _loading.append(registry)
+    try:
+        spec.loader.exec_module(module)
+        if callable(register := getattr(module, "register", None)):
+            register(registry)
+    except Exception as error:
+        raise SettingsError(f"plug-in {file}{_line(error, path)}: {_text(error)}") from error
+    finally:
+        _loading.pop()
+    if len(registry.extensions) == before:
+        raise SettingsError(
+            f"plug-in {file} registers nothing\n"
+            "decorate what it brings with rule, operator, cost_model or estimator of planscope.plugin, or write a function\n"
+            "register(registry)"
+        )
+
+
+def _line(error: Exception, path: str) -> str:
+    """The last line of the plug-in on the way to the error."""
+    if isinstance(error, SyntaxError) and error.filename == path:
+        return f", line {error.lineno}"
+    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == path]
+    return f", line {lines[-1]}" if lines else ""
+
+
+def _text(error: Exception) -> str:
+    if isinstance(error, PlanscopeError):
+        return str(error)
+    return f"{type(error).__name__}: {error.msg if isinstance(error, SyntaxError) else error}"

@@ -1,0 +1,133 @@
+"""What a plug-in brings, by kind and name.
+
+    from planscope.plugin import rule               def register(registry):
+    @rule                                               registry.rule(DistinctRemove)
+    class DistinctRemove(TransformationRule): ...
+
+A file may do either. A kind is a method of `Registry` and a decorator of its name; what is registered is checked here, so that
+a mistake is found where it is written.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeVar
+
+from optimizer.algebra.physical import PhysicalOperator
+from optimizer.cost.model import CostModel
+from optimizer.engines.arrow import COST_MODELS
+from optimizer.errors import SettingsError
+from optimizer.prepass.instructions import Batch, Program, rules_of
+from optimizer.rules.interface import ImplementationRule, Pattern, RewriteRule, Rule, TransformationRule
+from optimizer.settings import ESTIMATORS
+from optimizer.stats.estimator import Estimator
+
+Thing = TypeVar("Thing")
+_RULES = {TransformationRule: "transform", ImplementationRule: "implement", RewriteRule: "prepass"}
+_MODEL = ("local", "least", "lower_bound")
+
+
+class Extension(NamedTuple):
+    """One thing that a plug-in brings. `kind`: transform, implement, prepass, operator, cost_model or estimator."""
+
+    name: str
+    kind: str
+    doc: str
+    file: str
+    thing: Any
+
+
+class Registry:
+    """Everything that some plug-ins bring. `taken`: names of the rules there are without them."""
+
+    def __init__(self, taken: frozenset[str] = frozenset()) -> None:
+        self.extensions: list[Extension] = []
+        self._taken = taken
+        self.file = ""  # of the plug-in that registers now
+
+    def rule(self, rule: Thing) -> Thing:
+        """A rule, or a class of rules that needs no arguments; its base class says of which kind."""
+        made = rule() if isinstance(rule, type) else rule
+        base = next((base for base in _RULES if isinstance(made, base)), None)
+        if base is None or not isinstance(made, Rule):
+            raise SettingsError(
+                f"{_called(rule)} is no rule: derive it from TransformationRule, ImplementationRule or RewriteRule"
+            )
+        if not isinstance(getattr(made, "pattern", None), Pattern):
+            raise SettingsError(f"{_called(rule)} has no pattern: write pattern = node(...)")
+        if type(made).apply is base.apply:  # type: ignore[attr-defined]
+            raise SettingsError(f"{_called(rule)} has no method apply(self, bound, context)")
+        self._add(made, _RULES[base], self._taken, made.summary())
+        return rule
+
+    def operator(self, operator: type[PhysicalOperator]) -> type[PhysicalOperator]:
+        """A physical operator: a frozen dataclass whose methods `cost` and `stage` or `produce` price and run it, or are
+        those of the operator it is derived from."""
+        if not (isinstance(operator, type) and issubclass(operator, PhysicalOperator)):
+            raise SettingsError(f"{_called(operator)} is no operator: derive it from PhysicalOperator or from one of its classes")
+        self._add(operator, "operator")
+        return operator
+
+    def cost_model(self, model: Callable[[], CostModel]) -> Callable[[], CostModel]:
+        """A class of cost models that needs no arguments; `--set cost_model=NAME` chooses it."""
+        missing = [method for method in _MODEL if not callable(getattr(model, method, None))]
+        if missing:
+            raise SettingsError(f"{_called(model)} is no cost model: it has no method {missing[0]}")
+        self._add(model, "cost_model", frozenset(COST_MODELS))
+        return model
+
+    def estimator(self, estimator: type[Estimator]) -> type[Estimator]:
+        """An estimator; `--set estimator=NAME` chooses it. NAME is its `name`, else that of the class."""
+        if not (isinstance(estimator, type) and issubclass(estimator, Estimator)):
+            raise SettingsError(f"{_called(estimator)} is no estimator: derive it from Estimator or KnownRows")
+        self._add(estimator, "estimator", frozenset(ESTIMATORS), name=getattr(estimator, "name", None) or estimator.__name__)
+        return estimator
+
+    def of_kind(self, kind: str) -> dict[str, Any]:
+        """What there is of a kind, by name, in the order in which it was registered."""
+        return {each.name: each.thing for each in self.extensions if each.kind == kind}
+
+    def program(self, program: Program) -> Program:
+        """A program of the pre-pass, and a last batch of the rewrites that it does not name itself."""
+        named = rules_of(program)
+        own = tuple(rule for rule in self.of_kind("prepass").values() if rule not in named)
+        return (*program, Batch("plugins", own)) if own else program
+
+    def _add(
+        self, thing: Any, kind: str, taken: frozenset[str] = frozenset(), doc: str | None = None, name: str | None = None
+    ) -> None:
+        name = name if name is not None else getattr(thing, "name", None)
+        if not isinstance(name, str) or not re.fullmatch(r"[^\W\d]\w*", name):
+            raise SettingsError(f'{_called(thing)} needs a name of letters, digits and _: name = "{_snake(_called(thing))}"')
+        there = next((each.file for each in self.extensions if each.name == name), "planscope" if name in taken else None)
+        if there is not None:
+            raise SettingsError(f'there is a "{name}" already, of {there}: choose another name')
+        own = (thing.__doc__ or "").strip().partition("\n")[0]
+        self.extensions.append(Extension(name, kind, own or doc or "", self.file, thing))
+
+
+def _called(thing: Any) -> str:
+    return str(getattr(thing, "__name__", None) or type(thing).__name__)
+
+
+def _snake(name: str) -> str:
+    return re.sub(r"(?<!^)(?=[A-Z])", "_", name).lower()
+
+
+_loading: list[Registry] = []  # whose plug-in is being run
+
+
+def _decorator(kind: str) -> Callable[[Thing], Thing]:
+    def register(thing: Thing) -> Thing:
+        getattr(_loading[-1] if _loading else Registry(), kind)(thing)  # elsewhere it is only checked
+        return thing
+
+    register.__doc__ = getattr(Registry, kind).__doc__
+    return register
+
+
+rule: Callable[[Thing], Thing] = _decorator("rule")
+operator: Callable[[Thing], Thing] = _decorator("operator")
+cost_model: Callable[[Thing], Thing] = _decorator("cost_model")
+estimator: Callable[[Thing], Thing] = _decorator("estimator")
