@@ -26,8 +26,8 @@ from optimizer.decorrelate.alternatives import settle_choices
 from optimizer.decorrelate.methods import decorrelate, has_apply
 from optimizer.decorrelate.quick import QUICK
 from optimizer.decorrelate.removal import remove_subqueries
-from optimizer.engines.arrow import cost_model
 from optimizer.memo.memo import Memo
+from optimizer.plugins.load import chosen_cost_model, chosen_estimator, load_plugins
 from optimizer.prepass.hep import run_program
 from optimizer.prepass.instructions import Program, rules_of
 from optimizer.prepass.program import PROGRAM
@@ -42,7 +42,7 @@ from optimizer.search.search import Search
 from optimizer.search.stats import search_stats
 from optimizer.settings import DEFAULTS, Settings
 from optimizer.sql.bind import bind
-from optimizer.stats.choose import EstimatorFactory, estimator_factory
+from optimizer.stats.choose import EstimatorFactory
 from optimizer.trace.recorder import Trace
 
 
@@ -106,7 +106,8 @@ class OptimizedQuery:
 
 
 class Optimizer:
-    """Plans queries over one catalog. Rules, the pre-pass program, the estimator and the cost model can be replaced.
+    """Plans queries over one catalog. Rules, the pre-pass program, the estimator and the cost model can be replaced; the
+    setting `plugins` adds to them.
 
     >>> Optimizer(catalog).optimize("select count(*) from orders").plan
     """
@@ -122,9 +123,13 @@ class Optimizer:
         cost: CostModel | None = None,
     ) -> None:
         settings.check_together()
+        plugins = load_plugins(settings.plugins)
+        transformations = (*transformations, *plugins.of_kind("transform").values())
+        implementations = (*implementations, *plugins.of_kind("implement").values())
+        program = plugins.program(program)
         self.catalog, self.settings, self.program = catalog, settings, program
-        self.estimator = estimator if estimator is not None else estimator_factory(settings)
-        self.cost = cost if cost is not None else cost_model(settings)
+        self.estimator = estimator if estimator is not None else chosen_estimator(settings, plugins)
+        self.cost = cost if cost is not None else chosen_cost_model(settings, plugins)
         rules: list[Rule] = [*rules_of((*QUICK, *PROGRAM, *program)), *transformations, *implementations]
         settings.check_disabled({rule.name for rule in rules} | set(ENFORCERS))
         self.rules = rule_set(settings, transformations, implementations)
