@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Collection
 from pathlib import Path
 
-from memo_viz.text import clean
+from experiments.data_view.shown import safe
 from optimizer.catalog.statistics import stored_statistics
 from optimizer.catalog.table import Table
 
@@ -14,13 +14,13 @@ from optimizer.catalog.table import Table
 def notes(table: Table, data: str, measured: Collection[str] = ()) -> list[str]:
     """Lines about one table of the dataset that the user called `data`; `measured`: tables that were ever analyzed."""
     if table.stats.analyzed:
-        return [f"analyzed {clean(table.stats.analyzed)}"]
+        return [f"analyzed {safe(table.stats.analyzed)}"]
     if not table.files:
         return []
     what = "analyzed before its files changed" if table.name in measured else "not analyzed"
     return [
         f"{what}: distinct counts, common values and histograms may be missing",
-        f"planscope data analyze {shlex.quote(clean(data))} measures them",
+        f"planscope data analyze {shlex.quote(safe(data))} measures them",
     ]
 
 

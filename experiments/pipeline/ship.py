@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-PACKAGES = ("optimizer", "executor", "memo_viz", "experiments")
+PACKAGES = ("planscope", "optimizer", "executor", "memo_viz", "experiments")
 _EPOCH = (1980, 1, 1, 0, 0, 0)  # no times inside: equal contents are equal bytes
 
 

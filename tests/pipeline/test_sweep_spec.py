@@ -9,10 +9,13 @@ from typing import Any
 
 import pytest
 
+from executor.session import Session
+from experiments.pipeline.sweep.measure import measure, settings_of
 from experiments.pipeline.sweep.places import Places
 from experiments.pipeline.sweep.plan import SweepPlan, chunks_for, read_plan, write_plan
 from experiments.pipeline.sweep.problems import Problems, SpecError
 from experiments.pipeline.sweep.spec import SweepSpec, plan_sweep
+from experiments.workloads.data import open_data
 from optimizer.errors import CatalogError
 
 
@@ -236,3 +239,59 @@ def test_a_plan_is_read_back_as_it_was(tmp_path: Path) -> None:
 def test_chunks_do_not_depend_on_the_machine() -> None:
     assert [chunks_for(n) for n in (1, 4, 5, 200, 2000, 100_000)] == [1, 1, 2, 50, 100, 2000]
     assert chunks_for(2000, 7) == 286
+
+
+PLUGIN = """
+from planscope.plugin import cost_model
+
+@cost_model
+class Free:
+    name = "free"
+    def local(self, op, delivered, output, inputs): return 0.0
+    def least(self, op, output, inputs): return 0.0
+    def lower_bound(self, op, output, inputs, leaves): return 0.0
+"""
+
+
+def test_plug_ins_of_a_sweep(tmp_path: Path) -> None:
+    """Named beside the specification, in the settings of all items; a run with another text of them is another run."""
+    (tmp_path / "mine.py").write_text(PLUGIN)
+    text = """
+    [sweep]
+    queries = ["chain/3"]
+    data = "joingraph"
+    plugins = ["mine.py"]
+    [sweep.settings]
+    cost_model = ["free", "c_out"]
+    """
+    plan = plan_of(text, tmp_path)
+    assert [variant.name for variant in plan.variants] == ["cost_model=free", "cost_model=c_out"]
+    assert {tuple(variant.settings["plugins"]) for variant in plan.variants} == {(str(tmp_path / "mine.py"),)}
+    assert measure(plan.item(0), plan, open_data("joingraph"))["cost"] == 0.0
+    assert SweepPlan.from_dict(json.loads(json.dumps(plan.as_dict()))).run == plan.run
+    (tmp_path / "mine.py").write_text(PLUGIN + "# changed\n")
+    assert plan_of(text, tmp_path).run != plan.run
+    (tmp_path / "mine.py").write_text("1 / 0\n")
+    assert "mine.py, line 1: ZeroDivisionError" in mistakes(text, tmp_path)
+    assert "plug-ins are named beside the settings" in mistakes(text.replace("cost_model =", "plugins ="), tmp_path)
+
+
+def test_injected_cardinalities_are_those_of_each_query(tmp_path: Path) -> None:
+    (tmp_path / "known.csv").write_text("query,aliases,cardinality\nchain/3,r0 r1,7\nchain/4,r0 r1,9\n")
+    plan = plan_of(
+        """
+        [sweep]
+        queries = ["chain/3..4"]
+        data = "joingraph"
+        [sweep.settings]
+        estimator = "injected"
+        injected = "known.csv"
+        cost_model = "c_out"
+        """,
+        tmp_path,
+    )
+    for number, rows in ((0, 7.0), (1, 9.0)):
+        settings = settings_of(plan.item(number))
+        assert settings.injected == f"{tmp_path / 'known.csv'}:{plan.item(number).query.name}"
+        known = Session("joingraph", settings).optimize(plan.item(number).query.sql)
+        assert rows in {node.rows for node in known.plan.walk()}

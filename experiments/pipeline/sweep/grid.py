@@ -19,25 +19,31 @@ SEED_SETTINGS = ("rule_order", "estimate_seed")
 
 
 def variants_of(
-    settings: Mapping[str, Any], variants: Sequence[Mapping[str, Any]], problems: Problems, base: Path
+    settings: Mapping[str, Any],
+    variants: Sequence[Mapping[str, Any]],
+    problems: Problems,
+    base: Path,
+    plugins: Sequence[str] = (),
 ) -> tuple[Variant, ...]:
     """The grid of `settings`, then each of `variants` on top of the settings that have one value; mistakes go to `problems`.
+    All have the plug-ins.
 
     A list in `settings` is a dimension of the grid, whose points are named after its values: `pruning=none, seed=greedy`.
     Without any list there is one point, "default"; where variants are given, it is left out.
     """
-    fixed = {name: value for name, value in settings.items() if not isinstance(value, list)}
+    own_files = {"plugins": list(plugins)} if plugins else {}
+    fixed = own_files | {name: value for name, value in settings.items() if not isinstance(value, list)}
     lists = {name: value for name, value in settings.items() if isinstance(value, list)}
     wrong = False
     for name, value in settings.items():
         for one in value if isinstance(value, list) else [value]:
-            wrong |= not _fits(name, one, problems, "sweep.settings")
+            wrong |= not _fits(name, one, problems, "sweep.settings", plugins=plugins)
         if value == []:
             problems.add("the list is empty, so there is nothing to run", "sweep.settings", name)
     for number, variant in enumerate(variants):
         for name, value in variant.items():
             if name != "name":
-                wrong |= not _fits(name, value, problems, "sweep.variants", number)
+                wrong |= not _fits(name, value, problems, "sweep.variants", number, plugins)
     if wrong:
         return ()
     made: list[Variant] = []
@@ -78,12 +84,14 @@ def check_seeds(seeds: Sequence[Any], names: Sequence[str], variants: Sequence[V
             )  # fmt: skip
 
 
-def _fits(name: str, value: Any, problems: Problems, table: str, number: int = 0) -> bool:
+def _fits(name: str, value: Any, problems: Problems, table: str, number: int = 0, plugins: Sequence[str] = ()) -> bool:
     """Whether a setting can have the value; notes why not."""
     try:
+        if name == "plugins":
+            raise SettingsError("plug-ins are named beside the settings: plugins = [...] in [sweep]")
         if isinstance(value, (dict, list)) and name != "disable":
             raise SettingsError(f"setting {name} cannot be {value!r}")
-        Settings.from_mapping({name: value})
+        Settings.from_mapping({name: value, "plugins": plugins})
     except SettingsError as error:
         if not str(error).startswith("enumeration="):  # what excludes another setting is looked at with all of them
             element = None if isinstance(value, (bool, list, dict)) else str(value)

@@ -15,6 +15,7 @@ from memo_viz.q_error import q_error
 from optimizer.catalog.table import Catalog
 from optimizer.pipeline import OptimizedQuery
 from optimizer.settings import Settings
+from optimizer.stats.injected import for_query
 
 _STAGES = ("parse", "bind", "decorrelate", "prepass", "search")
 _AS_THEY_ARE = (
@@ -28,7 +29,7 @@ def measure(item: Item, plan: SweepPlan, catalog: Catalog) -> dict[str, Any]:
 
     The query is planned `plan.repeats` times and the last plan run as often, alone in the process; times are milliseconds.
     """
-    session = Session(catalog, Settings.from_mapping(item.settings))
+    session = Session(catalog, settings_of(item))
     spent, stages = [], []
     for _ in range(plan.repeats):
         start = perf_counter()
@@ -40,6 +41,11 @@ def measure(item: Item, plan: SweepPlan, catalog: Catalog) -> dict[str, Any]:
     if plan.execute:
         row.update(_execution_columns(query, plan.repeats, plan.analyze))
     return row
+
+
+def settings_of(item: Item) -> Settings:
+    """The settings of an item; of a file of injected cardinalities those of its query."""
+    return for_query(Settings.from_mapping(item.settings), item.query.name)
 
 
 def _plan_columns(query: OptimizedQuery) -> dict[str, Any]:

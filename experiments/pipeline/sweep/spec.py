@@ -10,7 +10,8 @@
     timeout = 60                 # seconds for an item, all its repeats together; 0: none
     memory = 4096                # MB that the process of an item may occupy; 0: no limit
     chunk = 20                   # items of a Spark task; by default a hundredth of all, 4 to 50
-    same_code = true             # results of other versions of the code do not count as done
+    plugins = ["mine.py"]        # files of rules, operators, cost models and estimators of one's own, for all settings
+    same_code = true             # results of other versions of the code (plug-ins included) do not count as done
 
     [sweep.settings]             # a list makes a dimension of the grid
     pruning = ["none", "both"]
@@ -25,6 +26,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
@@ -40,7 +42,8 @@ from experiments.pipeline.sweep.query_names import NamedQuery, find_queries
 from experiments.workloads.data import BUILT_IN, open_data
 from experiments.workloads.queries import default_data
 from optimizer.catalog.table import Catalog
-from optimizer.errors import CatalogError, PlanscopeError, SqlError, Unsupported
+from optimizer.errors import CatalogError, PlanscopeError, SettingsError, SqlError, Unsupported
+from optimizer.plugins.load import load_plugins
 from optimizer.sql.bind import bind
 
 QUERY_KEYS = ("query", "data", "name")
@@ -62,6 +65,7 @@ class SweepSpec:
     timeout: float = 60.0
     memory: int = 4096
     chunk: int | None = None
+    plugins: Sequence[str] = ()
     same_code: bool = True
     base: Path = Path()
     places: Places = field(default_factory=Places)
@@ -107,6 +111,7 @@ _TYPES: dict[str, tuple[str, Callable[[Any], bool]]] = {
     ),
     "memory": ("a whole number of MB: 0 for no limit, or from 256 up", lambda value: _is_whole(256)(value) or value == 0),
     "chunk": ("a whole number from 1 up", _is_whole(1)),
+    "plugins": ("a list of files", lambda value: _is_list(value) and all(isinstance(v, str) for v in value)),
     "same_code": ("true or false", lambda value: isinstance(value, bool)),
 }
 
@@ -125,7 +130,13 @@ def plan_sweep(
     this folder are still to be made, so the plan leaves out their queries. Raises SpecError that names every mistake.
     """
     problems = Problems(spec.places)
-    variants = variants_of(spec.settings, spec.variants, problems, spec.base)
+    plugins = [str((spec.base / file).absolute()) for file in spec.plugins]  # tasks run in other folders
+    try:
+        load_plugins(plugins)
+    except SettingsError as error:
+        problems.add(str(error), "sweep", "plugins")
+        plugins = []
+    variants = variants_of(spec.settings, spec.variants, problems, spec.base, plugins)
     check_seeds(spec.seeds, spec.seed_settings, variants, problems)
     queries = _Queries(spec, problems, progress, later).planned()
     size = len(queries) * len(variants) * max(1, len(spec.seeds))
@@ -141,9 +152,14 @@ def plan_sweep(
         timeout=float(spec.timeout),
         memory=spec.memory,
         chunks=chunks_for(size, spec.chunk),
-        code=(code_digest() if code is None else code) if spec.same_code else "",
+        code=(code_digest() if code is None else code) + _digest_of(plugins) if spec.same_code else "",
         measure=measure,
     )
+
+
+def _digest_of(plugins: Sequence[str]) -> str:
+    """Six hex digits over what is in the files of plug-ins, "" without any."""
+    return hashlib.sha256(b"\0".join(Path(file).read_bytes() for file in plugins)).hexdigest()[:6] if plugins else ""
 
 
 def is_built_in(data: str) -> bool:
