@@ -150,7 +150,13 @@ def _fail(message: str, code: int) -> int:
 
 
 def _internal(error: BaseException, arguments: list[str], facts: dict[str, object]) -> int:
-    """Our own bug: keep what replays it, and say where."""
+    """A bug in a plug-in: say where. Our own: keep what replays it, and say where that is."""
+    if "optimizer.plugins.load" in sys.modules:
+        from optimizer.plugins.load import plugin_line
+
+        if (where := plugin_line(error)) is not None:
+            kind = "" if isinstance(error, PlanscopeError) else f"{type(error).__name__}: "
+            return _fail(f"plug-in {where}: {kind}{error}", 2)
     from experiments.replay_case import write_case
 
     case = write_case(error, arguments, facts, version())

@@ -21,6 +21,7 @@ from optimizer.settings import ESTIMATORS, Settings
 from optimizer.stats.choose import EstimatorFactory, estimator_factory
 from optimizer.stats.true import RowCounter
 
+_files: dict[str, str] = {}  # path of each plug-in that was run -> as it was named
 _RULES = frozenset(rule.name for rule in (*rules_of((*QUICK, *PROGRAM)), *TRANSFORMATIONS, *IMPLEMENTATIONS)) | set(ENFORCERS)
 
 
@@ -49,6 +50,17 @@ def chosen_estimator(settings: Settings, plugins: Registry, counter: RowCounter 
     if settings.estimator not in ESTIMATORS and ":" not in settings.estimator:
         raise _unknown("estimator", settings.estimator, (*ESTIMATORS, *own))
     return estimator_factory(settings, counter)
+
+
+def plugin_line(error: BaseException) -> str | None:
+    """`mine.py, line 7`, where the code of a plug-in raised an error or what caused it; None where none did."""
+    cause: BaseException | None = error
+    while cause is not None:
+        for frame in reversed(traceback.extract_tb(cause.__traceback__)):
+            if frame.filename in _files:
+                return f"{_files[frame.filename]}, line {frame.lineno}"
+        cause = cause.__cause__
+    return None
 
 
 def _unknown(setting: str, value: str, known: Sequence[str]) -> SettingsError:
@@ -81,6 +93,7 @@ def _run(registry: Registry, file: str, path: str) -> None:
     assert spec is not None and spec.loader is not None, f"{path} does not end in .py"
     module = module_from_spec(spec)
     before, registry.file = len(registry.extensions), file
+    _files[path] = file
     sys.modules[name] = module  # dataclasses look their module up
     _loading.append(registry)
     try:

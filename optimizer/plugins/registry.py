@@ -58,7 +58,7 @@ class Registry:
             raise SettingsError(f"{_called(rule)} has no pattern: write pattern = node(...)")
         if type(made).apply is base.apply:  # type: ignore[attr-defined]
             raise SettingsError(f"{_called(rule)} has no method apply(self, bound, context)")
-        self._add(made, _RULES[base], self._taken, made.summary())
+        self._add(made, _RULES[base], self._taken)
         return rule
 
     def operator(self, operator: type[PhysicalOperator]) -> type[PhysicalOperator]:
@@ -94,17 +94,15 @@ class Registry:
         own = tuple(rule for rule in self.of_kind("prepass").values() if rule not in named)
         return (*program, Batch("plugins", own)) if own else program
 
-    def _add(
-        self, thing: Any, kind: str, taken: frozenset[str] = frozenset(), doc: str | None = None, name: str | None = None
-    ) -> None:
+    def _add(self, thing: Any, kind: str, taken: frozenset[str] = frozenset(), name: str | None = None) -> None:
         name = name if name is not None else getattr(thing, "name", None)
         if not isinstance(name, str) or not re.fullmatch(r"[^\W\d]\w*", name):
             raise SettingsError(f'{_called(thing)} needs a name of letters, digits and _: name = "{_snake(_called(thing))}"')
         there = next((each.file for each in self.extensions if each.name == name), "planscope" if name in taken else None)
         if there is not None:
             raise SettingsError(f'there is a "{name}" already, of {there}: choose another name')
-        own = (thing.__doc__ or "").strip().partition("\n")[0]
-        self.extensions.append(Extension(name, kind, own or doc or "", self.file, thing))
+        doc = (thing.__doc__ or "").strip().partition("\n")[0]
+        self.extensions.append(Extension(name, kind, doc, self.file, thing))
 
 
 def _called(thing: Any) -> str:

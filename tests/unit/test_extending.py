@@ -1,49 +1,64 @@
-"""docs/extending.md runs as printed."""
+"""docs/extending.md runs as printed, in a fresh Python."""
 
 from __future__ import annotations
 
+import os
 import re
+import shlex
+import subprocess
+import sys
 from pathlib import Path
 
-from optimizer import Optimizer
+import pytest
+
+from executor.session import Session
 from optimizer.catalog.table import Catalog
 
-PAGE = Path(__file__).parent.parent.parent / "docs" / "extending.md"
-SQL = "select n_name, count(*) from nation join region on n_regionkey = r_regionkey where r_name = 'ASIA' group by n_name"
-TRAINING = (
-    "select count(*) from customer, orders, lineitem where c_custkey = o_custkey and o_orderkey = l_orderkey "
-    "and l_shipdate > o_orderdate and l_commitdate < l_receiptdate and o_orderdate < date '1994-06-01'",
-    "select count(*) from part, partsupp, supplier, nation where p_partkey = ps_partkey and ps_suppkey = s_suppkey "
-    "and s_nationkey = n_nationkey and p_size > 30 and p_type like '%BRASS' and n_name in ('FRANCE', 'GERMANY')",
-    "select count(*) from orders, lineitem, supplier, nation where o_orderkey = l_orderkey and l_suppkey = s_suppkey "
-    "and s_nationkey = n_nationkey and o_orderpriority = '1-URGENT' and l_shipdate < date '1993-01-01'",
-)
+ROOT = Path(__file__).parent.parent.parent
+PAGE = ROOT / "docs" / "extending.md"
 
 
-def test_the_page_runs(tpch: Catalog) -> None:
-    """Every block of code on the page, in order, in one namespace; the first one is the signature and no code."""
-    blocks = re.findall(r"```python\n(.*?)```", PAGE.read_text("utf-8"), re.S)
-    assert len(blocks) >= 6
-    names: dict[str, object] = {"catalog": tpch, "sql": SQL, "training": TRAINING}
-    for block in blocks[1:]:
-        exec(compile(block, str(PAGE), "exec"), names)
-    before, after = names["errors"]
-    assert after < 0.9 * before
-    assert names["learned"].search.proven
-    plain = Optimizer(tpch).optimize(SQL)
-    careful = names["careful"]
-    assert careful.plan.rows >= plain.plan.rows
+def blocks(kind: str) -> list[str]:
+    return re.findall(rf"```{kind}\n(.*?)```", PAGE.read_text("utf-8"), re.S)
 
 
-def test_a_custom_cost_model_is_optimal_in_every_mode(tpch: Catalog) -> None:
-    """The bounds of the page's cost model are admissible: pruning changes nothing."""
-    from optimizer import Settings
+@pytest.fixture(scope="module")
+def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the files of the page, and page.py: its other blocks."""
+    folder = tmp_path_factory.mktemp("page")
+    texts: dict[str, list[str]] = {}
+    for block in blocks("python"):
+        named = re.match(r"# (\w+\.py)(, continued)?\n", block)
+        texts.setdefault(named[1] if named else "page.py", []).append(block)
+    for name, parts in texts.items():
+        (folder / name).write_text("\n\n".join(parts), "utf-8")
+    return folder
 
-    blocks = re.findall(r"```python\n(.*?)```", PAGE.read_text("utf-8"), re.S)
-    names: dict[str, object] = {"catalog": tpch, "sql": SQL, "Optimizer": Optimizer}
-    exec(next(block for block in blocks if "class RowsMoved" in block), names)
+
+def run(command: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done
+
+
+def test_the_page_runs(page: Path, tpch: Catalog) -> None:
+    assert {file.name for file in page.iterdir()} >= {"page.py", "mine.py", "careful.py", "semi.py"}
+    run([sys.executable, "page.py"], page)
+
+
+def test_its_commands_run(page: Path, tpch: Catalog) -> None:
+    commands = [shlex.split(line) for block in blocks("sh") for line in block.splitlines()]
+    assert len(commands) >= 5
+    for program, *arguments in commands:
+        assert program == "planscope"
+        run([sys.executable, "-m", "planscope", *arguments], page)
+
+
+def test_the_cost_model_of_the_page_is_optimal_in_every_mode(page: Path, tpch: Catalog) -> None:
+    """Its bounds are admissible: pruning changes nothing."""
     costs = {
-        mode: Optimizer(tpch, Settings(pruning=mode), cost=names["RowsMoved"]()).optimize(SQL).cost
+        mode: Session(tpch, {"pruning": mode, "cost_model": "rows_moved"}, plugins=[page / "mine.py"]).optimize("tpch/q10").cost
         for mode in ("none", "upper", "lower", "both")
     }
     assert len(set(costs.values())) == 1

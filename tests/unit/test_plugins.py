@@ -1,0 +1,236 @@
+"""Plug-ins: what they may register, how a mistake in one is told, and where their names can be used."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import ClassVar
+
+import pyarrow as pa
+import pytest
+
+from executor.arrow.run import execute_table
+from executor.session import Session
+from experiments.cli import main
+from experiments.commands.inputs import Inputs
+from optimizer.algebra import ColumnRef, HashJoin, Join, JoinKind, PhysicalOperator, TraitSet, physical
+from optimizer.algebra.physical import OPERATORS
+from optimizer.catalog.table import Catalog
+from optimizer.engines.arrow import COST_MODELS
+from optimizer.errors import ExecutionError, SettingsError
+from optimizer.pipeline import Optimizer
+from optimizer.plugins.load import load_plugins
+from optimizer.prepass.program import PROGRAM
+from optimizer.rules.interface import ANY, ImplementationRule, node
+from optimizer.settings import Settings
+from optimizer.stats.relation import RelationStats
+
+HEAD = """
+from planscope import *
+from planscope.algebra import *
+from planscope.plugin import cost_model, estimator, operator, rule
+"""
+FREE = '''
+@cost_model
+class Free:
+    """Everything is free."""
+    name = "free"
+    def local(self, op, delivered, output, inputs): return 0.0
+    def least(self, op, output, inputs): return 0.0
+    def lower_bound(self, op, output, inputs, leaves): return 0.0
+'''
+KEEP = '''
+@rule
+class Keep(RewriteRule):
+    """Nothing changes."""
+    name = "keep"
+    pattern = node(Join, ANY, ANY)
+    def apply(self, bound, context): return None
+'''
+
+
+def written(folder: Path, body: str, name: str = "mine.py") -> str:
+    (folder / name).write_text(HEAD.lstrip() + body, "utf-8")
+    return str(folder / name)
+
+
+def test_decorators_and_register_do_the_same(tmp_path: Path) -> None:
+    first = load_plugins([written(tmp_path, FREE + KEEP)])
+    undecorated = (FREE + KEEP).replace("@cost_model\n", "").replace("@rule\n", "")
+    body = f"{undecorated}\ndef register(registry):\n    registry.cost_model(Free)\n    registry.rule(Keep())\n"
+    second = load_plugins([written(tmp_path, body, "second.py")])
+    assert [each[:3] for each in first.extensions] == [each[:3] for each in second.extensions]
+    assert [each[:3] for each in first.extensions] == [
+        ("free", "cost_model", "Everything is free."),
+        ("keep", "prepass", "Nothing changes."),
+    ]
+
+
+def test_decorators_leave_what_they_stand_on_as_it_is_elsewhere() -> None:
+    from planscope.plugin import rule
+
+    class Never(ImplementationRule):
+        name = "never"
+        pattern = node(Join, ANY, ANY)
+
+        def apply(self, bound: object, context: object) -> tuple[()]:
+            return ()
+
+    assert rule(Never) is Never
+    with pytest.raises(SettingsError, match="int is no rule"):
+        rule(int)
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ("y = (\n", r"line 4: SyntaxError: '\(' was never closed"),
+        ("import nowhere_to_be_found\n", "line 4: ModuleNotFoundError: No module named 'nowhere_to_be_found'"),
+        ("1 / 0\n", "line 4: ZeroDivisionError: division by zero"),
+        ("x = 1\n", "registers nothing"),
+        ("def register(registry):\n    registry.rule(int)\n", "line 5: int is no rule: derive it from TransformationRule"),
+        ("@rule\nclass A(RewriteRule):\n    name = 'a'\n", "line 4: A has no pattern"),
+        ("@rule\nclass A(RewriteRule):\n    name = 'a'\n    pattern = ANY\n", "line 4: A has no method apply"),
+        (KEEP.replace('name = "keep"', "pass"), 'Keep needs a name of letters, digits and _: name = "keep"'),
+        (KEEP.replace('"keep"', '"to keep"'), "needs a name of letters"),
+        (KEEP.replace('"keep"', '"join_commute"'), 'there is a "join_commute" already, of planscope'),
+        (KEEP + KEEP, 'there is a "keep" already, of .*mine.py: choose another name'),
+        (FREE.replace('"free"', '"arrow"'), 'there is a "arrow" already, of planscope'),
+        (FREE.replace("def least", "def most"), "Free is no cost model: it has no method least"),
+        ("@operator\nclass A: pass\n", "A is no operator: derive it from PhysicalOperator"),
+        ("@estimator\nclass A: pass\n", "A is no estimator: derive it from Estimator"),
+        ("@estimator\nclass histogram(Estimator): pass\n", 'there is a "histogram" already'),
+    ],
+)
+def test_what_is_wrong_in_a_plug_in(tmp_path: Path, body: str, message: str) -> None:
+    with pytest.raises(SettingsError, match=message) as caught:
+        load_plugins([written(tmp_path, body)])
+    assert str(caught.value).startswith(f"plug-in {tmp_path / 'mine.py'}")
+
+
+def test_files_that_are_none(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match=r"cannot read plug-in nowhere.py: No such file"):
+        load_plugins(["nowhere.py"])
+    with pytest.raises(SettingsError, match=r'"mine.txt" does not end in \.py'):
+        load_plugins(["mine.txt"])
+
+
+def test_a_changed_plug_in_is_run_again(tmp_path: Path) -> None:
+    file = written(tmp_path, FREE)
+    assert load_plugins([file]) is load_plugins([file])
+    written(tmp_path, FREE + KEEP)
+    assert list(load_plugins([file]).of_kind("prepass")) == ["keep"]
+
+
+def test_names_are_usable_wherever_settings_are(tmp_path: Path) -> None:
+    file = written(tmp_path, FREE + KEEP + "\n@estimator\nclass Mine(Estimator):\n    pass\n")
+    session = Session("joingraph", {"cost_model": "free", "estimator": "Mine", "disable": ["keep"]}, plugins=[file])
+    query = session.optimize("chain/3")
+    assert query.cost == 0.0 and query.settings.plugins == (file,)
+    for values, message in (
+        ({"cost_model": "fre"}, 'setting cost_model cannot be "fre": choose one of arrow, c_out, c_mm, spark, free'),
+        ({"estimator": "mine"}, "upper_bound, Mine"),
+        ({"disable": ["kep"]}, 'unknown rule "kep"\ndid you mean "keep"?'),
+    ):
+        with pytest.raises(SettingsError, match=message):
+            Session("joingraph", values, plugins=[file])
+    with pytest.raises(SettingsError, match='cannot be "free"'):
+        Session("joingraph", {"cost_model": "free"})
+
+
+def test_a_settings_file_names_plug_ins_beside_it(tmp_path: Path) -> None:
+    (tmp_path / "sub").mkdir()
+    written(tmp_path / "sub", FREE)
+    more = written(tmp_path, KEEP, "more.py")
+    (tmp_path / "sub" / "my.toml").write_text('plugins = ["mine.py"]\ncost_model = "free"\n')
+    settings = Settings.from_pairs(file=tmp_path / "sub" / "my.toml", plugins=(more,))
+    assert settings.plugins == (str(tmp_path / "sub" / "mine.py"), more) and settings.cost_model == "free"
+    session, _ = Inputs("chain/3", None, (), (), tmp_path / "sub" / "my.toml", None, quiet=True, plugins=(more,)).open({})
+    assert session.settings == settings
+
+
+def test_rewrites_come_last_unless_the_program_names_them(tmp_path: Path) -> None:
+    registry = load_plugins([written(tmp_path, KEEP)])
+    assert [rule.name for rule in registry.program(PROGRAM)[-1].rules] == ["keep"]
+    named = registry.program(PROGRAM)
+    assert registry.program(named) == named
+    assert load_plugins([]).program(PROGRAM) is PROGRAM
+
+
+def test_lists(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = written(tmp_path, FREE + KEEP)
+    assert main(["rules", "--plugin", file, "--format", "json"]) == 0
+    rules = json.loads(capsys.readouterr().out)
+    assert rules[-1] == {"rule": "keep", "kind": "prepass", "what it does": f"Nothing changes. ({file})"}
+    assert main(["settings", "--plugin", file, "--format", "json"]) == 0
+    values = {each["setting"]: each["values"] for each in json.loads(capsys.readouterr().out)}
+    assert values["cost_model"] == "arrow|c_out|c_mm|spark|free"
+    assert main(["workloads", "--format", "json"]) == 0
+    assert {"name", "title"} == set(json.loads(capsys.readouterr().out)["queries"][0])
+
+
+def test_an_error_in_a_rule_of_a_plug_in_is_not_called_ours(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = written(tmp_path, KEEP.replace("return None", "return bound.nothing").replace("RewriteRule", "TransformationRule"))
+    assert main(["explain", "chain/3", "--plugin", file]) == 2
+    err = capsys.readouterr().err
+    assert err.startswith(f"error: plug-in {file}, line 10: rule keep failed on group ") and "AttributeError" in err
+
+
+# -- operators ------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Odd(PhysicalOperator):
+    """It says nothing of itself."""
+
+    name: ClassVar[str] = "odd"
+
+
+@dataclass(frozen=True)
+class Priced(Odd):
+    name: ClassVar[str] = "priced"
+
+    def cost(self, model: str, output: RelationStats, inputs: object) -> float:
+        return {"arrow": 7.0, "spark": 8.0}.get(model, output.rows)
+
+
+@dataclass(frozen=True, slots=True)
+class Renamed(HashJoin):
+    name: ClassVar[str] = "renamed"
+
+
+@pytest.mark.parametrize("model", COST_MODELS)
+def test_an_operator_is_priced_by_itself_or_by_its_base_or_not_at_all(model: str) -> None:
+    cost = COST_MODELS[model]()
+    rows, inputs = RelationStats(40.0, {}), (RelationStats(10.0, {}), RelationStats(20.0, {}))
+    message = rf"the cost model {model} does not know the operator odd\nwrite Odd\.cost\(self, model, output, inputs\)"
+    with pytest.raises(SettingsError, match=message):
+        cost.local(Odd(), TraitSet(), rows, inputs)
+    expected = {"arrow": 7.0, "spark": 8.0}.get(model, 40.0)
+    assert cost.local(Priced(), TraitSet(), rows, inputs) == pytest.approx(expected)
+    join = HashJoin(JoinKind.INNER, ((ColumnRef(0, pa.int64()), ColumnRef(1, pa.int64())),), ())
+    assert cost.local(renamed(join), TraitSet(), rows, inputs) == cost.local(join, TraitSet(), rows, inputs)
+
+
+def renamed(join: HashJoin) -> Renamed:
+    return Renamed(**{field.name: getattr(join, field.name) for field in fields(join)})
+
+
+def test_an_operator_runs_by_itself_or_as_its_base_or_not_at_all(tpch: Catalog) -> None:
+    query = Optimizer(tpch).optimize("select count(*) from nation, region where n_regionkey = r_regionkey and r_name < 'B'")
+    expected = execute_table(query.plan, query.columns, tpch.tables)
+    joins = [each for each in query.plan.walk() if isinstance(each.op, HashJoin)]
+    assert joins
+    for join in joins:
+        join.op = renamed(join.op)
+    assert execute_table(query.plan, query.columns, tpch.tables) == expected
+    joins[0].op = Odd()
+    message = r"the executor does not know the operator odd\nwrite Odd\.stage\(self, node, context\)"
+    with pytest.raises(ExecutionError, match=message):
+        execute_table(query.plan, query.columns, tpch.tables)
+
+
+def test_every_operator_of_ours_is_listed() -> None:
+    found = {kind.__name__ for kind in vars(physical).values() if isinstance(kind, type) and kind is not PhysicalOperator}
+    assert found == {kind.__name__ for kind in OPERATORS}
