@@ -146,7 +146,7 @@ class Explanation:
         query = self.query
         plan = plan_table(query.plan, query.columns, self.actual, width)
         notes = [f"\n        {note}" for stage in query.stages for note in stage.notes]
-        return plan + "\n\n" + search_text(query.search.as_dict(), query.ms, query.cost) + "".join(notes)
+        return plan + "\n\n" + search_text(query.search.as_dict(), query.ms, query.cost, width) + "".join(notes)
 
     @property
     def json(self) -> dict[str, Any]:

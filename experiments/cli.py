@@ -84,8 +84,8 @@ def version() -> str:
 def cli() -> None:
     """A research framework for Cascades query optimizers: SQL in, memo search, trace and pictures, Arrow out.
 
-    SQL is text, @file.sql, - (standard input) or a built-in query such as tpch/q05. DATA is a folder with one Parquet, CSV
-    or Arrow file per table, or a built-in dataset such as tpch:0.1, made on first use.
+    SQL is text, a file (q.sql), - (standard input) or a built-in query such as tpch/q05. DATA is a folder with one Parquet,
+    CSV or Arrow file per table, or a built-in dataset such as tpch:0.1, made on first use.
 
     Try: planscope run tpch/q05 -d tpch:0.1
     """

@@ -76,7 +76,7 @@ def plan_table(plan: PlanNode, columns: Columns, actual: Actuals | None = None, 
     return "\n".join(lines)
 
 
-def search_text(search: Mapping[str, Any], ms: Mapping[str, float], cost: float) -> str:
+def search_text(search: Mapping[str, Any], ms: Mapping[str, float], cost: float, width: int = 100) -> str:
     """What a search did: its figures (the `search` object of `explain --format json`), milliseconds by phase, winner's cost."""
     pruned = ", ".join(f"{count:,} by {name}" for name, count in search["pruned"].items() if count) or "nothing"
     proof = "proven to be the cheapest of its space"
@@ -96,7 +96,8 @@ def search_text(search: Mapping[str, Any], ms: Mapping[str, float], cost: float)
         *([] if search.get("prepass_converged", True) else ["the pre-pass did not reach its fixpoint; --stage prepass says why"]),
         f"{sum(ms.values()):.1f} ms = " + " + ".join(f"{name} {value:.1f}" for name, value in ms.items() if value),
     ]
-    return "\n".join(f"{'search' if i == 0 else '':<8}{part}" for i, part in enumerate(parts))
+    heads = [f"{'search' if i == 0 else '':<8}" for i in range(len(parts))]
+    return "\n".join(line for head, part in zip(heads, parts, strict=True) for line in _wrapped(part, head, " " * 10, width))
 
 
 def _figures(node: PlanNode, actual: Actuals | None) -> list[str]:

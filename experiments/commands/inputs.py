@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.shell_completion import CompletionItem
 
 from memo_viz.text import clean_lines
 
@@ -22,6 +23,31 @@ _OPTION_HELP = DATA_HELP + " Not needed for built-in queries that belong to one 
 plugin_option = click.option(
     "--plugin", "plugins", multiple=True, metavar="FILE.py", help="Rules, operators, cost models, estimators (repeatable)."
 )
+
+
+def _complete_sql(ctx: click.Context, param: click.Parameter, begun: str) -> list[CompletionItem]:
+    """Built-in queries that begin like that, else files."""
+    from experiments.workloads.queries import built_in_queries
+
+    found = [CompletionItem(query.name, help=query.title) for query in built_in_queries() if query.name.startswith(begun)]
+    return found or [CompletionItem(begun, type="file")]
+
+
+def _complete_data(ctx: click.Context, param: click.Parameter, begun: str) -> list[CompletionItem]:
+    named = [CompletionItem(name) for name in ("job", "joingraph", "stats") if begun and name.startswith(begun)]
+    return named or [CompletionItem(begun, type="dir")]
+
+
+def _complete_setting(ctx: click.Context, param: click.Parameter, begun: str) -> list[CompletionItem]:
+    from optimizer.settings import describe_settings
+
+    return [CompletionItem(f"{each.name}=", help=each.choices) for each in describe_settings() if each.name.startswith(begun)]
+
+
+def _complete_rule(ctx: click.Context, param: click.Parameter, begun: str) -> list[CompletionItem]:
+    from optimizer.rule_list import describe_rules
+
+    return [CompletionItem(rule.name, help=rule.doc) for rule in describe_rules() if rule.name.startswith(begun)]
 
 
 @dataclass(frozen=True)
@@ -88,10 +114,12 @@ def progress(quiet: bool) -> Callable[[str], None] | None:
 def query_inputs(function: Callable[..., Any]) -> Callable[..., Any]:
     """Adds the argument SQL and the options that say on what and how it is planned; passes them as `inputs`."""
 
-    @click.argument("sql")
-    @click.option("-d", "--data", metavar="DATA", help=_OPTION_HELP)
-    @click.option("--set", "pairs", multiple=True, metavar="NAME=VALUE", help="Change a setting (repeatable).")
-    @click.option("--disable", multiple=True, metavar="RULE", help="Switch a rule off (repeatable).")
+    @click.argument("sql", shell_complete=_complete_sql)
+    @click.option("-d", "--data", metavar="DATA", help=_OPTION_HELP, shell_complete=_complete_data)
+    @click.option("--set", "pairs", multiple=True, metavar="NAME=VALUE", help="Change a setting (repeatable).",
+                  shell_complete=_complete_setting)  # fmt: skip
+    @click.option("--disable", multiple=True, metavar="RULE", help="Switch a rule off (repeatable).",
+                  shell_complete=_complete_rule)  # fmt: skip
     @click.option(
         "--settings", "settings_file", type=click.Path(path_type=Path), metavar="FILE.toml", help="Read settings from a file."
     )

@@ -1,0 +1,110 @@
+"""What reaches a terminal: lines that fit, nothing that it obeys, completion; and who may read a replay case."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+import subprocess
+import sys
+
+import pytest
+
+from executor.session import Session
+from memo_viz.text import clean, clean_json, clean_lines
+from tests.e2e.conftest import ROOT
+
+BELL, RED, RIGHT_TO_LEFT = "\x07", "\x1b[31m", "\u202e"
+UNSAFE = f"a{BELL}{RED}{RIGHT_TO_LEFT}\x9bz"
+
+
+def harmless(text: str) -> bool:
+    return all(line.isprintable() for line in text.split("\n"))
+
+
+def test_clean() -> None:
+    assert clean("a\tb\r\n") == "a b  " and clean("Ärger — ≡ 𝛿") == "Ärger — ≡ 𝛿"
+    assert clean(UNSAFE) == "a\ufffd\ufffd[31m\ufffd\ufffdz" and clean("\ud800\ufffe\u2028\u200b") == "\ufffd" * 4
+    assert clean_lines("a\x00\nb") == "a\ufffd\nb"
+    line = json.dumps({"a": UNSAFE, "b": "Ä"}, ensure_ascii=False)
+    assert harmless(clean_json(line)) and json.loads(clean_json(line)) == {"a": UNSAFE, "b": "Ä"}
+
+
+@pytest.mark.parametrize(
+    ("code", "arguments"),
+    [
+        (2, ("explain", f"select {UNSAFE} from people")),
+        (2, ("explain", f'select "{UNSAFE}" from people')),
+        (0, ("explain", f"select id from people where name = '{UNSAFE}'", "--stage", "bind")),
+        (0, ("explain", f"select id from people where name = '{UNSAFE}'", "--stage", "all")),
+        (0, ("explain", f"select id from people where name = '{UNSAFE}'", "--stage", "prepass")),
+        (0, ("explain", f"select id from people where name = '{UNSAFE}'", "--stage", "prepass", "--format", "json")),
+        (0, ("explain", f'select id as "{UNSAFE}" from people')),
+        (0, ("explain", f'select id as "{UNSAFE}" from people', "--format", "json")),
+        (0, ("memo", f"select id from people where name = '{UNSAFE}'")),
+        (0, ("plans", f"select id from people where name = '{UNSAFE}'", "--top", "2")),
+        (0, ("run", f"select '{UNSAFE}' as one from people")),
+        (0, ("trace", f"select id from people where name = '{UNSAFE}'")),
+        (2, ("explain", "select 1 as one", "--set", f"{UNSAFE}=1")),
+        (2, ("explain", "select 1 as one", "--disable", UNSAFE)),
+        (2, ("explain", "select 1 as one", f"--{UNSAFE}")),
+        (2, (UNSAFE,)),
+    ],
+)
+def test_nothing_that_a_terminal_obeys(planscope, shop, code, arguments) -> None:
+    data = ("-d", str(shop)) if len(arguments) > 1 else ()
+    done = planscope(*arguments, *data)
+    assert done.code == code, done.err
+    assert harmless(done.out) and harmless(done.err)
+
+
+def test_a_name_of_a_megabyte_gives_a_short_message(planscope, shop) -> None:
+    for sql in (f'select "{"x" * 1_000_000}" from people', "x" * 1_000_000 + ".sql", f"tpch/{'x' * 1_000_000}"):
+        done = planscope("explain", sql, "-d", str(shop))
+        assert done.code == 2 and len(done.err) < 5_000
+
+
+@pytest.mark.parametrize("columns", [60, 90, 150])
+def test_lines_are_as_wide_as_columns_says(planscope, monkeypatch, columns) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    for arguments in (("explain", "clique/5"), ("rules",), ("workloads",)):
+        widest = max(map(len, planscope(*arguments).out.splitlines()))
+        assert columns - 25 < widest <= columns, arguments
+    assert max(map(len, planscope("settings").out.splitlines()[2:])) <= max(columns, 100)  # the names of all values stay together
+
+
+def complete(*words: str) -> list[str]:
+    environment = {
+        **os.environ, "_PLANSCOPE_COMPLETE": "bash_complete", "COMP_WORDS": " ".join(words), "COMP_CWORD": str(len(words) - 1)
+    }  # fmt: skip
+    command = [sys.executable, "-m", "planscope"]
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=True)
+    return [line.partition(",")[2] for line in done.stdout.splitlines()]
+
+
+def test_completion() -> None:
+    assert complete("planscope", "ex") == ["explain"]
+    assert complete("planscope", "explain", "tpcds/q9") == [f"tpcds/q{n}" for n in range(90, 100)]
+    assert complete("planscope", "explain", "--disable", "join_co") == ["join_connect", "join_commute"]
+    assert complete("planscope", "memo", "--set", "prun") == ["pruning="]
+    assert complete("planscope", "run", "--data", "st") == ["stats"]
+
+
+def test_a_shell_gets_its_script() -> None:
+    environment = {**os.environ, "_PLANSCOPE_COMPLETE": "bash_source"}
+    done = subprocess.run(
+        [sys.executable, "-m", "planscope"], cwd=ROOT, env=environment, capture_output=True, text=True, check=True
+    )
+    assert "_PLANSCOPE_COMPLETE=bash_complete" in done.stdout
+
+
+def test_a_replay_case_is_for_its_owner_only(planscope, shop, tmp_path, monkeypatch) -> None:
+    def broken(self, *arguments, **options):
+        raise ZeroDivisionError("boom")
+
+    monkeypatch.setenv("PLANSCOPE_HOME", str(tmp_path / "home"))
+    monkeypatch.setattr(Session, "optimize", broken)
+    assert planscope("run", "select 1 as one", "-d", str(shop)).code == 1
+    folder = tmp_path / "home" / "cases"
+    (case,) = folder.iterdir()
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700 and stat.S_IMODE(case.stat().st_mode) == 0o600
