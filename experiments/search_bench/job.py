@@ -28,7 +28,7 @@ REPETITIONS = 3
 STAGES = ("parse", "bind", "prepass", "search")
 PROVEN_UP_TO = 14  # relations that every search has to get through
 MOST_OF_DUCKDB = 6.0  # times DuckDB's total
-QUICK_STEP = 6  # a quick run plans every sixth query, once
+QUICK_STEP = 12  # a quick run plans every twelfth query, once
 
 
 class JobRow(NamedTuple):
