@@ -46,6 +46,8 @@ def resolve_sql(text: str) -> str:
         sql = _read_file(Path(text[1:]).expanduser())
     elif _is_file(text):
         sql = _read_file(Path(text))
+    elif re.fullmatch(r"[^\s'\"]+\.sql", text) and not _QUERY_NAME.fullmatch(text):
+        sql = _read_file(Path(text))  # it is not there: say so
     elif is_graph_name(text):
         sql = graph_sql(join_graph(text))
     elif _QUERY_NAME.fullmatch(text):
