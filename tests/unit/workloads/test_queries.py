@@ -41,7 +41,7 @@ def test_text_and_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_a_file_that_ends_in_sql_needs_no_at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(SqlError, match="there is no file q.sql"):
+    with pytest.raises(SqlError, match=r"there is no file q\.sql"):
         resolve_sql("q.sql")
     (tmp_path / "q.sql").write_text("select 1")
     (tmp_path / "tpch").mkdir()
