@@ -3,7 +3,7 @@
 from planscope import Session
 
 session = Session("tpch:0.1")
-result = session.sql("select count(*) from lineitem")     or a built-in query, tpch/q05, or @file.sql
+result = session.sql("select count(*) from lineitem")     or a built-in query, tpch/q05
 result.table      the rows, an Arrow table
 result.plan       the physical plan; a picture in a notebook
 result.memo       the memo of the search; a picture in a notebook
@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from executor.formats import show_table
-from experiments.workloads.queries import default_data, query_name, resolve_sql
+from experiments.workloads.queries import default_data, named_sql, query_name
 from memo_viz.explain import Actual, Actuals, finite, plan_json, plan_table, search_text
 from optimizer.algebra.columns import Columns
 from optimizer.algebra.plan import PlanNode
@@ -70,11 +70,11 @@ class Session:
     def optimize(self, sql: str, trace: Trace | None = None) -> OptimizedQuery:
         """Plan `sql`, with every intermediate tree. Raises SqlError, Unsupported, NoPlan.
 
-        Here and below `sql` is text, a built-in query such as `tpch/q05`, or `@file.sql`.
+        Here and below `sql` is text, or the name of a built-in query such as `tpch/q05`.
         """
         settings = for_query(self.settings, query_name(sql))
         optimizer = self.optimizer if settings is self.settings else self._optimizer(settings)
-        return optimizer.optimize(resolve_sql(sql), trace)
+        return optimizer.optimize(named_sql(sql), trace)
 
     def _optimizer(self, settings: Settings) -> Optimizer:
         estimator = chosen_estimator(settings, load_plugins(settings.plugins), self._counter())

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import click
 
 from experiments.commands.inputs import plugin_option, progress
-from experiments.commands.output import table_text
+from experiments.commands.output import say, table_text
 
 
 @click.group("bench")
@@ -40,7 +40,7 @@ def enumeration(graphs: tuple[str, ...], seed: int, max_work: int, output: str |
     for comparison in compare(graphs or GRAPHS, seed, max_work, progress(quiet)):
         done.append(comparison)
         title, rows, left_out = describe(comparison)
-        click.echo("\n".join([title, table_text(head, _right_aligned(head, rows)), *left_out, ""]))
+        say("\n".join([title, table_text(head, _right_aligned(head, rows)), *left_out, ""]))
     if output is not None:
         for path in write_results(done, output):
             click.echo(f"wrote {path}", err=True)
@@ -76,7 +76,7 @@ def search(parts: tuple[str, ...], trace_overhead: bool, quick: bool, output: st
     results = Results()
     for section in run([*wanted, "trace-overhead"] if trace_overhead else wanted, quick, progress(quiet), results):
         rows = _right_aligned(section.head, section.rows, section.texts)
-        click.echo("\n".join([section.title, table_text(section.head, rows), *section.notes, ""]))
+        say("\n".join([section.title, table_text(section.head, rows), *section.notes, ""]))
     if output is not None:
         for path in write_results(results, output):
             click.echo(f"wrote {path}", err=True)
@@ -113,7 +113,7 @@ def pruning(
     for comparison in compare(queries or default_queries(data), data, pairs, audited, progress(quiet)):
         done.append(comparison)
         title, head, rows = describe(comparison, audited)
-        click.echo("\n".join([title, table_text(head, _right_aligned(head, rows)), ""]))
+        say("\n".join([title, table_text(head, _right_aligned(head, rows)), ""]))
     if output is not None:
         for path in write_results(done, output):
             click.echo(f"wrote {path}", err=True)
@@ -153,8 +153,8 @@ def estimates(
         done.append(comparison)
         for section in describe(comparison, worst):
             rows = _right_aligned(section.head, section.rows, section.texts)
-            click.echo("\n".join([section.title, table_text(section.head, rows), ""]))
-        click.echo("".join(f"{note}\n" for note in comparison.notes))
+            say("\n".join([section.title, table_text(section.head, rows), ""]))
+        say("".join(f"{note}\n" for note in comparison.notes))
     if output is not None:
         for path in write_results(done, output):
             click.echo(f"wrote {path}", err=True)
@@ -194,8 +194,8 @@ def quality(
         done.append(comparison)
         for section in describe(comparison, worst):
             rows = _right_aligned(section.head, section.rows, section.texts)
-            click.echo("\n".join([section.title, table_text(section.head, rows), ""]))
-        click.echo("".join(f"{note}\n" for note in comparison.notes))
+            say("\n".join([section.title, table_text(section.head, rows), ""]))
+        say("".join(f"{note}\n" for note in comparison.notes))
     if output is not None:
         for path in write_results(done, output):
             click.echo(f"wrote {path}", err=True)
@@ -243,19 +243,19 @@ def costs(
     chosen = queries or cost_quality.QUERIES
     sampled = cost_quality.sample_plans(session, chosen, plans, within, timeout, seed, progress(quiet))
     for name, why in sampled.skipped.items():
-        click.echo(f"left out {name}: {why}")
+        say(f"left out {name}: {why}")
     if sampled.timed_out:
-        click.echo(f"left out {sampled.timed_out} plans that ran for more than {timeout:g} s")
+        say(f"left out {sampled.timed_out} plans that ran for more than {timeout:g} s")
     runs = sampled.runs
     if len(runs) < 2:
         raise click.UsageError("there are not two plans to compare: sample more, of larger spaces, or allow more time")
-    click.echo(f"{len(runs)} plans, at most {within:g} times the least predicted cost of their query; seed {seed}\n")
+    say(f"{len(runs)} plans, at most {within:g} times the least predicted cost of their query; seed {seed}\n")
     for head, rows, texts in (
         (cost_quality.QUALITY_HEAD, cost_quality.quality_rows(runs), 2),
         (cost_quality.QUERY_HEAD, cost_quality.query_rows(runs, clock), 1),
     ):
-        click.echo(table_text(head, _right_aligned(head, rows, texts)) + "\n")
-    click.echo("\n".join(cost_quality.scatter_lines(runs, clock)))
+        say(table_text(head, _right_aligned(head, rows, texts)) + "\n")
+    say("\n".join(cost_quality.scatter_lines(runs, clock)))
     if output is not None:
         for path in cost_quality.write_results(runs, clock, output):
             click.echo(f"wrote {path}", err=True)

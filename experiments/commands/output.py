@@ -38,6 +38,11 @@ def sink(output: str | None) -> Iterator[BinaryIO]:
         yield file
 
 
+def say(text: str) -> None:
+    """A line or more on standard output, with nothing in it that a terminal obeys."""
+    click.echo(clean_lines(text))
+
+
 def write_text(text: str, output: str | None) -> None:
     """`text` and a newline to a file (UTF-8) or standard output (its encoding), with nothing in it that a terminal obeys."""
     text = clean_lines(text)

@@ -59,6 +59,13 @@ def resolve_sql(text: str) -> str:
     return sql
 
 
+def named_sql(text: str) -> str:
+    """The text of a built-in query, and any other text as it is: for SQL from a program, which names no files.
+
+    Raises SqlError for a name like that of a built-in query that there is not."""
+    return resolve_sql(text) if is_graph_name(text) or _QUERY_NAME.fullmatch(text) else text
+
+
 def default_data(text: str) -> str | None:
     """The dataset that a built-in query is about, where there is only one: `job` for job/1a, `joingraph` for clique/8."""
     if is_graph_name(text):

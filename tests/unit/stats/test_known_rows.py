@@ -122,13 +122,14 @@ def test_a_file_of_several_queries_is_asked_by_the_name_of_the_query(tmp_path: P
     session = Session("joingraph", settings)
     assert rows_of(session.optimize("chain/3"))["r0 r1"] == 77.0
     assert rows_of(session.optimize("cycle/3"))["r0 r1"] == 11.0
-    (tmp_path / "star.sql").write_text(resolve_sql("star/3"))
-    assert rows_of(session.optimize(f"@{tmp_path / 'star.sql'}"))["r0 r1"] == 5.0
     with pytest.raises(SettingsError, match=r"3 queries \(3, chain/3, star\), and none of the name of this one"):
         session.optimize("chain/4")
     pairs = tuple(f"{name}={value}" for name, value in settings.items())
     session, sql = Inputs("chain/3", None, pairs, (), None, None, quiet=True).open({})  # the command line knows the text alone
     assert session.settings.injected == f"{file}:chain/3" and rows_of(session.optimize(sql))["r0 r1"] == 77.0
+    (tmp_path / "star.sql").write_text(resolve_sql("star/3"))
+    session, sql = Inputs(str(tmp_path / "star.sql"), "joingraph", pairs, (), None, None, quiet=True).open({})
+    assert session.settings.injected == f"{file}:star" and rows_of(session.optimize(sql))["r0 r1"] == 5.0
 
 
 def test_cardinalities_of_relations_that_the_query_does_not_have(tmp_path: Path, tpch: Catalog) -> None:

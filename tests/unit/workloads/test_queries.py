@@ -10,7 +10,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from experiments.workloads.queries import built_in_queries, query_name, resolve_sql
+from experiments.workloads.queries import built_in_queries, named_sql, query_name, resolve_sql
 from experiments.workloads.tpcds_queries import _texts
 from optimizer.errors import SqlError
 
@@ -47,6 +47,15 @@ def test_a_file_that_ends_in_sql_needs_no_at(tmp_path: Path, monkeypatch: pytest
     (tmp_path / "tpch").mkdir()
     (tmp_path / "tpch" / "my q05.sql").write_text("select 5")
     assert resolve_sql("q.sql") == "select 1" and resolve_sql("tpch/my q05.sql") == "select 5"
+
+
+def test_sql_from_a_program_names_no_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "q.sql").write_text("select 1")
+    assert [named_sql(text) for text in ("@q.sql", "q.sql", "-", "")] == ["@q.sql", "q.sql", "-", ""]
+    assert named_sql("tpch/q05") == resolve_sql("tpch/q05") and named_sql("chain/3") == resolve_sql("chain/3")
+    with pytest.raises(SqlError, match="did you mean tpch/q05"):
+        named_sql("tpch/q5")
 
 
 def test_what_a_query_is_called(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
