@@ -266,7 +266,7 @@ def _settings(settings: Settings | dict[str, Any] | None, plugins: Sequence[str 
     if isinstance(settings, Settings) and not plugins:
         return settings
     values = settings.as_dict() if isinstance(settings, Settings) else dict(settings or {})
-    files = dict.fromkeys((*values.get("plugins", ()), *map(os.fspath, plugins)))
+    files = dict.fromkeys((*values.get("plugins", ()), *(str(os.fspath(file)) for file in plugins)))
     return Settings.from_mapping({**values, "plugins": tuple(files)})
 
 

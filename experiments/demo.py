@@ -215,7 +215,7 @@ def _program() -> str:
     if shutil.which("planscope"):
         return "planscope"
     script = Path(sys.executable).with_name("planscope")
-    return os.path.relpath(script) if script.exists() else "python -m experiments"
+    return os.path.relpath(script) if script.exists() else "python -m planscope"
 
 
 def _headline(text: str) -> None:

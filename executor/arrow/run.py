@@ -277,7 +277,7 @@ def _stage_of(op: PhysicalOperator) -> MakeStage | None:
     if (listed := STAGES.get(type(op))) is not None or type(op) in SOURCES:
         return listed
     if hasattr(op, "stage"):
-        return lambda node, context: node.op.stage(node, context)  # type: ignore[attr-defined,no-any-return]
+        return lambda node, context: node.op.stage(node, context)  # type: ignore[attr-defined]
     if hasattr(op, "produce"):
         return None
     return next((STAGES[base] for base in type(op).__mro__ if base in STAGES), None)
@@ -287,7 +287,7 @@ def _source_of(op: PhysicalOperator) -> MakeBatches:
     if (listed := SOURCES.get(type(op))) is not None:
         return listed
     if hasattr(op, "produce"):
-        return lambda node, context: node.op.produce(node, context)  # type: ignore[attr-defined,no-any-return]
+        return lambda node, context: node.op.produce(node, context)  # type: ignore[attr-defined]
     inherited = next((SOURCES[base] for base in type(op).__mro__ if base in SOURCES), None)
     if inherited is None:
         raise ExecutionError(

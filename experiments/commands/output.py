@@ -73,7 +73,7 @@ def table_text(head: tuple[str, ...], rows: Sequence[tuple[str, ...]], width: in
     cells = [tuple(map(clean, row)) for row in (head, *rows)]
     widths = [max(len(row[i]) for row in cells) for i in range(len(head))]
     beside = sum(widths[:-1]) + 2 * len(widths[:-1])
-    lines = []
+    lines: list[str] = []
     for row in cells:
         line = "  ".join(f"{cell:<{size}}" for cell, size in zip(row[:-1], widths[:-1], strict=True))
         if width is None or not lines or beside + len(row[-1]) <= width:
