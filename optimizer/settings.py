@@ -159,11 +159,18 @@ class Settings:
 
     @classmethod
     def from_pairs(
-        cls, pairs: Iterable[str] = (), disable: Iterable[str] = (), file: Path | None = None, plugins: Iterable[str] = ()
+        cls,
+        pairs: Iterable[str] = (),
+        disable: Iterable[str] = (),
+        file: Path | None = None,
+        plugins: Iterable[str] = (),
+        preset: Path | None = None,
     ) -> Settings:
-        """Settings from a TOML file, then `name=value` texts, then rules to disable and plug-ins; later ones win, but rules
-        and plug-ins are added up. Plug-ins of the file are looked up beside it. Raises SettingsError."""
-        values: dict[str, Any] = {} if file is None else _read_file(file)
+        """Settings from the file of a preset, then a TOML file, then `name=value` texts, then rules to disable and plug-ins;
+        later ones win, but rules and plug-ins are added up. Plug-ins of the file are looked up beside it. Raises
+        SettingsError."""
+        values: dict[str, Any] = {} if preset is None else _read_file(preset)
+        values |= {} if file is None else _read_file(file)
         for pair in pairs:
             name, equals, value = pair.partition("=")
             if not equals:

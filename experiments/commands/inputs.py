@@ -44,6 +44,12 @@ def _complete_setting(ctx: click.Context, param: click.Parameter, begun: str) ->
     return [CompletionItem(f"{each.name}=", help=each.choices) for each in describe_settings() if each.name.startswith(begun)]
 
 
+def _complete_preset(ctx: click.Context, param: click.Parameter, begun: str) -> list[CompletionItem]:
+    from optimizer.presets import preset_names
+
+    return [CompletionItem(name) for name in preset_names() if name.startswith(begun)]
+
+
 def _complete_rule(ctx: click.Context, param: click.Parameter, begun: str) -> list[CompletionItem]:
     from optimizer.rule_list import describe_rules
 
@@ -62,12 +68,15 @@ class Inputs:
     program_file: Path | None
     quiet: bool
     plugins: tuple[str, ...] = ()
+    preset: str | None = None
 
     def settings(self) -> Settings:
         """Raises SettingsError."""
+        from optimizer.presets import preset_file
         from optimizer.settings import Settings
 
-        return Settings.from_pairs(self.pairs, self.disable, self.settings_file, self.plugins)
+        preset = None if self.preset is None else preset_file(self.preset)
+        return Settings.from_pairs(self.pairs, self.disable, self.settings_file, self.plugins, preset)
 
     def program(self, settings: Settings) -> Program:
         """What the pre-pass does. Raises SettingsError."""
@@ -130,6 +139,8 @@ def query_inputs(function: Callable[..., Any]) -> Callable[..., Any]:
         metavar="FILE.toml",
         help="Read the program of the pre-pass from a file; planscope rules --program prints one to start from.",
     )
+    @click.option("--preset", metavar="NAME", help="Begin with a set of settings: calcite, columbia, fast, textbook.",
+                  shell_complete=_complete_preset)  # fmt: skip
     @plugin_option
     @click.option("-q", "--quiet", is_flag=True, help="No progress on standard error.")
     def wrapped(
@@ -140,10 +151,11 @@ def query_inputs(function: Callable[..., Any]) -> Callable[..., Any]:
         settings_file: Path | None,
         program_file: Path | None,
         plugins: tuple[str, ...],
+        preset: str | None,
         quiet: bool,
         **rest: Any,
     ) -> Any:
-        return function(inputs=Inputs(sql, data, pairs, disable, settings_file, program_file, quiet, plugins), **rest)
+        return function(inputs=Inputs(sql, data, pairs, disable, settings_file, program_file, quiet, plugins, preset), **rest)
 
     wrapped.__doc__ = function.__doc__
     wrapped.__name__ = function.__name__

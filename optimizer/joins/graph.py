@@ -32,8 +32,8 @@ def subsets(s: Relations) -> Iterator[Relations]:
 
 
 class Blocks(NamedTuple):
-    """The blocks of a graph (`partition.blocks`). The side of a relation in a block: itself and all that is connected to it outside
-    the block."""
+    """The blocks of a graph (`partition.blocks`). The side of a relation in a block: itself and all that is connected to it
+    outside the block."""
 
     bridges: tuple[tuple[Relations, Relations], ...]  # (the two relations, the side of one of them)
     complete: tuple[tuple[Relations, ...], ...]  # the sides of its relations, of blocks with an edge between any two

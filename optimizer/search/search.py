@@ -13,6 +13,8 @@ the root is optimized again.
 
 from __future__ import annotations
 
+from optimizer.algebra.join_graph import JoinGraph
+from optimizer.algebra.region_graph import RegionGraph
 from optimizer.algebra.traits import ANY, TraitSet
 from optimizer.algebra.trees import Tree
 from optimizer.cost.model import CostModel
@@ -166,8 +168,9 @@ class Search(SearchContext):
             self._rebind(group.parents, [mexpr])
             if group.exploring or group.explored:
                 self.push(ExploreMExpr(mexpr))
-            for goal in group.goals.values():
-                self._tell(goal, mexpr, group.lower)
+            if not isinstance(mexpr.op, JoinGraph | RegionGraph):  # they have no order yet
+                for goal in group.goals.values():
+                    self._tell(goal, mexpr, group.lower)
         self.stale = self.stale or (bool(self.memo.news) and any(goal.opened for goal in self.memo.goals))
         while self.memo.news:
             parents, members = self.memo.news.pop()

@@ -5,11 +5,12 @@
                      kept(L) + ordered[L] + best[R],  kept(R) + ordered[R] + best[L],
                      merge + min(ordered[L] + some[R], some[L] + ordered[R]))
 
-`local` is the cheapest of the hash join that builds on the cheaper side and nested loops, `kept(X)` of those that keep the order
-of X. `ordered` is what a plan costs at least whose order begins with a column of certain relations, `some` of one that is in any
-order at all: the order begins at some sort, and every join from there on keeps it. Where no merge join can be the cheapest, `best`
-is the cost of the cheapest plan; else it is a bound, as `ordered` is, since the two orders that a merge join needs are taken
-to fit. So the search of goals with orders (`region_ways`) looks only at the few splits whose bound lies below its plan.
+`local` is the cheapest of the hash join that builds on the cheaper side and nested loops, `kept(X)` of those that keep the
+order of X. `ordered` is what a plan costs at least whose order begins with a column of certain relations, `some` of one that
+is in any order at all: the order begins at some sort, and every join from there on keeps it. Where no merge join can be the
+cheapest, `best` is the cost of the cheapest plan; else it is a bound, as `ordered` is, since the two orders that a merge
+join needs are taken to fit. So the search of goals with orders (`region_ways`) looks only at the few splits whose bound lies
+below its plan.
 
 A hash join costs the same whichever side is the left one, so a split stands for both.
 

@@ -16,6 +16,7 @@ ROOT = Path(__file__).parent.parent.parent
 OPTIMIZER = {
     "errors": "",
     "settings": "errors",
+    "presets": "errors",
     "algebra": "errors settings",
     "catalog": "errors settings algebra",
     "sql": "errors settings algebra catalog",
