@@ -97,7 +97,10 @@ def catalog(folder: Path) -> object:
 
 
 def plan(case: Case, folder: Path) -> OptimizedQuery:
-    return Optimizer(catalog(folder), Settings.from_pairs(case.settings)).optimize(case.sql)
+    query = Optimizer(catalog(folder), Settings.from_pairs(case.settings)).optimize(case.sql)
+    if case.stage == "explore":
+        query.engine.expand_all()  # joins of regions that were searched without expressions
+    return query
 
 
 def shown(case: Case, query: OptimizedQuery) -> str:
@@ -133,6 +136,7 @@ def show_plan(node: PlanNode, columns: Columns, first: str = "", rest: str = "")
 def fired_in(query: OptimizedQuery) -> set[str]:
     """Rules that fired, and enforcers that the plan uses."""
     enforced = {node.op.name for node in query.plan.walk()} & set(ENFORCERS)
+    enforced |= {mexpr.rule for group in query.memo.live_groups() for mexpr in group.logical if mexpr.rule is not None}
     return {rule for stage in query.stages for rule, _, _ in stage.firings} | set(query.search.rules_fired) | enforced
 
 

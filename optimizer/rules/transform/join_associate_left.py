@@ -29,7 +29,7 @@ from optimizer.rules.transform.join_exchange_left import links, may_go_down
 _LEFT, _RIGHT = JoinKind.LEFT, JoinKind.RIGHT
 
 
-_KIND = of_kinds(JoinKind.LEFT)
+_KIND = of_kinds(JoinKind.LEFT, JoinKind.RIGHT)
 
 
 class JoinAssociateLeft(TransformationRule):
