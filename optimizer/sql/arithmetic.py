@@ -1,4 +1,4 @@
-"""+ - * / // % and unary minus over numbers; dates are handed to `dates`.
+"""+ - * / // % and signs over numbers; dates are handed to `dates`.
 
 Integers are computed in one integer type, decimals exactly with DuckDB's result precision, `/` in DOUBLE. Operations on
 two constants are done here when the result fits.
@@ -33,6 +33,7 @@ from optimizer.algebra.types import (
 from optimizer.sql import dates
 from optimizer.sql.coerce import Operand, bare, convert, literal_fits
 from optimizer.sql.literals import exact_decimal
+from optimizer.sql.parse import Plus
 
 if TYPE_CHECKING:
     from optimizer.sql.expressions import ExpressionBinder
@@ -165,6 +166,12 @@ def _negate(binder: ExpressionBinder, node: Any) -> Scalar:
     return Call("neg", (scalar,), scalar.type)
 
 
+def _plus(binder: ExpressionBinder, node: Any) -> Scalar:
+    """The operand as it is."""
+    binder.source.only(node, "this")
+    return numeric_argument(binder, node.this, '"+"').scalar
+
+
 def integer_argument(binder: ExpressionBinder, node: Any, what: str) -> Scalar:
     """An argument that must be a whole number, as int64."""
     operand = binder.operand(node)
@@ -191,4 +198,4 @@ def numeric_argument(binder: ExpressionBinder, node: Any, what: str) -> Operand:
     return operand
 
 
-HANDLERS = {**dict.fromkeys(_SYMBOLS, _binary), exp.Neg: _negate}
+HANDLERS = {**dict.fromkeys(_SYMBOLS, _binary), exp.Neg: _negate, Plus: _plus}

@@ -62,7 +62,7 @@ def sql_type(binder: ExpressionBinder, node: Any) -> DataType:
         source.only(node, "this", "expressions", ignored=("nested",))
         sizes = []
         for parameter in node.expressions:
-            text = parameter.this.name if isinstance(parameter, exp.DataTypeParam) else ""
+            text = parameter.this.name if isinstance(parameter, exp.DataTypeParam) and parameter.expression is None else ""
             if not text.isdigit() or len(text) > 3:
                 raise source.error("the size of a DECIMAL must be a whole number", parameter, "write DECIMAL(15,2)")
             sizes.append(int(text))

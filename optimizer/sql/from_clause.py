@@ -25,12 +25,6 @@ from optimizer.sql.scope import Relation, Scope, beside, relation_scope
 from optimizer.sql.source import form_name, listing, suggestion
 from optimizer.sql.values import SERIES, bind_series, bind_values, one_row
 
-# words that cannot be an alias unless quoted: the parser takes a clause cut short for one ("from t group")
-_RESERVED_WORDS = (
-    "all and as asc case cross desc distinct else end except from full group having in inner intersect into join left limit "
-    "natural not null offset on or order outer qualify right select then union using when where with"
-)
-_RESERVED = frozenset(_RESERVED_WORDS.split())
 _HIDDEN_HINT = "columns of that type cannot be read"
 
 
@@ -104,7 +98,7 @@ def bind_table(context: Context, node: Any, ctes: Ctes | None) -> FromItem:
                 item = _aliased(context, node, bound)
             return _joined(context, item, node.args.get("joins") or [], ctes)
         case exp.Lateral() if isinstance(node.this, exp.Subquery) and not node.args.get("view"):
-            source.only(node, "this", "alias", ignored=("view", "outer"))
+            source.only(node, "this", "alias", ignored=("view", "outer", "ordinality"))
             return _aliased(context, node, bind_query(context, node.this, ctes))
         case exp.Lateral():
             raise source.unsupported("LATERAL without a subquery", node, "write LATERAL (SELECT ...)", word="LATERAL")
@@ -237,11 +231,7 @@ def _alias_name(context: Context, node: Any) -> str | None:
     if node is None:
         return None
     context.source.only(node, "this", "columns")
-    name = node.name
-    identifier = node.this
-    if identifier is not None and not identifier.args.get("quoted") and name.lower() in _RESERVED:
-        raise context.source.error(f'syntax error at "{name}"', identifier, "an alias that is a keyword must be quoted")
-    return name or None
+    return context.source.name(node.this) if node.this is not None else None
 
 
 def _alias_columns(node: Any) -> tuple[Any, ...]:
@@ -258,6 +248,8 @@ def _named(context: Context, names: tuple[Any, ...], alias: str, relation: Relat
         )
     seen: set[str] = set()
     for identifier in names:
+        if not isinstance(identifier, exp.Identifier):
+            raise context.source.unsupported("a type behind a column name", identifier, "give the names alone")
         if identifier.name.lower() in seen:
             raise context.source.error(f'column name "{identifier.name}" is given twice', identifier)
         seen.add(identifier.name.lower())

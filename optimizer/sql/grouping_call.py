@@ -53,7 +53,7 @@ def _grouping(binder: ExpressionBinder, node: Any) -> Scalar:
         raise source.error(f"GROUPING cannot stand {where}", node, "it belongs into SELECT, HAVING or ORDER BY")
     block = node.find_ancestor(exp.Select)
     group = block.args.get("group") if block is not None else None
-    if group is None or group.args.get("all"):
+    if group is None or not group.expressions:
         raise source.error("GROUPING needs a GROUP BY that lists its arguments", node)
     if not 1 <= len(node.expressions) <= _BITS:
         raise source.error(f"GROUPING takes 1 to {_BITS} expressions of GROUP BY", node)

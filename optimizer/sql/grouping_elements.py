@@ -6,7 +6,8 @@
     CUBE (a, b)             (a, b), (a), (b), ()
     GROUPING SETS (x, y)    the sets of x, then those of y
 
-Several elements multiply: each set of one is joined with each set of the others. A set that comes out twice counts twice.
+Several elements multiply: each set of one is joined with each set of the others. A set that comes out twice counts twice, but
+after GROUP BY DISTINCT once.
 """
 
 from __future__ import annotations
@@ -34,13 +35,18 @@ class GroupBy(NamedTuple):
     sets: tuple[KeySet, ...] = ((),)
 
 
-def group_by(source: Source, elements: Sequence[Any], key: Callable[[Any], Scalar]) -> GroupBy:
-    """The grouping sets of a GROUP BY list; `key` binds one expression. Raises Unsupported when they are too many."""
+def group_by(source: Source, elements: Sequence[Any], key: Callable[[Any], Scalar], distinct: bool) -> GroupBy:
+    """The grouping sets of a GROUP BY list, with `distinct` each once; `key` binds one expression.
+
+    Raises Unsupported when they are too many.
+    """
     expand = _Expansion(source, key)
     factors = [expand.element(each) for each in elements]
     expand.check(prod(map(len, factors)), elements[0])
-    sets = tuple(_united(each) for each in product(*factors))
-    return GroupBy(tuple(expand.keys), sets)
+    sets = [_united(each) for each in product(*factors)]
+    if distinct:
+        sets = list({frozenset(each): each for each in reversed(sets)}.values())[::-1]
+    return GroupBy(tuple(expand.keys), tuple(sets))
 
 
 def _united(sets: Sequence[KeySet]) -> KeySet:

@@ -12,6 +12,7 @@ from sqlglot.errors import ErrorLevel
 
 from optimizer.algebra.scalars import AggregateCall, Call, Case, Cast, InList, Literal, Scalar
 from optimizer.sql.coerce import bare
+from optimizer.sql.parse import Plus
 
 _INFIX = {
     exp.Add: "+",
@@ -77,8 +78,8 @@ def _text(node: Any) -> str:
             return f"CAST('{'t' if node.this else 'f'}' AS BOOLEAN)"
         case exp.Neg() if isinstance(bare(node.this), exp.Literal):
             return f"-{_text(node.this)}"
-        case exp.Neg():
-            return f"-({_text(node.this)})"
+        case exp.Neg() | Plus():
+            return f"{'-' if isinstance(node, exp.Neg) else '+'}({_text(node.this)})"
         case exp.Not() if isinstance(node.this, exp.Is) and isinstance(node.this.expression, exp.Null):
             return f"({_text(node.this.this)} IS NOT NULL)"
         case exp.Not():

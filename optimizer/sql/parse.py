@@ -1,14 +1,13 @@
 """Text to AST: one SELECT statement in DuckDB's dialect, and its tokens for carets.
 
-sqlglot accepts more than SQL does; what it lets pass but DuckDB refuses (`a,, b`, `t JOIN u` without a condition) is
-refused here or marked for the binder.
+sqlglot accepts more than SQL does; what it lets pass but DuckDB refuses (`a,, b`, `AS 7`, `t JOIN u` without a condition) is
+refused by `tokens` or marked for the binder.
 """
 
 from __future__ import annotations
 
 import difflib
 import re
-from itertools import pairwise
 from typing import Any, ClassVar
 
 from sqlglot import exp
@@ -19,6 +18,7 @@ from sqlglot.tokens import TokenType
 from optimizer.algebra.functions import AGGREGATE_NAMES, SCALAR_NAMES
 from optimizer.errors import SqlError, Unsupported
 from optimizer.sql.source import Source
+from optimizer.sql.tokens import check_closed, check_neighbours
 
 _QUERY_STARTS = frozenset({"SELECT", "WITH", "VALUES", "FROM", "TABLE", "("})
 _STATEMENT_WORDS = (
@@ -31,6 +31,10 @@ _POSITIONED = (exp.Null, exp.Boolean, exp.Var, exp.Placeholder, exp.Parameter, e
 COMMA_JOIN = "comma_join"
 _QUANTIFIERS = {TokenType.ALL: exp.All, TokenType.SOME: exp.Any}
 _NO_QUANTIFIER_AFTER = frozenset({TokenType.DOT, TokenType.LIKE, TokenType.ILIKE})
+
+
+class Plus(exp.Unary):  # type: ignore[misc]
+    """The sign in `+a`, which sqlglot drops: it takes numbers only."""
 
 
 _OURS = frozenset(name.upper() for name in (*AGGREGATE_NAMES, *SCALAR_NAMES)) | {
@@ -49,6 +53,8 @@ class _Parser(_BASE):  # type: ignore[misc, valid-type]
 
     FUNCTIONS: ClassVar = {name: make for name, make in _BASE.FUNCTIONS.items() if name not in _OURS}
     FUNCTION_PARSERS: ClassVar = {name: parse for name, parse in _BASE.FUNCTION_PARSERS.items() if name not in _OURS}
+
+    UNARY_PARSERS: ClassVar = {**_BASE.UNARY_PARSERS, TokenType.PLUS: lambda self: self._parse_plus()}
 
     failed_at: Any = None
     failed_previous: Any = None
@@ -93,6 +99,12 @@ class _Parser(_BASE):  # type: ignore[misc, valid-type]
         self._advance()
         return self.expression(quantifier(this=self._parse_paren()))
 
+    def _parse_plus(self) -> Any:
+        operand = self._parse_unary()
+        if operand is None:
+            self.raise_error("", self._prev)
+        return operand if isinstance(operand, exp.Literal) and not operand.is_string else self.expression(Plus(this=operand))
+
     def _parse_join(self, *args: Any, **kwargs: Any) -> Any:
         comma = bool(self._curr) and self._curr.token_type is TokenType.COMMA
         join = super()._parse_join(*args, **kwargs)
@@ -112,6 +124,7 @@ def parse(sql: str) -> tuple[Any, Source]:
         raise SqlError("the query is empty", sql, 0, 1, 'write a SELECT, for example "select count(*) from lineitem"')
     source = Source(sql, tokens)
     _check_statement(source, tokens)
+    check_neighbours(source, tokens)
     parser = _Parser(dialect=DuckDB())
     try:
         trees = [tree for tree in parser.parse(tokens, sql) if tree is not None]
@@ -120,6 +133,7 @@ def parse(sql: str) -> tuple[Any, Source]:
     except (ValueError, TypeError, AttributeError, LookupError) as error:  # sqlglot trips over some malformed texts
         parser.failed_at, parser.failed_previous = parser._curr, parser._prev
         raise _syntax_error(sql, parser, "") from error
+    check_closed(source, tokens)
     trees = [tree for tree in trees if tree is not None and not isinstance(tree, exp.Semicolon)]  # a comment after the last ;
     if len(trees) != 1:
         second = next((t for t in tokens if t.token_type is TokenType.SEMICOLON), tokens[-1])
@@ -158,9 +172,6 @@ def _check_statement(source: Source, tokens: list[Any]) -> None:
         close = difflib.get_close_matches(word, sorted(_QUERY_STARTS | _STATEMENTS), 1)
         hint = f'did you mean "{close[0].lower()}"?' if close else "a query starts with SELECT, WITH, VALUES or FROM"
         raise SqlError(f'syntax error at "{first.text}"', *where, hint)
-    for before, after in pairwise(tokens):
-        if before.token_type is TokenType.COMMA and after.token_type is TokenType.COMMA:
-            raise SqlError('syntax error at ","', source.sql, after.start, after.end + 1, "an expression is missing here")
 
 
 def _syntax_error(sql: str, parser: _Parser, message: str) -> SqlError:

@@ -63,6 +63,9 @@ def with_ctes(context: Context, node: Any, ctes: Ctes | None) -> Ctes | None:
         source.only(cte, "this", "alias", ignored=("materialized",))
         alias = cte.args["alias"]
         source.only(alias, "this", "columns")
+        source.name(alias.this)
+        if not isinstance(cte.this, exp.Query | exp.Values):
+            raise source.unsupported(f"{cte.this.key.upper()} as a CTE", cte, "write WITH name AS (SELECT ...)")
         if alias.name.lower() in names:
             raise source.error(f'CTE "{alias.name}" is defined twice', alias.this)
         names.add(alias.name.lower())

@@ -114,7 +114,7 @@ class _Block:
             alias = None
             if isinstance(inner, exp.Alias):
                 source.only(inner, "this", "alias")
-                alias, inner = inner.alias, bare(inner.this)
+                alias, inner = source.name(inner.args["alias"], label=True), bare(inner.this)
             binder = self._binder("SELECT", aggregates=True)
             scalar = binder.bind(inner)
             self._remember(binder)
@@ -213,13 +213,13 @@ class _Block:
             if clause.args.get(form):
                 raise source.error(f"WITH {form.upper()} cannot follow GROUP BY", clause, f"write {form.upper()} (a, b)")
         source.only(clause, "expressions", "all")
-        if clause.args.get("all"):
+        if clause.args.get("all") and not clause.expressions:
             plain = [i.scalar for i in self.items if not isinstance(i.scalar, WindowExpression)]
             keys = tuple(dict.fromkeys(s for s in plain if not has_aggregate(s, self.claims)))
             return GroupBy(keys, (keys,))
         if not clause.expressions:
             raise source.error("GROUP BY lists nothing", clause, word="GROUP")
-        by = group_by(source, clause.expressions, self._group_key)
+        by = group_by(source, clause.expressions, self._group_key, distinct=clause.args.get("all") is False)
         for key in by.keys:
             if len(by.sets) > 1 and isinstance(key, Literal):
                 hint = "leave it out, or compute it in a derived table"

@@ -28,6 +28,13 @@ _CLAUSES = {
     "into": ("SELECT INTO", "INTO"),
 }
 
+# words that cannot be a name unless quoted: the parser takes a clause cut short for one ("from t group")
+_RESERVED_WORDS = (
+    "all and as asc case cross desc distinct else end except from full group having in inner intersect into join left limit "
+    "natural not null offset on or order outer qualify right select then union using when where with"
+)
+_RESERVED = frozenset(_RESERVED_WORDS.split())
+
 
 class Source:
     """The text of one query with its tokens."""
@@ -96,10 +103,24 @@ class Source:
         first = self._tokens[0]
         return (self.word(word, node) if word else self.span(node)) or (first.start, first.end + 1)
 
+    def name(self, identifier: Any, label: bool = False) -> str:
+        """The name an alias gives. Raises SqlError for a keyword without quotes; as a `label`, after AS, any word will do."""
+        name = str(identifier.name)
+        if not identifier.args.get("quoted") and name.lower() in _RESERVED and not (label and self._after_as(identifier)):
+            raise self.error(f'syntax error at "{name}"', identifier, "an alias that is a keyword must be quoted")
+        return name
+
+    def _after_as(self, node: Any) -> bool:
+        before = [t for t in self._tokens if t.end < node.meta.get("start", 0)]
+        return bool(before) and before[-1].text.upper() == "AS"
+
     def only(self, node: Any, *handled: str, ignored: Iterable[str] = ()) -> None:
-        """Raise Unsupported when `node` has a non-empty argument that is neither `handled` nor known to mean nothing."""
+        """Raise Unsupported when `node` has an argument that is neither `handled` nor known to mean nothing.
+
+        False is no absent argument: the parser gives GROUP BY DISTINCT as all=False.
+        """
         for key, value in node.args.items():
-            if key in handled or value is None or value is False or key in ignored or value == [] or value == "":
+            if key in handled or value is None or key in ignored or value == [] or value == "":
                 continue
             form, word = _CLAUSES.get(key, (f"{form_name(node)} with {key.replace('_', ' ').strip().upper()}", None))
             part = value[0] if isinstance(value, list) else value

@@ -39,6 +39,8 @@ def expand_star(source: Source, scope: Scope, node: Any, refs: dict[ColumnId, An
         relations = list(scope.relations)
     unusable = {name: why for relation in relations for name, why in relation.hidden.items()}
     for excluded in star.args.get("except_") or ():
+        if not isinstance(excluded, exp.Column | exp.Identifier):
+            raise source.error("EXCLUDE takes names of columns", excluded)
         if excluded.args.get("table") is not None:
             raise source.unsupported("a qualified name in EXCLUDE", excluded, "write the column name alone, or use t.* EXCLUDE")
         name = excluded.name.lower()

@@ -64,9 +64,9 @@ def _written(binder: ExpressionBinder, node: Any, keys: tuple[Scalar, ...], wind
     source.only(node, "kind", "start", "start_side", "end", "end_side", "exclude")
     unit = str(node.args.get("kind") or "").lower()
     assert unit in _UNITS, f"a frame of {unit}"
-    sides = [_side(node.args.get("start"), node.args.get("start_side")), "current"]
+    sides = [_side(binder, node.args.get("start"), node.args.get("start_side"), window), "current"]
     if node.args.get("end") is not None:
-        sides[1] = _side(node.args["end"], node.args.get("end_side"))
+        sides[1] = _side(binder, node.args["end"], node.args.get("end_side"), window)
     _check_sides(binder, node, sides, window)
     bounds = []
     for side, part in zip(sides, (node.args.get("start"), node.args.get("end")), strict=True):
@@ -78,7 +78,9 @@ def _written(binder: ExpressionBinder, node: Any, keys: tuple[Scalar, ...], wind
     return Frame(unit, bounds[0], bounds[1], _EXCLUDED[exclude.name.upper()] if exclude is not None else "none")
 
 
-def _side(part: Any, side: Any) -> str:
+def _side(binder: ExpressionBinder, part: Any, side: Any, window: Any) -> str:
+    if side is None and part != _CURRENT:
+        raise binder.source.error("a frame bound needs PRECEDING or FOLLOWING", window)
     return "current" if part == _CURRENT else str(side).lower()
 
 

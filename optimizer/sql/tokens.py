@@ -1,0 +1,95 @@
+"""What sqlglot passes over in silence, found in the tokens: a word or a comma beside which something is missing.
+
+`count(a,)`, `a,, b`, `ORDER BY a,`, `AS 7`, `OVER -1`, `ON )`, `FROM .t`, WHEN without THEN, CAST without its closing
+parenthesis, a table's name in USING. As DuckDB has it, a comma may end the lists of SELECT, FROM, GROUP BY, VALUES, IN, USING and EXCLUDE.
+"""
+
+from __future__ import annotations
+
+from itertools import takewhile
+from typing import Any
+
+from sqlglot.tokens import TokenType
+
+from optimizer.errors import SqlError
+from optimizer.sql.source import Source
+
+
+def _types(names: str) -> frozenset[Any]:
+    return frozenset(TokenType[name] for name in names.split())
+
+
+_LISTS = _types("SELECT FROM GROUP_BY VALUES ORDER_BY PARTITION_BY WITH WINDOW")
+_COMMA_LISTS = _types("SELECT FROM GROUP_BY VALUES")
+_COMMA_LISTS_IN_PARENTHESES = ("IN", "USING", "EXCLUDE", "VALUES")
+_LIST_ENDS = _types("R_PAREN SEMICOLON FROM WHERE GROUP_BY HAVING ORDER_BY PARTITION_BY LIMIT QUALIFY UNION INTERSECT")
+_JOIN_WORDS = _types("JOIN INNER CROSS NATURAL")
+_OPERATORS = _types("PLUS DASH SLASH DIV MOD DPIPE EQ NEQ LT LTE GT GTE")
+_NO_NAMES = _OPERATORS | _types("STAR NUMBER COMMA DOT R_PAREN SEMICOLON")
+_NOTHING_YET = _OPERATORS | _types(
+    "L_PAREN COMMA SELECT DISTINCT FROM WHERE HAVING GROUP_BY ORDER_BY PARTITION_BY ON AND OR NOT WHEN THEN ELSE"
+)
+
+
+def check_neighbours(source: Source, tokens: list[Any]) -> None:
+    """Raise SqlError at the first token beside which something is missing."""
+    whens = []
+    for i, token in enumerate(tokens):
+        before, after = (tokens[j] if 0 <= j < len(tokens) else None for j in (i - 1, i + 1))
+        nothing_before = before is None or before.token_type in _NOTHING_YET
+        follows = after.token_type if after is not None else TokenType.SEMICOLON
+        match token.token_type:
+            case TokenType.COMMA:
+                if nothing_before:
+                    raise _missing(source, token, "an expression")
+                if follows in _JOIN_WORDS or (follows in _LIST_ENDS and not _may_end_with_comma(tokens[:i])):
+                    raise _missing(source, after or token, "an expression")
+            case TokenType.ALIAS | TokenType.OVER if nothing_before:
+                raise _missing(source, token, "an expression")
+            case TokenType.ALIAS | TokenType.OVER if follows in _NO_NAMES:
+                raise _missing(source, after or token, "a name")
+            case TokenType.ON if follows in _LIST_ENDS:
+                raise _missing(source, after or token, "a condition")
+            case TokenType.DOT if before is None or nothing_before or before.token_type in _JOIN_WORDS:
+                raise _missing(source, token, "a name")
+            case TokenType.USING if follows is TokenType.L_PAREN:
+                names = takewhile(lambda t: t.token_type is not TokenType.R_PAREN, tokens[i:])
+                for dot in (t for t in names if t.token_type is TokenType.DOT):
+                    raise SqlError(
+                        'syntax error at "."', source.sql, dot.start, dot.end + 1, "USING takes names of columns alone"
+                    )
+            case TokenType.WHEN:
+                whens.append(token)
+            case TokenType.THEN if whens:
+                whens.pop()
+    if whens:
+        raise _missing(source, whens[-1], "its THEN")
+
+
+def check_closed(source: Source, tokens: list[Any]) -> None:
+    """Raise SqlError at a parenthesis that is never closed."""
+    opened = []
+    for token in tokens:
+        if token.token_type is TokenType.L_PAREN:
+            opened.append(token)
+        elif token.token_type is TokenType.R_PAREN and opened:
+            opened.pop()
+    if opened:
+        raise _missing(source, opened[-1], "its closing parenthesis")
+
+
+def _missing(source: Source, token: Any, what: str) -> SqlError:
+    hint = f"{what} is missing{'' if what.startswith('its') else ' here'}"
+    return SqlError(f'syntax error at "{token.text}"', source.sql, token.start, token.end + 1, hint)
+
+
+def _may_end_with_comma(tokens: list[Any]) -> bool:
+    """Whether the list that ends with these tokens is one behind which DuckDB allows a comma."""
+    depth = 0
+    for token, before in zip(reversed(tokens), [*reversed(tokens[:-1]), None], strict=True):
+        depth += (token.token_type is TokenType.R_PAREN) - (token.token_type is TokenType.L_PAREN)
+        if depth < 0:
+            return before is not None and before.text.upper() in _COMMA_LISTS_IN_PARENTHESES
+        if depth == 0 and token.token_type in _LISTS:
+            return token.token_type in _COMMA_LISTS
+    return False
