@@ -15,7 +15,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from optimizer.algebra.columns import ColumnId, DataType
-from optimizer.algebra.scalars import BOOL, TRUE, Call, ColumnRef, OuterRef, Scalar, compare, rewrite, walk
+from optimizer.algebra.rows import rows_compared
+from optimizer.algebra.scalars import BOOL, ColumnRef, OuterRef, Scalar, rewrite, walk
 from optimizer.algebra.trees import Tree
 
 
@@ -60,7 +61,7 @@ class AnySubquery(Subquery):
     __slots__ = ("function", "left", "right")
 
     def __init__(self, function: str, left: tuple[Scalar, ...], right: tuple[Scalar, ...], tree: Tree) -> None:
-        assert len(left) == len(right) and (len(left) < 2 or function in ("=", "<>")), "rows are compared by = and <>"
+        assert len(left) == len(right), "rows of one length are compared"
         self._set_tree(BOOL, left, tree)
         self.function, self.left, self.right = function, left, right
 
@@ -77,10 +78,7 @@ class AnySubquery(Subquery):
     @property
     def condition(self) -> Scalar:
         """What is asked of a pair of an outer row and a row of the tree, over columns of both."""
-        parts = [compare(self.function, a, b) for a, b in zip(self.left, self.right, strict=True)]
-        if not parts:
-            return TRUE
-        return parts[0] if len(parts) == 1 else Call("and" if self.function == "=" else "or", tuple(parts), BOOL)
+        return rows_compared(self.function, self.left, self.right)
 
     def _render(self, label: Callable[[ColumnId], str], typed: bool) -> str:
         names = ", ".join(r._render(label, typed) for r in self.right)

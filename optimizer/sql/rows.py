@@ -1,8 +1,4 @@
-"""Row values: `(a, b) = (c, d)`, `(a, b) IN ((c, d), ...)`, `(a, b) < (c, d)`.
-
-As in DuckDB, where a row is a value: NULL is equal to NULL and greater than anything else, so that comparing two rows is never
-UNKNOWN. (Compared with a subquery by IN, = ANY or <> ANY, a row is UNKNOWN as SQL has it: see `subqueries`.)
-"""
+"""Row values: `(a, b) = (c, d)`, `(a, b) IN ((c, d), ...)`, `(a, b) < (c, d)`; `algebra/rows.py` says what they mean."""
 
 from __future__ import annotations
 
@@ -11,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from sqlglot import exp
 
-from optimizer.algebra.scalars import BOOL, FALSE, Call, Scalar, compare
-from optimizer.sql.coerce import Operand, bare, comparable, negated
+from optimizer.algebra.rows import rows_compared
+from optimizer.algebra.scalars import BOOL, Call, Scalar
+from optimizer.sql.coerce import Operand, bare, comparable
 
 if TYPE_CHECKING:
     from optimizer.sql.expressions import ExpressionBinder
@@ -35,7 +32,7 @@ def compare_rows(binder: ExpressionBinder, function: str, left: Any, right: Any)
         if items is None:
             raise binder.source.error("a row value is compared with something that is none", node, "write (a, b) = (c, d)")
     operands = [binder.operands(items or []) for items in sides]
-    return rows_compared(binder, function, operands[0], operands[1], right)
+    return compare_operands(binder, function, operands[0], operands[1], right)
 
 
 def row_in_list(binder: ExpressionBinder, items: Sequence[Any], alternatives: Sequence[Any]) -> Scalar:
@@ -49,47 +46,21 @@ def row_in_list(binder: ExpressionBinder, items: Sequence[Any], alternatives: Se
         right = row_items(node)
         if right is None:
             raise binder.source.error("a row value is compared with something that is none", node, "write (a, b) IN ((c, d))")
-        equal.append(rows_compared(binder, "=", left, binder.operands(right), node))
+        equal.append(compare_operands(binder, "=", left, binder.operands(right), node))
     return equal[0] if len(equal) == 1 else Call("or", tuple(equal), BOOL)
 
 
-def rows_compared(
+def compare_operands(
     binder: ExpressionBinder, function: str, left: Sequence[Operand], right: Sequence[Operand], node: Any
 ) -> Scalar:
-    """The comparison of two rows, TRUE or FALSE. An ordering is decided by the first column in which they differ.
+    """The comparison of two rows, three-valued.
 
     Raises SqlError under `node` when the rows have not the same length, or no columns.
     """
     if len(left) != len(right) or not left:
         raise binder.source.error(f"a row of {len(left)} is compared with a row of {len(right)}", node)
+    if function in ROW_ORDERINGS:
+        for operand in (*left, *right):
+            binder.used_twice(operand, "a row comparison")
     pairs = [comparable(binder.source, function, a, b) for a, b in zip(left, right, strict=True)]
-    match function:
-        case "=" | "is_not_distinct_from":
-            return _all([compare("is_not_distinct_from", a, b) for a, b in pairs])
-        case "<>" | "is_distinct_from":
-            return _any([compare("is_distinct_from", a, b) for a, b in pairs])
-    for operand in (*left, *right):
-        binder.used_twice(operand, "a row comparison")
-    if function in (">", "<="):
-        pairs = [(b, a) for a, b in pairs]
-    decided = []
-    for i, (a, b) in enumerate(pairs):
-        before = [compare("is_not_distinct_from", c, d) for c, d in pairs[:i]]
-        decided.append(_all([*before, _less(a, b)]))
-    less = _any(decided)
-    return less if function in ("<", ">") else negated(less)
-
-
-def _less(left: Scalar, right: Scalar) -> Scalar:
-    """left < right with NULL as the greatest value; TRUE or FALSE."""
-    known = Call("coalesce", (compare("<", left, right), FALSE), BOOL)
-    null_last = Call("and", (Call("is_not_null", (left,), BOOL), Call("is_null", (right,), BOOL)), BOOL)
-    return Call("or", (known, null_last), BOOL)
-
-
-def _all(parts: list[Scalar]) -> Scalar:
-    return parts[0] if len(parts) == 1 else Call("and", tuple(parts), BOOL)
-
-
-def _any(parts: list[Scalar]) -> Scalar:
-    return parts[0] if len(parts) == 1 else Call("or", tuple(parts), BOOL)
+    return rows_compared(function, *zip(*pairs, strict=True))

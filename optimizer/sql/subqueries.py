@@ -13,14 +13,12 @@ from typing import TYPE_CHECKING, Any
 from sqlglot import exp
 
 from optimizer.algebra.columns import ColumnId, ColumnSet
-from optimizer.algebra.logical import Filter
 from optimizer.algebra.rebuild import map_tree_scalars
-from optimizer.algebra.scalars import ColumnRef, OuterRef, Scalar, bound_to, conjunction
+from optimizer.algebra.scalars import ColumnRef, OuterRef, Scalar, bound_to
 from optimizer.algebra.subqueries import AnySubquery, ScalarSubquery, Subquery
-from optimizer.algebra.trees import Tree
 from optimizer.sql.coerce import Operand, bare, meet, negated
 from optimizer.sql.context import Bound
-from optimizer.sql.rows import ROW_ORDERINGS, row_items, rows_compared
+from optimizer.sql.rows import ROW_ORDERINGS, row_items
 from optimizer.sql.same_subquery import first_like
 
 if TYPE_CHECKING:
@@ -83,19 +81,15 @@ def quantified(binder: ExpressionBinder, function: str, left: Any, right: Any) -
 
 
 def compared_with_any(binder: ExpressionBinder, function: str, left: Any, query: Any, node: Any) -> Scalar:
-    """`left function ANY (query)`, three-valued; `node` is the AST that errors point at.
-
-    Rows are equal or not by their columns, three-valued too; an ordering of rows is the two-valued one of `rows_compared`.
-    """
+    """`left function ANY (query)`, three-valued; `node` is the AST that errors point at."""
     items = row_items(left)
     operands = [binder.operand(left)] if items is None else binder.operands(items)
     bound = _bound(binder, query)
     _check_width(binder, bound, len(operands), query)
     columns = [Operand(ColumnRef(o.id, binder.context.columns[o.id].type), query) for o in bound.outputs]
-    if items is not None and function in ROW_ORDERINGS:
-        outside = [Operand(binder.seen_from_inside(binder.used_twice(o, "a row comparison"), o.node), o.node) for o in operands]
-        predicate = conjunction([rows_compared(binder, function, outside, columns, query)])
-        return AnySubquery("=", (), (), Tree(Filter(predicate), (bound.tree,)))
+    if len(operands) > 1 and function in ROW_ORDERINGS:
+        for operand in operands:
+            binder.used_twice(operand, "a row comparison")
     pairs = [meet(binder.source, both, "cannot compare", comparing=True)[0] for both in zip(operands, columns, strict=True)]
     lefts, rights = zip(*pairs, strict=True)
     return first_like(binder.context, node, AnySubquery(function, lefts, rights, bound.tree))

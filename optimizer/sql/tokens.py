@@ -1,7 +1,8 @@
 """What sqlglot passes over in silence, found in the tokens: a word or a comma beside which something is missing.
 
 `count(a,)`, `a,, b`, `ORDER BY a,`, `AS 7`, `OVER -1`, `ON )`, `FROM .t`, WHEN without THEN, CAST without its closing
-parenthesis, a table's name in USING. As DuckDB has it, a comma may end the lists of SELECT, FROM, GROUP BY, VALUES, IN, USING and EXCLUDE.
+parenthesis, a table's name in USING. As DuckDB has it, a comma may end the lists of SELECT, FROM, GROUP BY, VALUES, IN, USING
+and EXCLUDE.
 """
 
 from __future__ import annotations

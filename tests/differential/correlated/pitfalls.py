@@ -165,6 +165,9 @@ PITFALLS: dict[str, Pitfall] = {
         "select r.a from r order by r.b in (select q.b from q where q.a = r.a), r.a",
         naive("select r.a, (r.a, r.b) in (select q.a, q.b from q) from r", _ROW_NULL),
         naive("select r.a, (r.a, r.b) in (select q.b, q.c from q where q.a = r.a) from r", _NO_ROWS),
+        naive("select r.a, (r.a, r.b) < any (select q.a, q.b from q where q.a = r.a) from r", _ROW_NULL),
+        naive("select r.a, (r.a, r.b) >= all (select q.b, q.c from q where q.a < r.a) from r", _ROW_NULL),
+        naive("select r.a from r where not (r.a, r.b) > any (select q.a, q.b from q)", _ROW_NULL),
     ),
     "D6": _pitfall(
         "ANY and ALL with NULLs and over no rows",

@@ -164,11 +164,6 @@ QUANTIFIED = (
     "select a + all ((select 1)) from t",
 )
 ROWS = (
-    "select (a, b) = (1, 2), (a, b) <> (1, 2), (a, b) = (b, a), row(a, b) = row(1, 2) from t",
-    "select (a, b) = (2, null), (a, b) <> (2, null), (null, 5) = (a, b) from t",
-    "select (a, b) < (1, 3), (a, b) <= (2, null), (a, b) > (2, null), (a, b) >= (1, 2), (a, b) < (null, 5) from t",
-    "select (a, s) < (1, 'b'), (a, b, n) > (1, 2, 1) from t",
-    "select (a, b) in ((1, 2), (3, 3)), (a, b) not in ((1, 2), (2, null)), (a, b) in ((2, null)) from t",
     "select (a, b) is distinct from (1, 2), (a, b) is not distinct from (null, 5) from t",
     "select (a, b) = (1, 2, 3) from t",
     "select (a, b) = 1 from t",
@@ -176,7 +171,6 @@ ROWS = (
     "select a from t where (a, b) in (select u.a, 2 from u)",
     "select a from t where (a, b) in (values (1, 2), (3, 3))",
     "select a from t where (a, (select 2)) in (select a, 2 from u)",
-    "select (a, b) < any (select 5, 5), (a, b) > all (select 0, 5), (a, b) >= any (select 2, null::int) from t",
     "select (a, b) in (select a from u) from t",
 )
 CLAUSES = (
@@ -395,6 +389,7 @@ def any_of(condition: str, rows: str) -> str:
     return f"case when {some.format(condition)} then true when {some.format(f'({condition}) is null')} then null else false end"
 
 
+BEFORE = "t.a < u.a or t.a = u.a and t.b < u.c"
 IN_ROWS = any_of("t.a = u.a and t.b = u.c", "u")
 # the query, and one that means the same to DuckDB
 EQUIVALENT = (
@@ -411,15 +406,46 @@ EQUIVALENT = (
     ),
     (
         "select (a, b) > any (select a, c from u where u.a = t.a) from t",
-        "select exists (select 1 from u where u.a = t.a and (t.a, t.b) > (u.a, u.c)) from t",
+        f"select {any_of('t.b > u.c', '(select * from u where u.a = t.a) u')} from t",
     ),
     (
         "select (a, b) <= all (select a, x.b from t x where x.a = t.a) from t",
-        "select not exists (select 1 from t x where x.a = t.a and (t.a, t.b) > (x.a, x.b)) from t",
+        f"select not {any_of('t.b > x.b', '(select * from t x where x.a = t.a) x')} from t",
     ),
     (
         "select b from t group by b having (sum(a), b) < any (select a, c from u)",
-        "select b from (select sum(a) as s, b from t group by b) q where exists (select 1 from u where (s, b) < (u.a, u.c))",
+        "select b from (select sum(a) as s, b from t group by b) q "
+        "where exists (select 1 from u where s < u.a or s = u.a and b < u.c)",
+    ),
+    ("select a from t where (a, b) >= all (select a, c from u)", f"select a from t where not {any_of(BEFORE, 'u')}"),
+    (
+        "select (a, b) < any (select 5, 5), (a, b) > all (select 0, 5), (a, b) >= any (select 2, null::int) from t",
+        "select a < 5 or a = 5 and b < 5, a > 0 or a = 0 and b > 5, a > 2 or a = 2 and b >= null::int from t",
+    ),
+    # a row of DuckDB's is one value, in which NULL equals NULL and is the greatest
+    (
+        "select (a, b) = (1, 2), (a, b) <> (1, 2), (a, b) = (b, a), row(a, b) = row(1, 2) from t",
+        "select a = 1 and b = 2, a <> 1 or b <> 2, a = b and b = a, a = 1 and b = 2 from t",
+    ),
+    (
+        "select (a, b) = (2, null), (a, b) <> (2, null), (null, 5) = (a, b) from t",
+        "select a = 2 and b = null::int, a <> 2 or b <> null::int, null::int = a and 5 = b from t",
+    ),
+    ("select a from t where (a, b) = (null, 5)", "select a from t where false"),
+    ("select a from t where (a, b) not in ((5, 6), (3, null), (null, null))", "select a from t where false"),
+    (
+        "select (a, b) < (1, 3), (a, b) <= (2, null), (a, b) > (2, null), (a, b) >= (1, 2), (a, b) < (null, 5) from t",
+        "select a < 1 or a = 1 and b < 3, a < 2 or a = 2 and b <= null::int, a > 2 or a = 2 and b > null::int, "
+        "a > 1 or a = 1 and b >= 2, a < null::int or a = null::int and b < 5 from t",
+    ),
+    (
+        "select (a, s) < (1, 'b'), (a, b, n) > (1, 2, 1) from t",
+        "select a < 1 or a = 1 and s < 'b', a > 1 or a = 1 and (b > 2 or b = 2 and n > 1) from t",
+    ),
+    (
+        "select (a, b) in ((1, 2), (3, 3)), (a, b) not in ((1, 2), (2, null)), (a, b) in ((2, null)) from t",
+        "select a = 1 and b = 2 or a = 3 and b = 3, not (a = 1 and b = 2 or a = 2 and b = null::int), "
+        "a = 2 and b = null::int from t",
     ),
     # expressions grouped by, written anew inside
     (
