@@ -55,10 +55,7 @@ def combine(binder: ExpressionBinder, function: str, left: Operand, right: Opera
     """`left function right` of two numbers; raises SqlError when one is no number."""
     source = binder.source
     left, right = _numeric_null(left, right), _numeric_null(right, left)
-    if left.string_literal and is_numeric(right.type):
-        left = Operand(convert(source, left, DOUBLE), left.node)
-    if right.string_literal and is_numeric(left.type):
-        right = Operand(convert(source, right, DOUBLE), right.node)
+    left, right = _read_string(binder, function, left, right), _read_string(binder, function, right, left)
     for operand in (left, right):
         if not is_numeric(operand.type):
             hint = (
@@ -103,6 +100,15 @@ def _numeric_null(operand: Operand, other: Operand) -> Operand:
     if not pa.types.is_null(operand.type):
         return operand
     return Operand(Literal(None, other.type if is_numeric(other.type) else INT64), operand.node)
+
+
+def _read_string(binder: ExpressionBinder, function: str, operand: Operand, other: Operand) -> Operand:
+    """A string literal takes the other side's type; beside a decimal, and to be divided, it is a DOUBLE, as in DuckDB."""
+    if not (operand.string_literal and is_numeric(other.type)):
+        return operand
+    whole = is_integer(other.type) or other.type == HUGEINT
+    type = other.type if is_float(other.type) or (whole and function != "/") else DOUBLE
+    return Operand(convert(binder.source, operand, type), operand.node)
 
 
 def _bent(operand: Operand, other: Operand) -> DataType:

@@ -49,6 +49,19 @@ ARITHMETIC = (
     "f+n",
     "cast(f as float)/a",
 )
+WITH_STRINGS = (  # a string literal takes the other side's type
+    "sum(a + '9007199254740993'::bigint)",
+    "sum(cast(a as bigint) + '9007199254740993')",
+    "sum('9007199254740993' - cast(a as bigint))",
+    "max(cast(a as hugeint) + '1')",
+    "max(cast(a as bigint) % '3'), max(mod(a, '3')), max(cast(a as bigint) // '2'), max('2' * a)",
+    "max(cast(a as bigint) + '1.5')",
+    "max(cast(a as tinyint) + '100')",
+    "max(a / '2.5'), max(cast(f as float) + '0.1'), max(cast(f as float) / '3'), max(f + '0.1')",
+    "max(n + '0.005')",
+    "max(cast(a as bigint) + 'x')",
+    "max(cast(a as tinyint) + '1000')",
+)
 COMPARISONS = (
     "a=b",
     "a<>b",
@@ -366,7 +379,8 @@ QUERIES = (
 
 
 @pytest.mark.parametrize(
-    "expression", [*ARITHMETIC, *COMPARISONS, *PREDICATES, *LOGIC_AND_CHOICE, *CASTS, *DATES, *STRINGS_AND_CONSTANTS]
+    "expression",
+    [*ARITHMETIC, *WITH_STRINGS, *COMPARISONS, *PREDICATES, *LOGIC_AND_CHOICE, *CASTS, *DATES, *STRINGS_AND_CONSTANTS],
 )
 def test_expressions(expression: str, world: World) -> None:
     assert_means_the_same(world, f"select {expression} as r from t")
