@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Protocol
 
+from optimizer.algebra.columns import ColumnSet
 from optimizer.algebra.logical import Label, LogicalOperator
 from optimizer.algebra.props import LogicalProps
 from optimizer.algebra.trees import Leaf, Node, Tree
@@ -24,6 +25,10 @@ class ReorderableRegion(Protocol):
         """The operators that every plan of a set applies."""
         ...
 
+    def outer_columns(self, s: Relations) -> ColumnSet:
+        """Columns of enclosing queries that those operators read."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class RegionGraph(LogicalOperator):
@@ -40,6 +45,9 @@ class RegionGraph(LogicalOperator):
 
     def derive_props(self, inputs: Sequence[LogicalProps]) -> LogicalProps:
         return self.region.written(self.relations, [Leaf(-1, props) for props in inputs]).props
+
+    def outer_columns(self) -> ColumnSet:
+        return self.region.outer_columns(self.relations)
 
     def describe(self, label: Label) -> str:
         return self.region.describe_set(self.relations, label)

@@ -21,7 +21,7 @@ from optimizer.algebra.scalars import Predicate, Scalar, combined
 from optimizer.algebra.trees import Node, Tree
 from optimizer.joins.conflicts import Edge, detect
 from optimizer.joins.graph import JoinGraph, Relations, bits, subsets
-from optimizer.joins.operator_tree import operators_of
+from optimizer.joins.operator_tree import RegionOperator, operators_of
 from optimizer.joins.partition.hypergraph import connected, hypergraph
 
 OperatorSet = int  # operators of a region, by number
@@ -264,8 +264,18 @@ class JoinRegion:
 
     def describe_set(self, s: Relations, label: Callable[[ColumnId], str] = str) -> str:
         """The operators that every plan of a set applies: kinds and predicates."""
-        applied = [self.operators[k.bit_length() - 1] for k in bits(self.within(s))]
-        return "; ".join(f"{o.operator.kind.value} on {show_predicate(o.predicate, label)}" for o in applied)
+        return "; ".join(f"{o.operator.kind.value} on {show_predicate(o.predicate, label)}" for o in self._applied(s))
+
+    def outer_columns(self, s: Relations) -> ColumnSet:
+        """Columns of enclosing queries that the operators read that every plan of a set applies."""
+        outer = 0
+        for operator in self._applied(s):
+            for conjunct in operator.predicate:
+                outer |= conjunct.outer
+        return outer
+
+    def _applied(self, s: Relations) -> list[RegionOperator]:
+        return [self.operators[k.bit_length() - 1] for k in bits(self.within(s))]
 
     def describe(self, label: Callable[[ColumnId], str] = str) -> list[str]:
         """A line for each operator: kind, predicate, SES, TES, rules."""

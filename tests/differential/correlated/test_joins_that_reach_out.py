@@ -1,0 +1,34 @@
+"""ON of a join that reaches over a comma or into an enclosing query, in a region of several joins: bound by the Apply around it.
+
+Some operators of such a region read outer columns, which the group of the whole region has to know: an Apply asks it what to
+bind. DuckDB does not run the queries.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.differential.correlated.engines import METHODS, Engines, assert_rows, engines_over
+from tests.differential.correlated.tables import RICH_DATA
+
+QUERIES = (
+    "select r.a, x.b, y.a, z.c from r, q x left join q y on r.a <> y.a left join q z on r.a = z.b",
+    "select count(*) from r, q x left join q y on r.a = y.a and x.b = y.b left join t on t.a = y.a left join k on k.a = r.b",
+    "select r.a, x.b from r, q x full join q y on x.a = y.b left join t on t.c = r.b and t.a = x.a",
+    "select r.a, (select count(*) from q left join t on t.a = q.a and t.c = r.b left join k on k.id = t.a and k.b > r.a) from r",
+    "select r.a from r where exists (select 1 from q semi join t on t.a = r.a left join k on k.a = r.b anti join n on n.a = r.a)",
+)
+
+
+@pytest.fixture(scope="module")
+def engines(tmp_path_factory: pytest.TempPathFactory) -> Engines:
+    return engines_over(tmp_path_factory.mktemp("reaching"), RICH_DATA)
+
+
+@pytest.mark.parametrize("sql", QUERIES)
+@pytest.mark.parametrize("prepass", [True, False])
+@pytest.mark.parametrize("method", METHODS)
+def test_every_method(sql: str, prepass: bool, method: str, engines: Engines) -> None:
+    wanted = engines.by_definition(sql)
+    assert isinstance(wanted, list) and wanted
+    assert_rows(wanted, engines.by_method(sql, method, prepass=prepass))
