@@ -41,10 +41,10 @@ from executor.arrow import (
 from executor.arrow.batches import Batches
 from executor.arrow.context import Context, TableSource, Tuning
 from executor.arrow.counters import Counters
-from executor.arrow.failures import operator_errors
+from executor.arrow.failures import first_line, operator_errors
 from executor.arrow.kept_rows import KeptRows
 from executor.arrow.pipeline import Stage, Work, run_stages
-from optimizer.algebra.columns import Columns
+from optimizer.algebra.columns import Columns, column_ids
 from optimizer.algebra.physical import (
     ConstantRows,
     FilterRows,
@@ -70,6 +70,7 @@ from optimizer.algebra.physical import (
     WindowRows,
 )
 from optimizer.algebra.plan import PlanNode
+from optimizer.algebra.types import is_string
 from optimizer.errors import CatalogError, ExecutionError
 
 MakeBatches = Callable[[PlanNode, Context], Batches]
@@ -120,7 +121,7 @@ def execute(
     _allow_depth(plan)
     run = _Run(counters)
     context = Context(columns, sources, counters, tuning or Tuning(), run.open_node)
-    return pa.RecordBatchReader.from_batches(context.schema(plan), context.open(plan))
+    return pa.RecordBatchReader.from_batches(context.schema(plan), _readable(context.open(plan), plan, columns))
 
 
 def execute_table(
@@ -132,6 +133,18 @@ def execute_table(
 ) -> pa.Table:
     """The whole result."""
     return execute(plan, columns, sources, counters, tuning).read_all()
+
+
+def _readable(batches: Batches, plan: PlanNode, columns: Columns) -> Batches:
+    """The batches; raises ExecutionError for a text that is no UTF-8. Files may hold such bytes, and reading does not look."""
+    texts = [(number, id) for number, id in enumerate(column_ids(plan.columns)) if is_string(columns[id].type)]
+    for batch in batches:
+        for number, id in texts:
+            try:
+                batch.column(number).validate(full=True)
+            except pa.ArrowInvalid as error:
+                raise ExecutionError(f'a text in column "{columns[id].name}" is not UTF-8 ({first_line(error)})') from error
+        yield batch
 
 
 def _check_rows(plan: PlanNode, sources: Mapping[str, TableSource]) -> None:

@@ -29,6 +29,7 @@ def measure(path: Path, batches: Iterable[pa.RecordBatch], columns: Sequence[Tab
             stored = batch.column(batch.schema.get_field_index(column.name))
             try:
                 values = stored.cast(column.type)
+                values.validate(full=True)  # texts may not be UTF-8
             except pa.ArrowInvalid as error:
                 raise CatalogError(
                     f'{path}: column "{column.name}" ({stored.type}) has values that {column.type} cannot hold: {error}'
