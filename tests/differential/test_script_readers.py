@@ -35,8 +35,8 @@ query IT rowsort
 select a, s
 from t
 ----
-1\tx y
-2\tNULL
+1\t\tx y
+2\tNULL\t
 
 query IT
 select a, s from t order by a
@@ -99,6 +99,12 @@ EnumerableCalc(expr)
   EnumerableScan
 !plan
 
+insert into emp
+values ('FORD', 2);
+(1 row modified)
+
+!update
+
 !use post
 select nothing;
 an error
@@ -128,11 +134,12 @@ def test_sqllogictest(tmp_path: Path) -> None:
 def test_iq(tmp_path: Path) -> None:
     (tmp_path / "a.iq").write_text(IQ)
     (tmp_path / "tables.sql").write_text("CREATE SCHEMA scott; CREATE SCHEMA post;")
-    setup, emp, error, values = read_iq(tmp_path / "a.iq")
+    setup, emp, insert, error, values = read_iq(tmp_path / "a.iq")
     assert setup == Step(0, "CREATE SCHEMA scott; CREATE SCHEMA post;")
     assert emp == Step(7, "select ename, mgr\nfrom emp", False, Expected((("KING", ""), ("SMITH", "1")), null=""), "scott")
-    assert error == Step(24, "select nothing", True, None, "post")
-    assert values == Step(28, "values 1", False, None, "post")
+    assert insert == Step(23, "insert into emp\nvalues ('FORD', 2)", schema="scott")
+    assert error == Step(29, "select nothing", True, None, "post")
+    assert values == Step(33, "values 1", False, None, "post")
 
 
 @pytest.mark.parametrize(
@@ -198,11 +205,11 @@ def verdicts(tmp_path: Path, text: str = SCRIPT) -> list[Outcome]:
 
 
 def test_outcomes(tmp_path: Path) -> None:
-    expected = [Outcome.PASS, Outcome.PASS, Outcome.REFUSED, Outcome.DIALECT, Outcome.DIALECT]
+    expected = [Outcome.EQUAL, Outcome.EQUAL, Outcome.REFUSED, Outcome.UNSUPPORTED, Outcome.UNSUPPORTED]
     assert verdicts(tmp_path) == expected
     lines = table(run_script(tmp_path / "a.test", "a.test")).splitlines()
-    assert lines[1:3] == ["a.test\tall\tpass\t2", "a.test\tall\trefused\t1"]
-    assert [line.split("\t")[:3] for line in lines[3:]] == [["a.test", "23", "dialect"], ["a.test", "28", "dialect"]]
+    assert lines[1:3] == ["a.test\tall\tequal\t2", "a.test\tall\trefused\t1"]
+    assert [line.split("\t")[:3] for line in lines[3:]] == [["a.test", "23", "unsupported"], ["a.test", "28", "unsupported"]]
 
 
 def test_wrong_rows_and_errors_are_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -217,18 +224,18 @@ def test_wrong_rows_and_errors_are_noticed(tmp_path: Path, monkeypatch: pytest.M
         monkeypatch.setattr(Session, "sql", sql)
         return verdicts(tmp_path)[:2]
 
-    assert changed(lambda t: t) == [Outcome.PASS, Outcome.PASS]
+    assert changed(lambda t: t) == [Outcome.EQUAL, Outcome.EQUAL]
     assert changed(lambda t: pa.concat_tables([t, t])) == [Outcome.WRONG] * 2
     assert changed(lambda t: t.slice(1)) == [Outcome.WRONG] * 2
     assert changed(lambda t: t.cast(pa.schema([pa.field(t.column_names[0], pa.string())]))) == [Outcome.WRONG] * 2
     # 2 ties with 1 under ORDER BY b; 3 does not
-    assert changed(lambda t: pa.table({"a": pa.array([2], t.schema[0].type)})) == [Outcome.PASS, Outcome.PASS]
+    assert changed(lambda t: pa.table({"a": pa.array([2], t.schema[0].type)})) == [Outcome.EQUAL, Outcome.EQUAL]
     assert changed(lambda t: pa.table({"a": pa.array([3], t.schema[0].type)})) == [Outcome.WRONG] * 2
 
     for error, outcome in (
         (InternalError("x"), Outcome.CRASH),
         (KeyError("x"), Outcome.CRASH),
-        (Unsupported("x"), Outcome.DIALECT),
+        (Unsupported("x"), Outcome.UNSUPPORTED),
     ):
 
         def fails(self: Session, text: str, error: Exception = error) -> object:
@@ -240,14 +247,14 @@ def test_wrong_rows_and_errors_are_noticed(tmp_path: Path, monkeypatch: pytest.M
 
 def test_table_functions_become_tables(tmp_path: Path) -> None:
     """With and without an alias, in FROM and JOIN; as a scalar, or with a column, they stay."""
-    queries = (
-        "select * from range(3)",
-        "select range, i from range(1, 3) join generate_series(0, 4, 2) as t(i) on range = i where i > 0",
-        "from range(3)\norder by 1",
-        "select v.range from range(-1, 2) v",
-    )
-    text = "".join(f"query I\n{sql}\n----\n\n" for sql in queries)
-    assert verdicts(tmp_path, text) == [Outcome.PASS] * len(queries)
+    queries = {
+        "select * from range(3)": "0 1 2",
+        "select i from range(1, 3) join generate_series(0, 4, 2) as t(i) on range = i where i > 0": "2",
+        "from range(3)\norder by 1": "0 1 2",
+        "select v.range from range(-1, 2) v": "-1 0 1",
+    }
+    text = "\n\n".join(f"query I\n{sql}\n----\n" + "\n".join(rows.split()) for sql, rows in queries.items())
+    assert verdicts(tmp_path, text) == [Outcome.EQUAL] * len(queries)
     for sql in ("select range(3)", "select * from range(1000000000)", "select * from range(a)", "select * from range(1, 2, 0)"):
         assert with_range_tables(sql) == (sql, [])
 
@@ -258,4 +265,26 @@ def test_rows_where_duckdb_refuses(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
     monkeypatch.setattr(Session, "sql", lambda self, text: Rows())
     assert verdicts(tmp_path, "statement error\nselect c from t\n") == [Outcome.LENIENT]
-    assert verdicts(tmp_path, "query I\nselect c from t\n----\n1\n") == [Outcome.PASS], "the script has these rows"
+    assert verdicts(tmp_path, "query I\nselect c from t\n----\n1\n") == [Outcome.EQUAL], "the script has these rows"
+    assert verdicts(tmp_path, "query I\nselect c from t\n----\n2\n") == [Outcome.WRONG], "the script has other rows"
+
+
+def test_both_engines_against_the_script(tmp_path: Path) -> None:
+    assert verdicts(tmp_path, "query I\nselect 1\n----\n1\n") == [Outcome.EQUAL]
+    assert verdicts(tmp_path, "query I\nselect 1\n----\n2\n") == [Outcome.AGAINST]
+
+
+def test_what_is_unsupported_is_named(tmp_path: Path) -> None:
+    (tmp_path / "a.test").write_text(
+        "query I\nselect list(1)\n----\n[1]\n\nquery I\nselect [1]\n----\n[1]\n\nquery I\npivot t on a\n----\n"
+    )
+    found = [result.verdict for result in run_script(tmp_path / "a.test", "a.test")]
+    assert found == [
+        (Outcome.UNSUPPORTED, "the aggregate list"),
+        (Outcome.UNSUPPORTED, "a list value"),
+        (Outcome.UNSUPPORTED, "PIVOT"),
+    ]
+
+
+def test_refused_by_both(tmp_path: Path) -> None:
+    assert verdicts(tmp_path, "query I\nselect nothing\n----\n1\n") == [Outcome.REFUSED]

@@ -1,8 +1,9 @@
-"""Scripts that lie beside the repository, run by planscope: DuckDB's rows wherever planscope gives any.
+"""Other databases' scripts, run by planscope: the scripts' rows and DuckDB's, wherever planscope gives any.
 
-What does not pass is listed, query by query, in the table of its suite (`tests/differential/scripts/*.tsv`); a query whose
+What is not equal is listed, query by query, in the table of its suite (`tests/differential/scripts/*.tsv`); a query whose
 outcome changes fails until `pytest --rewrite` has written the table anew: read that diff. Wrong rows and crashes are never
-accepted. Suites that are not there are skipped: the folder is a convention of where workloads are kept, no part of the code.
+accepted. The scripts are in `scripts/copied`, with their licences; those that carry none are run where they lie beside the
+repository.
 """
 
 from __future__ import annotations
@@ -16,30 +17,31 @@ from tests.differential.scripts.judge import Outcome
 from tests.differential.scripts.suite import Result, run_folder, table
 
 TABLES = Path(__file__).parent / "scripts"
-WORKLOADS = Path(__file__).parents[3] / "shared" / "workloads"
+COPIED = TABLES / "copied"
 
 QUICK = {
-    "calcite_iq": "calcite_iq",
-    "duckdb_subquery": "duckdb_sql/subquery",
-    "duckdb_window": "duckdb_sql/window",
-    "duckdb_setops": "duckdb_sql/setops",
-    "duckdb_order": "duckdb_sql/order",
-    "duckdb_limit": "duckdb_sql/limit",
+    "calcite_iq": COPIED / "calcite_iq",
+    "duckdb_subquery": COPIED / "duckdb_sql" / "subquery",
+    "duckdb_window": COPIED / "duckdb_sql" / "window",
+    "duckdb_setops": COPIED / "duckdb_sql" / "setops",
+    "duckdb_order": COPIED / "duckdb_sql" / "order",
+    "duckdb_limit": COPIED / "duckdb_sql" / "limit",
 }
 SLOW = {
-    "duckdb_join": "duckdb_sql/join",
-    "duckdb_aggregate": "duckdb_sql/aggregate",
-    "sqllogictest": "sqllogictest",
+    "duckdb_join": COPIED / "duckdb_sql" / "join",
+    "duckdb_aggregate": COPIED / "duckdb_sql" / "aggregate",
+    "sqllogictest_select": COPIED / "sqllogictest",
+    "sqllogictest": Path(__file__).parents[3] / "shared" / "workloads" / "sqllogictest",
 }
 SUITES = {**QUICK, **SLOW}
 
 
 def results(suite: str, settings: dict[str, Any] | None = None) -> list[Result]:
-    folder = WORKLOADS / SUITES[suite]
-    if not folder.is_dir():
-        pytest.skip(f"there is no folder {SUITES[suite]} of scripts beside the repository")
+    folder = SUITES[suite]
+    if COPIED not in folder.parents and not folder.is_dir():
+        pytest.skip(f"there is no folder {folder.name} of scripts without a licence beside the repository")
     found = list(run_folder(folder, settings))
-    assert found, f"no queries in {SUITES[suite]}"
+    assert found, f"no queries in {folder}"
     return found
 
 

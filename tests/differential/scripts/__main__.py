@@ -25,11 +25,14 @@ def main() -> int:
     for result in run_folder(arguments.folder, settings):
         results.append(result)
         outcome, reason = result.verdict
-        if outcome not in (Outcome.PASS, Outcome.REFUSED):
+        if outcome not in (Outcome.EQUAL, Outcome.REFUSED):
             print(f"{outcome.value:8} {result.script}:{result.line}  {reason}", flush=True)
             if arguments.sql:
                 print("         " + result.sql.strip().replace("\n", "\n         "), flush=True)
     counts = Counter(result.verdict.outcome for result in results)
+    missing = Counter(result.verdict.reason for result in results if result.verdict.outcome is Outcome.UNSUPPORTED)
+    for feature, count in missing.most_common():
+        print(f"{count:6}  unsupported: {feature}")
     print(", ".join(f"{outcome.value} {counts[outcome]}" for outcome in Outcome))
     if arguments.table is not None:
         arguments.table.write_text(table(results), encoding="utf-8")

@@ -3,6 +3,7 @@
     a query up to a line that ends with ;
     the table that it prints
     !ok, !error, !plan        what was expected: rows; a refusal; a plan, of Calcite's, which is not compared
+    !update                   a statement that changes rows; how many is not compared
 
 `!use NAME` picks the tables; they come from `tables.sql` in the script's folder, which makes a schema for each name. A query
 that names a schema before a table sees that one instead, and is read without the name. Lines that begin with # are
@@ -47,7 +48,7 @@ def read_iq(path: Path) -> list[Step]:
 def _step(block: list[tuple[int, str]], command: str, schema: str) -> Step | None:
     """The query that the command is about; None where the block holds none, as before the plan of a query already run."""
     end = next((i for i, (_, line) in enumerate(block) if line.rstrip().endswith(";")), None)
-    if end is None or command not in ("ok", "error", "plan", "verify"):
+    if end is None or command not in ("ok", "error", "plan", "verify", "update"):
         return None
     sql = "\n".join(line for _, line in block[: end + 1] if not line.startswith("#")).rstrip().removesuffix(";")
     printed = [line for _, line in block[end + 1 :]]

@@ -20,17 +20,18 @@ QUERY_WORDS = ("select", "with", "values", "from", "table")
 
 
 class Outcome(Enum):
-    PASS = "pass"
-    REFUSED = "refused"  # by DuckDB too, as the script wants
-    DIALECT = "dialect"  # planscope lacks the form, or the text is DuckDB's own, or not SQL to DuckDB
-    LENIENT = "lenient"  # planscope gives rows where DuckDB raises
-    STRICT = "strict"  # planscope raises where DuckDB gives rows
+    EQUAL = "equal"  # to DuckDB's rows and, where the script has rows, to those
+    REFUSED = "refused"  # by DuckDB too, or as the script wants
+    AGAINST = "against"  # the script: DuckDB and planscope have the same rows, the script has others
+    UNSUPPORTED = "unsupported"  # planscope lacks the feature that is the reason
+    LENIENT = "lenient"  # planscope gives rows where DuckDB raises, and the script does not say which
+    STRICT = "strict"  # planscope raises where DuckDB gives rows, and does not say that it lacks something
     CRASH = "crash"
     WRONG = "wrong"
 
 
 class Verdict(NamedTuple):
-    """`reason`: one line, the same on every run; "" for what needs none."""
+    """`reason`: one line, the same on every run; "" for what needs none. Of what is unsupported it is the feature."""
 
     outcome: Outcome
     reason: str = ""
@@ -39,7 +40,7 @@ class Verdict(NamedTuple):
 def judge(step: Step, database: ScriptDatabase) -> Verdict:
     """What planscope makes of a query, over the data as it is at this point of the script."""
     if first_word(step.sql) not in QUERY_WORDS:
-        return Verdict(Outcome.DIALECT, f"{first_word(step.sql).upper()} is no query")
+        return Verdict(Outcome.UNSUPPORTED, first_word(step.sql).upper())
     expected: pa.Table | Exception
     try:
         expected = database.arrow(step.sql)
@@ -47,44 +48,48 @@ def judge(step: Step, database: ScriptDatabase) -> Verdict:
     except (duckdb.Error, pa.ArrowException) as error:
         expected = error
     except (TypeError, ValueError, OverflowError) as error:  # values that Python does not have, such as the year 290,000
-        return Verdict(Outcome.DIALECT, f"DuckDB's rows cannot be read: {one_line(error)}")
+        return Verdict(Outcome.UNSUPPORTED, f"values that cannot be compared: {one_line(error)}")
     session = database.session(step.sql)
     try:
         actual = session.sql(step.sql).table
     except Exception as error:
         return refused(error, expected, step, database)
     rows = rows_of(actual)
+    as_the_script = step.expected is not None and agrees(step.expected, rows) is not False
     if isinstance(expected, Exception):
-        if step.expected is not None and agrees(step.expected, rows):
-            return Verdict(Outcome.PASS)
-        return Verdict(Outcome.LENIENT, f"DuckDB: {one_line(expected)}")
+        if step.expected is None:
+            return Verdict(Outcome.LENIENT, f"DuckDB: {one_line(expected)}")
+        return Verdict(Outcome.EQUAL) if as_the_script else Verdict(Outcome.WRONG, f"other rows than the script's: {rows[:3]}")
+    duckdb_as_the_script = step.expected is None or agrees(step.expected, wanted) is not False
     try:
         assert_same_kinds(expected, actual)
         assert_same_but_ties(step.sql, wanted, rows, database)
     except AssertionError as error:
-        if step.expected is not None and agrees(step.expected, rows) and not agrees(step.expected, wanted):
-            return Verdict(Outcome.PASS)
-        return Verdict(Outcome.WRONG, one_line(error))
-    return Verdict(Outcome.PASS)
+        return Verdict(Outcome.EQUAL) if as_the_script and not duckdb_as_the_script else Verdict(Outcome.WRONG, one_line(error))
+    if not duckdb_as_the_script and not as_the_script:
+        return Verdict(Outcome.AGAINST, f"DuckDB and planscope have {str(rows[0]) if rows else 'no rows'}")
+    return Verdict(Outcome.EQUAL)
 
 
 def refused(error: Exception, expected: pa.Table | Exception, step: Step, database: ScriptDatabase) -> Verdict:
     """Planscope raised `error`."""
     if isinstance(error, InternalError) or not isinstance(error, PlanscopeError):
         return Verdict(Outcome.CRASH, f"{error.__class__.__name__}: {one_line(error)}")
-    if step.fails:
+    if step.fails or isinstance(expected, Exception):
         return Verdict(Outcome.REFUSED)
-    if isinstance(expected, Exception):
-        return Verdict(Outcome.DIALECT, f"DuckDB refuses: {one_line(expected)}")
+    if isinstance(error, Unsupported):
+        return Verdict(Outcome.UNSUPPORTED, one_line(error).removesuffix(" is not supported"))
     if isinstance(error, SqlError):
-        if isinstance(error, Unsupported) or error.message.startswith(_OWN):
-            return Verdict(Outcome.DIALECT, one_line(error))
+        if error.message.startswith("unknown function"):
+            return Verdict(Outcome.UNSUPPORTED, error.message.removeprefix("unknown ").lower())
+        if error.message.startswith(_OWN):
+            return Verdict(Outcome.UNSUPPORTED, one_line(error))
         if error.message.startswith("unknown") and database.words(step.sql) & database.left_out:
-            return Verdict(Outcome.DIALECT, f"a type that planscope does not have: {one_line(error)}")
+            return Verdict(Outcome.UNSUPPORTED, "a table or column of a type that planscope does not have")
     return Verdict(Outcome.STRICT, f"{'run: ' if isinstance(error, ExecutionError) else ''}{one_line(error)}")
 
 
-_OWN = ("syntax error", "unknown function", 'unknown column "rowid"')
+_OWN = ("syntax error", 'unknown column "rowid"')
 
 
 def one_line(error: Any) -> str:

@@ -125,4 +125,5 @@ def _expected(lines: list[str], words: list[str]) -> Expected | None:
     if any(line.startswith(("<REGEX>", "<!REGEX>", "<FILE>")) for line in lines):
         return None
     flat = len(types) > 1 and not any("\t" in line for line in lines)
-    return Expected(tuple(tuple(line.split("\t")) for line in lines), flat, None, types, sort)
+    rows = (tuple(filter(None, line.split("\t"))) or ("",) for line in lines)  # an empty text is printed as (empty)
+    return Expected(tuple(rows), flat, None, types, sort)

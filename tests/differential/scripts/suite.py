@@ -63,19 +63,19 @@ def run_folder(folder: Path, settings: dict[str, Any] | None = None) -> Iterator
 
 
 def table(results: Iterable[Result]) -> str:
-    """Tab-separated lines: script, line, outcome, reason. Queries that pass or are refused alike are counted for each script, in
-    the place of a line; every other one has a line."""
+    """Tab-separated lines: script, line, outcome, reason. Queries that are equal or refused alike are counted for each
+    script, in the place of a line; every other one has a line, with the feature that is missing or what is wrong."""
     counts: Counter[tuple[str, str]] = Counter()
     lines: dict[str, list[str]] = {}
     for result in results:
         outcome, reason = result.verdict
         own = lines.setdefault(result.script, [])
         counts[result.script, outcome.value] += 1
-        if outcome not in (Outcome.PASS, Outcome.REFUSED):
+        if outcome not in (Outcome.EQUAL, Outcome.REFUSED):
             own.append(f"{result.script}\t{result.line}\t{outcome.value}\t{reason}")
     text = ["script\tline\toutcome\treason"]
     for script, own in lines.items():
-        for outcome in (Outcome.PASS, Outcome.REFUSED):
+        for outcome in (Outcome.EQUAL, Outcome.REFUSED):
             if counts[script, outcome.value]:
                 text.append(f"{script}\tall\t{outcome.value}\t{counts[script, outcome.value]}")
         text += own
