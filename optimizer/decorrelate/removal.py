@@ -15,6 +15,8 @@ remove; a subquery in a branch of CASE or COALESCE that may raise is evaluated o
 
 from __future__ import annotations
 
+import sys
+
 from optimizer.algebra.columns import ColumnId, Columns, ColumnSet, column_ids
 from optimizer.algebra.kinds import JoinKind, SetOpKind
 from optimizer.algebra.logical import (
@@ -47,7 +49,7 @@ from optimizer.algebra.scalars import (
     conjunction,
     rewrite,
 )
-from optimizer.algebra.subqueries import AnySubquery, ScalarSubquery, Subquery, has_subquery, outer_reference
+from optimizer.algebra.subqueries import AnySubquery, ScalarSubquery, Subquery, has_subquery, outer_reference, subqueries_of
 from optimizer.algebra.trees import Node, Tree, postorder
 from optimizer.algebra.types import INT32
 from optimizer.decorrelate.row_counts import at_least_one_row, exactly_one_row
@@ -56,8 +58,23 @@ from optimizer.decorrelate.steps import Step, named
 
 def remove_subqueries(root: Tree, columns: Columns) -> tuple[Tree, list[Step]]:
     """The tree with an Apply for each subquery, and what was done; the tree itself where it has none."""
+    _allow_levels(root)
     removal = _Removal(columns)
     return removal.tree(root), removal.steps
+
+
+def _allow_levels(root: Tree) -> None:
+    """Removal and the stages after it recurse over subqueries in subqueries, some ten frames a level: raise Python's limit for
+    many levels. The binder says how many there can be."""
+    levels, trees = 0, [root]
+    while trees := [s.tree for t in trees for node in postorder(t) if isinstance(node, Tree) for s in _subqueries(node)]:
+        levels += 1
+    if levels > 20:
+        sys.setrecursionlimit(max(sys.getrecursionlimit(), 1000 + 25 * levels))
+
+
+def _subqueries(tree: Tree) -> list[Subquery]:
+    return subqueries_of(tree.op.scalars())
 
 
 class _Removal:

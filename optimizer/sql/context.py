@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from optimizer.algebra.subqueries import Subquery
     from optimizer.sql.expressions import ExpressionBinder
 
+MAX_LEVELS = 200  # of subqueries: later stages recurse over them
 MAX_BLOCKS = 5_000  # a CTE is bound once per reference, so a chain of doubling references would never end
 
 
@@ -58,7 +59,7 @@ class Context:
     `shapes`, their trees, are `same_subquery`'s.
     """
 
-    __slots__ = ("_blocks", "_unnamed", "catalog", "columns", "enclosing", "shapes", "source", "subqueries")
+    __slots__ = ("_blocks", "_levels", "_unnamed", "catalog", "columns", "enclosing", "shapes", "source", "subqueries")
 
     def __init__(self, source: Source, catalog: Catalog) -> None:
         self.source, self.catalog = source, catalog
@@ -66,7 +67,7 @@ class Context:
         self.enclosing: ExpressionBinder | None = None
         self.subqueries: dict[Any, list[Subquery]] = {}
         self.shapes: dict[Any, Tree] = {}
-        self._blocks = self._unnamed = 0
+        self._blocks = self._unnamed = self._levels = 0
 
     def enter(self, node: Any) -> None:
         """Count a query block or table reference; raises Unsupported when they have become too many."""
@@ -89,6 +90,17 @@ class Context:
             yield
         finally:
             self.enclosing = before
+
+    @contextmanager
+    def subquery(self, binder: ExpressionBinder, node: Any) -> Iterator[None]:
+        """While a subquery of the clause of `binder` is bound. Raises Unsupported when subqueries are nested too deeply."""
+        self._levels += 1
+        if self._levels > MAX_LEVELS:
+            form = f"a query with more than {MAX_LEVELS} levels of subqueries"
+            raise self.source.unsupported(form, node, "name inner queries with WITH, or split the query")
+        with self.inside(binder):
+            yield
+        self._levels -= 1
 
     def compute(self, name: str, scalar: Scalar, not_null: ColumnSet) -> ColumnId:
         """A new column for `scalar` over rows in which the columns `not_null` are never NULL."""

@@ -30,7 +30,7 @@ _NEGATED = {"=": "<>", "<>": "=", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
 def _bound(binder: ExpressionBinder, node: Any) -> Bound:
     from optimizer.sql.query import bind_query  # a query contains expressions, which contain queries
 
-    with binder.context.inside(binder):
+    with binder.context.subquery(binder, node):
         return bind_query(binder.context, node, binder.scope.ctes)
 
 

@@ -113,6 +113,12 @@ def test_nested_subqueries(depth: int, bound: Bind) -> None:
     assert bound("select " + "(select t.a + " * depth + "1" + ")" * depth + " from t").tree.op.name == "project"
 
 
+@pytest.mark.parametrize("start", ["select (", "select 1 from t where exists (", "select a from t where a in ("])
+def test_subqueries_too_deep_say_so(start: str, bound: Bind) -> None:
+    with pytest.raises(Unsupported, match="more than 200 levels of subqueries"):
+        bound(start * 201 + "select a from t" + ")" * 201)
+
+
 def test_the_same_deep_subquery_twice(bound: Bind) -> None:
     deep = "(select t.a + " * 60 + "1" + ")" * 60
     query = bound(f"select {deep} as x, {deep} as y from t")
