@@ -12,6 +12,9 @@ class PlanscopeError(Exception):
 
     exit_code = 2
 
+    def __str__(self) -> str:
+        return _printable(super().__str__())
+
 
 class SqlError(PlanscopeError):
     """The SQL text is wrong: syntax, an unknown or ambiguous name, types that do not fit.
@@ -32,7 +35,7 @@ class SqlError(PlanscopeError):
             lines += _excerpt(self.sql, self.start, self.end if self.end is not None else self.start + 1)
         if self.hint:
             lines.append(self.hint)
-        return "\n".join(lines)
+        return _printable("\n".join(lines))
 
 
 class Unsupported(SqlError):
@@ -71,6 +74,21 @@ class InternalError(PlanscopeError):
     exit_code = 1
 
 
+_LONG = 1_000  # characters of a line
+
+
+def _printable(text: str) -> str:
+    """The text without what a terminal would obey (control characters, changes of direction) and without the middle of very
+    long lines: names and values in it come from a query or a file."""
+    return "\n".join(map(_printable_line, text.split("\n")))
+
+
+def _printable_line(line: str) -> str:
+    if len(line) > _LONG:
+        line = f"{line[: _LONG - 300]} … {line[-200:]}"
+    return line if line.isprintable() else "".join(c if c.isprintable() or c == "\t" else repr(c)[1:-1] for c in line)
+
+
 def _excerpt(sql: str, start: int, end: int) -> list[str]:
     """The line of `sql` that holds `start`, indented, and a line of carets under [start, end)."""
     start = max(0, min(start, len(sql)))
@@ -83,6 +101,7 @@ def _excerpt(sql: str, start: int, end: int) -> list[str]:
     if len(line) > 120:  # keep a window around the caret
         left = max(0, column - 50)
         line, column = line[left : left + 110], column - left
+    line = "".join(c if c.isprintable() or c == "\t" else "\N{REPLACEMENT CHARACTER}" for c in line)  # each takes one place
     before = "".join("\t" if c == "\t" else " " for c in line[:column])
     return ["  " + line, "  " + before + "^" * min(width, max(1, len(line) - column))]
 
