@@ -41,7 +41,7 @@ from optimizer.sql import (
     windows,
 )
 from optimizer.sql.coerce import Operand, bare, convert, meet, negated, truth
-from optimizer.sql.literals import number_literal
+from optimizer.sql.literals import DoesNotFit, number_literal
 from optimizer.sql.scope import Scope, unknown
 from optimizer.sql.source import form_name
 
@@ -286,6 +286,8 @@ def _literal(binder: ExpressionBinder, node: Any) -> Scalar:
         return Literal(node.this, STRING)
     try:
         return number_literal(node.this)
+    except DoesNotFit as error:
+        raise binder.source.unsupported(str(error), node, f"write {node.this}.0 or {node.this}e0 for a DOUBLE") from None
     except ValueError:
         hint = "put spaces around + and -"
         raise binder.source.error(f"cannot read {node.this} as a number", node, hint) from None

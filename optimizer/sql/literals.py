@@ -83,7 +83,8 @@ class DoesNotFit(Exception):
 def number_literal(text: str) -> Literal:
     """A number as written: 7 is INTEGER, BIGINT or HUGEINT by size, 0.05 is DECIMAL(3,2), 1e3 is DOUBLE.
 
-    Decimals of more than 38 digits become DOUBLE, as in DuckDB. Raises ValueError for a text that is no number.
+    Decimals of more than 38 digits become DOUBLE, as in DuckDB, and integers above 2^128 - 1. Raises DoesNotFit for the integers
+    between, which DuckDB has exactly and we have not; ValueError for a text that is no number.
     """
     text = text.replace("_", "")
     if "e" in text.lower():
@@ -100,7 +101,11 @@ def number_literal(text: str) -> Literal:
     for type in (INT32, INT64):
         if value <= integer_range(type)[1]:
             return Literal(value, type)
-    return Literal(Decimal(value), HUGEINT) if len(str(value)) <= 38 else Literal(float(text), DOUBLE)
+    if len(str(value)) <= 38:
+        return Literal(Decimal(value), HUGEINT)
+    if value < 1 << 128:
+        raise DoesNotFit("an integer of more than 38 digits")
+    return Literal(float(text), DOUBLE)
 
 
 def exact_decimal(value: int | Decimal) -> Literal:

@@ -11,7 +11,10 @@ import pytest
 from optimizer.algebra.columns import DataType
 from optimizer.algebra.scalars import Literal
 from optimizer.algebra.types import BOOLEAN, DATE, DOUBLE, HUGEINT, INT32, INT64, STRING, TIMESTAMP
+from optimizer.errors import Unsupported
+from optimizer.sql.bind import bind
 from optimizer.sql.literals import DoesNotFit, add_interval, fold_cast, number_literal, parse_interval
+from tests.unit.sql.conftest import make_catalog
 
 
 @pytest.mark.parametrize(
@@ -28,11 +31,22 @@ from optimizer.sql.literals import DoesNotFit, add_interval, fold_cast, number_l
         ("1e3", 1000.0, DOUBLE),
         ("1_000", 1000, INT32),
         ("1" * 38 + ".5", float("1" * 38 + ".5"), DOUBLE),
-        ("1" * 39, float("1" * 39), DOUBLE),
+        ("9" * 38, Decimal("9" * 38), HUGEINT),
+        (str(1 << 128), float(1 << 128), DOUBLE),
     ],
 )
 def test_numbers(text: str, value: object, type: DataType) -> None:
     assert number_literal(text) is Literal(value, type)
+
+
+@pytest.mark.parametrize("value", [10**38, (1 << 127) - 1, (1 << 128) - 1])
+def test_integers_that_only_duckdb_has(value: int) -> None:
+    """They must not lose digits in silence: 2^127 - 1 = 2^127 - 2 would be true in DOUBLE."""
+    with pytest.raises(DoesNotFit, match="more than 38 digits"):
+        number_literal(str(value))
+    for sql in (f"select {value}", f"select -{value}", f"select a from t where a = {value}"):
+        with pytest.raises(Unsupported, match="more than 38 digits"):
+            bind(sql, make_catalog())
 
 
 @pytest.mark.parametrize(
