@@ -11,7 +11,7 @@ from optimizer.algebra.nulls import is_not_null
 from optimizer.algebra.query import OutputColumn
 from optimizer.algebra.scalars import Scalar
 from optimizer.algebra.traits import Collation
-from optimizer.algebra.trees import Tree
+from optimizer.algebra.trees import Tree, postorder
 from optimizer.catalog.table import Catalog
 from optimizer.sql.source import Source
 
@@ -50,6 +50,13 @@ class Ctes(NamedTuple):
             cell = cell.outer
         return cell
 
+    def is_inside(self, binder: ExpressionBinder) -> bool:
+        """Whether the WITH stands in a subquery of the clause of `binder`."""
+        around = self.enclosing
+        while around is not None and around is not binder:
+            around = around.outer
+        return around is not None
+
 
 class Context:
     """One per query text.
@@ -59,7 +66,18 @@ class Context:
     `shapes`, their trees, are `same_subquery`'s.
     """
 
-    __slots__ = ("_blocks", "_levels", "_unnamed", "catalog", "columns", "enclosing", "shapes", "source", "subqueries")
+    __slots__ = (
+        "_blocks",
+        "_levels",
+        "_unnamed",
+        "_volatile",
+        "catalog",
+        "columns",
+        "enclosing",
+        "shapes",
+        "source",
+        "subqueries",
+    )
 
     def __init__(self, source: Source, catalog: Catalog) -> None:
         self.source, self.catalog = source, catalog
@@ -68,6 +86,7 @@ class Context:
         self.subqueries: dict[Any, list[Subquery]] = {}
         self.shapes: dict[Any, Tree] = {}
         self._blocks = self._unnamed = self._levels = 0
+        self._volatile: dict[int, tuple[Tree, Ctes]] = {}  # references to volatile CTEs, by their trees
 
     def enter(self, node: Any) -> None:
         """Count a query block or table reference; raises Unsupported when they have become too many."""
@@ -101,6 +120,27 @@ class Context:
         with self.inside(binder):
             yield
         self._levels -= 1
+
+    def refer(self, cte: Ctes, tree: Tree, node: Any) -> None:
+        """Note that `tree` stands for the common table expression. A CTE is evaluated once, but here anew for each reference:
+        raises Unsupported where that can be seen."""
+        if not tree.volatile:
+            return
+        if any(known.body is cte.body for _, known in self._volatile.values()):
+            form = f'using the CTE "{cte.name}" twice, which has a volatile function,'
+            raise self.source.unsupported(form, node, "use it once, and compare its rows within one SELECT by window functions")
+        self._volatile[id(tree)] = tree, cte
+
+    def check_run_again(self, tree: Tree, within: ExpressionBinder | None, node: Any) -> None:
+        """`tree` is evaluated for each row of the query around it: no volatile CTE defined outside `within`, or anywhere if that
+        is None, may be in it. Raises Unsupported."""
+        if not self._volatile or not tree.outer:
+            return
+        for part in postorder(tree):
+            _, cte = self._volatile.get(id(part), (None, None))
+            if cte is not None and (within is None or not cte.is_inside(within)):
+                form = f'a correlated subquery over the CTE "{cte.name}", which has a volatile function,'
+                raise self.source.unsupported(form, node, "join with the CTE instead")
 
     def compute(self, name: str, scalar: Scalar, not_null: ColumnSet) -> ColumnId:
         """A new column for `scalar` over rows in which the columns `not_null` are never NULL."""

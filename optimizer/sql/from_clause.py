@@ -134,6 +134,7 @@ def _table(context: Context, node: Any, ctes: Ctes | None) -> FromItem:
     if cte is not None:
         with context.inside(cte.enclosing):
             bound = bind_query(context, cte.body, cte.outer)
+        context.refer(cte, bound.tree, node)
         relation = _named(context, cte.columns, cte.name, _relation(context, cte.name, bound))
         item = FromItem(bound.tree, relation_scope(relation))
         item = _renamed(context, node, item) if node.args.get("alias") is not None else item

@@ -56,6 +56,7 @@ def _tree(context: Context, kind: JoinKind, predicate: Predicate, left: FromItem
     """
     if not right.tree.outer & left.tree.columns:
         return Tree(Join(kind, predicate), (left.tree, right.tree))
+    context.check_run_again(right.tree, None, node)
     if kind not in (JoinKind.INNER, JoinKind.LEFT):
         raise context.source.unsupported(
             f"{kind.value.upper()} JOIN with a right side that refers to the left (LATERAL)", node, "use JOIN or LEFT JOIN"

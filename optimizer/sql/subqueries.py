@@ -31,7 +31,9 @@ def _bound(binder: ExpressionBinder, node: Any) -> Bound:
     from optimizer.sql.query import bind_query  # a query contains expressions, which contain queries
 
     with binder.context.subquery(binder, node):
-        return bind_query(binder.context, node, binder.scope.ctes)
+        bound = bind_query(binder.context, node, binder.scope.ctes)
+    binder.context.check_run_again(bound.tree, binder, node)
+    return bound
 
 
 def _scalar(binder: ExpressionBinder, node: Any) -> Scalar:
