@@ -117,9 +117,11 @@ class Context:
         if self._levels > MAX_LEVELS:
             form = f"a query with more than {MAX_LEVELS} levels of subqueries"
             raise self.source.unsupported(form, node, "name inner queries with WITH, or split the query")
-        with self.inside(binder):
-            yield
-        self._levels -= 1
+        try:
+            with self.inside(binder):
+                yield
+        finally:
+            self._levels -= 1
 
     def refer(self, cte: Ctes, tree: Tree, node: Any) -> None:
         """Note that `tree` stands for the common table expression. A CTE is evaluated once, but here anew for each reference:
@@ -128,7 +130,7 @@ class Context:
             return
         if any(known.body is cte.body for _, known in self._volatile.values()):
             form = f'using the CTE "{cte.name}" twice, which has a volatile function,'
-            raise self.source.unsupported(form, node, "use it once, and compare its rows within one SELECT by window functions")
+            raise self.source.unsupported(form, node, "use it once")
         self._volatile[id(tree)] = tree, cte
 
     def check_run_again(self, tree: Tree, within: ExpressionBinder | None, node: Any) -> None:
