@@ -138,8 +138,8 @@ def test_iq(tmp_path: Path) -> None:
     assert setup == Step(0, "CREATE SCHEMA scott; CREATE SCHEMA post;")
     assert emp == Step(7, "select ename, mgr\nfrom emp", False, Expected((("KING", ""), ("SMITH", "1")), null=""), "scott")
     assert insert == Step(23, "insert into emp\nvalues ('FORD', 2)", schema="scott")
-    assert error == Step(29, "select nothing", True, None, "post")
-    assert values == Step(33, "values 1", False, None, "post")
+    assert error == Step(30, "select nothing", True, None, "post")
+    assert values == Step(34, "values 1", False, None, "post")
 
 
 @pytest.mark.parametrize(
