@@ -20,6 +20,8 @@ from click.testing import CliRunner
 from experiments.commands.data.analyze import command
 from experiments.pipeline.analyze import sketch_files
 from experiments.pipeline.analyze.analyze import AnalyzeReport, analyze_dataset
+from experiments.pipeline.lock import hold
+from experiments.pipeline.manifest import read_manifest
 from experiments.pipeline.sketches.column import sketch_of
 from experiments.pipeline.sketches.hyperloglog import STANDARD_ERROR
 from optimizer.catalog.table import Catalog, ColumnStats
@@ -128,6 +130,63 @@ def test_only_new_and_changed_files_are_read(tmp_path: Path, analyze: Analyze) -
     report = analyze_dataset(tmp_path, no_spark)
     assert report.read == 0 and open_dataset(tmp_path).tables["t"].stats.rows == 5
     assert len(list((tmp_path / "_planscope" / "sketches").glob("*.parquet"))) == 2
+
+
+def test_a_relative_folder(tmp_path: Path, analyze: Analyze, monkeypatch: pytest.MonkeyPatch) -> None:
+    """From the command line, as the README has it; the manifest names the files within the folder."""
+    write_parts(tmp_path, {"1": [1, 2, 3]})
+    analyze(tmp_path)
+    (tmp_path / "_planscope" / "manifests" / "analyze.json").unlink()
+    monkeypatch.chdir(tmp_path.parent)
+    result = CliRunner().invoke(command, [tmp_path.name, "-q"], obj={}, catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    manifest = read_manifest(tmp_path, "analyze")
+    assert manifest is not None and "_planscope/statistics.json" in manifest["files"]
+
+
+def test_a_file_that_changes_while_it_is_analyzed(tmp_path: Path, spark: SparkSession) -> None:
+    """Written anew after the files were looked at, and put back later with its old time: its figures were never those of t."""
+    write_parts(tmp_path, {"1": list(range(1000))})
+    file = tmp_path / "t" / "1.parquet"
+    good, looked_at = file.read_bytes(), file.stat()
+
+    def change() -> SparkSession:
+        write_parts(tmp_path, {"1": [7] * 1000})
+        os.utime(file, ns=(looked_at.st_atime_ns, looked_at.st_mtime_ns))
+        return spark
+
+    with pytest.raises(PlanscopeError, match=r"1\.parquet changed while it was analyzed\n.*again"):
+        analyze_dataset(tmp_path, change)
+    file.write_bytes(good)
+    os.utime(file, ns=(looked_at.st_atime_ns, looked_at.st_mtime_ns))
+    assert analyze_dataset(tmp_path, lambda: spark).read == 1
+    assert open_dataset(tmp_path).tables["t"].stats.columns["a"].ndv == 1000
+
+
+def test_keys_of_a_file_that_changes_meanwhile(tmp_path: Path, spark: SparkSession) -> None:
+    """What was found out about a key counts for no other file."""
+    pq.write_table(pa.table({"k": [1, 1, 2], "l": [1, 2, 3]}), tmp_path / "t.parquet")
+    (tmp_path / "schema.sql").write_text("create table t (k bigint, l bigint, primary key (k, l))", "utf-8")
+    analyze_dataset(tmp_path, lambda: spark)
+    (seal,) = (tmp_path / "_planscope" / "sketches").glob("*.verified")
+    seal.unlink()
+
+    def change() -> SparkSession:
+        pq.write_table(pa.table({"k": [5, 5, 2], "l": [1, 2, 3]}), tmp_path / "t.parquet")
+        return spark
+
+    with pytest.raises(PlanscopeError, match=r"t\.parquet changed while it was analyzed"):
+        analyze_dataset(tmp_path, change)
+    assert not seal.exists()
+
+
+def test_one_analysis_at_a_time(tmp_path: Path, analyze: Analyze) -> None:
+    write_parts(tmp_path, {"1": [1, 2, 3]})
+    (tmp_path / "_planscope").mkdir()
+    with hold(tmp_path / "_planscope" / ".analyze.lock", "somebody's work"):
+        with pytest.raises(PlanscopeError, match=f"another process is at work on the analysis of .*process {os.getpid()}"):
+            analyze_dataset(tmp_path, no_spark)
+    assert analyze(tmp_path).read == 1
 
 
 def test_combinations_of_columns(tmp_path: Path, analyze: Analyze) -> None:

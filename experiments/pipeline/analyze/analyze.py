@@ -13,11 +13,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from executor.atomic import make_folder
 from experiments.pipeline.analyze.joint import Joint, joint_sets
-from experiments.pipeline.analyze.pieces import Piece, file_name, pieces, sketch_folder
+from experiments.pipeline.analyze.pieces import Piece, file_name, pieces, sketch_folder, state_of
 from experiments.pipeline.analyze.sketch_task import sketch_piece, task_of
 from experiments.pipeline.analyze.table_figures import merged_sketches, unique_columns, with_figures
 from experiments.pipeline.analyze.verify import verify
+from experiments.pipeline.lock import hold
 from experiments.pipeline.manifest import write_manifest
 from experiments.pipeline.tasks import run_tasks
 from optimizer.catalog.fingerprint import file_identities
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
 
 Progress = Callable[[str], None]
 _ABANDONED = 3600.0  # seconds after which what a task was writing is no longer taken for work under way
+_LOCK = ".analyze.lock"
 Start = Callable[[], "SparkSession"]
 
 
@@ -83,23 +86,24 @@ def analyze_dataset(
     `start` gives the Spark session, if one is needed. `joint`: (table, columns) whose combinations are to be counted, besides
     those of declared keys and foreign keys of several columns. `sample`: share of each table to read, 0 to 1; keys are not
     verified then. Raises CatalogError for a table that cannot be read, and for a declared key or foreign key that the data
-    contradicts (then nothing is written); PipelineError.
+    contradicts (then nothing is written), or that changed meanwhile; PipelineError, also when another process is at it.
     """
     began = time.perf_counter()
     say = progress or _silent
     sample = None if sample is not None and sample >= 1.0 else sample
     catalog = open_dataset(folder)
     chosen = {table.name: table for table in _chosen(catalog, tables)}
-    with _writing(folder):
-        sketch_folder(folder).mkdir(parents=True, exist_ok=True)
+    with _writing(folder), hold(make_folder(folder / METADATA_FOLDER) / _LOCK, f"the analysis of {folder}"):
+        sketch_folder(folder).mkdir(exist_ok=True)
+        states = {file: state_of(file) for table in catalog.tables.values() for file in table.files}
         known = {name: file_identities(table.files) for name, table in catalog.tables.items()}
         together = joint_sets(folder, catalog, chosen, joint)
-        cut = {name: pieces(folder, table, known[name], sample) for name, table in chosen.items()}
+        cut = {name: pieces(folder, table, known[name], states, sample) for name, table in chosen.items()}
         reports = {name: TableReport(name, table.stats.rows, len(cut[name])) for name, table in chosen.items()}
         _sketch([piece for each in cut.values() for piece in each], together, start, reports, say)
         merged = {name: merged_sketches(table, cut[name]) for name, table in chosen.items()}
         if sample is None:
-            for check in verify(folder, catalog, chosen, merged, known, start, say):
+            for check in verify(folder, catalog, chosen, merged, known, states, start, say):
                 if check["table"] in reports:
                     reports[check["table"]].count(check["kind"])
         analyzed = [with_figures(table, merged[name], cut[name], together[name]) for name, table in chosen.items()]
@@ -111,7 +115,7 @@ def analyze_dataset(
         inputs = {"tables": {name: known[name] for name in chosen}}
         settings = {"sample": sample, "joint": {name: [list(names) for names in sets] for name, sets in together.items()}}
         counts = {"rows": sum(t.stats.rows for t in chosen.values()), "read": report.read, "seconds": round(report.seconds, 3)}
-        files = [version.parent.with_suffix(".json"), *sorted(version.iterdir())]
+        files = [path.relative_to(folder) for path in (version.parent.with_suffix(".json"), *sorted(version.iterdir()))]
         write_manifest(folder, "analyze", inputs=inputs, settings=settings, counts=counts, files=files)
     return report
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from itertools import groupby
 from pathlib import Path
 from typing import NamedTuple
@@ -19,6 +20,7 @@ import pyarrow.parquet as pq
 from experiments.pipeline.sketches.stored import VERSION
 from optimizer.catalog.folder import METADATA_FOLDER
 from optimizer.catalog.table import Table
+from optimizer.errors import CatalogError
 
 PIECE = 16 << 20  # bytes of a file that one task reads, roughly
 _ENOUGH = 16  # parts of which a sample is made of whole parts; of fewer ones rows are taken from all
@@ -26,13 +28,31 @@ _ENOUGH = 16  # parts of which a sample is made of whole parts; of fewer ones ro
 Units = Sequence[tuple[Path, tuple[int, ...] | None]]
 
 
+State = tuple[int, int, int]
+
+
+def state_of(file: Path) -> State:
+    """Size, time of change, and the system's own time of change, which nobody can set. Raises OSError."""
+    found = file.stat()
+    return found.st_size, found.st_mtime_ns, found.st_ctime_ns
+
+
+def check_unchanged(file: Path, state: State) -> None:
+    """Raises CatalogError unless the file is what it was: nothing that was read of it may be taken for the one that was there."""
+    with suppress(OSError):
+        if state_of(file) == state:
+            return
+    raise CatalogError(f"{file} changed while it was analyzed\nrun the analysis again, once nobody writes there any more")
+
+
 class Piece(NamedTuple):
     """`groups`: row groups of a Parquet file, None for the whole file. `share`: of the rows, taken at random. `identity`: what
-    the file is known by. `home`: the folder of sketches."""
+    the file is known by, `state`: what it was at that time. `home`: the folder of sketches."""
 
     table: Table
     file: Path
     identity: str
+    state: State
     groups: tuple[int, ...] | None
     share: float
     home: Path
@@ -60,8 +80,10 @@ def file_name(file: Path, identity: str) -> str:
     return _digest([file.name, identity])
 
 
-def pieces(folder: Path, table: Table, identities: Mapping[str, str], sample: float | None) -> list[Piece]:
-    """All pieces of a table, in order. `identities`: what its files are known by, by name.
+def pieces(
+    folder: Path, table: Table, identities: Mapping[str, str], states: Mapping[Path, State], sample: float | None
+) -> list[Piece]:
+    """All pieces of a table, in order. `identities`: what its files are known by, by name; `states`: what they were then.
 
     With `sample`, that share of the table: of its row groups (files, if not Parquet), spread over all of it, if these are many;
     else of the rows of each. Raises OSError.
@@ -78,7 +100,7 @@ def pieces(folder: Path, table: Table, identities: Mapping[str, str], sample: fl
             units, share = list(_joined(units)), sample
     else:
         units = list(_joined(units))
-    return [Piece(table, file, identities[file.name], groups, share, home) for file, groups in units]
+    return [Piece(table, file, identities[file.name], states[file], groups, share, home) for file, groups in units]
 
 
 def _units(table: Table) -> Iterator[tuple[Path, tuple[int, ...] | None]]:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from experiments.pipeline.analyze.pieces import Piece
+from experiments.pipeline.analyze.pieces import Piece, check_unchanged
 from experiments.pipeline.analyze.sketch_files import write_sketches
 from experiments.pipeline.sketches.column import ColumnSketch, merge_sketches, sketch_of
 from experiments.pipeline.sketches.hashing import hashes
@@ -46,6 +46,7 @@ def task_of(piece: Piece, joint: Sequence[tuple[str, ...]]) -> dict[str, Any] | 
         "file": str(piece.file.absolute()),
         "format": piece.table.format,
         "schema": base64.b64encode(piece.table.schema.serialize()).decode("ascii"),
+        "state": list(piece.state),
         "groups": None if piece.groups is None else list(piece.groups),
         "share": piece.share,
         "sketch": None if piece.sketch.exists() else str(piece.sketch.absolute()),
@@ -54,7 +55,7 @@ def task_of(piece: Piece, joint: Sequence[tuple[str, ...]]) -> dict[str, Any] | 
 
 
 def sketch_piece(task: Mapping[str, Any]) -> dict[str, Any]:
-    """{"rows", "seconds"}. Raises CatalogError naming the file that cannot be read, OutputError."""
+    """{"rows", "seconds"}. Raises CatalogError naming the file that cannot be read or has changed, OutputError."""
     started = time.perf_counter()
     file = Path(task["file"])
     schema = pa.ipc.read_schema(pa.py_buffer(base64.b64decode(task["schema"])))
@@ -67,6 +68,7 @@ def sketch_piece(task: Mapping[str, Any]) -> dict[str, Any]:
         if task["groups"] is not None:
             fragment = fragment.subset(row_group_ids=task["groups"])
         rows, sketches, together = _sketch(fragment, table, _passes(fragment, table, wanted, tuple(joint)), task["share"])
+        check_unchanged(file, tuple(task["state"]))
     except (pa.ArrowException, OSError) as error:
         reason = str(error).split("\n")[0].split(". Detail:")[0]
         raise CatalogError(f"{file} cannot be read: {reason}\nwrite it again, or move it out of the folder") from error

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from experiments.pipeline.analyze.checks import Check, Sketches, checks, proved, run_check, tasks_of
-from experiments.pipeline.analyze.pieces import sketch_folder
+from experiments.pipeline.analyze.pieces import State, check_unchanged, sketch_folder
 from experiments.pipeline.tasks import run_tasks
 from optimizer.catalog.table import Catalog, Table
 from optimizer.errors import CatalogError
@@ -24,10 +24,12 @@ def verify(
     chosen: Mapping[str, Table],
     sketches: Sketches,
     known: Mapping[str, Mapping[str, str]],
+    states: Mapping[Path, State],
     start: Callable[[], SparkSession],
     say: Callable[[str], None],
 ) -> list[Check]:
-    """Every declared key and foreign key of and to the tables, all of which hold; `known`: identities of files, by table.
+    """Every declared key and foreign key of and to the tables, all of which hold. `known`: identities of files, by table;
+    `states`: what the files were then.
 
     What was verified by reading is remembered beside the sketches. Raises CatalogError for what the data contradicts.
     """
@@ -42,6 +44,8 @@ def verify(
         for (i, _), result in zip(tasks, results, strict=True):
             if result["against"] is not None:
                 against[i].append(result)
+        for file, state in states.items():
+            check_unchanged(file, state)
     for i, (_, seal) in enumerate(left):
         if not against[i]:
             seal.touch()
