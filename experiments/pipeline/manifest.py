@@ -37,8 +37,8 @@ def write_manifest(
 ) -> Path:
     """Says that `stage` is done in `folder`, and returns the manifest's path.
 
-    `files`: absolute paths within `folder`, or paths relative to it, which are read here for their checksums; or, where tasks knew them
-    already, the `file_facts` of each by relative path. Raises PipelineError for a file that is missing, OutputError.
+    `files`: absolute paths within `folder`, or paths relative to it, which are read here for their checksums; or, where tasks
+    knew them already, the `file_facts` of each by relative path. Raises PipelineError for a file that is missing, OutputError.
     """
     root = Path(folder)
     if isinstance(files, Mapping):

@@ -8,6 +8,7 @@ timestamp, floating point, string.
 from __future__ import annotations
 
 import csv
+import mmap
 import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -27,6 +28,10 @@ _INFERRED = (pa.null(), pa.int64(), pa.bool_(), pa.date32(), pa.timestamp("us"),
 _BLOCK_BYTES = 4 << 20  # a row has to fit into one block
 _BAD_VALUE = re.compile(r"In CSV column #(\d+): .*invalid value '(.*)'", re.DOTALL)
 _BAD_TEXT = re.compile(r"In CSV column #(\d+): (.*)", re.DOTALL)
+# a field that starts with a quote, or any other; each match goes on where the last one ended
+_QUOTED = re.compile(
+    rb'(?:"(?P<inside>[^"]*(?:""[^"]*)*)(?P<end>"?)(?P<after>[^,\r\n]*)|(?P<plain>[^,\r\n]*))(?:,|\r\n|\r|\n|\Z)'
+)
 
 
 def parse_options(columns: int) -> pacsv.ParseOptions:
@@ -117,7 +122,32 @@ def _read(path: Path, names: list[str], types: Mapping[str, DataType]) -> FileFa
         raise _explain(path, names, str(error)) from error
     except OSError as error:
         raise CatalogError(f"cannot read {path}: {error.strerror or error}") from error
+    _check_quotes(path, rows)
     return FileFacts(path, tuple(columns), rows, path.stat().st_size, stats, file_fingerprint(path))
+
+
+def _check_quotes(path: Path, rows: int) -> None:
+    """Raises CatalogError for a quote that is never closed, or closed far away: Arrow takes all between for one value.
+
+    Only a file with more lines than rows can have one, and only that is looked at field by field.
+    """
+    with path.open("rb") as file:
+        breaks = sum(map(_breaks, iter(lambda: file.read(1 << 20), b"")))
+    if breaks <= rows + 1:
+        return
+    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
+        for field in _QUOTED.finditer(content):
+            inside: bytes = field["inside"] or b""
+            if _breaks(inside) and (not field["end"] or field["after"]):
+                raise CatalogError(
+                    f"{path}, line {_breaks(content[: field.start('inside')]) + 1}: a quote is opened there, and not closed "
+                    "before a comma or the end of a line\nclose it, or double the quotes inside the value"
+                )
+
+
+def _breaks(text: bytes) -> int:
+    """Line breaks, whichever they are."""
+    return max(text.count(b"\n"), text.count(b"\r"))
 
 
 def _explain(path: Path, names: list[str], reason: str) -> Exception:

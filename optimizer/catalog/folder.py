@@ -100,9 +100,14 @@ def _table_of(entry: Path) -> TableFiles | None:
 def _entries(folder: Path) -> list[Path]:
     """What lies in `folder`, by name, without hidden and technical names."""
     try:
-        return sorted(entry for entry in folder.iterdir() if not entry.name.startswith((".", "_")))
+        found = sorted(entry for entry in folder.iterdir() if not entry.name.startswith((".", "_")))
     except OSError as error:
         raise CatalogError(f"cannot read folder {folder}: {error.strerror}; check its permissions") from error
+    for entry in found:
+        if not entry.is_dir() and not entry.is_file() and (entry.suffix.lower() in FORMATS or entry.suffix == ".sql"):
+            kind = "a link to nothing" if entry.is_symlink() else "a pipe, socket or device"
+            raise CatalogError(f"{entry} is {kind}, not a file with rows\nmove it out of the folder")
+    return found
 
 
 def _show(table: TableFiles) -> str:

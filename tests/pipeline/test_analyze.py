@@ -183,9 +183,9 @@ def test_keys_of_a_file_that_changes_meanwhile(tmp_path: Path, spark: SparkSessi
 def test_one_analysis_at_a_time(tmp_path: Path, analyze: Analyze) -> None:
     write_parts(tmp_path, {"1": [1, 2, 3]})
     (tmp_path / "_planscope").mkdir()
-    with hold(tmp_path / "_planscope" / ".analyze.lock", "somebody's work"):
-        with pytest.raises(PlanscopeError, match=f"another process is at work on the analysis of .*process {os.getpid()}"):
-            analyze_dataset(tmp_path, no_spark)
+    refusal = f"another process is at work on the analysis of .*process {os.getpid()}"
+    with hold(tmp_path / "_planscope" / ".analyze.lock", "a test"), pytest.raises(PlanscopeError, match=refusal):
+        analyze_dataset(tmp_path, no_spark)
     assert analyze(tmp_path).read == 1
 
 

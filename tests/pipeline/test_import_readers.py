@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import hashlib
 import json
+import os
 
 import pyarrow as pa
 import pytest
@@ -14,6 +15,7 @@ from experiments.pipeline.intake.csv_records import CsvFile
 from experiments.pipeline.intake.json_records import JsonFile
 from experiments.pipeline.intake.records import numbers_without
 from experiments.pipeline.intake.sources import find_sources
+from experiments.pipeline.intake.typed_records import TypedFile
 
 
 def rows_of(file):
@@ -209,3 +211,21 @@ def test_sources(tmp_path):
         find_sources([shop / "orders" / "a.csv", shop / "orders" / "a.csv"], None, None)
     with pytest.raises(PipelineError, match="cannot be a table"):
         find_sources([shop / "orders"], None, "a/b")
+
+
+def test_damaged_arrow_offsets_are_an_error(tmp_path):
+    rows = pa.table({"s": [f"value {i}" for i in range(1000)]})
+    with pa.ipc.new_file(str(tmp_path / "t.arrow"), rows.schema) as writer:
+        writer.write_table(rows)
+    content = (tmp_path / "t.arrow").read_bytes()
+    (tmp_path / "t.arrow").write_bytes(content.replace((21).to_bytes(4, "little"), (1 << 30).to_bytes(4, "little"), 1))
+    with pytest.raises(PipelineError, match=r"t\.arrow is damaged, incomplete or no arrow file"):
+        list(TypedFile(tmp_path / "t.arrow", "arrow").records(["s"]))
+
+
+@pytest.mark.parametrize("place", ["t.csv", "shop/t.csv", "shop/t/part.csv"])
+def test_a_pipe_is_not_waited_for(tmp_path, place):
+    (tmp_path / "shop" / "t").mkdir(parents=True)
+    os.mkfifo(tmp_path / place)
+    with pytest.raises(PipelineError, match="is a pipe, socket or device, not a file with rows"):
+        find_sources([tmp_path / place.split("/")[0]], None, None)

@@ -59,9 +59,7 @@ def find_sources(sources: Sequence[Path], format: str | None, table: str | None)
     schemas: list[Path] = []
     loose: list[Path] = []  # files for `table`
     for source in sources:
-        if not source.exists():
-            raise PipelineError(f"there is no file or folder {source}")
-        entries = [source] if source.is_file() else _entries(source)
+        entries = [source] if _readable(source).is_file() else _entries(source)
         for entry in entries:
             if entry.name == SCHEMA_FILE:
                 schemas.append(entry)
@@ -145,6 +143,16 @@ def _kind(file: Path, format: str | None) -> str | None:
 
 def _entries(folder: Path) -> list[Path]:
     try:
-        return sorted(entry for entry in folder.iterdir() if not entry.name.startswith((".", "_")))
+        found = sorted(entry for entry in folder.iterdir() if not entry.name.startswith((".", "_")))
     except OSError as error:
         raise PipelineError(f"cannot read folder {folder}: {error.strerror}") from error
+    return [_readable(entry) for entry in found]
+
+
+def _readable(path: Path) -> Path:
+    """Raises PipelineError for what is neither file nor folder: reading a pipe would wait for ever."""
+    if path.is_dir() or path.is_file():
+        return path
+    if path.exists():
+        raise PipelineError(f"{path} is a pipe, socket or device, not a file with rows")
+    raise PipelineError(f"there is no file or folder {path}")

@@ -39,6 +39,8 @@ class TypedFile:
         before = 0
         try:
             for batch in self._batches(list(names)):
+                if self.format == "arrow":
+                    batch.validate(full=True)  # damaged offsets would end the process
                 columns = {name: batch.column(name) for name in names}
                 yield Records(columns, np.arange(before + 1, before + batch.num_rows + 1))
                 before += batch.num_rows

@@ -123,6 +123,37 @@ def test_text_that_is_not_utf8(tmp_path: Path) -> None:
         open_dataset(tmp_path)
 
 
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ('1,"a\n' + "".join(f"{i},b\n" for i in range(50)), 2),  # to the end of the file
+        ('1,a\n2,"a\n3,"b\n4,c\n', 3),  # to the next quote
+        ('1,"a\r2,"b"\r3,c\r', 2),
+        ('1,a\n2,"a\n\n', 3),
+    ],
+)
+def test_a_quote_that_is_never_closed(tmp_path: Path, text: str, line: int) -> None:
+    """Rows would vanish in one value."""
+    with pytest.raises(CatalogError, match=rf"t\.csv, line {line}: a quote is opened there, and not closed"):
+        opened(tmp_path, ("a,b\r" if "\r" in text else "a,b\n") + text)
+
+
+@pytest.mark.parametrize(
+    ("text", "values"),
+    [
+        ('1,"a\nb"\n2,c\n', ["a\nb", "c"]),
+        ('1,"a\n""b"", c"\n', ['a\n"b", c']),
+        ('1,5" pipe\n2,"two\nlines"\n', ['5" pipe', "two\nlines"]),
+        ('1,"a" b\n2,c\n\n\n', ["a b", "c"]),
+        ('1,"a\r\nb"\r\n2,""\r\n', ["a\r\nb", None]),
+        ('1,"a\n"', ["a\n"]),
+    ],
+)
+def test_quotes_and_lines_in_values(tmp_path: Path, text: str, values: list[str | None]) -> None:
+    rows = open_source(opened(tmp_path, "a,b\n" + text)).to_table()
+    assert rows["b"].to_pylist() == values
+
+
 def test_names_with_odd_characters(tmp_path: Path) -> None:
     table = opened(tmp_path, '"a b","c,d","e""f"\n1,2,3\n')
     assert [c.name for c in table.columns] == ["a b", "c,d", 'e"f']

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pyarrow as pa
@@ -70,6 +71,34 @@ def test_damaged_files(tmp_path: Path, name: str, damage: str) -> None:
     flipped = bytes(b ^ 0xFF if i > len(content) - 60 and i < len(content) - 10 else b for i, b in enumerate(content))
     path.write_bytes({"cut": content[: len(content) // 2], "empty": b"", "text": b"a,b\n1,2\n", "flipped": flipped}[damage])
     refuse(tmp_path, rf"{name} is damaged, incomplete or not a")
+
+
+def test_damaged_offsets_of_an_arrow_file(tmp_path: Path) -> None:
+    """Reading them would end the process."""
+    rows = pa.table({"s": [f"value {i}" for i in range(1000)]})
+    file = tmp_path / "t.arrow"
+    with pa.ipc.new_file(str(file), rows.schema) as writer:
+        writer.write_table(rows)
+    content = file.read_bytes()
+    third = b"".join(n.to_bytes(4, "little") for n in (14, 21))
+    assert content.count(third) == 1
+    file.write_bytes(content.replace(third, (14).to_bytes(4, "little") + (1 << 30).to_bytes(4, "little")))
+    with pytest.raises(CatalogError, match=r"t\.arrow is damaged, incomplete or not an Arrow file"):
+        open_dataset(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["t.csv", "t.parquet", "t/part.arrow", "schema.sql"])
+def test_a_pipe_is_no_table(tmp_path: Path, name: str) -> None:
+    """Reading one would wait for ever."""
+    path = tmp_path / name
+    path.parent.mkdir(exist_ok=True)
+    os.mkfifo(path)
+    with pytest.raises(CatalogError, match=f"{path.name} is a pipe, socket or device, not a file"):
+        open_dataset(tmp_path)
+    path.unlink()
+    path.symlink_to(tmp_path / "nowhere")
+    with pytest.raises(CatalogError, match=f"{path.name} is a link to nothing, not a file"):
+        open_dataset(tmp_path)
 
 
 def test_an_arrow_stream(tmp_path: Path) -> None:
