@@ -11,14 +11,13 @@ from __future__ import annotations
 
 import atexit
 import os
-import shutil
-import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from experiments.pipeline.failures import PipelineError
+from experiments.pipeline.scratch import Scratch
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -32,11 +31,11 @@ DEFAULT_MASTER = "local[*]"
 
 @dataclass
 class _Started:
-    """What runs in this process, where, and the folder that has to go with it; `process`: a fork must leave it alone."""
+    """What runs in this process, where, and the files that have to go with it; `process`: a fork must leave it alone."""
 
     place: str
     running: Driver | Remote
-    folder: Path
+    scratch: Scratch
     process: int
 
 
@@ -61,13 +60,13 @@ def spark_session(master: str | None = None, remote: str | None = None, progress
         if wanted not in (None, _started.place):
             raise PipelineError(f"Spark runs on {_started.place} in this process already, and cannot also on {wanted}")
         return _started.running.spark
-    folder = Path(tempfile.mkdtemp(prefix="planscope-spark-"))
+    scratch = Scratch()
     try:
-        running = _start(wanted or DEFAULT_MASTER, remote is not None, folder, progress)
+        running = _start(wanted or DEFAULT_MASTER, remote is not None, scratch.folder, progress)
     except BaseException:
-        shutil.rmtree(folder, ignore_errors=True)
+        scratch.remove()
         raise
-    _started = _Started(wanted or DEFAULT_MASTER, running, folder, os.getpid())
+    _started = _Started(wanted or DEFAULT_MASTER, running, scratch, os.getpid())
     atexit.register(stop_session)
     return running.spark
 
@@ -84,7 +83,7 @@ def stop_session() -> None:
     started, _started = _started, None
     if started is not None and started.process == os.getpid():
         started.running.stop()
-        shutil.rmtree(started.folder, ignore_errors=True)
+        started.scratch.remove()
 
 
 def _start(place: str, remote: bool, folder: Path, progress: Progress | None) -> Driver | Remote:

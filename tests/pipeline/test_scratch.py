@@ -1,0 +1,45 @@
+"""Temporary folders of Spark: gone with their process, or when the next one starts."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from experiments.pipeline.scratch import Scratch
+
+HOLD = """
+from experiments.pipeline.scratch import Scratch
+scratch = Scratch()
+(scratch.folder / "blockmgr").mkdir()
+print(scratch.folder, flush=True)
+input()
+"""
+
+
+@pytest.fixture(autouse=True)
+def _temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+
+
+def test_folders_of_killed_processes_go_and_those_of_others_stay(tmp_path: Path) -> None:
+    other = tmp_path / "planscope-spark-of-another-kind"
+    other.mkdir()
+    with subprocess.Popen([sys.executable, "-c", HOLD], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        left = Path(process.stdout.readline().strip())
+        assert (left / "blockmgr").is_dir() and left.parent == tmp_path
+        first = Scratch()
+        assert left.exists(), "its process lives"
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+    second = Scratch()
+    assert not left.exists()
+    assert {path for path in tmp_path.iterdir()} == {other, first.folder, second.folder}
+    first.remove()
+    second.remove()
+    assert list(tmp_path.iterdir()) == [other]
