@@ -182,7 +182,7 @@ def _write_parquet(rows: Rows, sink: BinaryIO) -> int:
     schema = pa.schema([f.with_name(name) for f, name in zip(rows.schema, unique_names(rows.schema.names), strict=True)])
     count = 0
     waiting: list[pa.RecordBatch] = []
-    with pyarrow.parquet.ParquetWriter(sink, schema) as writer:
+    with pyarrow.parquet.ParquetWriter(sink, schema, write_page_checksum=True) as writer:
         for batch in _batches(rows):
             waiting.append(pa.record_batch(batch.columns, schema=schema))
             count += batch.num_rows

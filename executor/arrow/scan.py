@@ -32,6 +32,9 @@ from optimizer.algebra.scalars import Call, ColumnRef, InList, Literal, Predicat
 from optimizer.errors import ExecutionError
 
 _CSV_BLOCK_BYTES = 4 << 20  # a row has to fit into one block
+_PARQUET = ds.ParquetFileFormat(  # pages that have checksums are verified
+    default_fragment_scan_options=ds.ParquetFragmentScanOptions(page_checksum_verification=True)
+)
 
 
 def produce(node: PlanNode, context: Context) -> Batches:
@@ -101,7 +104,7 @@ def _limited(rows: Batches, node: PlanNode, local: Predicate, limit: int, contex
 
 def _dataset(source: TableSource, names: list[str]) -> ds.Dataset:
     """The files, which have these columns."""
-    file_format = "ipc" if source.format == "arrow" else source.format
+    file_format = "ipc" if source.format == "arrow" else _PARQUET
     dataset = ds.dataset([str(file) for file in source.files], schema=source.schema, format=file_format)
     for fragment in dataset.get_fragments():
         _check_columns(fragment.path, fragment.physical_schema.names, names)

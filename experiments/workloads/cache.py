@@ -13,6 +13,7 @@ the same dataset at once; where file locks are missing, the first to rename wins
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import json
 import os
 import shutil
@@ -63,13 +64,26 @@ def cached_dataset(name: str, build: Callable[[Path], None], progress: Progress)
 
 
 def is_whole(folder: Path) -> bool:
-    """Whether `folder` has a manifest of this version and every file it lists, each of the size it had."""
+    """Whether `folder` has a manifest of this version and every file it lists, each with the contents it had.
+
+    A file whose time of change is the one it had is taken by its size; of one that was written since, or copied, the digest is
+    compared, and the new time noted.
+    """
     try:
         manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
-        files = manifest["files"]
-        return manifest["version"] == _VERSION and all((folder / file).stat().st_size == size for file, size in files.items())
+        found = {file: (folder / file).stat() for file in manifest["files"]}
+        if manifest["version"] != _VERSION or any(found[file].st_size != size for file, size in manifest["files"].items()):
+            return False
+        times, digests = manifest.get("changed", {}), manifest.get("sha256", {})
+        touched = [file for file, stat in found.items() if times.get(file) != stat.st_mtime_ns]
+        if any(file in digests and _digest(folder / file) != digests[file] for file in touched):
+            return False
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return False
+    if touched:
+        with contextlib.suppress(OSError):  # of a cache that cannot be written
+            _write_manifest(folder, manifest["dataset"])
+    return True
 
 
 def _build(home: Path, name: str, build: Callable[[Path], None], progress: Progress) -> Path:
@@ -106,11 +120,24 @@ def _swap(partial: Path, target: Path) -> None:
 
 def _write_manifest(folder: Path, name: str) -> None:
     """Lists all files but those below `_planscope`: a later analysis changes them, and the data is still whole."""
-    files = {p.relative_to(folder).as_posix(): p.stat().st_size for p in sorted(folder.rglob("*")) if p.is_file()}
-    files = {path: size for path, size in files.items() if not path.startswith(f"{MANIFEST.parent.name}/")}
-    manifest = folder / MANIFEST
-    manifest.parent.mkdir(exist_ok=True)
-    manifest.write_text(json.dumps({"version": _VERSION, "dataset": name, "files": files}, indent=1) + "\n", encoding="utf-8")
+    paths = {path.relative_to(folder).as_posix(): path for path in sorted(folder.rglob("*")) if path.is_file()}
+    paths = {name: path for name, path in paths.items() if not name.startswith(f"{MANIFEST.parent.name}/")}
+    content = {
+        "version": _VERSION,
+        "dataset": name,
+        "files": {name: path.stat().st_size for name, path in paths.items()},
+        "changed": {name: path.stat().st_mtime_ns for name, path in paths.items()},
+        "sha256": {name: _digest(path) for name, path in paths.items()},
+    }
+    (folder / MANIFEST).parent.mkdir(exist_ok=True)
+    temporary = folder / MANIFEST.with_name(f".manifest.{os.getpid()}.part")
+    temporary.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+    os.replace(temporary, folder / MANIFEST)
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _remove_leftovers(home: Path, name: str) -> None:

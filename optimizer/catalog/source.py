@@ -20,8 +20,11 @@ def open_source(table: Table) -> ds.Dataset:
 
 
 def _format(table: Table) -> str | ds.FileFormat:
-    if table.format != "csv":
-        return "ipc" if table.format == "arrow" else table.format
+    if table.format == "arrow":
+        return "ipc"
+    if table.format == "parquet":  # pages that have checksums are verified
+        checked = ds.ParquetFragmentScanOptions(page_checksum_verification=True)
+        return ds.ParquetFileFormat(default_fragment_scan_options=checked)
     types = {column.name: column.type for column in table.columns}
     scan = ds.CsvFragmentScanOptions(convert_options=convert_options(types), read_options=read_options())
     return ds.CsvFileFormat(parse_options(len(types)), default_fragment_scan_options=scan)

@@ -13,6 +13,7 @@ import pytest
 from experiments.pipeline.failures import PipelineError
 from experiments.pipeline.intake.csv_records import CsvFile
 from experiments.pipeline.intake.json_records import JsonFile
+from experiments.pipeline.intake.parts import PartWriter
 from experiments.pipeline.intake.records import numbers_without
 from experiments.pipeline.intake.sources import find_sources
 from experiments.pipeline.intake.typed_records import TypedFile
@@ -229,3 +230,13 @@ def test_a_pipe_is_not_waited_for(tmp_path, place):
     os.mkfifo(tmp_path / place)
     with pytest.raises(PipelineError, match="is a pipe, socket or device, not a file with rows"):
         find_sources([tmp_path / place.split("/")[0]], None, None)
+
+
+def test_parts_have_checksums_of_their_pages(tmp_path):
+    writer = PartWriter(tmp_path / "t.parquet", pa.schema([("a", pa.int64())]))
+    writer.write(pa.record_batch({"a": range(1000)}))
+    writer.close()
+    (content := bytearray((tmp_path / "t.parquet").read_bytes()))[200] ^= 1
+    (tmp_path / "t.parquet").write_bytes(content)
+    with pytest.raises(PipelineError, match=r"t\.parquet is damaged.*(?i:crc)"):
+        list(TypedFile(tmp_path / "t.parquet", "parquet").records(["a"]))

@@ -31,7 +31,7 @@ def write_sketches(path: Path, columns: Mapping[str, ColumnSketch], joint: Joint
     temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}.part")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        pq.write_table(table, temporary, compression="none")
+        pq.write_table(table, temporary, compression="none", write_page_checksum=True)
         os.replace(temporary, path)
     except OSError as error:
         raise OutputError(f"cannot write {path}: {os.strerror(error.errno) if error.errno else error}\n{_AGAIN}") from error
@@ -45,7 +45,7 @@ def read_sketches(path: Path) -> tuple[dict[str, ColumnSketch], dict[tuple[str, 
     columns: dict[str, ColumnSketch] = {}
     joint: dict[tuple[str, ...], HyperLogLog] = {}
     try:
-        table = pq.read_table(path)
+        table = pq.read_table(path, page_checksum_verification=True)
         if (table.schema.metadata or {}).get(b"planscope-sketches") != str(stored.VERSION).encode():
             raise ValueError("another version")
         for row in table.to_pylist():

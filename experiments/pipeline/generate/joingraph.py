@@ -80,7 +80,7 @@ def write_joingraph_parts(tasks: Sequence[dict[str, Any]]) -> None:
         table = _table(task["table"], float(task["scale"]))
         rows, of = table.stats.rows, task["of"]
         start, end = rows * task["number"] // of, rows * (task["number"] + 1) // of
-        with part_file(task) as target, pq.ParquetWriter(target, table.schema) as writer:
+        with part_file(task) as target, pq.ParquetWriter(target, table.schema, write_page_checksum=True) as writer:
             for first in range(start, end, _CHUNK):
                 numbers = np.arange(first, min(first + _CHUNK, end), dtype=np.uint64)
                 columns = [pa.array(column_values(table, column.name, numbers)) for column in table.columns]

@@ -27,7 +27,7 @@ def finish(task: dict[str, Any]) -> dict[str, Any]:
     raw, part, rejects = Path(task["raw"]), Path(task["part"]), Path(task["rejects"])
     earlier = _earlier(Path(task["raw_rejects"]))
     gone = [(places(Path(one["folder"]), task["number"]), one["reason"], one["column"]) for one in task["removed"]]
-    with pq.ParquetFile(raw) as file, whole(rejects) as reject_path, whole(part) as part_path:
+    with pq.ParquetFile(raw, page_checksum_verification=True) as file, whole(rejects) as reject_path, whole(part) as part_path:
         rows = numbers_without(1, file.metadata.num_rows, _numbers(earlier)) if task["numbered"] else None
         writer, aside = PartWriter(part_path, file.schema_arrow), _Appending(reject_path, task["file"], earlier)
         before = 0
@@ -72,5 +72,5 @@ class _Appending(RejectWriter):
     def __init__(self, path: Path, file: str, earlier: pa.Table) -> None:
         super().__init__(path, file)
         if earlier.num_rows:
-            self._writer = pq.ParquetWriter(path, REJECT_SCHEMA, compression=COMPRESSION)
+            self._writer = pq.ParquetWriter(path, REJECT_SCHEMA, compression=COMPRESSION, write_page_checksum=True)
             self._writer.write_table(earlier.cast(REJECT_SCHEMA))

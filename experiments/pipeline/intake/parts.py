@@ -26,7 +26,7 @@ class PartWriter:
     """Batches into row groups of about 100,000 rows; `rows` so far."""
 
     def __init__(self, path: Path, schema: pa.Schema) -> None:
-        self._writer = pq.ParquetWriter(path, schema, compression=COMPRESSION)
+        self._writer = pq.ParquetWriter(path, schema, compression=COMPRESSION, write_page_checksum=True)
         self._schema = schema
         self._held: list[pa.RecordBatch] = []
         self._held_rows = self._held_bytes = self.rows = 0
@@ -68,7 +68,7 @@ class RejectWriter:
         if not rejects:
             return
         if self._writer is None:
-            self._writer = pq.ParquetWriter(self._path, REJECT_SCHEMA, compression=COMPRESSION)
+            self._writer = pq.ParquetWriter(self._path, REJECT_SCHEMA, compression=COMPRESSION, write_page_checksum=True)
         self._writer.write_table(reject_table(rejects, self._file))
         for one in rejects:
             key = (one.reason, one.column)

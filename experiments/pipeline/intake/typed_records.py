@@ -60,7 +60,7 @@ class TypedFile:
 
     def _batches(self, names: list[str]) -> Iterator[pa.RecordBatch]:
         if self.format == "parquet":
-            with pq.ParquetFile(self.path) as file:
+            with pq.ParquetFile(self.path, page_checksum_verification=True) as file:
                 yield from file.iter_batches(_BATCH, columns=None if names == self.schema.names else names)
         elif self.format == "orc":
             file = orc.ORCFile(self.path)

@@ -77,5 +77,8 @@ def read_results(folder: Path) -> pa.Table:
     missing = plan.chunks - len(chunks_done(folder, plan))
     if missing:
         raise CatalogError(f"the sweep in {folder} is not complete: {missing} of {plan.chunks} chunks are missing; run it again")
-    tables = [pq.read_table(chunk_file(folder, chunk), partitioning=None) for chunk in range(plan.chunks)]
+    tables = [
+        pq.read_table(chunk_file(folder, chunk), partitioning=None, page_checksum_verification=True)
+        for chunk in range(plan.chunks)
+    ]
     return pa.concat_tables(tables).sort_by("number")

@@ -292,6 +292,21 @@ def test_damaged_and_changed_files(tmp_path: Path, format: str) -> None:
         plans.run(scan_of(plans, ids))
 
 
+def test_a_page_that_was_damaged_is_no_result(tmp_path: Path) -> None:
+    """One bit of a value: only the checksum of the page can tell."""
+    plans = Plans(tmp_path)
+    ids = stored(plans, "parquet", [(1, 1.0, "a", None, None, True, 1)] * 30, parts=1)
+    (path,) = plans.sources["t"].files
+    options = {"compression": "none", "use_dictionary": False, "write_page_checksum": True}
+    pq.write_table(pq.read_table(path), path, **options)
+    content = bytearray(path.read_bytes())
+    at = content.index((1).to_bytes(8, "little") * 30)
+    content[at + 80] ^= 2
+    path.write_bytes(content)
+    with pytest.raises(ExecutionError, match="(?i)crc checksum"):
+        plans.run(scan_of(plans, ids))
+
+
 def test_csv_errors_name_file_and_row(tmp_path: Path) -> None:
     plans = Plans(tmp_path)
     ids = stored(plans, "csv", [(1, 1.0, "a", None, None, True, 1)] * 3, parts=1)

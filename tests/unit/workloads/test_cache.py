@@ -58,7 +58,9 @@ def test_remains_of_a_killed_build_are_removed(home: Path) -> None:
     assert other.exists(), "it may be under construction"
 
 
-@pytest.mark.parametrize("damage", ["file missing", "file shorter", "no manifest", "manifest damaged", "other version"])
+@pytest.mark.parametrize(
+    "damage", ["file missing", "file shorter", "other bytes", "no manifest", "manifest damaged", "other version"]
+)
 def test_a_damaged_dataset_is_made_again(home: Path, damage: str) -> None:
     folder = cached_dataset("data", build, nothing)
     manifest = folder / MANIFEST
@@ -67,6 +69,8 @@ def test_a_damaged_dataset_is_made_again(home: Path, damage: str) -> None:
             (folder / "t.csv").unlink()
         case "file shorter":
             (folder / "t.csv").write_text("a\n")
+        case "other bytes":
+            (folder / "t.csv").write_text("a\n2\n")
         case "no manifest":
             manifest.unlink()
         case "manifest damaged":
@@ -78,6 +82,14 @@ def test_a_damaged_dataset_is_made_again(home: Path, damage: str) -> None:
     assert is_whole(folder)
     assert sorted(p.name for p in home.iterdir()) == [".data.lock", "data"]
     assert "making it again" in lines[0]
+
+
+def test_a_copy_is_whole_and_looked_at_once(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = cached_dataset("data", build, nothing)
+    os.utime(folder / "t.csv", (1, 1))
+    assert is_whole(folder)
+    monkeypatch.setattr("experiments.workloads.cache._digest", lambda path: pytest.fail("it is known by now"))
+    assert is_whole(folder)
 
 
 def made_by_several(tries: Path) -> None:

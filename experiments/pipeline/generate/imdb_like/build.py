@@ -85,7 +85,7 @@ def write_imdb_parts(tasks: Sequence[dict[str, Any]]) -> None:
             table, scale = task["table"], float(task["scale"])
             rows = table_rows(scale)[table]
             start, end = rows * task["number"] // task["of"], rows * (task["number"] + 1) // task["of"]
-            with pq.ParquetWriter(target, schema(table)) as writer:
+            with pq.ParquetWriter(target, schema(table), write_page_checksum=True) as writer:
                 for first in range(start, end, _CHUNK):
                     writer.write_batch(rows_of(table, scale, first, min(first + _CHUNK, end)))
 
