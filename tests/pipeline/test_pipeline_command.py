@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -216,3 +219,21 @@ def test_from_files_to_a_report(spark: SparkSession, tmp_path: Path) -> None:
     done = run_pipeline(read_pipeline(written(tmp_path, text)), tmp_path / "out", lambda: spark, lambda line: None)
     assert done["import"].text == "2 tables, 5 rows, 0 rejected"
     assert [outcome.made for outcome in done.values()] == [True] * 4 and "errors" not in done["sweep"].text
+
+
+@pytest.mark.slow
+def test_modules_beside_the_data_do_not_run(tmp_path: Path) -> None:
+    """Spark's workers and the processes of a sweep start in the folder that the user is in."""
+    (tmp_path / "shop").mkdir()
+    (tmp_path / "shop" / "t.csv").write_text("a\n1\n")
+    (tmp_path / "p.toml").write_text('[sweep]\nqueries = ["chain/3"]\nmemory = 0\n')
+    for module in ("socket", "platform", "pyspark", "experiments"):
+        (tmp_path / f"{module}.py").write_text(f"open({str(tmp_path / 'was-run')!r}, 'w')\n")
+    start = [sys.executable, "-P", "-c", "from experiments.cli import main; main()"]
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parent.parent.parent)}
+    for words in (["data", "analyze", "shop"], ["pipeline", "run", "p.toml", "-o", "out"]):
+        done = subprocess.run(
+            [*start, *words, "--master", "local[1]"], cwd=tmp_path, env=environment, capture_output=True, text=True
+        )
+        assert done.returncode == 0, done.stderr
+        assert not (tmp_path / "was-run").exists(), words

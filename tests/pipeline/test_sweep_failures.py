@@ -101,10 +101,21 @@ def test_what_earlier_items_keep_is_not_held_against_a_later_one(tmp_path: Path,
     assert [row["attempts"] for row in rows] == [1, 2, 1]
 
 
+@pytest.mark.parametrize("module", ["socket", "platform", "experiments"])
+def test_modules_in_the_current_folder_do_not_run(
+    tmp_path: Path, keeper: Any, monkeypatch: pytest.MonkeyPatch, module: str
+) -> None:
+    made = keeper(planned(["one"]))
+    (tmp_path / f"{module}.py").write_text("raise SystemExit('a module beside the data was run')")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend("")
+    assert made.row(0)["status"] == "ok"
+
+
 def test_a_process_that_does_not_start_ends_the_task(tmp_path: Path) -> None:
     write_plan(tmp_path, planned(["one"], measure="tests.pipeline.failing:nothing"))
     with pytest.raises(PipelineError, match=r"does not start.*nothing"):
-        run_chunk({"folder": str(tmp_path), "chunk": 0})
+        run_chunk({"folder": str(tmp_path), "chunk": 0, "measure": "tests.pipeline.failing:nothing"})
     assert not chunk_file(tmp_path, 0).exists()
 
 
@@ -135,6 +146,7 @@ def test_other_data_than_planned_is_an_error(keeper: Any, tmp_path: Path) -> Non
 def test_a_chunk_goes_on_where_it_was_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     plan = planned([f"q{i}" for i in range(6)], measure="tests.pipeline.failing:counting", code=str(tmp_path))
     write_plan(tmp_path, plan)
+    task = {"folder": str(tmp_path), "chunk": 0, "measure": plan.measure}
     real, calls = Keeper.row, []
 
     def dies_at_the_fourth(self: Keeper, number: int) -> dict[str, Any]:
@@ -145,13 +157,13 @@ def test_a_chunk_goes_on_where_it_was_stopped(tmp_path: Path, monkeypatch: pytes
 
     monkeypatch.setattr(Keeper, "row", dies_at_the_fourth)
     with pytest.raises(KeyboardInterrupt):
-        run_chunk({"folder": str(tmp_path), "chunk": 0})
+        run_chunk(task)
     progress = progress_of(tmp_path)
     assert (progress.done, progress.under_way, progress.complete) == (3, 3, False)
     (journal,) = journals(tmp_path)
     with journal.open("a") as file:
         file.write('{"item": "cut off in the midd')
-    assert run_chunk({"folder": str(tmp_path), "chunk": 0}) == {"chunk": 0, "items": 6, "errors": 0}
+    assert run_chunk(task) == {"chunk": 0, "items": 6, "errors": 0}
     log = log_file(plan)
     assert sorted(map(int, log.read_text().split())) == list(range(6)), "an item ran twice, or never"
     log.unlink()
@@ -161,7 +173,7 @@ def test_a_chunk_goes_on_where_it_was_stopped(tmp_path: Path, monkeypatch: pytes
 
 def test_a_chunk_that_is_there_is_not_made_again_and_a_damaged_one_is(tmp_path: Path) -> None:
     write_plan(tmp_path, planned(["one", "two"]))
-    task = {"folder": str(tmp_path), "chunk": 0}
+    task = {"folder": str(tmp_path), "chunk": 0, "measure": FAILING}
     run_chunk(task)
     target = chunk_file(tmp_path, 0)
     first, rows = target.stat().st_mtime_ns, read_results(tmp_path).select(SETTLED)

@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import pyarrow.dataset as ds
 import pytest
 
+from executor.atomic import make_folder
 from experiments.pipeline.failures import PipelineError
 from experiments.pipeline.lock import hold
 from experiments.pipeline.sweep.child import Server
 from experiments.pipeline.sweep.columns import SCHEMA, SETTLED
-from experiments.pipeline.sweep.plan import MEASURE, SweepPlan
+from experiments.pipeline.sweep.plan import MEASURE, SweepPlan, write_plan
 from experiments.pipeline.sweep.results import RESULTS, progress_of, read_results, run_folder, runs
 from experiments.pipeline.sweep.run import LOCK, run_sweep
 from experiments.pipeline.sweep.spec import SweepSpec, plan_sweep
@@ -33,6 +34,14 @@ ROOT = Path(__file__).parent.parent.parent
 
 def no_spark() -> NoReturn:
     raise AssertionError("Spark is not needed for this")
+
+
+def test_a_run_is_the_one_of_its_plan(tmp_path: Path) -> None:
+    plan, other = plan_of(12, "this"), plan_of(12, "that")
+    folder = make_folder(run_folder(tmp_path, plan.run))
+    write_plan(folder, other)
+    with pytest.raises(PipelineError, match=f"{plan.run} holds the plan of another sweep\nmove it away"):
+        run_sweep(plan, tmp_path, no_spark)
 
 
 def by_hand(plan: SweepPlan) -> list[dict[str, Any]]:

@@ -12,7 +12,7 @@ import pytest
 from executor.session import Session
 from experiments.pipeline.sweep.measure import measure, settings_of
 from experiments.pipeline.sweep.places import Places
-from experiments.pipeline.sweep.plan import SweepPlan, chunks_for, read_plan, write_plan
+from experiments.pipeline.sweep.plan import MEASURE, SweepPlan, chunks_for, read_plan, write_plan
 from experiments.pipeline.sweep.problems import Problems, SpecError
 from experiments.pipeline.sweep.spec import SweepSpec, plan_sweep
 from experiments.workloads.data import open_data
@@ -228,6 +228,9 @@ def test_a_plan_is_read_back_as_it_was(tmp_path: Path) -> None:
     write_plan(tmp_path, plan)
     assert read_plan(tmp_path) == plan and read_plan(tmp_path).run == plan.run
     path = tmp_path / "_plan.json"
+    assert "measure" not in path.read_text(), "what runs is said by the code, not by a file"
+    path.write_text(json.dumps({**json.loads(path.read_text()), "measure": "os:abort"}))
+    assert read_plan(tmp_path).measure == MEASURE
     path.write_text(json.dumps({**json.loads(path.read_text()), "version": 99}))
     with pytest.raises(CatalogError, match="version 99"):
         read_plan(tmp_path)

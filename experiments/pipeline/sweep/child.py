@@ -2,7 +2,7 @@
 
 It reads one JSON object a line from standard input and answers in lines on standard output:
 
-    {"plan": RUN-FOLDER, "memory": MB}    {"ready": true}
+    {"plan": RUN-FOLDER, "memory": MB, "measure": "MODULE:FUNCTION"}    {"ready": true}
     {"item": 17}                            {"row": {...}}; before, when a dataset has to be opened, {"opening": true} and
                                             {"opening": false} when that is done
 
@@ -25,6 +25,7 @@ import sys
 import threading
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TextIO
@@ -72,7 +73,8 @@ def main() -> None:
     while True:
         request = requests.get()
         if "plan" in request:
-            server = Server(read_plan(Path(request["plan"])), lambda begins: _answer(answers, {"opening": begins}))
+            plan = replace(read_plan(Path(request["plan"])), measure=request["measure"])
+            server = Server(plan, lambda begins: _answer(answers, {"opening": begins}))
             _limit_memory(request["memory"])
             gc.collect()
             gc.freeze()  # what is there now stays; collections during items pass it over

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from dataclasses import replace
 from datetime import datetime
 from functools import lru_cache
 from pathlib import Path
@@ -30,10 +31,10 @@ _keepers: list[Keeper] = []  # at most one: that of the run this process worked 
 def run_chunk(task: dict[str, Any]) -> dict[str, Any]:
     """Makes the chunk `task["chunk"]` of the run in the folder `task["folder"]`, and says how many items and errors it has.
 
-    Raises PipelineError and OutputError; an item that fails is a row.
+    `task["measure"]`: the function that makes a row. Raises PipelineError and OutputError; an item that fails is a row.
     """
     folder, chunk = Path(task["folder"]), task["chunk"]
-    plan = _plan(folder)
+    plan = replace(_plan(folder), measure=task["measure"])
     target = chunk_file(folder, chunk)
     if not is_whole(target, plan.chunk_size(chunk)):  # it is, where a Spark task is repeated after it was done
         with Journal(folder, chunk) as journal:
@@ -44,7 +45,7 @@ def run_chunk(task: dict[str, Any]) -> dict[str, Any]:
                     journal.add(keeper.row(item.number))
             write_rows(target, (journal.rows[item.id] for item in items))
             journal.drop()
-    status = pq.read_table(target, columns=["status"]).column("status").to_pylist()
+    status = pq.read_table(target, columns=["status"], page_checksum_verification=True).column("status").to_pylist()
     return {"chunk": chunk, "items": len(status), "errors": status.count("error")}
 
 
@@ -64,7 +65,7 @@ def write_rows(path: Path, rows: Iterable[dict[str, Any]]) -> None:
     """Rows by column name, absent ones NULL, as a Parquet file. Raises OutputError."""
     table = pa.Table.from_pylist([_typed(row) for row in rows], SCHEMA)
     with atomic_output(path) as file:
-        pq.write_table(table, file)
+        pq.write_table(table, file, write_page_checksum=True)
 
 
 def _typed(row: dict[str, Any]) -> dict[str, Any]:
@@ -82,7 +83,8 @@ def _plan(folder: Path) -> SweepPlan:
 
 def _keeper(folder: Path, plan: SweepPlan) -> Keeper:
     """The keeper of this worker process, whose child has imported everything and opened the data already."""
-    if not _keepers or (_keepers[0].folder, _keepers[0].plan, _keepers[0].process) != (folder, plan, os.getpid()):
+    wanted = (folder, plan, plan.measure, os.getpid())
+    if not _keepers or (_keepers[0].folder, _keepers[0].plan, _keepers[0].plan.measure, _keepers[0].process) != wanted:
         for other in _keepers:
             other.close()
         _keepers[:] = [Keeper(folder, plan)]

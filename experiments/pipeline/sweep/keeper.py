@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import IO, Any, NamedTuple
 
 from experiments.pipeline.failures import PipelineError
+from experiments.pipeline.ship import ROOT
 from experiments.pipeline.sweep.child import describe_item
 from experiments.pipeline.sweep.plan import SweepPlan
 
@@ -84,7 +85,7 @@ class Keeper:
         if self._child is not None and not self._child.alive():
             self.close()
         while self._child is None:
-            child = Child(self.folder, self.plan.memory)
+            child = Child(self.folder, self.plan.memory, self.plan.measure)
             try:
                 child.wait_ready()
             except Ended as ended:
@@ -100,12 +101,12 @@ class Keeper:
 class Child:
     """One child process. `answered`: items it has run."""
 
-    def __init__(self, folder: Path, memory: int) -> None:
+    def __init__(self, folder: Path, memory: int, measure: str) -> None:
         self._memory = memory
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the process
-        paths = [path or os.getcwd() for path in sys.path]
+        paths = [str(ROOT), *filter(None, sys.path)]  # without the current folder: modules there are none of ours
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "experiments.pipeline.sweep.child"],
+            [sys.executable, "-P", "-m", "experiments.pipeline.sweep.child"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._errors,
@@ -115,7 +116,7 @@ class Child:
         assert self._process.stdout is not None
         threading.Thread(target=_read, args=(self._process.stdout, self._answers), daemon=True).start()
         self.answered = 0
-        self._ask({"plan": str(folder), "memory": memory})
+        self._ask({"plan": str(folder), "memory": memory, "measure": measure})
 
     def wait_ready(self) -> None:
         """Raises Ended when it does not come up."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from math import gcd
 from pathlib import Path
@@ -59,7 +59,8 @@ class Item:
 class SweepPlan:
     """All items and how they are run. `seed_settings`: which settings a seed is the value of. `timeout`: seconds for an item,
     0 without limit. `memory`: MB that the process which runs it may occupy, 0 without limit. `chunks`: Spark tasks. `code`:
-    digest of the code whose results count ("": of any version). `measure`: `module:function` that makes a row."""
+    digest of the code whose results count ("": of any version). `measure`: `module:function` that makes a row; it goes with
+    the tasks, never by way of a file."""
 
     queries: tuple[PlannedQuery, ...]
     variants: tuple[Variant, ...]
@@ -72,8 +73,8 @@ class SweepPlan:
     memory: int
     chunks: int
     code: str = ""
-    measure: str = MEASURE
     version: int = VERSION
+    measure: str = field(default=MEASURE, compare=False)
 
     @property
     def size(self) -> int:
@@ -116,16 +117,17 @@ class SweepPlan:
 
     def as_dict(self) -> dict[str, Any]:
         """Fit for JSON; `from_dict` reads it."""
-        return asdict(self)
+        return {name: value for name, value in asdict(self).items() if name != "measure"}
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> SweepPlan:
         """Raises KeyError and TypeError for what is no plan, ValueError for one of another version."""
         if values["version"] != VERSION:
             raise ValueError(f"version {values['version']}")
+        known = {name: value for name, value in values.items() if name != "measure"}
         return cls(
             **{
-                **values,
+                **known,
                 "queries": tuple(PlannedQuery(**query) for query in values["queries"]),
                 "variants": tuple(Variant(**variant) for variant in values["variants"]),
                 "seeds": tuple(values["seeds"]),

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from executor.atomic import make_folder
+from experiments.pipeline.failures import PipelineError
 from experiments.pipeline.lock import hold
 from experiments.pipeline.sweep.chunk import chunk_file, run_chunk
 from experiments.pipeline.sweep.plan import PLAN_FILE, SweepPlan, read_plan, write_plan
@@ -51,7 +52,8 @@ def run_sweep(plan: SweepPlan, out: Path, spark: Callable[[], SparkSession], pro
             for other in _of_other_code(plan, out):
                 say(f"run {other} is the same sweep, but planscope's code has changed since; this is a new run")
             write_plan(folder, plan)
-        assert read_plan(folder) == plan, f"{folder} holds the plan of another sweep"
+        if read_plan(folder) != plan:
+            raise PipelineError(f"{folder} holds the plan of another sweep\nmove it away, and the sweep is run anew")
         before = progress_of(folder)
         if before.done:
             say(f"sweep {plan.run}: {before.done:,} of {plan.size:,} items are done already")
@@ -77,11 +79,12 @@ def _make(plan: SweepPlan, folder: Path, spark: Callable[[], SparkSession], say:
     missing = sorted(set(range(plan.chunks)) - set(chunks_done(folder, plan)))
     session = spark()
     say(f"sweep {plan.run}: {plan.size - before:,} items in {len(missing):,} Spark tasks")
+    common = {"folder": str(folder), "measure": plan.measure}
     meter = _Meter(plan.size, sum(plan.chunk_size(chunk) for chunk in missing), before, say)
     run_tasks(
         session,
         run_chunk,
-        [{"folder": str(folder), "chunk": chunk, "name": f"chunk {chunk} of sweep {plan.run}"} for chunk in missing],
+        [{**common, "chunk": chunk, "name": f"chunk {chunk} of sweep {plan.run}"} for chunk in missing],
         on_done=lambda _, result: meter.add(result["items"], result["errors"]),
     )
     meter.end()
