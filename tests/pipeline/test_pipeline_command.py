@@ -230,7 +230,7 @@ def test_modules_beside_the_data_do_not_run(tmp_path: Path) -> None:
     for module in ("socket", "platform", "pyspark", "experiments"):
         (tmp_path / f"{module}.py").write_text(f"open({str(tmp_path / 'was-run')!r}, 'w')\n")
     start = [sys.executable, "-P", "-c", "from experiments.cli import main; main()"]
-    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parent.parent.parent)}
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     for words in (["data", "analyze", "shop"], ["pipeline", "run", "p.toml", "-o", "out"]):
         done = subprocess.run(
             [*start, *words, "--master", "local[1]"], cwd=tmp_path, env=environment, capture_output=True, text=True

@@ -39,7 +39,7 @@ def test_folders_of_killed_processes_go_and_those_of_others_stay(tmp_path: Path)
         process.wait()
     second = Scratch()
     assert not left.exists()
-    assert {path for path in tmp_path.iterdir()} == {other, first.folder, second.folder}
+    assert set(tmp_path.iterdir()) == {other, first.folder, second.folder}
     first.remove()
     second.remove()
     assert list(tmp_path.iterdir()) == [other]
