@@ -53,7 +53,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
     write_plan(folder, plan)
     server = Server(plan, lambda _: None)
     rows = [server.row(number) for number in range(plan.size)]
-    for row in rows[::7]:
+    for row in failing(rows):
         known = {
             name: row[name] for name in ("item", "number", "query", "workload", "data", "data_digest", "variant", "seed", *UNITS)
         }
@@ -63,6 +63,11 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
         numbers = {item.number for item in plan.items(chunk)}
         write_rows(chunk_file(folder, chunk), (row for row in rows if row["number"] in numbers))
     return out
+
+
+def failing(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Some items, none of them of the last query."""
+    return [row for row in rows[::7] if row["query"] != rows[-1]["query"]]
 
 
 def by_hand(rows: list[dict[str, Any]]) -> dict[tuple[str, str], dict[str, float | None]]:
@@ -99,10 +104,14 @@ def test_aggregates_are_those_of_the_definition(results: Path, spark: SparkSessi
         ratios = [r["costed_ratio"] for r in by_query if r["variant"] == variant and r["costed_ratio"]]
         assert row["costed_ratio"] == pytest.approx(math.exp(sum(map(math.log, ratios)) / len(ratios)))
         assert row["items"] == 15 and row["queries"] == 5
+        whole = {q for q in {r["query"] for r in by_query} if not any(r["errors"] for r in by_query if r["query"] == q)}
+        times = [r["plan_ms"] for r in by_query if r["variant"] == variant and r["query"] in whole]
+        assert 0 < row["compared"] == len(whole) < 5 and row["plan_ms_sum"] == pytest.approx(sum(times)), "the same queries"
+        assert row["plan_ms_max"] == max(times)
     assert by_variant["base"]["cost_ratio"] == pytest.approx(1) and by_variant["pruning=none"]["cost_ratio"] == pytest.approx(1)
     assert by_variant["cost_model=c_out"]["cost_ratio"] is None, "costs of another model are no multiple of these"
     errors = pq.read_table(results / "report" / "errors.parquet").to_pylist()
-    assert sum(row["items"] for row in errors) == len(rows[::7])
+    assert sum(row["items"] for row in errors) == len(failing(rows))
     assert {row["kind"] for row in errors} == {"timeout"}
 
 
@@ -140,24 +149,28 @@ def test_reports_that_cannot_be(results: Path, tmp_path: Path) -> None:
 def tables(variants: int, figures: dict[str, float]) -> dict[str, pa.Table]:
     """Tables as `aggregate` makes them, with as many variants, three workloads and the columns that figures read."""
     by_query, by_relations = [], []
-    blank = dict.fromkeys(("plan_ms", "costed", "cost_ratio", "elapsed_ms_ratio", "q_error", "q_error_max"))
+    names = ("plan_ms", "costed", "cost", "elapsed_ms", "cost_ratio", "elapsed_ms_ratio", "q_error", "q_error_max")
+    blank = dict.fromkeys(names)
+    known = {"data": "joingraph", "items": 1, "errors": 0, **blank}
     for v in range(variants):
         for w, workload in enumerate(("chain", "star", "one")):
             for n in range(2, 3 if workload == "one" else 6):
                 values = {name: value * (1 + v) * (w + n) for name, value in figures.items()}
-                row = {"workload": workload, "relations": n, "variant": f"v{v}", "query": f"{workload}/{n}", **blank, **values}
+                row = {"workload": workload, "relations": n, "variant": f"v{v}", "query": f"{workload}/{n}", **known, **values}
                 by_query.append(row)
                 by_relations.append(row)
     floats = [(name, pa.float64()) for name in blank]
     schema = pa.schema(
-        [("workload", pa.string()), ("relations", pa.int64()), ("variant", pa.string()), ("query", pa.string()), *floats]
+        [(name, pa.string()) for name in ("workload", "variant", "query", "data")]
+        + [(name, pa.int64()) for name in ("relations", "items", "errors")]
+        + floats
     )
     return {"by_query": pa.Table.from_pylist(by_query, schema), "by_relations": pa.Table.from_pylist(by_relations, schema)}
 
 
 def test_figures_are_made_of_what_there_is_and_always_the_same(tmp_path: Path) -> None:
     names = [f"v{v}" for v in range(10)]
-    made = make_figures(tables(10, {"plan_ms": 0.5, "costed": 10.0, "cost_ratio": 0.5}), names, "v9")
+    made = make_figures(tables(10, {"plan_ms": 0.5, "costed": 10.0, "cost": 1.0, "cost_ratio": 0.5}), names, "v9")
     assert list(made) == ["planning_time", "costed", "planning_ecdf", "cost_ratio"]
     panels = [axes for axes in made["planning_time"].axes if axes.get_visible()]
     assert [axes.get_title() for axes in panels] == ["chain", "star"], "one number of tables makes no line"
@@ -168,7 +181,7 @@ def test_figures_are_made_of_what_there_is_and_always_the_same(tmp_path: Path) -
     assert list(chain.get_xdata()) == [2, 3, 4, 5] and list(chain.get_ydata()) == [2.0, 3.0, 4.0, 5.0]
     assert "v9" not in [line.get_label() for line in made["cost_ratio"].axes[0].lines]
     (steps,) = (line for line in made["planning_ecdf"].axes[0].lines if line.get_label() == "v0")
-    assert steps.get_ydata()[-1] == 1.0 and steps.get_ydata()[1] == pytest.approx(1 / 9)
+    assert list(steps.get_ydata()[1:3]) == [0.0, pytest.approx(1 / 9)] and steps.get_ydata()[-1] == pytest.approx(1.0)
 
     for name in ("a", "b"):
         again = make_figures(tables(10, {"plan_ms": 0.5}), names, "v9")["planning_time"]
@@ -180,6 +193,22 @@ def test_figures_are_made_of_what_there_is_and_always_the_same(tmp_path: Path) -
 
     assert make_figures(tables(1, {}), ["v0"], "v0") == {}
     assert "q_error" in make_figures(tables(2, {"q_error": 1.5}), ["v0", "v1"], "v0")
+
+
+def test_failures_count_in_the_shares() -> None:
+    """Of nine queries one failed, of another one seed of three. Where the baseline has no cost, no ratio is missing."""
+    found = tables(2, {"plan_ms": 0.5, "cost": 1.0, "cost_ratio": 0.5})
+    rows = found["by_query"].to_pylist()
+    first = [row for row in rows if row["variant"] == "v1"]
+    first[0] |= {"errors": 1, "plan_ms": None, "cost": None, "cost_ratio": None}
+    first[1] |= {"items": 3, "errors": 1}
+    rows[-1] |= {"cost_ratio": None}
+    next(r for r in rows if r["variant"] == "v0" and r["query"] == rows[-1]["query"])["cost"] = None
+    made = make_figures({**found, "by_query": pa.Table.from_pylist(rows, found["by_query"].schema)}, ["v0", "v1"], "v0")
+    ends = {line.get_label(): line.get_ydata()[-1] for line in made["planning_ecdf"].axes[0].lines}
+    assert ends == {"v0": pytest.approx(1.0), "v1": pytest.approx((7 + 2 / 3) / 9)}
+    (ratio,) = made["cost_ratio"].axes[0].lines
+    assert ratio.get_ydata()[-1] == pytest.approx((6 + 2 / 3) / 8)
 
 
 def test_markdown_is_safe_and_short() -> None:

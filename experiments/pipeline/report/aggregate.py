@@ -24,7 +24,8 @@ _RATIOS = ("plan_ms", "costed", "tasks", "cost", "elapsed_ms")
 def aggregate(spark: SparkSession, folder: Path, baseline: str) -> dict[str, pa.Table]:
     """The tables of TABLES for the run in `folder`. Rows follow the order of the sweep's plan. Raises PipelineError.
 
-    by_variant     a row for each variant; ratios are geometric means over the queries
+    by_variant     a row for each variant; ratios are geometric means over the queries. Sums, medians and the like are over the
+                   `compared` queries: those without an error under any variant, but for variants that failed everywhere
     by_query       a row for each query, data and variant; figures are medians over the seeds
     by_relations   a row for each workload, number of base tables and variant; figures are medians
     errors         a row for each variant and kind of error
@@ -35,6 +36,7 @@ def aggregate(spark: SparkSession, folder: Path, baseline: str) -> dict[str, pa.
         spark.sql(_PAIRED, args={"baseline": baseline}).createOrReplaceTempView("sweep_paired")
         by_query = spark.sql(_BY_QUERY).toArrow()
         spark.createDataFrame(by_query).createOrReplaceTempView("sweep_by_query")  # so that it is not worked out again
+        spark.sql(_COMPARED).createOrReplaceTempView("sweep_compared")
         queries = {"by_variant": _BY_VARIANT, "by_query": _ORDERED, "by_relations": _BY_RELATIONS, "errors": _ERRORS}
         return {name: spark.sql(queries[name]).toArrow() for name in TABLES}
 
@@ -67,13 +69,20 @@ FROM sweep_paired GROUP BY workload, query, data, variant
 
 _ORDERED = "SELECT * EXCEPT (first) FROM sweep_by_query ORDER BY first"
 
+_COMPARED = """
+SELECT query, data, bool_and(errors = 0) AS compared FROM sweep_by_query
+WHERE variant IN (SELECT variant FROM sweep_by_query GROUP BY variant HAVING sum(errors) < sum(items)) GROUP BY query, data
+"""
+
 _BY_VARIANT = f"""
 SELECT variant, count(*) AS queries, sum(items) AS items, sum(errors) AS errors, count_if(proven) AS proven,
-  sum(plan_ms) AS plan_ms_sum, median(plan_ms) AS plan_ms_median, percentile(plan_ms, 0.9) AS plan_ms_p90,
-  max(plan_ms) AS plan_ms_max, sum(costed) AS costed_sum, sum(elapsed_ms) AS elapsed_ms_sum,
+  count_if(compared AND errors = 0) AS compared,
+  sum(plan_ms) FILTER (WHERE compared) AS plan_ms_sum, median(plan_ms) FILTER (WHERE compared) AS plan_ms_median,
+  percentile(plan_ms, 0.9) FILTER (WHERE compared) AS plan_ms_p90, max(plan_ms) FILTER (WHERE compared) AS plan_ms_max,
+  sum(costed) FILTER (WHERE compared) AS costed_sum, sum(elapsed_ms) FILTER (WHERE compared) AS elapsed_ms_sum,
   {", ".join(f"{_geometric_mean(name + '_ratio')} AS {name}_ratio" for name in _RATIOS)},
   max(cost_ratio) AS cost_ratio_max, {_geometric_mean("q_error")} AS q_error, max(q_error) AS q_error_max
-FROM sweep_by_query GROUP BY variant ORDER BY min(first)
+FROM sweep_by_query LEFT JOIN sweep_compared USING (query, data) GROUP BY variant ORDER BY min(first)
 """
 
 _BY_RELATIONS = f"""

@@ -2,7 +2,7 @@
 
     planning_time   median milliseconds of planning by number of base tables, a panel for each workload
     costed          the same for alternatives costed
-    planning_ecdf   share of queries planned within a time
+    planning_ecdf   share of queries planned within a time, of all: those that failed too
     cost_ratio      share of queries whose plan costs at most so many times what it costs with the baseline
     elapsed_ratio   share of queries that run at most so many times as long as with the baseline
     q_error         share of queries whose estimate is off by at most a factor
@@ -13,6 +13,7 @@ A figure without anything to show is not made. Colours are told apart by people 
 from __future__ import annotations
 
 import io
+import itertools
 import math
 from collections.abc import Sequence
 from pathlib import Path
@@ -68,8 +69,8 @@ def make_figures(tables: dict[str, pa.Table], variants: Sequence[str], baseline:
             "planning_time": _panels(by_relations, "plan_ms", shown, "planning time, median (ms)", note),
             "costed": _panels(by_relations, "costed", shown, "alternatives costed, median", note),
             "planning_ecdf": _ecdf(by_query, "plan_ms", shown, "planning time (ms)", note),
-            "cost_ratio": _ecdf(by_query, "cost_ratio", others, "cost of the plan / baseline", note),
-            "elapsed_ratio": _ecdf(by_query, "elapsed_ms_ratio", others, "elapsed time / baseline", note),
+            "cost_ratio": _ecdf(by_query, "cost_ratio", others, "cost of the plan / baseline", note, baseline, "cost"),
+            "elapsed_ratio": _ecdf(by_query, "elapsed_ms_ratio", others, "elapsed time / baseline", note, baseline, "elapsed_ms"),
             "q_error": _ecdf(by_query, q_error, shown, what, note),
         }
     return {name: figure for name, figure in made.items() if figure is not None}
@@ -137,20 +138,33 @@ def _panels(rows: list[Row], column: str, variants: Sequence[str], label: str, n
     return figure
 
 
-def _ecdf(rows: list[Row], column: str, variants: Sequence[str], label: str, note: str) -> Figure | None:
-    """For each variant, the share of queries whose figure is at most x, on a logarithmic scale unless all figures are close."""
-    found = {variant: sorted(r[column] for r in rows if r["variant"] == variant and _positive(r[column])) for variant in variants}
-    values = {variant: figures for variant, figures in found.items() if figures}
-    if not values or all(abs(value - 1.0) < _ROUNDING for figures in values.values() for value in figures):
+def _ecdf(
+    rows: list[Row],
+    column: str,
+    variants: Sequence[str],
+    label: str,
+    note: str,
+    baseline: str = "",
+    against: str | None = None,
+) -> Figure | None:
+    """For each variant, the share of its queries whose figure is at most x, on a logarithmic scale unless all figures are close.
+
+    Queries that failed are among those that the share is of, so that a curve ends below 1; of a query with several seeds, the
+    failed ones. With `against`, the figure of the baseline that ratios are to, queries without one are not counted.
+    """
+    counted = {(r["query"], r["data"]) for r in rows if against is None or (r["variant"] == baseline and _positive(r[against]))}
+    mine = {variant: [r for r in rows if r["variant"] == variant and (r["query"], r["data"]) in counted] for variant in variants}
+    values = {variant: found for variant in variants if (found := _shares(mine[variant], column))}
+    if not values or all(abs(value - 1.0) < _ROUNDING for points in values.values() for value, _ in points):
         return None
     figure = _figure(4.8, 2.9, list(values))
     axes = figure.subplots()
-    least, most = min(figures[0] for figures in values.values()), max(figures[-1] for figures in values.values())
-    for variant, figures in values.items():
+    least, most = min(points[0][0] for points in values.values()), max(points[-1][0] for points in values.values())
+    for variant, points in values.items():
         i = variants.index(variant)
-        shares = [(k + 1) / len(figures) for k in range(len(figures))]
+        figures, shares = zip(*points, strict=True)
         axes.step(
-            [figures[0], *figures, most], [0.0, *shares, 1.0], where="post", linewidth=1.4,
+            [least, figures[0], *figures, most], [0.0, 0.0, *shares, shares[-1]], where="post", linewidth=1.4,
             color=_COLOURS[i], linestyle=_DASHES[i], label=variant,
         )  # fmt: skip
     margin = max(1.02, (most / least) ** 0.03)
@@ -163,6 +177,13 @@ def _ecdf(rows: list[Row], column: str, variants: Sequence[str], label: str, not
     axes.set_xlabel(label)
     _finish(figure, axes, "", note)
     return figure
+
+
+def _shares(rows: list[Row], column: str) -> list[tuple[float, float]]:
+    """(figure, share of `rows` up to it), ascending; a query whose items failed in part counts in part."""
+    found = sorted((r[column], (r["items"] - r["errors"]) / r["items"]) for r in rows if _positive(r[column]))
+    upto = itertools.accumulate(weight for _, weight in found)
+    return [(value, share / len(rows)) for (value, _), share in zip(found, upto, strict=True)]
 
 
 def _plain(axis: Axis) -> None:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 STAGE = "report"
 FOLDER = "report"
-_VERSION = 1  # of what a report holds: reports of another one are made again
+_VERSION = 2  # of what a report holds: reports of another one are made again
 _ON_THE_PAGE = ("by_variant", "errors", "by_relations")
 _TITLES = {
     "by_variant": "Variants (ratios: geometric means over queries)",
