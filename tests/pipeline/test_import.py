@@ -8,9 +8,12 @@ import random
 import subprocess
 import sys
 from collections.abc import Iterator
+from datetime import date
 from pathlib import Path
 
+import duckdb
 import pyarrow as pa
+import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pytest
 
@@ -362,7 +365,7 @@ from experiments.pipeline.intake.convert import convert
 from experiments.pipeline.intake.target import schema_text
 schema = schema_text(pa.schema([("a", pa.int64())]))
 task = dict(path="t.csv", label="t.csv", format="csv", options={}, names=None, merge=False, stored=None, schema=schema)
-task |= dict(part="out/part.parquet", rejects="out/rejects.parquet")
+task |= dict(part="out/part.parquet", rejects="out/rejects.parquet", partition={})
 try:
     convert(task)
 except Exception as error:
@@ -372,3 +375,34 @@ except Exception as error:
     name, message = json.loads(done.stdout)
     assert name == "PipelineError" and "cannot write out/part.parquet: File too large" in message
     assert list((tmp_path / "out").iterdir()) == []
+
+
+def test_partitioned_folders_keep_their_columns(importer, tmp_path):
+    """As DuckDB reads them; as one table, and as one of several."""
+    shop = tmp_path / "shop"
+    days = pa.table({"day": ["2024-01-31", "2024-02-01", None] * 20, "kind": ["a b", "c/d"] * 30, "n": range(60)})
+    ds.write_dataset(days, shop / "sales", format="parquet", partitioning=["day", "kind"], partitioning_flavor="hive")
+    ds.write_dataset(days.slice(0, 9), shop / "texts", format="csv", partitioning=["kind"], partitioning_flavor="hive")
+    (shop / "other.csv").write_text("x\n1\n")
+    (shop / "schema.sql").write_text("create table texts (kind varchar not null, day date, n int); create table other (x int)")
+    exact = duckdb.sql(f"from read_parquet('{shop}/sales/**/*.parquet', hive_partitioning = true)").to_arrow_table()
+    for source, name in ((shop, "all"), (shop / "sales", "one")):
+        folder, _ = importer(source, name=name)
+        table = open_dataset(folder).tables["sales"]
+        assert {c.name: str(c.type) for c in table.columns} == {"n": "int64", "day": "date32[day]", "kind": "string"}
+        found = pa.Table.from_pylist(rows(folder, "sales")).select(exact.column_names).sort_by("n")
+        assert found.to_pylist() == exact.sort_by("n").to_pylist() and found.num_rows == 60
+    texts = sorted(rows(tmp_path / "all", "texts"), key=lambda row: row["n"])
+    assert [row["kind"] for row in texts] == days["kind"].to_pylist()[:9] and texts[0]["day"] == date(2024, 1, 31)
+    (shop / "sales" / "day=2024-01-31" / "kind=a%20b" / "odd").mkdir()
+    with pytest.raises(PipelineError, match=r"only folders of partitions are read there, which are called COLUMN=VALUE"):
+        importer(shop, name="bad")
+
+
+def test_a_partition_that_is_a_column_too(importer, tmp_path):
+    (tmp_path / "t" / "A=1").mkdir(parents=True)
+    pq.write_table(pa.table({"a": [2]}), tmp_path / "t" / "A=1" / "x.parquet")
+    with pytest.raises(PipelineError, match=r'x.parquet has a column "A" and lies in a folder A=...; rename one of them'):
+        importer(tmp_path / "t")
+    folder, _ = importer(tmp_path / "t" / "A=1" / "x.parquet", name="alone")
+    assert rows(folder, "x") == [{"a": 2}]

@@ -1,16 +1,18 @@
 """One file into a raw part of its table and the rows rejected from it: a task.
 
-    in   {"path", "format", "options", "names", "merge", "schema", "part", "rejects", "label", "stored"}
+    in   {"path", "format", "options", "names", "merge", "schema", "part", "rejects", "label", "stored", "partition"}
     out  {"read", "kept", "rejected": [{"reason", "column", "rows", "value", "file", "row"}], "part": {"bytes", "sha256"},
           "source": {"bytes", "sha256"}, "reject_file"}
 
 `stored`: what the columns of the schema are called in the file, whose rows have no numbers that mean anything; null: the same.
-`label`: what to call the file. `rejected` has an entry for each reason and column, with the first such row.
+`label`: what to call the file. `partition`: columns that the file lacks, each with the text that all its rows have there.
+`rejected` has an entry for each reason and column, with the first such row.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -29,8 +31,9 @@ from experiments.pipeline.intake.typed_records import TypedFile
 def convert(task: dict[str, Any]) -> dict[str, Any]:
     """Raises PipelineError when the file turns out to be damaged, or the part cannot be written."""
     schema = text_schema(task["schema"])
-    file, batches = _open(task, schema)
-    done = write_checked(batches, schema, Path(task["part"]), Path(task["rejects"]), task["label"])
+    partition = task["partition"]
+    file, batches = _open(task, pa.schema([field for field in schema if field.name not in partition]))
+    done = write_checked(_partitioned(batches, partition), schema, Path(task["part"]), Path(task["rejects"]), task["label"])
     return {**done, "source": {"bytes": file.size, "sha256": file.sha256}}
 
 
@@ -74,6 +77,17 @@ def _open(task: dict[str, Any], schema: pa.Schema) -> tuple[CsvFile | JsonFile |
     if missing and not task["merge"]:
         raise PipelineError(f"{path} changed while it was imported: it has no column {missing[0]} any more")
     return typed, typed.records([name for name in schema.names if name in typed.schema.names])
+
+
+def _partitioned(batches: Iterator[Records], partition: dict[str, str | None]) -> Iterator[Records]:
+    for records in batches:
+        texts = {name: pa.repeat(pa.scalar(value, pa.string()), _rows(records)) for name, value in partition.items()}
+        yield replace(records, columns={**records.columns, **texts})
+
+
+def _rows(records: Records) -> int:
+    """Also of rows without a column of their own."""
+    return len(records) if records.rows is None else len(records.rows)
 
 
 def _renamed(batches: Iterator[Records], stored: list[str], names: list[str]) -> Iterator[Records]:

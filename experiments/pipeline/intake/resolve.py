@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pyarrow as pa
 
 from experiments.pipeline.failures import PipelineError
-from experiments.pipeline.intake.inference import inferred_type
+from experiments.pipeline.intake.inference import Inference, inferred_type
 from experiments.pipeline.intake.target import Target, text_schema
 from experiments.pipeline.intake.values import can_become
 from optimizer.algebra.columns import DataType
@@ -57,6 +57,29 @@ def columns_of(file: str, format: str, looked: Mapping[str, Any]) -> FileColumns
         schema = text_schema(looked["schema"])
         return FileColumns(file, dict(zip(schema.names, schema.types, strict=True)))
     return FileColumns(file, seen={column["name"]: column for column in looked["columns"]}, open=format == "json")
+
+
+def with_partitions(files: Sequence[FileColumns], partitions: Sequence[Mapping[str, str | None]]) -> list[FileColumns]:
+    """The files' columns and those that their folders are named after, of the first type that all these names have.
+
+    Raises PipelineError for a file that has a column of that name itself.
+    """
+    seen: dict[str, Inference] = {}
+    for partition in partitions:
+        for name, value in partition.items():
+            seen.setdefault(name, Inference()).see(pa.array([value], pa.string()))
+    found = []
+    for file, partition in zip(files, partitions, strict=True):
+        own = {name.lower() for name in file.names}
+        if (twin := next((name for name in partition if name.lower() in own), None)) is not None:
+            raise PipelineError(f'{file.file} has a column "{twin}" and lies in a folder {twin}=...; rename one of them')
+        if file.types is None:
+            added = {name: {"name": name, "seen": seen[name].as_json()} for name in partition}
+            found.append(replace(file, seen={**file.seen, **added}))
+        else:
+            types = {name: inferred_type([seen[name].as_json()], set()) for name in partition}
+            found.append(replace(file, types={**file.types, **types}))
+    return found
 
 
 def resolve(name: str, files: Sequence[FileColumns], declared: TableDeclaration | None, merge: bool) -> Resolved:

@@ -33,7 +33,7 @@ from experiments.pipeline.intake.raw_parts import (
     without_dangling,
 )
 from experiments.pipeline.intake.request import ImportRequest, Plan, planned
-from experiments.pipeline.intake.resolve import Resolved, columns_of, resolve
+from experiments.pipeline.intake.resolve import Resolved, columns_of, resolve, with_partitions
 from experiments.pipeline.intake.schema_file import Declared, schema_sql
 from experiments.pipeline.intake.sources import TableSource
 from experiments.pipeline.intake.spark_source import SparkTable, add_jars, open_frame, write_frame
@@ -122,6 +122,7 @@ class _Import:
         resolved: dict[str, Resolved] = {}
         for table in sources:
             columns = [columns_of(str(file), table.format, looked[str(file)]) for file in table.files]
+            columns = with_partitions(columns, [table.partition(file) for file in table.files])
             resolved[table.name] = resolve(table.name, columns, self.plan.declared.get(table.name.lower()), self.request.merge)
         self.state.put("look", looked)
         return resolved, {table.name: self._convert(i, table, resolved[table.name]) for i, table in enumerate(sources)}
@@ -145,12 +146,15 @@ class _Import:
     def _task(self, table: TableSource, file: Path) -> dict[str, Any]:
         declaration = self.plan.declared.get(table.name.lower())
         columns = declaration.columns if declaration is not None else []
+        partition = table.partition(file)
+        lower = {name.lower() for name in partition}
         return {
             "table": table.name,
             "path": str(file.absolute()),
             "format": table.format,
             "options": self.request.options,
-            "names": [column.name for column in columns] or None,
+            "partition": partition,
+            "names": [column.name for column in columns if column.name.lower() not in lower] or None,
             "declared": [column.name.lower() for column in columns if column.type is not None],
         }
 

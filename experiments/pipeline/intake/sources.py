@@ -3,14 +3,16 @@
     orders.csv              table orders
     shop/                   a table per file or sub-folder, named after it; shop/schema.sql declares them
     shop/orders/*.csv       the parts of table orders, in name order
+    shop/sales/day=2024-01-31/region=north/*.parquet    table sales, with columns day and region besides those of its files
 Names that start with "." or "_" are skipped, and files of a kind that is not known, which is said.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
+from urllib.parse import unquote
 
 from experiments.pipeline.failures import PipelineError
 
@@ -28,16 +30,24 @@ KINDS = {
     ".ipc": "arrow",
 }
 FILE_FORMATS = tuple(dict.fromkeys(KINDS.values()))
+Partitions = dict[Path, Mapping[str, str | None]]
+_NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
 _COMPRESSED = (".gz", ".bz2", ".zst")
 
 
 @dataclass(frozen=True, slots=True)
 class TableSource:
-    """A table to be, and its files, all of one format, in the order that decides which of two equal keys comes first."""
+    """A table to be, and its files, all of one format, in the order that decides which of two equal keys comes first.
+
+    `partitions`: by file, the values that the names of its folders say; None is NULL."""
 
     name: str
     format: str
     files: tuple[Path, ...]
+    partitions: Mapping[Path, Mapping[str, str | None]] = field(default_factory=dict)
+
+    def partition(self, file: Path) -> dict[str, str | None]:
+        return dict(self.partitions.get(file, {}))
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,14 +67,16 @@ def find_sources(sources: Sequence[Path], format: str | None, table: str | None)
     tables: dict[str, TableSource] = {}
     skipped: list[Path] = []
     schemas: list[Path] = []
+    partitions: Partitions = {}
     loose: list[Path] = []  # files for `table`
     for source in sources:
-        entries = [source] if _readable(source).is_file() else _entries(source)
+        whole = _readable(source).is_file() or any(_is_partition(entry) for entry in _entries(source))
+        entries = [source] if whole else _entries(source)
         for entry in entries:
             if entry.name == SCHEMA_FILE:
                 schemas.append(entry)
             elif table is not None and entry.is_dir():
-                loose += _files(entry, format, skipped)
+                loose += _files(entry, format, skipped, partitions)
             elif entry.is_file() and _kind(entry, format) is None:
                 if entry is source:
                     raise PipelineError(f"{source}: what kind of file is this? say --format, one of {', '.join(FILE_FORMATS)}")
@@ -72,11 +84,11 @@ def find_sources(sources: Sequence[Path], format: str | None, table: str | None)
             elif table is not None:
                 loose.append(entry)
             else:
-                files = [entry] if entry.is_file() else _files(entry, format, skipped)
+                files = [entry] if entry.is_file() else _files(entry, format, skipped, partitions)
                 if files:
-                    _add(tables, table_name(entry), files, format)
+                    _add(tables, table_name(entry), files, format, partitions)
     if table is not None and loose:
-        _add(tables, table, loose, format)
+        _add(tables, table, loose, format, partitions)
     if not tables:
         where = ", ".join(map(str, sources))
         raise PipelineError(f"no file to import in {where}: known kinds are {', '.join(KINDS)}\n--format says what others are")
@@ -104,7 +116,7 @@ def check_table_name(name: str) -> str:
     return name
 
 
-def _add(tables: dict[str, TableSource], name: str, files: list[Path], format: str | None) -> None:
+def _add(tables: dict[str, TableSource], name: str, files: list[Path], format: str | None, partitions: Partitions) -> None:
     check_table_name(name)
     kinds = sorted({_kind(file, format) or "" for file in files})
     if len(kinds) > 1:
@@ -117,17 +129,33 @@ def _add(tables: dict[str, TableSource], name: str, files: list[Path], format: s
             f'table "{twin}" is there twice: {tables[twin].files[0]} and {files[0]}\n'
             f"--table {twin} takes all given files for parts of one table"
         )
-    tables[name] = TableSource(name, kinds[0], tuple(files))
+    tables[name] = TableSource(name, kinds[0], tuple(files), {file: partitions.get(file, {}) for file in files})
 
 
-def _files(folder: Path, format: str | None, skipped: list[Path]) -> list[Path]:
+def _is_partition(entry: Path) -> bool:
+    return "=" in entry.name.strip("=") and entry.is_dir()
+
+
+def _files(
+    folder: Path, format: str | None, skipped: list[Path], partitions: Partitions, inside: Mapping[str, str | None] = {}
+) -> list[Path]:
+    """The files of a table's folder; `partitions` learns the values of the folders that each lies in, `inside` those so far."""
     files = []
     for entry in _entries(folder):
+        if _is_partition(entry):
+            column, value = entry.name.split("=", 1)
+            here = {**inside, unquote(column): None if value == _NO_VALUE else unquote(value)}
+            files += _files(entry, format, skipped, partitions, here)
+            continue
         if entry.is_dir():
-            raise PipelineError(f"{entry} is a folder in the folder of a table: nested (partitioned) tables are not imported")
+            raise PipelineError(
+                f"{entry} is a folder in the folder of a table\n"
+                "only folders of partitions are read there, which are called COLUMN=VALUE"
+            )
         if _kind(entry, format) is None:
             skipped.append(entry)
         else:
+            partitions[entry] = inside
             files.append(entry)
     return files
 
