@@ -11,12 +11,13 @@ from optimizer.catalog.table import Catalog
 from optimizer.sql.schema import parse_schema
 
 
-def open_dataset(folder: Path | str, name: str | None = None) -> Catalog:
+def open_dataset(folder: Path | str, name: str | None = None, as_declared: bool = False) -> Catalog:
     """The catalog of a folder with one Parquet, CSV or Arrow file (or folder of part files) per table, and its schema.sql.
 
-    Raises CatalogError for whatever is missing, unreadable or contradictory.
+    `as_declared`: with keys that an analysis found the data to contradict. Raises CatalogError for whatever is missing,
+    unreadable or contradictory.
     """
-    return read_dataset(Path(folder), parse_schema, name)
+    return read_dataset(Path(folder), parse_schema, name, as_declared)
 
 
 def read_declarations(files: Sequence[Path]) -> list[TableDeclaration]:

@@ -3,7 +3,7 @@
 A process that is killed removes nothing. So each folder holds a file that its process has locked, and whoever makes the next
 folder removes those beside it whose locks are free.
 
-    /tmp/planscope-spark-x7c2_/.held
+    planscope-spark-x7c2_/.held    in the folder for temporary files
 """
 
 from __future__ import annotations

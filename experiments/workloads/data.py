@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
 import re
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 
-from experiments.workloads.cache import Progress
+from experiments.workloads.cache import Progress, cache_folder
 from experiments.workloads.generated_data import EXAMPLES, generated_folder, generated_name
 from experiments.workloads.job_data import job_catalog
 from experiments.workloads.joingraph_data import JoinGraphCatalog
 from experiments.workloads.stats_data import stats_catalog, stats_folder
+from optimizer.catalog.folder import METADATA_FOLDER
 from optimizer.catalog.table import Catalog
 from optimizer.dataset import open_dataset
 from optimizer.errors import CatalogError
@@ -39,7 +43,28 @@ def open_data(spec: str, progress: Progress | None = None) -> Catalog:
     name, _, argument = spec.partition(":")
     if name in EXAMPLES:
         return open_dataset(dataset_folder(spec, progress), name=generated_name(name, argument))
-    return open_dataset(dataset_folder(spec, progress))
+    folder = dataset_folder(spec, progress)
+    catalog = open_dataset(folder)
+    if progress is not None:
+        _tell_once(folder, catalog, progress)
+    return catalog
+
+
+def _tell_once(folder: Path, catalog: Catalog, progress: Progress) -> None:
+    """Says of a dataset whose keys nobody has verified that they are believed; remembers it in the cache folder."""
+    declared = any(table.files and (table.keys or table.foreign_keys) for table in catalog.tables.values())
+    verified = ("constraints.json", "manifests/import.json", "manifests/generate.json")
+    if not declared or any((folder / METADATA_FOLDER / name).exists() for name in verified):
+        return
+    told = cache_folder() / "told" / hashlib.sha256(str(folder.resolve()).encode()).hexdigest()[:20]
+    if not told.exists():
+        progress(
+            f"the keys in {folder / 'schema.sql'} are believed as declared: results are wrong if the data contradicts them\n"
+            f"planscope data analyze {shlex.quote(str(folder))} verifies them"
+        )
+        with contextlib.suppress(OSError):
+            told.parent.mkdir(parents=True, exist_ok=True)
+            told.touch()
 
 
 def dataset_folder(spec: str, progress: Progress | None = None) -> Path:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import astuple, replace
 from pathlib import Path
 
 from optimizer.catalog.arrow_files import arrow_facts
@@ -11,6 +11,7 @@ from optimizer.catalog.constraints import apply_declaration, foreign_keys, near
 from optimizer.catalog.csv_files import csv_facts
 from optimizer.catalog.declarations import ParseSchema, TableDeclaration
 from optimizer.catalog.facts import FileFacts, combine, same_columns
+from optimizer.catalog.findings import Constraint, Findings, read_findings
 from optimizer.catalog.fingerprint import file_identity
 from optimizer.catalog.folder import TableFiles, find_tables
 from optimizer.catalog.order import remembered_order
@@ -23,18 +24,20 @@ from optimizer.errors import CatalogError
 SCHEMA_FILE = "schema.sql"
 
 
-def read_dataset(folder: Path, parse_schema: ParseSchema, name: str | None = None) -> Catalog:
+def read_dataset(folder: Path, parse_schema: ParseSchema, name: str | None = None, as_declared: bool = False) -> Catalog:
     """The catalog of a dataset folder, called `name` (default: the folder's name).
 
     Parquet files are read up to their footers only, CSV and Arrow files as a whole, for their statistics. Declared keys
-    and foreign keys are trusted; NOT NULL is checked. Raises CatalogError for whatever is missing, unreadable or
-    contradictory.
+    and foreign keys are trusted, but for those that an analysis found the data to contradict (`as_declared`: those too); NOT
+    NULL is checked. Raises CatalogError for whatever is missing, unreadable or contradictory.
     """
     folder = folder.expanduser()
     found = find_tables(folder)
     declarations = {d.name.lower(): d for d in _declarations(folder, parse_schema)}
     _check_declared_tables(declarations, found)
     statistics = stored_statistics(folder)
+    findings = Findings({}) if as_declared else read_findings(folder)
+    identities: dict[str, dict[str, str]] = {}
     tables: dict[str, Table] = {}
     fingerprints: list[str] = []
     for files in found:
@@ -48,12 +51,18 @@ def read_dataset(folder: Path, parse_schema: ParseSchema, name: str | None = Non
         facts = _facts(files, declared)
         table = _table(folder, files, facts)
         table = table if declared is None else apply_declaration(table, declared)
+        identities[table.name] = {f.path.name: file_identity(f.path, f.fingerprint) for f in facts}
+        keys = tuple(key for key in table.keys if not findings.against(Constraint(table.name, key), identities))
+        table = replace(table, keys=keys)
         if statistics is not None:
-            table = with_statistics(table, {f.path.name: file_identity(f.path, f.fingerprint) for f in facts}, statistics)
+            table = with_statistics(table, identities[table.name], statistics)
         tables[files.name.lower()] = _checked(table)
         fingerprints += [f"{file.path.relative_to(folder).as_posix()} {file.fingerprint}" for file in facts]
     for key, declared in declarations.items():
-        tables[key] = replace(tables[key], foreign_keys=foreign_keys(tables[key], declared, tables, declarations))
+        table = tables[key]
+        kept = foreign_keys(table, declared, tables, declarations)
+        kept = tuple(k for k in kept if not findings.against(Constraint(table.name, *astuple(k)), identities))
+        tables[key] = replace(table, foreign_keys=kept)
     return Catalog(name or folder.resolve().name, tables.values(), fingerprints)
 
 

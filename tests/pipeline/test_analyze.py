@@ -17,7 +17,9 @@ import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
 
+from executor.session import Session
 from experiments.commands.data.analyze import command
+from experiments.commands.data.show import command as show_command
 from experiments.pipeline.analyze import sketch_files
 from experiments.pipeline.analyze.analyze import AnalyzeReport, analyze_dataset
 from experiments.pipeline.lock import hold
@@ -168,8 +170,8 @@ def test_keys_of_a_file_that_changes_meanwhile(tmp_path: Path, spark: SparkSessi
     pq.write_table(pa.table({"k": [1, 1, 2], "l": [1, 2, 3]}), tmp_path / "t.parquet")
     (tmp_path / "schema.sql").write_text("create table t (k bigint, l bigint, primary key (k, l))", "utf-8")
     analyze_dataset(tmp_path, lambda: spark)
-    (seal,) = (tmp_path / "_planscope" / "sketches").glob("*.verified")
-    seal.unlink()
+    findings = tmp_path / "_planscope" / "constraints.json"
+    findings.unlink()
 
     def change() -> SparkSession:
         pq.write_table(pa.table({"k": [5, 5, 2], "l": [1, 2, 3]}), tmp_path / "t.parquet")
@@ -177,7 +179,7 @@ def test_keys_of_a_file_that_changes_meanwhile(tmp_path: Path, spark: SparkSessi
 
     with pytest.raises(PlanscopeError, match=r"t\.parquet changed while it was analyzed"):
         analyze_dataset(tmp_path, change)
-    assert not seal.exists()
+    assert not findings.exists()
 
 
 def test_one_analysis_at_a_time(tmp_path: Path, analyze: Analyze) -> None:
@@ -218,7 +220,14 @@ def test_a_contradicted_declaration_is_an_error(tmp_path: Path, analyze: Analyze
     with pytest.raises(CatalogError) as caught:
         analyze(tmp_path)
     assert "one (k) is declared as a key, but 1 values occur more than once, as (3) does" in str(caught.value)
-    assert "correct schema.sql, or the data" in str(caught.value)
+    assert "correct schema.sql, or the data; until then queries do not rely on it" in str(caught.value)
+    with pytest.raises(CatalogError, match=r"one \(k\) is declared as a key"):
+        analyze_dataset(tmp_path, no_spark)  # it is known by now
+    assert open_dataset(tmp_path).tables["one"].keys == ()
+    assert run(tmp_path, "select distinct k from one") == [1, 2, 3]
+    assert run(tmp_path, "select two.y from two left join one on one.k = two.k") == [3, 9, 9]
+    show = CliRunner().invoke(show_command, [str(tmp_path)], obj={})
+    assert "not relied on: one (k) is declared as a key, but 1 values occur more than once" in show.output
     assert not (tmp_path / "_planscope" / "statistics.json").exists()
     (tmp_path / "schema.sql").write_text(schema.format(", primary key (x)", "references one (k)"), "utf-8")
     with pytest.raises(CatalogError, match=r"two \(k\) is declared to reference one \(k\), but 1 rows refer to none, as \(9\)"):
@@ -228,6 +237,23 @@ def test_a_contradicted_declaration_is_an_error(tmp_path: Path, analyze: Analyze
     report = analyze_dataset(tmp_path, no_spark)  # what was read before is known
     assert report.read == 0 and [t.keys for t in report.tables] == [1, 0]
     assert all(table.stats.analyzed for table in open_dataset(tmp_path).tables.values())
+
+
+def run(folder: Path, sql: str) -> list[Any]:
+    """The first column, sorted."""
+    return sorted(Session(open_dataset(folder)).sql(sql).table.column(0).to_pylist())
+
+
+def test_a_key_that_is_true_again_is_relied_on_again(tmp_path: Path, analyze: Analyze) -> None:
+    (tmp_path / "schema.sql").write_text("create table t (k bigint primary key)", "utf-8")
+    pq.write_table(pa.table({"k": [1, 2, 1]}), tmp_path / "t.parquet")
+    with pytest.raises(CatalogError, match="as a key"):
+        analyze(tmp_path)
+    assert open_dataset(tmp_path).tables["t"].keys == ()
+    pq.write_table(pa.table({"k": [1, 2, 3]}), tmp_path / "t.parquet")
+    assert open_dataset(tmp_path).tables["t"].keys == (("k",),)
+    analyze(tmp_path)
+    assert open_dataset(tmp_path).tables["t"].keys == (("k",),)
 
 
 def test_odd_tables(tmp_path: Path, analyze: Analyze) -> None:

@@ -55,11 +55,11 @@ def _written(catalog: Catalog, format: str, data: str, folder: Path | None, in_f
         return svg_text(catalog)
     from experiments.data_view.as_chart import column_text
     from experiments.data_view.as_text import table_text
-    from experiments.data_view.notes import measured_tables, notes
+    from experiments.data_view.notes import contradictions, measured_tables, notes
 
     width = text_width()
-    measured = measured_tables(folder) if folder is not None else ()
+    known = ((), {}) if folder is None else (measured_tables(folder), contradictions(folder, catalog))
     if in_full:
         columns = [(table, column) for table in catalog.tables.values() for column in table.columns]
-        return "\n\n".join(column_text(table, column, width, notes(table, data, measured)) for table, column in columns)
-    return "\n\n".join(table_text(table, width, notes(table, data, measured)) for table in catalog.tables.values())
+        return "\n\n".join(column_text(table, column, width, notes(table, data, *known)) for table, column in columns)
+    return "\n\n".join(table_text(table, width, notes(table, data, *known)) for table in catalog.tables.values())

@@ -86,12 +86,12 @@ def analyze_dataset(
     `start` gives the Spark session, if one is needed. `joint`: (table, columns) whose combinations are to be counted, besides
     those of declared keys and foreign keys of several columns. `sample`: share of each table to read, 0 to 1; keys are not
     verified then. Raises CatalogError for a table that cannot be read, and for a declared key or foreign key that the data
-    contradicts (then nothing is written), or that changed meanwhile; PipelineError, also when another process is at it.
+    contradicts (then that is all that is written), or that changed meanwhile; PipelineError, also when another process is at it.
     """
     began = time.perf_counter()
     say = progress or _silent
     sample = None if sample is not None and sample >= 1.0 else sample
-    catalog = open_dataset(folder)
+    catalog = open_dataset(folder, as_declared=True)
     chosen = {table.name: table for table in _chosen(catalog, tables)}
     with _writing(folder), hold(make_folder(folder / METADATA_FOLDER) / _LOCK, f"the analysis of {folder}"):
         sketch_folder(folder).mkdir(exist_ok=True)

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from experiments.pipeline.analyze.checks import Check, Sketches, checks, proved, run_check, tasks_of
-from experiments.pipeline.analyze.pieces import State, check_unchanged, sketch_folder
+from experiments.pipeline.analyze.pieces import State, check_unchanged
 from experiments.pipeline.tasks import run_tasks
+from optimizer.catalog.findings import Constraint, read_findings
 from optimizer.catalog.table import Catalog, Table
 from optimizer.errors import CatalogError
 
@@ -31,39 +30,32 @@ def verify(
     """Every declared key and foreign key of and to the tables, all of which hold. `known`: identities of files, by table;
     `states`: what the files were then.
 
-    What was verified by reading is remembered beside the sketches. Raises CatalogError for what the data contradicts.
+    What was found is remembered, so that nothing is verified twice. Raises CatalogError for what the data contradicts.
     """
-    every = checks(catalog, chosen)
-    seals = [_seal(folder, check, known) for check in every]
-    left = [(c, seal) for c, seal in zip(every, seals, strict=True) if not seal.exists() and not proved(c, sketches)]
-    tasks = [(i, task) for i, (check, _) in enumerate(left) for task in tasks_of(check, catalog)]
-    against: dict[int, list[dict[str, Any]]] = {i: [] for i in range(len(left))}
+    every = {_constraint(check): check for check in checks(catalog, chosen)}
+    findings = read_findings(folder)
+    found = {one: words for one in every if (words := findings.against(one, known)) is not None}
+    found |= {one: "" for one, check in every.items() if one not in found and proved(check, sketches)}
+    left = [one for one in every if one not in found]
+    tasks = [(one, task) for one in left for task in tasks_of(every[one], catalog)]
+    against: dict[Constraint, list[dict[str, Any]]] = {one: [] for one in left}
     if tasks:
         say(f"verifying {len(left)} of {len(every)} keys and foreign keys by reading their columns")
         results = run_tasks(start(), run_check, [task for _, task in tasks])
-        for (i, _), result in zip(tasks, results, strict=True):
+        for (one, _), result in zip(tasks, results, strict=True):
             if result["against"] is not None:
-                against[i].append(result)
+                against[one].append(result)
         for file, state in states.items():
             check_unchanged(file, state)
-    for i, (_, seal) in enumerate(left):
-        if not against[i]:
-            seal.touch()
-    complaints = [_complaint(check, against[i]) for i, (check, _) in enumerate(left) if against[i]]
-    if complaints:
-        raise CatalogError("\n".join(complaints) + "\nrules rely on what is declared: correct schema.sql, or the data")
-    if len(chosen) == len(catalog.tables):
-        for path in sketch_folder(folder).glob("*.verified"):
-            if path not in seals:
-                path.unlink(missing_ok=True)
-    return every
+    found |= {one: _complaint(every[one], against[one]) if against[one] else "" for one in left}
+    findings.with_found(found, known).write(folder)
+    if complaints := list(filter(None, found.values())):
+        raise CatalogError("\n".join(complaints) + "\ncorrect schema.sql, or the data; until then queries do not rely on it")
+    return list(every.values())
 
 
-def _seal(folder: Path, check: Check, known: Mapping[str, Mapping[str, str]]) -> Path:
-    """An empty file that says that this was verified on these files."""
-    files = [known[check[side]] for side in ("table", "target") if side in check]
-    digest = hashlib.sha256(json.dumps([check, files], sort_keys=True).encode()).hexdigest()[:24]
-    return sketch_folder(folder) / f"{digest}.verified"
+def _constraint(check: Check) -> Constraint:
+    return Constraint(check["table"], tuple(check["columns"]), check.get("target", ""), tuple(check.get("referenced", ())))
 
 
 def _complaint(check: Check, against: Sequence[Mapping[str, Any]]) -> str:
