@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 import threading
+import time
 import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
@@ -16,17 +17,18 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from experiments.pipeline.failures import PipelineError, explain, is_sparks
+from experiments.pipeline.failures import PipelineError, explain, is_sparks, translated
 from experiments.pipeline.worker import Outcome, run_one
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, Row, SparkSession
 
 Task = Mapping[str, Any]
 Result = dict[str, Any]
 _MOST_JOBS = 100  # a job takes 0.1 s besides its tasks: more tasks than this share jobs
 _MOST_THREADS = 16
 _NAMED_BY = ("name", "query", "table", "file", "path", "part")  # keys of a task that say which one it is
+_SAY_SECONDS = 2.0
 _PATIENCE = 0.5  # seconds between looks at what is done, so that Ctrl-C is heard
 
 
@@ -35,8 +37,9 @@ def run_tasks(
     function: Callable[[Any], Result],
     tasks: Iterable[Task],
     on_done: Callable[[int, Result], None] | None = None,
+    what: str = "",
 ) -> list[Result]:
-    """`function` of each task, in the order of `tasks`.
+    """`function` of each task, in the order of `tasks`. `what` describes its jobs in Spark's UI.
 
     `function` is found again by its name on the workers, so it stands at the top of an importable module; tasks and results
     are JSON objects. It may run twice for one task, when the process it ran in died: what it writes has to bear that.
@@ -49,7 +52,7 @@ def run_tasks(
     texts = [json.dumps(task) for task in every]
     name = _name_of(function)
     results: list[Result | None] = [None] * len(every)
-    run = _Run(spark, name, texts)
+    run = _Run(spark, name, texts, what or function.__name__)
     try:
         for position, outcome in run.outcomes():
             if outcome["error"] is not None:
@@ -67,6 +70,42 @@ def run_tasks(
     return [result for result in results if result is not None]
 
 
+def collect(spark: SparkSession, frame: DataFrame, what: str, say: Callable[[str], None]) -> list[Row]:
+    """All rows of `frame`, computed under the description `what`; `say` hears now and then how many tasks are done.
+
+    Raises PipelineError. Ctrl-C cancels what runs.
+    """
+    tag = f"planscope-{uuid.uuid4().hex}"
+
+    def job() -> list[Row]:
+        _mark_this_thread(spark, tag, what)
+        return frame.collect()
+
+    with ThreadPoolExecutor(1, thread_name_prefix="spark-job") as pool, translated(what):
+        future, said = pool.submit(job), time.monotonic()
+        try:
+            while not wait([future], timeout=_PATIENCE).done:
+                if time.monotonic() - said > _SAY_SECONDS and (done := _tasks_done(spark)):
+                    said = time.monotonic()
+                    say(f"{what}: {done}")
+            return future.result()
+        finally:
+            while not future.done():  # a job that Spark still plans cannot be cancelled yet
+                with suppress(Exception):
+                    _cancel_tagged(spark, tag)
+                wait([future], timeout=_PATIENCE)
+
+
+def _tasks_done(spark: SparkSession) -> str:
+    """`3 of 8 tasks done` of the stages that run; "" if Spark does not say."""
+    if _is_remote(spark):
+        return ""
+    tracker = spark.sparkContext.statusTracker()
+    stages = [stage for number in tracker.getActiveStageIds() if (stage := tracker.getStageInfo(number)) is not None]
+    total = sum(stage.numTasks for stage in stages)
+    return f"{sum(stage.numCompletedTasks for stage in stages)} of {total} tasks done" if total else ""
+
+
 class _JobFailed(Exception):
     """`cause` ended the job that holds the task at `position`, the one it happened in if Spark says."""
 
@@ -77,8 +116,8 @@ class _JobFailed(Exception):
 class _Run:
     """The jobs of one call: some under way, each in a thread of its own that waits for it, and those still to come."""
 
-    def __init__(self, spark: SparkSession, name: str, texts: Sequence[str]) -> None:
-        self._spark, self._name, self._texts = spark, name, texts
+    def __init__(self, spark: SparkSession, name: str, texts: Sequence[str], what: str) -> None:
+        self._spark, self._name, self._texts, self._what = spark, name, texts, what
         self._tag = f"planscope-{uuid.uuid4().hex}"
         slots = parallelism(spark)
         size = max(1, -(-len(texts) // _MOST_JOBS), -(-slots // _MOST_THREADS))
@@ -110,7 +149,9 @@ class _Run:
 
         if self._stopped.is_set():
             return []
-        _tag_this_thread(self._spark, self._tag)
+        first, last, count = positions[0] + 1, positions[-1] + 1, len(self._texts)
+        which = f"{first} to {last}" if last > first else f"{first}"
+        _mark_this_thread(self._spark, self._tag, f"{self._what}: {which} of {count}")
         run = partial(run_one, name=self._name, tasks=[self._texts[position] for position in positions])
         # neither Arrow nor pandas: it is one short row a task; and not deterministic, or Spark might call it twice
         column = udf(run, "string", useArrow=False).asNondeterministic()("id").alias("outcome")
@@ -128,10 +169,12 @@ class _Run:
         self._pool.shutdown()
 
 
-def _tag_this_thread(spark: SparkSession, tag: str) -> None:
+def _mark_this_thread(spark: SparkSession, tag: str, what: str) -> None:
+    """The jobs that this thread starts get a tag, to be cancelled by, and a description for Spark's UI."""
     if _is_remote(spark):
         spark.addTag(tag)
     else:
+        spark.sparkContext.setJobDescription(what)
         spark.sparkContext.addJobTag(tag)  # the session's own tags mark no jobs without Spark Connect (tried with 4.3)
 
 

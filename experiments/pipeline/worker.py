@@ -39,11 +39,15 @@ def outcome(name: str, task: str) -> Outcome:
         module, function = name.split(":")
         result = getattr(importlib.import_module(module), function)(json.loads(task))
         return {"result": json.dumps(result), "error": None}
-    except ModuleNotFoundError as error:
-        return {"result": None, "error": explain(error)}
     except Exception as error:
-        said = str(error) if isinstance(error, PlanscopeError) else f"{type(error).__name__}: {error}{_where(error)}"
-        return {"result": None, "error": said}
+        return {"result": None, "error": failure(error)}
+
+
+def failure(error: Exception) -> str:
+    """What a task says of an exception; of one that is no PlanscopeError also where it was raised."""
+    if isinstance(error, ModuleNotFoundError):
+        return explain(error)
+    return str(error) if isinstance(error, PlanscopeError) else f"{type(error).__name__}: {error}{_where(error)}"
 
 
 def _where(error: Exception) -> str:

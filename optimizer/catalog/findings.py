@@ -61,7 +61,7 @@ class Findings:
     def write(self, folder: Path) -> None:
         """Whole or not at all. Raises OSError."""
         entries = [{**one._asdict(), "files": files, "against": words} for one, (files, words) in sorted(self._found.items())]
-        target = _path(folder)
+        target = findings_file(folder)
         target.parent.mkdir(exist_ok=True)
         temporary = target.with_name(f".{target.name}.{os.getpid()}.part")
         try:
@@ -73,14 +73,14 @@ class Findings:
 
 def read_findings(folder: Path) -> Findings:
     """Of a dataset's folder; none if it was never analyzed. Raises CatalogError when damaged."""
-    if not _path(folder).exists():
+    if not findings_file(folder).exists():
         return Findings({})
     try:
-        content = json.loads(_path(folder).read_text(encoding="utf-8"))
+        content = json.loads(findings_file(folder).read_text(encoding="utf-8"))
         entries = content["found"] if content["version"] == _VERSION else []
         return Findings({_constraint(entry): (dict(entry["files"]), str(entry["against"])) for entry in entries})
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise CatalogError(f"cannot read {_path(folder)}\ndelete it: planscope data analyze makes it again") from error
+        raise CatalogError(f"cannot read {findings_file(folder)}\ndelete it: planscope data analyze makes it again") from error
 
 
 def _constraint(entry: Mapping[str, object]) -> Constraint:
@@ -90,5 +90,5 @@ def _constraint(entry: Mapping[str, object]) -> Constraint:
     return Constraint(str(entry["table"]), tuple(columns), str(entry["target"]), tuple(referenced))
 
 
-def _path(folder: Path) -> Path:
+def findings_file(folder: Path) -> Path:
     return folder / METADATA_FOLDER / "constraints.json"

@@ -20,10 +20,10 @@ from click.testing import CliRunner
 from executor.session import Session
 from experiments.commands.data.analyze import command
 from experiments.commands.data.show import command as show_command
-from experiments.pipeline.analyze import sketch_files
+from experiments.pipeline.analyze import scan, sketch_files
 from experiments.pipeline.analyze.analyze import AnalyzeReport, analyze_dataset
 from experiments.pipeline.lock import hold
-from experiments.pipeline.manifest import read_manifest
+from experiments.pipeline.manifest import manifest_path, read_manifest
 from experiments.pipeline.sketches.column import sketch_of
 from experiments.pipeline.sketches.hyperloglog import STANDARD_ERROR
 from optimizer.catalog.table import Catalog, ColumnStats
@@ -132,6 +132,25 @@ def test_only_new_and_changed_files_are_read(tmp_path: Path, analyze: Analyze) -
     report = analyze_dataset(tmp_path, no_spark)
     assert report.read == 0 and open_dataset(tmp_path).tables["t"].stats.rows == 5
     assert len(list((tmp_path / "_planscope" / "sketches").glob("*.parquet"))) == 2
+
+
+def test_sketches_are_merged_in_a_tree(tmp_path: Path, analyze: Analyze, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By Spark's tasks, where there are many pieces; the result is that of merging all of them here."""
+    write_parts(tmp_path, {str(i): list(range(i * 700, i * 700 + 1000)) for i in range(7)})
+    (tmp_path / "empty.csv").write_text("x\n")
+    monkeypatch.setattr(scan, "FAN", 2)
+    report = analyze(tmp_path, joint=[("t", ("a", "b"))])
+    assert [t.read for t in report.tables] == [1, 7] and report.tables[1].seconds > 0
+    by_spark = open_dataset(tmp_path).tables["t"].stats
+    assert by_spark.columns["a"].ndv == 5200 and by_spark.columns["b"].mcv[0][1] == pytest.approx(1 / 7, rel=0.01)
+    manifest_path(tmp_path, "analyze").unlink()
+    monkeypatch.undo()
+    assert analyze_dataset(tmp_path, no_spark).read == 0
+    here = open_dataset(tmp_path).tables["t"].stats
+    assert (here.columns, here.distinct) == (by_spark.columns, by_spark.distinct) and here.distinct[("a", "b")] > 5000
+    shutil.rmtree(tmp_path / "_planscope" / "sketches")
+    again = analyze_dataset(tmp_path, no_spark)  # the manifest says that there is nothing to do
+    assert [(t.rows, t.pieces, t.unique) for t in again.tables] == [(t.rows, t.pieces, t.unique) for t in report.tables]
 
 
 def test_a_relative_folder(tmp_path: Path, analyze: Analyze, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -313,11 +332,12 @@ def test_a_damaged_sketch(tmp_path: Path, analyze: Analyze) -> None:
     write_parts(tmp_path, {"1": [1, 2, 3]})
     analyze(tmp_path)
     (sketch,) = (tmp_path / "_planscope" / "sketches").glob("*.parquet")
+    manifest_path(tmp_path, "analyze").unlink()  # which says that there is nothing to do
     whole, other = sketch.read_bytes(), pa.BufferOutputStream()
     pq.write_table(pa.table({"columns": [["a"]], "sketch": [b"?"]}), other)
     for content in (b"", whole[: len(whole) // 2], other.getvalue().to_pybytes()):
         sketch.write_bytes(content)
-        with pytest.raises(CatalogError, match=r"cannot read .*parquet.*\n?.*delete it: planscope data analyze makes it again"):
+        with pytest.raises(PlanscopeError, match=r"cannot read .*parquet.*\n?.*delete it: planscope data analyze makes it again"):
             analyze_dataset(tmp_path, no_spark)
     sketch.unlink()
     assert analyze(tmp_path).read == 1

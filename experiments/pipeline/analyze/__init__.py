@@ -1,5 +1,6 @@
 """Statistics of a dataset: sketched in Spark tasks, merged, checked against its declarations, written beside the data.
 
-Read `analyze` (the whole of it), `pieces` (what one task reads), `sketch_task`, `sketch_files` (the checkpoints), `joint` (which
-columns are counted together), `checks` and `verify` (keys and foreign keys), `table_figures` (what becomes of the sketches).
+Read `analyze` (the whole of it), `pieces` (what one task reads), `scan` (the Spark job that sketches and merges), `sketch_task`,
+`sketch_files` (the checkpoints), `joint` (which columns are counted together), `checks` and `verify` (keys and foreign keys),
+`table_figures` (what becomes of the sketches).
 """

@@ -1,4 +1,4 @@
-"""Analyzing a dataset: what is not sketched yet is sketched in Spark tasks, sketches are merged, keys verified, figures written.
+"""Analyzing a dataset: what is not sketched yet is sketched and merged by Spark, keys are verified, figures written.
 
 Sketches are kept by what they were made from, so a second run reads no data, a changed or new file is the only one that is read
 again, and a run that was interrupted goes on where it stopped. Figures of a table become current together, at the very end.
@@ -9,19 +9,26 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
 
 from executor.atomic import make_folder
-from experiments.pipeline.analyze.joint import Joint, joint_sets
-from experiments.pipeline.analyze.pieces import Piece, file_name, pieces, sketch_folder, state_of
-from experiments.pipeline.analyze.sketch_task import sketch_piece, task_of
-from experiments.pipeline.analyze.table_figures import merged_sketches, unique_columns, with_figures
+from experiments.pipeline.analyze.checks import checks
+from experiments.pipeline.analyze.joint import joint_sets
+from experiments.pipeline.analyze.pieces import file_name, pieces, sketch_folder, state_of
+from experiments.pipeline.analyze.scan import scan
+from experiments.pipeline.analyze.sketch_task import task_of
+from experiments.pipeline.analyze.table_figures import unique_columns, with_figures
 from experiments.pipeline.analyze.verify import verify
 from experiments.pipeline.lock import hold
-from experiments.pipeline.manifest import write_manifest
-from experiments.pipeline.tasks import run_tasks
+from experiments.pipeline.manifest import is_done, read_manifest, write_manifest
+from experiments.pipeline.sketches.column import ColumnSketch, sketch_of
+from experiments.pipeline.sketches.hyperloglog import HyperLogLog
+from experiments.pipeline.sketches.stored import VERSION
+from optimizer.catalog.findings import findings_file
 from optimizer.catalog.fingerprint import file_identities
 from optimizer.catalog.folder import METADATA_FOLDER
 from optimizer.catalog.statistics import write_statistics
@@ -34,6 +41,7 @@ if TYPE_CHECKING:
 
 Progress = Callable[[str], None]
 _ABANDONED = 3600.0  # seconds after which what a task was writing is no longer taken for work under way
+STAGE = "analyze"
 _LOCK = ".analyze.lock"
 Start = Callable[[], "SparkSession"]
 
@@ -98,25 +106,34 @@ def analyze_dataset(
         states = {file: state_of(file) for table in catalog.tables.values() for file in table.files}
         known = {name: file_identities(table.files) for name, table in catalog.tables.items()}
         together = joint_sets(folder, catalog, chosen, joint)
+        inputs = {"tables": known, "declared": checks(catalog, chosen)}
+        settings = {"tables": list(chosen), "sample": sample, "joint": together, "sketches": VERSION}
+        if is_done(folder, STAGE, inputs, settings) and (done := read_manifest(folder, STAGE)) is not None:
+            tables_then = [TableReport(**{**table, "read": 0, "seconds": 0.0}) for table in done["counts"]["tables"]]
+            return AnalyzeReport(folder, tables_then, time.perf_counter() - began)
         cut = {name: pieces(folder, table, known[name], states, sample) for name, table in chosen.items()}
         reports = {name: TableReport(name, table.stats.rows, len(cut[name])) for name, table in chosen.items()}
-        _sketch([piece for each in cut.values() for piece in each], together, start, reports, say)
-        merged = {name: merged_sketches(table, cut[name]) for name, table in chosen.items()}
+        scanned = scan([task_of(piece, together[piece.table.name]) for each in cut.values() for piece in each], start, say)
+        merged = {name: _whole(table, scanned.columns.get(name, {})) for name, table in chosen.items()}
+        for name, report in reports.items():
+            report.read, report.seconds = scanned.read.get(name, 0), scanned.seconds.get(name, 0.0)
         if sample is None:
             for check in verify(folder, catalog, chosen, merged, known, states, start, say):
                 if check["table"] in reports:
                     reports[check["table"]].count(check["kind"])
-        analyzed = [with_figures(table, merged[name], cut[name], together[name]) for name, table in chosen.items()]
+        joined = {name: {n: HyperLogLog() for n in together[name]} | scanned.joint.get(name, {}) for name in chosen}
+        analyzed = [with_figures(table, merged[name], joined[name], cut[name]) for name, table in chosen.items()]
         version = write_statistics(folder, analyzed, known)
         _remove_old_sketches(folder, known)
         for name, table in chosen.items():
             reports[name].unique, reports[name].probably_unique = unique_columns(table, merged[name])
         report = AnalyzeReport(folder, list(reports.values()), time.perf_counter() - began)
-        inputs = {"tables": {name: known[name] for name in chosen}}
-        settings = {"sample": sample, "joint": {name: [list(names) for names in sets] for name, sets in together.items()}}
         counts = {"rows": sum(t.stats.rows for t in chosen.values()), "read": report.read, "seconds": round(report.seconds, 3)}
-        files = [path.relative_to(folder) for path in (version.parent.with_suffix(".json"), *sorted(version.iterdir()))]
-        write_manifest(folder, "analyze", inputs=inputs, settings=settings, counts=counts, files=files)
+        told = {**counts, "tables": list(map(asdict, report.tables))}
+        files = [version.parent.with_suffix(".json"), *sorted(version.iterdir())]
+        files += [findings_file(folder)] if sample is None else []
+        within = [file.relative_to(folder) for file in files]
+        write_manifest(folder, STAGE, inputs=inputs, settings=settings, counts=told, files=within)
     return report
 
 
@@ -145,30 +162,9 @@ def _chosen(catalog: Catalog, names: Sequence[str]) -> list[Table]:
     return found
 
 
-def _sketch(
-    every: Sequence[Piece], joint: Mapping[str, Joint], start: Start, reports: Mapping[str, TableReport], say: Progress
-) -> None:
-    """Make the sketches that are missing."""
-    tasks = [(piece, task) for piece in every if (task := task_of(piece, joint[piece.table.name])) is not None]
-    if not tasks:
-        return
-    tasks.sort(key=lambda each: -each[0].file.stat().st_size)
-    spark = start()
-    done = 0
-    say(f"analyzing: {len(tasks)} of {len(every)} parts of files to read")
-    last = time.monotonic()
-
-    def on_done(position: int, result: dict[str, Any]) -> None:
-        nonlocal done, last
-        done += 1
-        report = reports[tasks[position][0].table.name]
-        report.read += 1
-        report.seconds += result["seconds"]
-        if time.monotonic() - last > 2.0:
-            last = time.monotonic()
-            say(f"analyzing: {done} of {len(tasks)} parts read")
-
-    run_tasks(spark, sketch_piece, [task for _, task in tasks], on_done)
+def _whole(table: Table, found: Mapping[str, ColumnSketch]) -> dict[str, ColumnSketch]:
+    """A sketch for each column, in their order: a table without pieces has had no rows to look at."""
+    return {column.name: found.get(column.name) or sketch_of(pa.array([], column.type)) for column in table.columns}
 
 
 def _remove_old_sketches(folder: Path, known: Mapping[str, Mapping[str, str]]) -> None:

@@ -20,7 +20,8 @@ from optimizer.errors import CatalogError, OutputError
 _SCHEMA = pa.schema([("columns", pa.list_(pa.string())), ("sketch", pa.binary())])
 _MARK = {"planscope-sketches": str(stored.VERSION)}
 _AGAIN = "what was read before stays: once the folder can be written and has space, planscope data analyze goes on from there"
-Joint = Mapping[tuple[str, ...], HyperLogLog]
+Joint = dict[tuple[str, ...], HyperLogLog]
+Content = bytes
 
 
 def write_sketches(path: Path, columns: Mapping[str, ColumnSketch], joint: Joint) -> None:
@@ -40,22 +41,24 @@ def write_sketches(path: Path, columns: Mapping[str, ColumnSketch], joint: Joint
             temporary.unlink(missing_ok=True)
 
 
-def read_sketches(path: Path) -> tuple[dict[str, ColumnSketch], dict[tuple[str, ...], HyperLogLog]]:
-    """Those of single columns and those of several, by name. Raises CatalogError when damaged."""
-    columns: dict[str, ColumnSketch] = {}
-    joint: dict[tuple[str, ...], HyperLogLog] = {}
+def contents(path: Path) -> list[tuple[tuple[str, ...], Content]]:
+    """(column or columns, sketch) as `write_sketches` wrote them: `stored.from_bytes` and `from_registers` read those of one
+    column and of several. Raises CatalogError when damaged."""
     try:
         table = pq.read_table(path, page_checksum_verification=True)
         if (table.schema.metadata or {}).get(b"planscope-sketches") != str(stored.VERSION).encode():
             raise ValueError("another version")
-        for row in table.to_pylist():
-            if len(row["columns"]) == 1:
-                columns[row["columns"][0]] = stored.from_bytes(row["sketch"])
-            else:
-                registers = np.frombuffer(row["sketch"], np.uint8).copy()
-                if len(registers) != REGISTERS:
-                    raise ValueError(f"{len(registers)} registers")
-                joint[tuple(row["columns"])] = HyperLogLog(registers)
+        found = [(tuple(row["columns"]), row["sketch"]) for row in table.to_pylist()]
+        for columns, content in found:
+            stored.from_bytes(content) if len(columns) == 1 else from_registers(content)
+        return found
     except (OSError, EOFError, StopIteration, ValueError, LookupError, TypeError, pa.ArrowException) as error:
         raise CatalogError(f"cannot read {path} ({error})\ndelete it: planscope data analyze makes it again") from error
-    return columns, joint
+
+
+def from_registers(content: Content) -> HyperLogLog:
+    """Raises ValueError for what is none."""
+    registers = np.frombuffer(content, np.uint8).copy()
+    if len(registers) != REGISTERS:
+        raise ValueError(f"{len(registers)} registers")
+    return HyperLogLog(registers)

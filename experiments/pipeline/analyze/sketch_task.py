@@ -36,11 +36,9 @@ class Pass(NamedTuple):
         return list(dict.fromkeys([*self.columns, *(name for names in self.joint for name in names)]))
 
 
-def task_of(piece: Piece, joint: Sequence[tuple[str, ...]]) -> dict[str, Any] | None:
-    """What is still to be sketched of a piece; None if nothing is."""
+def task_of(piece: Piece, joint: Sequence[tuple[str, ...]]) -> dict[str, Any]:
+    """What is still to be sketched of a piece, if anything is, and `files`: where all its sketches are then."""
     missing = [names for names in joint if not piece.joint_sketch(names).exists()]
-    if piece.sketch.exists() and not missing:
-        return None
     return {
         "table": piece.table.name,
         "file": str(piece.file.absolute()),
@@ -51,6 +49,7 @@ def task_of(piece: Piece, joint: Sequence[tuple[str, ...]]) -> dict[str, Any] | 
         "share": piece.share,
         "sketch": None if piece.sketch.exists() else str(piece.sketch.absolute()),
         "joint": [[list(names), str(piece.joint_sketch(names).absolute())] for names in missing],
+        "files": [str(path.absolute()) for path in (piece.sketch, *map(piece.joint_sketch, joint))],
     }
 
 

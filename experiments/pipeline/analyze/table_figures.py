@@ -10,29 +10,22 @@ from datetime import UTC, datetime
 import numpy as np
 import pyarrow as pa
 
-from experiments.pipeline.analyze.joint import Joint
 from experiments.pipeline.analyze.pieces import Piece
-from experiments.pipeline.analyze.sketch_files import read_sketches
-from experiments.pipeline.sketches.column import ColumnSketch, merge_sketches, sketch_of
+from experiments.pipeline.analyze.sketch_files import contents
+from experiments.pipeline.sketches import stored
+from experiments.pipeline.sketches.column import ColumnSketch
 from experiments.pipeline.sketches.figures import column_stats, distinct_values, is_unique
 from experiments.pipeline.sketches.hyperloglog import STANDARD_ERROR, HyperLogLog
 from experiments.pipeline.sketches.order import sorted_order
 from optimizer.catalog.table import ColumnStats, Table
 
 
-def merged_sketches(table: Table, cut: Sequence[Piece]) -> dict[str, ColumnSketch]:
-    """By column, of all pieces; a table without pieces has had no rows to look at."""
-    parts: dict[str, list[ColumnSketch]] = {column.name: [] for column in table.columns}
-    for piece in cut:
-        for name, sketch in read_sketches(piece.sketch)[0].items():
-            parts[name].append(sketch)
-    types = {column.name: column.type for column in table.columns}
-    return {name: merge_sketches(found or [sketch_of(pa.array([], types[name]))]) for name, found in parts.items()}
+def with_figures(
+    table: Table, sketches: Mapping[str, ColumnSketch], together: Mapping[tuple[str, ...], HyperLogLog], cut: Sequence[Piece]
+) -> Table:
+    """`table` with the figures of its sketches, of single columns and of several `together`.
 
-
-def with_figures(table: Table, sketches: Mapping[str, ColumnSketch], cut: Sequence[Piece], joint: Joint) -> Table:
-    """`table` with the figures of its sketches. Where these saw a sample of the rows, footers know NULLs and bounds better.
-
+    Where these saw a sample of the rows, footers know NULLs and bounds better.
     Of a sample of row groups that have values of their own each, as those of sorted data have, so do the others: distinct
     values grow with the rows.
     """
@@ -50,10 +43,6 @@ def with_figures(table: Table, sketches: Mapping[str, ColumnSketch], cut: Sequen
         for name in _apart(cut):
             present = float(table.stats.rows - (stats[name].nulls or 0))
             stats[name] = replace(stats[name], ndv=min(distinct_values(sketches[name], 1.0) * scale, present))
-    together = {names: HyperLogLog() for names in joint}
-    for names, registers in together.items():
-        for piece in cut:
-            registers.merge(read_sketches(piece.joint_sketch(names))[1][names])
     distinct = {}
     for names, found in together.items():
         combinations = math.prod((stats[name].ndv or 0.0) + 1.0 for name in names)
@@ -69,9 +58,10 @@ def _apart(cut: Sequence[Piece]) -> set[str]:
         return set()
     bounds: dict[str, list[pa.Array]] = {}
     for piece in cut:
-        for name, sketch in read_sketches(piece.sketch)[0].items():
-            if len(sketch.bounds):
-                bounds.setdefault(name, []).append(sketch.bounds)
+        for (name,), content in contents(piece.sketch):
+            found = stored.from_bytes(content).bounds
+            if len(found):
+                bounds.setdefault(name, []).append(found)
     return {name for name, ranges in bounds.items() if _are_apart(ranges)}
 
 

@@ -41,7 +41,7 @@ def verify(
     against: dict[Constraint, list[dict[str, Any]]] = {one: [] for one in left}
     if tasks:
         say(f"verifying {len(left)} of {len(every)} keys and foreign keys by reading their columns")
-        results = run_tasks(start(), run_check, [task for _, task in tasks])
+        results = run_tasks(start(), run_check, [task for _, task in tasks], what="verify keys")
         for (one, _), result in zip(tasks, results, strict=True):
             if result["against"] is not None:
                 against[one].append(result)

@@ -1,0 +1,139 @@
+"""One Spark job over a dataset: tasks sketch its pieces, others merge the sketches of each column in a tree.
+
+    range of pieces -> _rows: a row for each column, and a note -> groupBy(table, columns, number / FAN) -> _merged -> ...
+
+Only a merged sketch for each column comes back to the driver. Sketches of pieces are files besides, so that a piece is read
+once: whoever finds all of them there, and few, merges them without Spark. They are merged in the order of the pieces, so the
+result does not depend on which task was done first.
+
+Arrow UDFs do this, and not mapInArrow and applyInArrow: those want pandas, which nothing else here needs.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from experiments.pipeline.analyze.sketch_files import Content, Joint, contents, from_registers
+from experiments.pipeline.analyze.sketch_task import sketch_piece
+from experiments.pipeline.failures import PipelineError
+from experiments.pipeline.sketches import stored
+from experiments.pipeline.sketches.column import ColumnSketch, merge_sketches
+from experiments.pipeline.sketches.hyperloglog import HyperLogLog
+from experiments.pipeline.tasks import collect
+from experiments.pipeline.worker import failure
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+FAN = 64  # sketches of a column that one task merges
+_SPARK_ROW = "struct<table: string, columns: array<string>, number: int, content: binary>"
+_ROW = pa.struct([("table", pa.string()), ("columns", pa.list_(pa.string())), ("number", pa.int32()), ("content", pa.binary())])
+Task = Mapping[str, Any]
+Row = tuple[str, list[str], int, bytes]  # table, its column or columns (none: a note), number of the piece, sketch
+
+
+class Scanned(NamedTuple):
+    """By table: sketches of its columns and of combinations of them; parts read now, and the seconds that took."""
+
+    columns: dict[str, dict[str, ColumnSketch]]
+    joint: dict[str, Joint]
+    read: dict[str, int]
+    seconds: dict[str, float]
+
+
+def scan(tasks: Sequence[Task], spark: Callable[[], SparkSession], say: Callable[[str], None]) -> Scanned:
+    """Sketches of all pieces, merged; `tasks` (`task_of`) in the order of the pieces. Raises CatalogError, PipelineError."""
+    missing = sum(bool(task["sketch"] or task["joint"]) for task in tasks)
+    if not missing and len(tasks) <= FAN:
+        return _result(_grouped(row for number, task in enumerate(tasks) for row in _rows_of(number, task)))
+    session = spark()
+    say(f"analyzing: {missing} of {len(tasks)} parts of files to read")
+    tables = ", ".join(dict.fromkeys(task["table"] for task in tasks))
+    found = collect(session, _frame(session, tasks), f"analyze {tables}: {missing} parts", say)
+    return _result({(row["table"], tuple(row["columns"])): bytes(row["content"]) for row in found})
+
+
+def _frame(spark: SparkSession, tasks: Sequence[Task]) -> DataFrame:
+    """table, columns, content of all pieces together."""
+    from pyspark.sql import functions as f
+
+    texts = [json.dumps(task) for task in tasks]
+
+    def sketched(ids: pa.Array) -> pa.Array:
+        rows = [[dict(zip(_ROW.names, row, strict=True)) for row in _rows_of(i, json.loads(texts[i]))] for i in ids.to_pylist()]
+        return pa.array(rows, pa.list_(_ROW))
+
+    def merged(columns: pa.Array, number: pa.Array, content: pa.Array) -> bytes:
+        return _merged(columns[0].as_py(), number.to_pylist(), content.to_pylist())
+
+    sketched.__annotations__ = {"ids": pa.Array, "return": pa.Array}
+    merged.__annotations__ = {"columns": pa.Array, "number": pa.Array, "content": pa.Array, "return": bytes}
+    scan_rows, merge = f.arrow_udf(sketched, f"array<{_SPARK_ROW}>").asNondeterministic(), f.arrow_udf(merged, "binary")
+    frame = spark.range(0, len(tasks), 1, len(tasks)).select(f.explode(scan_rows("id")).alias("row")).select("row.*")
+    together = merge("columns", "number", "content").alias("content")
+    count = len(tasks)
+    while count > FAN:
+        parent = f.floor(f.col("number") / FAN).cast("int").alias("number")
+        frame = frame.groupBy("table", "columns", parent).agg(together).select("table", "columns", "number", "content")
+        count = -(-count // FAN)
+    return frame.groupBy("table", "columns").agg(together)
+
+
+def _rows_of(number: int, task: Task) -> Iterator[Row]:
+    """What Spark calls for each piece: has it sketched if need be. A failure is a note, so that Spark does not repeat it."""
+    table, note = task["table"], {}
+    try:
+        if task["sketch"] or task["joint"]:
+            note = {"seconds": sketch_piece(task)["seconds"]}
+        for columns, content in [row for path in task["files"] for row in contents(path)]:
+            yield table, list(columns), number, content
+    except Exception as error:
+        note = {"error": failure(error)}
+    yield table, [], number, json.dumps([note] if note else []).encode()
+
+
+def _merged(columns: Sequence[str], numbers: Sequence[int], found: Sequence[bytes]) -> bytes:
+    """The contents of several pieces as one, in the order of the pieces."""
+    ordered = [found[i] for i in np.argsort(numbers, kind="stable")]
+    if not columns:
+        return json.dumps([note for each in ordered for note in json.loads(each)]).encode()
+    if len(columns) > 1:
+        return _registers(ordered).registers.tobytes()
+    return ordered[0] if len(ordered) == 1 else stored.to_bytes(merge_sketches([stored.from_bytes(each) for each in ordered]))
+
+
+def _registers(found: Iterable[bytes]) -> HyperLogLog:
+    together = HyperLogLog()
+    for each in found:
+        together.merge(from_registers(each))
+    return together
+
+
+def _grouped(rows: Iterable[Row]) -> dict[tuple[str, tuple[str, ...]], bytes]:
+    groups: dict[tuple[str, tuple[str, ...]], tuple[list[int], list[bytes]]] = {}
+    for table, columns, number, content in rows:
+        numbers, found = groups.setdefault((table, tuple(columns)), ([], []))
+        numbers.append(number)
+        found.append(content)
+    return {key: _merged(key[1], *group) for key, group in groups.items()}
+
+
+def _result(found: Mapping[tuple[str, tuple[str, ...]], Content]) -> Scanned:
+    result = Scanned({}, {}, {}, {})
+    for (table, columns), content in sorted(found.items()):
+        if not columns:
+            notes = json.loads(content)
+            if error := next((note["error"] for note in notes if "error" in note), None):
+                raise PipelineError(error)
+            result.read[table] = len(notes)
+            result.seconds[table] = sum(note["seconds"] for note in notes)
+        elif len(columns) == 1:
+            result.columns.setdefault(table, {})[columns[0]] = stored.from_bytes(content)
+        else:
+            result.joint.setdefault(table, {})[columns] = from_registers(content)
+    return result
