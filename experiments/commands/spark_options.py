@@ -1,4 +1,4 @@
-"""The options of commands that run on Spark: where it runs."""
+"""The options of commands that run on Spark: where it runs, and its settings."""
 
 from __future__ import annotations
 
@@ -11,10 +11,29 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 
 def spark_options(function: Command) -> Command:
-    """Adds --master and --remote, passed as `master` and `remote` to the command and from there to `spark_session`."""
+    """Adds --master, --remote and --conf, passed by these names to the command and from there to `spark_session`."""
+    function = click.option(
+        "--conf",
+        metavar="NAME=VALUE",
+        multiple=True,
+        callback=_settings,
+        help="A setting of Spark's, as for spark-submit (repeatable): spark.driver.memory=4g.",
+    )(function)
     function = click.option("--remote", metavar="URL", help="A Spark Connect server, sc://host:15002, instead of a master.")(
         function
     )
     return click.option(
         "--master", metavar="URL", help="Where Spark runs: local[4], spark://host:7077, yarn. Default: local[*]."
     )(function)
+
+
+def _settings(context: click.Context, option: click.Parameter, texts: tuple[str, ...]) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not equals or not name.startswith("spark."):
+            raise click.BadParameter(f'"{text}" is no setting of Spark: write it as spark.NAME=VALUE', context, option)
+        if name in ("spark.master", "spark.remote"):
+            raise click.BadParameter(f"{name} is said by --{name.removeprefix('spark.')}", context, option)
+        found[name] = value
+    return found

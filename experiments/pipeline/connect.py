@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -39,7 +39,7 @@ class Remote:
             self.spark.stop()
 
 
-def connect(url: str, folder: Path, progress: Callable[[str], None] | None) -> Remote:
+def connect(url: str, folder: Path, progress: Callable[[str], None] | None, conf: Mapping[str, str] = {}) -> Remote:
     """A session on the server at sc://HOST[:PORT]; `folder` takes what is sent there. Raises PipelineError."""
     if not url.startswith("sc://") or not addresses(url):
         raise PipelineError(f'--remote takes sc://HOST[:PORT], not "{url}"; a cluster without Spark Connect is a --master')
@@ -51,7 +51,10 @@ def connect(url: str, folder: Path, progress: Callable[[str], None] | None) -> R
     from pyspark.sql import SparkSession
 
     with translated(f"cannot use {url}"):
-        session = SparkSession.builder.remote(url).config("spark.sql.session.timeZone", "UTC").getOrCreate()
+        builder = SparkSession.builder.remote(url).config("spark.sql.session.timeZone", "UTC")
+        for name, value in conf.items():
+            builder = builder.config(name, value)
+        session = builder.getOrCreate()
         ship(session, folder)
     return Remote(session)
 

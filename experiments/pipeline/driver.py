@@ -53,14 +53,14 @@ class Driver:
         _end(self.process)
 
 
-def start_driver(master: str, folder: Path, progress: Progress | None) -> Driver:
-    """A driver for `master`, its log and temporary files in `folder`. Raises PipelineError."""
+def start_driver(master: str, folder: Path, progress: Progress | None, conf: Mapping[str, str] = {}) -> Driver:
+    """A driver for `master`, its log and temporary files in `folder`; `conf`: settings of Spark's. Raises PipelineError."""
     check_reachable(master)
     changes = environment(master)
     if progress is not None:
         progress(f"starting Spark ({master})")
     _silence_py4j()
-    start = _Start(configuration(master, folder), folder / "spark.log")
+    start = _Start({**configuration(master, folder), **conf}, folder / "spark.log")
     with _changed(changes):
         start.wait()
     if start.error is not None:

@@ -24,8 +24,8 @@ def configuration(master: str, folder: Path) -> dict[str, str]:
     conf = {
         "spark.app.name": "planscope",
         "spark.master": master,
-        "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
+        "spark.port.maxRetries": "100",  # of ports for the UI, from 4040 on
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.execution.arrow.maxRecordsPerBatch": "65536",
     }

@@ -4,14 +4,15 @@
     --master spark://host:7077   a cluster, or yarn, k8s://...: this process is the driver, and ships the product's code
     --remote sc://host:15002     Spark Connect: the driver is on the server
 
-Spark's own configuration files and PYSPARK_SUBMIT_ARGS are heeded; of what both say, driver_settings.py wins over the files.
+Spark's own configuration files and PYSPARK_SUBMIT_ARGS are heeded; of what both say, driver_settings.py wins over the files, and
+--conf over all. While a session runs, Spark's UI (by default http://localhost:4040) says what each job is for.
 """
 
 from __future__ import annotations
 
 import atexit
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -42,11 +43,14 @@ class _Started:
 _started: _Started | None = None
 
 
-def spark_session(master: str | None = None, remote: str | None = None, progress: Progress | None = None) -> SparkSession:
+def spark_session(
+    master: str | None = None, remote: str | None = None, progress: Progress | None = None, conf: Mapping[str, str] = {}
+) -> SparkSession:
     """The session of this process, started now if there is none or it has ended.
 
-    `progress` hears that Spark starts, which takes seconds. Raises PipelineError: no Java, no such master, both `master`
-    and `remote` given, or another one than the session already runs on.
+    `conf`: settings of Spark's for a session that is started, over all others. `progress` hears that Spark starts, which takes
+    seconds. Raises PipelineError: no Java, no such master, both `master` and `remote` given, or another one than the session
+    already runs on.
     """
     global _started
     if master is not None and remote is not None:
@@ -62,7 +66,7 @@ def spark_session(master: str | None = None, remote: str | None = None, progress
         return _started.running.spark
     scratch = Scratch()
     try:
-        running = _start(wanted or DEFAULT_MASTER, remote is not None, scratch.folder, progress)
+        running = _start(wanted or DEFAULT_MASTER, remote is not None, scratch.folder, progress, conf)
     except BaseException:
         scratch.remove()
         raise
@@ -86,11 +90,11 @@ def stop_session() -> None:
         started.scratch.remove()
 
 
-def _start(place: str, remote: bool, folder: Path, progress: Progress | None) -> Driver | Remote:
+def _start(place: str, remote: bool, folder: Path, progress: Progress | None, conf: Mapping[str, str]) -> Driver | Remote:
     if remote:
         from experiments.pipeline.connect import connect
 
-        return connect(place, folder, progress)
+        return connect(place, folder, progress, conf)
     from experiments.pipeline.driver import start_driver
 
-    return start_driver(place, folder, progress)
+    return start_driver(place, folder, progress, conf)

@@ -9,10 +9,13 @@ from pathlib import Path
 
 import pytest
 
+from experiments.cli import main
+from experiments.pipeline import driver
 from experiments.pipeline.address import addresses, check_reachable
 from experiments.pipeline.connect import connect
 from experiments.pipeline.driver_settings import configuration, environment, is_local, with_tries
 from experiments.pipeline.failures import PipelineError, explain, translated
+from experiments.pipeline.session import spark_session
 from optimizer.errors import CatalogError
 
 
@@ -112,3 +115,23 @@ def test_nothing_of_spark_is_imported_before_it_is_needed() -> None:
 def test_workers_do_not_import_from_the_current_folder() -> None:
     assert environment("local[2]")["PYTHONSAFEPATH"] == environment("spark://a:7077")["PYTHONSAFEPATH"] == "1"
     assert configuration("spark://a:7077", Path())["spark.executorEnv.PYTHONSAFEPATH"] == "1"
+
+
+def test_settings_of_spark_go_over_ours(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    started: list[dict[str, str]] = []
+
+    class Stop(PipelineError):
+        pass
+
+    def start(conf: dict[str, str], log: Path) -> None:
+        started.append(conf)
+        raise Stop("enough")
+
+    monkeypatch.setattr(driver, "_Start", start)
+    with pytest.raises(Stop):
+        spark_session("local[2]", conf={"spark.ui.port": "4999", "spark.sql.shuffle.partitions": "3"})
+    assert started[0]["spark.ui.port"] == "4999" and started[0]["spark.sql.shuffle.partitions"] == "3"
+    assert started[0]["spark.master"] == "local[2,4]"
+    for text, said in (("a=b", "no setting of Spark"), ("spark.x", "no setting"), ("spark.master=local", "said by --master")):
+        assert main(["data", "analyze", "nowhere", "--conf", text]) == 2
+        assert said in capsys.readouterr().err

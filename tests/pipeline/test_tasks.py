@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
 import sys
+import urllib.request
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -80,6 +82,15 @@ def test_a_process_that_dies_is_tried_again_and_then_named(spark: SparkSession, 
         run_tasks(spark, functions.die, [{"n": n, "part": 6 + n, "marks": str(tmp_path)} for n in range(2)])
     assert len(list(tmp_path.iterdir())) == 4
     assert run_tasks(spark, functions.double, [{"n": 21}])[0]["n"] == 42, "the session outlives it"
+
+
+def test_jobs_say_what_they_are_for(spark: SparkSession) -> None:
+    """In Spark's UI, which is on."""
+    run_tasks(spark, functions.double, [{"n": 1}, {"n": 2}], what="doubling")
+    url = f"{spark.sparkContext.uiWebUrl}/api/v1/applications/{spark.sparkContext.applicationId}/jobs"
+    with urllib.request.urlopen(url) as answer:
+        jobs = json.loads(answer.read())
+    assert {"doubling: 1 of 2", "doubling: 2 of 2"} <= {job.get("description") for job in jobs}
 
 
 def test_one_session_a_process(spark: SparkSession) -> None:

@@ -33,6 +33,7 @@ def command(
     sample: float | None,
     master: str | None,
     remote: str | None,
+    conf: dict[str, str],
     quiet: bool,
 ) -> None:
     facts["data"] = data
@@ -44,7 +45,7 @@ def command(
     said = progress(quiet)
     folder: Path = dataset_folder(data, said)
     report = analyze_dataset(
-        folder, lambda: spark_session(master, remote, said), tables=tables, joint=sets, sample=sample, progress=said
+        folder, lambda: spark_session(master, remote, said, conf), tables=tables, joint=sets, sample=sample, progress=said
     )
     head = ("table", "rows", "parts", "read", "seconds", "keys", "foreign keys", "unique columns beside keys")
     rows = []

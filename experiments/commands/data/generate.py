@@ -34,6 +34,7 @@ def command(
     parts: int | None,
     master: str | None,
     remote: str | None,
+    conf: dict[str, str],
     quiet: bool,
 ) -> None:
     facts["data"] = f"{kind}:{scale}"
@@ -45,7 +46,7 @@ def command(
 
     said = progress(quiet)
     wanted = recipe(kind, parse_scale(scale, "--scale S", "--scale 0.1"), parts, graphs)
-    made = generate(wanted, Path(output), lambda: spark_session(master, remote, said), said or _silent)
+    made = generate(wanted, Path(output), lambda: spark_session(master, remote, said, conf), said or _silent)
     rows = sum(made.rows.values())
     what = f"{wanted.label}, {len(made.rows)} tables, {rows:,} rows, {size_text(made.bytes)}"
     when = f"made in {made.seconds['generate']:.1f} s" if made.made else "there already"

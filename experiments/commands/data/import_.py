@@ -51,7 +51,7 @@ def command(facts: dict[str, Any], /, sources: tuple[str, ...], pairs: tuple[str
     planscope data import --format jdbc --option url=jdbc:postgresql://db/shop --table orders --jars pg.jar -o orders.data
     """
     facts["data"] = list(sources)
-    master, remote = rest.pop("master"), rest.pop("remote")
+    master, remote, conf = rest.pop("master"), rest.pop("remote"), rest.pop("conf")
     say = progress(quiet)
     from experiments.pipeline.intake.request import ImportRequest
     from experiments.pipeline.intake.run import import_dataset
@@ -59,7 +59,7 @@ def command(facts: dict[str, Any], /, sources: tuple[str, ...], pairs: tuple[str
     from experiments.pipeline.session import spark_session
 
     request = ImportRequest(sources, options=_options(pairs), **rest)
-    manifest, was_there = import_dataset(request, lambda: spark_session(master, remote, say), say or _silent, _resume())
+    manifest, was_there = import_dataset(request, lambda: spark_session(master, remote, say, conf), say or _silent, _resume())
     text = summary_text(manifest, request.folder)
     if was_there:
         text = f"{request.folder} was made of the same sources in the same way on {manifest['finished']}\n{text}"

@@ -16,11 +16,13 @@ from experiments.commands.spark_options import spark_options
 @click.option("--baseline", metavar="VARIANT", help="The variant that others are compared with; default: the first.")
 @spark_options
 @click.option("-q", "--quiet", is_flag=True, help="No progress on standard error.")
-def command(folder: Path, run: str | None, baseline: str | None, master: str | None, remote: str | None, quiet: bool) -> None:
+def command(
+    folder: Path, run: str | None, baseline: str | None, master: str | None, remote: str | None, conf: dict[str, str], quiet: bool
+) -> None:
     """Write DIR/report: tables (Parquet, CSV, Markdown) and figures (SVG, PDF) of a complete sweep in DIR/results."""
     from experiments.pipeline.report.report import write_report
     from experiments.pipeline.session import spark_session
 
     said = progress(quiet)
-    report = write_report(folder, lambda: spark_session(master, remote, said), baseline, run, said)
+    report = write_report(folder, lambda: spark_session(master, remote, said, conf), baseline, run, said)
     click.echo(f"{folder / report.page}{'' if report.made else ' (there already)'}")

@@ -22,7 +22,14 @@ from experiments.commands.spark_options import spark_options
 @click.option("-q", "--quiet", is_flag=True, help="No progress on standard error.")
 @click.pass_obj
 def command(
-    facts: dict[str, Any], spec: Path, output: Path | None, stage: str | None, master: str | None, remote: str | None, quiet: bool
+    facts: dict[str, Any],
+    spec: Path,
+    output: Path | None,
+    stage: str | None,
+    master: str | None,
+    remote: str | None,
+    conf: dict[str, str],
+    quiet: bool,
 ) -> None:
     """Run a pipeline. What is done already is skipped; what was interrupted goes on.
 
@@ -39,7 +46,7 @@ def command(
     said = progress(quiet) or _silent
     out = output if output is not None else Path(spec.stem)
     resume = shlex.join(["planscope", *sys.argv[1:]])
-    done = run_pipeline(read_pipeline(spec), out, lambda: spark_session(master, remote, said), said, stage, resume)
+    done = run_pipeline(read_pipeline(spec), out, lambda: spark_session(master, remote, said, conf), said, stage, resume)
     for name, outcome in done.items():
         click.echo(f"{name}: {outcome.text}{'' if outcome.made else ' (there already)'}")
 

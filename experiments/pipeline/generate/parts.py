@@ -112,7 +112,7 @@ def make_parts(
         progress(f"{label}: {there} of {len(parts)} files are there already")
     report = _Report(label, len(tasks), sum(part.bytes for part in parts), progress)
     found: dict[str, dict[str, Any]] = {}
-    for result in run_tasks(spark, make_bundle, _bundles(write, tasks, bundle), on_done=report):
+    for result in run_tasks(spark, make_bundle, _bundles(write, tasks, bundle), report, f"generate {label}"):
         found.update(result["made"])
     for path in found:
         if not (folder / path).exists():

@@ -136,7 +136,7 @@ class _Import:
             done += 1
             self.progress(f"looked at {done} of {len(tasks)} files: {tasks[position]['path']}")
 
-        results = run_tasks(self.spark, look, tasks, report)
+        results = run_tasks(self.spark, look, tasks, report, "look at files")
         troubles = [result["trouble"] for result in results if result["trouble"] is not None]
         if troubles:
             more = f"\n… and {len(troubles) - 5} more such files" if len(troubles) > 5 else ""
@@ -201,7 +201,7 @@ class _Import:
             rows = sum(one["read"] for one in finished)
             self.progress(f"{table.name}: {len(finished)} of {len(done)} files, {rows:,} rows read")
 
-        run_tasks(self.spark, convert, tasks, keep)
+        run_tasks(self.spark, convert, tasks, keep, f"import {table.name}")
         parts = tuple(raw_paths(folder, i)[0] for i in range(len(done)))
         raw = RawTable(table.name, parts, as_schema(resolved.targets))
         return Raw(raw, [result for result in done if result is not None], labels, numbered=label is None)
@@ -248,7 +248,7 @@ class _Import:
                 if result["reject_file"]:
                     move(rejects_of(path), rejects)
             results.append(result)
-        for i, result in zip(positions, run_tasks(self.spark, finish, tasks), strict=True):
+        for i, result in zip(positions, run_tasks(self.spark, finish, tasks, what=f"finish {raw.table.name}"), strict=True):
             results[i] = {**raw.results[i], **result, "rejected": [*raw.results[i]["rejected"], *result["rejected"]]}
         for result in results:
             rejected = sum(one["rows"] for one in result["rejected"])

@@ -86,6 +86,7 @@ def _make(plan: SweepPlan, folder: Path, spark: Callable[[], SparkSession], say:
         run_chunk,
         [{**common, "chunk": chunk, "name": f"chunk {chunk} of sweep {plan.run}"} for chunk in missing],
         on_done=lambda _, result: meter.add(result["items"], result["errors"]),
+        what=f"sweep {plan.run}, chunk",
     )
     meter.end()
 
