@@ -15,14 +15,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from executor.session import Session
-from experiments.pipeline.generate.imdb_like.build import generate_imdb_like, imdb_like_bytes
-from experiments.pipeline.generate.imdb_like.columns import COLUMNS, Reference
-from experiments.pipeline.generate.imdb_like.figures import FOLDER, TYPES, rows_at_1, sampled_ndv, tables
-from experiments.pipeline.generate.imdb_like.ranks import by_deciles, chosen, ranks, steps_of
-from experiments.pipeline.generate.imdb_like.solve import witness
-from experiments.pipeline.generate.imdb_like.tables import rows_of
-from experiments.pipeline.generate.imdb_like.texts import digest, text
-from experiments.pipeline.generate.imdb_like.witnesses import planted, table_rows
+from experiments.pipeline.generate.imdb_like import generate_imdb_like, imdb_like_bytes
+from experiments.workloads.imdb_like.columns import COLUMNS, Reference
+from experiments.workloads.imdb_like.figures import FOLDER, TYPES, rows_at_1, sampled_ndv, tables
+from experiments.workloads.imdb_like.ranks import by_deciles, chosen, ranks, steps_of
+from experiments.workloads.imdb_like.solve import witness
+from experiments.workloads.imdb_like.tables import rows_of
+from experiments.workloads.imdb_like.texts import digest, text
+from experiments.workloads.imdb_like.witnesses import planted, table_rows
 from experiments.workloads.job_data import job_catalog
 from optimizer.errors import CatalogError, InternalError
 from optimizer.sql.bind import bind

@@ -8,7 +8,6 @@ of a table can be made alone, and the same name gives the same rows everywhere.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from decimal import Decimal
 from pathlib import Path
@@ -23,6 +22,7 @@ from experiments.pipeline.generate.parts import all_files, make_parts, part_file
 from experiments.pipeline.generate.recipe import Facts, Progress, Recipe
 from experiments.workloads.join_graphs import join_graph
 from experiments.workloads.joingraph_data import graph_tables
+from experiments.workloads.permutation import Integers, permuted
 from optimizer.catalog.table import Table
 from optimizer.errors import CatalogError
 
@@ -32,10 +32,7 @@ if TYPE_CHECKING:
 GRAPHS = ("chain/4", "star/4", "cycle/4", "clique/4")  # where nobody names any
 _VALUE_BYTES = 4.0  # of a 64-bit integer in a file, about
 _CHUNK = 1 << 17  # rows of a row group
-_ROUNDS = 4
 _MOST_SCALE = 100
-
-Integers = npt.NDArray[np.uint64]
 
 
 def joingraph(scale: Decimal, graphs: Sequence[str] = GRAPHS, parts: int | None = None) -> Recipe:
@@ -106,31 +103,3 @@ def column_values(table: Table, column: str, numbers: Integers) -> npt.NDArray[n
     step, rest = divmod(most - 1, ndv - 1)
     place = which.astype(np.int64)
     return 1 + place * step + place * rest // (ndv - 1)
-
-
-def permuted(numbers: Integers, size: int, name: str) -> Integers:
-    """Where a permutation of 0 … size-1, chosen by `name`, takes each of `numbers`."""
-    half = max(1, ((size - 1).bit_length() + 1) // 2)  # a network over 2·half bits: at most 4 · size
-    keys = [int.from_bytes(hashlib.sha256(f"{name} {i}".encode()).digest()[:8], "little") for i in range(_ROUNDS)]
-    found = numbers.copy()
-    outside = np.arange(len(found))
-    while len(outside):  # a permutation of a larger range, applied until it lands in ours, is one of ours
-        found[outside] = _network(found[outside], half, keys)
-        outside = outside[found[outside] >= np.uint64(size)]
-    return found
-
-
-def _network(values: Integers, half: int, keys: Sequence[int]) -> Integers:
-    """Feistel rounds: (left, right) becomes (right, left xor f(right)); f is splitmix64's finalizer."""
-    mask, shift = np.uint64((1 << half) - 1), np.uint64(half)
-    left, right = values >> shift, values & mask
-    for key in keys:
-        left, right = right, left ^ (_mixed(right ^ np.uint64(key)) & mask)
-    return (left << shift) | right
-
-
-def _mixed(values: Integers) -> Integers:
-    """The finalizer of splitmix64 (Steele, Lea and Flood, OOPSLA 2014)."""
-    values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return values ^ (values >> np.uint64(31))

@@ -42,7 +42,7 @@ def recipe(kind: str, scale: Decimal, parts: int | None = None, graphs: Sequence
         case "imdb_like":
             if parts is not None:
                 raise CatalogError("imdb_like chooses its files by size: leave --parts out")
-            from experiments.pipeline.generate.imdb_like.build import check_scale, imdb_like_bytes
+            from experiments.pipeline.generate.imdb_like import check_scale, imdb_like_bytes
 
             check_scale(float(scale))
             return Recipe("imdb_like", f"{scale.normalize():f}", imdb_like_bytes(float(scale)), partial(_fill_imdb_like, scale))

@@ -6,7 +6,5 @@ independent of each other but for texts that go with a type. For each query a fe
 
 Read in this order: `figures` (what is published, at a scale), `ranks` (from row numbers to values with exactly these counts),
 `words` and `texts` (from numbers to texts), `infos` (texts that go with a type), `columns` (which column has what), `solve` and
-`witnesses` (rows that answer the queries), `tables` (all of it together), `build` (the dataset).
+`witnesses` (rows that answer the queries), `tables` (all of it together). experiments/pipeline/generate makes a dataset of it.
 """
-
-from experiments.pipeline.generate.imdb_like.build import generate_imdb_like as generate_imdb_like

@@ -9,11 +9,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from experiments.pipeline.generate.imdb_like.columns import COLUMNS, Id, Info, Listed, Text
-from experiments.pipeline.generate.imdb_like.figures import FOLDER, rows_at, tables, types
-from experiments.pipeline.generate.imdb_like.infos import info_texts
-from experiments.pipeline.generate.imdb_like.solve import Same, Value, compared_texts, witness
-from experiments.pipeline.generate.imdb_like.texts import text
+from experiments.workloads.imdb_like.columns import COLUMNS, Id, Info, Listed, Text
+from experiments.workloads.imdb_like.figures import FOLDER, rows_at, tables, types
+from experiments.workloads.imdb_like.infos import info_texts
+from experiments.workloads.imdb_like.solve import Same, Value, compared_texts, witness
+from experiments.workloads.imdb_like.texts import text
 from experiments.workloads.job_data import job_catalog
 from optimizer.algebra.query import BoundQuery
 from optimizer.sql.bind import bind

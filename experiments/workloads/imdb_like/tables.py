@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from experiments.pipeline.generate.imdb_like.columns import (
+from experiments.workloads.imdb_like.columns import (
     COLUMNS,
     TYPE_COLUMNS,
     Content,
@@ -23,11 +23,11 @@ from experiments.pipeline.generate.imdb_like.columns import (
     Reference,
     Text,
 )
-from experiments.pipeline.generate.imdb_like.figures import TYPES, Figures, rows_at_1, sampled_ndv, tables, types
-from experiments.pipeline.generate.imdb_like.infos import info_texts
-from experiments.pipeline.generate.imdb_like.ranks import Ranks, Step, by_deciles, chosen, ranks, steps_of
-from experiments.pipeline.generate.imdb_like.texts import digest, listed, text
-from experiments.pipeline.generate.imdb_like.witnesses import Planted, compared, planted, planted_texts, table_rows
+from experiments.workloads.imdb_like.figures import TYPES, Figures, rows_at_1, sampled_ndv, tables, types
+from experiments.workloads.imdb_like.infos import info_texts
+from experiments.workloads.imdb_like.ranks import Ranks, Step, by_deciles, chosen, ranks, steps_of
+from experiments.workloads.imdb_like.texts import digest, listed, text
+from experiments.workloads.imdb_like.witnesses import Planted, compared, planted, planted_texts, table_rows
 from experiments.workloads.job_data import job_catalog
 
 Integers = npt.NDArray[np.int64]

@@ -10,9 +10,9 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from experiments.pipeline.generate.imdb_like import words
-from experiments.pipeline.generate.imdb_like.figures import types
-from experiments.pipeline.generate.imdb_like.texts import listed, sentence
+from experiments.workloads.imdb_like import words
+from experiments.workloads.imdb_like.figures import types
+from experiments.workloads.imdb_like.texts import listed, sentence
 
 Integers = npt.NDArray[np.int64]
 Shares = npt.NDArray[np.float64]

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from experiments.pipeline.generate.joingraph import permuted
+from experiments.workloads.permutation import permuted
 
 Integers = npt.NDArray[np.int64]
 SKEW = 1.5  # the most frequent of d values has a share of about d to the power of -1/SKEW among the rows that are not its first

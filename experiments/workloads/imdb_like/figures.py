@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-FOLDER = Path(__file__).parent.parent.parent.parent / "workloads" / "job"
+FOLDER = Path(__file__).parent.parent / "job"
 TYPES = "kind_type", "role_type", "link_type", "company_type", "comp_cast_type", "info_type"  # the same at every scale
 _STEPS = 2000
 MOST_SCALE = 50  # ids of cast_info are 32-bit integers

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from experiments.pipeline.generate.imdb_like import words
+from experiments.workloads.imdb_like import words
 
 
 @dataclass(frozen=True, slots=True)

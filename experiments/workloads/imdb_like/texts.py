@@ -13,7 +13,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from experiments.pipeline.generate.imdb_like import words
+from experiments.workloads.imdb_like import words
 
 Integers = npt.NDArray[np.int64]
 Bytes = npt.NDArray[np.uint8]

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow.parquet as pq
 
-from experiments.pipeline.generate.imdb_like.figures import FOLDER, MOST_SCALE
-from experiments.pipeline.generate.imdb_like.tables import rows_of, schema
-from experiments.pipeline.generate.imdb_like.witnesses import table_rows
 from experiments.pipeline.generate.parts import all_files, make_parts, part_files, parts_of
 from experiments.pipeline.generate.recipe import Facts, Progress
+from experiments.workloads.imdb_like.figures import FOLDER, MOST_SCALE
+from experiments.workloads.imdb_like.tables import rows_of, schema
+from experiments.workloads.imdb_like.witnesses import table_rows
 from optimizer.catalog.order import remember_orders
 from optimizer.dataset import open_dataset
 from optimizer.errors import CatalogError
