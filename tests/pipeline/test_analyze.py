@@ -184,6 +184,20 @@ def test_a_file_that_changes_while_it_is_analyzed(tmp_path: Path, spark: SparkSe
     assert open_dataset(tmp_path).tables["t"].stats.columns["a"].ndv == 1000
 
 
+def test_a_file_that_changes_while_the_folder_is_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its rows were counted before, and it would be sketched after."""
+    write_parts(tmp_path, {"1": list(range(1000))})
+
+    def change(folder: Path, **options: bool) -> Catalog:
+        catalog = open_dataset(folder, **options)
+        write_parts(tmp_path, {"1": [7] * 10})
+        return catalog
+
+    monkeypatch.setattr("experiments.pipeline.analyze.analyze.open_dataset", change)
+    with pytest.raises(CatalogError, match=r"1\.parquet changed while it was analyzed"):
+        analyze_dataset(tmp_path, no_spark)
+
+
 def test_keys_of_a_file_that_changes_meanwhile(tmp_path: Path, spark: SparkSession) -> None:
     """What was found out about a key counts for no other file."""
     pq.write_table(pa.table({"k": [1, 1, 2], "l": [1, 2, 3]}), tmp_path / "t.parquet")

@@ -18,7 +18,7 @@ import pyarrow as pa
 from executor.atomic import make_folder
 from experiments.pipeline.analyze.checks import checks
 from experiments.pipeline.analyze.joint import joint_sets
-from experiments.pipeline.analyze.pieces import file_name, pieces, sketch_folder, state_of
+from experiments.pipeline.analyze.pieces import check_unchanged, file_name, pieces, sketch_folder, state_of
 from experiments.pipeline.analyze.scan import scan
 from experiments.pipeline.analyze.sketch_task import task_of
 from experiments.pipeline.analyze.table_figures import unique_columns, with_figures
@@ -30,7 +30,7 @@ from experiments.pipeline.sketches.hyperloglog import HyperLogLog
 from experiments.pipeline.sketches.stored import VERSION
 from optimizer.catalog.findings import findings_file
 from optimizer.catalog.fingerprint import file_identities
-from optimizer.catalog.folder import METADATA_FOLDER
+from optimizer.catalog.folder import METADATA_FOLDER, find_tables
 from optimizer.catalog.statistics import write_statistics
 from optimizer.catalog.table import Catalog, Table
 from optimizer.dataset import open_dataset
@@ -99,12 +99,14 @@ def analyze_dataset(
     began = time.perf_counter()
     say = progress or _silent
     sample = None if sample is not None and sample >= 1.0 else sample
+    states = {file: state_of(file) for table in find_tables(folder) for file in table.files}  # before anything is read
     catalog = open_dataset(folder, as_declared=True)
     chosen = {table.name: table for table in _chosen(catalog, tables)}
     with _writing(folder), hold(make_folder(folder / METADATA_FOLDER) / _LOCK, f"the analysis of {folder}"):
         sketch_folder(folder).mkdir(exist_ok=True)
-        states = {file: state_of(file) for table in catalog.tables.values() for file in table.files}
         known = {name: file_identities(table.files) for name, table in catalog.tables.items()}
+        for file in (file for table in catalog.tables.values() for file in table.files):
+            check_unchanged(file, states.get(file))
         together = joint_sets(folder, catalog, chosen, joint)
         inputs = {"tables": known, "declared": checks(catalog, chosen)}
         settings = {"tables": list(chosen), "sample": sample, "joint": together, "sketches": VERSION}
@@ -123,6 +125,8 @@ def analyze_dataset(
                     reports[check["table"]].count(check["kind"])
         joined = {name: {n: HyperLogLog() for n in together[name]} | scanned.joint.get(name, {}) for name in chosen}
         analyzed = [with_figures(table, merged[name], joined[name], cut[name]) for name, table in chosen.items()]
+        for file in (file for table in chosen.values() for file in table.files):
+            check_unchanged(file, states[file])
         version = write_statistics(folder, analyzed, known)
         _remove_old_sketches(folder, known)
         for name, table in chosen.items():

@@ -37,8 +37,8 @@ def state_of(file: Path) -> State:
     return found.st_size, found.st_mtime_ns, found.st_ctime_ns
 
 
-def check_unchanged(file: Path, state: State) -> None:
-    """Raises CatalogError unless the file is what it was: nothing that was read of it may be taken for the one that was there."""
+def check_unchanged(file: Path, state: State | None) -> None:
+    """Raises CatalogError unless the file is what it was (None: not there): figures of it may not pass for those of another."""
     with suppress(OSError):
         if state_of(file) == state:
             return
