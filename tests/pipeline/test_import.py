@@ -212,16 +212,24 @@ def test_damaged_and_differing_files_are_named(importer, tmp_path):
     pq.write_table(good, source / "0.parquet")
     pq.write_table(good, source / "1.parquet")
     (source / "1.parquet").write_bytes((source / "1.parquet").read_bytes()[:-100])
-    with pytest.raises(PipelineError, match=r"1\.parquet is damaged, incomplete or no parquet file(?s:.*)nothing was imported"):
-        importer(source, tables=("t",))
+    reason = r"1\.parquet is damaged, incomplete or no parquet file(?s:.*)nothing was imported"
+    with pytest.raises(PipelineError, match=reason):
+        importer(source, tables=("t",), on_reject="fail")
+    with pytest.raises(PipelineError, match=reason):
+        importer(source / "1.parquet")
     assert not (tmp_path / "out").exists()
+    folder, counts = importer(source, tables=("t",), name="footer")
+    assert counts["damaged"].keys() == {str(source / "1.parquet")} and len(rows(folder, "t")) == 5000
+    assert "not imported: " in (text := summary_text({"counts": counts}, folder)) and "1.parquet is damaged" in text
     data = bytearray((source / "0.parquet").read_bytes())
     data[4:2000] = b"\0" * 1996  # the footer is whole, the pages are not
     (source / "1.parquet").write_bytes(data)
-    with pytest.raises(PipelineError, match=r"1\.parquet is damaged"):
-        importer(source, tables=("t",), name="pages")
+    folder, counts = importer(source, tables=("t",), name="pages")
+    assert counts["damaged"].keys() == {str(source / "1.parquet")} and len(rows(folder, "t")) == 5000
+    with pytest.raises(PipelineError, match=r"1\.parquet is damaged(?s:.*)nothing was imported"):
+        importer(source / "1.parquet", name="alone")
     with pytest.raises(CatalogError):
-        open_dataset(tmp_path / "pages")
+        open_dataset(tmp_path / "alone")
     pq.write_table(good.rename_columns(["a", "c"]), source / "1.parquet")
     with pytest.raises(PipelineError, match=r'0\.parquet has a column "b", .*1\.parquet has none'):
         importer(source, tables=("t",), name="drift")

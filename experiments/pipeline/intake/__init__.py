@@ -8,5 +8,6 @@
     finish     parts without the rows those checks removed, one task a part
     run        all of it, restartable; `planscope data import`
 
-Every row of a source ends either in a part or, with the reason, among the rejected rows: the two add up to the rows read.
+A damaged file among others of its table is put aside with the reason. Every row of the others ends either in a part or, with the
+reason, among the rejected rows: the two add up to the rows read.
 """

@@ -6,6 +6,7 @@
 
 `stored`: what the columns of the schema are called in the file, whose rows have no numbers that mean anything; null: the same.
 `label`: what to call the file. `partition`: columns that the file lacks, each with the text that all its rows have there.
+out of a file that turns out to be damaged: {"trouble"}, why it cannot be read to its end.
 `rejected` has an entry for each reason and column, with the first such row.
 """
 
@@ -29,11 +30,15 @@ from experiments.pipeline.intake.typed_records import TypedFile
 
 
 def convert(task: dict[str, Any]) -> dict[str, Any]:
-    """Raises PipelineError when the file turns out to be damaged, or the part cannot be written."""
+    """Raises PipelineError when the part cannot be written."""
     schema = text_schema(task["schema"])
     partition = task["partition"]
     file, batches = _open(task, pa.schema([field for field in schema if field.name not in partition]))
-    done = write_checked(_partitioned(batches, partition), schema, Path(task["part"]), Path(task["rejects"]), task["label"])
+    rows = _partitioned(_readable(batches), partition)
+    try:
+        done = write_checked(rows, schema, Path(task["part"]), Path(task["rejects"]), task["label"])
+    except _Damaged as damaged:
+        return {"trouble": str(damaged)}
     return {**done, "source": {"bytes": file.size, "sha256": file.sha256}}
 
 
@@ -83,6 +88,17 @@ def _partitioned(batches: Iterator[Records], partition: dict[str, str | None]) -
     for records in batches:
         texts = {name: pa.repeat(pa.scalar(value, pa.string()), _rows(records)) for name, value in partition.items()}
         yield replace(records, columns={**records.columns, **texts})
+
+
+class _Damaged(PipelineError):
+    """Reading failed, and not writing."""
+
+
+def _readable(batches: Iterator[Records]) -> Iterator[Records]:
+    try:
+        yield from batches
+    except PipelineError as error:
+        raise _Damaged(str(error)) from error
 
 
 def _rows(records: Records) -> int:

@@ -21,7 +21,7 @@ from experiments.pipeline.intake.typed_records import TypedFile
 
 
 def look(task: dict[str, Any]) -> dict[str, Any]:
-    """`trouble`: why the file cannot be read, so that one answer can name all such files."""
+    """`trouble`: why the file cannot be read, so that it is put aside, or one answer can name all such files."""
     try:
         return {"trouble": None, **_look(task)}
     except PipelineError as error:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -84,6 +85,7 @@ class _Import:
 
     def __init__(self, request: ImportRequest, plan: Plan, spark: SparkSession, inside: Path, progress: Progress) -> None:
         self.request, self.plan, self.spark, self.inside, self.progress = request, plan, spark, inside, progress
+        self.damaged: dict[str, str] = {}  # files that were put aside, with the reason
         self.raw = inside / METADATA_FOLDER / "raw"
         self.state = State(self.raw)
 
@@ -110,6 +112,7 @@ class _Import:
             "tables": {name: table_counts(found, resolved[name], declared[name]) for name, found in results.items()},
             "sources": {file: facts for one in raw.values() for file, facts in one.checksums()},
             "skipped": [str(path) for path in self.plan.skipped],
+            "damaged": self.damaged,
         }
         files = {f"{name}/{part_name(i)}": result["part"] for name, found in results.items() for i, result in enumerate(found)}
         write_manifest(self.inside, STAGE, inputs=self.plan.inputs, settings=self.plan.settings, counts=counts, files=files)
@@ -119,6 +122,8 @@ class _Import:
     def _from_files(self) -> tuple[dict[str, Resolved], dict[str, Raw]]:
         sources = [table for table in self.plan.tables if isinstance(table, TableSource)]
         looked = self.state.get("look") or self._look(sources)
+        damaged = {file: found["trouble"] for file, found in looked.items() if found["trouble"] is not None}
+        sources = self._without(sources, damaged)
         resolved: dict[str, Resolved] = {}
         for table in sources:
             columns = [columns_of(str(file), table.format, looked[str(file)]) for file in table.files]
@@ -137,11 +142,22 @@ class _Import:
             self.progress(f"looked at {done} of {len(tasks)} files: {tasks[position]['path']}")
 
         results = run_tasks(self.spark, look, tasks, report, "look at files")
-        troubles = [result["trouble"] for result in results if result["trouble"] is not None]
-        if troubles:
-            more = f"\n… and {len(troubles) - 5} more such files" if len(troubles) > 5 else ""
-            raise PipelineError("\n".join(troubles[:5]) + more + "\nnothing was imported")
         return {task["path"]: result for task, result in zip(tasks, results, strict=True)}
+
+    def _without(self, tables: list[TableSource], damaged: Mapping[str, str]) -> list[TableSource]:
+        """The tables without their damaged files, which are put aside, each with the reason.
+
+        Raises PipelineError with --on-reject fail, and for a table that would be left without a file.
+        """
+        left = [replace(table, files=tuple(file for file in table.files if str(file) not in damaged)) for table in tables]
+        if damaged and (self.request.on_reject == "fail" or not all(table.files for table in left)):
+            reasons = list(damaged.values())
+            more = f"\n… and {len(reasons) - 5} more such files" if len(reasons) > 5 else ""
+            raise PipelineError("\n".join(reasons[:5]) + more + "\nnothing was imported")
+        for reason in damaged.values():
+            self.progress(f"put aside: {reason.splitlines()[0]}")
+        self.damaged |= damaged
+        return left
 
     def _task(self, table: TableSource, file: Path) -> dict[str, Any]:
         declaration = self.plan.declared.get(table.name.lower())
@@ -198,13 +214,18 @@ class _Import:
             i = positions[position]
             done[i] = self.state.put(f"part-{number}-{i}", result)
             finished = [one for one in done if one is not None]
-            rows = sum(one["read"] for one in finished)
+            rows = sum(one.get("read", 0) for one in finished)
             self.progress(f"{table.name}: {len(finished)} of {len(done)} files, {rows:,} rows read")
 
         run_tasks(self.spark, convert, tasks, keep, f"import {table.name}")
-        parts = tuple(raw_paths(folder, i)[0] for i in range(len(done)))
-        raw = RawTable(table.name, parts, as_schema(resolved.targets))
-        return Raw(raw, [result for result in done if result is not None], labels, numbered=label is None)
+        results = [result for result in done if result is not None]
+        damaged = {str(table.files[i]): one["trouble"] for i, one in enumerate(results) if "trouble" in one}
+        if damaged and label is not None:
+            raise PipelineError("\n".join(damaged.values()))
+        self._without([table], damaged)
+        whole = [i for i, result in enumerate(results) if "trouble" not in result]
+        raw = RawTable(table.name, tuple(raw_paths(folder, i)[0] for i in whole), as_schema(resolved.targets))
+        return Raw(raw, [results[i] for i in whole], [labels[i] for i in whole], numbered=label is None)
 
     # keys
 

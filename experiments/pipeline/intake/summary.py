@@ -24,6 +24,7 @@ def summary_text(manifest: Mapping[str, Any], folder: Path) -> str:
             lines.append(f"  they are in {folder / METADATA_FOLDER / 'rejected' / name}")
         lines += [f"  column {safe(column)} is not imported: it {safe(reason)}" for column, reason in table["dropped"].items()]
         lines += [f"  not declared in schema.sql: {safe(reason)}" for reason in table["left_out"]]
+    lines += [f"not imported: {safe(line)}" for reason in counts.get("damaged", {}).values() for line in reason.splitlines()[:1]]
     lines += [f"not imported, its kind is not known: {safe(path)}" for path in counts["skipped"]]
     return "\n".join(lines)
 
