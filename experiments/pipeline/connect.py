@@ -44,7 +44,7 @@ def connect(url: str, folder: Path, progress: Callable[[str], None] | None, conf
     if not url.startswith("sc://") or not addresses(url):
         raise PipelineError(f'--remote takes sc://HOST[:PORT], not "{url}"; a cluster without Spark Connect is a --master')
     if missing := [package for module, package in _NEEDED.items() if not _is_there(module)]:
-        raise PipelineError(f"--remote needs {', '.join(missing)}, not installed here\npip install 'pyspark[connect]'")
+        raise PipelineError(f"--remote needs {', '.join(missing)}, not installed here\npip install 'planscope[connect]'")
     check_reachable(url)
     if progress is not None:
         progress(f"connecting to Spark ({url})")

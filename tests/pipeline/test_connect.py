@@ -1,0 +1,86 @@
+"""Spark Connect: imports and analyses on a server of its own, started from the installed PySpark."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pyspark
+import pytest
+
+from experiments.pipeline.java import java_environment
+from optimizer.dataset import open_dataset
+
+ROOT = Path(__file__).parent.parent.parent
+START = [sys.executable, "-P", "-c", "import sys; from experiments.cli import main; sys.exit(main(sys.argv[1:]))"]
+SERVER = "org.apache.spark.sql.connect.service.SparkConnectServer"
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of a server whose workers do not have planscope."""
+    folder = tmp_path_factory.mktemp("server")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    settings = {
+        "spark.connect.grpc.binding.port": str(port),
+        "spark.connect.grpc.binding.address": "127.0.0.1",
+        "spark.ui.enabled": "false",
+        "spark.local.dir": str(folder),
+    }
+    changes = {**java_environment(), "PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1", "PYTHONPATH": None}
+    environment = {**os.environ, "PYTHONSAFEPATH": "1", **{name: value for name, value in changes.items() if value is not None}}
+    for name in (name for name, value in changes.items() if value is None):
+        environment.pop(name, None)
+    command = [str(Path(pyspark.__file__).parent / "bin" / "spark-submit"), "--master", "local[2]", "--class", SERVER]
+    command += [word for name, value in settings.items() for word in ("--conf", f"{name}={value}")]
+    with (folder / "log").open("wb") as log:
+        process = subprocess.Popen(
+            [*command, "spark-internal"], env=environment, cwd=folder, stdout=log, stderr=log, start_new_session=True
+        )
+    try:
+        end = time.monotonic() + 300
+        while True:
+            try:
+                socket.create_connection(("127.0.0.1", port), 1).close()
+                break
+            except OSError:
+                assert process.poll() is None and time.monotonic() < end, (folder / "log").read_text()[-3000:]
+                time.sleep(0.5)
+        yield f"sc://127.0.0.1:{port}"
+    finally:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+
+def run(folder: Path, *words: str) -> str:
+    done = subprocess.run(
+        [*START, *words], cwd=folder, env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.mark.slow
+def test_import_and_analysis_on_a_server(server: str, tmp_path: Path) -> None:
+    (tmp_path / "shop" / "sales").mkdir(parents=True)
+    for i in range(3):
+        rows = pa.table({"n": range(i * 100, i * 100 + 100), "text": [f"t{n % 7}" for n in range(100)]})
+        pq.write_table(rows, tmp_path / "shop" / "sales" / f"{i}.parquet")
+    (tmp_path / "shop" / "people.csv").write_text("id,day\n1,2020-01-01\n2,\n2,2020-01-01\n")
+    schema = "create table people (id int primary key, day date); create table sales (n bigint primary key, text varchar)"
+    (tmp_path / "shop" / "schema.sql").write_text(schema)
+    assert "people  2 of 3 rows, 1 rejected" in run(tmp_path, "data", "import", "shop", "-o", "data", "--remote", server)
+    assert "read 4 of 4 parts of files" in run(tmp_path, "data", "analyze", "data", "--remote", server)
+    tables = open_dataset(tmp_path / "data").tables
+    assert tables["sales"].stats.columns["text"].ndv == 7 and tables["sales"].stats.columns["n"].max == 299
+    assert tables["sales"].keys == (("n",),) and tables["people"].stats.rows == 2
