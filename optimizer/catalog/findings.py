@@ -45,9 +45,9 @@ class Findings:
         return not self._found
 
     def against(self, constraint: Constraint, files: Files) -> str | None:
-        """ "" if these files keep it, words if they do not, None if nobody has looked."""
+        """Nothing ("") if these files keep it, words if they do not, None if nobody has looked."""
         read, words = self._found.get(constraint, ({}, ""))
-        return words if read and all(read[name] == files.get(name) for name in constraint.tables) else None
+        return words if all(name in read and read[name] == files.get(name) for name in constraint.tables) else None
 
     def contradicted(self, files: Files) -> dict[Constraint, str]:
         """What these files do not keep, and why."""

@@ -54,6 +54,10 @@ def test_damaged_findings(folder: Path) -> None:
         path.write_text(content)
         with pytest.raises(CatalogError, match=r"cannot read .*constraints\.json\ndelete it: planscope data analyze"):
             open_dataset(folder)
+    path.write_text(
+        '{"version": 1, "found": [{"table": "p", "columns": ["k"], "target": "", "referenced": [], "files": {}, "against": "x"}]}'
+    )
+    assert open_dataset(folder).tables["p"].keys, "of no files"
     path.write_text('{"version": 2}')
     assert read_findings(folder).is_empty
 
