@@ -15,7 +15,7 @@ import pytest
 
 from experiments.pipeline.report.figures import MOST_VARIANTS, make_figures, write_figure
 from experiments.pipeline.report.report import write_report
-from experiments.pipeline.report.tables import cell, figure, markdown
+from experiments.pipeline.report.tables import cell, figure, html_table, latex, markdown
 from experiments.pipeline.sweep.child import Server
 from experiments.pipeline.sweep.chunk import chunk_file, write_rows
 from experiments.pipeline.sweep.plan import write_plan
@@ -123,10 +123,12 @@ def test_a_report_that_is_there_is_not_made_again_and_would_be_the_same(results:
     (results / "report" / "report.md").unlink()
     again = write_report(results, lambda: spark)
     assert again.made and {file: (results / file).read_bytes() for file in again.files} == contents
-    assert {Path(file).suffix for file in first.files} == {".md", ".csv", ".parquet", ".svg", ".pdf"}
+    assert {Path(file).suffix for file in first.files} == {".md", ".html", ".csv", ".tex", ".parquet", ".svg", ".pdf"}
     other = write_report(results, lambda: spark, baseline="pruning=none")
     assert other.made and other.baseline == "pruning=none"
     page = (results / other.page).read_text()
+    browser = (results / "report" / "report.html").read_text()
+    assert "it took &lt;too&gt; long" in browser and '<img src="planning_time.svg"' in browser
     assert "Ratios are to the variant `pruning=none`" in page and "left \\| deep" in page and "it took \\<too\\> long" in page
     table = csv.read_csv(results / "report" / "by_variant.csv")
     assert table.column("variant").to_pylist()[2] == "left | deep"
@@ -215,6 +217,10 @@ def test_markdown_is_safe_and_short() -> None:
     table = pa.table({"name": ["a|b\n<c>", "x" * 200], "n": [1234567, None], "x": [0.000123456, 12345.678], "none": [None, None]})
     lines = markdown(table).splitlines()
     assert lines[:3] == ["| name | n | x |", "| --- | ---: | ---: |", "| a\\|b \\<c\\> | 1,234,567 | 0.0001235 |"]
+    assert latex(table).splitlines()[:4] == [r"\begin{tabular}{lrr}", r"\hline", r"name & n & x \\", r"\hline"]
+    assert r"a\textbar{}b \textless{}c\textgreater{} & 1,234,567 & 0.0001235 \\" in latex(table)
+    assert latex(pa.table({"a": ["50% of {x}_1 & \\"]})).splitlines()[4] == r"50\% of \{x\}\_1 \& \textbackslash{} \\"
+    assert '<tr><td>a|b &lt;c&gt;</td><td class="n">1,234,567</td>' in html_table(table)
     assert len(lines) == 4 and lines[3].endswith("… |  | 12,350 |")
     assert [figure(x) for x in (0.0, 1.0, 12.3456, 999.96, 1234.5, 2e12)] == ["0", "1", "12.35", "1,000", "1,234", "2e+12"]
     assert [cell(x) for x in (True, None, 5, math.inf)] == ["yes", "", "5", "inf"]

@@ -1,12 +1,13 @@
 """Writes the report of a sweep: tables, figures, and one page that shows them.
 
-DIR/report/report.md              the page
-DIR/report/by_variant.parquet     and .csv, .md; so for by_query, by_relations, errors
+DIR/report/report.md              the page; report.html, the same for a browser
+DIR/report/by_variant.parquet     and .csv, .md, .tex; so for by_query, by_relations, errors
 DIR/report/planning_time.svg      and .pdf; so for the other figures
 """
 
 from __future__ import annotations
 
+import html
 import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -17,7 +18,7 @@ import pyarrow as pa
 
 from executor.atomic import make_folder, write_file
 from experiments.pipeline.manifest import is_done, read_manifest, write_manifest
-from experiments.pipeline.report.tables import markdown, write_table
+from experiments.pipeline.report.tables import html_table, markdown, write_table
 from experiments.pipeline.sweep.plan import SweepPlan, read_plan
 from experiments.pipeline.sweep.problems import suggestion
 from experiments.pipeline.sweep.results import progress_of, run_folder, runs
@@ -28,7 +29,12 @@ if TYPE_CHECKING:
 
 STAGE = "report"
 FOLDER = "report"
-_VERSION = 2  # of what a report holds: reports of another one are made again
+_VERSION = 3  # of what a report holds: reports of another one are made again
+_HEAD = """<!doctype html>
+<meta charset="utf-8">
+<title>{title}</title>
+<style>body{font:14px sans-serif;margin:2em}td,th{padding:2px 8px;border-bottom:1px solid #ddd;text-align:left}
+table{border-collapse:collapse}.n{text-align:right}img{max-width:100%}</style>"""
 _ON_THE_PAGE = ("by_variant", "errors", "by_relations")
 _TITLES = {
     "by_variant": "Variants (ratios: geometric means over queries)",
@@ -95,17 +101,31 @@ def _write(tables: dict[str, pa.Table], plan: SweepPlan, baseline: str, run: str
         files += write_figure(figure, folder, name)
     page = folder / "report.md"
     write_file(page, _page(tables, plan, baseline, run, list(figures)))
-    return [page, *files]
+    browser_page = folder / "report.html"
+    write_file(browser_page, _html_page(tables, plan, baseline, run, list(figures)))
+    return [page, browser_page, *files]
+
+
+def _what(plan: SweepPlan) -> str:
+    seeds = f", {len(plan.seeds)} seeds" if plan.seeds else ""
+    executed = ", executed" if plan.execute else ""
+    return f"{len(plan.queries):,} queries, {len(plan.variants):,} variants{seeds}: {plan.size:,} items{executed}."
+
+
+def _html_page(tables: dict[str, pa.Table], plan: SweepPlan, baseline: str, run: str, figures: list[str]) -> str:
+    parts = [_HEAD.replace("{title}", f"Sweep {run}"), f"<h1>Sweep {run}</h1>"]
+    parts.append(f"<p>{_what(plan)} Ratios are to the variant <code>{html.escape(baseline)}</code>.</p>")
+    for name in _ON_THE_PAGE:
+        if tables[name].num_rows:
+            parts += [f"<h2>{_TITLES[name]}</h2>", html_table(tables[name]).rstrip()]
+        if name == "by_variant":
+            parts += [f'<p><img src="{figure}.svg" alt="{figure}"></p>' for figure in figures]
+    parts.append('<p>By query: <a href="by_query.csv">by_query.csv</a>.</p>')
+    return "\n".join(parts) + "\n"
 
 
 def _page(tables: dict[str, pa.Table], plan: SweepPlan, baseline: str, run: str, figures: list[str]) -> str:
-    seeds = f", {len(plan.seeds)} seeds" if plan.seeds else ""
-    parts = [
-        f"# Sweep {run}",
-        f"{len(plan.queries):,} queries, {len(plan.variants):,} variants{seeds}: {plan.size:,} items"
-        + (", executed" if plan.execute else "")
-        + f". Ratios are to the variant `{baseline}`.",
-    ]
+    parts = [f"# Sweep {run}", f"{_what(plan)} Ratios are to the variant `{baseline}`."]
     for name in _ON_THE_PAGE:
         if tables[name].num_rows:
             parts += [f"## {_TITLES[name]}", markdown(tables[name]).rstrip()]

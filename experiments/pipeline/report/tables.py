@@ -1,7 +1,8 @@
-"""Tables as Parquet, CSV and Markdown files."""
+"""Tables as Parquet, CSV, Markdown and LaTeX files, and within a page of HTML."""
 
 from __future__ import annotations
 
+import html
 from pathlib import Path
 from typing import Any
 
@@ -11,31 +12,83 @@ import pyarrow.parquet as pq
 
 from executor.atomic import atomic_output, write_file
 
-_LONGEST = 120  # characters of a cell in Markdown
+_LONGEST = 120  # characters of a cell
+_LATEX = str.maketrans(
+    {
+        **{character: f"\\{character}" for character in "&%$#_{}"},
+        "\\": r"\textbackslash{}",
+        "~": r"\textasciitilde{}",
+        "^": r"\textasciicircum{}",
+        "<": r"\textless{}",
+        ">": r"\textgreater{}",
+        "|": r"\textbar{}",
+        "…": r"\ldots{}",
+    }
+)
 
 
 def write_table(table: pa.Table, folder: Path, name: str) -> list[Path]:
-    """NAME.parquet, NAME.csv and NAME.md in `folder`. Raises OutputError."""
-    paths = [folder / f"{name}.{ending}" for ending in ("parquet", "csv", "md")]
+    """NAME.parquet, NAME.csv, NAME.md and NAME.tex in `folder`. Raises OutputError."""
+    paths = [folder / f"{name}.{ending}" for ending in ("parquet", "csv", "md", "tex")]
     with atomic_output(paths[0]) as file:
         pq.write_table(table, file)
     with atomic_output(paths[1]) as file:
         csv.write_csv(table, file)
     write_file(paths[2], markdown(table))
+    write_file(paths[3], latex(table))
     return paths
 
 
 def markdown(table: pa.Table) -> str:
     """The table as Markdown: numbers to the right with four significant digits, columns without any value left out."""
-    kept = [name for name in table.column_names if table.column(name).null_count < table.num_rows or not table.num_rows]
-    numeric = [pa.types.is_integer(t) or pa.types.is_floating(t) for t in (table.schema.field(name).type for name in kept)]
+    kept, numeric = _kept(table)
     lines = [_line(kept), _line(["---:" if right else "---" for right in numeric])]
     lines += [_line([cell(value) for value in row.values()]) for row in table.select(kept).to_pylist()]
     return "\n".join(lines) + "\n"
 
 
+def latex(table: pa.Table) -> str:
+    """The same as a tabular, for \\input{by_variant.tex}."""
+    kept, numeric = _kept(table)
+    rows = [kept, *([plain(value) for value in row.values()] for row in table.select(kept).to_pylist())]
+    lines = [" & ".join(text.translate(_LATEX) for text in row) + r" \\" for row in rows]
+    columns = "".join("r" if right else "l" for right in numeric)
+    whole = [rf"\begin{{tabular}}{{{columns}}}", r"\hline", lines[0], r"\hline", *lines[1:], r"\hline", r"\end{tabular}"]
+    return "\n".join(whole) + "\n"
+
+
+def html_table(table: pa.Table) -> str:
+    """The same for a page of HTML."""
+    kept, numeric = _kept(table)
+    marks = [' class="n"' if right else "" for right in numeric]
+    rows = [[plain(value) for value in row.values()] for row in table.select(kept).to_pylist()]
+
+    def line(tag: str, texts: list[str]) -> str:
+        cells = (f"<{tag}{mark}>{html.escape(text)}</{tag}>" for mark, text in zip(marks, texts, strict=True))
+        return f"<tr>{''.join(cells)}</tr>"
+
+    return "\n".join(["<table>", line("th", kept), *(line("td", row) for row in rows), "</table>"]) + "\n"
+
+
+def _kept(table: pa.Table) -> tuple[list[str], list[bool]]:
+    """The columns that have a value, and which of them are numbers."""
+    kept = [name for name in table.column_names if table.column(name).null_count < table.num_rows or not table.num_rows]
+    types = [table.schema.field(name).type for name in kept]
+    return kept, [pa.types.is_integer(type) or pa.types.is_floating(type) for type in types]
+
+
 def cell(value: Any) -> str:
     """A value for people, safe within a Markdown table."""
+    text = plain(value)
+    if isinstance(value, int | float):
+        return text
+    for character in "\\|`*_<>[]":
+        text = text.replace(character, f"\\{character}")
+    return text
+
+
+def plain(value: Any) -> str:
+    """A value for people, on one line."""
     if value is None:
         return ""
     if isinstance(value, bool):
@@ -45,10 +98,7 @@ def cell(value: Any) -> str:
     if isinstance(value, float):
         return figure(value)
     text = " ".join(str(value).split())
-    text = text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
-    for character in "\\|`*_<>[]":
-        text = text.replace(character, f"\\{character}")
-    return text
+    return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
 
 
 def figure(value: float) -> str:
