@@ -79,7 +79,8 @@ def collect(spark: SparkSession, frame: DataFrame, what: str, say: Callable[[str
 
     def job() -> list[Row]:
         _mark_this_thread(spark, tag, what)
-        return frame.collect()
+        rows: list[Row] = frame.collect()
+        return rows
 
     with ThreadPoolExecutor(1, thread_name_prefix="spark-job") as pool, translated(what):
         future, said = pool.submit(job), time.monotonic()

@@ -7,7 +7,6 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,6 +17,7 @@ import pytest
 
 from experiments.pipeline.java import java_environment
 from optimizer.dataset import open_dataset
+from tests.processes import wait_until
 
 ROOT = Path(__file__).parent.parent.parent
 START = [sys.executable, "-P", "-c", "import sys; from experiments.cli import main; sys.exit(main(sys.argv[1:]))"]
@@ -48,18 +48,20 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
             [*command, "spark-internal"], env=environment, cwd=folder, stdout=log, stderr=log, start_new_session=True
         )
     try:
-        end = time.monotonic() + 300
-        while True:
-            try:
-                socket.create_connection(("127.0.0.1", port), 1).close()
-                break
-            except OSError:
-                assert process.poll() is None and time.monotonic() < end, (folder / "log").read_text()[-3000:]
-                time.sleep(0.5)
+        wait_until(lambda: process.poll() is not None or answers(port), lambda: (folder / "log").read_text()[-3000:])
+        assert process.poll() is None, (folder / "log").read_text()[-3000:]
         yield f"sc://127.0.0.1:{port}"
     finally:
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()
+
+
+def answers(port: int) -> bool:
+    try:
+        socket.create_connection(("127.0.0.1", port), 1).close()
+    except OSError:
+        return False
+    return True
 
 
 def run(folder: Path, *words: str) -> str:

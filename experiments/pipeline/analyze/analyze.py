@@ -117,8 +117,8 @@ def analyze_dataset(
         reports = {name: TableReport(name, table.stats.rows, len(cut[name])) for name, table in chosen.items()}
         scanned = scan([task_of(piece, together[piece.table.name]) for each in cut.values() for piece in each], start, say)
         merged = {name: _whole(table, scanned.columns.get(name, {})) for name, table in chosen.items()}
-        for name, report in reports.items():
-            report.read, report.seconds = scanned.read.get(name, 0), scanned.seconds.get(name, 0.0)
+        for name, each in reports.items():
+            each.read, each.seconds = scanned.read.get(name, 0), scanned.seconds.get(name, 0.0)
         if sample is None:
             for check in verify(folder, catalog, chosen, merged, known, states, start, say):
                 if check["table"] in reports:
