@@ -22,6 +22,7 @@ from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical import Join
 from optimizer.algebra.physical import HashJoin, NestedLoopJoin, PhysicalOperator
 from optimizer.algebra.props import LogicalProps
+from optimizer.algebra.region_graph import RegionGraph
 from optimizer.algebra.traits import ANY, Alternative
 from optimizer.algebra.trees import Leaf, Tree
 from optimizer.joins.graph import Relations
@@ -75,7 +76,7 @@ class RegionWays(SetGoals):
         search = self.search
         if goal.listed is None:
             ways = enforcing(search, goal)
-            others = [m for m in search.memo.group(goal.group).logical if not isinstance(m.op, JoinGraph)]
+            others = [m for m in search.memo.group(goal.group).logical if not isinstance(m.op, JoinGraph | RegionGraph)]
             goal.listed = {way.number: way for way in [*ways, *(waiting_way(search, mexpr) for mexpr in others)]}
         return [rebound(search, way) for way in goal.listed.values()]
 
