@@ -7,20 +7,15 @@ order. Goals that have a plan keep it.
 from __future__ import annotations
 
 from optimizer.algebra.columns import ColumnSet
-from optimizer.algebra.join_graph import JoinGraph
-from optimizer.algebra.region_graph import RegionGraph
 from optimizer.algebra.traits import TraitSet
-from optimizer.algebra.trees import Tree
-from optimizer.joins.collect import written_order
 from optimizer.memo.goal import Goal, Implementation, Way
 from optimizer.memo.group import Group
-from optimizer.memo.mexpr import LogicalExpr
 from optimizer.search.alternatives import alternatives
 from optimizer.search.context import SearchContext, Source
 from optimizer.search.firing import implement
-from optimizer.search.group_ways import enforcing, implementation_way
+from optimizer.search.group_ways import enforcing, given, implementation_way
 from optimizer.search.region_start import begin_with_one_order, take_one_order
-from optimizer.search.regions import PARTITIONING, Regions
+from optimizer.search.regions import Regions
 
 
 class GivenWays:
@@ -52,7 +47,7 @@ class GivenWays:
 
     def ways(self, search: SearchContext, goal: Goal) -> tuple[list[Way], float]:
         """Enforcers, and the alternatives of one expression. What is not listed costs at least what is proved of the goal."""
-        mexpr = _given(search, search.memo.group(goal.group))
+        mexpr = given(search, search.memo.group(goal.group))
         if not mexpr.implemented:
             implement(search, mexpr)
         ways = enforcing(search, goal)
@@ -68,17 +63,3 @@ class GivenWays:
 
     def implementation(self, search: SearchContext, goal: Goal, way: Way) -> Implementation:
         return self._regions.groups.implementation(search, goal, way)
-
-
-def _given(search: SearchContext, group: Group) -> LogicalExpr:
-    """An expression of a group that leads to a complete plan in a few steps: the first with a chosen order; a group that has none
-    gets one."""
-    for mexpr in group.logical:
-        if not isinstance(mexpr.op, JoinGraph | RegionGraph) and mexpr.rule not in PARTITIONING:
-            return mexpr
-    nary = next((m for m in group.logical if isinstance(m.op, JoinGraph | RegionGraph)), None)
-    if nary is None:
-        return group.logical[0]
-    tree = written_order(Tree(nary.op, tuple(search.memo.binding_leaf(g) for g in nary.inputs)))
-    gid, _ = search.memo.insert(tree, group.id)
-    return next(mexpr for mexpr in search.memo.group(gid).logical if mexpr.op == tree.op)

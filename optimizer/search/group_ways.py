@@ -8,11 +8,16 @@ from collections.abc import Sequence
 from optimizer.algebra.join_graph import JoinGraph
 from optimizer.algebra.region_graph import RegionGraph
 from optimizer.algebra.traits import Alternative, TraitSet
+from optimizer.algebra.trees import Tree
+from optimizer.joins.collect import written_order
 from optimizer.memo.goal import INFINITY, Goal, Implementation, Way
+from optimizer.memo.group import Group
 from optimizer.memo.mexpr import LogicalExpr, PhysicalExpr
 from optimizer.rules.enforce.moves import enforcers
 from optimizer.search.context import SearchContext
 from optimizer.search.tasks.explore_input import ExploreInput
+
+PARTITIONING = ("partition_joins", "partition_region")  # rules that make all splits of a region
 
 
 class GroupWays:
@@ -32,6 +37,9 @@ class GroupWays:
 
     def ways(self, search: SearchContext, goal: Goal) -> tuple[list[Way], float]:
         if goal.listed is None:
+            group = search.memo.group(goal.group)
+            if all(isinstance(m.op, JoinGraph | RegionGraph) for m in group.logical):  # rules may not split it any more
+                given(search, group)
             goal.listed = {way.number: way for way in enforcing(search, goal)}
             for mexpr in search.memo.group(goal.group).logical:
                 if not isinstance(mexpr.op, JoinGraph | RegionGraph):  # regions have no order yet
@@ -139,3 +147,17 @@ def emit_alternatives(
             offered=None if offer is None else offer.show(label), delivered=alternative.delivered.show(label),
             inputs=[traits.show(label) for traits in alternative.inputs],
         )  # fmt: skip
+
+
+def given(search: SearchContext, group: Group) -> LogicalExpr:
+    """An expression of a group that leads to a complete plan in a few steps: the first with a chosen order; a group that has none
+    gets one."""
+    for mexpr in group.logical:
+        if not isinstance(mexpr.op, JoinGraph | RegionGraph) and mexpr.rule not in PARTITIONING:
+            return mexpr
+    nary = next((m for m in group.logical if isinstance(m.op, JoinGraph | RegionGraph)), None)
+    if nary is None:
+        return group.logical[0]
+    tree = written_order(Tree(nary.op, tuple(search.memo.binding_leaf(g) for g in nary.inputs)))
+    gid, _ = search.memo.insert(tree, group.id)
+    return next(mexpr for mexpr in search.memo.group(gid).logical if mexpr.op == tree.op)

@@ -34,13 +34,11 @@ from optimizer.rules.implement.join_to_nested_loop_join import JoinToNestedLoopJ
 from optimizer.rules.interface import binds
 from optimizer.search.context import SearchContext, Source
 from optimizer.search.figures import Figures
-from optimizer.search.group_ways import GroupWays
+from optimizer.search.group_ways import PARTITIONING, GroupWays
 from optimizer.search.region_start import start
 from optimizer.search.region_ways import RegionWays
 from optimizer.search.set_goals import PARTITION, SetGoals
 from optimizer.search.set_table import Methods
-
-PARTITIONING = (PARTITION, "partition_region")
 
 
 class Method(StrEnum):

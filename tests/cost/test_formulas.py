@@ -128,7 +128,7 @@ def test_join_costs_agree_with_local() -> None:
     """What a join space computes by arithmetic is what the operators cost."""
     left, right, out = relation(300), relation(20), relation(0.5)
     for model in (ArrowCost(), ArrowCost(random_coefficients(Random(5))), COut(), CMm()):
-        floor, start, build, probe, merge, loop, pair, pair_call, each, _ = model.join_costs()
+        floor, start, build, probe, merge, loop, pair, pair_call, each, *_ = model.join_costs()
         rows = max(floor, out.rows)
         inputs = [left, right]
         assert model.local(hashed(A, B), ANY, out, inputs) == pytest.approx(start + build * 20 + probe * 300 + each * rows)
