@@ -31,14 +31,14 @@ MODES = (
     ("none", "none"), ("upper", "none"), ("lower", "none"), ("both", "none"),
     ("both", "greedy"), ("both", "linearized"), ("both", "best"),
 )  # fmt: skip
-NO_BUDGETS = ("budget_tasks=0", "budget_mexprs=0", "budget_groups=0")
+BY_TASKS = ("region=tasks", "budget_tasks=0", "budget_mexprs=0", "budget_groups=0")  # a table prunes nothing; no budgets
 ENOUGH_SECONDS = 0.1  # a time is the least of three runs, or of as many as this allows
 TOLERANCE = 1e-9
 
 
 class Measured(NamedTuple):
     """One query in one mode, and a row of the result files. `enumerated`: splits of join graphs, and other joins in the memo;
-    the four after `tasks`: skips by mechanism; `ratio`: alternatives costed without pruning for each one here; `audited`: skips
+    the five after `tasks`: skips by mechanism; `ratio`: alternatives costed without pruning for each one here; `audited`: skips
     that were compared with the optimum (None: no audit)."""
 
     query: str
@@ -52,6 +52,7 @@ class Measured(NamedTuple):
     predicted: int
     accumulated: int
     limit: int
+    dominated: int
     ratio: float | None
     ms: float
     cost: float
@@ -83,7 +84,7 @@ def compare(
     audited: bool = False,
     progress: Callable[[str], None] | None = None,
 ) -> Iterator[Comparison]:
-    """Plan every query in every mode. `pairs`: settings that all modes share, over the defaults without budgets.
+    """Plan every query in every mode. `pairs`: settings that all modes share, over regions searched by tasks and no budgets.
 
     Raises SqlError and SettingsError for what is asked before anything runs, InternalError when modes disagree or an audit
     finds a skip that is unsound.
@@ -110,7 +111,7 @@ def _compare(name: str, sql: str, catalog: Catalog, pairs: Sequence[str], audite
     rows: list[Measured] = []
     relations = 0
     for pruning, seed in MODES:
-        settings = Settings.from_pairs((*NO_BUDGETS, *pairs, f"pruning={pruning}", f"seed={seed}"))
+        settings = Settings.from_pairs((*BY_TASKS, *pairs, f"pruning={pruning}", f"seed={seed}"))
         optimizer = Session(catalog, settings).optimizer
         planned, ms = _timed(optimizer, sql)
         checked = _audit(name, optimizer, sql) if audited else None
@@ -178,8 +179,8 @@ def _check(name: str, rows: Sequence[Measured]) -> None:
 
 
 HEAD = (
-    "pruning", "seed", "costed", "joins", "goals", "tasks", "group_bound", "predicted", "accumulated", "limit", "ratio", "ms",
-    "cost", "proven", "audited",
+    "pruning", "seed", "costed", "joins", "goals", "tasks", "group_bound", "predicted", "accumulated", "limit", "dominated",
+    "ratio", "ms", "cost", "proven", "audited",
 )  # fmt: skip
 
 
@@ -188,7 +189,7 @@ def describe(comparison: Comparison, audited: bool) -> tuple[str, tuple[str, ...
     rows = [
         (
             row.pruning, row.seed, f"{row.costed:,}", f"{row.enumerated:,}", f"{row.goals_opened:,}", f"{row.tasks:,}",
-            f"{row.group_bound:,}", f"{row.predicted:,}", f"{row.accumulated:,}", f"{row.limit:,}",
+            f"{row.group_bound:,}", f"{row.predicted:,}", f"{row.accumulated:,}", f"{row.limit:,}", f"{row.dominated:,}",
             "–" if row.ratio is None else f"{row.ratio:,.1f}", f"{row.ms:,.2f}", f"{row.cost:.6g}", "yes" if row.proven else "no",
             "" if row.audited is None else f"{row.audited:,}",
         )

@@ -6,9 +6,10 @@ import csv
 import json
 
 import pytest
-from optimizer.search.join_space import JoinSpace
 
 from experiments import pruning
+from optimizer.search import region_start
+from tests.search.mutations import plant, too_high
 
 
 def test_tables_and_files(planscope, tmp_path):
@@ -81,9 +82,8 @@ def test_wrong_input(planscope, tmp_path, arguments, message):
 def test_an_unsound_skip_is_a_bug(planscope, monkeypatch, tmp_path):
     """The audit finds it even where the plan is still the cheapest; the message names query, mode, goal and numbers."""
     monkeypatch.setenv("PLANSCOPE_HOME", str(tmp_path))
-    bound = JoinSpace.bound
-    monkeypatch.setattr(JoinSpace, "bound", lambda self, s, rows: 1.4 * bound(self, s, rows))
-    done = planscope("bench", "pruning", "star/6", "--set", "expand_joins=0", "--audit", "-q")
+    plant((region_start, "_bound", too_high(1.4)), monkeypatch)
+    done = planscope("bench", "pruning", "star/6", "--audit", "-q")
     assert done.code == 1
     assert "star/6, pruning=lower, seed=none: " in done.err
     assert "UNSOUND" in done.err
@@ -92,8 +92,7 @@ def test_an_unsound_skip_is_a_bug(planscope, monkeypatch, tmp_path):
 
 def test_modes_that_disagree_are_a_bug(planscope, monkeypatch, tmp_path):
     monkeypatch.setenv("PLANSCOPE_HOME", str(tmp_path))
-    bound = JoinSpace.bound
-    monkeypatch.setattr(JoinSpace, "bound", lambda self, s, rows: 4 * bound(self, s, rows))
+    plant((region_start, "_bound", too_high(4)), monkeypatch)
     done = planscope("bench", "pruning", "cycle/7", "-q")
     assert done.code == 1
     assert "cycle/7 costs " in done.err

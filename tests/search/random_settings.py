@@ -18,30 +18,27 @@ Options = dict[str, Any]
 
 
 def random_settings(random: Random) -> Options:
-    """Exact settings: every mode, seed, enumeration, exploration, driver and partitioner, rules in a random order.
-
-    Half of the join graphs are left to join spaces (`expand_joins=0`), also without bounds, which takes a search without
-    merge joins.
-    """
+    """Exact settings: every mode, seed, enumeration, exploration, driver, partitioner and search of regions, rules in a random
+    order."""
     return {
         "pruning": random.choice(MODES),
         "seed": random.choice(SEEDS),
         "enumeration": random.choice(ENUMERATIONS),
-        "exploration": random.choice(("all", "on_demand")),
+        "exploration": random.choice(("all", "on_demand", "interleaved")),
         "driver": random.choice(("top_down",) * 5 + ("iterative",)),
         "partitioner": random.choice(("branch", "conservative")),
-        "expand_joins": random.choice((0, 5)),
         "rule_order": random.choice((0, random.randrange(1, 1000))),
         "cost_model": random.choice(("arrow", "arrow", "arrow", "c_out", "c_mm", "spark")),
         "disable": random.choice(((), (), (MERGE,))),
         "budget_tasks": 0,
+        "region": random.choice(("auto", "table", "tasks")),
     }
 
 
 def random_loose_settings(random: Random) -> Options:
     """Settings that stop at a gap, at an epsilon, or at either."""
     gap, epsilon = random.choice(((0.05, 0.0), (0.3, 0.0), (0.0, 0.1), (0.0, 0.5), (0.2, 0.3)))
-    settings = random_settings(random) | {"gap": gap, "epsilon": epsilon, "driver": "top_down", "expand_joins": 0}
+    settings = random_settings(random) | {"gap": gap, "epsilon": epsilon, "driver": "top_down"}
     return settings | {"seed": random.choice(SEEDS[1:]), "pruning": random.choice(MODES[1:])}
 
 

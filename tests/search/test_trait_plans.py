@@ -16,6 +16,7 @@ MILLION = 1_000_000
 TABLES = catalog(
     table("ab", MILLION, {"a": 1000, "b": 50_000, "c": 100, "d": 2500}, order="a b"),
     table("ba", MILLION, {"a": 1000, "b": 50_000, "c": 100}, order="b a"),
+    table("dcba", MILLION, {"a": 1000, "b": 1000, "c": 1000, "d": 1000}, order="d c b a"),
     table("k", MILLION, {"id": MILLION, "x": 1000, "y": 200_000}, key="id", order="id"),
     table("f", 3 * MILLION, {"id": 900_000, "x": 50, "y": 10}),
     table("days", MILLION, {"d": 2500, "v": 100_000}, order="d"),
@@ -98,6 +99,14 @@ def test_a_merge_join_takes_its_keys_in_the_order_its_parent_wants() -> None:
         first = join.alternative.delivered.collation[0].column
         assert query.columns[first].name == ("x" if lead == "a" else "y")
         assert query.plan.op.name != "sort", f"sorted by {lead} after a merge by {other}"
+
+
+def test_a_merge_join_takes_its_keys_in_the_order_its_inputs_have() -> None:
+    """T3: an order that only the inputs suggest, since four keys are not tried in all their orders."""
+    keys = " and ".join(f"l.{c} = r.{c}" for c in "abcd")
+    query = planned(f"select l.a, r.b from dcba l join dcba r on {keys}", *NO_HASHING)
+    assert not sorts(query)
+    assert len(named(query, "merge_join")) == 1
 
 
 def test_grouping_takes_the_stored_order_whatever_the_keys_are_called() -> None:

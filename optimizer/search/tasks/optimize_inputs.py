@@ -71,7 +71,7 @@ class OptimizeInputs(Task):
                         break
                 elif prune:
                     counters.pruned["accumulated"] += 1
-                    search.emit_prune(goal, way, "accumulated", total)
+                    search.emit_prune(goal, way, "accumulated", lower)
                 continue
             asked = goal.asked is waiting
             if waiting.status in (Status.OPEN, Status.IMPOSSIBLE) or (asked and not pass_limits):  # it has no plan
