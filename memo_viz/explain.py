@@ -76,6 +76,11 @@ def plan_table(plan: PlanNode, columns: Columns, actual: Actuals | None = None, 
     return "\n".join(lines)
 
 
+def regions_text(regions: Mapping[str, int]) -> str:
+    """How the regions of inner joins were searched, as one text; empty where there is none, or rules order the joins."""
+    return ", ".join(method if count == 1 else f"{method} ×{count}" for method, count in sorted(regions.items()))
+
+
 def search_text(search: Mapping[str, Any], ms: Mapping[str, float], cost: float) -> str:
     """What a search did: its figures (the `search` object of `explain --format json`), milliseconds by phase, winner's cost."""
     pruned = ", ".join(f"{count:,} by {name}" for name, count in search["pruned"].items() if count) or "nothing"
@@ -91,6 +96,7 @@ def search_text(search: Mapping[str, Any], ms: Mapping[str, float], cost: float)
         f"{search['groups']:,} groups, {search['mexprs_logical']:,} logical and {search['mexprs_physical']:,} physical "
         "multi-expressions",
         f"{search['tasks']:,} tasks, {fired:,} rule firings, {search['joins_enumerated']:,} joins enumerated",
+        *([f"regions of joins: {regions}"] if (regions := regions_text(search.get("regions", {}))) else []),
         f"{search['costed']:,} alternatives costed; pruned: {pruned}",
         f"cost {number(cost)}, {proof}",
         *([] if search.get("prepass_converged", True) else ["the pre-pass did not reach its fixpoint; --stage prepass says why"]),
