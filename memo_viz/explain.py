@@ -83,7 +83,10 @@ def regions_text(regions: Mapping[str, int]) -> str:
 
 def search_text(search: Mapping[str, Any], ms: Mapping[str, float], cost: float) -> str:
     """What a search did: its figures (the `search` object of `explain --format json`), milliseconds by phase, winner's cost."""
-    pruned = ", ".join(f"{count:,} by {name}" for name, count in search["pruned"].items() if count) or "nothing"
+    skips = {name: count for name, count in search["pruned"].items() if count}
+    dominated = skips.pop("dominated", 0)
+    pruned = ", ".join(f"{count:,} by {name}" for name, count in skips.items()) or "nothing"
+    pruned += f"; {dominated:,} merge joins left out, as hash joins never cost more" if dominated else ""
     proof = "proven to be the cheapest of its space"
     if not search["proven"]:
         least, gap = search.get("lower_bound", 0.0), search.get("gap")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -30,11 +30,11 @@ class Inputs:
     program_file: Path | None
     quiet: bool
 
-    def settings(self) -> Settings:
-        """Raises SettingsError."""
+    def settings(self, **defaults: Any) -> Settings:
+        """`defaults`: of settings that the user says nothing about. Raises SettingsError."""
         from optimizer.settings import Settings
 
-        return Settings.from_pairs(self.pairs, self.disable, self.settings_file)
+        return Settings.from_pairs(self.pairs, self.disable, self.settings_file, **defaults)
 
     def program(self) -> Program:
         """What the pre-pass does. Raises SettingsError."""
@@ -43,12 +43,12 @@ class Inputs:
 
         return PROGRAM if self.program_file is None else read_program(self.program_file)
 
-    def open(self, facts: dict[str, Any]) -> tuple[Session, str]:
-        """A session, and the query's text. `facts` learns what a replay case needs.
+    def open(self, facts: dict[str, Any], **defaults: Any) -> tuple[Session, str]:
+        """A session, and the query's text. `facts` learns what a replay case needs. `defaults`: see `settings`.
 
         Settings and the query are looked up before the dataset, which may have to be made. Raises PlanscopeError.
         """
-        settings = self.settings()
+        settings = self.settings(**defaults)
         facts.update(data=self.data, settings=settings.as_dict())
         program = self.program()
         if self.program_file is not None:
@@ -107,6 +107,17 @@ def query_inputs(function: Callable[..., Any]) -> Callable[..., Any]:
     wrapped.__name__ = function.__name__
     wrapped.__dict__.setdefault("__click_params__", [])[:0] = function.__dict__.get("__click_params__", [])
     return wrapped
+
+
+TO_WATCH = {"region": "tasks"}  # for commands that show a search: the table of a region is one step
+
+
+def say_regions(regions: Mapping[str, int], quiet: bool) -> None:
+    """How the joins were searched, on standard error, where regions of joins were searched at all."""
+    from memo_viz.explain import regions_text
+
+    if regions and not quiet:
+        click.echo(f"regions of joins: {regions_text(regions)}", err=True)
 
 
 def check_engine(name: str) -> None:

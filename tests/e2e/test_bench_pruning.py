@@ -6,17 +6,17 @@ import csv
 import json
 
 import pytest
-from optimizer.search.join_space import JoinSpace
 
 from experiments import pruning
+from optimizer.search import region_start
 
 
 def test_tables_and_files(planscope, tmp_path):
     folder = tmp_path / "new" / "results"
     done = planscope("bench", "pruning", "star/6", "clique/5", "job/1a", "-o", str(folder))
     assert done.code == 0
-    titles = [line for line in done.out.splitlines() if line.endswith("relations")]
-    assert titles == ["star/6: 6 relations", "clique/5: 5 relations", "job/1a: 5 relations"]
+    titles = [line for line in done.out.splitlines() if " relations, " in line]
+    assert titles == [f"{query} relations, regions of joins: tasks" for query in ("star/6: 6", "clique/5: 5", "job/1a: 5")]
     assert done.err.splitlines()[:3] == ["star/6", "clique/5", "job/1a"]
     records = json.loads((folder / "pruning.json").read_text("utf-8"))
     with (folder / "pruning.csv").open(encoding="utf-8", newline="") as file:
@@ -34,6 +34,8 @@ def test_tables_and_files(planscope, tmp_path):
         assert best["costed"] * 5 < none["costed"]
         assert best["goals_opened"] < none["goals_opened"]
         assert best["group_bound"] > 0
+        assert {r["regions"] for r in of.values()} == {"tasks"}
+        assert [r["dominated"] > 0 for r in of.values()] == [mode in ("lower", "both") for mode, _ in of]
 
 
 def test_an_audit_says_how_many_skips_it_checked(planscope, tmp_path):
@@ -43,7 +45,7 @@ def test_an_audit_says_how_many_skips_it_checked(planscope, tmp_path):
     audited = {(r["pruning"], r["seed"]): r["audited"] for r in records}
     assert audited["none", "none"] == 0
     assert all(count > 0 for mode, count in audited.items() if mode != ("none", "none"))
-    assert f"cycle/5: 5 relations, {sum(audited.values()):,} skips audited, all sound" in done.out
+    assert f"cycle/5: 5 relations, regions of joins: tasks, {sum(audited.values()):,} skips audited, all sound" in done.out
     assert "audited" in done.out.splitlines()[1]
 
 
@@ -78,11 +80,21 @@ def test_wrong_input(planscope, tmp_path, arguments, message):
     assert message in done.err
 
 
+def _scale_bounds(monkeypatch, factor):
+    """Bounds of relation sets that are too high."""
+    sound = region_start._bound
+
+    def scaled(region, splits):
+        bound = sound(region, splits)
+        return lambda s, rows: factor * bound(s, rows)
+
+    monkeypatch.setattr(region_start, "_bound", scaled)
+
+
 def test_an_unsound_skip_is_a_bug(planscope, monkeypatch, tmp_path):
     """The audit finds it even where the plan is still the cheapest; the message names query, mode, goal and numbers."""
     monkeypatch.setenv("PLANSCOPE_HOME", str(tmp_path))
-    bound = JoinSpace.bound
-    monkeypatch.setattr(JoinSpace, "bound", lambda self, s, rows: 1.4 * bound(self, s, rows))
+    _scale_bounds(monkeypatch, 1.4)
     done = planscope("bench", "pruning", "star/6", "--set", "expand_joins=0", "--audit", "-q")
     assert done.code == 1
     assert "star/6, pruning=lower, seed=none: " in done.err
@@ -92,8 +104,7 @@ def test_an_unsound_skip_is_a_bug(planscope, monkeypatch, tmp_path):
 
 def test_modes_that_disagree_are_a_bug(planscope, monkeypatch, tmp_path):
     monkeypatch.setenv("PLANSCOPE_HOME", str(tmp_path))
-    bound = JoinSpace.bound
-    monkeypatch.setattr(JoinSpace, "bound", lambda self, s, rows: 4 * bound(self, s, rows))
+    _scale_bounds(monkeypatch, 4.0)
     done = planscope("bench", "pruning", "cycle/7", "-q")
     assert done.code == 1
     assert "cycle/7 costs " in done.err
