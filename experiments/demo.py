@@ -143,8 +143,9 @@ def _search(session: Session, sql: str) -> None:
         _say("The modes disagree about the cheapest plan. That is a bug: please report it with this output.")
     _tell(
         f"The last memo has {s['groups']:,} groups, {s['mexprs_logical']:,} logical and {s['mexprs_physical']:,} physical "
-        f"multi-expressions; {s['joins_enumerated']:,} joins of two sets of tables were considered. Regions of joins were searched by "
-        f"{regions_text(s['regions'])}, so that there is something to watch; planscope explain takes the quicker way."
+        f"multi-expressions; {s['joins_enumerated']:,} joins of two sets of tables were considered. Regions of joins "
+        f"were searched by {regions_text(s['regions'])}, so that there is something to "
+        "watch; planscope explain takes the quicker way."
     )
 
 

@@ -1,8 +1,8 @@
 """Pruning modes side by side: how many alternatives the search costs, opens and skips in each, at the same cost of the plan.
 
-Every mode plans the same queries, the joins of a region set by set (`region=tasks`) unless another way is asked for: the table of all
-sets skips nothing. Proven plans must cost the same, whatever was pruned; anything else is a bug. With an audit
-every skip of every mode is compared with the true optima of its memo as well (`optimizer.audit.audit`).
+Every mode plans the same queries, the joins of a region set by set (`region=tasks`) unless another way is asked for: the table of
+all sets skips nothing. Proven plans must cost the same, whatever was pruned; anything else is a bug. With an audit every skip of
+every mode is compared with the true optima of its memo as well (`optimizer.audit.audit`).
 """
 
 from __future__ import annotations

@@ -155,7 +155,10 @@ class Settings:
     def from_pairs(
         cls, pairs: Iterable[str] = (), disable: Iterable[str] = (), file: Path | None = None, **defaults: Any
     ) -> Settings:
-        """Settings from `defaults`, a TOML file, then `name=value` texts, then rules to disable; later ones win. Raises SettingsError."""
+        """Settings from `defaults`, a TOML file, then `name=value` texts, then rules to disable; later ones win.
+
+        Raises SettingsError.
+        """
         values: dict[str, Any] = defaults if file is None else {**defaults, **_read_file(file)}
         for pair in pairs:
             name, equals, value = pair.partition("=")
