@@ -26,7 +26,7 @@ from optimizer.pipeline import OptimizedQuery, Optimizer
 from optimizer.settings import Settings
 from optimizer.trace.recorder import Trace
 
-GRAPHS = ("chain/8", "star/8", "clique/8")
+GRAPHS = ("chain/8", "star/8", "clique/6")
 JOB = ("job/1a", "job/5a", "job/9a", "job/13a", "job/17a")
 TPCH = ("tpch/q03", "tpch/q05", "tpch/q09", "tpch/q10")
 MODES = (

@@ -95,7 +95,7 @@ def pruning(
 ) -> None:
     """Pruning modes and seeds: alternatives costed and skipped, goals, tasks, time.
 
-    Without queries: chain/8, star/8, clique/8 and some of job; with -d tpch:SF some of tpch. Budgets are off. It fails if
+    Without queries: chain/8, star/8, clique/6 and some of job; with -d tpch:SF some of tpch. Budgets are off. It fails if
     two modes prove different costs, or the audit finds a skip that is unsound.
 
     \b

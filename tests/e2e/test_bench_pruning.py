@@ -59,7 +59,7 @@ def test_queries_over_data_and_other_settings(planscope, tpch):
 
 def test_the_default_queries():
     assert pruning.default_queries(None) == (*pruning.GRAPHS, *pruning.JOB)
-    assert pruning.GRAPHS == ("chain/8", "star/8", "clique/8")
+    assert pruning.GRAPHS == ("chain/8", "star/8", "clique/6")
     assert pruning.default_queries("tpch:0.01") == pruning.TPCH
 
 
