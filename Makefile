@@ -32,7 +32,7 @@ test-all: lint
 	$(PYTEST)
 
 bench-search: setup
-	@$(VENV)/bin/planscope bench search rates graphs job memory --trace-overhead -o bench-search
+	@$(VENV)/bin/planscope bench search -o bench-search
 
 lint: setup
 	$(PY) -m ruff check .

@@ -13,7 +13,7 @@ from typing import Any
 import graphviz
 import networkx as nx
 
-from memo_viz.graph import group_node, input_groups, members
+from memo_viz.graph import input_groups, members
 from memo_viz.text import label_text, shorten
 from optimizer.algebra.printing import number
 
@@ -105,7 +105,7 @@ def _infinite(cost: float | None) -> float:
 def _group_table(graph: nx.DiGraph, group: str, rows: list[str], hidden: int, layout: Layout) -> str:
     data = graph.nodes[group]
     fill, ink = (CHOSEN, "white") if data["chosen"] else (OTHER_TITLE, INK)
-    name = f"{group}{' · root' if data['root'] else ''}"
+    name = f"{data['name']}{' · root' if data['root'] else ''}"
     title = f"{name} · rows {number(data['rows'])} · lower {number(data['lower'])}"
     html = [f'<TABLE BORDER="1" CELLBORDER="0" CELLSPACING="0" CELLPADDING="3" COLOR="{CHOSEN if data["chosen"] else RULE}">']
     length = layout.detail if data["chosen"] else layout.other_detail
@@ -114,33 +114,32 @@ def _group_table(graph: nx.DiGraph, group: str, rows: list[str], hidden: int, la
         f'<TR><TD BGCOLOR="{fill}" COLSPAN="{3 if length else 2}" ALIGN="LEFT" {_tip(_group_tip(graph, group))}>'
         f'<FONT COLOR="{ink}"><B>{label_text(title)}</B></FONT></TD>{head % "own"}{head % "total"}</TR>'
     )
-    html += [_member_row(graph.nodes[n], n, length) for n in rows]
+    html += [_member_row(graph.nodes[n], length) for n in rows]
     if hidden:
         html.append(f'<TR><TD COLSPAN="{5 if length else 4}" ALIGN="LEFT"><FONT COLOR="{FAINT}">+{hidden} more</FONT></TD></TR>')
     html.append("</TABLE>")
     return "<" + "".join(html) + ">"
 
 
-def _member_row(data: dict[str, Any], node: str, length: int) -> str:
+def _member_row(data: dict[str, Any], length: int) -> str:
     """`length`: characters of the payload; 0 leaves that column out."""
     chosen, best, costed = data["chosen"], bool(data["best_for"]), data["own"] is not None
     fill = CHOSEN_ROW if chosen else BEST_ROW if best else LOGICAL_ROW if data["logical"] else "white"
     ink = INK if costed or data["logical"] else FAINT
     mark = "★" if chosen else "☆" if best else ""
-    inputs = " ".join(group_node(i) for i in data["inputs"])
-    words = [data["op"].replace("_", " "), inputs]
+    words = [data["op"].replace("_", " "), " ".join(data["over"])]
     detail = shorten(data["detail"], length) if length else ""
     wanted = [t for t in data["best_for"] if t != "any"]
     if wanted and length and data["kind"] != "enforcer":
         detail = shorten(f"{detail}  → {'; '.join(wanted)}", length + 24)
     cells = [
-        ("LEFT", f"{mark} {node}".strip(), FAINT if not (chosen or best) else ink, False),
+        ("LEFT", f"{mark} {data['name']}".strip(), FAINT if not (chosen or best) else ink, False),
         ("LEFT", "  ".join(filter(None, words)), ink, chosen),
         *([("LEFT", detail, ink, False)] if length else []),
         ("RIGHT", number(data["own"]) if costed else "", ink, False),
         ("RIGHT", number(data["total"]) if data["total"] is not None else "", ink, chosen or best),
     ]
-    tip = _tip(_member_tip(data, node))
+    tip = _tip(_member_tip(data))
     html = []
     for align, text, color, bold in cells:
         inner = label_text(text) or " "
@@ -152,19 +151,22 @@ def _member_row(data: dict[str, Any], node: str, length: int) -> str:
 
 def _group_tip(graph: nx.DiGraph, group: str) -> str:
     data = graph.nodes[group]
-    lines = [f"{group}: {number(data['rows'])} rows estimated, no plan costs less than {number(data['lower'])}"]
-    lines.append(f"columns: {', '.join(data['columns'])}")
+    lines = [f"{data['name']}: {number(data['rows'])} rows estimated, no plan costs less than {number(data['lower'])}"]
+    if data["columns"]:
+        lines.append(f"columns: {', '.join(data['columns'])}")
     for traits, status, cost in data["goals"]:
         lines.append(f"goal {traits}: {status}" + ("" if cost is None else f", best plan costs {number(cost)}"))
-    if not data["explored"]:
+    if not data["explored"] and not data["relations"]:
         lines.append("not explored")
     return " | ".join(lines)
 
 
-def _member_tip(data: dict[str, Any], node: str) -> str:
-    lines = [f"{node}: {data['op']} {' '.join(group_node(i) for i in data['inputs'])}".rstrip(), data["detail"]]
+def _member_tip(data: dict[str, Any]) -> str:
+    lines = [f"{data['name']}: {data['op']} {' '.join(data['over'])}".rstrip(), data["detail"]]
     if data["kind"] == "enforcer":
         lines.append("enforcer: sorts another plan of this group")
+    elif data["name"] == "split":
+        lines.append("the cheapest join of two sets of relations; no expression of the memo")
     elif data["rule"] is None:
         lines.append("given by the query")
     else:

@@ -76,9 +76,17 @@ def plan_table(plan: PlanNode, columns: Columns, actual: Actuals | None = None, 
     return "\n".join(lines)
 
 
+def regions_text(regions: Mapping[str, int]) -> str:
+    """How the regions of inner joins were searched, as one text; empty where there is none, or rules order the joins."""
+    return ", ".join(method if count == 1 else f"{method} ×{count}" for method, count in sorted(regions.items()))
+
+
 def search_text(search: Mapping[str, Any], ms: Mapping[str, float], cost: float, width: int = 100) -> str:
     """What a search did: its figures (the `search` object of `explain --format json`), milliseconds by phase, winner's cost."""
-    pruned = ", ".join(f"{count:,} by {name}" for name, count in search["pruned"].items() if count) or "nothing"
+    skips = {name: count for name, count in search["pruned"].items() if count}
+    dominated = skips.pop("dominated", 0)
+    pruned = ", ".join(f"{count:,} by {name}" for name, count in skips.items()) or "nothing"
+    pruned += f"; {dominated:,} merge joins left out, as hash joins never cost more" if dominated else ""
     proof = "proven to be the cheapest of its space"
     if not search["proven"]:
         least, gap = search.get("lower_bound", 0.0), search.get("gap")
@@ -91,6 +99,7 @@ def search_text(search: Mapping[str, Any], ms: Mapping[str, float], cost: float,
         f"{search['groups']:,} groups, {search['mexprs_logical']:,} logical and {search['mexprs_physical']:,} physical "
         "multi-expressions",
         f"{search['tasks']:,} tasks, {fired:,} rule firings, {search['joins_enumerated']:,} joins enumerated",
+        *([f"regions of joins: {regions}"] if (regions := regions_text(search.get("regions", {}))) else []),
         f"{search['costed']:,} alternatives costed; pruned: {pruned}",
         f"cost {number(cost)}, {proof}",
         *([] if search.get("prepass_converged", True) else ["the pre-pass did not reach its fixpoint; --stage prepass says why"]),

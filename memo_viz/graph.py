@@ -1,13 +1,18 @@
 """A memo as an AND/OR graph (networkx): groups choose among members, members need all their input groups.
 
 Nodes and their attribute `kind`
-    "G7"   group       rows, lower, columns, explored, chosen, root, goals (list of (traits, status, cost or None))
-    "m12"  mexpr       op, detail, logical, inputs (group ids), rule, source, own, total, best_for, chosen
+    "G7"   group       name, rows, lower, columns, explored, relations, chosen, root,
+                       goals (list of (traits, status, cost or None))
+    "m12"  mexpr       name, op, detail, logical, inputs (group ids), over (their names), rule, source, own, total,
+                       best_for, chosen
     "e5"   enforcer    as a mexpr; what goal 5 puts on top of a weaker goal of the same group (a sort)
 
 Edges
     group -> member    kind "member"
     member -> group    kind "input", `positions` of that input, `chosen` when the chosen plan goes this way
+
+A set of relations that the search knows as a goal, not as a group, is the group of an id below zero and is named by its
+relations: {c, o}. The join chosen for it is the member "m-9", named "split".
 
 `own` is the local cost (None: never costed), `total` the cost with inputs (None unless the member is the best of some
 goal), `best_for` the traits of the goals it is best for. `chosen` marks what belongs to the winning plan.
@@ -28,10 +33,10 @@ def memo_graph(state: MemoState, *, focus: int | None = None, depth: int | None 
     many levels of input groups below the focus, or below the root. `winners`: only the chosen plan's groups and
     members. Raises PlanscopeError for a focus that is not in the memo.
     """
-    graph = nx.DiGraph()
-    _add_groups(graph, state)
-    _add_mexprs(graph, state)
-    _mark_best(graph, state)
+    graph, names = nx.DiGraph(), _names(state)
+    _add_groups(graph, state, names)
+    _add_mexprs(graph, state, names)
+    _mark_best(graph, state, names)
     _mark_chosen(graph, state)
     start: str | None
     if focus is not None:
@@ -76,17 +81,36 @@ def input_groups(graph: nx.DiGraph, group: str) -> set[str]:
     return found
 
 
-def _add_groups(graph: nx.DiGraph, state: MemoState) -> None:
+def _names(state: MemoState) -> dict[int, str]:
+    """What groups are called: by number, and sets of relations by the tables or groups they join."""
+    names = {id: group_node(id) for id in state.groups}
+    for group in state.groups.values():
+        if group.relations is not None:
+            members = [_relation(state, canonical_group(state, id)) for id in group.relations]
+            names[group.id] = "{" + ", ".join(members) + "}"
+    return names
+
+
+def _relation(state: MemoState, id: int) -> str:
+    """The name that the query gives the table of a group; the group's own where it is no table."""
+    scan = next((m for m in map(state.mexprs.__getitem__, state.groups[id].logical) if m.op == "scan"), None)
+    words = scan.detail.split() if scan is not None else []
+    return words[words.index("as") + 1] if "as" in words[1:-1] else words[0] if words else group_node(id)
+
+
+def _add_groups(graph: nx.DiGraph, state: MemoState, names: dict[int, str]) -> None:
     root = None if state.root is None else canonical_group(state, state.goals[state.root].group)
     for group in state.groups.values():
         if group.merged_into is None:
             graph.add_node(
                 group_node(group.id),
                 kind="group",
+                name=names[group.id],
                 rows=group.rows,
                 lower=group.lower,
                 columns=list(group.columns),
                 explored=group.explored,
+                relations=group.relations,
                 root=group.id == root,
                 chosen=False,
                 goals=[],
@@ -96,17 +120,19 @@ def _add_groups(graph: nx.DiGraph, state: MemoState) -> None:
         node["goals"].append((goal.traits, goal.status, None if goal.best is None else goal.best.cost))
 
 
-def _add_mexprs(graph: nx.DiGraph, state: MemoState) -> None:
+def _add_mexprs(graph: nx.DiGraph, state: MemoState, names: dict[int, str]) -> None:
     for mexpr in state.mexprs.values():
         inputs = [canonical_group(state, i) for i in mexpr.inputs]
         node = mexpr_node(mexpr.id)
         graph.add_node(
             node,
             kind="mexpr",
+            name=node if mexpr.id >= 0 else "split",
             op=mexpr.op,
             detail=mexpr.detail,
             logical=mexpr.logical,
             inputs=inputs,
+            over=[names[id] for id in inputs],
             rule=mexpr.rule,
             source=mexpr.source,
             own=mexpr.local_cost,
@@ -127,7 +153,7 @@ def _add_inputs(graph: nx.DiGraph, node: str, inputs: list[int]) -> None:
             graph.add_edge(node, target, kind="input", positions=(position,), chosen=False)
 
 
-def _mark_best(graph: nx.DiGraph, state: MemoState) -> None:
+def _mark_best(graph: nx.DiGraph, state: MemoState, names: dict[int, str]) -> None:
     for goal in state.goals.values():
         best = goal.best
         if best is None:
@@ -138,10 +164,12 @@ def _mark_best(graph: nx.DiGraph, state: MemoState) -> None:
             graph.add_node(
                 node,
                 kind="enforcer",
+                name=node,
                 op=best.op,
                 detail=best.detail,
                 logical=False,
                 inputs=[group],
+                over=[names[group]],
                 rule=None,
                 source=None,
                 own=best.local_cost,
@@ -193,5 +221,5 @@ def _within(graph: nx.DiGraph, start: str, depth: int | None) -> list[str]:
 
 
 def _group_range(state: MemoState) -> str:
-    ids = sorted(state.groups)
+    ids = sorted(id for id in state.groups if id >= 0)
     return f"G{ids[0]} to G{ids[-1]}" if ids else "no groups"

@@ -6,7 +6,7 @@ from typing import Any
 
 import networkx as nx
 
-from memo_viz.graph import group_node, members, memo_graph
+from memo_viz.graph import members, memo_graph
 from memo_viz.text import clean
 from optimizer.algebra.printing import number
 from optimizer.trace.state import MemoState
@@ -25,15 +25,17 @@ def graph_listing(graph: nx.DiGraph) -> str:
 
 def _group(graph: nx.DiGraph, group: str) -> str:
     data = graph.nodes[group]
-    lines = [f"{group}  rows {number(data['rows'])}, lower {number(data['lower'])}{', root' if data['root'] else ''}"]
+    lines = [
+        f"{clean(data['name'])}  rows {number(data['rows'])}, lower {number(data['lower'])}{', root' if data['root'] else ''}"
+    ]
     for traits, status, cost in data["goals"]:
         lines.append(f"    goal {clean(traits)}: {status}{'' if cost is None else ', cost ' + number(cost)}")
     for node in members(graph, group):
         member = graph.nodes[node]
         mark = "★" if member["chosen"] else "☆" if member["best_for"] else " "
-        inputs = " ".join(group_node(i) for i in member["inputs"])
+        inputs = clean(" ".join(member["over"]))
         text = "  ".join(filter(None, (f"{member['op']} {inputs}".rstrip(), clean(member["detail"]))))
-        lines.append(f"  {mark} {node:<6}{text}{_cost(member)}")
+        lines.append(f"  {mark} {member['name']:<6}{text}{_cost(member)}")
     return "\n".join(lines)
 
 

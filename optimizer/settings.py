@@ -165,12 +165,13 @@ class Settings:
         file: Path | None = None,
         plugins: Iterable[str] = (),
         preset: Path | None = None,
+        **defaults: Any,
     ) -> Settings:
-        """Settings from the file of a preset, then a TOML file, then `name=value` texts, then rules to disable and plug-ins;
-        later ones win, but rules and plug-ins are added up. Plug-ins of the file are looked up beside it. Raises
+        """Settings from `defaults`, the file of a preset, a TOML file, then `name=value` texts, then rules to disable and
+        plug-ins; later ones win, but rules and plug-ins are added up. Plug-ins of the file are looked up beside it. Raises
         SettingsError."""
-        values: dict[str, Any] = {} if preset is None else _read_file(preset)
-        values |= {} if file is None else _read_file(file)
+        values: dict[str, Any] = defaults if preset is None else {**defaults, **_read_file(preset)}
+        values = values if file is None else {**values, **_read_file(file)}
         for pair in pairs:
             name, equals, value = pair.partition("=")
             if not equals:

@@ -109,7 +109,7 @@ def _finite(values: np.ndarray, name: str) -> np.ndarray:
     return values
 
 
-def _skewness(n, mean, m2, m3, m4):  # type: ignore[no-untyped-def]
+def _skewness(n: Any, mean: Any, m2: Any, m3: Any, m4: Any) -> Any:
     """NaN where all values are one, also where another's would be refused."""
     few = n <= 2
     value = np.sqrt(n * (n - 1)) / (n - 2) * (m3 / n) / (m2 / n) ** 1.5
@@ -117,25 +117,25 @@ def _skewness(n, mean, m2, m3, m4):  # type: ignore[no-untyped-def]
     return np.where(m2 == 0, np.nan, value), few
 
 
-def _kurtosis(n, mean, m2, m3, m4):  # type: ignore[no-untyped-def]
+def _kurtosis(n: Any, mean: Any, m2: Any, m3: Any, m4: Any) -> Any:
     return (n - 1) * ((n + 1) * (n * m4 / m2**2) - 3 * (n - 1)) / ((n - 2) * (n - 3)), (n <= 3) | (m2 == 0)
 
 
-def _corr(n, y, x, yy, xx, yx):  # type: ignore[no-untyped-def]
+def _corr(n: Any, y: Any, x: Any, yy: Any, xx: Any, yx: Any) -> Any:
     spread = np.sqrt(_finite(yy / n, "corr")) * np.sqrt(_finite(xx / n, "corr"))
     return np.where(spread == 0, np.nan, yx / n / spread), False
 
 
-def _slope(n, y, x, yy, xx, yx):  # type: ignore[no-untyped-def]
+def _slope(n: Any, y: Any, x: Any, yy: Any, xx: Any, yx: Any) -> Any:
     return np.where(_finite(xx, "regr_slope") == 0, np.nan, yx / xx), False
 
 
-def _intercept(n, y, x, yy, xx, yx):  # type: ignore[no-untyped-def]
+def _intercept(n: Any, y: Any, x: Any, yy: Any, xx: Any, yx: Any) -> Any:
     slope = _slope(n, y, x, yy, xx, yx)[0]
     return y - slope * x, np.isnan(slope)
 
 
-def _r2(n, y, x, yy, xx, yx):  # type: ignore[no-untyped-def]
+def _r2(n: Any, y: Any, x: Any, yy: Any, xx: Any, yx: Any) -> Any:
     _finite(xx, "regr_r2")
     some = xx != 0
     _finite(yy[some], "regr_r2")

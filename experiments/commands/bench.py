@@ -9,6 +9,8 @@ import click
 from experiments.commands.inputs import plugin_option, progress
 from experiments.commands.output import say, table_text
 
+PARTS = ("rates", "graphs", "job", "memory", "tracing")  # of bench search
+
 
 @click.group("bench")
 def command() -> None:
@@ -47,24 +49,24 @@ def enumeration(graphs: tuple[str, ...], seed: int, max_work: int, output: str |
 
 
 @command.command("search")
-@click.argument("parts", nargs=-1, type=click.Choice(("rates", "graphs", "job", "memory")), metavar="[PART]...")
-@click.option("--trace-overhead", is_flag=True, help="Compare the search with a copy without its trace code; alone: only that.")
+@click.argument("parts", nargs=-1, type=click.Choice(PARTS), metavar="[PART]...")
 @click.option("--quick", is_flag=True, help="Smaller graphs, fewer queries, one run each: to see that it works.")
 @click.option("-o", "--output", metavar="DIR", help="Write search.json and a CSV file for each kind of row there as well.")
 @click.option("-q", "--quiet", is_flag=True, help="No progress on standard error.")
-def search(parts: tuple[str, ...], trace_overhead: bool, quick: bool, output: str | None, quiet: bool) -> None:
+def search(parts: tuple[str, ...], quick: bool, output: str | None, quiet: bool) -> None:
     """How fast the search is. All parts unless some are named.
 
     \b
     rates    microseconds for a costed join alternative, a task, an insertion into the memo
-    graphs   chains, stars, cycles and cliques: by default, exhaustively, and by commute and associate
+    graphs   chains, stars, cycles and cliques: by default, exhaustively as tasks and as a table, by commute and associate
     job      the Join Order Benchmark from SQL text to plan, with DuckDB beside where it is installed
-    memory   bytes for an expression and a join node, and the peak of a clique
+    memory   bytes for an expression, a goal and a set of relations, and the peak of a clique
+    tracing  the same search without a trace and with one
 
     \b
     planscope bench search
     planscope bench search job --quick
-    planscope bench search --trace-overhead -o results
+    planscope bench search rates tracing -o results
     """
     from executor.atomic import make_folder
     from experiments.search_bench.report import Results, write_results
@@ -72,9 +74,8 @@ def search(parts: tuple[str, ...], trace_overhead: bool, quick: bool, output: st
 
     if output is not None:
         make_folder(output)  # better to fail before minutes of work than after
-    wanted = list(dict.fromkeys(parts)) or ([] if trace_overhead else ["rates", "graphs", "job", "memory"])
     results = Results()
-    for section in run([*wanted, "trace-overhead"] if trace_overhead else wanted, quick, progress(quiet), results):
+    for section in run(list(dict.fromkeys(parts)) or PARTS, quick, progress(quiet), results):
         rows = _right_aligned(section.head, section.rows, section.texts)
         say("\n".join([section.title, table_text(section.head, rows), *section.notes, ""]))
     if output is not None:
@@ -96,7 +97,7 @@ def pruning(
 ) -> None:  # fmt: skip
     """Pruning modes and seeds: alternatives costed and skipped, goals, tasks, time.
 
-    Without queries: chain/8, star/8, clique/8 and some of job; with -d tpch:SF some of tpch. Budgets are off. It fails if
+    Without queries: chain/8, star/8, clique/6 and some of job; with -d tpch:SF some of tpch. Budgets are off. It fails if
     two modes prove different costs, or the audit finds a skip that is unsound.
 
     \b

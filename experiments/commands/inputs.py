@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -70,13 +70,13 @@ class Inputs:
     plugins: tuple[str, ...] = ()
     preset: str | None = None
 
-    def settings(self) -> Settings:
-        """Raises SettingsError."""
+    def settings(self, **defaults: Any) -> Settings:
+        """`defaults`: of settings that the user says nothing about. Raises SettingsError."""
         from optimizer.presets import preset_file
         from optimizer.settings import Settings
 
         preset = None if self.preset is None else preset_file(self.preset)
-        return Settings.from_pairs(self.pairs, self.disable, self.settings_file, self.plugins, preset)
+        return Settings.from_pairs(self.pairs, self.disable, self.settings_file, self.plugins, preset, **defaults)
 
     def program(self, settings: Settings) -> Program:
         """What the pre-pass does. Raises SettingsError."""
@@ -87,12 +87,12 @@ class Inputs:
         own = load_plugins(settings.plugins).of_kind("prepass")
         return PROGRAM if self.program_file is None else read_program(self.program_file, tuple(own.values()))
 
-    def open(self, facts: dict[str, Any]) -> tuple[Session, str]:
-        """A session, and the query's text. `facts` learns what a replay case needs.
+    def open(self, facts: dict[str, Any], **defaults: Any) -> tuple[Session, str]:
+        """A session, and the query's text. `facts` learns what a replay case needs. `defaults`: see `settings`.
 
         Settings and the query are looked up before the dataset, which may have to be made. Raises PlanscopeError.
         """
-        settings = self.settings()
+        settings = self.settings(**defaults)
         facts.update(data=self.data, settings=settings.as_dict())
         program = self.program(settings)
         if self.program_file is not None:
@@ -161,6 +161,17 @@ def query_inputs(function: Callable[..., Any]) -> Callable[..., Any]:
     wrapped.__name__ = function.__name__
     wrapped.__dict__.setdefault("__click_params__", [])[:0] = function.__dict__.get("__click_params__", [])
     return wrapped
+
+
+TO_WATCH = {"region": "tasks"}  # for commands that show a search: the table of a region is one step
+
+
+def say_regions(regions: Mapping[str, int], quiet: bool) -> None:
+    """How the joins were searched, on standard error, where regions of joins were searched at all."""
+    from memo_viz.explain import regions_text
+
+    if regions and not quiet:
+        click.echo(f"regions of joins: {regions_text(regions)}", err=True)
 
 
 def check_engine(name: str) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from experiments.commands.inputs import Inputs, query_inputs
+from experiments.commands.inputs import TO_WATCH, Inputs, query_inputs, say_regions
 from experiments.commands.output import write_text
 
 ENDINGS = (".svg", ".dot", ".json")
@@ -39,6 +39,9 @@ def command(
 ) -> None:
     """Write the memo of a query as a picture or as data.
 
+    The joins of a region are searched set by set, so that all that was looked at is there; --set region=auto takes the quicker
+    way that explain takes.
+
     \b
     planscope memo tpch/q05 -d tpch:0.1 -o memo.svg
     planscope memo tpch/q05 -d tpch:0.1 -o part.svg --focus G12 --depth 1
@@ -50,8 +53,10 @@ def command(
     part = focus is not None or depth is not None or winners
     if ending == ".json" and part:
         raise click.UsageError("memo.json holds the whole memo; --focus, --depth and --winners are for pictures and text")
-    session, sql = inputs.open(facts)
-    memo = session.explain(sql).memo
+    session, sql = inputs.open(facts, **TO_WATCH)
+    explanation = session.explain(sql)
+    memo = explanation.memo
+    say_regions(explanation.query.search.regions, inputs.quiet)
     if ending == ".json":
         from memo_viz.export import memo_json
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from experiments.commands.inputs import Inputs, query_inputs
+from experiments.commands.inputs import TO_WATCH, Inputs, query_inputs, say_regions
 from experiments.commands.output import sink
 
 
@@ -19,20 +19,23 @@ from experiments.commands.output import sink
 def command(facts: dict[str, Any], inputs: Inputs, output: str | None, max_events: int | None) -> None:
     """Write every event of the search for a query, one JSON object a line.
 
+    The joins of a region are searched set by set, to be watched; --set region=auto takes the quicker way that explain takes.
+
     \b
     planscope trace tpch/q05 -d tpch:0.1 -o trace.jsonl
     """
     if output and Path(output).suffix.lower() in (".html", ".htm"):
         raise click.UsageError("traces are JSON lines: -o trace.jsonl")
-    session, sql = inputs.open(facts)
+    session, sql = inputs.open(facts, **TO_WATCH)
     from memo_viz.text import clean_json
     from optimizer.trace.recorder import Trace, json_lines
 
     trace = Trace(max_events=max_events)
     with sink(output) as file:
-        session.optimize(sql, trace)
+        query = session.optimize(sql, trace)
         for line in json_lines(trace):
             file.write((clean_json(line) + "\n").encode("utf-8", "replace"))
     if output not in (None, "-") and not inputs.quiet:
         more = f", {trace.dropped:,} left out" if trace.dropped else ""
         click.echo(f"{len(trace.events):,} events in {output}{more}", err=True)
+    say_regions(query.search.regions, inputs.quiet)

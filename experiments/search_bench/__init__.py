@@ -4,5 +4,5 @@ In: nothing but the built-in workloads. Out: rows and figures, as tables and as 
 two ways of searching disagree on a cost, never because a machine is slow.
 
 Read `settings` (which searches are compared), `clock` (how time is taken), then a part each: `graphs`, `rates`, `job` with
-`duckdb_plans`, `memory`, `overhead` with `without_trace`; `report` has the tables and the files.
+`duckdb_plans`, `memory`, `tracing`; `report` has the tables and the files.
 """

@@ -1,4 +1,4 @@
-"""Join graphs of four shapes and growing size, searched in three ways."""
+"""Join graphs of four shapes and growing size, searched in four ways."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from experiments.search_bench.figure import Figure
 from experiments.search_bench.settings import DEFAULT, SEARCHES
 from experiments.workloads.joingraph_data import JoinGraphCatalog
 from experiments.workloads.queries import resolve_sql
+from memo_viz.explain import regions_text
 from optimizer.catalog.table import Catalog
 from optimizer.cost.model import LinearJoins
 from optimizer.errors import InternalError
@@ -26,11 +27,13 @@ TOLERANCE = 1e-9
 
 class GraphRow(NamedTuple):
     """One graph searched in one way, and a row of the result files. Times in milliseconds: `ms` from SQL text to plan on the
-    clock, `cpu_ms` the same as CPU time, `search_ms` the part of `ms` that the search took."""
+    clock, `cpu_ms` the same as CPU time, `search_ms` the part of `ms` that the search took. `regions`: how the
+    region of joins was searched."""
 
     graph: str
     relations: int
     search: str
+    regions: str
     pairs: int
     costed: int
     tasks: int
@@ -55,7 +58,7 @@ def measure(progress: Callable[[str], None] | None = None, largest: int = max(SI
                 progress(f"graphs: {graph}")
             rows = [
                 _row(graph, n, search, catalog, runs)
-                for search in ("default", "exhaustive", "rules")
+                for search in ("default", "exhaustive", "table", "rules")
                 if search != "rules" or n <= LARGEST_BY_RULES[shape]
             ]
             check({row.search: row for row in rows}, merge_joins_matter)
@@ -77,7 +80,7 @@ def _row(graph: str, relations: int, search: str, catalog: Catalog, runs: int) -
     query, times = least(lambda: optimizer.optimize(sql), runs)
     done = query.search
     return GraphRow(
-        graph, relations, search, done.joins_enumerated, done.costed, done.tasks,
+        graph, relations, search, regions_text(done.regions), done.joins_enumerated, done.costed, done.tasks,
         times.wall, times.cpu, query.ms["search"], query.cost, done.proven,
     )  # fmt: skip
 
@@ -85,14 +88,14 @@ def _row(graph: str, relations: int, search: str, catalog: Catalog, runs: int) -
 def check(rows: Mapping[str, GraphRow], merge_joins_matter: bool) -> None:
     """Raises InternalError where two searches that prove their plans the cheapest of their spaces disagree.
 
-    The space of `default` holds the others', and the same plans in graphs of more relations than its expand_joins. That of
-    `exhaustive` lacks merge joins, which makes no difference where they are never the cheapest.
+    The space of `default` holds the others', and the same plans in graphs of more relations than its expand_joins. Those of
+    `exhaustive` and `table` lack merge joins, which makes no difference where they are never the cheapest.
     """
     default = rows["default"]
     for row in rows.values():
         if not (default.proven and row.proven) or math.isclose(row.cost, default.cost, rel_tol=TOLERANCE):
             continue
-        smaller = row.relations <= DEFAULT.expand_joins or (row.search == "exhaustive" and merge_joins_matter)
+        smaller = row.relations <= DEFAULT.expand_joins or (row.search in ("exhaustive", "table") and merge_joins_matter)
         if not smaller or row.cost < default.cost:
             raise InternalError(
                 f"{row.graph}: the search {row.search} finds a plan of cost {row.cost!r}, the default one {default.cost!r}"

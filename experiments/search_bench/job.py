@@ -19,6 +19,7 @@ from experiments.search_bench.duckdb_plans import DuckDB, duckdb_module, for_duc
 from experiments.search_bench.figure import Figure
 from experiments.workloads.job_data import job_catalog
 from experiments.workloads.queries import built_in_queries, resolve_sql
+from memo_viz.explain import regions_text
 from optimizer.algebra.logical import Scan
 from optimizer.algebra.trees import Tree, postorder
 from optimizer.pipeline import OptimizedQuery, Optimizer
@@ -33,10 +34,11 @@ QUICK_STEP = 12  # a quick run plans every twelfth query, once
 
 class JobRow(NamedTuple):
     """One query, and a row of the result files: milliseconds on the clock for each stage, from SQL text to plan (`ms`), and of
-    DuckDB, None without it. `relations`: tables in FROM."""
+    DuckDB, None without it. `relations`: tables in FROM; `regions`: how its regions of joins were searched."""
 
     query: str
     relations: int
+    regions: str
     pairs: int
     costed: int
     tasks: int
@@ -139,7 +141,7 @@ def _row(name: str, planned: Sequence[_Planned], number: int, planners: Sequence
     explain, prepare = (planners[1].ms(number), planners[2].ms(number)) if len(planners) > 1 else (None, None)
     done = planned[-1].search
     return JobRow(
-        name, planned[-1].relations, done.joins_enumerated, done.costed, done.tasks, done.proven,
+        name, planned[-1].relations, regions_text(done.regions), done.joins_enumerated, done.costed, done.tasks, done.proven,
         parse, bind, prepass, search, planners[0].ms(number), explain, prepare,
     )  # fmt: skip
 

@@ -16,8 +16,6 @@ from enum import Enum
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import NamedTuple
 
-from optimizer.search.join_space import JoinNode
-
 from experiments.search_bench.figure import Figure
 from experiments.search_bench.settings import SEARCHES
 from experiments.search_bench.stages import prepare
@@ -27,12 +25,13 @@ from optimizer.algebra.columns import Columns
 from optimizer.algebra.logical import Join, LogicalOperator
 from optimizer.algebra.physical import PhysicalOperator
 from optimizer.algebra.scalars import Scalar
-from optimizer.memo.goal import Candidate, Goal
+from optimizer.memo.goal import Goal, Way
 from optimizer.memo.group import Group
 from optimizer.memo.memo import Memo
 from optimizer.memo.mexpr import LogicalExpr, PhysicalExpr
 from optimizer.pipeline import Optimizer
 from optimizer.search.figures import Figures
+from optimizer.search.set_goals import SetFigures
 
 MEMO = "memo"
 KINDS: dict[type, str] = {
@@ -41,8 +40,8 @@ KINDS: dict[type, str] = {
     PhysicalExpr: "physical multi-expression",
     LogicalOperator: "logical operator",
     PhysicalOperator: "physical operator",
-    JoinNode: "join node",
-    Candidate: "candidate",
+    SetFigures: "relation set",
+    Way: "way",
     Goal: "goal",
 }
 NOT_OURS = (type, ModuleType, FunctionType, BuiltinFunctionType, MethodType, Enum, str)  # shared by the whole process
@@ -71,10 +70,10 @@ def measure(progress: Callable[[str], None] | None = None, quick: bool = False) 
     if progress:
         progress(f"memory: {clique}, exhaustive")
     engine, _ = prepare(clique, SEARCHES["exhaustive"]).search()
-    nodes = [node for space in engine.spaces for node in space.nodes.values()]
-    yield from _per_object(f"{clique}, exhaustive", footprints(nodes, (Goal,)))
-    del engine, nodes
-    for search in ("exhaustive", "default"):
+    sets = [figures for region in engine.regions.made for figures in region.sets.values()]
+    yield from _per_object(f"{clique}, exhaustive", footprints(sets, (LogicalExpr, PhysicalExpr, PhysicalOperator)))
+    del engine, sets
+    for search in ("exhaustive", "table", "default"):
         if progress:
             progress(f"memory: {clique}, {search}, peak")
         peak, left = peak_of(clique, search)

@@ -24,7 +24,9 @@ def measure(progress: Callable[[str], None] | None = None, quick: bool = False) 
     runs = 1 if quick else RUNS
     for query, search in (
         ("clique/8" if quick else "clique/12", "exhaustive"),
+        ("clique/8" if quick else "clique/12", "table"),
         ("star/8" if quick else "star/14", "exhaustive"),
+        ("star/8" if quick else "star/14", "table"),
         ("star/8" if quick else "star/14", "default"),
         ("star/6" if quick else "star/8", "rules, no pruning"),
         ("clique/6" if quick else "clique/8", "rules"),
@@ -53,7 +55,7 @@ def _searched(query: str, search: str, runs: int) -> tuple[Search, Times]:
 
 def _rates(of: str, engine: Search, times: Times) -> Iterator[Figure]:
     us, counters = times.cpu * 1e3, engine.counters
-    pairs = sum(space.pairs for space in engine.spaces)
+    pairs = sum(region.pairs for region in engine.regions.made)
     exhaustive = not engine.prune
     if exhaustive:
         target = MOST_FOR_AN_ALTERNATIVE if of == "clique/12, exhaustive" else None
@@ -73,10 +75,11 @@ class TimedMemo(Memo):
         self.added = 0
 
     def insert(
-        self, tree: Tree, into: int | None = None, rule: str | None = None, source: int = -1, seed_once: bool = False
-    ) -> tuple[int, list[LogicalExpr]]:
+        self, tree: Tree, into: int | None = None, rule: str | None = None, source: int = -1, known_regions: bool = False,
+        unseen: bool = False,
+    ) -> tuple[int, list[LogicalExpr]]:  # fmt: skip
         start = perf_counter()
-        done = super().insert(tree, into, rule, source, seed_once)
+        done = super().insert(tree, into, rule, source, known_regions, unseen)
         seconds = perf_counter() - start
         if done[1]:
             self.adding += seconds

@@ -54,25 +54,41 @@ def figures_section(title: str, figures: Sequence[Figure], notes: list[str]) -> 
 
 
 def graphs_section(rows: Sequence[GraphRow]) -> Section:
-    head = ("graph", "search", "pairs", "costed", "tasks", "ms", "CPU ms", "search ms", "cost", "proven")
+    head = ("graph", "search", "regions", "pairs", "costed", "tasks", "ms", "CPU ms", "search ms", "cost", "proven")
     texts = [
         (
-            row.graph, row.search, f"{row.pairs:,}", f"{row.costed:,}", f"{row.tasks:,}", f"{row.ms:,.1f}", f"{row.cpu_ms:,.1f}",
-            f"{row.search_ms:,.1f}", f"{row.cost:.6g}", "yes" if row.proven else "no",
+            row.graph, row.search, row.regions, f"{row.pairs:,}", f"{row.costed:,}", f"{row.tasks:,}", f"{row.ms:,.1f}",
+            f"{row.cpu_ms:,.1f}", f"{row.search_ms:,.1f}", f"{row.cost:.6g}", "yes" if row.proven else "no",
         )
         for row in rows
     ]  # fmt: skip
     notes = ["ms: from SQL text to plan, the quickest of up to three; pairs: unordered, that the search looked at"]
-    notes += [f"{name}: {differences(SEARCHES[name]) or 'as they come'}" for name in ("default", "exhaustive", "rules")]
-    notes.append("exhaustive has no merge joins: no join asks for an order, so all are costed by arithmetic, two for each pair")
-    return Section("Join graphs", head, texts, 2, notes)
+    notes += [f"{name}: {differences(SEARCHES[name]) or 'as they come'}" for name in ("default", "exhaustive", "table", "rules")]
+    notes.append(
+        "exhaustive and table have no merge joins: no join asks for an order, so all are costed by arithmetic, two for each pair"
+    )
+    return Section("Join graphs", head, texts, 3, notes)
 
 
 def job_section(rows: Sequence[JobRow], duckdb: str | None) -> Section:
-    head = ("query", "relations", "pairs", "costed", "proven", "parse", "bind", "prepass", "search", "ms", "EXPLAIN", "PREPARE")
+    head = (
+        "query",
+        "regions",
+        "relations",
+        "pairs",
+        "costed",
+        "proven",
+        "parse",
+        "bind",
+        "prepass",
+        "search",
+        "ms",
+        "EXPLAIN",
+        "PREPARE",
+    )
     texts = [
         (
-            row.query, str(row.relations), f"{row.pairs:,}", f"{row.costed:,}", "yes" if row.proven else "no",
+            row.query, row.regions, str(row.relations), f"{row.pairs:,}", f"{row.costed:,}", "yes" if row.proven else "no",
             f"{row.parse_ms:.2f}", f"{row.bind_ms:.2f}", f"{row.prepass_ms:.2f}", f"{row.search_ms:.2f}", f"{row.ms:.2f}",
             _or_dash(row.duckdb_explain_ms), _or_dash(row.duckdb_prepare_ms),
         )
@@ -81,7 +97,7 @@ def job_section(rows: Sequence[JobRow], duckdb: str | None) -> Section:
     notes = ["default settings; milliseconds on the clock, medians of the repetitions; ms: from SQL text to plan"]
     if duckdb is not None:
         notes.append(f"EXPLAIN, PREPARE: DuckDB {duckdb}, the same queries over empty tables of the same schema, in this run")
-    return Section("Join Order Benchmark", head, texts, 1, notes)
+    return Section("Join Order Benchmark", head, texts, 2, notes)
 
 
 def write_results(results: Results, folder: str) -> list[Path]:

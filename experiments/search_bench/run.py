@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from experiments.search_bench import graphs, job, memory, overhead, rates
+from experiments.search_bench import graphs, job, memory, rates, tracing
 from experiments.search_bench.clock import RUNS
 from experiments.search_bench.duckdb_plans import MISSING
 from experiments.search_bench.report import Results, Section, figures_section, graphs_section, job_section
@@ -60,11 +60,10 @@ def _memory(quick: bool, progress: Progress, results: Results) -> Iterator[Secti
     yield figures_section("Memory", figures, notes)
 
 
-def _trace_overhead(quick: bool, progress: Progress, results: Results) -> Iterator[Section]:
-    figures = list(overhead.measure(progress, quick))
+def _tracing(quick: bool, progress: Progress, results: Results) -> Iterator[Section]:
+    figures = list(tracing.measure(progress, quick))
     results.figures += figures
-    note = "CPU time of searches without a trace: modules as they are against copies with all trace code removed, median of pairs"
-    yield figures_section("Tracing that is off", figures, [note])
+    yield figures_section("Tracing", figures, ["CPU time of the search alone, the quickest of up to three"])
 
 
-_PARTS = {"rates": _rates, "graphs": _graphs, "job": _job, "memory": _memory, "trace-overhead": _trace_overhead}
+_PARTS = {"rates": _rates, "graphs": _graphs, "job": _job, "memory": _memory, "tracing": _tracing}

@@ -15,11 +15,13 @@ from optimizer.memo.memo import Memo
 from optimizer.pipeline import Optimizer, required_only
 from optimizer.prepass.hep import run_program
 from optimizer.rules.interface import RuleContext
+from optimizer.search.drivers import new_search
 from optimizer.search.extract import extract
 from optimizer.search.figures import Figures
 from optimizer.search.search import Search
 from optimizer.settings import Settings
 from optimizer.sql.bind import bind
+from optimizer.trace.recorder import Trace
 
 
 class Prepared(NamedTuple):
@@ -35,15 +37,15 @@ class Prepared(NamedTuple):
         return Figures(self.optimizer.estimator(self.optimizer.catalog, self.bound.columns), self.optimizer.cost)
 
     def engine(self, memo: Memo) -> Search:
-        return Search(memo, self.optimizer.rules, self.context, self.optimizer.cost)
+        return new_search(memo, self.optimizer.rules, self.context, self.optimizer.cost, memo.trace)
 
     @property
     def required(self) -> TraitSet:
         return TraitSet(self.bound.order)
 
-    def search(self) -> tuple[Search, Goal]:
+    def search(self, trace: Trace | None = None) -> tuple[Search, Goal]:
         """Search and take the plan out, as the pipeline does."""
-        engine = self.engine(Memo(self.figures(), None, self.bound.columns.label))
+        engine = self.engine(Memo(self.figures(), trace, self.bound.columns.label))
         goal = engine.run(self.tree, self.required)
         extract(engine, goal)
         return engine, goal

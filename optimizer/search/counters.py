@@ -16,7 +16,7 @@ class Counters:
     - `predicted`: a costed alternative dropped before its inputs were searched, by local cost and bounds;
     - `accumulated`: one dropped midway, once the true cost of some inputs was known;
     - `limit`: one dropped because an input has no plan within what is left of the limit;
-    - `dominated`: merge joins not looked at because a hash join never costs more: no bound skips them.
+    - `dominated`: splits, searched by tasks, without a merge join because a hash join never costs more: no bound skips it.
 
     `reopened`: how often goals were opened again, by reason. `heuristic`: why a region was not searched exactly, if so. `ways`:
     how many were listed. `sets`: those of the tables of regions.

@@ -47,6 +47,7 @@ def start(region: SetGoals) -> None:
     table = table and not _grown(region)
     if not table and not search.use_bounds:
         merge = region.methods.merge  # nothing is skipped because another method is never dearer
+    region.dominated = region.methods.merge and not merge
     region.methods = Methods(region.methods.hash, region.methods.loop, merge)
     splits = None
     if table or search.use_bounds:

@@ -17,6 +17,8 @@ rows, those of the smallest join of two relations or more that is part of the se
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from optimizer.algebra.join_graph import JoinGraph
 from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical import Join
@@ -116,7 +118,7 @@ class RegionWays(SetGoals):
         search, s, costs = self.search, goal.relations, self.costs
         assert costs is not None
         parts = self.splits_of(s)
-        self._count(s, len(parts))
+        self._count(s, parts)
         sets, make = self.sets, self._new
         _, start, build, probe, _, loop, pair, pair_call, out, call, *_ = costs
         own = self.figures(s)
@@ -204,7 +206,7 @@ class RegionWays(SetGoals):
             left, right, bound = self.table.bounds(s, self._order_bounds(s, goal.required))
             return list(zip(left.tolist(), right.tolist(), (bound * ROUNDING).tolist(), strict=True))
         parts = self.splits_of(s)
-        self._count(s, len(parts))
+        self._count(s, parts)
         least = 0.0
         if self.costs is not None and self.search.use_bounds:
             least = self.costs.start + self.costs.out * self.figures(s).rows
@@ -225,7 +227,11 @@ class RegionWays(SetGoals):
             known = self._made[a, b] = self.search.memo.unseen(join, inputs, self.group_of(a | b), PARTITION, self.whole.id)
         return known
 
-    def _count(self, s: Relations, splits: int) -> None:
+    def _count(self, s: Relations, parts: Sequence[Relations]) -> None:
         if s not in self._counted:
             self._counted.add(s)
-            self.pairs += splits
+            self.pairs += len(parts)
+            if self.dominated:
+                keys = self.region.keys
+                keyed = len(parts) if self.region.plain else sum(1 for a in parts if keys.neighbours(a) & (s ^ a))
+                self.search.counters.pruned["dominated"] += keyed

@@ -46,7 +46,8 @@ class SetGoals:
 
     `costs`: None where joins are not costed by arithmetic. `start`: solves or seeds the region, once its relations are settled.
     `splits_of`: the splits that the search may look at, each as one part. `bound`: what a plan of a set with so many rows costs
-    at least. `heuristic`: why only one order is tried, if so.
+    at least. `heuristic`: why only one order is tried, if so. `dominated`: merge joins are left out, since a hash join never
+    costs more.
     """
 
     def __init__(
@@ -67,6 +68,7 @@ class SetGoals:
         self.bounded = False
         self.enough = -1.0
         self.pairs = 0
+        self.dominated = False
         self.leaves = [search.memo.group(gid) for gid in whole.inputs]
         self.sets: dict[Relations, SetFigures] = {}
         self.groups: dict[Relations, int] = {}  # of the sets that have one

@@ -67,7 +67,7 @@ _SEARCH = (
     Column("goals_opened", _INT, "goals that were searched"),
     Column("costed", _INT, "physical alternatives whose local cost was computed"),
     Column("pruned", _COUNTS, "skips by mechanism"),
-    Column("pruned_total", _INT, "skips by all mechanisms"),
+    Column("pruned_total", _INT, "skips by all mechanisms but `dominated`"),
     Column("joins_enumerated", _INT, "unordered pairs of relation sets for which a join was made"),
     Column("proven", _FLAG, "whether the plan is proven to be the cheapest of its space"),
     Column("lower_bound", _REAL, "no plan costs less"),

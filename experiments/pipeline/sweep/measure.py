@@ -69,7 +69,7 @@ def _search_columns(query: OptimizedQuery) -> dict[str, Any]:
         "rules_fired": figures["rules_fired"],
         "firings": sum(figures["rules_fired"].values()),
         "pruned": figures["pruned"],
-        "pruned_total": sum(figures["pruned"].values()),
+        "pruned_total": sum(figures["pruned"].values()) - figures["pruned"]["dominated"],
     }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
@@ -10,12 +11,15 @@ import xml.etree.ElementTree as ET
 import pytest
 from fake_memo import join_memo
 
+from executor.session import Session
+from experiments.workloads.queries import resolve_sql
 from memo_viz.dot import COMPLETE, memo_dot
 from memo_viz.export import memo_json
 from memo_viz.graph import input_groups, members, memo_graph
 from memo_viz.listing import memo_listing
 from memo_viz.svg import inline_svg, render_svg
 from optimizer.errors import PlanscopeError
+from optimizer.trace.replay import Replay
 from optimizer.trace.state import GroupState, MemoState, MExprState
 
 HOSTILE = (
@@ -117,6 +121,32 @@ def test_svg_shows_groups_rows_costs_and_the_winner():
     assert any("no plan costs less than" in tip for tip in tips(svg))
     assert "xlink:href" not in svg
     assert inline_svg(svg).startswith("<svg ")
+
+
+def test_sets_of_relations_are_named_by_their_tables():
+    explanation = Session("joingraph", {"region": "tasks"}).explain(resolve_sql("star/5"))
+    memo, state = explanation.memo, explanation.memo.state
+    assert min(state.groups) < 0 and min(state.mexprs) < 0
+    listing = memo_listing(state)
+    assert "\n{r0, r1}  rows 6.9e+06, lower" in listing
+    assert "  ★ split hash_join G0 G1  [own" in listing
+    assert "  ★ split hash_join {r0, r1, r2, r3} G4  [own" in listing, "the whole region is a group, its best join is none"
+    for svg in (
+        memo.svg(),
+        memo.svg(winners=True),
+        memo.svg(focus=5, depth=1),
+        render_svg(memo_dot(memo_graph(state), COMPLETE)),
+    ):
+        assert "{r0, r1, r2, r3} · rows" in texts(svg) and "★ split" in texts(svg)
+        assert "split: hash_join" in "".join(tips(svg))
+        shown = re.sub("<title>[^<]*</title>", "", svg)  # graphviz puts ids there
+        assert not re.search(r"[Gm]-\d", texts(shown) + "".join(tips(svg))), "no id below zero is shown"
+    json.dumps(memo_json(state), allow_nan=False)
+    with pytest.raises(PlanscopeError, match="no group G99; it has G0 to G6"):
+        memo_graph(state, focus=99)
+    replay = Replay(explanation.trace.events)
+    for position in range(0, len(replay), 25):  # at any moment of the search
+        memo_dot(memo_graph(replay.seek(position)))
 
 
 def test_complete_layout_hides_nothing():
