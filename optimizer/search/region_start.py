@@ -136,8 +136,9 @@ def _fill_table(region: SetGoals, splits: SetSplits) -> None:
     for i, leaf in enumerate(region.leaves):
         if leaf.offers or leaf.props.constants or one_row:
             in_order |= 1 << i
+    constants = any(leaf.props.constants for leaf in region.leaves)
     estimated = np.maximum(region.estimates.vector(splits.sets), costs.floor)
-    table = SetTable(region.region, splits, costs, region.methods, estimated, leaves, in_order)
+    table = SetTable(region.region, splits, costs, region.methods, estimated, leaves, in_order, constants)
     region.bounded = True
     region.table = table
     region.pairs += splits.count

@@ -167,7 +167,7 @@ class SetGoals:
         if required == ANY:
             return own
         lower = own.lower
-        bounds = self._order_bounds(s, required)
+        bounds, _ = self._order_bounds(required)
         if bounds is not None and self.table is not None:
             lower = max(lower, float(bounds[self.table.splits.positions(np.array([s], dtype=np.int64))[0]]) * ROUNDING)
         made = self.search.memo.new_goal(group.id, required, lower, s)
@@ -285,20 +285,21 @@ class SetGoals:
                 return Split(NestedLoopJoin, a, b), costs.start + costs.out * own.rows + loops
         return Split(method, a, b), costs.start + costs.out * own.rows + local
 
-    def _order_bounds(self, s: Relations, required: TraitSet) -> Costs | None:
-        """What the plans of sets cost at least that come in what is required."""
+    def _order_bounds(self, required: TraitSet) -> tuple[Costs | None, Relations]:
+        """What the plans of sets cost at least that come in what is required, and the relations that have its first column."""
         if required == ANY or self.table is None:
-            return None
-        first = 1 << required.collation[0].column if required.collation else required.grouping
+            return None, 0
         props = self.search.memo.group(self.whole.group).props
-        same = 0
-        for column in column_ids(first):
-            same |= props.equivalents(column)
-        leading = free = 0
+        groups = [1 << key.column for key in required.collation] or [required.grouping]
+        order = []
+        for columns in groups:
+            same = 0
+            for column in column_ids(columns):
+                same |= props.equivalents(column)
+            order.append(sum(1 << i for i, leaf in enumerate(self.leaves) if leaf.props.columns & same))
         one_row = any(leaf.props.at_most_one_row for leaf in self.leaves)  # where there is one row, there is every order
-        for i, leaf in enumerate(self.leaves):
-            if leaf.props.columns & same:
-                leading |= 1 << i
-                if leaf.offers or one_row or (required.grouping and leaf.props.keys):
-                    free |= 1 << i
-        return self.table.ordered(leading, free)
+        free = 0
+        for i in column_ids(order[0]):
+            if self.leaves[i].offers or one_row or (required.grouping and self.leaves[i].props.keys):
+                free |= 1 << i
+        return self.table.ordered(tuple(order), free), order[0]

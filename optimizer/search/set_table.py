@@ -55,9 +55,11 @@ class SetTable:
         rows: Costs,
         leaves: list[float],
         sorted_leaves: Relations,
+        constants: bool,
     ) -> None:
         """`rows` of all sets, at least the costs' floor; `leaves`: costs of the relations; `sorted_leaves`: those that may be in
-        some order without a sort."""
+        some order without a sort; `constants`: whether a relation has a constant column."""
+        self._constants = constants
         self.splits, self.costs, self.methods, self.rows = splits, costs, methods, rows
         self._plain = region.plain
         sets = splits.sets
@@ -69,9 +71,9 @@ class SetTable:
                 self._keys += within
             else:
                 self._residual += within * float(conjunct.calls)
-        self._sort = costs.start + rows * (costs.sort + costs.compare * np.log2(rows + 1.0))
+        self._sort = self._sorting(1.0)
         self._sorted = sets & sorted_leaves != 0
-        self._ordered: dict[tuple[Relations, Relations], Costs] = {}
+        self._ordered: dict[tuple[tuple[Relations, ...], Relations], Costs] = {}
         self._some: Costs | None = None
         self.best = np.full(len(sets), np.inf)
         self.best[: region.n] = leaves
@@ -91,28 +93,52 @@ class SetTable:
         at = self.splits.positions(np.array([s], dtype=np.int64))[0]
         return float(self.rows[at]), float(self.best[at])
 
-    def ordered(self, leading: Relations, free: Relations) -> Costs:
-        """`ordered` for plans whose order begins with a column of one of the relations `leading`; those `free` of them may have
-        it without a sort."""
-        known = self._ordered.get((leading, free))
+    def ordered(self, order: tuple[Relations, ...], free: Relations) -> Costs:
+        """`ordered` for plans in an order whose i-th key is a column of one of the relations `order[i]`; those `free` may have it
+        without a sort. An order of fewer keys may be made finer later: by a partial sort, or, in nested loops, by the order of
+        the right input."""
+        known = self._ordered.get((order, free))
         if known is None:
             some = self._some_order()
-            sets = self.splits.sets
-            unsorted = sets & free != 0
-            known = np.where(sets & leading != 0, np.where(unsorted, self.best, self.best + self._sort), np.inf)
+            sets, keys, leading = self.splits.sets, len(order), order[0]
+            coarser = None if keys == 1 else self.ordered(order[:-1], free)
+            known = self.best + self._sorting(keys**0.5)
+            has_all = np.ones(len(sets), dtype=bool)
+            for relations in order:
+                has_all &= sets & relations != 0
+            known = np.where(has_all, known, np.inf)
+            if coarser is not None:
+                known = np.minimum(known, np.where(has_all, coarser + self._sorting(keys**0.5 - (keys - 1) ** 0.5), np.inf))
+            known = np.where(sets & free != 0, self.best, known)
+            first = None if keys == 1 else self.ordered(order[:1], free)
             for level in self.splits.levels:
-                self._keep(level, known, some)
-            self._ordered[leading, free] = known
+                self._keep(level, known, some, self._merged_by(leading))
+                if first is not None:
+                    left, right = level.left, level.right
+                    below = np.minimum(first[left] + self.best[right], self.best[left] + first[right])
+                    looped = np.minimum.reduceat(self._loops(level) + below, level.starts) + self._fixed(level.sets)
+                    known[level.sets] = np.minimum(known[level.sets], np.where(has_all[level.sets], looped, np.inf))
+            self._ordered[order, free] = known
         return known
 
-    def bounds(self, s: Relations, ordered: Costs | None) -> tuple[Sets, Sets, Costs]:
+    def _sorting(self, comparing: float) -> Costs:
+        """What a sort of each set costs at least; `comparing`: the square root of its keys, less that of those known."""
+        costs, rows = self.costs, self.rows
+        result: Costs = costs.start + rows * (costs.sort + costs.compare * comparing * np.log2(rows + 1.0))
+        return result
+
+    def _merged_by(self, leading: Relations) -> Relations:
+        """Which relations have the first key of a merge join for such an order; -1: any, as constant keys say nothing."""
+        return -1 if self._constants else leading
+
+    def bounds(self, s: Relations, ordered: Costs | None, leading: Relations) -> tuple[Sets, Sets, Costs]:
         """The parts of all splits of a set, and what a plan through each costs at least; `ordered`: of plans in that order."""
         at, left, right = self.splits.of(s)
         level = Level(left, right, np.zeros(1, dtype=np.int64), np.array([at], dtype=np.int32))
         if ordered is None:
             bound = self._cost(level, self._some)
         else:
-            bound = self._kept(level, ordered, self._some_order())
+            bound = self._kept(level, ordered, self._some_order(), self._merged_by(leading))
         return self.splits.sets[left], self.splits.sets[right], bound + self._fixed(level.sets)
 
     def cheapest(self, s: Relations) -> tuple[Split, float]:
@@ -144,8 +170,8 @@ class SetTable:
         if some is not None:
             some[level.sets] = best + self._sort[level.sets]
 
-    def _keep(self, level: Level, ordered: Costs, some: Costs) -> None:
-        kept = np.minimum.reduceat(self._kept(level, ordered, some), level.starts) + self._fixed(level.sets)
+    def _keep(self, level: Level, ordered: Costs, some: Costs, leading: Relations = -1) -> None:
+        kept = np.minimum.reduceat(self._kept(level, ordered, some, leading), level.starts) + self._fixed(level.sets)
         ordered[level.sets] = np.minimum(ordered[level.sets], kept)
 
     def _cost(self, level: Level, some: Costs | None) -> Costs:
@@ -157,15 +183,19 @@ class SetTable:
             cost = np.minimum(cost, self._merge(level) + some[left] + some[right])
         return cost
 
-    def _kept(self, level: Level, ordered: Costs, some: Costs) -> Costs:
-        """The same in an order."""
+    def _kept(self, level: Level, ordered: Costs, some: Costs, leading: Relations) -> Costs:
+        """The same in an order. A merge join keeps one that begins with its key, which both sides have (`leading`)."""
         left, right = level.left, level.right
         loops = self._loops(level)
         from_left, from_right = self._hash(level)
         result: Costs = np.minimum(from_left, loops) + ordered[left] + self.best[right]
         result = np.minimum(result, np.minimum(from_right, loops) + ordered[right] + self.best[left])
         both = np.minimum(ordered[left] + some[right], some[left] + ordered[right])
-        return np.minimum(result, self._merge(level) + both)
+        merged = self._merge(level) + both
+        if leading >= 0:
+            sets = self.splits.sets
+            merged = np.where((sets[left] & leading != 0) & (sets[right] & leading != 0), merged, np.inf)
+        return np.minimum(result, merged)
 
     def _fixed(self, sets: Positions) -> Costs:
         """What every join of a set costs, however it is made."""
