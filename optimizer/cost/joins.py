@@ -17,8 +17,8 @@ class JoinCosts(NamedTuple):
         merge join               start + merge · (l + r) + (out + call · c) · o
         nested loops             start + loop · (l + r) + (pair + pair_call · c) · l · r + out · o
 
-    A sort of n rows by k keys costs at least start + n · (sort + compare · √k · log2(n + 1)), one that knows p of them in order at
-    least start + n · (sort + compare · (√k - √p) · log2(n + 1)); zeros where nothing is known.
+    A sort of n rows by k keys costs at least start + n · (sort + compare · √k · log2(n + 1)), one that knows p of them in order
+    at least start + n · (sort + compare · (√k - √p) · log2(n + 1)); zeros where nothing is known.
     """
 
     floor: float
