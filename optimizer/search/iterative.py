@@ -19,9 +19,8 @@ from collections.abc import Iterable, Sequence
 
 from optimizer.algebra.join_graph import JoinGraph
 from optimizer.algebra.region_graph import RegionGraph
-from optimizer.algebra.traits import ANY, TraitSet
+from optimizer.algebra.traits import TraitSet
 from optimizer.algebra.trees import Tree
-from optimizer.errors import Interrupted, NoPlan
 from optimizer.joins.collect import written_order
 from optimizer.memo.binding import bindings, matches
 from optimizer.memo.bounds import lower_bounds_fall
@@ -30,7 +29,6 @@ from optimizer.memo.group import Group
 from optimizer.memo.mexpr import LogicalExpr
 from optimizer.rules.interface import TransformationRule
 from optimizer.search.cost_graph import CostGraph
-from optimizer.search.failures import what_was_found, why_no_plan
 from optimizer.search.firing import fire, implement, insert_results
 from optimizer.search.first_order import insert_first_order, why_not_exact
 from optimizer.search.importance import MatchQueue
@@ -296,11 +294,5 @@ def _ordered(group: Group) -> list[LogicalExpr]:
 class IterativeSearch(Search):
     """A search by this driver."""
 
-    def run(self, tree: Tree, required: TraitSet = ANY) -> Goal:
-        try:
-            goal = Iterative(self).run(tree, required)
-        except KeyboardInterrupt:
-            raise Interrupted(what_was_found(self)) from None
-        if goal.best_cost == INFINITY:
-            raise NoPlan(why_no_plan(self, goal))
-        return goal
+    def drive(self, tree: Tree, required: TraitSet) -> Goal:
+        return Iterative(self).run(tree, required)

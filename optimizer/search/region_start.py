@@ -44,7 +44,8 @@ def start(region: SetGoals) -> None:
         return
     merge = region.methods.merge and not (region.methods.hash and costs.hash_beats_merge)
     table = settings.region == "table" or (settings.region == "auto" and region.region.n > FEW)
-    table = table and not _grown(region)
+    loose = any(goal.lower < goal.best_cost for goal in region.leaf_goals)  # by a gap: what they cost is no bound
+    table = table and not loose and not _grown(region)
     if not table and not search.use_bounds:
         merge = region.methods.merge  # nothing is skipped because another method is never dearer
     region.dominated = region.methods.merge and not merge

@@ -42,7 +42,7 @@ class RegionWays(SetGoals):
         """Settle the relations, then solve the region or find its bounds and seeds."""
         if not self.begun:
             ended = (Status.IMPOSSIBLE, Status.OPEN)  # open: a relation that is made of the region itself
-            unsettled = [leaf for leaf in self._leaf_goals if not leaf.settled and leaf.status not in ended]
+            unsettled = [leaf for leaf in self.leaf_goals if not leaf.settled and leaf.status not in ended]
             if unsettled and not self.waited:
                 self.waited = True
                 search.ask(goal, limit)
@@ -50,12 +50,12 @@ class RegionWays(SetGoals):
                     search.ask(leaf)
                 return False
             self.begun = True
-            if all(leaf.settled for leaf in self._leaf_goals):
+            if all(leaf.settled for leaf in self.leaf_goals):
                 self.start(self)
         return True
 
     def ways(self, search: SearchContext, goal: Goal) -> tuple[list[Way], float]:
-        if any(not leaf.settled for leaf in self._leaf_goals):
+        if any(not leaf.settled for leaf in self.leaf_goals):
             return [], INFINITY
         if self.merging or goal.required != ANY:
             self.group_of(goal.relations)

@@ -61,14 +61,18 @@ class Search(SearchContext):
     # -- running ------------------------------------------------------------------------------------------------------------
 
     def run(self, tree: Tree, required: TraitSet = ANY) -> Goal:
-        """Explore, then optimize; the returned goal has a plan. Raises NoPlan, and Interrupted on Ctrl-C."""
+        """The goal of the query, which has a plan. Raises NoPlan, and Interrupted on Ctrl-C."""
         try:
-            goal = self.optimize(self.explore(tree), required)
+            goal = self.drive(tree, required)
         except KeyboardInterrupt:
             raise Interrupted(what_was_found(self)) from None
         if goal.best_cost == INFINITY:
             raise NoPlan(why_no_plan(self, goal))
         return goal
+
+    def drive(self, tree: Tree, required: TraitSet) -> Goal:
+        """Explore, then optimize."""
+        return self.optimize(self.explore(tree), required)
 
     def insert(self, tree: Tree) -> tuple[int, list[LogicalExpr]]:
         """Insert the query, and decide what becomes of its regions of joins."""

@@ -228,7 +228,7 @@ class SetGoals:
         return s if self.region.within(s) == predicate else None
 
     @property
-    def _leaf_goals(self) -> list[Goal]:
+    def leaf_goals(self) -> list[Goal]:
         return [self.sets[1 << i].goal for i in range(self.region.n)]
 
     def settle(self, goal: Goal) -> tuple[list[Way], float]:
@@ -245,14 +245,10 @@ class SetGoals:
             goal.way = Way(goal.best_cost, 0, local, inputs, split)
             if self.search.trace is not None:
                 self.search.emit_best(goal, old)
-        # relations that a gap left bounded may cost less than they do
-        leaves = (self.sets[1 << i].goal for i in column_ids(goal.relations))
-        loose = sum(leaf.best_cost - leaf.lower for leaf in leaves)
         if goal.status is not Status.OPEN:
-            goal.lower, goal.settled = goal.best_cost - loose, True
-            goal.status = Status.BOUNDED if loose else Status.OPTIMAL
+            goal.lower, goal.settled, goal.status = goal.best_cost, True, Status.OPTIMAL
             self.search.emit_close(goal)
-        return [], goal.best_cost - loose if loose else INFINITY
+        return [], INFINITY
 
     def install(self, tree: JoinTree) -> None:
         """Make a join tree over settled relations the best plan of each of its sets that has none as cheap."""
