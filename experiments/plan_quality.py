@@ -152,6 +152,7 @@ def recosted(query: OptimizedQuery, truth: SubPlans, model: CostModel) -> float:
     """The cost of the plan of a query with the rows that `truth` has for each relation set."""
     aliases: dict[int, frozenset[str]] = {}
     figures: dict[int, RelationStats] = {}
+    query.give_groups()
     cost = 0.0
     for node in reversed(list(query.plan.walk())):  # inputs first
         aliases[id(node)] = _aliases(query, node).union(*(aliases[id(child)] for child in node.inputs))

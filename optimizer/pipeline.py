@@ -37,7 +37,7 @@ from optimizer.rules.catalog import ENFORCERS, IMPLEMENTATIONS, TRANSFORMATIONS,
 from optimizer.rules.interface import ImplementationRule, Rule, RuleContext, TransformationRule
 from optimizer.search.counters import SearchStats
 from optimizer.search.drivers import new_search
-from optimizer.search.extract import extract
+from optimizer.search.extract import extract, give_groups
 from optimizer.search.figures import Figures
 from optimizer.search.search import Search
 from optimizer.search.stats import search_stats
@@ -100,6 +100,11 @@ class OptimizedQuery:
     @property
     def cost(self) -> float:
         return self.plan.cost
+
+    def give_groups(self) -> None:
+        """Give every node of the plan a group of the memo, also those that join relations of a region."""
+        assert self.engine.root is not None
+        give_groups(self.engine, self.engine.root, self.plan)
 
     @property
     def rows(self) -> float:

@@ -47,6 +47,7 @@ def _measured(catalog: Catalog, case: Case, runs: int, enough_s: float) -> Point
     counters = new_counters()
     for _ in reader(query, counters):  # counts rows, and warms up
         pass
+    query.give_groups()
     found = amounts(ran_operators(query.memo, query.plan, counters))
     return Point(case.family, case.sql, found, 1e9 * _least_time(query, runs, enough_s))
 

@@ -74,13 +74,15 @@ class Source(Protocol):
 
 
 class Sources(Protocol):
-    """Which source a goal has; goals of groups, and what sets of relations give."""
+    """Which source a goal has; goals of groups; what sets of relations give, and groups for them."""
 
     def of(self, search: SearchContext, goal: Goal) -> Source: ...
 
     def goal(self, search: SearchContext, group: Group, required: TraitSet) -> Goal: ...
 
     def output(self, search: SearchContext, goal: Goal) -> tuple[ColumnSet, float]: ...
+
+    def group(self, search: SearchContext, goal: Goal) -> int: ...
 
 
 class SearchContext:

@@ -27,3 +27,13 @@ def extract(search: SearchContext, root: Goal) -> PlanNode:
         cost = way.local + sum(below.cost for below in inputs)
         built.append(PlanNode(op, inputs, columns, alternative, rows, way.local, cost, goal.group))
     return built[0]
+
+
+def give_groups(search: SearchContext, root: Goal, plan: PlanNode) -> None:
+    """Give the sets of relations of an extracted plan groups of the memo, for those who look statistics or properties up there."""
+    stack = [(root, plan)]
+    while stack:
+        goal, node = stack.pop()
+        assert goal.way is not None, f"goal {goal.id} has no plan"
+        node.group = search.sources.group(search, goal)
+        stack.extend(zip(goal.way.inputs, node.inputs, strict=True))

@@ -42,6 +42,9 @@ class GivenWays:
     def output(self, search: SearchContext, goal: Goal) -> tuple[ColumnSet, float]:
         return self._regions.output(search, goal)
 
+    def group(self, search: SearchContext, goal: Goal) -> int:
+        return self._regions.group(search, goal)
+
     def ready(self, search: SearchContext, goal: Goal, limit: float) -> bool:
         return True
 

@@ -156,6 +156,10 @@ class Regions:
     def output(self, search: SearchContext, goal: Goal) -> tuple[ColumnSet, float]:
         return self._by_goal[goal.id].output(goal)
 
+    def group(self, search: SearchContext, goal: Goal) -> int:
+        """The group of a goal; one is made for a set of relations that has none."""
+        return goal.group if goal.group >= 0 else self._by_goal[goal.id].group_of(goal.relations)
+
     def methods(self) -> list[str]:
         """How each region of the query was searched: expand, table, tasks or one order."""
         expanded = [decision.method.value for decision in self.wholes.values() if decision.method is Method.EXPAND]

@@ -89,7 +89,7 @@ class SetGoals:
 
     def output(self, goal: Goal) -> tuple[ColumnSet, float]:
         """The columns and rows of a set."""
-        return self.columns(goal.relations), self.figures(goal.relations).rows
+        return self.columns(goal.relations), self.estimates.rows(goal.relations)
 
     @property
     def merging(self) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -307,12 +306,12 @@ def _date_diff(binder: ExpressionBinder, node: Any) -> Scalar:
 def _now(binder: ExpressionBinder, node: Any) -> Scalar:
     """The time at which the query is bound, in the time zone of this machine."""
     binder.source.only(node, *(["this"] if isinstance(node, exp.Anonymous) else []))  # else: a precision
-    return Literal(datetime.datetime.now(), TIMESTAMP)
+    return Literal(binder.source.now, TIMESTAMP)
 
 
 def _today(binder: ExpressionBinder, node: Any) -> Scalar:
     binder.source.only(node, *(["this"] if isinstance(node, exp.Anonymous) else []))  # else: a precision
-    return Literal(datetime.datetime.now().date(), DATE)
+    return Literal(binder.source.now.date(), DATE)
 
 
 def _by_name(binder: ExpressionBinder, node: Any) -> Scalar:

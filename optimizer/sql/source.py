@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterable
+from datetime import datetime
 from typing import Any
 
 from optimizer.errors import SqlError, Unsupported
@@ -37,12 +38,12 @@ _RESERVED = frozenset(_RESERVED_WORDS.split())
 
 
 class Source:
-    """The text of one query with its tokens."""
+    """The text of one query with its tokens. `now`: when it was read, on the clock of this machine: one time for all of it."""
 
-    __slots__ = ("_at", "_tokens", "sql")
+    __slots__ = ("_at", "_tokens", "now", "sql")
 
     def __init__(self, sql: str, tokens: list[Any]) -> None:
-        self.sql, self._tokens = sql, tokens
+        self.sql, self._tokens, self.now = sql, tokens, datetime.now()
         self._at: dict[int, int] = {}  # token number by where it starts; made for the first message
 
     def span(self, node: Any) -> Span | None:

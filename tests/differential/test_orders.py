@@ -38,7 +38,7 @@ from optimizer.cost.model import Bounded
 from optimizer.dataset import open_dataset
 from optimizer.errors import NoPlan
 from optimizer.pipeline import OptimizedQuery, Optimizer
-from optimizer.search.extract import extract
+from optimizer.search.extract import extract, give_groups
 from optimizer.settings import Settings
 from optimizer.stats.relation import RelationStats
 from tests.reference.compare import (
@@ -358,6 +358,7 @@ def assert_promises_kept(data: Data, optimized: OptimizedQuery, tuning: Tuning) 
     root = optimized.engine.root
     assert root is not None
     fresh = extract(optimized.engine, root)
+    give_groups(optimized.engine, root, fresh)
     claims: dict[int, list[TraitSet]] = {id(node): [node.alternative.delivered] for node in fresh.walk()}
     claims[id(fresh)].append(TraitSet(optimized.order))
     for node in fresh.walk():

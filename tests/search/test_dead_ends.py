@@ -68,7 +68,7 @@ def test_every_budget_ends_with_a_complete_plan(mode: dict[str, str]) -> None:
         costs.append(goal.best_cost)
         assert recomputed_cost(search, extract(search, goal), search.cost) == pytest.approx(goal.best_cost, rel=1e-9)
         assert search.counters.proven == (budget >= full)
-        assert search.counters.tasks <= budget + 300
+        assert search.counters.tasks <= budget + (1000 if mode.get("pruning") == "none" else 300)
         assert goal.lower <= best <= goal.best_cost * (1 + 1e-12)
     assert costs[0] >= costs[-1] == pytest.approx(best, rel=1e-12)
 

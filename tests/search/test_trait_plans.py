@@ -61,6 +61,7 @@ QUERIES = (
 @pytest.mark.parametrize("sql", QUERIES)
 def test_no_plan_sorts_what_is_sorted(sql: str, disabled: tuple[str, ...]) -> None:
     query = planned(sql, *disabled)
+    query.give_groups()
     for node in query.plan.walk():
         props = query.memo.group(node.group).props
         for child, asked in zip(node.inputs, node.alternative.inputs, strict=True):

@@ -41,5 +41,5 @@ def test_parquet(sql: str, tmp_path: Path) -> None:
 def test_arrow(tmp_path: Path) -> None:
     """Its values are read when the folder is opened."""
     feather.write_feather(bad_table(), tmp_path / "t.arrow", compression="uncompressed")
-    with pytest.raises(CatalogError, match=r'column "s" .*UTF8'):
+    with pytest.raises(CatalogError, match=r"(?s)t\.arrow.*UTF8"):
         Session(tmp_path)
