@@ -30,7 +30,7 @@ def extract(search: SearchContext, root: Goal) -> PlanNode:
 
 
 def give_groups(search: SearchContext, root: Goal, plan: PlanNode) -> None:
-    """Give the sets of relations of an extracted plan groups of the memo, for those who look statistics or properties up there."""
+    """Give the sets of relations of an extracted plan groups of the memo, for those who look statistics up there."""
     stack = [(root, plan)]
     while stack:
         goal, node = stack.pop()
