@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from experiments.cli import main
-from experiments.pipeline import driver
+from experiments.pipeline import driver, session
 from experiments.pipeline.address import addresses, check_reachable
 from experiments.pipeline.connect import connect
 from experiments.pipeline.driver_settings import configuration, environment, is_local, with_tries
@@ -128,6 +128,7 @@ def test_settings_of_spark_go_over_ours(monkeypatch: pytest.MonkeyPatch, capsys:
         raise Stop("enough")
 
     monkeypatch.setattr(driver, "_Start", start)
+    monkeypatch.setattr(session, "_started", None)  # another test may have a session in this process
     with pytest.raises(Stop):
         spark_session("local[2]", conf={"spark.ui.port": "4999", "spark.sql.shuffle.partitions": "3"})
     assert started[0]["spark.ui.port"] == "4999" and started[0]["spark.sql.shuffle.partitions"] == "3"
