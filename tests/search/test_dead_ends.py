@@ -143,3 +143,23 @@ def test_a_cheap_first_plan_keeps_a_dear_input_closed() -> None:
         search, _ = plan(graph_query("star", 6, 2), pruning=mode, region="tasks")
         opened[mode] = sum(1 for goal in search.memo.goals if goal.opened)
     assert opened["both"] < opened["none"]
+
+
+def test_a_join_may_become_a_lookup_however_joins_are_enumerated(tpch) -> None:
+    """Which space is proven does not depend on the enumeration: the cheaper lookup was found under `rules` alone."""
+    sql = "select * from orders join customer on o_custkey = c_custkey where o_orderkey = 7"
+    planned = [
+        Optimizer(tpch, Settings(decorrelate="cost", enumeration=mode)).optimize(sql)
+        for mode in ("adaptive", "partition", "rules", "rules_b0")
+    ]
+    assert all(query.search.proven for query in planned)
+    assert {"join_to_apply"} <= set(planned[0].search.rules_fired)
+    assert [query.cost for query in planned] == pytest.approx([planned[0].cost] * 4, rel=1e-9)
+
+
+@pytest.mark.parametrize("budget", [1, 5, 20])
+def test_a_region_that_rules_may_not_split_any_more_has_a_plan(tpch, budget: int) -> None:
+    """A budget of expressions that is spent while regions are still unsplit (once a StopIteration)."""
+    sql = "select 1 from nation r1, region r2 where r1.n_regionkey in (select r1.n_nationkey from nation r3)"
+    settings = Settings(decorrelate="cost", prepass=False, budget_mexprs=budget)
+    assert Optimizer(tpch, settings).optimize(sql).plan.cost > 0.0
