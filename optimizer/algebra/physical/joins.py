@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import chain, permutations, product
+from itertools import chain, product
 from typing import ClassVar
 
 from optimizer.algebra.columns import ColumnId, ColumnSet, column_ids, column_set
@@ -23,11 +23,10 @@ from optimizer.algebra.traits import (
     group_order,
     grouped,
     grouping_spellings,
+    sequences,
     spelled,
     spellings,
 )
-
-ALL_PERMUTATIONS = 3  # merge keys of which every permutation is tried
 
 LEFT_ORDER = (  # each left row's results come together
     JoinKind.INNER,
@@ -109,9 +108,7 @@ class MergeJoin(PhysicalOperator):
         """The keys `numbers` in the permutations that give different orders: all of up to three keys, of more each key first."""
         different = self._distinct(numbers, inputs)
         alike = [i for i in numbers if i not in different]
-        if len(different) <= ALL_PERMUTATIONS:
-            return [[*leading, *alike] for leading in permutations(different)]
-        return [[lead, *(i for i in different if i != lead), *alike] for lead in different]
+        return [[*leading, *alike] for leading in sequences(different)]
 
     def _aligned(
         self, wanted: Collation, side: int, props: LogicalProps, inputs: Props
