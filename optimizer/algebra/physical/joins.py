@@ -171,13 +171,11 @@ class MergeJoin(PhysicalOperator):
     def derive(self, delivered: TraitSet, index: int, output: LogicalProps, inputs: Props) -> tuple[Alternative, ...]:
         result = []
         for left, right, fixed in self._aligned(delivered.collation, index, inputs[index], inputs):
-            if not fixed:
-                continue
-            if self.kind is JoinKind.FULL:
-                result.append(Alternative((TraitSet(left), TraitSet(right))))
-                continue
-            result.append(Alternative((TraitSet(left), TraitSet(right)), TraitSet(left)))
-            if index == 0 and len(delivered.collation) > fixed and _determines(left[:fixed], left[fixed:], output):
+            full = self.kind is JoinKind.FULL
+            if fixed:
+                result.append(Alternative((TraitSet(left), TraitSet(right)), ANY if full else TraitSet(left)))
+            more = index == 0 and not full and len(delivered.collation) > fixed
+            if more and _determines(left[:fixed], left[fixed:], output):  # all of it, if all keys are constants
                 longer = TraitSet(left + delivered.collation[fixed:])
                 result.append(Alternative((longer, TraitSet(right)), longer))
         return tuple(result)

@@ -171,3 +171,9 @@ def test_runs_are_told_apart_by_columns_none_of_which_the_others_determine() -> 
 def test_groups_in_an_order_come_with_their_other_keys_in_every_sequence() -> None:
     ways = StreamingAggregate((ID, J, K), ()).pass_through(order(J), LEFT, (LogicalProps(LEFT.columns),))
     assert {way.delivered for way in ways} == {order(J, ID, K), order(J, K, ID)}
+
+
+def test_a_merge_join_by_constant_keys_keeps_any_order_of_the_left_rows() -> None:
+    output = LogicalProps(BOTH, constants=1 << K | 1 << K1)
+    (way,) = merge_join((K, K1)).derive(order(J, ID), 0, output, (LEFT, RIGHT))
+    assert way == Alternative((order(K, J, ID), order(K1)), order(K, J, ID))
