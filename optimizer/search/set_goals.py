@@ -19,13 +19,13 @@ from optimizer.algebra.trees import Node, Tree
 from optimizer.cost.joins import JoinCosts
 from optimizer.joins.graph import JoinTree, Relations, joins_of
 from optimizer.joins.inner import InnerRegion
+from optimizer.joins.order_keys import order_keys
+from optimizer.joins.set_table import Costs, Methods, SetTable
 from optimizer.memo.goal import INFINITY, Goal, Split, Status, Way
 from optimizer.memo.group import Group
 from optimizer.memo.mexpr import LogicalExpr
 from optimizer.search.context import SearchContext
 from optimizer.search.figures import SetRows
-from optimizer.search.order_keys import order_keys
-from optimizer.search.set_table import Costs, Methods, SetTable
 
 PARTITION = "partition_joins"
 ROUNDING = 1.0 - 1e-12
@@ -240,10 +240,10 @@ class SetGoals:
             goal.status, goal.lower = Status.IMPOSSIBLE, INFINITY
             return [], INFINITY
         if goal.way is None:
-            split, local = self.table.cheapest(goal.relations)
-            inputs = (self.figures(split.left).goal, self.figures(split.right).goal)
+            method, left, right, local = self.table.cheapest(goal.relations)
+            inputs = (self.figures(left).goal, self.figures(right).goal)
             old, goal.best_cost = goal.best_cost, local + inputs[0].best_cost + inputs[1].best_cost
-            goal.way = Way(goal.best_cost, 0, local, inputs, split)
+            goal.way = Way(goal.best_cost, 0, local, inputs, Split(method, left, right))
             if self.search.trace is not None:
                 self.search.emit_best(goal, old)
         if goal.status is not Status.OPEN:

@@ -29,11 +29,11 @@ from optimizer.algebra.physical import HashJoin, NestedLoopJoin
 from optimizer.cost.joins import JoinCosts
 from optimizer.joins.graph import Relations
 from optimizer.joins.inner import InnerRegion
+from optimizer.joins.order_keys import OrderKey
 from optimizer.joins.set_splits import Level, Positions, Sets, SetSplits
-from optimizer.memo.goal import Split
-from optimizer.search.order_keys import OrderKey
 
 Costs: TypeAlias = npt.NDArray[np.float64]
+Method: TypeAlias = type[HashJoin] | type[NestedLoopJoin]
 
 
 class Methods(NamedTuple):
@@ -157,8 +157,8 @@ class SetTable:
             bound = self._kept(level, ordered, self._some_order(), self._merged_by(leading))
         return self.splits.sets[left], self.splits.sets[right], bound + self._fixed(level.sets)
 
-    def cheapest(self, s: Relations) -> tuple[Split, float]:
-        """The split that gives a set its cost, and the cost of that join alone. A hash join builds on the right."""
+    def cheapest(self, s: Relations) -> tuple[Method, Relations, Relations, float]:
+        """How a set gets its cost: the join, what it joins, and what that join alone costs. A hash join builds on the right."""
         at, left, right = self.splits.of(s)
         level = Level(left, right, np.zeros(1, dtype=np.int64), np.array([at], dtype=np.int32))
         number = int(np.argmin(self._cost(level, None)))
@@ -168,7 +168,7 @@ class SetTable:
             a, b = b, a
         hashed, looped = np.minimum(*self._hash(one))[0], self._loops(one)[0]
         method = HashJoin if hashed <= looped else NestedLoopJoin
-        return Split(method, a, b), float(min(hashed, looped) + self._fixed(level.sets)[0])
+        return method, a, b, float(min(hashed, looped) + self._fixed(level.sets)[0])
 
     def _some_order(self) -> Costs:
         if self._some is None:
