@@ -21,7 +21,7 @@ from tests.differential.queries import Query
 from tests.differential.test_random_queries import Engines, compare_engines
 from tests.differential.variants import RULES
 
-WITH_KEYS = tuple(range(1, POOL, 2))[:8]
+WITH_KEYS = tuple(range(1, POOL, 2))[:4]
 CLASSICAL = {"enumeration": "rules"}
 PELLENKOFT = {"enumeration": "duplicate_free_rules", "cross_products": True}
 BOTH_WAYS = {"enumeration": "rules_b0", "expand_joins": 0}
