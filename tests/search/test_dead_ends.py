@@ -68,7 +68,7 @@ def test_every_budget_ends_with_a_complete_plan(mode: dict[str, str]) -> None:
     search, goal = plan(query, **mode)
     full, best = search.counters.tasks, goal.best_cost
     costs = []
-    for budget in [*range(1, full, 1 + full // 40), full]:
+    for budget in [*range(1, full, 1 + full // 15), full]:
         search, goal = plan(query, budget_tasks=budget, **mode)
         costs.append(goal.best_cost)
         assert recomputed_cost(search, extract(search, goal), search.cost) == pytest.approx(goal.best_cost, rel=1e-9)
