@@ -7,6 +7,7 @@ changed in a block is kept once, so memory grows with what was changed and not w
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Generic, NamedTuple, TypeVar
@@ -94,10 +95,7 @@ class Replay:
 
         Raises CatalogError for an event that cannot follow those before it; the position is then before that event.
         """
-        position = max(0, position)
-        if self._more is not None and position > len(self.events):
-            self._more(position)
-        position = min(position, len(self.events))
+        position = self.reach(max(0, position))
         if position < self.position:
             self._begin(MemoState(), 0)
         known = min(position // BLOCK, len(self._blocks))
@@ -108,11 +106,15 @@ class Replay:
         self._forward(position)
         return self._state
 
+    def reach(self, position: int) -> int:
+        """The same position where the trace is that long, else its end; a search that is running goes on until then."""
+        if self._more is not None and position > len(self.events):
+            self._more(position)
+        return min(position, len(self.events))
+
     def final(self) -> MemoState:
         """The state after the last event; a running search is run to its end."""
-        if self._more is not None:
-            self._more(2**62)
-        return self.seek(len(self.events))
+        return self.seek(sys.maxsize)
 
     @property
     def state(self) -> MemoState:
