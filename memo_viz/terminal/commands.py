@@ -184,7 +184,8 @@ class Stepper:
             return []
         error = None if self.search is None else self.search.error
         if error is not None:
-            return ["", *self._views().wrapped(f"The search ended: {clean(str(error))}")]
+            told = f"The search ended: {error}".split("\n")
+            return ["", *(line for text in told for line in self._views().wrapped(clean(text)))]
         damage = self.replay.damage
         return ["", *self._views().wrapped(f"The trace is damaged after this event: {clean(damage)}")] if damage else []
 

@@ -131,17 +131,25 @@ class Replay:
             event = events[self.position]
             try:
                 draft.apply(event)
+            except KeyboardInterrupt:
+                self._anew()
+                raise
             except (LookupError, TypeError, ValueError, AttributeError) as error:
-                whole, at = f"{type(error).__name__}: {error}", self.position
-                self._begin(MemoState(), 0)  # it may have changed a part of the state
-                self.seek(at)
-                raise CatalogError(f"the event {event.get('kind')} cannot follow those before it ({whole})") from None
+                self._anew()
+                why = f"{type(error).__name__}: {error}"
+                raise CatalogError(f"the event {event.get('kind')} cannot follow those before it ({why})") from None
             self.position += 1
             if self.position % BLOCK == 0:
                 if len(self._blocks) < self.position // BLOCK:
                     self._blocks.append(_block(draft))
                 self._begin(self._state, self.position)
                 draft = self._draft
+
+    def _anew(self) -> None:
+        """Make the state of the position anew: an event was applied in part."""
+        position = self.position
+        self._begin(MemoState(), 0)
+        self.seek(position)
 
 
 def _block(draft: Draft) -> _Block:
