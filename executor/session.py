@@ -146,6 +146,7 @@ class Explanation:
         query = self.query
         plan = plan_table(query.plan, query.columns, self.actual, width)
         notes = [f"\n        {note}" for stage in query.stages for note in stage.notes]
+        notes += [f"\n        warning: {warning}" for warning in query.warnings]
         return plan + "\n\n" + search_text(query.search.as_dict(), query.ms, query.cost, width) + "".join(notes)
 
     @property
@@ -158,6 +159,7 @@ class Explanation:
             "settings": query.settings.as_dict(),
             "cost": finite(query.cost),
             "rows": finite(query.rows),
+            "warnings": list(query.warnings),
             "search": {**query.search.as_dict(), "ms": {name: round(ms, 3) for name, ms in query.ms.items()}},
             "plan": plan_json(query.plan, query.columns, self.actual),
         }
