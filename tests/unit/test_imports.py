@@ -38,6 +38,7 @@ OPTIMIZER = {
     "audit": "errors settings algebra memo trace plan_space search",
     "pipeline": "errors settings algebra catalog sql trace stats cost memo joins rules engines decorrelate prepass search"
     " plugins",
+    "explanation": "errors settings algebra catalog stats cost trace memo joins rules plan_space search audit pipeline",
 }
 
 # folder, or one file of it -> what it may import of the product besides its own folder
