@@ -22,6 +22,9 @@ from optimizer.cost.model import CostModel
 from optimizer.decorrelate.alternatives import settle_choices
 from optimizer.decorrelate.quick import QUICK
 from optimizer.drivers import new_search
+from optimizer.errors import NoPlan
+from optimizer.joins.join_order import read_join_order
+from optimizer.joins.placed_order import has_order
 from optimizer.memo.memo import Memo
 from optimizer.plugins.load import chosen_cost_model, chosen_estimator, load_plugins
 from optimizer.prepass.hep import run_program
@@ -36,6 +39,7 @@ from optimizer.search.search import Search
 from optimizer.search.stats import search_stats
 from optimizer.settings import DEFAULTS, Settings
 from optimizer.sql.bind import bind
+from optimizer.sql.hints import read_hints
 from optimizer.stage_events import emit_plan, emit_stage
 from optimizer.stages import STAGES, Given, Stage
 from optimizer.stats.choose import EstimatorFactory
@@ -52,6 +56,7 @@ class OptimizedQuery:
         self.order: Collation = bound.order
         self.stages: tuple[Stage, ...] = ()
         self.ms: dict[str, float] = {}
+        self.warnings: tuple[str, ...] = ()  # on hints of the text that are not heeded
         self.plan: PlanNode
         self.search: SearchStats
         self.memo: Memo
@@ -108,9 +113,11 @@ class Optimizer:
         start = perf_counter_ns()
         bound = bind(sql, self.catalog, ms)
         ms["bind"] = _since(start) - ms.get("parse", 0.0)
-        query = OptimizedQuery(sql, self.catalog, self.settings, bound)
+        settings, warnings = self._hinted(sql)
+        query = OptimizedQuery(sql, self.catalog, settings, bound)
+        query.warnings = warnings
         query.ms = ms
-        context = RuleContext(bound.columns, self.settings)
+        context = RuleContext(bound.columns, settings)
         given = Given(bound, self.program, context)
         tree = bound.tree
         query.stages = (Stage("bind", tree, bound.columns, (), ms["bind"], True),)
@@ -133,6 +140,9 @@ class Optimizer:
         query.engine = new_search(query.memo, self.rules, context, self.cost, trace)
         goal = query.engine.run(settle_choices(tree, bound.columns), TraitSet(bound.order))
         query.plan = extract(query.engine, goal)
+        if settings.join_order and not query.engine.counters.proven:  # what a budget left may be the query as written
+            if not has_order(query.plan, read_join_order(settings.join_order)):
+                raise NoPlan("a budget ended the search before it had a plan with the join order asked for: raise the budget")
         prune_columns(query.plan, column_set(output.id for output in bound.outputs))
         ms["search"] = _since(start)
         query.search = search_stats(query.engine, all(stage.converged for stage in query.stages))
@@ -140,6 +150,15 @@ class Optimizer:
             emit_plan(trace, query.engine, goal, query.plan)
             trace.finish()
         return query
+
+    def _hinted(self, sql: str) -> tuple[Settings, tuple[str, ...]]:
+        """The settings with the join order that a hint asks for, and warnings. The setting wins over the hint."""
+        hints = read_hints(sql)
+        if not hints.join_order:
+            return self.settings, hints.warnings
+        if self.settings.join_order:
+            return self.settings, (*hints.warnings, "the setting join_order is heeded, not the hint Leading")
+        return self.settings.replace(join_order=hints.join_order), hints.warnings
 
     def plan(self, tree: Tree, columns: Columns) -> PlanNode:
         """The cheapest plan of a logical tree without subqueries, with all its columns, for those who have no SQL text."""
