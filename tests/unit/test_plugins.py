@@ -139,6 +139,19 @@ def test_names_are_usable_wherever_settings_are(tmp_path: Path) -> None:
         Session("joingraph", {"cost_model": "free"})
 
 
+def test_an_enumerator_decides_which_splits_are_searched(tmp_path: Path) -> None:
+    """By tasks, by the iterative driver and by expressions of the memo: the same plan as left-deep enumeration has."""
+    lines = "one, rest = 1 << i, s & ~(1 << i)\n        if s & one and graph.connected(rest): found.append(one if one == s & -s else rest)"
+    body = f"@enumerator\ndef mine(graph, s):\n    found = []\n    for i in range(graph.n):\n        {lines}\n    return found\n"
+    file = written(tmp_path, body.replace("@enumerator", "from planscope.plugin import enumerator\n@enumerator"))
+    best = Session("joingraph", {"enumeration": "left_deep"}).optimize("cycle/6").cost
+    for values in ({}, {"region": "tasks"}, {"driver": "iterative", "enumeration": "partition"}, {"pruning": "none"}):
+        query = Session("joingraph", {**values, "partitioner": "mine"}, plugins=[file]).optimize("cycle/6")
+        assert query.cost == pytest.approx(best, rel=1e-9) and query.search.proven
+    with pytest.raises(SettingsError, match='partitioner cannot be "min": choose one of branch, conservative, mine'):
+        Session("joingraph", {"partitioner": "min"}, plugins=[file])
+
+
 def test_a_settings_file_names_plug_ins_beside_it(tmp_path: Path) -> None:
     (tmp_path / "sub").mkdir()
     written(tmp_path / "sub", FREE)
