@@ -48,6 +48,17 @@ class Keep(RewriteRule):
     pattern = node(Join, ANY, ANY)
     def apply(self, bound, context): return None
 '''
+MINE = """
+from planscope.plugin import enumerator
+@enumerator
+def mine(graph, relations):
+    found = []
+    for one in (1 << i for i in range(graph.n) if relations >> i & 1):
+        rest = relations ^ one
+        if graph.connected(rest):
+            found.append(one if one == relations & -relations else rest)
+    return found
+"""
 
 
 def written(folder: Path, body: str, name: str = "mine.py") -> str:
@@ -141,9 +152,7 @@ def test_names_are_usable_wherever_settings_are(tmp_path: Path) -> None:
 
 def test_an_enumerator_decides_which_splits_are_searched(tmp_path: Path) -> None:
     """By tasks, by the iterative driver and by expressions of the memo: the same plan as left-deep enumeration has."""
-    lines = "one, rest = 1 << i, s & ~(1 << i)\n        if s & one and graph.connected(rest): found.append(one if one == s & -s else rest)"
-    body = f"@enumerator\ndef mine(graph, s):\n    found = []\n    for i in range(graph.n):\n        {lines}\n    return found\n"
-    file = written(tmp_path, body.replace("@enumerator", "from planscope.plugin import enumerator\n@enumerator"))
+    file = written(tmp_path, MINE)
     best = Session("joingraph", {"enumeration": "left_deep"}).optimize("cycle/6").cost
     for values in ({}, {"region": "tasks"}, {"driver": "iterative", "enumeration": "partition"}, {"pruning": "none"}):
         query = Session("joingraph", {**values, "partitioner": "mine"}, plugins=[file]).optimize("cycle/6")
