@@ -303,9 +303,11 @@ def reader(query: OptimizedQuery, counters: Counters | None = None) -> pa.Record
 
     Fields that can hold no NULL, as the bound query shows whatever the settings are, say so.
     """
-    from executor.arrow.run import execute  # planning alone does without the executors
+    from executor.arrow.context import Tuning  # planning alone does without the executors
+    from executor.arrow.run import execute
 
-    stream = execute(query.plan, query.columns, query.catalog.tables, counters)
+    tuning = Tuning(filters=query.settings.runtime_filters)
+    stream = execute(query.plan, query.columns, query.catalog.tables, counters, tuning)
     positions = [stream.schema.get_field_index(f"c{output.id}") for output in query.outputs]
     not_null = query.bound.tree.props.not_null
     types = [stream.schema.field(p).type for p in positions]
@@ -353,4 +355,4 @@ def new_counters() -> Counters:
 def actuals(plan: PlanNode, counters: Counters) -> Actuals:
     """What each operator of a plan did in the execution that filled `counters`."""
     found = ((node.id, counters.nodes.get(node.id)) for node in plan.walk())
-    return {id: Actual(c.rows, c.ms, c.peak_bytes) for id, c in found if c is not None}
+    return {id: Actual(c.rows, c.ms, c.peak_bytes, c.removed, c.fewer) for id, c in found if c is not None}

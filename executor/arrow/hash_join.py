@@ -55,6 +55,8 @@ def _stage(node: PlanNode, context: Context) -> Stage:
     index = KeyIndex(build_keys, op.null_safe)
     context.held(node, inner.nbytes + index.nbytes)
     matcher = Matcher(op.kind, not op.build_left, inner, op.residual, node.columns, context)
+    if context.filters is not None and not matcher.never_matches:
+        context.filters.offer(node, build_keys, context)
 
     def work(outer: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
         return matcher.join(outer, key_candidates(index, [key(outer) for key in probe_keys]))

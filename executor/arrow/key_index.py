@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from executor.arrow.key_words import is_exact, key_words, mix
+from executor.arrow.key_words import is_exact, key_words, mixed_words
 from optimizer.errors import ExecutionError
 
 _NONE = np.int32(-1)
@@ -138,10 +138,7 @@ class KeyIndex:
         )
 
     def _places(self, words: list[np.ndarray]) -> np.ndarray:
-        mixed = mix(words[0].view(np.uint64))
-        for word in words[1:]:
-            mixed = mix(mixed ^ word.view(np.uint64))
-        return (mixed >> self._shift).view(np.int64)
+        return (mixed_words(words) >> self._shift).view(np.int64)
 
     def find(self, keys: Sequence[pa.Array]) -> np.ndarray:
         """The group of each row's keys, -1 where there is none (NULL keys have none, but in null-safe keys)."""

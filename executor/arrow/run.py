@@ -44,6 +44,7 @@ from executor.arrow.counters import Counters
 from executor.arrow.failures import first_line, operator_errors
 from executor.arrow.kept_rows import KeptRows
 from executor.arrow.pipeline import Stage, Work, run_stages
+from executor.arrow.runtime_filters import RuntimeFilters, filtered
 from optimizer.algebra.columns import Columns, column_ids
 from optimizer.algebra.physical import (
     ConstantRows,
@@ -119,8 +120,9 @@ def execute(
     """
     _check_rows(plan, sources)
     _allow_depth(plan)
-    run = _Run(counters)
-    context = Context(columns, sources, counters, tuning or Tuning(), run.open_node)
+    run, tuning = _Run(counters), tuning or Tuning()
+    filters = RuntimeFilters() if tuning.filters else None
+    context = Context(columns, sources, counters, tuning, run.open_node, filters=filters)
     return pa.RecordBatchReader.from_batches(context.schema(plan), _readable(context.open(plan), plan, columns))
 
 
@@ -189,7 +191,10 @@ class _Run:
             node = node.inputs[streamed_input(node)]
         local = scan.local_stage(node, context) if isinstance(node.op, TableScan) and not dead else None
         counted = local is None and not isinstance(node.op, KeptRows)  # kept rows were counted when they were made
-        batches = _nothing() if dead else self._produce(node, context, counted)
+        filters = () if context.filters is None or dead else context.filters.of(node)
+        batches = _nothing() if dead else self._produce(node, context, counted and not filters)
+        if filters:
+            batches = self._timed(node, filtered(batches, node, filters, context), counted)
         if local is not None:
             stages.append((node, local))
         work: list[Work] = []

@@ -295,7 +295,8 @@ def costs(
 
     if output is not None:
         make_folder(output)
-    session = Session(open_data(data, progress(quiet)), Settings.from_pairs(pairs))
+    # models cost operators by the rows that plans say: a filter at run time would change these
+    session = Session(open_data(data, progress(quiet)), Settings.from_pairs(pairs, runtime_filters=False))
     session.check_rows()
     chosen = queries or cost_quality.QUERIES
     sampled = cost_quality.sample_plans(session, chosen, plans, within, timeout, seed, progress(quiet))

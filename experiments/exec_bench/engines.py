@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from importlib.util import find_spec
-from typing import Protocol
+from typing import Any, Protocol
 
 import pyarrow as pa
 
@@ -32,7 +32,8 @@ def installed(name: str) -> bool:
 
 
 def open_engine(name: str, catalog: Catalog, settings: Settings, threads: int) -> Engine:
-    return {"planscope": Planscope, "duckdb": DuckDB, "polars": Polars}[name](catalog, settings, threads)
+    engines: dict[str, type[Planscope | DuckDB | Polars]] = {"planscope": Planscope, "duckdb": DuckDB, "polars": Polars}
+    return engines[name](catalog, settings, threads)
 
 
 class Planscope:
@@ -75,7 +76,7 @@ class Polars:
         return lambda: self._context.execute(text).collect().to_arrow()
 
 
-def _lazy(table: Table):  # type: ignore[no-untyped-def]
+def _lazy(table: Table) -> Any:
     import polars
 
     files = [str(file) for file in table.files]

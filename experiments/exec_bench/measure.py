@@ -14,7 +14,7 @@ from experiments.exec_bench.engines import NAMES, installed
 from experiments.exec_bench.worker import Job, Run, Worker
 from experiments.same_rows import difference
 from experiments.workloads.queries import built_in_queries, resolve_sql
-from optimizer.errors import ExecutionError, SqlError
+from optimizer.errors import ExecutionError
 from optimizer.settings import Settings
 
 ROUNDS = 3

@@ -83,20 +83,16 @@ class Worker:
 def _serve(pipe: Connection, job: Job) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends us
     with suppress(EOFError):
-        before: float | None = None
+        pipe.recv()
+        try:
+            engine = open_engine(job.engine, open_data(job.data), job.settings, job.threads)
+            before = _peak()
+            pipe.send(_packed(engine.plan(job.sql)()))
+        except BaseException as error:  # Polars panics
+            pipe.send((str(error) or type(error).__name__).strip().splitlines()[0])
+            return
         while True:
-            what = pipe.recv()
-            if what == "first":
-                try:
-                    engine = open_engine(job.engine, open_data(job.data), job.settings, job.threads)
-                    before = _peak()
-                    table = engine.plan(job.sql)()
-                except BaseException as error:  # Polars panics
-                    pipe.send((str(error) or type(error).__name__).strip().splitlines()[0])
-                    continue
-                pipe.send(_packed(table))
-                del table
-            elif what == "run":
+            if pipe.recv() == "run":
                 pipe.send(_timed(lambda: engine.plan(job.sql)))
             else:
                 after = _peak()

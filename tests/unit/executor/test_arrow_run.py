@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
+from dataclasses import replace
 from decimal import Decimal
 from itertools import product
 from pathlib import Path
@@ -227,7 +228,7 @@ def test_counters(tmp_path: Path) -> None:
     ids = {n.op.name: n.id for n in plan.walk() if n is not right}
     for tuning in TUNINGS:
         counters = Counters()
-        assert plans.run(plan, tuning, counters) == [(i, 20) for i in range(5)]
+        assert plans.run(plan, replace(tuning, filters=False), counters) == [(i, 20) for i in range(5)]
         rows = {name: counters[id].rows for name, id in ids.items()}
         assert rows == {"sort": 5, "hash_aggregate": 5, "hash_join": 100, "filter_rows": 200, "table_scan": 300}
         assert counters[right.id].rows == 5
