@@ -9,7 +9,7 @@ its pipeline. A stage that needs another input whole (a join's build side) reads
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from time import perf_counter
 
 import pyarrow as pa
@@ -78,7 +78,6 @@ MakeBatches = Callable[[PlanNode, Context], Batches]
 MakeStage = Callable[[PlanNode, Context], Stage]
 
 SOURCES: dict[type[PhysicalOperator], MakeBatches] = {
-    TableScan: scan.produce,
     ConstantRows: constant_rows.produce,
     HashAggregate: hash_aggregate.produce,
     HashGroupingSets: hash_grouping_sets.produce,
@@ -189,15 +188,15 @@ class _Run:
             stages.append((node, stage))
             dead = stage.dead
             node = node.inputs[streamed_input(node)]
-        local = scan.local_stage(node, context) if isinstance(node.op, TableScan) and not dead else None
-        counted = local is None and not isinstance(node.op, KeptRows)  # kept rows were counted when they were made
-        filters = () if context.filters is None or dead else context.filters.of(node)
-        batches = _nothing() if dead else self._produce(node, context, counted and not filters)
-        if filters:
-            batches = self._timed(node, filtered(batches, node, filters, context), counted)
-        if local is not None:
-            stages.append((node, local))
+        counted = not isinstance(node.op, KeptRows)  # kept rows were counted when they were made
         work: list[Work] = []
+        if dead:
+            batches = _nothing()
+        elif isinstance(node.op, TableScan) and not hasattr(node.op, "produce"):
+            batches, read = self._scan(node, context)
+            work += [] if read is None else [read]
+        else:
+            batches = self._produce(node, context, counted)
         for at, stage in reversed(stages):
             if stage.dead:
                 continue
@@ -208,11 +207,21 @@ class _Run:
         result = run_stages(batches, work, context.tuning) if work else batches
         yield from result if self._counters is None else self._waiting(result)
 
+    def _scan(self, node: PlanNode, context: Context) -> tuple[Batches, Work | None]:
+        """What a scan's rows are made of, and how; filtered rows are made here."""
+        filters = () if context.filters is None else context.filters.of(node)
+        with operator_errors(node.op.name):
+            items, read = scan.start(node, context, [each.range(node, context) for each in filters])
+        tests = [each for each in filters if not each.near]
+        if not tests:
+            return self._timed(node, items, read is None), None if read is None else self._counted(node, read)
+        return self._timed(node, filtered(items, read, node, tests, context)), None
+
     def _produce(self, node: PlanNode, context: Context, counted: bool) -> Batches:
         return self._timed(node, _source_of(node.op)(node, context), counted)
 
-    def _timed(self, node: PlanNode, batches: Batches, counted: bool = True) -> Batches:
-        """The batches of a source, its errors named, its own time and output counted."""
+    def _timed(self, node: PlanNode, batches: Iterator[pa.RecordBatch], counted: bool = True) -> Batches:
+        """The batches of a source (or row groups, not counted), its errors named, its own time and output counted."""
         counters = self._counters
         with operator_errors(node.op.name):
             if counters is None:
@@ -279,7 +288,7 @@ def _one_after_other(first: Batches, second: Batches) -> Batches:
 def _stage_of(op: PhysicalOperator) -> MakeStage | None:
     """How a class of operators becomes a stage, None for a source. A class that is not listed says so itself, with a method
     `stage` or `produce`, else it runs as the class that it is derived from."""
-    if (listed := STAGES.get(type(op))) is not None or type(op) in SOURCES:
+    if (listed := STAGES.get(type(op))) is not None or type(op) in SOURCES or type(op) is TableScan:
         return listed
     if hasattr(op, "stage"):
         return lambda node, context: node.op.stage(node, context)  # type: ignore[attr-defined]

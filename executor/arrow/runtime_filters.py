@@ -19,14 +19,15 @@ cause one. Plans that run again and again (below an Apply) have no filters.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 
 from executor.arrow.batches import Batches, column_name, one_batch
 from executor.arrow.context import Context
 from executor.arrow.key_filter import KeyFilter
-from executor.arrow.pipeline import ordered_map
+from executor.arrow.pipeline import Work, ordered_map
+from executor.arrow.scan import Range
 from optimizer.algebra.columns import ColumnId
 from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.physical import (
@@ -52,8 +53,8 @@ from optimizer.algebra.scalars import ColumnRef
 _LEFT = (JoinKind.INNER, JoinKind.LEFT, JoinKind.SEMI, JoinKind.ANTI, JoinKind.MARK, JoinKind.SINGLE)
 _RIGHT = (JoinKind.INNER, JoinKind.RIGHT)
 _LEFT_TO_RIGHT = (JoinKind.INNER, JoinKind.LEFT, JoinKind.SEMI, JoinKind.ANTI, JoinKind.SINGLE)
-_TRIAL = 4  # batches of a scan, after which a filter that lets most rows pass is given up
-_USELESS = 0.7
+_TRIAL = 65_536  # rows of a scan, of which a filter has to remove a good part
+_USELESS = 0.7  # the part that it may let pass
 
 
 class RuntimeFilter(NamedTuple):
@@ -64,6 +65,15 @@ class RuntimeFilter(NamedTuple):
     keys: KeyFilter
     path: tuple[int, ...]
     near: bool
+
+    def range(self, scan: PlanNode, context: Context) -> Range:
+        """The same for row groups."""
+
+        def skipped(rows: int) -> None:
+            if rows and context.counters is not None:
+                context.counters.removed(scan.id, rows, self.path)
+
+        return Range(self.column, self.keys, skipped)
 
 
 class RuntimeFilters:
@@ -147,60 +157,63 @@ def _below_join(node: PlanNode, column: ColumnId) -> list[tuple[int, ColumnId]]:
     return found if not isinstance(op, NestedApply) or side == 0 else []
 
 
-def filtered(batches: Batches, node: PlanNode, filters: Sequence[RuntimeFilter], context: Context) -> Batches:
-    """The rows of a scan that pass, a few small batches together as one.
+class _Test:
+    """A filter at work, and how many rows it saw and let pass."""
 
-    A filter that lets most rows of the first batches pass is dropped; these go one by one, so that the batches that come out do
-    not depend on timing.
+    def __init__(self, filter: RuntimeFilter, node: PlanNode, context: Context) -> None:
+        self._keys, self._name = filter.keys, column_name(filter.column)
+        self._removed = filter.range(node, context).skipped
+        self.seen = self.kept = 0
+
+    def passing(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        mask = self._keys.passes(batch.column(self._name))
+        made = batch if mask.all() else batch.filter(pa.array(mask))
+        self._removed(batch.num_rows - made.num_rows)
+        self.seen += batch.num_rows
+        self.kept += made.num_rows
+        return made
+
+
+def filtered(
+    items: Iterator[Any], read: Work | None, node: PlanNode, filters: Sequence[RuntimeFilter], context: Context
+) -> Batches:
+    """The rows of a scan, cut in `items` and `read`, that pass; small batches together as one.
+
+    A filter that lets most of the first rows pass is given up. These are read one item after the other, so that the batches
+    that come out do not depend on timing.
     """
-    tests = [each for each in filters if not each.near]
-    seen, kept = [0] * len(tests), [0] * len(tests)
-    waiting: list[pa.RecordBatch] = []
-    rows = 0
+    tests = [_Test(each, node, context) for each in filters]
 
-    def work(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-        for test in tests:
-            batch = _passing(batch, test, node, context)
-        yield batch
-
-    def trial() -> Iterator[pa.RecordBatch]:
-        for _ in range(_TRIAL):
-            batch = next(batches, None)
-            if batch is None:
-                break
-            for i, test in enumerate(tests):
-                seen[i] += batch.num_rows
-                batch = _passing(batch, test, node, context)
-                kept[i] += batch.num_rows
+    def rows_of(item: Any) -> Iterator[pa.RecordBatch]:
+        for batch in (item,) if read is None else read(item):
+            for test in tests:
+                batch = test.passing(batch)
             yield batch
-        tests[:] = [test for test, before, after in zip(tests, seen, kept, strict=True) if after <= _USELESS * before]
 
-    def all_batches() -> Iterator[pa.RecordBatch]:
-        yield from trial()
-        yield from ordered_map(batches, work, context.tuning) if tests else batches
+    def all_rows() -> Iterator[pa.RecordBatch]:
+        tried = 0
+        while tried < _TRIAL and (item := next(items, None)) is not None:
+            tried += item.num_rows
+            yield from rows_of(item)
+        tests[:] = [test for test in tests if test.kept <= _USELESS * test.seen]
+        yield from ordered_map(items, rows_of, context.tuning)
 
-    try:
-        for batch in all_batches():
-            if not waiting and 2 * batch.num_rows >= context.tuning.batch:
-                yield batch
-                continue
-            if batch.num_rows:
-                waiting.append(batch)
-                rows += batch.num_rows
-            if 2 * rows >= context.tuning.batch:
-                yield one_batch(pa.Table.from_batches(waiting))
-                waiting, rows = [], 0
-        if rows:
+    return _gathered(all_rows(), context.tuning.batch)
+
+
+def _gathered(batches: Iterator[pa.RecordBatch], rows: int) -> Batches:
+    """Batches of half as many rows at least, as far as there are so many."""
+    waiting: list[pa.RecordBatch] = []
+    number = 0
+    for batch in batches:
+        if not waiting and 2 * batch.num_rows >= rows:
+            yield batch
+            continue
+        if batch.num_rows:
+            waiting.append(batch)
+            number += batch.num_rows
+        if 2 * number >= rows:
             yield one_batch(pa.Table.from_batches(waiting))
-    finally:
-        batches.close()
-
-
-def _passing(batch: pa.RecordBatch, test: RuntimeFilter, node: PlanNode, context: Context) -> pa.RecordBatch:
-    mask = test.keys.passes(batch.column(column_name(test.column)))
-    if mask.all():
-        return batch
-    made = batch.filter(pa.array(mask))
-    if context.counters is not None:
-        context.counters.removed(node.id, batch.num_rows - made.num_rows, test.path)
-    return made
+            waiting, number = [], 0
+    if number:
+        yield one_batch(pa.Table.from_batches(waiting))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
 from dataclasses import replace
 from decimal import Decimal
 from itertools import product
@@ -35,8 +34,9 @@ from hand_made_plans import (
 
 from executor.arrow import run as run_module
 from executor.arrow import scan as scan_module
-from executor.arrow.context import Context, Tuning
+from executor.arrow.context import Tuning
 from executor.arrow.counters import Counters
+from executor.arrow.parquet_rows import Decoder
 from executor.arrow.run import execute, execute_table
 from optimizer.algebra.columns import column_set
 from optimizer.algebra.evaluate import holds
@@ -239,15 +239,14 @@ def test_counters(tmp_path: Path) -> None:
 
 def test_counted_time_is_exclusive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """By a clock that only the scan's reading of a batch moves, by 2 s."""
-    clock, read = [0.0], run_module.SOURCES[TableScan]
+    clock, decode = [0.0], Decoder.decode
 
-    def slow(node: PlanNode, context: Context) -> Iterator[pa.RecordBatch]:
-        for batch in read(node, context):
-            clock[0] += 2.0
-            yield batch
+    def slow(self: Decoder, raw: pa.RecordBatch) -> pa.RecordBatch | None:
+        clock[0] += 2.0
+        return decode(self, raw)
 
     monkeypatch.setattr(run_module, "perf_counter", lambda: clock[0])
-    monkeypatch.setitem(run_module.SOURCES, TableScan, slow)
+    monkeypatch.setattr(Decoder, "decode", slow)
     plans = Plans(tmp_path)
     scan = plans.table([I64], [(i,) for i in range(100)])
     sort = node(Sort((SortKey(0),)), scan, columns=1)
