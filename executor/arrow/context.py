@@ -17,6 +17,7 @@ from optimizer.algebra.plan import PlanNode
 
 if TYPE_CHECKING:
     from executor.arrow.runtime_filters import RuntimeFilters
+    from executor.arrow.watch import Watch
 
 Made = TypeVar("Made")
 
@@ -58,7 +59,8 @@ class Tuning:
 @dataclass(frozen=True, slots=True)
 class Context:
     """`opener` starts a node's plan: a generator of its batches. `memory`: what operators keep from one run of their plan to the
-    next, by node; None where a plan runs once. `filters`: what finished build sides say of scans; None where nobody asks them."""
+    next, by node; None where a plan runs once. `filters`: what finished build sides say of scans; None where nobody asks them.
+    `watch`: who looks after limits, if anybody."""
 
     columns: Columns
     sources: Mapping[str, TableSource]
@@ -67,6 +69,7 @@ class Context:
     opener: Callable[[PlanNode, Context], Batches]
     memory: dict[int, Any] | None = None
     filters: RuntimeFilters | None = None
+    watch: Watch | None = None
 
     def open(self, node: PlanNode) -> Batches:
         return self.opener(node, self)
@@ -88,5 +91,17 @@ class Context:
         return batch_schema(node.columns, self.columns)
 
     def held(self, node: PlanNode, bytes: int) -> None:
+        """The operator holds so many bytes of rows now. Raises LimitReached."""
         if self.counters is not None:
             self.counters.held(node.id, bytes)
+        if self.watch is not None:
+            self.watch.held(node, bytes)
+
+    def gather(self, node: PlanNode, child: PlanNode) -> pa.Table:
+        """All rows of an input, which `node` holds from now on."""
+        batches, bytes = [], 0
+        for batch in self.open(child):
+            batches.append(batch)
+            bytes += batch.nbytes
+            self.held(node, bytes)
+        return pa.Table.from_batches(batches, self.schema(child))

@@ -40,10 +40,11 @@ _CSV_BLOCK_BYTES = 4 << 20  # a row has to fit into one block
 
 class ScanParts(NamedTuple):
     """A scan cut in two: `items`, row groups or batches, one after the other, and what `work` makes of each on any thread: the
-    scan's rows. None: the items are the rows."""
+    scan's rows. None: the items are the rows. `rows`: how many rows the items have, 0 where that is not known."""
 
     items: Iterator[Any]
     work: Callable[[Any], Iterable[pa.RecordBatch]] | None
+    rows: int = 0
 
 
 class Range(NamedTuple):
@@ -67,10 +68,11 @@ def start(node: PlanNode, context: Context, ranges: Sequence[Range] = ()) -> Sca
         return ScanParts(iter(()), None)
     source = context.sources[scan.table]
     with _errors_of(source):
-        items, work = (_parquet if source.format == "parquet" else _others)(node, scan, source, context, ranges)
+        parts = (_parquet if source.format == "parquet" else _others)(node, scan, source, context, ranges)
     if scan.limit is None:
-        return ScanParts(items, work)
-    rows = items if work is None else (batch for item in items for batch in work(item))
+        return parts
+    work = parts.work
+    rows = parts.items if work is None else (batch for item in parts.items for batch in work(item))
     return ScanParts(_limited(rows, scan.offset, scan.limit), None)
 
 
@@ -94,7 +96,7 @@ def _parquet(node: PlanNode, scan: Scan, source: TableSource, context: Context, 
                 if batch is not None:
                     yield batch
 
-    return ScanParts(iter(groups), work)
+    return ScanParts(iter(groups), work, sum(group.num_rows for group in groups))
 
 
 def _others(node: PlanNode, scan: Scan, source: TableSource, context: Context, ranges: Sequence[Range]) -> ScanParts:
