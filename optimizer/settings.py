@@ -123,6 +123,9 @@ class Settings:
     budget_ms: int = _knob(
         0, "milliseconds after which the search stops, likewise; plans then depend on the machine; 0: no limit"
     )
+    runtime_filters: bool = _knob(
+        True, "while a plan runs, finished build sides of hash joins filter the scans that feed the probe sides"
+    )
     disable: tuple[str, ...] = _knob((), "names of rules that must not fire")
     plugins: tuple[str, ...] = _knob(
         (), "Python files with rules, operators, cost models and estimators of your own (docs/extending.md); they are run"

@@ -63,6 +63,7 @@ ONLY_IN = {
         "tests/",
         "experiments/pipeline/generate/tpcds.py",
         "experiments/search_bench/duckdb_plans.py",
+        "experiments/exec_bench/engines.py",
         "experiments/duckdb_estimates.py",
         "experiments/workloads/tpcds_queries.py",
     ),
