@@ -81,11 +81,11 @@ def test_a_process_told_to_ignore_it_does():
 
 # Ctrl-C inside a sort that goes on for minutes, on the thread of the query
 SORTING = """
-import os, signal, sys, time
+import os, signal, sys, threading
 from executor.arrow import sort
 def endless(*arguments):
     os.kill(os.getpid(), signal.SIGINT)
-    time.sleep(600)
+    threading.Event().wait()
 sort.sorted_rows = endless
 """
 
