@@ -10,8 +10,8 @@ from collections.abc import Mapping
 
 import graphviz
 
-from memo_viz.dot import FAINT, FONT, INK, RULE
 from memo_viz.q_error import q_error
+from memo_viz.style import FAINT, FONT, INK, RULE
 from memo_viz.text import label_text, shorten, wrap
 from optimizer.algebra.columns import Columns
 from optimizer.algebra.plan import PlanNode

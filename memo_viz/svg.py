@@ -31,7 +31,9 @@ def inline_svg(svg: str) -> str:
 
 
 def _without_links(svg: str) -> str:
-    """Drop the link targets that graphviz demands for a cell to have a tooltip; the tooltips stay."""
+    """Drop the link targets that graphviz demands for a cell to have a tooltip, and the titles, which are its own names of
+    nodes and edges; the tooltips stay."""
+    svg = re.sub(r"<title>[^<]*</title>\n", "", svg)
     return re.sub(r'(<a )xlink:href="#" (xlink:title=)', r"\1\2", svg)
 
 
