@@ -83,8 +83,9 @@ def input_groups(graph: nx.DiGraph, group: str) -> set[str]:
 
 
 def full_name(data: Mapping[str, Any]) -> str:
-    """The name of a group node, however many relations it joins."""
-    return "{" + ", ".join(data["relations"]) + "}" if len(data["relations"]) > 1 else str(data["name"])
+    """The name of a group node, a set of relations with all of them however many they are."""
+    whole = len(data["relations"]) > 1 and data["name"].startswith("{")
+    return "{" + ", ".join(data["relations"]) + "}" if whole else str(data["name"])
 
 
 def joined_relations(state: MemoState) -> dict[int, tuple[int, ...]]:

@@ -11,10 +11,10 @@ from collections import Counter
 from collections.abc import Iterable
 
 from memo_viz.text import clean, shorten
-from optimizer.trace.state import GroupState, MemoState, MExprState
+from optimizer.trace.state import GroupState, MemoState, MExprState, set_id
 
-LENGTH = 48  # characters of a name before it is shortened
-_JOINS = ("join", "join_graph")
+LENGTH = 64  # characters of a name before it is shortened
+_SETS = ("join_graph", "region_graph")
 _BETWEEN = {
     "left": "⟕", "right": "⟖", "full": "⟗", "semi": "⋉", "anti": "▷", "mark_join": "⋈?", "single_join": "⟕!", "apply": "⤨",
     "union": "∪", "intersect": "∩", "except": "∖",
@@ -39,7 +39,11 @@ def group_names(state: MemoState) -> dict[int, str]:
     homes = {id: canonical_group(state, id) for id in state.groups}
     names = {id: shorten(clean(namer.name(id)), LENGTH) for id in set(homes.values())}
     shared = Counter(names.values())
-    return {id: names[home] if shared[names[home]] == 1 else f"{names[home]} (G{home})" for id, home in homes.items()}
+    return {id: names[home] if shared[names[home]] == 1 else f"{names[home]} ({_number(home)})" for id, home in homes.items()}
+
+
+def _number(id: int) -> str:
+    return f"G{id}" if id >= 0 else f"goal {set_id(id)}"
 
 
 class ColumnNames:
@@ -64,16 +68,17 @@ class _Namer:
 
     def name(self, id: int) -> str:
         """Iterative, since plans are deep: a group waits until its inputs have names."""
-        pending = [id]
+        pending, seen = [id], {id}
         while pending:
-            id = pending[-1]
-            first = self._first(id)
-            waiting = [i for i in self._below(id, first) if i not in self._names and i not in pending]
-            if id in self._names or not waiting:
-                self._names.setdefault(id, self._of(self._state.groups[id], first))
-                pending.pop()
-            else:
+            at = pending[-1]
+            first = self._first(at)
+            waiting = [i for i in self._below(at, first) if i not in seen]
+            if waiting:
                 pending += waiting
+                seen.update(waiting)
+            else:
+                pending.pop()
+                self._names.setdefault(at, self._of(self._state.groups[at], first))
         return self._names[id]
 
     def _first(self, id: int) -> MExprState | None:
@@ -91,7 +96,7 @@ class _Namer:
         if first is None:
             return f"G{group.id}"
         words = first.detail.split()
-        if first.op in _JOINS and words[:1] in (["inner"], ["cross"], ["on"]):
+        if first.op in _SETS or (first.op == "join" and words[0] in ("inner", "cross")):
             return self._set(group.id, below)
         if first.op == "scan":
             return words[2] if words[1:2] == ["as"] else words[0]
@@ -104,6 +109,18 @@ class _Namer:
 
     def _set(self, id: int, inputs: list[int]) -> str:
         """A join of inputs: of the relations of those that are joins themselves."""
-        members = frozenset().union(*(self._relations.get(i, {i}) for i in inputs))
+        members = frozenset[int]().union(*(self._relations.get(i, {i}) for i in inputs))
         self._relations[id] = members
-        return "{" + ", ".join(self._names.get(i, f"G{i}") for i in sorted(members)) + "}"
+        names = [self._names.get(i, f"G{i}") for i in sorted(members)]
+        return "{" + _some(names, LENGTH - 2) + "}"
+
+
+def _some(names: list[str], length: int) -> str:
+    """The names with commas between them; where that is too long, as many as fit, and how many there are."""
+    text = ", ".join(names)
+    if len(text) <= length:
+        return text
+    end, kept = f"… {len(names)} relations", 0
+    while len(", ".join([*names[: kept + 1], end])) <= length:
+        kept += 1
+    return ", ".join([*names[:kept], end])
