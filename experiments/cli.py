@@ -29,6 +29,7 @@ COMMANDS = {  # name -> what `planscope --help` says; the command itself is impo
     "explain": "Show the plan of a query, and how it came about.",
     "plans": "Count, sample, list and run the plans of a query's space.",
     "memo": "Write the memo of a query as a picture or as data.",
+    "picture": "Draw a search: plan, join graph, rewrites, rules, traits, memo.",
     "trace": "Write every event of the search for a query.",
     "bench": "Experiments that compare parts of the optimizer.",
     "calibrate": "Measure the operators on this machine: coefficients for the cost model.",

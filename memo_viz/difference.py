@@ -14,6 +14,7 @@ def memo_difference(before: nx.DiGraph, after: nx.DiGraph) -> nx.DiGraph:
 
     A group has changed when the status or best plan of a goal did, a member when its cost did or what it is the best of.
     """
+    before = nx.relabel_nodes(before, _placed(before, after))
     graph = nx.compose(before, after)  # attributes of `after` win
     for node, data in graph.nodes(data=True):
         if node not in before:
@@ -31,6 +32,13 @@ def memo_difference(before: nx.DiGraph, after: nx.DiGraph) -> nx.DiGraph:
             graph.nodes[group]["change"] = "changed"
     graph.graph["difference"] = True
     return graph
+
+
+def _placed(before: nx.DiGraph, after: nx.DiGraph) -> dict[str, str]:
+    """Sets of relations that have become groups of the memo."""
+    groups = {d["relations"]: n for n, d in after.nodes(data=True) if d["kind"] == "group" and d["id"] >= 0}
+    gone = ((n, d) for n, d in before.nodes(data=True) if d["kind"] == "group" and d["id"] < 0 and n not in after)
+    return {node: groups[data["relations"]] for node, data in gone if data["relations"] in groups}
 
 
 def is_difference(graph: nx.DiGraph) -> bool:

@@ -73,9 +73,15 @@ def _draw(dot: graphviz.Digraph, graph: nx.DiGraph, prefix: str) -> None:
             label="<" + "<BR/>".join(map(label_text, lines)) + ">" if lines else "",
             tooltip=attribute(f"{data['join']} {words}".strip()),
             labeltooltip=attribute(words),
-            len="3",
+            len=f"{1.5 + (_width(graph, a) + _width(graph, b)) / 2 + (0.6 if lines else 0):.2f}",
             **({"dir": "forward", "arrowsize": "0.7", "style": "dashed"} if one_sided else {}),
         )
+
+
+def _width(graph: nx.DiGraph, node: str) -> float:
+    """Inches, about."""
+    data = graph.nodes[node]
+    return 0.2 if data["kind"] == "predicate" else 0.075 * min(34, max(len(data["name"]), len(data["detail"]), 10))
 
 
 def _relation(data: Mapping[str, Any]) -> str:

@@ -6,7 +6,6 @@ from typing import Any, NamedTuple
 
 import graphviz
 
-from memo_viz.graph import joined_relations
 from memo_viz.names import ColumnNames, canonical_group, group_names
 from memo_viz.style import CHOSEN_ROW, FAINT, FONT, INK, LOGICAL_ROW, OTHER_TITLE, RULE, heading, tip
 from memo_viz.text import label_text, shorten
@@ -22,7 +21,6 @@ class Entry(NamedTuple):
     it is part of the chosen plan."""
 
     group: str
-    relations: int
     traits: str
     status: str
     cost: float | None
@@ -32,22 +30,22 @@ class Entry(NamedTuple):
 
 
 def trait_ledger(state: MemoState) -> list[Entry]:
-    """Largest groups first, entries of a group as they were asked for."""
-    names, relations = group_names(state), joined_relations(state)
+    """From the root down, entries of a group as they were asked for."""
+    names = group_names(state)
     columns = ColumnNames(label for group in state.groups.values() for label in group.columns)
     chosen = set(state.winners())
     plain = {goal.group: goal.best.cost for goal in state.goals.values() if goal.traits == "any" and goal.best is not None}
     entries = []
-    for goal in state.goals.values():
+    place = {id: i for i, id in enumerate(_from_the_root(state))}
+    for goal in sorted(state.goals.values(), key=lambda g: (place.get(canonical_group(state, g.group), len(place)), g.group)):
         if goal.traits != "any":
             id = canonical_group(state, goal.group)
             cost = None if goal.best is None else goal.best.cost
             met = columns(_met_by(state, goal))
             entries.append(
-                Entry(names[id], len(relations[id]), columns(goal.traits), goal.status, cost, plain.get(goal.group), met,
+                Entry(names[id], columns(goal.traits), goal.status, cost, plain.get(goal.group), met,
                       goal.id in chosen)
             )  # fmt: skip
-    entries.sort(key=lambda e: (-e.relations, e.group))
     return entries
 
 
@@ -66,6 +64,20 @@ def ledger_dot(entries: list[Entry], title: str = "") -> str:
     return str(dot.source)
 
 
+def _from_the_root(state: MemoState) -> list[int]:
+    """Groups breadth first; sets of relations that no expression reads come last, the larger ones first."""
+    queue = [] if state.root is None else [canonical_group(state, state.goals[state.root].group)]
+    seen = set(queue)
+    for id in queue:
+        for mexpr in (*state.groups[id].logical, *state.groups[id].physical):
+            for below in (canonical_group(state, i) for i in state.mexprs[mexpr].inputs):
+                if below not in seen:
+                    seen.add(below)
+                    queue.append(below)
+    rest = [group for group in state.groups.values() if group.id not in seen and group.merged_into is None]
+    return queue + [group.id for group in sorted(rest, key=lambda g: -len(g.relations or ()))]
+
+
 def _met_by(state: MemoState, goal: GoalState) -> str:
     """The operator that delivers the traits, and what it asks of its inputs for that."""
     best = goal.best
@@ -74,7 +86,8 @@ def _met_by(state: MemoState, goal: GoalState) -> str:
     below = [state.goals[i] for i in best.inputs]
     if best.mexpr is None:
         return f"{best.op.replace('_', ' ')} over {below[0].traits}"
-    needs = [f"{'its input' if len(below) == 1 else ('left', 'right')[i]} {g.traits}" for i, g in enumerate(below[:2]) if g.traits != "any"]
+    sides = ("its input",) if len(below) == 1 else ("left", "right")
+    needs = [f"{side} {g.traits}" for side, g in zip(sides, below, strict=False) if g.traits != "any"]
     return best.op.replace("_", " ") + (f", asks {', '.join(needs)}" if needs else ", has it")
 
 
@@ -95,7 +108,9 @@ def _table(entries: list[Entry]) -> str:
         html.append("<TR>" + "".join(_cell(text, fill, ink, right=i in (4, 5, 6)) for i, text in enumerate(texts)) + "</TR>")
         last = entry.group
     if len(entries) > len(shown):
-        html.append(f'<TR><TD COLSPAN="8" ALIGN="LEFT"><FONT COLOR="{FAINT}">and {len(entries) - len(shown)} more</FONT></TD></TR>')
+        html.append(
+            f'<TR><TD COLSPAN="8" ALIGN="LEFT"><FONT COLOR="{FAINT}">and {len(entries) - len(shown)} more</FONT></TD></TR>'
+        )
     if not entries:
         html.append('<TR><TD COLSPAN="8" ALIGN="LEFT">no order and no grouping was asked for</TD></TR>')
     return "<" + "".join([*html, "</TABLE>"]) + ">"
@@ -105,4 +120,5 @@ def _cell(text: str, fill: str, ink: str, right: bool = False, bold: bool = Fals
     inner = label_text(shorten(text, 56)) or " "
     inner = f"<B>{inner}</B>" if bold else inner
     side = "RIGHT" if right else "LEFT"
-    return f'<TD ALIGN="{side}" BGCOLOR="{fill}" SIDES="B" BORDER="1" COLOR="{RULE}" {tip(text)}><FONT COLOR="{ink}">{inner}</FONT></TD>'
+    look = f'ALIGN="{side}" BGCOLOR="{fill}" SIDES="B" BORDER="1" COLOR="{RULE}"'
+    return f'<TD {look} {tip(text)}><FONT COLOR="{ink}">{inner}</FONT></TD>'

@@ -1,0 +1,28 @@
+"""What commands that show a search read: a trace file, or the trace of a query that they search anew."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from experiments.commands.inputs import TO_WATCH, Inputs, say_regions
+from memo_viz.text import clean, shorten
+
+TRACE = ".jsonl"
+
+
+def traced(inputs: Inputs, facts: dict[str, Any]) -> tuple[list[dict[str, Any]], str]:
+    """The events, and what to call them. SQL that ends in .jsonl is a trace file, which needs no data. Raises PlanscopeError."""
+    if inputs.sql.lower().endswith(TRACE):
+        from optimizer.trace.replay import Replay
+
+        replay = Replay.load(Path(inputs.sql))
+        if replay.damage is not None and not inputs.quiet:
+            click.echo(clean(f"{inputs.sql}: {replay.damage}; what comes before it is shown"), err=True)
+        return list(replay.events), shorten(Path(inputs.sql).name, 80)
+    session, sql = inputs.open(facts, **TO_WATCH)
+    explanation = session.explain(sql)
+    say_regions(explanation.query.search.regions, inputs.quiet)
+    return explanation.trace.events, shorten(inputs.sql, 80)
