@@ -29,6 +29,7 @@ from memo_viz.style import (
     LOGICAL_ROW,
     OTHER_TITLE,
     RULE,
+    anchor,
     attribute,
     heading,
     tip,
@@ -84,7 +85,7 @@ def memo_dot(graph: nx.DiGraph, layout: Layout | None = None, title: str = "") -
         for group in groups:
             rows, hidden = _visible(graph, group, layout)
             table = _group_table(graph, group, rows, hidden, layout)
-            inner.node(group, label=table, tooltip=attribute(group_words(graph, group)))
+            inner.node(group, label=table, tooltip=attribute(group_words(graph, group)), id=group.replace("-", "_"))
         _edges(inner, graph, groups, every=len(groups) <= SMALL_MEMO)
     return str(dot.source)
 
@@ -127,16 +128,17 @@ def _group_table(graph: nx.DiGraph, group: str, rows: list[str], hidden: int, la
     figures = " · ".join(
         [*([f"G{data['id']}"] if data["id"] >= 0 else []), f"rows {number(data['rows'])}", f"lower {number(data['lower'])}"]
     )
-    head = f'<TD BGCOLOR="{fill}" ALIGN="RIGHT" VALIGN="BOTTOM"><FONT COLOR="{ink}" POINT-SIZE="9">%s</FONT></TD>'
+    head = f'<TD BGCOLOR="{fill}" ALIGN="RIGHT" VALIGN="BOTTOM" %s><FONT COLOR="{ink}" POINT-SIZE="9">%s</FONT></TD>'
     color = border or (CHOSEN if data["chosen"] else RULE)
-    width, words = 2 if border else 1, tip(group_words(graph, group))
+    width, words = 2 if border else 1, tip(group_words(graph, group), anchor(graph, group))
     html = [
         f'<TABLE BORDER="{width}" CELLBORDER="0" CELLSPACING="0" CELLPADDING="3" COLOR="{color}">',
         f'<TR><TD BGCOLOR="{fill}" COLSPAN="{3 if length else 2}" ALIGN="LEFT" BALIGN="LEFT" {words}>'
         f'<FONT COLOR="{ink}">{name}<BR ALIGN="LEFT"/><FONT POINT-SIZE="9">{label_text(figures)}</FONT></FONT></TD>'
-        f"{head % 'own'}{head % 'total'}</TR>",
+        f"{head % (tip('own cost', anchor(graph, group, 1)), 'own')}"
+        f"{head % (tip('cost with inputs', anchor(graph, group, 2)), 'total')}</TR>",
     ]
-    html += [_member_row(data, graph.nodes[n], length) for n in rows]
+    html += [_member_row(graph, data, n, length) for n in rows]
     if hidden:
         html.append(f'<TR><TD COLSPAN="{5 if length else 4}" ALIGN="LEFT"><FONT COLOR="{FAINT}">+{hidden} more</FONT></TD></TR>')
     html.append("</TABLE>")
@@ -147,8 +149,9 @@ def _title(data: dict[str, Any]) -> str:
     return full_name(data) + (" · root" if data["root"] else "")
 
 
-def _member_row(group: dict[str, Any], data: dict[str, Any], length: int) -> str:
+def _member_row(graph: nx.DiGraph, group: dict[str, Any], node: str, length: int) -> str:
     """`length`: characters of the payload; 0 leaves that column out."""
+    data = graph.nodes[node]
     chosen, best, costed = data["chosen"], bool(data["best_for"]), data["own"] is not None
     fill = CHOSEN_ROW if chosen else BEST_ROW if best else LOGICAL_ROW if data["logical"] else "white"
     fill = CHANGES[data["change"]][1] if data["change"] else fill
@@ -166,9 +169,9 @@ def _member_row(group: dict[str, Any], data: dict[str, Any], length: int) -> str
         ("RIGHT", number(data["own"]) if costed else "", ink, False),
         ("RIGHT", number(data["total"]) if data["total"] is not None else "", ink, chosen or best),
     ]
-    link = tip(_member_tip(data))
     html = []
-    for align, text, color, bold in cells:
+    for i, (align, text, color, bold) in enumerate(cells):
+        link = tip(_member_tip(data), anchor(graph, node, i))
         inner = label_text(text) or " "
         inner = f"<B>{inner}</B>" if bold else inner
         inner = f"<S>{inner}</S>" if data["change"] == "gone" and inner != " " else inner
@@ -242,4 +245,5 @@ def _edges(dot: graphviz.Digraph, graph: nx.DiGraph, groups: list[str], every: b
                 continue
             reached.add(target)
         color, width, arrow, weight = ranks[rank]
-        dot.edge(group, target, color=color, penwidth=width, arrowsize=arrow, weight=weight)
+        name = f"{group}.{target}".replace("-", "_")
+        dot.edge(group, target, color=color, penwidth=width, arrowsize=arrow, weight=weight, id=name)

@@ -181,7 +181,7 @@ def _mark_best(graph: nx.DiGraph, state: MemoState, names: dict[int, str], colum
         best = goal.best
         if best is None:
             continue
-        node = _member_of(best, goal.id)
+        node = member_node(best, goal.id)
         if best.mexpr is None:
             group = canonical_group(state, goal.group)
             graph.add_node(
@@ -212,7 +212,7 @@ def _mark_chosen(graph: nx.DiGraph, state: MemoState) -> None:
     for id in state.winners():
         goal = state.goals[id]
         assert goal.best is not None, f"goal {id} is in the chosen plan without a plan"
-        node = _member_of(goal.best, id)
+        node = member_node(goal.best, id)
         graph.nodes[node]["chosen"] = True
         graph.nodes[group_node(canonical_group(state, goal.group))]["chosen"] = True
         for below in goal.best.inputs:
@@ -221,7 +221,8 @@ def _mark_chosen(graph: nx.DiGraph, state: MemoState) -> None:
                 graph.edges[node, target]["chosen"] = True
 
 
-def _member_of(best: BestState, goal: int) -> str:
+def member_node(best: BestState, goal: int) -> str:
+    """The member that is the best plan of a goal."""
     return f"e{goal}" if best.mexpr is None else mexpr_node(best.mexpr)
 
 

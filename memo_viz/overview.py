@@ -29,11 +29,11 @@ def overview_dot(graph: nx.DiGraph, title: str = "") -> str:
         if not groups:
             plan.node("none", label="no plan yet", fontcolor=FAINT)
         for group in groups:
-            plan.node(group, label=_box(graph, group))
+            plan.node(group, label=_box(graph, group), id=group.replace("-", "_"))
             for member in members(graph, group):
                 for target, edge in sorted(graph.adj[member].items(), key=lambda item: item[1]["positions"]):
                     if edge["chosen"] and target != group:
-                        plan.edge(group, target)
+                        plan.edge(group, target, id=f"{group}.{target}".replace("-", "_"))
     return str(dot.source)
 
 

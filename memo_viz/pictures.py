@@ -16,6 +16,7 @@ from memo_viz.difference import memo_difference
 from memo_viz.dot import COMPLETE, memo_dot
 from memo_viz.export import finite_json
 from memo_viz.graph import memo_graph
+from memo_viz.growth import growth_svg
 from memo_viz.join_graph import join_graphs, joins_dot
 from memo_viz.names import canonical_group, group_names
 from memo_viz.overview import overview_dot
@@ -32,19 +33,30 @@ Events = Sequence[dict[str, Any]]
 
 
 class Picture(NamedTuple):
+    """`svg`: the document, where it is not what `dot` gives."""
+
     dot: str
     json: Any
+    svg: str | None = None
 
 
-def memo_picture(events: Events, *, overview: bool | None = None, title: str = "", **part: Any) -> Picture:
-    """The memo, or the part of it that `memo_shown` gives. `overview` or not; None: as its size asks. Raises PlanscopeError."""
+def memo_picture(
+    events: Events, *, overview: bool | None = None, animate: float | None = None, title: str = "", **part: Any
+) -> Picture:
+    """The memo, or the part of it that `memo_shown` gives. `overview` or not; None: as its size asks. `animate`: the SVG shows in
+    that many seconds how the whole memo grew. Raises PlanscopeError."""
     graph = memo_shown(events, **part)
     at, since = part.get("at"), part.get("since")
     words = [title, *([] if at is None else [f"event {at:,}"]), *([] if since is None else [f"since event {since:,}"])]
     title = " · ".join(filter(None, words))
     narrowed = any(part.get(name) not in (None, False) for name in ("focus", "depth", "winners"))
     dot = overview_dot(graph, title) if overview else memo_dot(graph, COMPLETE if narrowed or overview is False else None, title)
-    return Picture(dot, graph_json(graph))
+    svg = None
+    if animate is not None:
+        if narrowed or since is not None:
+            raise PlanscopeError("the whole memo is animated: leave out --focus, --depth, --winners and --since")
+        svg = growth_svg(events if at is None else events[: at + 1], animate, title)
+    return Picture(dot, graph_json(graph), svg)
 
 
 def memo_shown(
@@ -122,7 +134,8 @@ def find_group(state: MemoState, text: str) -> int:
         return int(digits)
     wanted = _as_set(text)
     names = group_names(state)
-    found = sorted({canonical_group(state, id) for id, name in names.items() if name == text or _as_set(name) == wanted})
+    same = (id for id, name in names.items() if name == text or (wanted is not None and _as_set(name) == wanted))
+    found = sorted({canonical_group(state, id) for id in same})
     if len(found) == 1:
         return found[0]
     if found:

@@ -15,7 +15,7 @@ import networkx as nx
 
 from memo_viz.difference import SIGNS
 from memo_viz.graph import full_name, members
-from memo_viz.style import CHANGES, CHOSEN, INK, LOGICAL_ROW, tip
+from memo_viz.style import CHANGES, CHOSEN, INK, LOGICAL_ROW, anchor, tip
 from memo_viz.text import label_text, shorten
 from optimizer.algebra.printing import number
 
@@ -56,7 +56,7 @@ def _shelf(graph: nx.DiGraph, groups: Sequence[str]) -> str:
             room -= len(text) + 2
             fill = CHANGES[data["change"]][1] if data["change"] else LOGICAL_ROW
             lines[-1].append(
-                f'<TD BGCOLOR="{fill}" {tip(group_words(graph, group))}>'
+                f'<TD BGCOLOR="{fill}" {tip(group_words(graph, group), anchor(graph, group))}>'
                 f'<FONT POINT-SIZE="8.5" COLOR="#55616d">{label_text(text)}</FONT></TD>'
             )
         for line in lines:
@@ -113,7 +113,7 @@ def _squares(graph: nx.DiGraph, states: dict[str, list[str]], each: int) -> str:
             some = groups[start : start + each]
             words = group_words(graph, some[0]) + (f" | and {len(some) - 1} more" if len(some) > 1 else "")
             squares.append(
-                f'<TD WIDTH="12" HEIGHT="12" FIXEDSIZE="TRUE" BGCOLOR="{fill}" {tip(words)}>'
+                f'<TD WIDTH="12" HEIGHT="12" FIXEDSIZE="TRUE" BGCOLOR="{fill}" {tip(words, anchor(graph, some[0]))}>'
                 f'<FONT COLOR="{ink}" POINT-SIZE="8">{sign}</FONT></TD>'
             )
     rows = [squares[i : i + A_LINE] for i in range(0, len(squares), A_LINE)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import graphviz
+import networkx as nx
 
 from memo_viz.text import label_text, shorten
 
@@ -16,9 +17,16 @@ CHANGES = {"": ("", ""), "new": ("#1f5fa8", "#d6e6fa"), "gone": ("#b35a00", "#fb
 LONGEST = 2000  # characters of a tooltip
 
 
-def tip(text: str) -> str:
-    """Attributes of a cell that make `text` its tooltip; graphviz asks for a link too, which `svg` takes out."""
-    return f'TITLE="{label_text(shorten(text, LONGEST))}" HREF="#"'
+def tip(text: str, anchor: str = "") -> str:
+    """Attributes of a cell that make `text` its tooltip; graphviz asks for a link too, which `svg` takes out. `anchor`: in an SVG
+    the cell is the element of the id a_`anchor`."""
+    named = f' ID="{anchor}"' if anchor else ""
+    return f'TITLE="{label_text(shorten(text, LONGEST))}" HREF="#"{named}'
+
+
+def anchor(graph: nx.DiGraph, node: str, cell: int = 0) -> str:
+    """The id of a cell of a node in a graph that `growth` animates, none in others."""
+    return f"{node.replace('-', '_')}.{cell}" if graph.graph.get("anchors") else ""
 
 
 def attribute(text: str) -> str:

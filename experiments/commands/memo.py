@@ -21,7 +21,9 @@ ENDINGS = tuple(f".{name}" for name in PICTURES)
 @click.option("-o", "--output", metavar="FILE", help="memo.svg, .png, .pdf, .dot or .json; without it, text on standard output.")
 @memo_options
 @click.pass_obj
-def command(facts: dict[str, Any], /, inputs: Inputs, output: str | None, overview: bool | None, **part: Any) -> None:
+def command(
+    facts: dict[str, Any], /, inputs: Inputs, output: str | None, overview: bool | None, animate: float | None, **part: Any
+) -> None:
     """Write the memo of a query, or of a trace file, as a picture or as data.
 
     The joins of a region are searched set by set, so that all that was looked at is there; --set region=auto takes the quicker
@@ -31,10 +33,13 @@ def command(facts: dict[str, Any], /, inputs: Inputs, output: str | None, overvi
     planscope memo tpch/q05 -d tpch:0.1 -o memo.svg
     planscope memo tpch/q05 -d tpch:0.1 -o part.svg --focus '{supplier, nation}' --depth 1
     planscope memo trace.jsonl -o change.svg --at 900 --since 400
+    planscope memo tpch/q05 -d tpch:0.1 -o growth.svg --animate 20
     """
     ending = Path(output).suffix.lower() if output and output != "-" else ""
     if output not in (None, "-") and ending not in ENDINGS:
         raise click.UsageError(f"-o ends in {', '.join(ENDINGS[:-1])} or {ENDINGS[-1]}, not {ending or 'nothing'}")
+    if animate is not None and ending != ".svg":
+        raise click.UsageError("an animated memo is an SVG: -o memo.svg")
     narrowed = any(part[name] not in (None, False) for name in ("focus", "depth", "winners", "since"))
     if ending == ".json" and narrowed:
         raise click.UsageError(
@@ -55,4 +60,4 @@ def command(facts: dict[str, Any], /, inputs: Inputs, output: str | None, overvi
 
         write_text(graph_listing(memo_shown(events, **part)), output)
     else:
-        write_picture(memo_picture(events, overview=overview, title=title, **part), output, ending[1:])
+        write_picture(memo_picture(events, overview=overview, animate=animate, title=title, **part), output, ending[1:])

@@ -25,6 +25,7 @@ def memo_options(function: Callable[..., Any]) -> Callable[..., Any]:
         click.option("--focus", metavar="G12", help="Only this group and what lies below it; a name such as orders will do."),
         click.option("--depth", type=click.IntRange(0), metavar="N", help="Only N levels of input groups."),
         click.option("--winners", is_flag=True, help="Only the chosen plan."),
+        click.option("--animate", type=click.FloatRange(1, 3600), metavar="SECONDS", help="An SVG in which the memo grows."),
         click.option("--overview/--detail", default=None, help="Groups as squares by size, or every member; default: by size."),
     )):  # fmt: skip
         function = option(function)
@@ -37,6 +38,10 @@ def write_picture(picture: Any, output: str | None, format: str) -> None:
 
     if format == "json":
         write_text(json.dumps(picture.json, indent=1, allow_nan=False), output)
+    elif picture.svg is not None:
+        if format != "svg":
+            raise click.UsageError("an animated memo is an SVG: -o memo.svg")
+        write_text(picture.svg, output)
     elif format in ("svg", "dot"):
         write_text(render(picture.dot, format).decode("utf-8"), output)
     else:
