@@ -1,12 +1,12 @@
 """The join graphs of a query: relations and the predicates that link them, as the search got them.
 
-A networkx graph for each region of joins that the search may reorder, in a `DiGraph` so that one-sided joins have a direction:
+A networkx graph for each tree of joins, a `DiGraph` so that one-sided joins have a direction:
 
-    "G3"           relation   name, detail (table and filter), rows
+    "G3"           relation   name, detail (table and filter), rows, columns
     "p0.4"         predicate  of three relations or more: text, kind
     G1 -> G3       texts (the predicates), kind (inner, left, semi, anti, full ...)
 
-Everything comes from a trace: from the first expression of each region and the columns of its inputs.
+Everything comes from a trace: from the joins that the query gave and the columns of their inputs.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any
 import graphviz
 import networkx as nx
 
-from memo_viz.graph import JOINS
+from memo_viz.graph import JOINS, joined_relations
 from memo_viz.names import ColumnNames, canonical_group, group_names
 from memo_viz.style import FONT, INK, attribute, heading, tip
 from memo_viz.text import label_text, shorten, wrap
@@ -30,13 +30,26 @@ _KIND = re.compile(r"(inner|left|right|full|semi|anti|cross|mark|single)\b")
 
 
 def join_graphs(state: MemoState) -> list[nx.DiGraph]:
-    """A graph for each region of joins of the query as it came into the memo, in the order of the memo."""
-    names = group_names(state)
+    """A graph for each tree of joins of the query as it came into the memo, in the order of the memo."""
+    names, leaves = group_names(state), joined_relations(state)
     columns = ColumnNames(label for group in state.groups.values() for label in group.columns)
-    found = []
+    given: dict[int, MExprState] = {}
     for mexpr in state.mexprs.values():
         if mexpr.logical and mexpr.rule is None and mexpr.op in JOINS and len(mexpr.inputs) > 1:
-            found.append(_region(state, mexpr, names, columns))
+            given.setdefault(canonical_group(state, mexpr.group), mexpr)
+    below = {canonical_group(state, i) for mexpr in given.values() for i in mexpr.inputs}
+    found = []
+    for root in [group for group in given if group not in below]:
+        parts, pending = [], [root]
+        while pending:
+            mexpr = given[pending.pop()]
+            parts.append(mexpr)
+            pending += [i for i in (canonical_group(state, i) for i in mexpr.inputs) if i in given]
+        graph = nx.DiGraph(name=names[root], group=root)
+        _add_relations(graph, state, leaves[root], names, columns)
+        for mexpr in parts:
+            _add_predicates(graph, mexpr, [leaves[canonical_group(state, i)] for i in mexpr.inputs], columns)
+        found.append(graph)
     return found
 
 
@@ -95,21 +108,25 @@ def _relation(data: Mapping[str, Any]) -> str:
     return f"<<TABLE {look}>{cells}</TABLE>>"
 
 
-def _region(state: MemoState, mexpr: MExprState, names: Mapping[int, str], columns: ColumnNames) -> nx.DiGraph:
-    graph = nx.DiGraph(name=names[canonical_group(state, mexpr.group)], group=mexpr.group)
-    owner: dict[str, str] = {}
-    for id in mexpr.inputs:
-        group = state.groups[canonical_group(state, id)]
-        node = f"G{group.id}"
+def _add_relations(
+    graph: nx.DiGraph, state: MemoState, relations: Iterable[int], names: Mapping[int, str], columns: ColumnNames
+) -> None:
+    for id in relations:
+        group = state.groups[id]
         first = state.mexprs[group.logical[0]] if group.logical else None
         detail = columns(first.detail) if first is not None and first.op == "scan" else ""
-        graph.add_node(node, kind="relation", name=names[group.id], detail=detail, rows=group.rows)
-        owner.update(dict.fromkeys(group.columns, node))
+        graph.add_node(f"G{id}", kind="relation", name=names[id], detail=detail, rows=group.rows, columns=list(group.columns))
+
+
+def _add_predicates(graph: nx.DiGraph, mexpr: MExprState, sides: list[tuple[int, ...]], columns: ColumnNames) -> None:
+    """The predicates of a join whose inputs join the relations `sides`."""
+    side = {f"G{id}": i for i, ids in enumerate(sides) for id in ids}
+    owner = {label: node for node in side for label in graph.nodes[node]["columns"]}
     for kind, conjunct, labels in conjuncts(mexpr.detail, owner):
         read = list(dict.fromkeys(owner[label] for label in labels))
         text = columns(conjunct[1:-1] if conjunct.startswith("(") and conjunct.endswith(")") else conjunct)
         if len(read) == 2:
-            a, b = read if kind in ("inner", "cross") else sorted(read, key=lambda n: mexpr.inputs.index(int(n[1:])))
+            a, b = read if kind in ("inner", "cross") else sorted(read, key=side.__getitem__)
             a, b = (b, a) if graph.has_edge(b, a) and kind == "inner" else (a, b)
             if graph.has_edge(a, b):
                 graph.edges[a, b]["texts"].append(text)
@@ -120,7 +137,6 @@ def _region(state: MemoState, mexpr: MExprState, names: Mapping[int, str], colum
             graph.add_node(node, kind="predicate", text=text)
             for relation in read:
                 graph.add_edge(node, relation, texts=[text], join=kind)
-    return graph
 
 
 def conjuncts(detail: str, labels: Iterable[str]) -> Iterator[tuple[str, str, list[str]]]:

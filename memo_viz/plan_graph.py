@@ -14,7 +14,7 @@ import graphviz
 from memo_viz.explain import finite
 from memo_viz.names import ColumnNames, canonical_group, group_names
 from memo_viz.q_error import q_error
-from memo_viz.style import FAINT, FONT, INK, RULE, tip
+from memo_viz.style import FAINT, FONT, INK, RULE, heading, tip
 from memo_viz.text import label_text, shorten, wrap
 from optimizer.algebra.columns import Columns
 from optimizer.algebra.plan import PlanNode
@@ -104,8 +104,7 @@ def boxes_dot(boxes: Sequence[Box], title: str = "") -> str:
     dot.attr(pad="0.25", ordering="out")
     dot.attr("node", shape="plain", fontname=FONT, fontsize="10.5", fontcolor=INK)
     dot.attr("edge", color="#7d8b99", fontname=FONT, fontsize="9.5", fontcolor="#55616d", dir="back", arrowsize="0.6")
-    if title:
-        dot.attr(label=f"<<B>{label_text(title)}</B>>", labelloc="t", labeljust="l")
+    dot.attr(label=heading(title, ()), labelloc="t", labeljust="l")
     if not boxes:
         dot.node("none", label="no plan yet", fontcolor=FAINT)
     cost = sum(box.local for box in boxes)

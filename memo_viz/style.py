@@ -40,7 +40,7 @@ def heading(title: str, legend: Sequence[tuple[str, str, str]]) -> str:
         f'<TD BORDER="1" COLOR="{RULE}" BGCOLOR="{fill}"><FONT COLOR="{ink}" POINT-SIZE="10"> {label_text(text)} </FONT></TD>'
         for fill, ink, text in legend
     )
-    name = f'<TR><TD ALIGN="LEFT" COLSPAN="{len(legend) + 1}"><B>{label_text(title)}</B></TD></TR>' if title else ""
+    name = f'<TR><TD ALIGN="LEFT" COLSPAN="{len(legend) + 1}"><B>{label_text(shorten(title, 200))}</B></TD></TR>' if title else ""
     if not name and not cells:
         return ""
     line = f"<TR>{cells}<TD></TD></TR>" if cells else ""
