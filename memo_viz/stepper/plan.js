@@ -1,0 +1,78 @@
+// The best plan of the query as it stands at this event, with estimates and costs; and with real rows when it was run.
+
+import { h, put } from "./dom.js";
+import { figure } from "./figures.js";
+import { branches, guide } from "./trees.js";
+
+/**
+ * @typedef {import("./app.js").App} App
+ * @typedef {{op: string, detail: string, rows: number, local: number, cost: number, delivered: string, last: boolean[],
+ *   group: number | null, rule: string | null}} Row
+ * @typedef {{rows: number, ms: number}} Actual
+ */
+
+export class PlanView {
+  /** @param {App} app @param {Actual[] | null} actual of the operators of the final plan, from the top, left inputs first */
+  constructor(app, actual) {
+    this.app = app;
+    this.actual = actual;
+    this.element = h("div", { class: "plan-view" });
+  }
+
+  render() {
+    const { state } = this.app;
+    const final = state.plan;
+    const rows = final ? this.chosen(final) : this.soFar();
+    if (!rows.length) {
+      return put(this.element, h("p", { class: "quiet" }, "The query has no plan at this event yet. Press b for the next better plan of a goal."));
+    }
+    const actual = final && this.actual?.length === rows.length ? this.actual : null;
+    const total = rows[0].cost || 1;
+    put(this.element, h("h3", {}, final ? "The plan chosen" : "The best plan so far"),
+      h("table", { class: "plan" },
+        h("thead", {}, h("tr", {}, ["operator", "rows", ...(actual ? ["real rows", "q-error", "ms"] : []), "own cost", "cost"].map((name) => h("th", { scope: "col" }, name)))),
+        h("tbody", {}, rows.map((row, i) => this.row(row, total, actual?.[i] ?? null))))); // prettier-ignore
+  }
+
+  /** @param {Row} row @param {number} total @param {Actual | null} actual */
+  row(row, total, actual) {
+    const { names } = this.app;
+    const share = Math.min(1, Math.max(0, row.local / total));
+    const error = actual ? Math.max(Math.max(1, row.rows) / Math.max(1, actual.rows), Math.max(1, actual.rows) / Math.max(1, row.rows)) : 1;
+    const name = row.group === null ? row.op.replaceAll("_", " ") : this.app.link({ text: row.op.replaceAll("_", " "), group: row.group });
+    return h("tr", {},
+      h("td", { class: "operator" }, h("span", { class: "guide", "aria-hidden": "true" }, guide(row.last)), h("b", {}, name), " ",
+        h("span", { class: "quiet" }, names.text(row.detail), row.delivered !== "any" ? ` · ${names.traits(row.delivered)}` : "")),
+      h("td", {}, figure(row.rows)),
+      actual && [h("td", {}, figure(actual.rows)), h("td", { class: error >= 10 ? "far-off" : error >= 2 ? "off" : "" }, `×${figure(error)}`), h("td", {}, figure(actual.ms))],
+      h("td", { class: "share" }, h("span", { class: "share-bar", style: `width: ${(100 * share).toFixed(1)}%`, "aria-hidden": "true" }), figure(row.local)),
+      h("td", {}, figure(row.cost))); // prettier-ignore
+  }
+
+  /** @param {any[]} nodes as the event of the kind "plan" has them @returns {Row[]} */
+  chosen(nodes) {
+    const { state } = this.app;
+    const last = branches(nodes.map((node) => node.depth));
+    return nodes.map((node, i) => ({ ...node, last: last[i], group: state.goals.get(node.goal)?.group ?? null }));
+  }
+
+  /** @returns {Row[]} */
+  soFar() {
+    const { state } = this.app;
+    /** @type {Row[]} */
+    const result = [];
+    /** @type {[number, boolean[]][]} */
+    const pending = state.root === null ? [] : [[state.root, []]];
+    while (pending.length) {
+      const [id, last] = /** @type {[number, boolean[]]} */ (pending.pop());
+      const goal = state.goals.get(id);
+      const best = goal?.best;
+      if (!goal || !best) return [];
+      const { op, detail, delivered, cost, local_cost: local } = best;
+      const rule = state.mexprs.get(best.mexpr ?? NaN)?.rule ?? null;
+      result.push({ op, detail, delivered, cost, local, rule, rows: state.groups.get(goal.group)?.rows ?? 0, group: goal.group, last });
+      for (let i = best.inputs.length - 1; i >= 0; i--) pending.push([best.inputs[i], [...last, i === best.inputs.length - 1]]);
+    }
+    return result;
+  }
+}
