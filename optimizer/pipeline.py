@@ -43,6 +43,7 @@ from optimizer.search.search import Search
 from optimizer.search.stats import search_stats
 from optimizer.settings import DEFAULTS, Settings
 from optimizer.sql.bind import bind
+from optimizer.stage_events import emit_plan, emit_stage
 from optimizer.stats.choose import EstimatorFactory
 from optimizer.trace.recorder import Trace
 
@@ -151,7 +152,7 @@ class Optimizer:
         query = OptimizedQuery(sql, self.catalog, self.settings, bound)
         query.ms = ms
         query.stages = (Stage("bind", bound.tree, bound.columns, (), ms["bind"], True),)
-        self._emit(trace, query.stages[-1])
+        self._emit(trace, query.stages[-1], None)
 
         start = perf_counter_ns()
         context = RuleContext(bound.columns, self.settings)
@@ -163,27 +164,30 @@ class Optimizer:
             filters_ms, since = _since(since), perf_counter_ns()
             unnested = decorrelate(moved.tree, self.settings.decorrelate, context)
             ms["decorrelate"] = _since(start)
-            for stage in (
-                Stage("subqueries", tree, bound.columns, _firings(removed), removal_ms, True),
-                Stage("filters", moved.tree, bound.columns, moved.firings, filters_ms, moved.converged, moved.batches),
-                Stage("decorrelate", unnested.tree, bound.columns, _firings(unnested.steps), _since(since), True),
+            for given, stage in (
+                (bound.tree, Stage("subqueries", tree, bound.columns, _firings(removed), removal_ms, True)),
+                (tree, Stage("filters", moved.tree, bound.columns, moved.firings, filters_ms, moved.converged, moved.batches)),
+                (moved.tree, Stage("decorrelate", unnested.tree, bound.columns, _firings(unnested.steps), _since(since), True)),
             ):
                 query.stages = (*query.stages, stage)
-                self._emit(trace, stage)
+                self._emit(trace, stage, given)
             tree = unnested.tree
         else:
             ms["decorrelate"] = _since(start)
 
         start = perf_counter_ns()
         if self.settings.prepass:
-            rewritten = run_program(self.program, required_only(bound, tree), context)
+            whole = tree
+            tree = required_only(bound, whole)
+            first = () if tree is whole else (Firing("required_only", whole, tree),)
+            rewritten = run_program(self.program, tree, context)
             tree = rewritten.tree
             ms["prepass"] = _since(start)
             stage = Stage(
                 "prepass", tree, bound.columns, rewritten.firings, ms["prepass"], rewritten.converged, rewritten.batches
             )
             query.stages = (*query.stages, stage)
-            self._emit(trace, stage)
+            self._emit(trace, stage, whole, first)
         else:
             ms["prepass"] = 0.0
 
@@ -197,6 +201,7 @@ class Optimizer:
         ms["search"] = _since(start)
         query.search = search_stats(query.engine, all(stage.converged for stage in query.stages))
         if trace is not None:
+            emit_plan(trace, query.engine, goal, query.plan)
             trace.finish()
         return query
 
@@ -210,11 +215,10 @@ class Optimizer:
         prune_columns(plan, tree.columns)
         return plan
 
-    def _emit(self, trace: Trace | None, stage: Stage) -> None:
+    def _emit(self, trace: Trace | None, stage: Stage, given: Tree | None, first: tuple[Firing, ...] = ()) -> None:
         if trace is not None:
-            trace.emit(
-                "stage", name=stage.name, tree=stage.text, firings=[list(f) for f in stage.firings], converged=stage.converged
-            )
+            firings = (*first, *stage.rewritings)
+            emit_stage(trace, stage.name, given, stage.tree, firings, stage.converged, stage.columns)
 
 
 def required_only(bound: BoundQuery, tree: Tree) -> Tree:

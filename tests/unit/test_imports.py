@@ -36,8 +36,9 @@ OPTIMIZER = {
     "search": "errors settings algebra catalog stats cost trace memo joins rules engines",
     "plan_space": "errors settings algebra memo rules search",
     "audit": "errors settings algebra memo trace plan_space search",
+    "stage_events": "algebra memo trace prepass search",
     "pipeline": "errors settings algebra catalog sql trace stats cost memo joins rules engines decorrelate prepass search"
-    " plugins",
+    " plugins stage_events",
 }
 
 # folder, or one file of it -> what it may import of the product besides its own folder
