@@ -22,7 +22,7 @@ import { Names, plain, sentence } from "./words.js";
  * @typedef {import("./words.js").Part} Part
  * @typedef {"memo" | "tree" | "plan"} View
  * @typedef {{title: string, events: TraceEvent[], base: any, total: number, sql: string, names: any, layout: any, words: any,
- *   actual: import("./plan.js").Actual[] | null}} Data what memo_viz/stepper/page.py puts into the page
+ *   actual: (import("./plan.js").Actual | null)[] | null}} Data what memo_viz/stepper/page.py puts into the page
  */
 
 const VIEWS = /** @type {[View, string][]} */ ([["tree", "Query"], ["memo", "Memo"], ["plan", "Plan"]]);
@@ -54,6 +54,7 @@ export class App {
 
     this.themeButton = button("Theme (t)", () => this.nextTheme(), { class: "plain" }, "theme");
     this.where = h("output", { class: "where", "aria-live": "off" });
+    this.setTheme(stored("planscope-theme") ?? "auto");
     this.memo = new MemoView(this, data.layout);
     this.rewriting = new RewritingView(this);
     this.plan = new PlanView(this, data.actual);
@@ -67,7 +68,6 @@ export class App {
     root.append(...this.build());
     document.addEventListener("keydown", (event) => this.key(event));
     window.addEventListener("hashchange", () => this.readFragment());
-    this.setTheme(stored("planscope-theme") ?? "auto");
   }
 
   // -- the frame -------------------------------------------------------------------------------------------------------------
@@ -91,7 +91,7 @@ export class App {
       this.sentence.element,
       h("aside", { class: "left", "aria-label": "Task stack" }, this.stack.element),
       h("main", { class: "centre" },
-        h("div", { class: "tabs", role: "tablist", "aria-label": "What is shown" }, this.tabs, this.partial()), this.stage),
+        h("div", { class: "bar-row" }, h("div", { class: "tabs", role: "tablist", "aria-label": "What is shown" }, this.tabs), this.memo.status, this.partial(), this.memo.buttons), this.stage),
       h("aside", { class: "right", "aria-label": "Event and group" }, this.eventPanel.element, this.group.element),
       this.timeline.element, this.help.element,
     ]; // prettier-ignore
@@ -208,7 +208,7 @@ export class App {
     const last = this.history.events[this.history.events.length - 1];
     put(this.where, h("b", {}, event ? count(event.seq) : "–"), ` of ${count(last?.seq ?? 0)}`);
     VIEWS.forEach(([view], i) => this.tabs?.[i].setAttribute("aria-selected", String(view === this.view)));
-    this.memo.element.hidden = this.view !== "memo";
+    for (const element of [this.memo.element, this.memo.buttons, this.memo.status]) element.hidden = this.view !== "memo";
     this.rewriting.element.hidden = this.view !== "tree";
     this.plan.element.hidden = this.view !== "plan";
     this.stage?.setAttribute("aria-labelledby", `tab-${this.view}`);

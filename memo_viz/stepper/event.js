@@ -42,10 +42,16 @@ export class Sentence {
     put(this.kind, CALLED[event.kind] ?? event.kind);
     put(this.number, `event ${count(event.seq)}${event.task === null ? "" : ` · task ${count(event.task)}`} · ${(event.t / 1000).toFixed(1)} ms`);
     this.element.dataset.kind = event.kind;
-    const parts = event.kind === "dropped" ? [{ text: `${count(event.count)} more events were left out of this trace.` }] : sentence(event, words, names, state);
+    const parts = sentence(event, words, names, state);
     this.text.classList.toggle("long", parts.reduce((sum, part) => sum + part.text.length, 0) > 300);
-    put(this.text, parts.map((part) => this.app.link(part)));
+    put(this.text, parts.flatMap((part) => (Object.keys(part).length === 1 ? figures(part.text) : this.app.link(part))));
   }
+}
+
+/** Text with its figures set off.
+ * @param {string} text */
+function figures(text) {
+  return text.split(/(\d[\d,]*(?:\.\d+)?(?:e[+-]\d+)?)/).map((piece, i) => (i % 2 ? h("b", {}, piece) : piece));
 }
 
 /** What the event is about, in figures or trees. */

@@ -84,7 +84,23 @@ export class GroupPanel {
     const shown = [...uses].reverse().slice(0, USES);
     return h("div", { class: "why" }, title, h("p", {}, words),
       shown.length > 0 && h("ul", { class: "uses" }, shown.map((i) => this.use(group, i))),
+      this.instead(group, plan),
       uses.length > USES && h("p", { class: "quiet" }, `and ${count(uses.length - USES)} earlier`), this.larger(group)); // prettier-ignore
+  }
+
+  /** What the best plan joins in place of this set: the sets of the same size that share a relation with it.
+   * @param {Group} group @param {number[]} plan */
+  instead(group, plan) {
+    const { app } = this;
+    const mine = group.relations;
+    if (!mine || mine.length < 2) return null;
+    const same = (/** @type {Group} */ other) => other.relations?.length === mine.length && other.relations.some((id) => mine.includes(id));
+    const rivals = plan.map((id) => /** @type {Goal} */ (app.state.goals.get(id)))
+      .map((goal) => ({ goal, group: /** @type {Group} */ (app.state.groups.get(canonical(app.state, goal.group))) }))
+      .filter(({ group: other }) => other && same(withRelations(app.state, other))); // prettier-ignore
+    return rivals.map(({ goal, group: rival }) => h("p", {}, "The best plan has ", app.link({ text: app.names.group(rival.id), group: rival.id }),
+      " instead: about ", h("b", {}, figure(rival.rows)), " rows for ", h("b", {}, figure(goal.best?.cost ?? 0)), ", where this one has ",
+      h("b", {}, figure(group.rows)), " rows for at least ", h("b", {}, figure(group.lower)), ".")); // prettier-ignore
   }
 
   /** @param {number} goal */
@@ -151,7 +167,7 @@ export class GroupPanel {
       h("p", { class: "goal-name" }, sign(goal.status), " ", h("b", {}, app.names.traits(goal.traits)), ` · ${STATUS[goal.status]?.word ?? goal.status}`),
       h("dl", {}, fact("limit", ...limit), fact("at least", figure(goal.lower), ...this.by(goal.lower_event)),
         fact("best plan", ...(best ? [figure(best.cost), ...this.by(best.event)] : ["none"])),
-        best && fact("its way", this.way(goal)))); // prettier-ignore
+        best && fact("its way", ...this.way(goal)))); // prettier-ignore
   }
 
   /** @param {Goal} goal @returns {Child[]} */
@@ -167,7 +183,9 @@ export class GroupPanel {
     const best = /** @type {import("./model.js").Best} */ (goal.best);
     const name = best.mexpr !== null && best.mexpr >= 0 ? app.link({ text: app.names.mexpr(best.mexpr), mexpr: best.mexpr }) : best.op.replaceAll("_", " ");
     const inputs = best.inputs.map((id) => app.link({ text: app.names.goal(id), goal: id }));
-    return [name, ` ${figure(best.local_cost)}`, ...inputs.flatMap((link, i) => /** @type {Child[]} */ ([i ? " and " : " over ", link]))];
+    /** @type {Child[]} */
+    const over = inputs.flatMap((link, i) => [i ? " and " : " over ", link]);
+    return [name, ` ${figure(best.local_cost)}`, ...over];
   }
 
   // -- expressions -----------------------------------------------------------------------------------------------------------
@@ -230,6 +248,13 @@ export class GroupPanel {
     return h("details", {}, h("summary", {}, `Columns (${group.columns.length})`),
       h("p", { class: "columns" }, group.columns.map((name) => this.app.names.text(name)).join(", "))); // prettier-ignore
   }
+}
+
+/** A group with the relations it joins, also one that began as a set and got a group later.
+ * @param {import("./model.js").State} state @param {Group} group */
+function withRelations(state, group) {
+  const graph = state.mexprs.get(group.logical.find((id) => state.mexprs.get(id)?.op === "join_graph") ?? NaN);
+  return group.relations || !graph ? group : { ...group, relations: graph.inputs };
 }
 
 /** @param {number} n */

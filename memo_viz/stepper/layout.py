@@ -1,28 +1,29 @@
 """Where each group of a search lies on the page: one place for the whole search, taken from the memo at its end.
 
-A small memo is laid out by graphviz. In a large one each level (relations joined, or inputs below) is a block of rows as wide as
-the others, so that a clique of eight relations fits on a screen.
+Graphviz says which groups lie beside each other, and in which order. The rows are then set tight and wide ones broken into lines, so
+that a clique of eight relations fits on a screen.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from math import sqrt
+from math import ceil
 from typing import Any
 
-from memo_viz.graph import canonical_group
+from memo_viz.names import canonical_group
 from memo_viz.svg import node_centres
 from memo_viz.text import wrap
 from optimizer.trace.state import MemoState, set_id
 
-GRAPHVIZ_UP_TO = 70  # groups
+GRAPHVIZ_UP_TO = 400  # groups
 ROWS = 6  # multi-expressions that a box has room for
 TITLE_WIDTH, SET_WIDTH, TITLE_LINES = 26, 17, 4  # characters
 # in points; the page draws by these
 CHARACTER, TITLE_LINE, FIGURES_LINE, ROW, PADDING = 6.2, 15, 15, 15, 9
 CARD_WIDTH, PILL_WIDTH = 132, 64
-GAP_X, GAP_Y = 16, 46
+GAP_X, GAP_Y = 14, 34
+SCREEN = 1.4  # width by height of what is seen of a picture
 
 
 @dataclass(slots=True)
@@ -69,21 +70,18 @@ def layout(events: Iterable[Mapping[str, Any]], final: MemoState, names: Mapping
     census = _take_census(events, final)
     boxes = {id: _box(census, names.get(id, f"G{id}"), id, small=id < 0) for id in census.members}
     links = _links(census, final, boxes)
-    if len(boxes) <= GRAPHVIZ_UP_TO:
-        _by_graphviz(boxes, links, final)
-    else:
-        _by_levels(boxes, links, final)
+    ranks = _ranks_by_graphviz if len(boxes) <= GRAPHVIZ_UP_TO else _ranks_by_level
+    if boxes:
+        _close_up(boxes, ranks(boxes, links, final), links)
     return Layout(boxes, census.alias)
 
 
 def _take_census(events: Iterable[Mapping[str, Any]], final: MemoState) -> _Census:
     census = _Census({id: [] for id in final.groups})
-    group_of: dict[int, int] = {}
     for event in events:
         kind = event["kind"]
         if kind == "mexpr" and not event["duplicate"]:
             census.members.setdefault(event["group"], []).append(event["id"])
-            group_of[event["id"]] = event["group"]
             for below in event["inputs"]:
                 census.links.setdefault((event["group"], below), False)
         elif kind == "merge":
@@ -94,6 +92,10 @@ def _take_census(events: Iterable[Mapping[str, Any]], final: MemoState) -> _Cens
             census.alias[set_id(event["goal"])] = event["group"]
         elif kind == "best" and event["mexpr"] is not None:
             census.bests.add(event["mexpr"])
+    for mexpr in final.mexprs.values():
+        if mexpr.id < 0 <= mexpr.group:  # a join that stands for a set which is a group
+            census.members[mexpr.group].append(mexpr.id)
+            census.bests.add(mexpr.id)
     for goal in final.goals.values():
         for below in goal.best.inputs if goal.best is not None else ():
             census.links[goal.group, final.goals[below].group] = True
@@ -138,7 +140,8 @@ def _relations(final: MemoState) -> dict[int, list[int]]:
     return {id: group.relations for id, group in final.groups.items() if group.relations is not None}
 
 
-def _by_graphviz(boxes: dict[int, Box], links: Mapping[int, Sequence[int]], final: MemoState) -> None:
+def _ranks_by_graphviz(boxes: Mapping[int, Box], links: Mapping[int, Sequence[int]], final: MemoState) -> list[list[int]]:
+    """Groups in rows from the top, each row from left to right, so that few links cross."""
     lines = ["digraph {", 'node [shape=box, fixedsize=true, label=""]', f"graph [nodesep={GAP_X / 72}, ranksep={GAP_Y / 72}]"]
     for id, box in boxes.items():
         lines.append(f'"{id}" [width={box.width / 72:.3f}, height={box.height / 72:.3f}]')
@@ -153,61 +156,73 @@ def _by_graphviz(boxes: dict[int, Box], links: Mapping[int, Sequence[int]], fina
         drawn = [f'"{id}"' for id in dict.fromkeys(same) if id in boxes]
         lines.append(f"{{rank=same; {'; '.join(drawn)}}}")
     centres = node_centres("\n".join([*lines, "}"]))
-    for id, box in boxes.items():
-        x, y = centres[str(id)]
-        box.x, box.y = x, y - box.height / 2
+    rows: dict[float, list[int]] = {}
+    for id in boxes:
+        rows.setdefault(round(centres[str(id)][1]), []).append(id)
+    return [sorted(rows[y], key=lambda id: centres[str(id)][0]) for y in sorted(rows)]
 
 
-def _by_levels(boxes: dict[int, Box], links: Mapping[int, Sequence[int]], final: MemoState) -> None:
-    """Leaves at the bottom, a block of rows for each level. In a block, groups lie near the middle of their inputs."""
-    level = _levels(boxes, links, final)
+def _ranks_by_level(boxes: Mapping[int, Box], links: Mapping[int, Sequence[int]], final: MemoState) -> list[list[int]]:
+    """The same for memos that are too large for graphviz: a row for each level, groups near the middle of their inputs."""
+    level = {id: len(found) - 1 for id, found in _relations(final).items()}
+    for id in sorted(boxes, key=lambda id: (id < 0, id)):  # inputs mostly have smaller numbers than what reads them
+        level.setdefault(id, max((level.get(below, 0) + 1 for below in links[id]), default=0))
     rows: dict[int, list[int]] = {}
-    for id in sorted(boxes, key=lambda id: (id < 0, id)):
+    for id in boxes:
         rows.setdefault(level[id], []).append(id)
-    area = sum((box.width + GAP_X) * (box.height + GAP_Y / 2) for box in boxes.values())
-    wide = max(sqrt(area * 1.7), *(box.width for box in boxes.values()))
-    bottom = 0.0
     middle: dict[int, float] = {}
     for number in sorted(rows):
         row = rows[number]
-        if number:
-            row.sort(key=lambda id: _mean([middle[below] for below in links[id] if below in middle]))
-        lines = _broken(row, boxes, wide)
-        for line in reversed(lines):
+        row.sort(key=lambda id: _mean([middle[below] for below in links[id] if below in middle]))
+        middle |= {id: (i + 0.5) / len(row) for i, id in enumerate(row)}
+    return [rows[number] for number in sorted(rows, reverse=True)]
+
+
+def _close_up(boxes: Mapping[int, Box], rows: Sequence[Sequence[int]], links: Mapping[int, Sequence[int]]) -> None:
+    """Set the rows tight and break the wide ones into lines, so that the whole has the shape of a screen; groups of narrow rows
+    lie above their inputs where there is room."""
+    widths = [sum(boxes[id].width + GAP_X for id in row) - GAP_X for row in rows]
+    least = max(box.width for box in boxes.values())
+    candidates = sorted({max(least, width / lines) for width in widths for lines in range(1, 13)})
+    wide = min(candidates, key=lambda wide: max(wide / SCREEN, _set(boxes, rows, links, wide)))
+    _set(boxes, rows, links, wide)
+
+
+def _set(boxes: Mapping[int, Box], rows: Sequence[Sequence[int]], links: Mapping[int, Sequence[int]], wide: float) -> float:
+    """Place everything in this width. Returns the height."""
+    bottom = 0.0
+    for row in reversed(rows):
+        count = ceil((sum(boxes[id].width + GAP_X for id in row) - GAP_X) / (wide * 1.001))
+        for i in reversed(range(count)):
+            line = row[i::count]
             tall = max(boxes[id].height for id in line)
-            x = (wide - sum(boxes[id].width + GAP_X for id in line) + GAP_X) / 2
-            for id in line:
-                box = boxes[id]
-                box.x, box.y = x + box.width / 2, bottom - tall
-                middle[id] = box.x
-                x += box.width + GAP_X
-            bottom -= tall + (GAP_Y / 3 if line is not lines[0] else GAP_Y)
+            for id, x in zip(line, _spread(line, boxes, links, wide, loose=count == 1), strict=True):
+                boxes[id].x, boxes[id].y = x, bottom - tall
+            bottom -= tall + (GAP_Y if i == 0 else GAP_X)
     for box in boxes.values():
-        box.y -= bottom
+        box.y -= bottom + GAP_Y
+    return -bottom - GAP_Y
 
 
-def _levels(boxes: Mapping[int, Box], links: Mapping[int, Sequence[int]], final: MemoState) -> dict[int, int]:
-    """Relations joined, less one, for sets; for others the longest way down."""
-    level = {id: len(found) - 1 for id, found in _relations(final).items()}
-    for _ in range(len(boxes)):
-        changed = False
-        for id in boxes:
-            least = max((level.get(below, 0) + 1 for below in links[id]), default=0)
-            if id not in level or (level[id] < least <= len(boxes) and id >= 0):
-                level[id] = least
-                changed = True
-        if not changed:
-            break
-    return level
-
-
-def _broken(row: Sequence[int], boxes: Mapping[int, Box], wide: float) -> list[list[int]]:
-    """The groups of one level in lines of about the same width, none wider than `wide`. They go from left to right line by line
-    in columns, so that neighbours stay near each other."""
-    total = sum(boxes[id].width + GAP_X for id in row)
-    count = max(1, int(-(-total // wide)))
-    lines: list[list[int]] = [row[i::count] for i in range(count)]  # type: ignore[misc]
-    return lines
+def _spread(
+    line: Sequence[int], boxes: Mapping[int, Box], links: Mapping[int, Sequence[int]], wide: float, loose: bool
+) -> list[float]:
+    """Where the middle of each group of a line goes, in this order and without overlaps."""
+    widths = [boxes[id].width for id in line]
+    free = max(0.0, wide - sum(widths) - GAP_X * (len(line) - 1))
+    result: list[float] = []
+    left = 0.0 if loose else free / 2
+    for id, width in zip(line, widths, strict=True):
+        placed = [boxes[below].x for below in links[id]]
+        wanted = _mean(placed) if placed else left + width / 2 + free / (len(line) + 1)
+        x = max(left + width / 2, wanted) if loose else left + width / 2
+        result.append(x)
+        left = x + width / 2 + GAP_X
+    right = wide
+    for i in reversed(range(len(line))):
+        result[i] = min(result[i], right - widths[i] / 2)
+        right = result[i] - widths[i] / 2 - GAP_X
+    return result
 
 
 def _mean(values: Sequence[float]) -> float:

@@ -13,7 +13,7 @@ import { STATUS, mainGoal, signShape } from "./signs.js";
  */
 
 const [TITLE_LINE, ROW, PADDING] = [15, 15, 9]; // as in layout.py
-const [SMALLEST, LARGEST] = [0.08, 3];
+const [SMALLEST, READABLE, LARGEST] = [0.08, 0.62, 3]; // scales
 
 export class MemoView {
   /** @param {App} app @param {{boxes: Record<string, any[]>, alias: Record<string, number>}} layout */
@@ -52,7 +52,7 @@ export class MemoView {
       (this.followButton = button("Keep the event in view", () => this.toggle("follow"), {}, "follow")),
       (this.foldButton = button("Fold: names only (x)", () => this.toggle("folded"), {}, "fold")),
       (this.nearButton = button("Only what is next to the selected group (.)", () => this.toggle("near"), {}, "near"))); // prettier-ignore
-    this.element = h("div", { class: "memo" }, this.picture, this.buttons, this.status);
+    this.element = h("div", { class: "memo" }, this.picture);
     this.listen();
   }
 
@@ -81,7 +81,7 @@ export class MemoView {
   render() {
     const { app } = this;
     const { state, focus } = app;
-    if (!this.fitted) this.fit();
+    if (!this.fitted) this.fit(this.app.theme === "projector" ? 1.4 * READABLE : READABLE);
     const plan = planGoals(state, state.root);
     const chosen = new Map(plan.map((id) => /** @type {const} */ ([canonical(state, /** @type {any} */ (state.goals.get(id)).group), id])));
     const neighbours = this.near && app.selected !== null ? this.neighbours(app.selected) : null;
@@ -97,6 +97,8 @@ export class MemoView {
       else if (group && focus?.inputs.includes(group.id)) classes.push("input");
       if (neighbours && !(group && neighbours.has(group.id))) classes.push("away");
       if (this.folded) classes.push("folded");
+      const goal = group && mainGoal(group.goals.map((each) => /** @type {import("./model.js").Goal} */ (state.goals.get(each))));
+      if (goal) classes.push(`is-${goal.status}`);
       const text = classes.join(" ");
       if (card.element.getAttribute("class") !== text) card.element.setAttribute("class", text);
       this.draw(id, card, group, plan);
@@ -252,11 +254,13 @@ export class MemoView {
     return { width: clientWidth || 600, height: clientHeight || 400 };
   }
 
-  fit() {
+  /** The whole memo; at first no farther than its names can be read.
+   * @param {number} [least] */
+  fit(least = SMALLEST) {
     this.fitted = true;
     const { left, right, top, bottom } = this.bounds;
     const { width, height } = this.size();
-    this.scale = Math.min(1.25, Math.max(SMALLEST, Math.min((width - 40) / (right - left), (height - 56) / (bottom - top))));
+    this.scale = Math.min(1.25, Math.max(least, Math.min((width - 40) / (right - left), (height - 32) / (bottom - top))));
     this.left = (left + right) / 2 - width / this.scale / 2;
     this.top = (top + bottom) / 2 - height / this.scale / 2;
     this.aim();
@@ -294,7 +298,7 @@ export class MemoView {
     const inside = (/** @type {number} */ from, /** @type {number} */ to, /** @type {number} */ start, /** @type {number} */ length) =>
       from - margin < start ? from - margin : to + margin > start + length ? to + margin - length : start;
     this.left = inside(box.x - box.width / 2, box.x + box.width / 2, this.left, w);
-    this.top = inside(box.y, box.y + box.height, this.top, h_ - 30 / this.scale);
+    this.top = inside(box.y, box.y + box.height, this.top, h_);
     this.aim();
   }
 

@@ -31,12 +31,16 @@ _EXPORT = re.compile(r"^export (?=(?:async )?(?:class|function|const) (\w+))", r
 
 
 def stepper_page(
-    events: Sequence[dict[str, Any]], *, title: str = "", actual: Sequence[Mapping[str, float]] | None = None, start: int = 0
+    events: Sequence[dict[str, Any]],
+    *,
+    title: str = "",
+    actual: Sequence[Mapping[str, float] | None] | None = None,
+    start: int = 0,
 ) -> str:
     """The page for a trace, as text.
 
-    `title`: what the query is called. `actual`: `rows` and `ms` of the operators of the final plan, from the top, left inputs first,
-    when it was run. `start`: the first event shown; a page has `PAGE_EVENTS` of them at most, and says what it leaves out.
+    `title`: what the query is called. `actual`: `rows` and `ms` of the operators of the final plan in pre-order (None: not
+    known), when it was run. `start`: the first event shown; a page has `PAGE_EVENTS` of them at most, and says what it leaves out.
     """
     replay = Replay(events)
     base = replay.seek(start).as_json() if start else None
@@ -70,7 +74,7 @@ def _names_json(names: Names, final: MemoState) -> dict[str, Any]:
         "groups": names.groups,
         "goals": {id: [goal.group, goal.traits] for id, goal in final.goals.items()},
         "mexprs": {id: mexpr.op for id, mexpr in final.mexprs.items()},
-        "several": sorted(names.plain._several),
+        "several": sorted(names.plain.several),
     }
 
 
@@ -82,6 +86,11 @@ def _packed(data: dict[str, Any]) -> str:
 def _digest(text: str) -> str:
     """A source of scripts or styles for a content security policy: this text and no other."""
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode('utf-8')).digest()).decode('ascii')}'"
+
+
+def in_frame(page: str) -> str:
+    """The page as an element of another one, as notebooks want it."""
+    return f'<iframe srcdoc="{html.escape(page, quote=True)}" style="width: 100%; height: 780px; border: 0"></iframe>'
 
 
 def bundle(start: str) -> str:

@@ -12,7 +12,7 @@ import { branches, guide } from "./trees.js";
  */
 
 export class PlanView {
-  /** @param {App} app @param {Actual[] | null} actual of the operators of the final plan, from the top, left inputs first */
+  /** @param {App} app @param {(Actual | null)[] | null} actual of the operators of the final plan, from the top, left inputs first */
   constructor(app, actual) {
     this.app = app;
     this.actual = actual;
@@ -31,22 +31,31 @@ export class PlanView {
     put(this.element, h("h3", {}, final ? "The plan chosen" : "The best plan so far"),
       h("table", { class: "plan" },
         h("thead", {}, h("tr", {}, ["operator", "rows", ...(actual ? ["real rows", "q-error", "ms"] : []), "own cost", "cost"].map((name) => h("th", { scope: "col" }, name)))),
-        h("tbody", {}, rows.map((row, i) => this.row(row, total, actual?.[i] ?? null))))); // prettier-ignore
+        h("tbody", {}, rows.map((row, i) => this.row(row, total, actual ? { known: actual[i] } : null))))); // prettier-ignore
   }
 
-  /** @param {Row} row @param {number} total @param {Actual | null} actual */
+  /** @param {Row} row @param {number} total @param {{known: Actual | null} | null} actual null: the plan was not run */
   row(row, total, actual) {
     const { names } = this.app;
     const share = Math.min(1, Math.max(0, row.local / total));
-    const error = actual ? Math.max(Math.max(1, row.rows) / Math.max(1, actual.rows), Math.max(1, actual.rows) / Math.max(1, row.rows)) : 1;
     const name = row.group === null ? row.op.replaceAll("_", " ") : this.app.link({ text: row.op.replaceAll("_", " "), group: row.group });
     return h("tr", {},
-      h("td", { class: "operator" }, h("span", { class: "guide", "aria-hidden": "true" }, guide(row.last)), h("b", {}, name), " ",
-        h("span", { class: "quiet" }, names.text(row.detail), row.delivered !== "any" ? ` · ${names.traits(row.delivered)}` : "")),
+      h("td", { class: "operator" }, h("div", {}, h("span", { class: "guide", "aria-hidden": "true" }, guide(row.last)), h("span", {}, h("b", {}, name), " ",
+        h("span", { class: "quiet" }, names.text(row.detail), row.delivered !== "any" ? ` · ${names.traits(row.delivered)}` : "")))),
       h("td", {}, figure(row.rows)),
-      actual && [h("td", {}, figure(actual.rows)), h("td", { class: error >= 10 ? "far-off" : error >= 2 ? "off" : "" }, `×${figure(error)}`), h("td", {}, figure(actual.ms))],
+      actual && this.real(row.rows, actual.known),
       h("td", { class: "share" }, h("span", { class: "share-bar", style: `width: ${(100 * share).toFixed(1)}%`, "aria-hidden": "true" }), figure(row.local)),
       h("td", {}, figure(row.cost))); // prettier-ignore
+  }
+
+  /** What an operator really did, and how far off the estimate was.
+   * @param {number} estimate rows @param {Actual | null} known */
+  real(estimate, known) {
+    if (!known) return [h("td", {}, "–"), h("td", {}, "–"), h("td", {}, "–")];
+    const [low, high] = [Math.max(1, Math.min(estimate, known.rows)), Math.max(1, estimate, known.rows)];
+    const error = high / low;
+    const how = error >= 10 ? "far-off" : error >= 2 ? "off" : "";
+    return [h("td", {}, figure(known.rows)), h("td", { class: how }, `×${figure(error)}`), h("td", {}, figure(known.ms))];
   }
 
   /** @param {any[]} nodes as the event of the kind "plan" has them @returns {Row[]} */

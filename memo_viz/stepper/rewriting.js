@@ -27,12 +27,26 @@ export class RewritingView {
     const now = step?.i ?? null;
     if (now === this.drawn) return;
     this.drawn = now;
-    const item = (/** @type {number} */ position, /** @type {string} */ text, /** @type {string} */ how) =>
-      h("li", { class: how }, h("button", { type: "button", "aria-current": position === (now ?? 0) + 1 ? "step" : null, click: () => app.seek(position) }, text));
-    put(this.list, item(1, "query", ""), this.steps.map(({ event, i }) =>
-      item(i + 1, event.kind === "stage" ? event.name : app.names.text(event.rule), event.kind === "stage" ? "stage" : "rule"))); // prettier-ignore
+    put(this.list, this.items(now));
     put(this.body, step ? this.step(step.event, reached.slice(0, -1).map(({ event }) => event)) : this.query());
     this.list.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest" });
+  }
+
+  /** The query, then each stage: its rewrites and what it gave.
+   * @param {number | null} now index of the event whose step is shown */
+  items(now) {
+    const { app } = this;
+    const item = (/** @type {number} */ i, /** @type {string} */ text, /** @type {string} */ how) =>
+      h("li", { class: how }, h("button", { type: "button", "aria-current": i === (now ?? 0) ? "step" : null, click: () => app.seek(i + 1) }, text));
+    const result = [item(0, "query", "stage")];
+    let heading = "";
+    for (const { event, i } of this.steps) {
+      if (event.kind === "rewrite" && event.stage !== heading) result.push(h("li", { class: "stage" }, h("span", {}, event.stage)));
+      if (event.kind === "rewrite") result.push(item(i, app.names.text(event.rule), "rule"));
+      else result.push(event.name === heading ? item(i, "result", "rule") : item(i, event.name, "stage"));
+      heading = event.kind === "rewrite" ? event.stage : "";
+    }
+    return result;
   }
 
   query() {
@@ -44,10 +58,19 @@ export class RewritingView {
     const show = (/** @type {string} */ text) => this.app.names.text(text);
     if (event.kind === "rewrite") {
       return [h("h3", {}, `${event.stage}: ${show(event.rule)}`), event.note && h("p", { class: "quiet" }, show(event.note)),
-        beforeAfter(lines(event.before), lines(event.after), show, ["before", "after"])]; // prettier-ignore
+        beforeAfter(lines(event.before), lines(event.after), show, ["before", "after"]), this.whole(event, show)]; // prettier-ignore
     }
     const earlier = before.filter((each) => each.kind === "stage").pop();
     if (!earlier) return [...this.query(), h("h3", {}, `${event.name}: the tree of the query`), treeView(lines(event.tree), [], show, "tree")];
     return [h("h3", {}, `after ${event.name}`), beforeAfter(lines(earlier.tree), lines(event.tree), show, [`after ${earlier.name}`, `after ${event.name}`])];
+  }
+
+  /** The tree of the whole query after a rewrite, what is new in it marked.
+   * @param {TraceEvent} event @param {(text: string) => string} show */
+  whole(event, show) {
+    const { tree } = this.app.state;
+    if (!tree || event.at === null || tree.length === event.after.length) return null;
+    const marks = tree.map((_, i) => (i >= event.at && i < event.at + event.after.length ? "new" : ""));
+    return [h("h3", {}, "in the whole tree"), treeView(lines(tree), marks, show, "the whole tree")];
   }
 }

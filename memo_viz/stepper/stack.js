@@ -29,7 +29,7 @@ export class StackPanel {
     for (const task of waiting.slice(0, SHOWN)) rows.push(this.row(task, task.parent !== null && task.parent === maker ? "pushed" : ""));
     if (waiting.length > SHOWN) rows.push(h("li", { class: "quiet" }, `and ${waiting.length - SHOWN} more`));
     put(this.list, rows);
-    put(this.note, waiting.length ? `${waiting.length} waiting, next on top` : state.running ? "nothing waits" : "empty");
+    put(this.note, waiting.length ? `${waiting.length} waiting` : state.running ? "nothing waits" : "empty");
   }
 
   /** @param {{id: number}} task */
@@ -42,7 +42,7 @@ export class StackPanel {
     const indent = Math.min(6, Math.max(0, this.depth(task) - (this.base ?? 0)));
     const words = { gone: "done", running: "runs now", pushed: "just pushed" }[how];
     return h("li", { class: `task ${how}`, style: `--indent: ${indent}` },
-      h("span", { class: "task-name" }, task.name, words && h("span", { class: "tag" }, words)),
+      h("span", { class: "task-name" }, h("span", {}, task.name), words && h("span", { class: "tag" }, words)),
       h("span", { class: "task-text" }, this.words(task.text ?? ""))); // prettier-ignore
   }
 

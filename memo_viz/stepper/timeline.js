@@ -2,6 +2,7 @@
 
 import { button, h, put, s } from "./dom.js";
 import { count, figure } from "./figures.js";
+import { mainGoal } from "./signs.js";
 import { MARKS } from "./steps.js";
 
 /** @typedef {import("./app.js").App} App */
@@ -13,6 +14,8 @@ export class Timeline {
   /** @param {App} app */
   constructor(app) {
     this.app = app;
+    /** @type {number | null} the selected group when this was drawn */
+    this.drawnFor = null;
     const last = app.history.events.length;
     this.from = 0;
     this.to = last;
@@ -29,7 +32,7 @@ export class Timeline {
     this.now = h("div", { class: "root-now" });
     this.whole = button("Show the whole search (double click)", () => this.range(0, last), { class: "whole" }, "whole search");
     this.element = h("footer", { class: "timeline", "aria-label": "Time line" },
-      h("div", { class: "lane-names" }, h("div", { class: "chart-name" }, "plan of the root"), this.lanes), this.slider,
+      h("div", { class: "lane-names" }, (this.chartName = h("div", { class: "chart-name" })), this.lanes), this.slider,
       h("div", { class: "time-side" }, this.now, this.whole)); // prettier-ignore
     this.cursor = s("path", { class: "cursor" });
     this.brush = s("rect", { class: "brush", height: HEIGHT - AXIS, y: AXIS, width: 0 });
@@ -64,6 +67,8 @@ export class Timeline {
   /** Everything but the cursor: drawn when the range or the width changes. */
   draw() {
     const width = this.width();
+    this.drawnFor = this.app.selected;
+    put(this.chartName, "plan of the root", this.drawnFor !== null && [h("br", {}), "thin: selected"]);
     this.picture.setAttribute("width", String(width));
     put(this.picture, this.axis(), this.curves(width), MARKS.map((mark, i) => this.lane(mark, i, width)), this.brush, this.cursor);
     this.whole.hidden = this.from === 0 && this.to === this.app.history.events.length;
@@ -88,7 +93,8 @@ export class Timeline {
    * @param {number} width */
   curves(width) {
     const { best, lower } = this.app.history;
-    const known = [...best.slice(this.from, this.to), ...lower.slice(this.from, this.to)].filter((value) => value > 0);
+    const [ownBest, ownLower] = this.ofSelected();
+    const known = [best, lower, ownBest, ownLower].flatMap((values) => [...values.slice(this.from, this.to)]).filter((value) => value > 0);
     if (!known.length) return s("text", { class: "nothing", x: 8, y: AXIS + CHART / 2 }, "the goal of the root is not known here yet");
     let [low, high] = [Math.min(...extremes(known)), Math.max(...extremes(known))];
     const log = high / low > 20;
@@ -96,7 +102,26 @@ export class Timeline {
     if (high - low < low * 1e-6) [low, high] = [low * 0.98, high * 1.02];
     const y = (/** @type {number} */ value) => AXIS + 4 + (CHART - 10) * (1 - (at(value) - at(low)) / (at(high) - at(low)));
     const path = (/** @type {Float64Array} */ values) => this.steps(values, width, y);
-    return [s("path", { class: "curve bound", d: path(lower) }), s("path", { class: "curve best", d: path(best) })];
+    const curve = (/** @type {string} */ kind, /** @type {Float64Array} */ values) => s("path", { class: `curve ${kind}`, d: path(values) });
+    return [curve("own bound", ownLower), curve("own best", ownBest), curve("bound", lower), curve("best", best)];
+  }
+
+  /** The same two figures for the goal of the selected group that asks for no traits, or for its first.
+   * @returns {[Float64Array, Float64Array]} */
+  ofSelected() {
+    const { state, selected, history } = this.app;
+    const goals = (state.groups.get(selected ?? NaN)?.goals ?? []).map((id) => /** @type {import("./model.js").Goal} */ (state.goals.get(id)));
+    const goal = mainGoal(goals);
+    const [best, lower] = [new Float64Array(goal ? this.to : 0).fill(NaN), new Float64Array(goal ? this.to : 0).fill(NaN)];
+    if (!goal || goal.id === state.root) return [best, lower];
+    let [cost, bound] = [NaN, NaN];
+    for (let i = 0; i < this.to; i++) {
+      const event = history.events[i];
+      if (event.goal === goal.id && event.kind === "best") cost = event.cost;
+      else if (event.goal === goal.id && "lower" in event && event.kind !== "prune") bound = event.lower;
+      [best[i], lower[i]] = [cost, bound];
+    }
+    return [best, lower];
   }
 
   /** A line in steps through the known values, at most two points a pixel.
@@ -136,6 +161,7 @@ export class Timeline {
 
   render() {
     const { position, history, event, state } = this.app;
+    if (this.drawnFor !== this.app.selected) return this.draw();
     if (position < this.from || position > this.to) {
       const half = (this.to - this.from) / 2;
       return this.range(Math.floor(position - half), Math.ceil(position + half));

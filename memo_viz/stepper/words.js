@@ -1,5 +1,5 @@
-// Events in words: fills the templates of memo_viz/words.json, as memo_viz/words.py does, and makes links of what has a place on
-// the page.
+// Events in words: fills the templates of optimizer/trace/vocabulary.json, as memo_viz/words.py does, and makes
+// links of what has a place on the page.
 
 import { visible } from "./dom.js";
 import { count, figure } from "./figures.js";
@@ -184,6 +184,5 @@ function facts(event, state) {
 export function sentence(event, words, names, state) {
   const kind = words.kinds[event.kind];
   if (!kind) return [{ text: `An event of the kind ${names.line(event.kind)}.` }];
-  const [first, ...rest] = new Filler(event, kind, words, names, state).fill(kind.sentence);
-  return [{ ...first, text: first.text.slice(0, 1).toUpperCase() + first.text.slice(1) }, ...rest];
+  return new Filler(event, kind, words, names, state).fill(kind.sentence);
 }
