@@ -89,10 +89,10 @@ export class App {
         this.search.element,
         h("div", { class: "plain-buttons" }, this.themeButton, button("Help (?)", () => this.help.open(), { class: "plain" }, "help"))),
       this.sentence.element,
-      h("aside", { class: "left", "aria-label": "Task stack" }, this.stack.element),
+      h("aside", { class: "left", "aria-label": "Task stack", tabindex: 0 }, this.stack.element),
       h("main", { class: "centre" },
         h("div", { class: "bar-row" }, h("div", { class: "tabs", role: "tablist", "aria-label": "What is shown" }, this.tabs), this.memo.status, this.partial(), this.memo.buttons), this.stage),
-      h("aside", { class: "right", "aria-label": "Event and group" }, this.eventPanel.element, this.group.element),
+      h("aside", { class: "right", "aria-label": "Event and group", tabindex: 0 }, this.eventPanel.element, this.group.element),
       this.timeline.element, this.help.element,
     ]; // prettier-ignore
   }

@@ -29,7 +29,7 @@ export class Sentence {
     this.kind = h("span", { class: "kind" });
     this.number = h("span", { class: "number" });
     this.text = h("p", { class: "words", "aria-live": "polite" });
-    this.element = h("section", { class: "sentence", "aria-label": "The event in words" }, h("div", { class: "tag-line" }, this.kind, this.number), this.text);
+    this.element = h("section", { class: "sentence", tabindex: 0, "aria-label": "The event in words" }, h("div", { class: "tag-line" }, this.kind, this.number), this.text);
   }
 
   render() {

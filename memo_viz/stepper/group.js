@@ -78,29 +78,42 @@ export class GroupPanel {
     if (!uses.length) words.push(this.untouched(group));
     else {
       const cuts = uses.filter((i) => app.history.events[i].kind === "prune").length;
-      words.push(`It was weighed as an input ${times(uses.length)} so far`, cuts ? `, and cut ${cuts === uses.length ? "each time" : times(cuts)}` : "", ".");
+      words.push(`It was weighed as an input ${times(uses.length)} so far`, cuts ? `, and cut${uses.length === 1 ? "" : cuts === uses.length ? " each time" : ` ${times(cuts)}`}` : "", ".");
       if (dearest && dearest.status === "new") words.push(" A plan for it was never searched, as its bound alone was enough to decide.");
     }
     const shown = [...uses].reverse().slice(0, USES);
     return h("div", { class: "why" }, title, h("p", {}, words),
       shown.length > 0 && h("ul", { class: "uses" }, shown.map((i) => this.use(group, i))),
-      this.instead(group, plan),
-      uses.length > USES && h("p", { class: "quiet" }, `and ${count(uses.length - USES)} earlier`), this.larger(group)); // prettier-ignore
+      uses.length > USES && h("p", { class: "quiet" }, `and ${count(uses.length - USES)} earlier`),
+      this.instead(group, plan), this.larger(group)); // prettier-ignore
   }
 
-  /** What the best plan joins in place of this set: the sets of the same size that share a relation with it.
+  /** Where the best plan first joins the relations of this set, for comparison.
    * @param {Group} group @param {number[]} plan */
   instead(group, plan) {
     const { app } = this;
-    const mine = group.relations;
-    if (!mine || mine.length < 2) return null;
-    const same = (/** @type {Group} */ other) => other.relations?.length === mine.length && other.relations.some((id) => mine.includes(id));
-    const rivals = plan.map((id) => /** @type {Goal} */ (app.state.goals.get(id)))
-      .map((goal) => ({ goal, group: /** @type {Group} */ (app.state.groups.get(canonical(app.state, goal.group))) }))
-      .filter(({ group: other }) => other && same(withRelations(app.state, other))); // prettier-ignore
-    return rivals.map(({ goal, group: rival }) => h("p", {}, "The best plan has ", app.link({ text: app.names.group(rival.id), group: rival.id }),
-      " instead: about ", h("b", {}, figure(rival.rows)), " rows for ", h("b", {}, figure(goal.best?.cost ?? 0)), ", where this one has ",
-      h("b", {}, figure(group.rows)), " rows for at least ", h("b", {}, figure(group.lower)), ".")); // prettier-ignore
+    const { state } = app;
+    const mine = group.relations ?? [];
+    if (!plan.length || mine.length < 2) return null;
+    const joins = plan.map((id) => /** @type {Goal} */ (state.goals.get(id))).flatMap((goal) => {
+      const relations = relationsOf(state, /** @type {Group} */ (state.groups.get(this.home(goal.id))));
+      return relations ? [{ goal, relations }] : [];
+    }); // prettier-ignore
+    joins.sort((a, b) => a.relations.length - b.relations.length);
+    /** @type {Map<Goal, number[]>} the relations of this set that a join of the plan is the first for */
+    const first = new Map();
+    for (const id of mine) {
+      const found = joins.find(({ relations }) => relations.includes(id));
+      if (found) first.set(found.goal, [...(first.get(found.goal) ?? []), id]);
+    }
+    const name = (/** @type {number} */ id) => app.link({ text: app.names.group(id), group: id });
+    const lines = [...first].slice(0, USES).map(([goal, ids]) => {
+      const rival = /** @type {Group} */ (state.groups.get(this.home(goal.id)));
+      return h("li", { class: "use best" }, ids.flatMap((id, i) => [i ? ", " : "", name(id)]), " in ", name(rival.id), ": about ",
+        h("b", {}, figure(rival.rows)), " rows for ", h("b", {}, figure(goal.best?.cost ?? 0))); // prettier-ignore
+    });
+    return [h("p", {}, "This set has about ", h("b", {}, figure(group.rows)), " rows for at least ", h("b", {}, figure(group.lower)),
+      ". The best plan first joins"), h("ul", { class: "uses" }, lines)]; // prettier-ignore
   }
 
   /** @param {number} goal */
@@ -250,11 +263,11 @@ export class GroupPanel {
   }
 }
 
-/** A group with the relations it joins, also one that began as a set and got a group later.
+/** The relations that a group joins, also where it began as a set and got a group later.
  * @param {import("./model.js").State} state @param {Group} group */
-function withRelations(state, group) {
-  const graph = state.mexprs.get(group.logical.find((id) => state.mexprs.get(id)?.op === "join_graph") ?? NaN);
-  return group.relations || !graph ? group : { ...group, relations: graph.inputs };
+function relationsOf(state, group) {
+  const graph = group.logical.map((id) => state.mexprs.get(id)).find((mexpr) => mexpr?.op === "join_graph");
+  return group.relations ?? graph?.inputs ?? null;
 }
 
 /** @param {number} n */

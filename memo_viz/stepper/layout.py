@@ -192,7 +192,7 @@ def _set(boxes: Mapping[int, Box], rows: Sequence[Sequence[int]], links: Mapping
     """Place everything in this width. Returns the height."""
     bottom = 0.0
     for row in reversed(rows):
-        count = ceil((sum(boxes[id].width + GAP_X for id in row) - GAP_X) / (wide * 1.001))
+        count = min(len(row), ceil((sum(boxes[id].width + GAP_X for id in row) - GAP_X) / (wide * 1.001)))
         for i in reversed(range(count)):
             line = row[i::count]
             tall = max(boxes[id].height for id in line)

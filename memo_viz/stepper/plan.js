@@ -16,7 +16,7 @@ export class PlanView {
   constructor(app, actual) {
     this.app = app;
     this.actual = actual;
-    this.element = h("div", { class: "plan-view" });
+    this.element = h("div", { class: "plan-view", tabindex: 0, role: "region", "aria-label": "The plan" });
   }
 
   render() {

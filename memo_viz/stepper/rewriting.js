@@ -14,7 +14,7 @@ export class RewritingView {
     this.app = app;
     this.steps = app.history.events.map((event, i) => ({ event, i })).filter(({ event }) => event.kind === "rewrite" || event.kind === "stage");
     this.list = h("ol", { class: "stages", "aria-label": "Stages and rewrites" });
-    this.body = h("div", { class: "stage-body" });
+    this.body = h("div", { class: "stage-body", tabindex: 0, role: "region", "aria-label": "The step before and after" });
     this.element = h("div", { class: "rewriting" }, this.list, this.body);
     /** @type {number | null} index of the event whose step is drawn */
     this.drawn = -1;

@@ -1,0 +1,210 @@
+"""The stepper page in a browser: its states are the replayer's, its keys and links lead where they say, its texts stay texts."""
+
+from __future__ import annotations
+
+import json
+import random
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+
+from memo_viz.stepper import page as stepper
+from memo_viz.stepper.page import in_frame, stepper_page
+from memo_viz.words import Names, sentence
+from optimizer.algebra.types import INT64, STRING
+from optimizer.catalog.table import Catalog, Table, TableColumn, TableStats
+from optimizer.pipeline import Optimizer
+from optimizer.trace.recorder import Trace
+from optimizer.trace.replay import Replay
+from tests.browser.conftest import traced
+
+STEPS = ["ArrowRight", "ArrowLeft", "Shift+ArrowRight", "Shift+ArrowLeft", "n", "N", "b", "B", "f", "F", "m", "]", "[", "ArrowDown",
+         "ArrowUp", "End", "Home"]  # fmt: skip
+
+
+def check_state(page, replay: Replay, first: int = 0) -> int:
+    """Asserts that the page's state is the replayer's at the same event. Returns the position."""
+    position, text = page.evaluate("[stepper.position, JSON.stringify(stepper.json())]")
+    expected = json.loads(json.dumps(replay.seek(first + position).as_json()))
+    assert json.loads(text, parse_int=float) == expected, f"after {first + position} events"
+    return first + position
+
+
+def test_keys_lead_to_the_replayers_states(show, q5, q5_page):
+    page, replay, random_keys = show(q5_page), Replay(q5.events), random.Random(5)
+    for _ in range(40):
+        page.keyboard.press(random_keys.choice(STEPS))
+        check_state(page, replay)
+        page.evaluate("p => stepper.seek(p)", random_keys.randrange(len(q5.events) + 1))
+        check_state(page, replay)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("query", ["q5", "clique"])
+def test_200_steps_forward_and_back(show, query, request):
+    trace, html = request.getfixturevalue(query), request.getfixturevalue(f"{query}_page")
+    page, replay = show(html, f"#e={len(trace.events) // 2}"), Replay(trace.events)
+    start = check_state(page, replay)
+    for key, step in (("ArrowRight", 1), ("ArrowLeft", -1)):
+        for i in range(1, 201):
+            page.keyboard.press(key)
+            assert check_state(page, replay) == (start + i if step > 0 else start + 200 - i)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("query", "settings"),
+    [
+        ("tpch/q02", {}), ("tpch/q08", {}), ("tpch/q20", {}), ("tpch/q21", {}), ("tpch/q09", {"region": "auto"}),
+        ("tpch/q05", {"enumeration": "rules"}), ("tpch/q05", {"driver": "iterative"}),
+    ],
+)  # fmt: skip
+def test_every_kind_of_search_is_replayed(show, tpch, query, settings):
+    trace = traced(query, tpch, **settings)
+    page, replay, numbers = show(stepper_page(trace.events)), Replay(trace.events), random.Random(7)
+    for position in [len(trace.events), *(numbers.randrange(len(trace.events)) for _ in range(20)), 0]:
+        page.evaluate("p => stepper.seek(p)", position)
+        check_state(page, replay)
+
+
+def test_sentences_are_those_of_python(show, q5, q5_page):
+    page, replay = show(q5_page), Replay(q5.events)
+    said = page.evaluate("stepper.history.events.map((_, i) => { stepper.model.seek(i + 1); stepper.event = stepper.history.events[i]; "
+                         "return stepper.said(); })")  # fmt: skip
+    tasks = {event["id"]: event["text"] for event in q5.events if event["kind"] == "task_push"}
+    names = Names(replay.final(), tasks)
+    for i, event in enumerate(q5.events):
+        assert said[i].split() == sentence(event, names, replay.seek(i + 1)).split(), event["kind"]
+
+
+def test_find_a_group_and_learn_why_it_lost(show, q5_page):
+    """What a student does who asks why lineitem ⋈ supplier was not joined first."""
+    page = show(q5_page)
+    page.keyboard.press("End")
+    page.keyboard.press("/")
+    page.keyboard.type("lineitem supplier")
+    page.keyboard.press("Enter")
+    group = page.locator(".group")
+    assert group.locator("h2").inner_text().startswith("{lineitem, supplier}")
+    why = group.locator(".why").inner_text()
+    assert "No. It was weighed as an input once so far, and cut." in why
+    assert "The best plan first joins" in why and "lineitem in {" in why and "supplier in {" in why
+    assert page.locator(".card.selected").count() == 1
+    number = page.locator(".use .link.event").first.inner_text()
+    page.locator(".use .link.event").first.click()
+    assert page.locator(".where b").inner_text() == number
+    assert "{lineitem, supplier}" in page.locator(".words").inner_text()
+    assert page.url.endswith(f"#e={number.replace(',', '')}&g={page.evaluate('stepper.selected')}")
+
+
+def test_links_point_at_steps(show, q5, q5_page):
+    prune = next(event for event in q5.events if event["kind"] == "prune")
+    page = show(q5_page, f"#e={prune['seq']}")
+    assert page.locator(".sentence .kind").inner_text() == "prune"
+    assert page.evaluate("stepper.event.seq") == prune["seq"]
+    link = page.locator(".words .link.event").first
+    target = link.get_attribute("href")
+    link.click()
+    assert page.evaluate("stepper.event.seq") == int(target.removeprefix("#e="))
+    page.evaluate("location.hash = '#e=3&v=plan'")
+    page.wait_for_function("stepper.event.seq === 3 && stepper.view === 'plan'")
+    page.evaluate("location.hash = '#e=99999999'")  # not in the trace: stays
+    page.wait_for_function("location.hash.startsWith('#e=3')")
+
+
+def test_the_time_line_seeks_and_looks_closer(show, q5, q5_page):
+    page = show(q5_page)
+    box = page.locator(".time-box").bounding_box()
+    middle = box["y"] + box["height"] / 2
+    page.mouse.click(box["x"] + box["width"] / 2, middle)
+    assert abs(page.evaluate("stepper.position") - len(q5.events) / 2) < 5
+    page.mouse.move(box["x"] + box["width"] * 0.5, middle)
+    page.mouse.down()
+    page.mouse.move(box["x"] + box["width"] * 0.75, middle)
+    page.mouse.up()
+    low, high = page.evaluate("[stepper.timeline.from, stepper.timeline.to]")
+    assert low == pytest.approx(len(q5.events) / 2, abs=5) and high == pytest.approx(len(q5.events) * 0.75, abs=5)
+    page.mouse.dblclick(box["x"] + 40, middle)
+    assert page.evaluate("stepper.timeline.from") == 0
+
+
+def test_the_picture_stays_where_it_is(show, q5_page):
+    """Groups have the same place at every event, and no two lie upon each other."""
+    page = show(q5_page)
+    places = "[...document.querySelectorAll('.card')].map(c => [c.dataset.group, c.getAttribute('transform')].join())"
+    seen = set()
+    for position in (30, 300, 500, 10_000):
+        page.evaluate("p => { stepper.seek(p); stepper.show('memo'); }", position)
+        seen.add(tuple(page.evaluate(places)))
+    assert len(seen) == 1
+    assert page.evaluate("document.querySelectorAll('.edge.chosen').length") > 5
+
+
+def test_panels_say_what_the_state_says(show, q5, q5_page):
+    replay = Replay(q5.events)
+    page = show(q5_page, "#e=700")
+    state = replay.seek(701)
+    assert page.locator(".task:not(.gone):not(.running)").count() == len(state.stack)
+    page.keyboard.press("End")
+    page.keyboard.press("3")
+    assert page.locator(".plan tbody tr").count() == len(replay.final().plan or [])
+    page.keyboard.press("1")
+    assert page.locator(".stages [aria-current]").count() == 1
+
+
+@pytest.mark.parametrize("theme", ["light", "dark", "projector"])
+def test_accessible(show, q5_page, theme):
+    page = show(q5_page, "#e=470")
+    page.evaluate("name => stepper.setTheme(name)", theme)
+    for key in ("2", "1", "3", "?"):
+        page.keyboard.press(key)
+        found = Axe().run(page).response["violations"]
+        assert [(each["id"], [node["html"][:200] for node in each["nodes"]]) for each in found] == []
+
+
+HOSTILE = [
+    "</script><script>window.hacked = 1</script>",
+    "<img src=x onerror=window.hacked=1>",
+    "javascript:window.hacked=1",
+    "\u202egnp.exe\u2066",
+    "\"'`${window.hacked=1}",
+    "long " * 2000,
+]
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_hostile_names_are_text(show, text):
+    quoted = '"' + text.replace('"', '""') + '"'
+    literal = "'" + text.replace("'", "''") + "'"
+    odd = Table(text, (TableColumn("a", INT64), TableColumn(text, STRING)), stats=TableStats(100))
+    catalog = Catalog(text, [odd, Table("t", (TableColumn("a", INT64),), stats=TableStats(10))])
+    trace = Trace()
+    Optimizer(catalog).optimize(f"select x.{quoted} as {quoted} from {quoted} x join t on x.a = t.a where x.{quoted} <> {literal}", trace)
+    html = stepper_page(trace.events, title=text)
+    page = show(html)
+    for key in ("End", "1", "2", "3", "?", "Escape"):
+        page.keyboard.press(key)
+    page.keyboard.press("/")
+    page.keyboard.type(text[:8])
+    for position in range(0, len(trace.events), 7):
+        page.evaluate("p => stepper.seek(p)", position)
+    assert page.evaluate("typeof window.hacked") == "undefined"
+    assert page.evaluate("document.images.length + document.querySelectorAll('a[href^=\"javascript\"]').length") == 0
+    assert "\u202e" not in page.locator("body").inner_text()
+
+
+def test_a_window_of_a_long_trace(show, clique, monkeypatch):
+    monkeypatch.setattr(stepper, "PAGE_EVENTS", 300)
+    page, replay = show(stepper_page(clique.events, start=900)), Replay(clique.events)
+    assert "events 900 to 1,199 of" in page.locator(".partial").inner_text()
+    for position in (300, 120, 0, 299):
+        page.evaluate("p => stepper.seek(p)", position)
+        assert check_state(page, replay, 900) == 900 + position
+
+
+def test_in_the_frame_of_a_notebook(show, q5_page):
+    page = show(f"<!doctype html><title>notebook</title>{in_frame(q5_page)}", ready="iframe")
+    frame = page.frame_locator("iframe")
+    frame.locator("[data-ready]").wait_for(state="attached")
+    frame.get_by_role("button", name="To the end").click()
+    assert "The plan is chosen" in frame.locator(".words").inner_text()
