@@ -249,8 +249,9 @@ export class MemoView {
     return { left, right, top, bottom };
   }
 
+  /** Of the picture, in pixels. Kept, since to ask the browser after each change is slow. */
   size() {
-    const { clientWidth, clientHeight } = this.picture;
+    const { clientWidth, clientHeight } = this.known ?? this.picture;
     return { width: clientWidth || 600, height: clientHeight || 400 };
   }
 
@@ -311,6 +312,10 @@ export class MemoView {
 
   listen() {
     const { picture } = this;
+    new ResizeObserver(() => {
+      const { clientWidth, clientHeight } = picture;
+      if (clientWidth) this.known = { clientWidth, clientHeight };
+    }).observe(picture);
     this.moved = false;
     picture.addEventListener("wheel", (event) => {
       event.preventDefault();

@@ -17,6 +17,7 @@ export class Timeline {
     /** @type {number | null} the selected group when this was drawn */
     this.drawnFor = null;
     const last = app.history.events.length;
+    this.width = 600; // pixels
     this.from = 0;
     this.to = last;
     this.picture = /** @type {SVGSVGElement} */ (s("svg", { class: "time", height: HEIGHT, "aria-hidden": "true" }));
@@ -37,7 +38,10 @@ export class Timeline {
     this.cursor = s("path", { class: "cursor" });
     this.brush = s("rect", { class: "brush", height: HEIGHT - AXIS, y: AXIS, width: 0 });
     this.listen();
-    new ResizeObserver(() => this.draw()).observe(this.slider);
+    new ResizeObserver(() => {
+      this.width = this.slider.clientWidth;
+      this.draw();
+    }).observe(this.slider);
   }
 
   /** @param {number} from @param {number} to */
@@ -50,23 +54,19 @@ export class Timeline {
     this.draw();
   }
 
-  width() {
-    return this.slider.clientWidth || 600;
-  }
-
   /** @param {number} position */
   x(position) {
-    return ((position - this.from) / Math.max(1, this.to - this.from)) * (this.width() - 2) + 1;
+    return ((position - this.from) / Math.max(1, this.to - this.from)) * (this.width - 2) + 1;
   }
 
   /** @param {number} x in pixels from the left edge */
   positionAt(x) {
-    return Math.round(this.from + ((x - 1) / Math.max(1, this.width() - 2)) * (this.to - this.from));
+    return Math.round(this.from + ((x - 1) / Math.max(1, this.width - 2)) * (this.to - this.from));
   }
 
   /** Everything but the cursor: drawn when the range or the width changes. */
   draw() {
-    const width = this.width();
+    const { width } = this;
     this.drawnFor = this.app.selected;
     put(this.chartName, "plan of the root", this.drawnFor !== null && [h("br", {}), "thin: selected"]);
     this.picture.setAttribute("width", String(width));
@@ -82,7 +82,7 @@ export class Timeline {
     const ends = [0, first((kind) => kind === "group"), first((kind) => kind === "root"), events.length];
     const parts = ["rewriting", "exploring", "choosing plans"].map((name, i) => ({ name, from: ends[i], to: ends[i + 1] }));
     return parts.filter(({ from, to }) => from >= 0 && to > from).map(({ name, from, to }) => {
-      const [x1, x2] = [Math.max(0, this.x(from)), Math.min(this.width(), this.x(to))];
+      const [x1, x2] = [Math.max(0, this.x(from)), Math.min(this.width, this.x(to))];
       if (x2 - x1 < 8) return null;
       return s("g", { class: "part" }, s("path", { d: `M${x1 + 1} ${AXIS - 3}H${x2 - 1}` }),
         x2 - x1 > name.length * 6.5 + 8 && s("text", { x: x1 + 4, y: AXIS - 6 }, name)); // prettier-ignore
