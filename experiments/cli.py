@@ -30,6 +30,7 @@ COMMANDS = {  # name -> what `planscope --help` says; the command itself is impo
     "plans": "Count, sample, list and run the plans of a query's space.",
     "memo": "Write the memo of a query as a picture or as data.",
     "trace": "Write every event of the search for a query.",
+    "step": "Walk through the search for a query, forwards and backwards.",
     "bench": "Experiments that compare parts of the optimizer.",
     "calibrate": "Measure the operators on this machine: coefficients for the cost model.",
     "data": "Datasets: where they are, what they hold.",

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from memo_viz.names import ColumnNames, group_names
 from memo_viz.text import clean
@@ -37,20 +37,21 @@ class Names:
     def __init__(self, final: MemoState, tasks: Mapping[int, str]) -> None:
         self.groups = group_names(final)
         self.plain = ColumnNames(name for group in final.groups.values() for name in group.columns)
-        self._final, self._tasks = final, tasks
+        self.mexprs = final.mexprs
+        self._goals, self._tasks = final.goals, tasks
 
     def group(self, id: int) -> str:
         return self.groups.get(id, f"G{id}")
 
     def goal(self, id: int) -> str:
-        goal = self._final.goals.get(id)
+        goal = self._goals.get(id)
         if goal is None:
             return f"goal {id}"
         wanted = "" if goal.traits == "any" else f" {self.traits(goal.traits)}"
         return f"{self.group(goal.group)}{wanted}"
 
     def mexpr(self, id: int) -> str:
-        known = self._final.mexprs.get(id)
+        known = self.mexprs.get(id)
         return f"m{id}" if known is None else f"{known.op} m{id}"
 
     def task(self, id: int) -> str:
@@ -102,6 +103,33 @@ def facts(event: Event, state: MemoState) -> dict[str, int]:
     return {"limit_event": goal.limit_event, "limit_goal": goal.limit_goal}
 
 
+def references(event: Event, state: MemoState) -> list[int]:
+    """The events that the sentence on an event names, in their order: where its bounds, plans and limits came from."""
+    kind = vocabulary().kinds.get(event["kind"])
+    found = {seq for name, seq in facts(event, state).items() if vocabulary().facts[name].type == "event"}
+    for field in kind.fields.values() if kind is not None else ():
+        if field.type in ("plans", "bounds"):
+            cited = (_cited(event, field.type, id, state) for id in event.get(field.name) or ())
+            found |= {by.event for by in cited if by is not None and by.event is not None}
+    return sorted(found)
+
+
+class _Cited(NamedTuple):
+    """A figure, and the event that it came from."""
+
+    value: float
+    event: int | None
+
+
+def _cited(event: Event, type: str, id: int, state: MemoState) -> _Cited | None:
+    """What a sentence says of an input of an event: the cost of its best plan (`plans`), or its bound (`bounds`)."""
+    goal, mexpr = state.goals.get(id), state.mexprs.get(event.get("mexpr", -1))
+    if type == "plans":
+        return None if goal is None or goal.best is None else _Cited(goal.best.cost, goal.best.event)
+    of = state.groups.get(id) if mexpr is not None and mexpr.logical else goal
+    return None if of is None else _Cited(of.lower, of.lower_event)
+
+
 class _Filler:
     """Fills the templates of one event."""
 
@@ -137,31 +165,26 @@ class _Filler:
         return value is not None and value is not False and value != []
 
     def _text(self, value: Any) -> str:
-        return self._names.text(str(value))
+        return self._names.text(" ".join(str(value).split()))
 
     def _plan(self, goal: int) -> str:
-        known = None if self._state is None else self._state.goals.get(goal)
-        if known is None or known.best is None:
-            return self._names.goal(goal)
-        return f"{self._names.goal(goal)} for {figure(known.best.cost)}{_by(known.best.event)}"
+        cited = None if self._state is None else _cited(self._values, "plans", goal, self._state)
+        return self._names.goal(goal) + ("" if cited is None else f" for {figure(cited.value)}{by(cited.event)}")
 
     def _bound(self, id: int) -> str:
         """A goal, or a group where the way that was cut is a logical expression, and what it costs at least."""
-        if self._state is None:
-            return self._names.goal(id)
-        mexpr = self._state.mexprs.get(self._values.get("mexpr", -1))
-        if mexpr is not None and mexpr.logical:
-            group = self._state.groups[id]
-            return f"{self._names.group(id)} at least {figure(group.lower)}{_by(group.lower_event)}"
-        goal = self._state.goals[id]
-        return f"{self._names.goal(id)} at least {figure(goal.lower)}{_by(goal.lower_event)}"
+        cited = None if self._state is None else _cited(self._values, "bounds", id, self._state)
+        mexpr = self._names.mexprs.get(self._values.get("mexpr", -1))
+        name = self._names.group(id) if mexpr is not None and mexpr.logical else self._names.goal(id)
+        return name + ("" if cited is None else f" at least {figure(cited.value)}{by(cited.event)}")
 
 
 def _limit(value: float | str) -> str:
     return "at any cost" if value in (float("inf"), "inf") else f"for {figure(value)} or less"
 
 
-def _by(event: int | None) -> str:
+def by(event: int | None) -> str:
+    """Where a figure came from, to be put behind it."""
     return "" if event is None else f" (event {event:,})"
 
 

@@ -27,6 +27,7 @@ from optimizer.decorrelate.methods import decorrelate, has_apply
 from optimizer.decorrelate.quick import QUICK
 from optimizer.decorrelate.removal import remove_subqueries
 from optimizer.decorrelate.steps import Step
+from optimizer.drivers import new_search
 from optimizer.memo.memo import Memo
 from optimizer.plugins.load import chosen_cost_model, chosen_estimator, load_plugins
 from optimizer.prepass.hep import run_program
@@ -36,7 +37,6 @@ from optimizer.prepass.report import BatchRun, Firing
 from optimizer.rules.catalog import ENFORCERS, IMPLEMENTATIONS, TRANSFORMATIONS, rule_set
 from optimizer.rules.interface import ImplementationRule, Rule, RuleContext, TransformationRule
 from optimizer.search.counters import SearchStats
-from optimizer.search.drivers import new_search
 from optimizer.search.extract import extract, give_groups
 from optimizer.search.figures import Figures
 from optimizer.search.search import Search

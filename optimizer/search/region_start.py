@@ -21,9 +21,9 @@ from optimizer.joins.linearized import linearized
 from optimizer.joins.partition import PARTITIONERS
 from optimizer.joins.policy import Choice, Enumeration, choose
 from optimizer.joins.set_splits import SetSplits, set_splits
+from optimizer.joins.set_table import Methods, SetTable
 from optimizer.memo.goal import INFINITY
 from optimizer.search.set_goals import ROUNDING, SetGoals
-from optimizer.search.set_table import Methods, SetTable
 
 EXACT_ROWS_UP_TO = 20  # relations up to which heuristics ask the estimator for rows; beyond they multiply selectivities
 FEW = 5  # relations up to which tasks are as fast as the table

@@ -7,6 +7,7 @@ changed in a block is kept once, so memory grows with what was changed and not w
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Generic, NamedTuple, TypeVar
@@ -94,10 +95,7 @@ class Replay:
 
         Raises CatalogError for an event that cannot follow those before it; the position is then before that event.
         """
-        position = max(0, position)
-        if self._more is not None and position > len(self.events):
-            self._more(position)
-        position = min(position, len(self.events))
+        position = self.reach(max(0, position))
         if position < self.position:
             self._begin(MemoState(), 0)
         known = min(position // BLOCK, len(self._blocks))
@@ -108,11 +106,15 @@ class Replay:
         self._forward(position)
         return self._state
 
+    def reach(self, position: int) -> int:
+        """The same position where the trace is that long, else its end; a search that is running goes on until then."""
+        if self._more is not None and position > len(self.events):
+            self._more(position)
+        return min(position, len(self.events))
+
     def final(self) -> MemoState:
         """The state after the last event; a running search is run to its end."""
-        if self._more is not None:
-            self._more(2**62)
-        return self.seek(len(self.events))
+        return self.seek(sys.maxsize)
 
     @property
     def state(self) -> MemoState:
@@ -129,17 +131,25 @@ class Replay:
             event = events[self.position]
             try:
                 draft.apply(event)
+            except KeyboardInterrupt:
+                self._anew()
+                raise
             except (LookupError, TypeError, ValueError, AttributeError) as error:
-                whole, at = f"{type(error).__name__}: {error}", self.position
-                self._begin(MemoState(), 0)  # it may have changed a part of the state
-                self.seek(at)
-                raise CatalogError(f"the event {event.get('kind')} cannot follow those before it ({whole})") from None
+                self._anew()
+                why = f"{type(error).__name__}: {error}"
+                raise CatalogError(f"the event {event.get('kind')} cannot follow those before it ({why})") from None
             self.position += 1
             if self.position % BLOCK == 0:
                 if len(self._blocks) < self.position // BLOCK:
                     self._blocks.append(_block(draft))
                 self._begin(self._state, self.position)
                 draft = self._draft
+
+    def _anew(self) -> None:
+        """Make the state of the position anew: an event was applied in part."""
+        position = self.position
+        self._begin(MemoState(), 0)
+        self.seek(position)
 
 
 def _block(draft: Draft) -> _Block:

@@ -19,12 +19,12 @@ from optimizer.audit.audit import AuditReport, audit
 from optimizer.audit.ledger import Best, Claim, Closing, Costed, Ledger, Opening, Skip
 from optimizer.cost.arrow import ArrowCost
 from optimizer.engines.arrow import COST_MODELS
+from optimizer.joins.set_table import SetTable
 from optimizer.memo.bounds import lower_bounds_fall
 from optimizer.memo.goal import Status
 from optimizer.pipeline import Optimizer
 from optimizer.search import region_start
 from optimizer.search.search import Search
-from optimizer.search.set_table import SetTable
 from optimizer.settings import Settings
 from optimizer.trace.recorder import Trace
 from tests.search.graphs import SHAPES, graph_query

@@ -20,6 +20,8 @@ from optimizer.catalog.table import Catalog
 from optimizer.cost.arrow import ArrowCost
 from optimizer.dataset import open_dataset
 from optimizer.errors import NoPlan
+from optimizer.iterative.importance import CEILING, importances
+from optimizer.iterative.search import IterativeSearch
 from optimizer.memo.goal import Goal, Status
 from optimizer.memo.memo import Memo
 from optimizer.pipeline import Optimizer
@@ -28,8 +30,6 @@ from optimizer.rules.catalog import IMPLEMENTATIONS, TRANSFORMATIONS, rule_set
 from optimizer.rules.interface import ANY, RuleContext, TransformationRule, node
 from optimizer.search.extract import extract
 from optimizer.search.figures import Figures
-from optimizer.search.importance import CEILING, importances
-from optimizer.search.iterative import IterativeSearch
 from optimizer.search.search import Search
 from optimizer.settings import Settings
 from optimizer.stats.estimator import Estimator

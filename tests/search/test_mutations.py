@@ -22,6 +22,7 @@ from optimizer.cost.arrow import ArrowCost
 from optimizer.errors import NoPlan
 from optimizer.joins.graph import joins_of
 from optimizer.joins.set_splits import SetSplits
+from optimizer.joins.set_table import SetTable
 from optimizer.memo.goal import INFINITY, Goal, Status
 from optimizer.search import group_ways, region_start, region_ways, regions
 from optimizer.search import search as driver
@@ -29,7 +30,6 @@ from optimizer.search.figures import Figures
 from optimizer.search.group_ways import GroupWays
 from optimizer.search.region_ways import RegionWays
 from optimizer.search.search import Search
-from optimizer.search.set_table import SetTable
 from optimizer.search.tasks import optimize_inputs, optimize_mexpr
 from optimizer.search.tasks.derive_traits import DeriveTraits
 from optimizer.search.tasks.explore_input import ExploreInput, ExploreMExpr
@@ -255,8 +255,8 @@ def lists_mirrored(ways: list[Any], dropped: float) -> tuple[list[Any], float]:
 
 def chooses_mirrored(cheapest: Callable[..., Any]) -> Callable[..., Any]:
     def mutated(table: SetTable, s: int) -> Any:
-        split, local = cheapest(table, s)
-        return mirrored(split), local
+        method, left, right, local = cheapest(table, s)
+        return method, right, left, local
 
     return mutated
 

@@ -34,11 +34,13 @@ OPTIMIZER = {
     "plugins": "errors settings algebra catalog stats cost rules engines prepass decorrelate",
     "rule_list": "rules decorrelate prepass plugins",
     "search": "errors settings algebra catalog stats cost trace memo joins rules engines",
+    "iterative": "errors settings algebra memo joins rules search",
+    "drivers": "cost trace memo rules search iterative",
     "plan_space": "errors settings algebra memo rules search",
     "audit": "errors settings algebra memo trace plan_space search",
     "stage_events": "algebra memo trace prepass search",
     "pipeline": "errors settings algebra catalog sql trace stats cost memo joins rules engines decorrelate prepass search"
-    " plugins stage_events",
+    " drivers plugins stage_events",
 }
 
 # folder, or one file of it -> what it may import of the product besides its own folder

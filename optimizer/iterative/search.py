@@ -21,6 +21,10 @@ from optimizer.algebra.join_graph import JoinGraph
 from optimizer.algebra.region_graph import RegionGraph
 from optimizer.algebra.traits import TraitSet
 from optimizer.algebra.trees import Tree
+from optimizer.iterative.cost_graph import CostGraph
+from optimizer.iterative.first_order import insert_first_order, why_not_exact
+from optimizer.iterative.importance import MatchQueue
+from optimizer.iterative.match import Match
 from optimizer.joins.collect import written_order
 from optimizer.memo.binding import bindings, matches
 from optimizer.memo.bounds import lower_bounds_fall
@@ -28,11 +32,7 @@ from optimizer.memo.goal import INFINITY, Goal, Status
 from optimizer.memo.group import Group
 from optimizer.memo.mexpr import LogicalExpr
 from optimizer.rules.interface import TransformationRule
-from optimizer.search.cost_graph import CostGraph
 from optimizer.search.firing import fire, implement, insert_results
-from optimizer.search.first_order import insert_first_order, why_not_exact
-from optimizer.search.importance import MatchQueue
-from optimizer.search.match import Match
 from optimizer.search.search import Search
 from optimizer.search.set_goals import PARTITION
 

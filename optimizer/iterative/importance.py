@@ -12,10 +12,10 @@ from __future__ import annotations
 
 from heapq import heapify, heappop, heappush
 
+from optimizer.iterative.match import Match
 from optimizer.memo.goal import INFINITY
 from optimizer.memo.group import Group
 from optimizer.memo.memo import Memo
-from optimizer.search.match import Match
 
 CEILING = 0.99  # an input is never quite as important as what uses it
 FLOOR = 1e-6  # and never unimportant: a cheap group may hold an expression that a rule needs

@@ -29,10 +29,11 @@ from optimizer.algebra.physical import HashJoin, NestedLoopJoin
 from optimizer.cost.joins import JoinCosts
 from optimizer.joins.graph import Relations
 from optimizer.joins.inner import InnerRegion
+from optimizer.joins.order_keys import OrderKey
 from optimizer.joins.set_splits import Level, Positions, Sets, SetSplits
-from optimizer.memo.goal import Split
 
 Costs: TypeAlias = npt.NDArray[np.float64]
+Method: TypeAlias = type[HashJoin] | type[NestedLoopJoin]
 
 
 class Methods(NamedTuple):
@@ -73,7 +74,7 @@ class SetTable:
                 self._residual += within * float(conjunct.calls)
         self._sort = self._sorting(1.0)
         self._sorted = sets & sorted_leaves != 0
-        self._ordered: dict[tuple[tuple[Relations, ...], Relations], Costs] = {}
+        self._ordered: dict[tuple[tuple[OrderKey, ...], Relations], Costs] = {}
         self._some: Costs | None = None
         self.best = np.full(len(sets), np.inf)
         self.best[: region.n] = leaves
@@ -93,24 +94,23 @@ class SetTable:
         at = self.splits.positions(np.array([s], dtype=np.int64))[0]
         return float(self.rows[at]), float(self.best[at])
 
-    def ordered(self, order: tuple[Relations, ...], free: Relations) -> Costs:
-        """`ordered` for plans in an order whose i-th key is a column of one of the relations `order[i]`; those `free` may have it
-        without a sort. An order of fewer keys may be made finer later: by a partial sort, or, in nested loops, by the order of
-        the right input."""
+    def ordered(self, order: tuple[OrderKey, ...], free: Relations) -> Costs:
+        """`ordered` for plans in an order of these keys; relations that are `free` may have its first one without a sort. An
+        order of fewer keys may be made finer later: by a partial sort, or, in nested loops, by the order of the right input."""
         known = self._ordered.get((order, free))
         if known is None:
-            some = self._some_order()
-            sets, keys, leading = self.splits.sets, len(order), order[0]
-            coarser = None if keys == 1 else self.ordered(order[:-1], free)
-            known = self.best + self._sorting(keys**0.5)
+            some, sets, leading = self._some_order(), self.splits.sets, order[0].relations
+            known = self.best + self._sorting(len(order) ** 0.5)
+            runs = np.ones(len(sets))
+            for cut in range(1, len(order)):
+                runs = np.minimum(runs * self._distinct(order[cut - 1]), self.rows)
+                known = np.minimum(known, self.ordered(order[:cut], free) + self._refining(cut, len(order) - cut, runs))
             has_all = np.ones(len(sets), dtype=bool)
-            for relations in order:
-                has_all &= sets & relations != 0
+            for key in order:
+                has_all &= sets & key.relations != 0
             known = np.where(has_all, known, np.inf)
-            if coarser is not None:
-                known = np.minimum(known, np.where(has_all, coarser + self._sorting(keys**0.5 - (keys - 1) ** 0.5), np.inf))
             known = np.where(sets & free != 0, self.best, known)
-            first = None if keys == 1 else self.ordered(order[:1], free)
+            first = None if len(order) == 1 else self.ordered(order[:1], free)
             for level in self.splits.levels:
                 self._keep(level, known, some, self._merged_by(leading))
                 if first is not None:
@@ -121,10 +121,26 @@ class SetTable:
             self._ordered[order, free] = known
         return known
 
+    def _distinct(self, key: OrderKey) -> Costs:
+        """How many values a key has in each set at most: an order names the first of columns that are known to be equal."""
+        found = np.ones(len(self.splits.sets))
+        for relation, others, distinct in key.names:
+            named = (self.splits.sets & relation != 0) & (self.splits.sets & others == 0)
+            found = np.maximum(found, np.where(named, distinct, 1.0))
+        return found
+
     def _sorting(self, comparing: float) -> Costs:
-        """What a sort of each set costs at least; `comparing`: the square root of its keys, less that of those known."""
+        """What a sort of each set costs at least; `comparing`: the square root of the number of its keys."""
         costs, rows = self.costs, self.rows
         result: Costs = costs.start + rows * (costs.sort + costs.compare * comparing * np.log2(rows + 1.0))
+        return result
+
+    def _refining(self, cut: int, keys: int, runs: Costs) -> Costs:
+        """What a partial sort by `keys` keys costs at least where rows come by `cut` others; fewer may tell the runs apart."""
+        costs, rows = self.costs, self.rows
+        whole, known = np.log2(rows + 1.0), np.log2(runs + 1.0)
+        compared = np.minimum.reduce([(q + keys) ** 0.5 * whole - q**0.5 * known for q in range(1, cut + 1)])
+        result: Costs = costs.start + rows * (costs.sort + costs.prefix + costs.compare * np.maximum(compared, 0.0))
         return result
 
     def _merged_by(self, leading: Relations) -> Relations:
@@ -141,8 +157,8 @@ class SetTable:
             bound = self._kept(level, ordered, self._some_order(), self._merged_by(leading))
         return self.splits.sets[left], self.splits.sets[right], bound + self._fixed(level.sets)
 
-    def cheapest(self, s: Relations) -> tuple[Split, float]:
-        """The split that gives a set its cost, and the cost of that join alone. A hash join builds on the right."""
+    def cheapest(self, s: Relations) -> tuple[Method, Relations, Relations, float]:
+        """How a set gets its cost: the join, what it joins, and what that join alone costs. A hash join builds on the right."""
         at, left, right = self.splits.of(s)
         level = Level(left, right, np.zeros(1, dtype=np.int64), np.array([at], dtype=np.int32))
         number = int(np.argmin(self._cost(level, None)))
@@ -152,7 +168,7 @@ class SetTable:
             a, b = b, a
         hashed, looped = np.minimum(*self._hash(one))[0], self._loops(one)[0]
         method = HashJoin if hashed <= looped else NestedLoopJoin
-        return Split(method, a, b), float(min(hashed, looped) + self._fixed(level.sets)[0])
+        return method, a, b, float(min(hashed, looped) + self._fixed(level.sets)[0])
 
     def _some_order(self) -> Costs:
         if self._some is None:
