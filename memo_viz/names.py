@@ -47,8 +47,8 @@ def _number(id: int) -> str:
 
 
 class ColumnNames:
-    """Columns without their numbers, `l_orderkey` for `l_orderkey#17`, where the query has one column of that name. `several`: the
-    names that more columns have."""
+    """Columns without their numbers, `l_orderkey` for `l_orderkey#17`, where the query has one column of that name. `several`:
+    the names that more columns have."""
 
     def __init__(self, labels: Iterable[str]) -> None:
         plain = Counter(label.rpartition("#")[0] for label in set(labels))

@@ -84,7 +84,8 @@ export class EventPanel {
    * @param {TraceEvent} event */
   about(event) {
     const kind = this.app.words.kinds[event.kind];
-    return h("p", { class: "quiet" }, kind ? kind.meaning : "");
+    const keys = "→ goes on, n to the next prune, b to the next better plan, / finds a group, ? tells all keys.";
+    return [h("p", { class: "quiet" }, kind ? kind.meaning : ""), event.kind === "header" && h("p", {}, keys)];
   }
 
   // -- bounds and costs ------------------------------------------------------------------------------------------------------

@@ -1,7 +1,7 @@
 """Where each group of a search lies on the page: one place for the whole search, taken from the memo at its end.
 
-Graphviz says which groups lie beside each other, and in which order. The rows are then set tight and wide ones broken into lines, so
-that a clique of eight relations fits on a screen.
+Graphviz says which groups lie beside each other, and in which order. The rows are then set tight and wide ones broken into
+lines, so that a clique of eight relations fits on a screen.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ def _box(census: _Census, name: str, id: int, small: bool) -> Box:
 
 
 def _links(census: _Census, final: MemoState, boxes: Mapping[int, Box]) -> dict[int, list[int]]:
-    """Input groups by group, those of best plans first. A set of relations without a plan hangs on the largest sets known in it."""
+    """Input groups by group, those of best plans first. A set of relations without a plan hangs on the largest sets in it."""
     result: dict[int, list[int]] = {id: [] for id in boxes}
     for (above, below), _ in sorted(census.links.items(), key=lambda item: not item[1]):
         above, below = (_place(census, final, above), _place(census, final, below))
@@ -183,25 +183,31 @@ def _close_up(boxes: Mapping[int, Box], rows: Sequence[Sequence[int]], links: Ma
     lie above their inputs where there is room."""
     widths = [sum(boxes[id].width + GAP_X for id in row) - GAP_X for row in rows]
     least = max(box.width for box in boxes.values())
-    candidates = sorted({max(least, width / lines) for width in widths for lines in range(1, 13)})
-    wide = min(candidates, key=lambda wide: max(wide / SCREEN, _set(boxes, rows, links, wide)))
-    _set(boxes, rows, links, wide)
-
-
-def _set(boxes: Mapping[int, Box], rows: Sequence[Sequence[int]], links: Mapping[int, Sequence[int]], wide: float) -> float:
-    """Place everything in this width. Returns the height."""
-    bottom = 0.0
+    candidates = sorted({max(least, max(widths) / lines) for lines in range(1, 65)} | {max(least, width) for width in widths})
+    wide = min(candidates, key=lambda wide: max(wide / SCREEN, _height(boxes, rows, wide)))
+    bottom = _height(boxes, rows, wide)
     for row in reversed(rows):
-        count = min(len(row), ceil((sum(boxes[id].width + GAP_X for id in row) - GAP_X) / (wide * 1.001)))
-        for i in reversed(range(count)):
-            line = row[i::count]
-            tall = max(boxes[id].height for id in line)
-            for id, x in zip(line, _spread(line, boxes, links, wide, loose=count == 1), strict=True):
-                boxes[id].x, boxes[id].y = x, bottom - tall
-            bottom -= tall + (GAP_Y if i == 0 else GAP_X)
-    for box in boxes.values():
-        box.y -= bottom + GAP_Y
-    return -bottom - GAP_Y
+        lines = _lines(boxes, row, wide)
+        for i, line in reversed([*enumerate(lines)]):
+            bottom -= max(boxes[id].height for id in line)
+            for id, x in zip(line, _spread(line, boxes, links, wide, loose=len(lines) == 1), strict=True):
+                boxes[id].x, boxes[id].y = x, bottom
+            bottom -= GAP_Y if i == 0 else GAP_X
+
+
+def _lines(boxes: Mapping[int, Box], row: Sequence[int], wide: float) -> list[Sequence[int]]:
+    """A row in as many lines as it takes, from left to right in columns, so that neighbours stay near each other."""
+    total = sum(boxes[id].width + GAP_X for id in row) - GAP_X
+    count = min(len(row), ceil(total / (wide * 1.001)))
+    return [row[i::count] for i in range(count)]
+
+
+def _height(boxes: Mapping[int, Box], rows: Sequence[Sequence[int]], wide: float) -> float:
+    height = -float(GAP_Y)
+    for row in rows:
+        lines = _lines(boxes, row, wide)
+        height += sum(max(boxes[id].height for id in line) for line in lines) + GAP_X * (len(lines) - 1) + GAP_Y
+    return height
 
 
 def _spread(

@@ -40,7 +40,7 @@ def stepper_page(
     """The page for a trace, as text.
 
     `title`: what the query is called. `actual`: `rows` and `ms` of the operators of the final plan in pre-order (None: not
-    known), when it was run. `start`: the first event shown; a page has `PAGE_EVENTS` of them at most, and says what it leaves out.
+    known), when it was run. `start`: the first event shown; a page has `PAGE_EVENTS` at most, and says what it leaves out.
     """
     replay = Replay(events)
     base = replay.seek(start).as_json() if start else None
@@ -80,7 +80,7 @@ def _names_json(names: Names, final: MemoState) -> dict[str, Any]:
 
 def _packed(data: dict[str, Any]) -> str:
     text = json.dumps(data, separators=(",", ":"), allow_nan=False)
-    return base64.b64encode(gzip.compress(text.encode("ascii"), 9, mtime=0)).decode("ascii")
+    return base64.b64encode(gzip.compress(text.encode("ascii"), 6, mtime=0)).decode("ascii")
 
 
 def _digest(text: str) -> str:

@@ -51,7 +51,7 @@ class Seen:
 
 @pytest.fixture
 def show(browser: Browser, tmp_path: Path) -> Iterator[Callable[..., Page]]:
-    """Opens HTML as a file, at a fragment, and waits for it. At the end nothing may have gone wrong and nothing been asked for."""
+    """Opens HTML as a file, at a fragment, and waits for it. In the end nothing went wrong and nothing was asked for."""
     context = browser.new_context(viewport={"width": 1280, "height": 800}, reduced_motion="reduce")
     seen = Seen()
 

@@ -18,8 +18,8 @@ from optimizer.trace.recorder import Trace
 from optimizer.trace.replay import Replay
 from tests.browser.conftest import traced
 
-STEPS = ["ArrowRight", "ArrowLeft", "Shift+ArrowRight", "Shift+ArrowLeft", "n", "N", "b", "B", "f", "F", "m", "]", "[", "ArrowDown",
-         "ArrowUp", "End", "Home"]  # fmt: skip
+ARROWS = ("ArrowRight", "ArrowLeft", "Shift+ArrowRight", "Shift+ArrowLeft", "ArrowDown", "ArrowUp")
+STEPS = (*ARROWS, "n", "N", "b", "B", "f", "F", "m", "]", "[", "End", "Home")
 
 
 def check_state(page, replay: Replay, first: int = 0) -> int:
@@ -31,7 +31,7 @@ def check_state(page, replay: Replay, first: int = 0) -> int:
 
 def test_keys_lead_to_the_replayers_states(show, q5, q5_page):
     page, replay, random_keys = show(q5_page), Replay(q5.events), random.Random(5)
-    for _ in range(40):
+    for _ in range(15):
         page.keyboard.press(random_keys.choice(STEPS))
         check_state(page, replay)
         page.evaluate("p => stepper.seek(p)", random_keys.randrange(len(q5.events) + 1))
@@ -68,8 +68,11 @@ def test_every_kind_of_search_is_replayed(show, tpch, query, settings):
 
 def test_sentences_are_those_of_python(show, q5, q5_page):
     page, replay = show(q5_page), Replay(q5.events)
-    said = page.evaluate("stepper.history.events.map((_, i) => { stepper.model.seek(i + 1); stepper.event = stepper.history.events[i]; "
-                         "return stepper.said(); })")  # fmt: skip
+    said = page.evaluate("""stepper.history.events.map((event, i) => {
+        stepper.model.seek(i + 1);
+        stepper.event = event;
+        return stepper.said();
+    })""")
     tasks = {event["id"]: event["text"] for event in q5.events if event["kind"] == "task_push"}
     names = Names(replay.final(), tasks)
     for i, event in enumerate(q5.events):
@@ -151,7 +154,7 @@ def test_panels_say_what_the_state_says(show, q5, q5_page):
     assert page.locator(".stages [aria-current]").count() == 1
 
 
-@pytest.mark.parametrize("theme", ["light", "dark", "projector"])
+@pytest.mark.parametrize("theme", ["light", *(pytest.param(name, marks=pytest.mark.slow) for name in ("dark", "projector"))])
 def test_accessible(show, q5_page, theme):
     page = show(q5_page, "#e=470")
     page.evaluate("name => stepper.setTheme(name)", theme)
@@ -178,7 +181,9 @@ def test_hostile_names_are_text(show, text):
     odd = Table(text, (TableColumn("a", INT64), TableColumn(text, STRING)), stats=TableStats(100))
     catalog = Catalog(text, [odd, Table("t", (TableColumn("a", INT64),), stats=TableStats(10))])
     trace = Trace()
-    Optimizer(catalog).optimize(f"select x.{quoted} as {quoted} from {quoted} x join t on x.a = t.a where x.{quoted} <> {literal}", trace)
+    Optimizer(catalog).optimize(
+        f"select x.{quoted} as {quoted} from {quoted} x join t on x.a = t.a where x.{quoted} <> {literal}", trace
+    )
     html = stepper_page(trace.events, title=text)
     page = show(html)
     for key in ("End", "1", "2", "3", "?", "Escape"):
