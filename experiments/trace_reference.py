@@ -18,6 +18,7 @@ it, and the memo, the goals and the stack of tasks can be rebuilt at every event
 
 ```python
 from planscope import Replay
+
 replay = Replay.load("trace.jsonl")
 state = replay.seek(500)  # after the first 500 events, that is, after event 499
 ```

@@ -25,14 +25,13 @@ from optimizer.algebra.logical import (
     Apply,
     Filter,
     GroupingSets,
+    IndependentJoin,
     Join,
     Limit,
     LogicalOperator,
-    MarkJoin,
     Project,
     Scan,
     SetOp,
-    SingleJoin,
     Values,
     Window,
 )
@@ -96,7 +95,7 @@ class ArrowCost:
         """The cheapest implementation of a logical operator, in nanoseconds and without its set-up."""
         c, work = self.coefficients, self.work
         match op:
-            case Join() | MarkJoin() | SingleJoin():
+            case IndependentJoin():
                 return self._least_join(op, output, inputs)
             case Scan():
                 return work.scan(op, output, beside_outer(op.predicate))
@@ -126,7 +125,7 @@ class ArrowCost:
                 return work.copied(output.rows)
         raise AssertionError(f"no bound for {op.name}")
 
-    def _least_join(self, op: Join | MarkJoin | SingleJoin, output: RelationStats, inputs: Inputs) -> float:
+    def _least_join(self, op: IndependentJoin, output: RelationStats, inputs: Inputs) -> float:
         """The cheapest join algorithm for the inputs in this order, without residuals; hash and merge joins need an equality.
         The other order is another expression, but for semi and anti joins, which may build on either side."""
         c, left, right = self.coefficients, at_least_one(inputs[0].rows), at_least_one(inputs[1].rows)

@@ -20,7 +20,7 @@ from optimizer.joins.greedy import greedy
 from optimizer.joins.linearized import linearized
 from optimizer.joins.partition import PARTITIONERS
 from optimizer.joins.policy import Choice, Enumeration, choose
-from optimizer.joins.set_splits import SetSplits, set_splits
+from optimizer.joins.set_splits import OutOfTime, SetSplits, set_splits
 from optimizer.joins.set_table import Methods, SetTable
 from optimizer.memo.goal import INFINITY
 from optimizer.search.set_goals import ROUNDING, SetGoals
@@ -32,7 +32,14 @@ BOUNDED_SPLITS = 500_000  # splits up to which tasks use the bound that needs a 
 
 
 def start(region: SetGoals) -> None:
-    """Solve a region, or give it its splits, its bound and its seeds."""
+    """Solve a region, or give it its splits, its bound and its seeds; one order where the time allowed ends meanwhile."""
+    try:
+        _start(region)
+    except OutOfTime:
+        begin_with_one_order(region)
+
+
+def _start(region: SetGoals) -> None:
     search = region.search
     settings = search.context.settings
     graph, costs = region.region.graph, region.costs
@@ -53,7 +60,7 @@ def start(region: SetGoals) -> None:
     splits = None
     if table or search.use_bounds:
         most = settings.exact_sets if settings.enumeration == "adaptive" else 4_000_000
-        splits = set_splits(graph, left_deep, most if table else min(most, TASKS_SETS))
+        splits = set_splits(graph, left_deep, most if table else min(most, TASKS_SETS), late=search.late)
     if table and splits is not None:
         _fill_table(region, splits)
         return
@@ -139,7 +146,7 @@ def _fill_table(region: SetGoals, splits: SetSplits) -> None:
             in_order |= 1 << i
     constants = any(leaf.props.constants for leaf in region.leaves)
     estimated = np.maximum(region.estimates.vector(splits.sets), costs.floor)
-    table = SetTable(region.region, splits, costs, region.methods, estimated, leaves, in_order, constants)
+    table = SetTable(region.region, splits, costs, region.methods, estimated, leaves, in_order, constants, search.late)
     region.bounded = True
     region.table = table
     region.pairs += splits.count

@@ -92,7 +92,7 @@ class RegionWays(SetGoals):
         leaves = tuple(Leaf(-1, LogicalProps(self.columns(part))) for part in (a, b))
         bound = Tree(Join(JoinKind.INNER, self.region.across(a, b)), leaves)
         for rule in search.rules.implementations:
-            if rule.pattern.op is Join:
+            if issubclass(Join, rule.pattern.op or Join):
                 for op in rule.apply(bound, search.context):
                     if type(op) is method:
                         return Implementation(op, Alternative((ANY, ANY)), None)

@@ -256,11 +256,6 @@ def _determines(first: Collation, others: Collation, props: LogicalProps) -> boo
     return not column_set(k.column for k in others) & ~props.closure(column_set(k.column for k in first))
 
 
-def _with_key(order: Collation, key: ColumnSet, props: LogicalProps) -> Collation:
-    """The order, then those columns of the key that it does not determine."""
-    return order + ascending(column_ids(props.without_determined(key, column_set(k.column for k in order))))
-
-
 def _key_columns(keys: Sequence[tuple[Scalar, Scalar]]) -> ColumnSet:
     columns = 0
     for a, b in keys:

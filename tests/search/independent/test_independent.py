@@ -19,7 +19,7 @@ from tests.search.independent.queries import random_query
 from tests.search.independent.replay import replayed
 from tests.search.stored_tables import catalog, table
 
-FEW, BATCH = 300, 20
+FEW, BATCH = 120, 20
 MANY, CHUNK = 10_000, 100
 
 
