@@ -45,7 +45,7 @@ def command(facts: dict[str, Any], inputs: Inputs, output: str | None, max_event
     with sink(output) as file:
         query = session.optimize(sql, trace)
         if page:
-            file.write(_page(trace.events, inputs.sql, start or 0))
+            file.write(page_of(trace.events, inputs.sql, start or 0))
         else:
             for line in json_lines(trace):
                 file.write((clean_json(line) + "\n").encode("utf-8", "replace"))
@@ -66,14 +66,15 @@ def _page_of_file(inputs: Inputs, output: str | None, max_events: int | None, st
         raise click.UsageError("a written trace has its data and settings in it; -d, --set and their like are for SQL")
     replay = Replay.load(Path(inputs.sql))
     with sink(output) as file:
-        file.write(_page(replay.events[:max_events], Path(inputs.sql).stem, start))
+        file.write(page_of(replay.events[:max_events], Path(inputs.sql).stem, start))
     if replay.damage is not None:
         click.echo(clean_lines(f"{inputs.sql}, {replay.damage}; the page has the events before that"), err=True)
     elif not inputs.quiet:
         click.echo(clean_lines(f"{len(replay.events):,} events in {output}"), err=True)
 
 
-def _page(events: Sequence[dict[str, Any]], title: str, start: int) -> bytes:
+def page_of(events: Sequence[dict[str, Any]], title: str, start: int) -> bytes:
+    """The page as UTF-8. `start`: the first event that it shows."""
     from memo_viz.stepper.page import PAGE_EVENTS, stepper_page
 
     if start >= len(events):

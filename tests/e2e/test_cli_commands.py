@@ -180,6 +180,17 @@ def test_a_page_of_a_search_and_of_its_trace(planscope, shop, tmp_path):
     assert done.code == 2 and "has 9 events" in done.err
 
 
+@pytest.mark.parametrize("there", [True, False])
+def test_step_in_a_browser(planscope, shop, tmp_path, monkeypatch, there):
+    opened = []
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    monkeypatch.setattr("webbrowser.open", lambda address: opened.append(address) or there)
+    done = planscope("step", JOIN, "-d", str(shop), "--web")
+    page = next(tmp_path.glob("planscope-*/trace.html"))
+    assert done.code == 0 and opened == [page.as_uri()] and page.read_text().startswith("<!doctype html>")
+    assert str(page) in done.out and ("no browser could be started" in done.out) is not there
+
+
 def test_lists(planscope):
     assert "join_commute" in planscope("rules").out
     assert "pruning" in planscope("settings").out
