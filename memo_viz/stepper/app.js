@@ -84,7 +84,7 @@ export class App {
           step("Back over (Shift ←)", "«", () => this.seek(steps.over(this.history, this.position, -1))),
           step("Previous event (←)", "‹", () => this.seek(this.position - 1)), this.where,
           step("Next event (→)", "›", () => this.seek(this.position + 1)),
-          step("Over: all that this task leads to (Shift →)", "»", () => this.seek(steps.over(this.history, this.position, 1))),
+          step("Over, past all that this task leads to (Shift →)", "»", () => this.seek(steps.over(this.history, this.position, 1))),
           step("To the end (End)", "⇥", () => this.seek(this.history.events.length))),
         this.search.element,
         h("div", { class: "plain-buttons" }, this.themeButton, button("Help (?)", () => this.help.open(), { class: "plain" }, "help"))),

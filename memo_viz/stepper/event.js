@@ -13,6 +13,8 @@ import { sentence } from "./words.js";
  * @typedef {import("./trees.js").Line} Line
  */
 
+const RESULTS = 6; // of one firing that are shown
+
 const CALLED = /** @type {Record<string, string>} */ ({
   header: "begin", rewrite: "rewrite", stage: "stage", group: "new group", mexpr: "expression", merge: "merge", region: "region",
   task_push: "push", task_start: "run", task_end: "done", explored: "explored", bind: "pattern fits", skip: "no result", fire: "rule fires",
@@ -44,7 +46,8 @@ export class Sentence {
     this.element.dataset.kind = event.kind;
     const parts = sentence(event, words, names, state);
     this.text.classList.toggle("long", parts.reduce((sum, part) => sum + part.text.length, 0) > 300);
-    put(this.text, parts.flatMap((part) => (Object.keys(part).length === 1 ? figures(part.text) : this.app.link(part))));
+    const show = event.kind === "header" ? (/** @type {string} */ text) => [text] : figures;
+    put(this.text, parts.flatMap((part) => (Object.keys(part).length === 1 ? show(part.text) : this.app.link(part))));
   }
 }
 
@@ -154,15 +157,18 @@ export class EventPanel {
    * @param {TraceEvent} event */
   fire(event) {
     const { app } = this;
-    if (!event.new.length) return this.expression(event.mexpr);
-    const made = event.new.map((/** @type {number} */ id) => app.state.mexprs.get(id)).filter(Boolean);
-    const source = app.state.mexprs.get(event.mexpr);
-    if (!source || !made.length) return null;
-    const after = new Set(made.flatMap((/** @type {MExpr} */ mexpr) => mexpr.inputs));
-    const before = this.lines(source, after);
+    const { state } = app;
+    const source = state.mexprs.get(event.mexpr);
+    const all = event.new.map((/** @type {number} */ id) => state.mexprs.get(id)).filter(Boolean);
+    if (!source || !all.length) return this.expression(event.mexpr);
+    const own = all.filter((/** @type {MExpr} */ mexpr) => canonical(state, mexpr.group) === canonical(state, source.group));
+    const made = /** @type {MExpr[]} */ (own.length ? own : all); // what is in other groups is a part of these
+    const before = this.lines(source, new Set(made.flatMap((mexpr) => mexpr.inputs)));
     const leaves = new Set(before.filter((line) => line.op === "").map((line) => Number(line.key.split(" ")[1])));
-    return h("div", {}, made.map((/** @type {MExpr} */ mexpr) =>
-      beforeAfter(before, this.lines(mexpr, leaves), (text) => app.names.text(text), ["before", mexpr.logical ? "after" : "a way to carry it out"]))); // prettier-ignore
+    const after = made.slice(0, RESULTS).map((mexpr) => /** @type {[string, Line[]]} */ ([
+      mexpr.logical ? `after: m${mexpr.id}` : `a way to carry it out: m${mexpr.id}`, this.lines(mexpr, leaves)])); // prettier-ignore
+    return h("div", {}, beforeAfter([`before: m${source.id}`, before], after, (text) => app.names.text(text)),
+      made.length > RESULTS && h("p", { class: "quiet" }, `and ${count(made.length - RESULTS)} more`)); // prettier-ignore
   }
 
   /** An expression from the top. Input groups that `shared` has are leaves, others are opened once by their oldest expression.

@@ -5,7 +5,7 @@ import { STATUS, sign } from "./signs.js";
 
 const KEYS = [
   ["→ ←", "next event, previous event"],
-  ["Shift → ←", "over: all that this task leads to, or back before it"],
+  ["Shift → ←", "over: to the next task that is no deeper, past all that this one leads to"],
   ["↓ ↑", "next or previous event about the group shown"],
   ["] [", "to the end of the running task, to the start of the one before"],
   ["n N", "next prune, previous prune"],

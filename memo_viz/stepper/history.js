@@ -8,7 +8,7 @@ import { canonical } from "./model.js";
  * @typedef {import("./model.js").TraceEvent} TraceEvent
  * @typedef {{group: number | null, goal: number | null, mexpr: number | null, inputs: number[]}} Focus what an event is about;
  *   `inputs`: the groups it reads from
- * @typedef {{parent: number | null, name: string, text: string, depth: number, pushed: number, started: number, ended: number}} TaskSpan
+ * @typedef {{parent: number | null, name: string, text: string, depth: number}} TaskSpan
  */
 
 export class History {
@@ -22,8 +22,6 @@ export class History {
     /** Cost of the root's best plan and its proven bound after each event; NaN while there is none. */
     this.best = new Float64Array(n).fill(NaN);
     this.lower = new Float64Array(n).fill(NaN);
-    /** Tasks waiting or running after each event. */
-    this.tasksLeft = new Int32Array(n);
     /** @type {Map<number, TaskSpan>} */
     this.tasks = new Map();
     /** @type {Map<number, number[]>} indices of the events about a group, or that read it */
@@ -33,6 +31,8 @@ export class History {
     /** @type {Map<number, number>} index of the event that made a group or an expression */
     this.madeGroup = new Map();
     this.madeMExpr = new Map();
+    const { stack, running } = model.state; // tasks from before a window
+    for (const { id, parent, name, text } of running ? [running, ...stack] : stack) this.addTask(id, parent, name, text);
     for (let i = 0; i < n; i++) this.note(model.seek(i + 1), model.events[i], i);
     model.seek(0);
   }
@@ -54,8 +54,7 @@ export class History {
       this.lower[i] = root.lower;
       if (root.best) this.best[i] = root.best.cost;
     }
-    this.tasksLeft[i] = state.stack.length + (state.running ? 1 : 0);
-    this.noteTask(event, i);
+    this.noteTask(event);
     if (event.kind === "group") this.madeGroup.set(event.id, i);
     if (event.kind === "goal" && event.group < 0 && focus.group !== null) this.madeGroup.set(focus.group, i);
     if (event.kind === "mexpr" && !event.duplicate) this.madeMExpr.set(event.id, i);
@@ -79,18 +78,15 @@ export class History {
     }
   }
 
-  /** @param {TraceEvent} event @param {number} i */
-  noteTask(event, i) {
-    if (event.kind === "task_push") {
-      const parent = event.parent === null ? undefined : this.tasks.get(event.parent);
-      const depth = parent ? parent.depth + 1 : 0;
-      const { name, text } = event;
-      this.tasks.set(event.id, { parent: event.parent, name, text, depth, pushed: i, started: Infinity, ended: Infinity });
-    }
-    const task = this.tasks.get(event.id);
-    if (!task) return;
-    if (event.kind === "task_start") task.started = i;
-    if (event.kind === "task_end") task.ended = i;
+  /** @param {TraceEvent} event */
+  noteTask(event) {
+    if (event.kind === "task_push") this.addTask(event.id, event.parent, event.name, event.text);
+  }
+
+  /** @param {number} id @param {number | null} parent @param {string} name @param {string} text */
+  addTask(id, parent, name, text) {
+    const above = parent === null ? undefined : this.tasks.get(parent);
+    this.tasks.set(id, { parent, name, text, depth: above ? above.depth + 1 : 0 });
   }
 }
 
@@ -112,11 +108,10 @@ function focusOf(state, event, tasks) {
     case "group": group = event.id; break;
     case "mexpr": mexpr = event.id; inputs = event.inputs ?? []; break;
     case "merge": group = event.into; inputs = [event.gone]; break;
-    case "fire": inputs = state.mexprs.get(event.new[0] ?? event.mexpr)?.inputs ?? []; break;
     case "goal": group = groupOfGoal(goal); break;
     case "prune": inputs = event.sources.map((/** @type {number} */ id) => (state.mexprs.get(mexpr)?.logical ? id : groupOfGoal(id))); break;
     case "best": case "enforce": inputs = event.inputs.map(groupOfGoal); break;
-    case "cost": case "pass_through": case "derive": inputs = state.mexprs.get(mexpr)?.inputs ?? []; break;
+    case "fire": case "cost": case "pass_through": case "derive": inputs = state.mexprs.get(mexpr)?.inputs ?? []; break;
     case "limit": inputs = event.source === goal ? [] : [groupOfGoal(event.source)]; break;
     case "cycle": inputs = [groupOfGoal(event.input)]; break;
     case "task_push": case "task_start": case "task_end": ({ group, goal, mexpr } = subject(event.text ?? tasks.get(event.id)?.text ?? "")); break;

@@ -130,7 +130,7 @@ export class MemoView {
       const goal = best.get(mexpr);
       const kind = inPlan.has(mexpr) ? "chosen" : goal ? "best" : known.logical ? "logical" : known.local_cost === null ? "idle" : "physical";
       const cost = goal?.best ? rounded(goal.best.cost) : known.local_cost === null ? "" : `+${rounded(known.local_cost)}`;
-      return { mexpr, kind: focus?.mexpr === mexpr ? `${kind} event` : kind, op: known.op.replaceAll("_", " "), cost };
+      return { mexpr, kind: focus?.mexpr === mexpr || app.event?.new?.includes?.(mexpr) ? `${kind} event` : kind, op: known.op.replaceAll("_", " "), cost };
     });
     const signs = goals.slice(0, 3).map((goal) => goal.status);
     const drawn = JSON.stringify([figures, rows, hidden, signs, group?.id]);

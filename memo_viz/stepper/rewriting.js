@@ -58,11 +58,11 @@ export class RewritingView {
     const show = (/** @type {string} */ text) => this.app.names.text(text);
     if (event.kind === "rewrite") {
       return [h("h3", {}, `${event.stage}: ${show(event.rule)}`), event.note && h("p", { class: "quiet" }, show(event.note)),
-        beforeAfter(lines(event.before), lines(event.after), show, ["before", "after"]), this.whole(event, show)]; // prettier-ignore
+        beforeAfter(["before", lines(event.before)], [["after", lines(event.after)]], show), this.whole(event, show)]; // prettier-ignore
     }
     const earlier = before.filter((each) => each.kind === "stage").pop();
     if (!earlier) return [...this.query(), h("h3", {}, `${event.name}: the tree of the query`), treeView(lines(event.tree), [], show, "tree")];
-    return [h("h3", {}, `after ${event.name}`), beforeAfter(lines(earlier.tree), lines(event.tree), show, [`after ${earlier.name}`, `after ${event.name}`])];
+    return [h("h3", {}, `after ${event.name}`), beforeAfter([`after ${earlier.name}`, lines(earlier.tree)], [[`after ${event.name}`, lines(event.tree)]], show)];
   }
 
   /** The tree of the whole query after a rewrite, what is new in it marked.

@@ -25,21 +25,28 @@ export function find(history, position, direction, is) {
 }
 
 /**
- * Over: past the task at the top of the stack and all that it pushes; backwards, to before it began.
+ * Over: to the next task that is no deeper than the one at the position, past all that it leads to; backwards to the one before
+ * it. Before the search: from stage to stage.
  * @param {History} history @param {number} position @param {1 | -1} direction
  */
 export function over(history, position, direction) {
-  const left = (/** @type {number} */ p) => (p > 0 ? history.tasksLeft[p - 1] : 0);
-  const last = history.events.length;
-  const here = left(position);
-  if (direction > 0) {
-    let p = position + 1;
-    while (p < last && left(p) >= here && here > 0) p++;
-    return Math.min(p, last);
+  const { events, tasks } = history;
+  const here = events[position - 1];
+  const rewriting = !here || here.kind === "rewrite" || here.kind === "header" || (here.kind === "stage" && direction < 0);
+  const stage = rewriting ? find(history, position, direction, (event) => event.kind === "stage") : null;
+  const depth = depthAt(history, position);
+  const next = (/** @type {TraceEvent} */ event) => event.kind === "task_start" && (tasks.get(event.id)?.depth ?? 0) <= depth;
+  return stage ?? find(history, position, direction, next) ?? (direction > 0 ? events.length : 0);
+}
+
+/** How deep the task is that started last. Before the first task: deeper than any.
+ * @param {History} history @param {number} position */
+function depthAt(history, position) {
+  for (let i = position - 1; i >= 0; i--) {
+    const event = history.events[i];
+    if (event.kind === "task_start") return history.tasks.get(event.id)?.depth ?? 0;
   }
-  let p = position - 1;
-  while (p > 0 && left(p) >= here && here > 0) p--;
-  return Math.max(p, 0);
+  return Infinity;
 }
 
 /**

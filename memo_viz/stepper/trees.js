@@ -110,13 +110,14 @@ export function treeView(found, marks, show, label) {
 }
 
 /**
- * Two trees, one before and one after a step.
- * @param {Line[]} before @param {Line[]} after @param {(text: string) => string} show
- * @param {[string, string]} titles
+ * A tree before a step, and what came of it: one tree, or several of which each is an answer. Before, what none of them has is marked.
+ * @param {[string, Line[]]} before a title and a tree @param {[string, Line[]][]} after @param {(text: string) => string} show
  */
-export function beforeAfter(before, after, show, titles) {
-  const [gone, fresh] = differences(before, after);
-  const side = (/** @type {Line[]} */ found, /** @type {string[]} */ marks, /** @type {string} */ title) =>
-    h("div", { class: "side" }, h("h3", {}, title), treeView(found, marks, show, title));
-  return h("div", { class: "before-after" }, side(before, gone, titles[0]), side(after, fresh, titles[1]));
+export function beforeAfter([title, before], after, show) {
+  const found = after.map(([, lines]) => differences(before, lines));
+  const kept = (/** @type {number} */ i) => found.map(([marks]) => marks[i]);
+  const gone = before.map((_, i) => (kept(i).includes("") ? "" : kept(i).includes("moved") ? "moved" : "gone"));
+  const side = (/** @type {string} */ name, /** @type {Line[]} */ tree, /** @type {string[]} */ marks) =>
+    h("div", { class: "side" }, h("h3", {}, name), treeView(tree, marks, show, name));
+  return h("div", { class: "before-after" }, side(title, before, gone), after.map(([name, tree], i) => side(name, tree, found[i][1])));
 }

@@ -14,8 +14,10 @@ from memo_viz.words import Names, sentence
 from optimizer.algebra.types import INT64, STRING
 from optimizer.catalog.table import Catalog, Table, TableColumn, TableStats
 from optimizer.pipeline import Optimizer
+from optimizer.settings import Settings
 from optimizer.trace.recorder import Trace
 from optimizer.trace.replay import Replay
+from optimizer.trace.walk import Walk
 from tests.browser.conftest import traced
 
 ARROWS = ("ArrowRight", "ArrowLeft", "Shift+ArrowRight", "Shift+ArrowLeft", "ArrowDown", "ArrowUp")
@@ -36,6 +38,17 @@ def test_keys_lead_to_the_replayers_states(show, q5, q5_page):
         check_state(page, replay)
         page.evaluate("p => stepper.seek(p)", random_keys.randrange(len(q5.events) + 1))
         check_state(page, replay)
+
+
+def test_over_leads_where_the_walk_of_python_leads(show, q5, q5_page):
+    page, walk = show(q5_page), Walk(Replay(q5.events))
+    first = next(i for i, event in enumerate(q5.events) if event["kind"] == "task_start")
+    for position in range(first + 1, len(q5.events), 83):
+        page.evaluate("p => stepper.seek(p)", position)
+        page.keyboard.press("Shift+ArrowRight")
+        walk.replay.seek(position)
+        walk.forward(walk.over())
+        assert page.evaluate("stepper.position") == walk.replay.position
 
 
 @pytest.mark.slow
@@ -174,27 +187,26 @@ HOSTILE = [
 ]
 
 
-@pytest.mark.parametrize("text", HOSTILE)
-def test_hostile_names_are_text(show, text):
-    quoted = '"' + text.replace('"', '""') + '"'
-    literal = "'" + text.replace("'", "''") + "'"
-    odd = Table(text, (TableColumn("a", INT64), TableColumn(text, STRING)), stats=TableStats(100))
-    catalog = Catalog(text, [odd, Table("t", (TableColumn("a", INT64),), stats=TableStats(10))])
+def test_hostile_names_are_text(show):
+    """Tables, columns, aliases, literals and titles."""
+    quoted = ['"' + text.replace('"', '""') + '"' for text in HOSTILE]
+    literals = ["'" + text.replace("'", "''") + "'" for text in HOSTILE]
+    columns = tuple(TableColumn(text, STRING) for text in HOSTILE)
+    tables = [Table(text, columns, stats=TableStats(100)) for text in HOSTILE[:3]]
+    outputs = ", ".join(f"x.{name} as {name}" for name in quoted)
+    conditions = " and ".join(f"x.{name} <> {literal}" for name, literal in zip(quoted, literals, strict=True))
+    joins = " ".join(f"join {quoted[i]} t{i} on x.{quoted[i]} = t{i}.{quoted[i]}" for i in (1, 2))
     trace = Trace()
-    Optimizer(catalog).optimize(
-        f"select x.{quoted} as {quoted} from {quoted} x join t on x.a = t.a where x.{quoted} <> {literal}", trace
-    )
-    html = stepper_page(trace.events, title=text)
-    page = show(html)
-    for key in ("End", "1", "2", "3", "?", "Escape"):
+    sql = f"select {outputs} from {quoted[0]} x {joins} where {conditions} order by {quoted[4]}"
+    Optimizer(Catalog("odd", tables), Settings(region="tasks")).optimize(sql, trace)
+    page = show(stepper_page(trace.events, title="".join(HOSTILE)))
+    for key in ("End", "1", "2", "3", "?", "Escape", "/", "s", "c"):
         page.keyboard.press(key)
-    page.keyboard.press("/")
-    page.keyboard.type(text[:8])
     for position in range(0, len(trace.events), 7):
-        page.evaluate("p => stepper.seek(p)", position)
+        page.evaluate("p => { stepper.seek(p); stepper.show('memo'); }", position)
     assert page.evaluate("typeof window.hacked") == "undefined"
     assert page.evaluate("document.images.length + document.querySelectorAll('a[href^=\"javascript\"]').length") == 0
-    assert "\u202e" not in page.locator("body").inner_text()
+    assert "<img src=x" in page.evaluate("document.body.textContent") and "\u202e" not in page.locator("body").inner_text()
 
 
 def test_a_window_of_a_long_trace(show, clique, monkeypatch):
