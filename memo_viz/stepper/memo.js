@@ -150,7 +150,7 @@ export class MemoView {
 
   /** @param {{kind: string, op: string, cost: string}} row @param {Box} box @param {number} y */
   row(row, box, y) {
-    const space = Math.floor((box.width - 2 * PADDING - 14 - 6.2 * row.cost.length) / 5.9);
+    const space = Math.floor((box.width - 2 * PADDING - 16 - 6.4 * row.cost.length) / 6.3);
     return s("g", { class: `row ${row.kind}`, transform: `translate(0 ${y})` },
       s("rect", { class: "stripe", x: 1, width: box.width - 2, height: ROW }),
       s("path", { class: "mark", d: MARK[row.kind.split(" ")[0]], transform: `translate(${PADDING} 4)` }),

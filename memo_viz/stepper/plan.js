@@ -44,7 +44,7 @@ export class PlanView {
         h("span", { class: "quiet" }, names.text(row.detail), row.delivered !== "any" ? ` · ${names.traits(row.delivered)}` : "")))),
       h("td", {}, figure(row.rows)),
       actual && this.real(row.rows, actual.known),
-      h("td", { class: "share" }, h("span", { class: "share-bar", style: `width: ${(100 * share).toFixed(1)}%`, "aria-hidden": "true" }), figure(row.local)),
+      h("td", { class: "share" }, share > 0.01 && h("span", { class: "share-bar", style: `width: ${(100 * share).toFixed(1)}%`, "aria-hidden": "true" }), figure(row.local)),
       h("td", {}, figure(row.cost))); // prettier-ignore
   }
 

@@ -11,7 +11,7 @@ from axe_playwright_python.sync_playwright import Axe
 from memo_viz.stepper import page as stepper
 from memo_viz.stepper.page import in_frame, stepper_page
 from memo_viz.words import Names, sentence
-from optimizer.algebra.types import INT64, STRING
+from optimizer.algebra.types import STRING
 from optimizer.catalog.table import Catalog, Table, TableColumn, TableStats
 from optimizer.pipeline import Optimizer
 from optimizer.settings import Settings
