@@ -107,7 +107,7 @@ function focusOf(state, event, tasks) {
   switch (event.kind) {
     case "group": group = event.id; break;
     case "mexpr": mexpr = event.id; inputs = event.inputs ?? []; break;
-    case "merge": group = event.into; inputs = [event.gone]; break;
+    case "merge": group = event.into; break;
     case "goal": group = groupOfGoal(goal); break;
     case "prune": inputs = event.sources.map((/** @type {number} */ id) => (state.mexprs.get(mexpr)?.logical ? id : groupOfGoal(id))); break;
     case "best": case "enforce": inputs = event.inputs.map(groupOfGoal); break;
@@ -118,7 +118,8 @@ function focusOf(state, event, tasks) {
   }
   group ??= groupOfMExpr(mexpr) ?? groupOfGoal(goal);
   const standing = (/** @type {number | null} */ id) => (id !== null && state.groups.has(id) ? [canonical(state, id)] : []);
-  return { group: standing(group)[0] ?? null, goal, mexpr, inputs: inputs.flatMap(standing) };
+  const read = event.kind === "merge" ? [event.gone] : inputs.flatMap(standing);
+  return { group: standing(group)[0] ?? null, goal, mexpr, inputs: read };
 }
 
 /** What the text of a task speaks of.

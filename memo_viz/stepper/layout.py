@@ -6,6 +6,7 @@ lines, so that a clique of eight relations fits on a screen.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import ceil
@@ -21,7 +22,7 @@ ROWS = 6  # multi-expressions that a box has room for
 TITLE_WIDTH, SET_WIDTH, TITLE_LINES = 26, 17, 4  # characters
 # in points; the page draws by these
 CHARACTER, TITLE_LINE, FIGURES_LINE, ROW, PADDING = 6.2, 15, 15, 15, 9
-CARD_WIDTH, PILL_WIDTH = 132, 64
+CARD_WIDTH, PILL_WIDTH, SIGN = 132, 64, 14
 GAP_X, GAP_Y = 14, 34
 SCREEN = 1.4  # width by height of what is seen of a picture
 
@@ -68,7 +69,8 @@ class _Census:
 def layout(events: Iterable[Mapping[str, Any]], final: MemoState, names: Mapping[int, str]) -> Layout:
     """The places of all groups that `events` speak of. `final`: the state after them; `names`: of groups, by id."""
     census = _take_census(events, final)
-    boxes = {id: _box(census, names.get(id, f"G{id}"), id, small=id < 0) for id in census.members}
+    goals = Counter(_place(census, final, goal.group) for goal in final.goals.values())
+    boxes = {id: _box(census, names.get(id, f"G{id}"), id, goals[id]) for id in census.members}
     links = _links(census, final, boxes)
     ranks = _ranks_by_graphviz if len(boxes) <= GRAPHVIZ_UP_TO else _ranks_by_level
     if boxes:
@@ -102,14 +104,16 @@ def _take_census(events: Iterable[Mapping[str, Any]], final: MemoState) -> _Cens
     return census
 
 
-def _box(census: _Census, name: str, id: int, small: bool) -> Box:
+def _box(census: _Census, name: str, id: int, goals: int) -> Box:
+    """A box with room for the signs of up to three goals beside its name."""
+    small = id < 0
     title = wrap(name, SET_WIDTH if small else TITLE_WIDTH, TITLE_LINES) or [""]
     everyone = census.members[id]
     rows = sorted(everyone, key=lambda mexpr: mexpr not in census.bests)
     more = len(rows) > ROWS
     rows = sorted(rows[: ROWS - more])
     least = PILL_WIDTH if small else CARD_WIDTH
-    width = max(least, CHARACTER * max(map(len, title)) + 2 * PADDING + (12 if small else 26))
+    width = max(least, CHARACTER * max(map(len, title)) + 2 * PADDING + SIGN * max(1, min(goals, 3)))
     lines = len(rows) + more
     height = TITLE_LINE * len(title) + FIGURES_LINE + (ROW * lines + 6 if lines else 0) + PADDING
     return Box(title, rows, more, width, height)

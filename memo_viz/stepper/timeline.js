@@ -100,7 +100,7 @@ export class Timeline {
     const log = high / low > 20;
     const at = (/** @type {number} */ value) => (log ? Math.log(value) : value);
     if (high - low < low * 1e-6) [low, high] = [low * 0.98, high * 1.02];
-    const y = (/** @type {number} */ value) => AXIS + 4 + (CHART - 10) * (1 - (at(value) - at(low)) / (at(high) - at(low)));
+    const y = (/** @type {number} */ value) => AXIS + 4 + (CHART - 10) * (1 - (at(Math.max(value, low)) - at(low)) / (at(high) - at(low)));
     const path = (/** @type {Float64Array} */ values) => this.steps(values, width, y);
     const curve = (/** @type {string} */ kind, /** @type {Float64Array} */ values) => s("path", { class: `curve ${kind}`, d: path(values) });
     return [curve("own bound", ownLower), curve("own best", ownBest), curve("bound", lower), curve("best", best)];
@@ -131,13 +131,14 @@ export class Timeline {
     let path = "";
     let before = NaN;
     for (let i = this.from; i < this.to; i += every) {
-      const value = values[i];
-      if (value === before || !Number.isFinite(value)) continue;
+      const value = values[i] ?? NaN;
+      if (Object.is(value, before)) continue;
       const x = this.x(i + 1).toFixed(1);
-      path += Number.isNaN(before) ? `M${x} ${y(value).toFixed(1)}` : `H${x}V${y(value).toFixed(1)}`;
+      if (!Number.isNaN(before)) path += `H${x}`;
+      if (!Number.isNaN(value)) path += `${Number.isNaN(before) ? `M${x} ` : "V"}${y(value).toFixed(1)}`;
       before = value;
     }
-    return path && `${path}H${this.x(this.to).toFixed(1)}`;
+    return Number.isNaN(before) ? path : `${path}H${this.x(this.to).toFixed(1)}`;
   }
 
   /** One mark an event; where several fall on a pixel, darker.
