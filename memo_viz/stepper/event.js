@@ -4,7 +4,7 @@ import { h, put, s } from "./dom.js";
 import { count, figure } from "./figures.js";
 import { canonical } from "./model.js";
 import { beforeAfter } from "./trees.js";
-import { sentence } from "./words.js";
+import { cutSum, sentence, source } from "./words.js";
 
 /**
  * @typedef {import("./app.js").App} App
@@ -98,21 +98,19 @@ export class EventPanel {
   prune(event) {
     const { app } = this;
     const { state } = app;
-    const logical = state.mexprs.get(event.mexpr ?? NaN)?.logical;
+    const { own, now } = cutSum(event, state);
     const parts = event.sources.map((/** @type {number} */ id) => {
-      const thing = logical ? state.groups.get(id) : state.goals.get(id);
-      const part = logical ? { text: app.names.group(id), group: id } : { text: app.names.goal(id), goal: id };
-      return { part, least: thing?.lower ?? 0, event: thing?.lower_event ?? null };
+      const found = source(event, id, state);
+      const part = found && "traits" in found ? { text: app.names.goal(id), goal: id } : { text: app.names.group(id), group: id };
+      return { part, least: found?.lower ?? 0, event: found?.lower_event ?? null };
     });
-    const sum = event.local + parts.reduce((/** @type {number} */ total, /** @type {{least: number}} */ each) => total + each.least, 0);
-    const rest = event.lower - sum;
     return h("div", {},
-      this.bar([event.local, ...parts.map((/** @type {{least: number}} */ each) => each.least), Math.max(0, rest)], event.limit),
+      this.bar([own, ...parts.map((/** @type {{least: number}} */ each) => each.least)], event.limit),
       h("table", { class: "sum" }, h("tbody", {},
-        this.sumRow(0, "its own cost", event.local),
+        this.sumRow(0, "its own cost", own),
         parts.map((/** @type {any} */ each, /** @type {number} */ i) => this.sumRow(i + 1, app.link(each.part), each.least, each.event, "at least")),
-        rest > Math.abs(event.lower) * 1e-9 && this.sumRow(parts.length + 1, "known besides", rest),
-        h("tr", { class: "total" }, h("th", { scope: "row" }, "a plan costs at least"), h("td", {}, figure(event.lower))),
+        now !== undefined && h("tr", { class: "total" }, h("th", { scope: "row" }, "by now in all"), h("td", {}, figure(now))),
+        h("tr", { class: "total" }, h("th", { scope: "row" }, now === undefined ? "a plan costs at least" : "known when it was cut"), h("td", {}, figure(event.lower))),
         h("tr", { class: "limit" }, h("th", { scope: "row" }, "a plan may cost"), h("td", {}, figure(event.limit))),
         h("tr", { class: "over" }, h("th", { scope: "row" }, "too dear by"), h("td", {}, figure(Math.max(0, event.lower - event.limit))))))); // prettier-ignore
   }

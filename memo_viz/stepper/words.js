@@ -132,7 +132,7 @@ class Filler {
       case "columns": return this.each(value, (text) => [{ text: names.text(text) }]);
       case "plans": return this.each(value, (id) => this.plan(id));
       case "bounds": return this.each(value, (id) => this.bound(id));
-      default: return [{ text: names.text(String(value)) }];
+      default: return [{ text: names.text(String(value).trim().replace(/\s+/g, " ")) }];
     }
   }
 
@@ -151,12 +151,9 @@ class Filler {
   /** A goal, or a group where the way that was cut is a logical expression, and what it costs at least.
    * @param {number} id @returns {Part[]} */
   bound(id) {
-    const mexpr = this.state.mexprs.get(this.values.mexpr ?? -1);
-    const group = mexpr?.logical ? this.state.groups.get(id) : undefined;
-    if (group) return [{ text: this.names.group(id), group: id }, { text: ` at least ${figure(group.lower)}` }, ...by(group.lower_event)];
-    const goal = this.state.goals.get(id);
-    const name = { text: this.names.goal(id), goal: id };
-    return goal ? [name, { text: ` at least ${figure(goal.lower)}` }, ...by(goal.lower_event)] : [name];
+    const found = source(/** @type {TraceEvent} */ (this.values), id, this.state);
+    const part = found && "traits" in found ? { text: this.names.goal(id), goal: id } : { text: this.names.group(id), group: id };
+    return found ? [part, { text: ` at least ${figure(found.lower)}` }, ...by(found.lower_event)] : [{ text: this.names.goal(id), goal: id }];
   }
 }
 
@@ -170,7 +167,26 @@ const by = (event) => (event === null ? [] : [{ text: " (event " }, eventPart(ev
  * @param {TraceEvent} event @param {State} state @returns {Record<string, number>} */
 function facts(event, state) {
   const goal = event.kind === "prune" ? state.goals.get(event.goal) : undefined;
-  if (!goal) return {};
+  return goal ? { ...cutSum(event, state), ...limitSource(goal) } : {};
+}
+
+/** What a way that is cut costs itself, and with its inputs by now, where they were proved to cost more since.
+ * @param {TraceEvent} event @param {State} state @returns {{own: number, now?: number}} */
+export function cutSum(event, state) {
+  const inputs = event.sources.reduce((/** @type {number} */ sum, /** @type {number} */ id) => sum + (source(event, id, state)?.lower ?? 0), 0);
+  const own = inputs < event.lower ? Math.max(event.local, event.lower - inputs) : event.local;
+  return own + inputs > event.lower * (1 + 1e-9) ? { own, now: own + inputs } : { own };
+}
+
+/** What gave a part of the bound of a way that is cut: a goal, or a group where the way is a logical expression.
+ * @param {TraceEvent} event @param {number} id @param {State} state */
+export function source(event, id, state) {
+  return state.mexprs.get(event.mexpr ?? NaN)?.logical ? state.groups.get(id) : state.goals.get(id);
+}
+
+/** What set the most that a plan for a goal may cost.
+ * @param {import("./model.js").Goal} goal @returns {Record<string, number>} */
+function limitSource(goal) {
   if (goal.best && goal.best.cost <= goal.limit) return goal.best.event === null ? {} : { plan_event: goal.best.event };
   if (goal.limit_event === null || goal.limit_goal === null) return {};
   return { limit_event: goal.limit_event, limit_goal: goal.limit_goal };
