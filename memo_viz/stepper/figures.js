@@ -38,10 +38,13 @@ function hundredths(value) {
   return middle ? ((below + Math.abs(below % 2)) / 100).toFixed(2) : value.toFixed(2);
 }
 
-/** @param {number} value */
+/** Four digits, the middle between two going to the even one.
+ * @param {number} value */
 function fourDigits(value) {
-  const [mantissa, exponent] = value.toExponential(3).split("e");
-  if (Number(exponent) >= -4 && Number(exponent) < 4) return String(Number(value.toPrecision(4)));
+  const exact = value.toExponential(100);
+  const middle = /^-?\d\.\d\d[02468]50*e/.test(exact);
+  const [mantissa, exponent] = (middle ? exact.replace(/50*e/, "e") : value.toExponential(3)).split("e");
+  if (Number(exponent) >= -4 && Number(exponent) < 4) return String(Number(`${mantissa}e${exponent}`));
   const sign = exponent.startsWith("-") ? "-" : "+";
   return `${Number(mantissa)}e${sign}${exponent.replace(/^[+-]/, "").padStart(2, "0")}`;
 }

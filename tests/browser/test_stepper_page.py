@@ -17,6 +17,7 @@ from optimizer.pipeline import Optimizer
 from optimizer.settings import Settings
 from optimizer.trace.recorder import Trace
 from optimizer.trace.replay import Replay
+from optimizer.trace.state import MemoState
 from optimizer.trace.walk import Walk
 from tests.browser.conftest import traced
 
@@ -87,17 +88,31 @@ def test_every_kind_of_search_is_replayed(show, tpch, query, settings):
         check_state(page, replay)
 
 
-def test_sentences_are_those_of_python(show, q5, q5_page):
-    page, replay = show(q5_page), Replay(q5.events)
-    said = page.evaluate("""stepper.history.events.map((event, i) => {
+def said_at_every_event(page) -> list[str]:
+    return page.evaluate("""stepper.history.events.map((event, i) => {
         stepper.model.seek(i + 1);
         stepper.event = event;
         return stepper.said();
     })""")
+
+
+def test_sentences_are_those_of_python(show, q5, q5_page):
+    replay, said = Replay(q5.events), said_at_every_event(show(q5_page))
     tasks = {event["id"]: event["text"] for event in q5.events if event["kind"] == "task_push"}
     names = Names(replay.final(), tasks)
     for i, event in enumerate(q5.events):
         assert said[i].split() == sentence(event, names, replay.seek(i + 1)).split(), event["kind"]
+
+
+def test_figures_are_those_of_python(show, q5_page):
+    """To the last digit, also in the middle between two."""
+    numbers = random.Random(3)
+    values = [0.0, 0.125, 0.375, 2.5e-7, 0.0099999, 1e9 - 0.005, 1e9, 2.6325e15, 2.6335e15, 1.5e300]
+    values += [numbers.choice((1.0, 0.125, 1e-9, 1e6, 1e15)) * round(10 ** numbers.uniform(-3, 7), 3) for _ in range(2000)]
+    shared = {"t": 0, "kind": "enforce", "task": None, "goal": 0, "op": "sort", "inputs": [1]}
+    events = [{**shared, "seq": i, "local": value} for i, value in enumerate(values)]
+    said = said_at_every_event(show(stepper_page(events)))
+    assert said == [sentence(event, Names(MemoState(), {}), MemoState()) for event in events]
 
 
 def test_find_a_group_and_learn_why_it_lost(show, q5_page):
