@@ -7,6 +7,7 @@ result = session.sql("select count(*) from lineitem")     or a built-in query, t
 result.table      the rows, an Arrow table
 result.plan       the physical plan; a picture in a notebook
 result.memo       the memo of the search; a picture in a notebook
+result.trace      the events of the search; a page to step through in a notebook
 session.explain("...")   the plan without running it
 """
 
@@ -185,9 +186,11 @@ class Explanation:
         }
 
     @cached_property
-    def trace(self) -> Trace:
+    def trace(self) -> SearchTrace:
         """Every event of the search. Planning is deterministic, so it is done again, recorded, when first asked for."""
-        trace = Trace()
+        found = self.actual
+        rows = None if found is None else [found.get(node.id) for node in self.query.plan.walk()]
+        trace = SearchTrace(self.query.sql, rows)
         self._session.optimize(self.query.sql, trace)
         return trace
 
@@ -278,7 +281,7 @@ class Result:
         return self.explanation.memo
 
     @property
-    def trace(self) -> Trace:
+    def trace(self) -> SearchTrace:
         return self.explanation.trace
 
     def to_pandas(self) -> Any:
@@ -300,6 +303,35 @@ class Result:
 
     def __repr__(self) -> str:
         return show_table(self.table, 20)
+
+
+class SearchTrace(Trace):
+    """The events of a search; in a notebook, a page that steps through them.
+
+    `actual`: what each operator of the plan really did, in pre-order (None: not known), when it was run.
+    """
+
+    def __init__(self, title: str, actual: Sequence[Actual | None] | None) -> None:
+        super().__init__()
+        self._title, self._actual = title, actual
+
+    @property
+    def html(self) -> str:
+        """A whole HTML document, to be written to a file."""
+        from memo_viz.stepper.page import stepper_page
+
+        actual = None
+        if self._actual is not None:
+            actual = [None if found is None else {"rows": float(found.rows), "ms": found.ms} for found in self._actual]
+        return stepper_page(self.events, title=" ".join(self._title.split()), actual=actual)
+
+    def __repr__(self) -> str:
+        return f"SearchTrace({len(self.events):,} events)"
+
+    def _repr_html_(self) -> str:
+        from memo_viz.stepper.page import in_frame
+
+        return in_frame(self.html)
 
 
 class Plan:
