@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -23,7 +24,7 @@ import pyarrow as pa
 
 from executor.formats import show_table
 from experiments.workloads.queries import default_data, named_sql, query_name
-from memo_viz.explain import Actual, Actuals, finite, plan_json, plan_table, search_text
+from memo_viz.explain import Actual, Actuals, finite, plan_json, plan_table, rules_text, search_text
 from optimizer.algebra.columns import Columns, column_set
 from optimizer.algebra.plan import PlanNode, prune_columns
 from optimizer.algebra.printing import number
@@ -154,7 +155,15 @@ class Explanation:
         plan = plan_table(query.plan, query.columns, self.actual, width)
         notes = [f"\n        {note}" for stage in query.stages for note in stage.notes]
         notes += [f"\n        warning: {warning}" for warning in query.warnings]
-        return plan + "\n\n" + search_text(query.search.as_dict(), query.ms, query.cost, width) + "".join(notes)
+        search = query.search.as_dict()
+        rules = rules_text({**self.rewrites, "search": search["rules_fired"]}, width)
+        return "\n\n".join(filter(None, (plan, rules, search_text(search, query.ms, query.cost, width) + "".join(notes))))
+
+    @property
+    def rewrites(self) -> dict[str, dict[str, int]]:
+        """How often each rule fired in each stage before the search."""
+        names = {stage.name: (firing.rule.partition(":")[0] for firing in stage.rewritings) for stage in self.query.stages}
+        return {stage: dict(Counter(rules)) for stage, rules in names.items()}
 
     @property
     def json(self) -> dict[str, Any]:
