@@ -320,13 +320,18 @@ class Memo:
     def __init__(self, state: MemoState) -> None:
         self.state = state
 
-    def svg(self, focus: int | None = None, depth: int | None = None, winners: bool = False) -> str:
-        """A whole SVG document of the memo or of a part of it (see `memo_viz.graph.memo_graph`)."""
-        from memo_viz.dot import COMPLETE, memo_dot
+    def graph(self, focus: int | None = None, depth: int | None = None, winners: bool = False) -> Any:
+        """The memo or a part of it as a networkx graph (see `memo_viz.graph.memo_graph`)."""
         from memo_viz.graph import memo_graph
+
+        return memo_graph(self.state, focus=focus, depth=depth, winners=winners)
+
+    def svg(self, focus: int | None = None, depth: int | None = None, winners: bool = False) -> str:
+        """A whole SVG document of the memo or of a part of it."""
+        from memo_viz.dot import COMPLETE, memo_dot
         from memo_viz.svg import render_svg
 
-        graph = memo_graph(self.state, focus=focus, depth=depth, winners=winners)
+        graph = self.graph(focus, depth, winners)
         part = focus is not None or depth is not None or winners
         return render_svg(memo_dot(graph, COMPLETE if part else None))
 

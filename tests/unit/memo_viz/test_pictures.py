@@ -112,6 +112,12 @@ def test_what_only_the_earlier_memo_has_is_struck_out(q5: Events) -> None:
     assert "text-decoration" in render_svg(memo_dot(graph)) and "−" in texts(render_svg(memo_dot(graph)))
 
 
+def test_changes_are_marked_in_an_overview_too(q5: Events) -> None:
+    seen = texts(render_svg(memo_picture(q5, since=700, overview=True).dot))
+    assert "+ new, − gone, ~ changed" in seen and "~\n" in seen and "+\n" in seen
+    assert "− gone" not in texts(render_svg(memo_picture(q5, overview=True).dot))
+
+
 def test_groups_are_found_by_name(q5: Events) -> None:
     state = Replay(q5).final()
     assert find_group(state, "G3") == find_group(state, "3") == find_group(state, "supplier") == 3
@@ -271,3 +277,13 @@ def _spoiled(event: dict[str, Any], text: str) -> dict[str, Any]:
     if event["kind"] == "plan":
         spoiled["nodes"] = [{**node, "detail": text, "delivered": f"order({text})"} for node in event["nodes"]]
     return spoiled
+
+
+def test_a_session_gives_the_memo_as_a_graph_and_as_a_picture_that_fits_a_notebook(tpch: Catalog) -> None:
+    import memo_viz
+
+    memo = Session(tpch).explain("select n_name from nation, region where n_regionkey = r_regionkey").memo
+    assert set(memo.graph()) == set(memo_viz.memo_graph(memo.state))
+    assert memo._repr_svg_().startswith('<svg style="max-width:100%;height:auto" ')
+    with pytest.raises(AttributeError, match="no attribute 'nosuch'"):
+        memo_viz.nosuch  # noqa: B018
