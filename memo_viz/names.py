@@ -48,15 +48,16 @@ def _number(id: int) -> str:
 
 
 class ColumnNames:
-    """Columns without their numbers, `l_orderkey` for `l_orderkey#17`, where the query has one column of that name."""
+    """Columns without their numbers, `l_orderkey` for `l_orderkey#17`, where the query has one column of that name. `several`:
+    the names that more columns have."""
 
     def __init__(self, labels: Iterable[str]) -> None:
         plain = Counter(label.rpartition("#")[0] for label in set(labels))
-        self._several = {name for name, count in plain.items() if count > 1}
+        self.several = {name for name, count in plain.items() if count > 1}
 
     def __call__(self, text: str) -> str:
         """`text` with such columns in it."""
-        return _COLUMN.sub(lambda found: found[1] if found[2] and found[1] not in self._several else found[0], text)
+        return _COLUMN.sub(lambda found: found[1] if found[2] and found[1] not in self.several else found[0], text)
 
 
 def column_labels(text: str) -> list[str]:
