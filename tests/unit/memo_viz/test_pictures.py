@@ -177,6 +177,8 @@ def test_conjuncts_are_told_from_names_and_texts() -> None:
     assert [(kind, read) for kind, _, read in found] == [
         ("inner", ["a#1", "b#2"]), ("inner", ["x AND y; z#3"]), ("anti", ["a#1 = b#2#4", "it's#5"])
     ]  # fmt: skip
+    assert [text for _, text, _ in found] == ["(a#1 = b#2)", "(x AND y; z#3 = 'a#1 AND (; ')", "(a#1 = b#2#4 <> it's#5)"]
+    assert list(conjuncts("on (a#1 = b#12)", ["a#1", "b#1"])) == [("inner", "(a#1 = b#12)", ["a#1"])]
 
 
 def test_rewrites_before_the_search(q17: Events, q5: Events) -> None:
