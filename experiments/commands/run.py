@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from experiments.commands.inputs import Inputs, check_engine, query_inputs
+from experiments.commands.inputs import Inputs, check_engine, query_inputs, say_warnings
 from experiments.commands.output import format_of, sink, text_width
 
 FORMATS = ("table", "csv", "json", "parquet")
@@ -43,6 +43,7 @@ def command(
 
     counters = new_counters() if analyze else None
     query = session.optimize(sql)
+    say_warnings(query.warnings, inputs.quiet)
     with sink(output) as file:
         rows = reader(query, counters)
         if counters is not None and format == "json":

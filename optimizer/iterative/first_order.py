@@ -12,13 +12,13 @@ from optimizer.joins.costing import COutCosting
 from optimizer.joins.graph import Relations, bits, joins_of
 from optimizer.joins.greedy import greedy
 from optimizer.joins.inner import InnerRegion, inner_region
-from optimizer.joins.policy import Enumeration, choose
+from optimizer.joins.policy import Enumeration
 from optimizer.memo.group import Group
 from optimizer.memo.mexpr import LogicalExpr
 from optimizer.rules.transform.partition_joins import part
 from optimizer.search.context import SearchContext
 from optimizer.search.figures import Figures
-from optimizer.search.region_start import TASKS_SETS
+from optimizer.search.region_start import choice_of
 
 
 def why_not_exact(search: SearchContext, mexpr: LogicalExpr) -> str:
@@ -26,12 +26,7 @@ def why_not_exact(search: SearchContext, mexpr: LogicalExpr) -> str:
     settings = search.context.settings
     if settings.enumeration != "adaptive":
         return ""
-    choice = choose(
-        _region(search, mexpr).graph,
-        exact_below=settings.exact_below,
-        csgs=min(settings.exact_sets, TASKS_SETS),
-        linearized_up_to=settings.linearized_up_to,
-    )
+    choice = choice_of(_region(search, mexpr), settings)
     return "" if choice.enumeration is Enumeration.EXACT else choice.why
 
 
@@ -68,7 +63,7 @@ def _greedy(search: SearchContext, region: InnerRegion, leaves: list[Group]) -> 
     for u, v in region.graph.edges():
         product = single[u] * single[v]
         shares[u, v] = min(1.0, rows(1 << u | 1 << v) / product) if product else 1.0
-    return joins_of(greedy(region.graph, COutCosting(single, shares)).tree)
+    return joins_of(region.ordered(COutCosting(single, shares), greedy).tree)
 
 
 def _left_deep(region: InnerRegion) -> Sequence[tuple[Relations, Relations]]:
@@ -85,4 +80,4 @@ def _left_deep(region: InnerRegion) -> Sequence[tuple[Relations, Relations]]:
 def _region(search: SearchContext, mexpr: LogicalExpr) -> InnerRegion:
     assert isinstance(mexpr.op, JoinGraph), f"{mexpr.op.name} is not a join graph"
     columns = tuple(search.memo.group(gid).props.columns for gid in mexpr.inputs)
-    return inner_region(columns, mexpr.op.predicate, search.context.settings.cross_products)
+    return inner_region(columns, mexpr.op.predicate, search.context.settings.cross_products, search.context.forced)

@@ -20,6 +20,7 @@ SIGMOD 1979).
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -30,7 +31,7 @@ from optimizer.cost.joins import JoinCosts
 from optimizer.joins.graph import Relations
 from optimizer.joins.inner import InnerRegion
 from optimizer.joins.order_keys import OrderKey
-from optimizer.joins.set_splits import Level, Positions, Sets, SetSplits
+from optimizer.joins.set_splits import Level, OutOfTime, Positions, Sets, SetSplits
 
 Costs: TypeAlias = npt.NDArray[np.float64]
 Method: TypeAlias = type[HashJoin] | type[NestedLoopJoin]
@@ -57,9 +58,11 @@ class SetTable:
         leaves: list[float],
         sorted_leaves: Relations,
         constants: bool,
+        late: Callable[[], bool] = bool,
     ) -> None:
         """`rows` of all sets, at least the costs' floor; `leaves`: costs of the relations; `sorted_leaves`: those that may be in
-        some order without a sort; `constants`: whether a relation has a constant column."""
+        some order without a sort; `constants`: whether a relation has a constant column; `late`: asked before each size.
+        Raises OutOfTime."""
         self._constants = constants
         self.splits, self.costs, self.methods, self.rows = splits, costs, methods, rows
         self._plain = region.plain
@@ -75,19 +78,16 @@ class SetTable:
         self._sort = self._sorting(1.0)
         self._sorted = sets & sorted_leaves != 0
         self._ordered: dict[tuple[tuple[OrderKey, ...], Relations], Costs] = {}
-        self._some: Costs | None = None
         self.best = np.full(len(sets), np.inf)
         self.best[: region.n] = leaves
-        if methods.merge:
-            some = np.where(self._sorted, self.best, self.best + self._sort)
-            for level in splits.levels:
-                self._fill(level, some)
+        self._some = some = np.where(self._sorted, self.best, self.best + self._sort) if methods.merge else None
+        for level in splits.levels:
+            if late():
+                raise OutOfTime
+            self._fill(level, some)
+            if some is not None:
                 self._keep(level, some, some)
                 some[level.sets] = np.where(self._sorted[level.sets], self.best[level.sets], some[level.sets])
-            self._some = some
-        else:
-            for level in splits.levels:
-                self._fill(level, None)
 
     def of(self, s: Relations) -> tuple[float, float]:
         """Rows and cost of a set."""

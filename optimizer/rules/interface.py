@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from enum import IntEnum, StrEnum
 from typing import ClassVar, NamedTuple
 
-from optimizer.algebra.columns import Columns
+from optimizer.algebra.columns import Columns, ColumnSet
 from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical import Join, LogicalOperator
 from optimizer.algebra.physical import PhysicalOperator
@@ -73,10 +73,12 @@ class Promise(IntEnum):
 
 
 class RuleContext(NamedTuple):
-    """What a rule may use besides its binding: the query's columns (to add computed ones) and the settings."""
+    """What a rule may use besides its binding: the query's columns (to add computed ones) and the settings. `forced`: the columns
+    of each set of relations that a forced join order has (`joins.placed_order`)."""
 
     columns: Columns
     settings: Settings
+    forced: tuple[ColumnSet, ...] = ()
 
 
 class Rule:

@@ -20,7 +20,6 @@ from optimizer.algebra.traits import (
     Collation,
     TraitSet,
     ascending,
-    group_order,
     grouped,
     grouping_spellings,
     sequences,
@@ -164,8 +163,9 @@ class MergeJoin(PhysicalOperator):
             left, right = (ascending(self.keys[i][side].id for i in chain(*numbers)) for side in (0, 1))
             result.append(Alternative((TraitSet(left), TraitSet(right)), TraitSet(left)))
             for way in grouping_spellings(columns, inputs[0].columns, output, inputs[0]) if not rest else ():
-                longer = left + group_order(inputs[0].without_determined(way, column_set(k.column for k in left)))
-                result.append(Alternative((TraitSet(longer), TraitSet(right)), TraitSet(longer)))
+                others = column_ids(inputs[0].without_determined(way, column_set(k.column for k in left)))
+                for longer in (TraitSet(left + ascending(sequence)) for sequence in sequences(list(others))):
+                    result.append(Alternative((longer, TraitSet(right)), longer))
         return tuple(result)
 
     def derive(self, delivered: TraitSet, index: int, output: LogicalProps, inputs: Props) -> tuple[Alternative, ...]:

@@ -43,6 +43,7 @@ FOUND = {
     2626: "the same, below a join",
     3300: "rows grouped by a column of another relation that determines the same",
     3587: "a merge join by constant keys keeps whatever order the left rows have",
+    5404: "a merge join whose left rows are grouped by more than its keys, in another sequence",
     30110: "groups in an order: their other keys in another sequence",
 }
 

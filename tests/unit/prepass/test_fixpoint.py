@@ -17,13 +17,13 @@ from optimizer.algebra.trees import Tree
 from optimizer.catalog.table import Catalog
 from optimizer.decorrelate.methods import decorrelate
 from optimizer.decorrelate.removal import remove_subqueries
-from optimizer.pipeline import required_only
 from optimizer.prepass.hep import run_program
 from optimizer.prepass.instructions import MatchOrder
 from optimizer.prepass.program import PROGRAM
 from optimizer.rules.interface import RuleContext
 from optimizer.settings import DEFAULTS
 from optimizer.sql.bind import bind
+from optimizer.stages import required_only
 from tests.processes import PATIENCE
 
 ROOT = Path(__file__).parent.parent.parent.parent
