@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 from memo_viz.names import ColumnNames, group_names
 from memo_viz.text import clean
-from optimizer.trace.state import MemoState
+from optimizer.trace.state import GoalState, MemoState
 from optimizer.trace.vocabulary import Kind, vocabulary
 
 _HOLE = re.compile(r"\{(\w+)(?::(\w+))?\}")
@@ -91,11 +91,22 @@ def figure(value: float | str) -> str:
     return text.rstrip("0").rstrip(".")
 
 
-def facts(event: Event, state: MemoState) -> dict[str, int]:
+def facts(event: Event, state: MemoState) -> dict[str, float]:
     """Where the numbers of an event came from: see `facts` in the vocabulary."""
     goal = state.goals.get(event["goal"]) if event["kind"] == "prune" else None
-    if goal is None:
-        return {}
+    return {} if goal is None else {**_sum(event, state), **_limit_source(goal)}
+
+
+def _sum(event: Event, state: MemoState) -> dict[str, float]:
+    """What a way that is cut costs itself, and with its inputs."""
+    cited = [_cited(event, "bounds", id, state) for id in event["sources"]]
+    inputs = sum(by.value for by in cited if by is not None)
+    own = max(event["local"], event["lower"] - inputs) if inputs < event["lower"] else event["local"]
+    return {"own": own, "now": own + inputs} if own + inputs > event["lower"] * (1 + 1e-9) else {"own": own}
+
+
+def _limit_source(goal: GoalState) -> dict[str, float]:
+    """What set the most that a plan for a goal may cost."""
     if goal.best is not None and goal.best.cost <= goal.limit:
         return {} if goal.best.event is None else {"plan_event": goal.best.event}
     if goal.limit_event is None or goal.limit_goal is None:
@@ -106,7 +117,7 @@ def facts(event: Event, state: MemoState) -> dict[str, int]:
 def references(event: Event, state: MemoState) -> list[int]:
     """The events that the sentence on an event names, in their order: where its bounds, plans and limits came from."""
     kind = vocabulary().kinds.get(event["kind"])
-    found = {seq for name, seq in facts(event, state).items() if vocabulary().facts[name].type == "event"}
+    found = {int(value) for name, value in facts(event, state).items() if vocabulary().facts[name].type == "event"}
     for field in kind.fields.values() if kind is not None else ():
         if field.type in ("plans", "bounds"):
             cited = (_cited(event, field.type, id, state) for id in event.get(field.name) or ())

@@ -109,38 +109,46 @@ class Stepper:
         if not self._breakpoints:
             self.replay.seek(target)
             return self.where()
-        return self._forward(Stop(f"step {rest}", lambda event, state: event["seq"] + 1 >= target))
+        return self._forward(Stop(f"step {rest}", lambda event, state: event["seq"] + 1 >= target)) or self.where()
 
     def _next(self, rest: str) -> str:
-        return self._forward(self.walk.over())
+        return self._forward(self.walk.over()) or self.where()
 
     def _out(self, rest: str) -> str:
-        return self._forward(self.walk.out())
+        return self._forward(self.walk.out()) or self.where()
 
     def _until(self, rest: str) -> str:
         if not rest:
             raise PlanscopeError(f"until what? {', '.join(KINDS)}, best, group N, goal N, rule NAME, or a condition")
-        return self._forward(self.walk.stop(rest))
+        here = self.replay.position
+        told = self._forward(self.walk.stop(rest))
+        if told is None:
+            self.replay.seek(here)
+            return f"  after event {here - 1:,} this does not happen"
+        return told
 
     def _run(self, rest: str) -> str:
-        return self._forward()
+        return self._forward() or self.where()
 
-    def _forward(self, *stops: Stop) -> str:
+    def _forward(self, *stops: Stop) -> str | None:
+        """Go to where a stop or a breakpoint says; None where that is nowhere, and the end is reached."""
         found = self.walk.forward(*stops, *self._breakpoints.values())
         if found is None:
-            return ("that does not happen any more: this is the end\n" if stops else "") + self.where()
+            return None
         number = next((number for number, stop in self._breakpoints.items() if stop is found), None)
         return ("" if number is None else f"breakpoint {number}: {clean(found.text)}\n") + self.where()
 
     def _back(self, rest: str) -> str:
+        here = self.replay.position
         if not rest or rest.isdecimal():
-            self.replay.seek(max(1, self.replay.position - _count(rest, "back")))
+            self.replay.seek(max(1, here - _count(rest, "back")))
             return self.where()
         word, _, where = rest.partition(" ")
         known = {"next": self.walk.over, "out": self.walk.out}
         stop = known[word]() if word in known else self.walk.stop(where if word == "until" else rest)
         if not self.walk.backward(stop):
-            self.replay.seek(1)
+            self.replay.seek(here)
+            return f"  before event {here - 1:,} this does not happen"
         return self.where()
 
     def _goto(self, rest: str) -> str:
@@ -310,7 +318,7 @@ class Stepper:
     def _task_texts(self) -> dict[int, str]:
         for event in self.replay.events[self._told :]:
             if event["kind"] == "task_push":
-                self._tasks[event["id"]] = event["text"]
+                self._tasks[event["id"]] = f"{event['text']} [{event['name']}]"
         self._told = len(self.replay.events)
         return self._tasks
 

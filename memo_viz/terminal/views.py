@@ -14,7 +14,7 @@ from optimizer.trace.tree import FlatTree
 
 LONG = 40  # lines of one list that are shown
 _CONTEXT = 2  # lines shown around a change
-_NARROW = 12  # characters that a column of texts keeps
+_NARROW, _WIDE = 12, 24  # characters that a column of texts keeps, and that all but the first have before the first is cut
 
 
 class Views:
@@ -168,12 +168,13 @@ class Views:
         return [shorten(line, self.width) for line in lines]
 
     def _table(self, head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-        """Columns, figures flush right. Where there is no room, the widest texts are cut."""
+        """Columns, figures flush right. Where there is no room, the widest texts are cut, the first column last."""
         shown = _few(list(rows), LONG, ("…",) + ("",) * (len(head) - 1))
         widths = [max(len(row[i]) for row in [head, *shown]) for i in range(len(head))]
         texts = [i for i in range(len(head)) if i == 0 or any(row[i] and row[i][0] not in "0123456789∞n" for row in shown)]
         while sum(widths) + 2 * len(widths) > self.width and max(widths[i] for i in texts) > _NARROW:
-            widest = max(texts, key=widths.__getitem__)
+            others = [i for i in texts[1:] if widths[i] > _WIDE]
+            widest = max(others or texts, key=widths.__getitem__)
             widths[widest] -= 1
         lines = []
         for row in [head, *shown]:

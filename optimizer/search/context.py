@@ -272,10 +272,11 @@ class SearchContext:
             mexpr = what if isinstance(what, LogicalExpr) else what.mexpr if isinstance(what, Implementation) else None
             sources = list(what.inputs) if isinstance(what, LogicalExpr) else [i.id for i in way.inputs]
             fields = {"split": [what.left, what.right]} if isinstance(what, Split) else {}
-            spent = way.local + sum(i.best_cost for i in way.inputs if i.settled)
+            local = self.least(what) if isinstance(what, LogicalExpr) else way.local
+            spent = local + sum(i.best_cost for i in way.inputs if i.settled)
             self.trace.emit(
-                "prune", goal=goal.id, mexpr=None if mexpr is None else mexpr.id, mechanism=mechanism, local=way.local,
-                spent=spent, lower=lower, limit=min(goal.limit, goal.best_cost), sources=sources, **fields,
+                "prune", goal=goal.id, mexpr=None if mexpr is None else mexpr.id, mechanism=mechanism, local=local, spent=spent,
+                lower=lower, limit=min(goal.limit, goal.best_cost), sources=sources, **fields,
             )  # fmt: skip
 
     def emit_close(self, goal: Goal) -> None:

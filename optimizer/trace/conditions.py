@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 import operator
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 from optimizer.errors import PlanscopeError
 from optimizer.trace.state import GoalState, MemoState
@@ -18,7 +18,6 @@ from optimizer.trace.vocabulary import vocabulary
 
 Event = dict[str, Any]
 Value = Any  # a number, a text, True, False, None or a list of them
-Condition = Callable[[Event, MemoState], bool]
 _Node = Callable[[Event, MemoState], Value]
 
 LONGEST = 1000  # characters
@@ -55,17 +54,26 @@ _ARITHMETIC: dict[type, Callable[[Any, Any], Any]] = {
 }  # fmt: skip
 
 
+class Condition(NamedTuple):
+    """`by_state`: it asks about the state too, and not only about the event."""
+
+    holds: Callable[[Event, MemoState], bool]
+    by_state: bool
+
+
 def condition(text: str) -> Condition:
     """The condition that a text says. Raises PlanscopeError that says what is wrong with it."""
     if len(text) > LONGEST:
         raise PlanscopeError(f"the condition has {len(text):,} characters; {LONGEST:,} are allowed")
     try:
-        node = _compile(ast.parse(text.strip(), mode="eval").body, text, DEEPEST)
+        tree = ast.parse(text.strip(), mode="eval").body
+        node = _compile(tree, text, DEEPEST)
     except SyntaxError as error:
         raise PlanscopeError(f'"{text}" is no condition: {error.msg}; an example: kind == "prune" and lower > 1e6') from None
     except (RecursionError, MemoryError, ValueError):  # from the parser
         raise PlanscopeError("the condition is nested too deep, or has characters that no condition has") from None
-    return lambda event, state: bool(node(event, state))
+    by_state = any(isinstance(part, ast.Call) or (isinstance(part, ast.Name) and part.id in NAMES) for part in ast.walk(tree))
+    return Condition(lambda event, state: bool(node(event, state)), by_state)
 
 
 def _compile(node: ast.expr, text: str, depth: int) -> _Node:

@@ -72,6 +72,7 @@ class Replay:
         self._state = MemoState()
         self._draft = Draft(self._state)
         self._blocks: list[_Block] = []
+        self._base, self._base_block = MemoState(), 0
 
     @classmethod
     def load(cls, path: Path) -> Replay:
@@ -96,13 +97,11 @@ class Replay:
         Raises CatalogError for an event that cannot follow those before it; the position is then before that event.
         """
         position = self.reach(max(0, position))
+        block = min(position // BLOCK, len(self._blocks))
         if position < self.position:
-            self._begin(MemoState(), 0)
-        known = min(position // BLOCK, len(self._blocks))
-        if known > self.position // BLOCK:
-            for block in self._blocks[self.position // BLOCK : known]:
-                block.over(self._state)
-            self._begin(self._state, known * BLOCK)
+            self._go_back(block)
+        elif block > self.position // BLOCK:
+            self._go_on(block)
         self._forward(position)
         return self._state
 
@@ -120,6 +119,20 @@ class Replay:
     def state(self) -> MemoState:
         """The state at the position."""
         return self._state
+
+    def _go_on(self, block: int) -> None:
+        """Go to the start of a later block."""
+        for each in self._blocks[self.position // BLOCK : block]:
+            each.over(self._state)
+        self._begin(self._state, block * BLOCK)
+
+    def _go_back(self, block: int) -> None:
+        """Go to the start of this or an earlier block. It is kept, since a step back seldom comes alone."""
+        if self._base_block != block:
+            self._begin(MemoState(), 0)
+            self._go_on(block)
+            self._base, self._base_block = self._state, block
+        self._begin(self._base.copy(), block * BLOCK)
 
     def _begin(self, state: MemoState, position: int) -> None:
         """Go on from the state at the start of a block."""

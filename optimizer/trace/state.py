@@ -148,6 +148,13 @@ class MemoState:
     tree: FlatTree | None = field(default=None, compare=False)
     plan: list[dict[str, Any]] | None = field(default=None, compare=False)
 
+    def copy(self) -> MemoState:
+        """The same, with tables of its own; the records in them are shared."""
+        return MemoState(
+            self.groups.copy(), self.mexprs.copy(), self.goals.copy(), self.stack.copy(), self.running, self.root, self.tree,
+            self.plan,
+        )  # fmt: skip
+
     def winners(self) -> list[int]:
         """Goal ids of the chosen plan, root first; empty while the root has no plan."""
         result: list[int] = []

@@ -70,7 +70,7 @@ class Walk:
             if words[0] == "goal":
                 return Stop(text, lambda event, state: number in _named(event, "goal"))
             return Stop(text, lambda event, state: _of_group(event, state, number), True)
-        return Stop(text, condition(text), True)
+        return Stop(text, *condition(text))
 
     def over(self) -> Stop:
         """The next task that is no deeper than the one at the position."""

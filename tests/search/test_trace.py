@@ -90,6 +90,18 @@ def test_where_figures_came_from() -> None:
     assert any(goal.limit_event is not None for goal in state.goals.values())
 
 
+def test_the_bound_of_an_expression_is_its_own_cost_and_what_its_inputs_cost() -> None:
+    """All three numbers of a prune are told, also of an expression that was never costed."""
+    replay, seen = Replay(SEARCHES["rules and goals at once"]), 0
+    for i, event in enumerate(replay.events):
+        if event["kind"] == "prune" and event["mechanism"] == "group_bound" and event["mexpr"] is not None:
+            state = replay.seek(i + 1)
+            inputs = sum(state.groups[group].lower for group in event["sources"])
+            assert event["local"] > 0 and event["local"] + inputs == pytest.approx(event["lower"])
+            seen += 1
+    assert seen > 0
+
+
 def test_a_state_is_json_without_infinite_numbers() -> None:
     state = MemoState(groups={3: GroupState(3, ["a"], 1.0, float("inf")), 1: GroupState(1, [], 1.0, 0.0)})
     value = json.loads(json.dumps(state.as_json(), allow_nan=False))

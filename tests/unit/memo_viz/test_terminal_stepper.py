@@ -76,7 +76,11 @@ def test_walking(stepper: Stepper, events: list[dict[str, object]]) -> None:
     stepper.run("back 7")
     assert at(stepper) == 100
     assert "plan is chosen" in stepper.run("end") and at(stepper) == len(events) - 1
-    assert "does not happen any more" in stepper.run("prune")
+    assert "this does not happen" in stepper.run("prune") and at(stepper) == len(events) - 1
+    stepper.run("goto 3")
+    assert "this does not happen" in stepper.run("back prune") and at(stepper) == 3
+    assert "this does not happen" in stepper.run("until kind == 'nothing'") and at(stepper) == 3
+    stepper.run("end")
     stepper.run("back until kind == 'best' and cost > 0")
     assert events[at(stepper)]["kind"] == "best"
 

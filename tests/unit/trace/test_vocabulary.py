@@ -99,6 +99,28 @@ def test_a_prune_says_both_numbers_and_where_they_came_from() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("local", "lower", "said"),
+    [
+        (20.0, 50.0, "(20 itself; G0 at least 30 (event 9))"),
+        (0.0, 50.0, "(20 itself; G0 at least 30 (event 9))"),  # it was not costed
+        (
+            20.0,
+            45.0,
+            "(20 itself; G0 at least 30 (event 9); by now 50 in all)",
+        ),  # the input cost 25 at least when the bound was made
+    ],
+)
+def test_what_a_prune_says_adds_up(local: float, lower: float, said: str) -> None:
+    state = MemoState(groups={0: GroupState(0, ["a#1"], 5, 30.0)})
+    state.goals = {1: GoalState(1, 0, "order(a#1)"), 2: GoalState(2, 0, "any", lower=30.0, lower_event=9)}
+    event = {
+        "kind": "prune", "goal": 1, "mexpr": None, "mechanism": "group_bound", "local": local, "spent": local, "lower": lower,
+        "limit": 40.0, "sources": [2],
+    }  # fmt: skip
+    assert f"a plan through it costs at least {figure(lower)} {said}, but" in sentence(event, Names(state, {}), state)
+
+
 def test_figures_tell_bounds_apart() -> None:
     assert [figure(v) for v in (0.0, 554.0, 10589.078, 10589.213, "inf", 1e12, 0.00125)] == [
         "0", "554", "10,589.08", "10,589.21", "∞", "1e+12", "0.00125",

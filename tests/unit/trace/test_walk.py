@@ -159,7 +159,8 @@ EVENT = {"kind": "prune", "goal": 3, "lower": 50.0, "mexpr": None, "sources": [1
     ],
 )  # fmt: skip
 def test_conditions(text: str, holds: bool) -> None:
-    assert condition(text)(EVENT, MemoState()) is holds
+    assert condition(text).holds(EVENT, MemoState()) is holds
+    assert condition(text).by_state == any(word in text for word in ("stack", "root_cost", "rows(", "status(", "cost("))
 
 
 @pytest.mark.parametrize(
