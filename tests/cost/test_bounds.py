@@ -89,7 +89,7 @@ def search_with(query: GraphQuery, model: CostModel, settings: Settings, trace: 
 def test_searches_find_the_cheapest_plan_of_their_space(batch: int) -> None:
     """Of all plans that the memo allows, found without bounds; and no bound of a group is above it. `test_optimum` compares the
     models as shipped with the brute force."""
-    for number in range(batch * 15, batch * 15 + 15):
+    for number in range(batch * 15, batch * 15 + 8):
         random = Random(f"models {number}")
         query = graph_query(SHAPES[number % 5], random.randrange(2, 5), number)
         model, options = random_model(random), random_settings(random)

@@ -10,6 +10,9 @@ import pytest
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+# a session of minutes does not pay for what Java's second compiler does
+QUICK = {"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}
+
 
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
@@ -17,5 +20,5 @@ def spark() -> Iterator[SparkSession]:
     from experiments.pipeline.session import spark_session, stop_session
 
     stop_session()
-    yield spark_session("local[2]")
+    yield spark_session("local[2]", conf=QUICK)
     stop_session()

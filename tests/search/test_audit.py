@@ -120,7 +120,7 @@ TABLES: list[dict[str, Any]] = [
 def test_tables_are_sound(settings: dict[str, Any]) -> None:
     """What a table says of each set: its optimum where merge joins need not be looked at, else a bound."""
     for seed in range(5):
-        search, trace = traced(SHAPES[seed], 5, seed, region="table", **settings)
+        search, trace = traced(SHAPES[seed], 5 - seed % 2, seed, region="table", **settings)
         report = audit(search, trace)
         assert report.sound, f"{seed}: {report}"
         (region,) = search.regions.made
@@ -141,7 +141,7 @@ def test_a_wrong_cost_in_a_table_is_found(monkeypatch: pytest.MonkeyPatch, facto
 
 def test_a_large_region_left_to_a_heuristic_is_sound() -> None:
     """BOUNDED without a gap promises its lower bound, not its plan."""
-    search, trace = traced("clique", 5, 1, exact_below=0, exact_sets=10)
+    search, trace = traced("clique", 6, 1, exact_below=0, exact_sets=10)
     assert search.counters.heuristic
     assert search.root is not None and search.root.status is Status.BOUNDED
     assert audit(search, trace).sound

@@ -177,7 +177,7 @@ def test_whichever_way_the_search_went(settings: dict[str, Any]) -> None:
     """The full space is complete also where the search left groups unexplored, or splits of join graphs unexpanded."""
     for shape in SHAPES:
         for seed in range(3):
-            query = graph_query(shape, 3 + seed, seed)
+            query = graph_query(shape, 3 + seed % 2, seed)
             search, goal = plan(query, **settings)
             space, searched = full_space(search), searched_space(search)
             assert (space.best_cost, searched.best_cost) == pytest.approx((goal.best_cost, goal.best_cost), rel=1e-12)
@@ -258,7 +258,7 @@ def test_samples_follow_their_seed() -> None:
 def test_plans_by_cost_are_the_sorted_list(shape: str, n: int, seed: int, cost_model: str) -> None:
     """Exactly: the same costs, to the last bit, and every plan once."""
     space, _, _ = small_space(shape, n, seed, cost_model=cost_model)
-    size = min(space.count, 3000)
+    size = min(space.count, 1000)
     every = sorted(each.cost for each in space.enumerate())
     found = space.top(size)
     assert [each.cost for each in found] == every[:size]

@@ -63,7 +63,7 @@ def sub_plans_are_exact(stats: Catalog, counter: RowCounter, names: list[str]) -
 
 
 def test_true_counts_of_some_queries(stats: Catalog, counter: RowCounter) -> None:
-    assert sub_plans_are_exact(stats, counter, list(published())[::6]) > 80
+    assert sub_plans_are_exact(stats, counter, list(published())[::12]) > 30
 
 
 @pytest.mark.slow

@@ -17,8 +17,12 @@ from optimizer.algebra.scalars import BOOL, Call, Case, Cast, ColumnRef, InList,
 from optimizer.errors import ExecutionError
 from tests.reference.values import (
     BIGS,
+    BOOL_TEXTS,
     BOOLS,
     DATE,
+    DATE_PARTS,
+    DATE_TEXTS,
+    DATE_UNITS,
     DATES,
     DECS,
     DOUBLES,
@@ -28,16 +32,22 @@ from tests.reference.values import (
     I32,
     I64,
     INTS,
+    LIKE_TEXTS,
+    NUMBER_TEXTS,
+    PATTERNS,
     STR,
     STRINGS,
+    TIME_TEXTS,
     TIMES,
     TINY,
     TS,
     dec,
     decimals,
+    extremes,
 )
 
 INTERVAL = pa.month_day_nano_interval()
+TEXTS = [*NUMBER_TEXTS, *BOOL_TEXTS, *DATE_TEXTS, *TIME_TEXTS]
 
 
 def check(make: Callable[..., Scalar], *columns: tuple[pa.DataType, list], close: bool = False) -> None:
@@ -166,21 +176,21 @@ def test_float_arithmetic() -> None:
     ],
 )
 def test_decimal_arithmetic(left: pa.DataType, right: pa.DataType, total: pa.DataType, product: pa.DataType) -> None:
-    columns = [(left, _extremes(left)), (right, _extremes(right))]
+    columns = [(left, extremes(left)), (right, extremes(right))]
     check(call("+", total), *columns)
     check(call("-", total), *columns)
     check(call("*", product), *columns)
-    for constant in _extremes(right):
+    for constant in extremes(right):
         for function, result in (("+", total), ("-", total), ("*", product)):
             check(lambda a, f=function, c=constant, t=result: Call(f, (a, lit(c, right)), t), columns[0])
     check(
         lambda a: Call("*", (lit(Decimal(2).scaleb(-left.scale), left), lit(Decimal(3).scaleb(-right.scale), right)), product),
         columns[0],
     )
-    small = [(left, _extremes(left)[:6]), (right, _extremes(right)[:6])]
+    small = [(left, extremes(left)[:6]), (right, extremes(right)[:6])]
     check(call("*", product), *small)
-    check(call("%", left), *((left, _extremes(left)), (left, _extremes(left))))
-    check(call("//", left), *((left, _extremes(left)[:5]), (left, _extremes(left)[:5])))
+    check(call("%", left), *((left, extremes(left)), (left, extremes(left))))
+    check(call("//", left), *((left, extremes(left)[:5]), (left, extremes(left)[:5])))
     check(call("neg", left), columns[0])
     check(call("abs", left), columns[0])
     whole = dec(left.precision, 0)
@@ -189,12 +199,6 @@ def test_decimal_arithmetic(left: pa.DataType, right: pa.DataType, total: pa.Dat
     for digits in (-41, -2, -1, 0, 1, 2, 5):
         result = dec(left.precision, min(left.scale, max(digits, 0)))
         check(lambda a, d=digits, t=result: Call("round", (a, lit(d, I32)), t), columns[0])
-
-
-def _extremes(type: pa.DataType) -> list[Decimal | None]:
-    unit = Decimal(1).scaleb(-type.scale)
-    largest = Decimal((0, (9,) * type.precision, -type.scale))
-    return [None, 0 * unit, unit, -unit, 150 * unit, -251 * unit, largest, largest.copy_negate()]
 
 
 def test_a_large_batch_of_products_mixes_small_and_wide_values() -> None:
@@ -212,7 +216,7 @@ def test_casts_between_numbers() -> None:
         (I64, BIGS),
         (dec(9, 2), DECS),
         (F64, DOUBLES),
-        (dec(38, 20), _extremes(dec(38, 20))),
+        (dec(38, 20), extremes(dec(38, 20))),
         (F32, [None, 0.0, 1.5, 2.5, -2.5, 300.0]),
     ]
     targets = [BOOL, I8, I32, I64, dec(9, 2), dec(4, 1), dec(38, 0), dec(38, 20), dec(2, 2), F64, F32, STR]
@@ -222,56 +226,11 @@ def test_casts_between_numbers() -> None:
 
 
 def test_casts_from_text() -> None:
-    texts = [
-        None,
-        "",
-        "12",
-        " 12 ",
-        "+5",
-        "-1",
-        "1.5",
-        "2.5",
-        "-2.5",
-        "1e3",
-        "15e-1",
-        ".5",
-        "5.",
-        "1_000",
-        "0x1F",
-        "007",
-        "1e400",
-        "nan",
-        "inf",
-        "abc",
-        "true",
-        "T",
-        "no",
-        "2147483648",
-        "9.995",
-        "-0",
-        "1e2",
-    ]
-    moments = [
-        "2020-01-02",
-        " 2020-01-02 ",
-        "2020-1-2",
-        "2020/01/02",
-        "2020-02-30",
-        "0000-01-01",
-        "2020-01-02 03",
-        "2020-01-02T03:04:05",
-        "2020-01-02 03:04",
-        "2020-01-02 03:04:05.1",
-        "2020-01-02 03:04:05.1234567",
-        "2020-01-02 24:00:00",
-        "2020-01-02 03:04:05Z",
-        "epoch",
-    ]
     for target in (I8, I32, I64, F64, F32, BOOL, dec(9, 2), dec(3, 0), DATE, TS):
-        for text in texts + moments:
+        for text in TEXTS[::4]:
             for lenient in (False, True):
                 check(lambda a, t=target, x=lenient: Cast(a, t, x), (STR, [text]))
-        check(lambda a, t=target: Cast(a, t, True), (STR, texts + moments))
+        check(lambda a, t=target: Cast(a, t, True), (STR, TEXTS))
 
 
 def test_casts_of_dates_and_to_text() -> None:
@@ -306,57 +265,21 @@ def test_string_functions() -> None:
 
 
 def test_like() -> None:
-    texts = [None, "", "a", "b", "ab", "abc", "aab", "abcabc", "a%c", "a_c", "a#c", "ä", "Ab", "a\nb", "%", "#", "a\\c", "a.c"]
-    patterns = [
-        None,
-        "",
-        "%",
-        "%%",
-        "_",
-        "__",
-        "a%",
-        "%b",
-        "%b%",
-        "_b_",
-        "a%c",
-        "a_c",
-        "%a%b%",
-        "a%b%c",
-        "ä",
-        "AB",
-        "%_",
-        "a\\%c",
-        "a.c",
-    ]
     for function in ("like", "ilike"):
-        check(call(function, BOOL), (STR, texts), (STR, patterns))
-        for pattern in patterns:
-            check(lambda a, f=function, p=pattern: Call(f, (a, lit(p, STR)), BOOL), (STR, texts))
+        check(call(function, BOOL), (STR, LIKE_TEXTS), (STR, PATTERNS))
+        for pattern in PATTERNS:
+            check(lambda a, f=function, p=pattern: Call(f, (a, lit(p, STR)), BOOL), (STR, LIKE_TEXTS))
     for escape, pattern in itertools.product(
         ("#", "", "%", "_", "##"), ("a#%c", "a#_c", "a##c", "abc#", "a#", "%#", "#", "%#%c", None)
     ):
-        check(lambda a, e=escape, p=pattern: Call("like", (a, lit(p, STR), lit(e, STR)), BOOL), (STR, texts))
+        check(lambda a, e=escape, p=pattern: Call("like", (a, lit(p, STR), lit(e, STR)), BOOL), (STR, LIKE_TEXTS))
 
 
 def test_date_functions() -> None:
-    for part in ("year", "quarter", "month", "day", "hour", "minute", "second", "dayofweek", "dayofyear", "week"):
+    for part in DATE_PARTS:
         check(call(part, I64), (DATE, DATES))
         check(call(part, I64), (TS, TIMES))
-    for unit in (
-        "microseconds",
-        "milliseconds",
-        "second",
-        "minute",
-        "hour",
-        "day",
-        "week",
-        "month",
-        "quarter",
-        "year",
-        "decade",
-        "century",
-        "millennium",
-    ):
+    for unit in DATE_UNITS:
         check(lambda a, u=unit: Call("date_trunc", (lit(u, STR), a), TS), (TS, TIMES))
     for unit in ("week", "month", "quarter", "year", "decade"):
         check(
