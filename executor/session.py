@@ -43,7 +43,9 @@ from optimizer.trace.state import MemoState
 if TYPE_CHECKING:
     from executor.arrow.counters import Counters
     from executor.counting.counter import RowCounter
+    from optimizer.explanation.answer import Answer
     from optimizer.explanation.diagram import Diagram
+    from optimizer.explanation.why import Why
 
 ENGINE = "arrow"
 LONGEST_COUNT = 60e6  # microseconds, by the cost model, that counting one relation set may take
@@ -113,6 +115,21 @@ class Session:
         settings = self.settings.replace(driver="top_down", exploration="all")
         return WhatIf(Session(self.catalog, settings, self._program).optimize(sql))
 
+    def why(self, sql: str, changes: bool = True) -> Why:
+        """Something that answers one question about `sql`: `session.why(sql).join_order("((c o) l)")`, or rule, operator, mexpr
+        or plan. The query is planned for it, so that every step can be looked at. `changes`: look for a row count that would
+        turn the plan, which takes the longest."""
+        from optimizer.explanation.why import Why
+
+        region = "tasks" if self.settings.region == "auto" else self.settings.region
+        trace = Trace()
+
+        def again(order: str) -> OptimizedQuery:
+            return Session(self.catalog, self.settings.replace(region=region, join_order=order), self._program).optimize(sql)
+
+        query = Session(self.catalog, self.settings.replace(region=region), self._program).optimize(sql, trace)
+        return Why(query, trace, again, changes)
+
     def check_rows(self) -> None:
         """Raises CatalogError when the dataset has statistics only, so that nothing can be run on it."""
         if self.catalog.statistics_only:
@@ -170,6 +187,25 @@ class Explanation:
             "search": {**query.search.as_dict(), "ms": {name: round(ms, 3) for name, ms in query.ms.items()}},
             "plan": plan_json(query.plan, query.columns, self.actual),
         }
+
+    def why(
+        self,
+        *,
+        join_order: str | None = None,
+        rule: str | None = None,
+        operator: str | None = None,
+        mexpr: int | None = None,
+        plan: Any = None,
+    ) -> Answer:
+        """Why the plan is not another: one with a join order, of a rule, with an operator, of a multi-expression, or a whole plan
+        (`json` of another explanation). Raises SettingsError for what is none, ValueError unless one thing is asked."""
+        asked = {"join_order": join_order, "rule": rule, "operator": operator, "mexpr": mexpr, "plan": plan}
+        given = {name: value for name, value in asked.items() if value is not None}
+        if len(given) != 1:
+            raise ValueError(f"ask about one of {', '.join(asked)}, not {len(given)}")
+        ((name, value),) = given.items()
+        answer: Answer = getattr(self._session.why(self.query.sql), name)(value)
+        return answer
 
     @cached_property
     def trace(self) -> Trace:

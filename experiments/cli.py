@@ -27,6 +27,7 @@ COMMANDS = {  # name -> what `planscope --help` says; the command itself is impo
     "demo": "The tour: data, plan, search, execution, trace and pictures.",
     "run": "Run a query and print its rows.",
     "explain": "Show the plan of a query, and how it came about.",
+    "why": "Why a plan was not chosen, and what would make it win.",
     "what-if": "The plan under other row counts and costs; plan diagrams.",
     "plans": "Count, sample, list and run the plans of a query's space.",
     "memo": "Write the memo of a query as a picture or as data.",

@@ -42,13 +42,13 @@ def changed_estimator(base: Estimator, rows: Rows) -> Estimator:
         made.__class__ = type(f"Changed{own.__name__}", (_Changed, own), {})
     else:
         raise SettingsError(f"row counts cannot be changed under the estimator {own.__name__}: it estimates joins by itself")
-    vars(made).update(changed=rows, applied=set())
+    vars(made).update(changed=rows, applied=set[frozenset[str]]())
     return made
 
 
 def unheeded(estimator: Estimator) -> list[frozenset[str]]:
     """The sets whose rows were changed and that nothing asked for: the query has no such scan or inner join."""
-    applied = getattr(estimator, "applied", frozenset())
+    applied: frozenset[frozenset[str]] = getattr(estimator, "applied", frozenset())
     return [aliases for aliases in getattr(estimator, "changed", ()) if aliases not in applied]
 
 
