@@ -68,7 +68,7 @@ class Session:
     ) -> None:
         self.catalog = data if isinstance(data, Catalog) else open_data(data)
         self.settings = _settings(settings, plugins)
-        self._program = program
+        self.program = program
         self.optimizer = self._optimizer(self.settings)
 
     def optimize(self, sql: str, trace: Trace | None = None) -> OptimizedQuery:
@@ -82,7 +82,7 @@ class Session:
 
     def _optimizer(self, settings: Settings) -> Optimizer:
         estimator = chosen_estimator(settings, load_plugins(settings.plugins), self._counter())
-        return Optimizer(self.catalog, settings, program=self._program, estimator=estimator)
+        return Optimizer(self.catalog, settings, program=self.program, estimator=estimator)
 
     def _counter(self) -> RowCounter | None:
         """What counts rows for the estimators that ask for it."""
@@ -113,7 +113,7 @@ class Session:
     def what_if(self, sql: str) -> WhatIf:
         """The plans of `sql` under other row counts and costs; its memo is explored once, here."""
         settings = self.settings.replace(driver="top_down", exploration="all")
-        return WhatIf(Session(self.catalog, settings, self._program).optimize(sql))
+        return WhatIf(Session(self.catalog, settings, self.program).optimize(sql))
 
     def why(self, sql: str, changes: bool = True) -> Why:
         """Something that answers one question about `sql`: `session.why(sql).join_order("((c o) l)")`, or rule, operator, mexpr
@@ -125,9 +125,9 @@ class Session:
         trace = Trace()
 
         def again(order: str) -> OptimizedQuery:
-            return Session(self.catalog, self.settings.replace(region=region, join_order=order), self._program).optimize(sql)
+            return Session(self.catalog, self.settings.replace(region=region, join_order=order), self.program).optimize(sql)
 
-        query = Session(self.catalog, self.settings.replace(region=region), self._program).optimize(sql, trace)
+        query = Session(self.catalog, self.settings.replace(region=region), self.program).optimize(sql, trace)
         return Why(query, trace, again, changes)
 
     def check_rows(self) -> None:

@@ -118,7 +118,9 @@ class Inputs:
         facts["sql"] = sql
         settings = for_query(settings, query_name(self.sql))
         facts["settings"] = settings.as_dict()
-        return Session(open_data(data, progress(self.quiet)), settings, program), sql
+        session = Session(open_data(data, progress(self.quiet)), settings, program)
+        facts["session"] = session
+        return session, sql
 
 
 def progress(quiet: bool) -> Callable[[str], None] | None:
