@@ -83,6 +83,62 @@ def search(parts: tuple[str, ...], quick: bool, output: str | None, quiet: bool)
             click.echo(f"wrote {path}", err=True)
 
 
+@command.command("exec")
+@click.argument("queries", nargs=-1, metavar="[SQL]...")
+@click.option("-d", "--data", default="tpch:1", show_default=True, metavar="DATA",
+              help="A folder of tables, or a built-in dataset with rows.")  # fmt: skip
+@click.option("--threads", type=click.IntRange(1), metavar="N", help="Of each engine. Default: one for each processor.")
+@click.option("--rounds", type=click.IntRange(1), default=3, show_default=True, metavar="N", help="Runs that count.")
+@click.option("--engines", metavar="A,B,...", help="Of duckdb, polars. Default: those that are installed.")
+@click.option("--set", "pairs", multiple=True, metavar="NAME=VALUE", help="Change a setting of planscope (repeatable).")
+@click.option("-o", "--output", metavar="DIR", help="Write exec.json and exec.parquet there as well.")
+@click.option("-q", "--quiet", is_flag=True, help="No progress on standard error.")
+def execution(
+    queries: tuple[str, ...], data: str, threads: int | None, rounds: int, engines: str | None, pairs: tuple[str, ...],
+    output: str | None, quiet: bool,
+) -> None:  # fmt: skip
+    """How fast queries run, with DuckDB and Polars beside: time, CPU time, peak memory, ratios. Rows are compared.
+
+    Without queries: all built-in ones that are about the dataset. "operators" stands for queries on TPC-H in which one
+    operator does nearly all the work.
+
+    \b
+    planscope bench exec
+    planscope bench exec tpch/q17 tpch/q18 -d tpch:0.1 --rounds 5 -o results
+    planscope bench exec operators --engines duckdb
+    """
+    import os
+
+    from executor.atomic import make_folder
+    from experiments.exec_bench import report
+    from experiments.exec_bench.engines import NAMES
+    from experiments.exec_bench.measure import OPERATORS, default_queries, measure
+    from experiments.workloads.data import open_data
+    from optimizer.settings import Settings
+
+    others = _names(engines) or list(NAMES[1:])
+    if unknown := [name for name in others if name not in NAMES[1:]]:
+        raise click.UsageError(f'there is no engine "{unknown[0]}" to compare with; choose of {", ".join(NAMES[1:])}')
+    settings = Settings.from_pairs(pairs)
+    if output is not None:
+        make_folder(output)
+    if open_data(data, progress(quiet)).statistics_only:
+        raise click.UsageError(f"the dataset {data} has statistics only: nothing can be run on it")
+    chosen = [each for query in queries for each in (OPERATORS if query == "operators" else (query,))] or default_queries(data)
+    if not chosen:
+        raise click.UsageError(f"there are no built-in queries about {data}: name some, or give SQL")
+    threads = threads or os.cpu_count() or 1
+    rows = []
+    for found in measure(chosen, data, settings, threads, rounds, (NAMES[0], *others), progress(quiet)):
+        rows += found
+    section = report.section(rows, data, threads)
+    lines = _right_aligned(section.head, section.rows, section.texts)
+    say("\n".join([section.title, table_text(section.head, lines), *section.notes]))
+    if output is not None:
+        for path in report.write_results(rows, data, threads, output):
+            click.echo(f"wrote {path}", err=True)
+
+
 @command.command("pruning")
 @click.argument("queries", nargs=-1, metavar="[SQL]...")
 @click.option("-d", "--data", metavar="DATA", help="A folder of tables, or a built-in dataset such as tpch:0.1 or job.")
@@ -202,6 +258,28 @@ def quality(
             click.echo(f"wrote {path}", err=True)
 
 
+@command.command("trace")
+@click.argument("query", default="clique/8", metavar="[QUERY]")
+@click.option("-q", "--quiet", is_flag=True, help="No progress on standard error.")
+def trace(query: str, quiet: bool) -> None:
+    """How fast a long trace is walked through, and what that takes in memory.
+
+    The trace is of a search by rules that prunes nothing: over a million events for clique/8, recorded in a minute.
+
+    \b
+    planscope bench trace
+    planscope bench trace clique/6
+    """
+    from experiments.trace_bench import HEAD, measure
+    from experiments.workloads.queries import default_data
+
+    if default_data(query) is None:
+        raise click.UsageError(f'"{query}" is no query that belongs to one dataset, such as clique/8, star/7, job/1a')
+    rows = list(measure(query, progress(quiet)))
+    widest = max(len(figure) for _, figure, _, _ in rows)
+    say(table_text(HEAD, [(what, figure.rjust(widest), unit, notes) for what, figure, unit, notes in rows]))
+
+
 @command.command("costs")
 @click.argument("queries", nargs=-1, metavar="[SQL]...")
 @click.option("-d", "--data", default="tpch:0.1", show_default=True, metavar="DATA",
@@ -239,7 +317,8 @@ def costs(
 
     if output is not None:
         make_folder(output)
-    session = Session(open_data(data, progress(quiet)), Settings.from_pairs(pairs))
+    # models cost operators by the rows that plans say: a filter at run time would change these
+    session = Session(open_data(data, progress(quiet)), Settings.from_pairs(pairs, runtime_filters=False))
     session.check_rows()
     chosen = queries or cost_quality.QUERIES
     sampled = cost_quality.sample_plans(session, chosen, plans, within, timeout, seed, progress(quiet))

@@ -48,7 +48,7 @@ def changed_estimator(base: Estimator, rows: Rows) -> Estimator:
 
 def unheeded(estimator: Estimator) -> list[frozenset[str]]:
     """The sets whose rows were changed and that nothing asked for: the query has no such scan or inner join."""
-    applied: frozenset[frozenset[str]] = getattr(estimator, "applied", frozenset())
+    applied: set[frozenset[str]] = getattr(estimator, "applied", set())
     return [aliases for aliases in getattr(estimator, "changed", ()) if aliases not in applied]
 
 

@@ -21,10 +21,11 @@ from optimizer.joins.inner import InnerRegion
 from optimizer.joins.linearized import linearized
 from optimizer.joins.partition import PARTITIONERS
 from optimizer.joins.policy import Choice, Enumeration, choose
-from optimizer.joins.set_splits import SetSplits, set_splits
+from optimizer.joins.set_splits import OutOfTime, SetSplits, set_splits
+from optimizer.joins.set_table import Methods, SetTable
 from optimizer.memo.goal import INFINITY
+from optimizer.rules.interface import Partition
 from optimizer.search.set_goals import ROUNDING, SetGoals
-from optimizer.search.set_table import Methods, SetTable
 from optimizer.settings import Settings
 
 EXACT_ROWS_UP_TO = 20  # relations up to which heuristics ask the estimator for rows; beyond they multiply selectivities
@@ -34,12 +35,21 @@ BOUNDED_SPLITS = 500_000  # splits up to which tasks use the bound that needs a 
 
 
 def start(region: SetGoals) -> None:
-    """Solve a region, or give it its splits, its bound and its seeds."""
+    """Solve a region, or give it its splits, its bound and its seeds; one order where the time allowed ends meanwhile."""
+    try:
+        _start(region)
+    except OutOfTime:
+        begin_with_one_order(region)
+
+
+def _start(region: SetGoals) -> None:
     search = region.search
     settings = search.context.settings
     graph, costs = region.region.graph, region.costs
     left_deep = settings.enumeration == "left_deep"
-    region.splits_of = splitter(region.region, settings.partitioner, left_deep, in_order=not search.use_bounds)
+    own = search.context.partition
+    partition = own or PARTITIONERS[settings.partitioner]
+    region.splits_of = splitter(region.region, partition, left_deep, in_order=not search.use_bounds)
     if costs is None:
         if (choice := choice_of(region.region, settings)).enumeration is not Enumeration.EXACT:
             take_one_order(region, choice.why, _by_rows(region))
@@ -47,7 +57,7 @@ def start(region: SetGoals) -> None:
     merge = region.methods.merge and not (region.methods.hash and costs.hash_beats_merge)
     table = settings.region == "table" or (settings.region == "auto" and region.region.n > FEW)
     loose = any(goal.lower < goal.best_cost for goal in region.leaf_goals)  # by a gap: what they cost is no bound
-    table = table and not loose and not _grown(region) and not region.region.forced.sets
+    table = table and not loose and not _grown(region) and not region.region.forced.sets and own is None
     if not table and not search.use_bounds:
         merge = region.methods.merge  # nothing is skipped because another method is never dearer
     region.dominated = region.methods.merge and not merge
@@ -55,7 +65,7 @@ def start(region: SetGoals) -> None:
     splits = None
     if table or search.use_bounds:
         most = settings.exact_sets if settings.enumeration == "adaptive" else 4_000_000
-        splits = set_splits(graph, left_deep, most if table else min(most, TASKS_SETS))
+        splits = set_splits(graph, left_deep, most if table else min(most, TASKS_SETS), late=search.late)
     if table and splits is not None:
         _fill_table(region, splits)
         return
@@ -96,10 +106,11 @@ def begin_with_one_order(region: SetGoals) -> None:
     take_one_order(region, "a budget was spent")
 
 
-def splitter(region: InnerRegion, partitioner: str, left_deep: bool, in_order: bool) -> Callable[[Relations], list[Relations]]:
+def splitter(
+    region: InnerRegion, partition: Partition, left_deep: bool, in_order: bool
+) -> Callable[[Relations], list[Relations]]:
     """The splits of a set that the enumeration and the forced order allow, each as the part with the lowest relation;
     `in_order`: of the parts, since no bounds will put them in order."""
-    partition = PARTITIONERS[partitioner]
 
     def splits(s: Relations) -> list[Relations]:
         parts = region.splits(s, partition)
@@ -145,7 +156,7 @@ def _fill_table(region: SetGoals, splits: SetSplits) -> None:
             in_order |= 1 << i
     constants = any(leaf.props.constants for leaf in region.leaves)
     estimated = np.maximum(region.estimates.vector(splits.sets), costs.floor)
-    table = SetTable(region.region, splits, costs, region.methods, estimated, leaves, in_order, constants)
+    table = SetTable(region.region, splits, costs, region.methods, estimated, leaves, in_order, constants, search.late)
     region.bounded = True
     region.table = table
     region.pairs += splits.count

@@ -28,6 +28,7 @@ from optimizer.joins.inner import InnerRegion, inner_region
 from optimizer.joins.join_order import read_join_order, subtrees
 from optimizer.joins.placed_order import aliases_of, place_order
 from optimizer.joins.region import JoinRegion
+from optimizer.joins.set_table import Methods
 from optimizer.memo.goal import Goal
 from optimizer.memo.group import Group
 from optimizer.memo.mexpr import LogicalExpr
@@ -41,7 +42,6 @@ from optimizer.search.group_ways import PARTITIONING, GroupWays
 from optimizer.search.region_start import start
 from optimizer.search.region_ways import RegionWays
 from optimizer.search.set_goals import PARTITION, SetGoals
-from optimizer.search.set_table import Methods
 
 
 class Method(StrEnum):

@@ -125,7 +125,9 @@ def test_a_failed_run_leaves_the_old_file(planscope, shop, tmp_path):
         (["memo", SELECT, "-d", "x", "-o", "memo.png"], ".svg, .dot or .json"),
         (["memo", SELECT, "-d", "x", "--focus", "seven"], "G12"),
         (["explain", SELECT, "-d", "x", "--format", "json", "--stage", "memo"], "planscope memo"),
-        (["trace", SELECT, "-d", "x", "-o", "t.html"], "trace.jsonl"),
+        (["trace", SELECT, "-d", "x", "--from", "3"], "-o trace.html"),
+        (["trace", "old.jsonl"], "-o trace.html"),
+        (["trace", "old.jsonl", "-d", "x", "-o", "new.html"], "has its data"),
     ],
 )
 def test_usage(planscope, arguments, part):

@@ -31,13 +31,17 @@ OPTIMIZER = {
     "engines": "errors settings algebra catalog stats cost rules",
     "prepass": "errors settings algebra catalog trace stats rules",
     "decorrelate": "errors settings algebra catalog trace stats rules prepass",
-    "plugins": "errors settings algebra catalog stats cost rules engines prepass decorrelate",
+    "plugins": "errors settings algebra catalog stats cost joins rules engines prepass decorrelate",
     "rule_list": "rules decorrelate prepass plugins",
     "search": "errors settings algebra catalog stats cost trace memo joins rules engines",
+    "iterative": "errors settings algebra memo joins rules search",
+    "drivers": "cost trace memo rules search iterative",
     "plan_space": "errors settings algebra memo rules search",
     "audit": "errors settings algebra memo trace plan_space search",
+    "stage_events": "algebra memo trace prepass search",
+    "stages": "algebra rules prepass decorrelate",
     "pipeline": "errors settings algebra catalog sql trace stats cost memo joins rules engines decorrelate prepass search"
-    " plugins",
+    " drivers plugins stages stage_events",
     "explanation": "errors settings algebra catalog stats cost trace memo joins rules plan_space search audit pipeline",
 }
 
@@ -59,6 +63,7 @@ ONLY_IN = {
         "tests/",
         "experiments/pipeline/generate/tpcds.py",
         "experiments/search_bench/duckdb_plans.py",
+        "experiments/exec_bench/engines.py",
         "experiments/duckdb_estimates.py",
         "experiments/workloads/tpcds_queries.py",
     ),
