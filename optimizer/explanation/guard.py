@@ -63,28 +63,28 @@ def refusing_guard(rule: TransformationRule | ImplementationRule, bound: Tree, c
     condition = _last_condition(textwrap.dedent("".join(source)), [line - first + 1 for line in lines])
     if condition is None:
         return None
-    names = {node.id for node in ast.walk(condition) if isinstance(node, ast.Name)}
+    names = {each.id for each in ast.walk(condition[1]) if isinstance(each, ast.Name)}
     shown = {name: text for name in sorted(names) if (text := _show(values.get(name), context.columns.label)) is not None}
-    return Guard(ast.unparse(condition), shown)
+    return Guard(condition[0], shown)
 
 
-def _last_condition(source: str, lines: list[int]) -> ast.AST | None:
-    """The condition that stands on the last line visited that has one."""
-    conditions: dict[int, ast.AST] = {}
+def _last_condition(source: str, lines: list[int]) -> tuple[str, ast.AST] | None:
+    """The condition, as text and as syntax, that stands on the last line visited that has one; of a loop: that it goes on."""
+    conditions: dict[int, tuple[str, ast.AST]] = {}
     for node in ast.walk(ast.parse(source)):
+        start, before = getattr(node, "lineno", 0), ""
         if isinstance(node, ast.If | ast.While):
             found: ast.AST = node.test
         elif isinstance(node, ast.match_case):
-            found = node.guard or node.pattern
+            found, start = node.guard or node.pattern, node.pattern.lineno
         elif isinstance(node, ast.For):
-            found = node.iter
+            found, before = node.iter, f"some {ast.unparse(node.target)} in "
         elif isinstance(node, ast.Return) and isinstance(node.value, ast.IfExp):
             found = node.value.test
         else:
             continue
-        start = node.pattern.lineno if isinstance(node, ast.match_case) else node.lineno
         for line in range(start, (getattr(found, "end_lineno", None) or start) + 1):
-            conditions[line] = found
+            conditions[line] = before + ast.unparse(found), found
     return next((conditions[line] for line in reversed(lines) if line in conditions), None)
 
 

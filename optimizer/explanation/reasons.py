@@ -102,14 +102,14 @@ class Judge:
     def _key(self, goal: Goal) -> tuple[int, TraitSet]:
         return self._search.memo.find(goal.group), goal.required
 
-    def _goal(self, goal: Goal) -> Goal:
+    def goal(self, goal: Goal) -> Goal:
         """The goal that was searched: a set of relations of a region may also be the group of another expression, and then
         there are two goals for it."""
         return self._searched.get(self._key(goal), goal) if not goal.settled else goal
 
     def of(self, step: Step) -> Reason | None:
         """Why the search did not choose a move for its goal; None if it did."""
-        step = step._replace(goal=self._goal(step.goal), inputs=tuple(i._replace(goal=self._goal(i.goal)) for i in step.inputs))
+        step = step._replace(goal=self.goal(step.goal), inputs=tuple(i._replace(goal=self.goal(i.goal)) for i in step.inputs))
         goal = step.goal
         if goal.way is not None and self._is(goal, goal.way, step):
             return None

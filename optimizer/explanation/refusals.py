@@ -125,10 +125,11 @@ class Refusals:
             )
         mexpr = self.expressions().get(tried[0]["mexpr"])
         if mexpr is None:
-            return Reason(Kind.GUARD, f"{name} was tried {len(tried)} times and refused each", tried[0]["seq"])
+            return Reason(Kind.GUARD, f"{name} was tried {len(tried)} times and refused each time", tried[0]["seq"])
         assert isinstance(rule, TransformationRule | ImplementationRule)
         found = self._refused(rule, mexpr, self._guard(rule, mexpr))
-        return found._replace(text=f"{found.text}\nit was tried {len(tried):,} times and refused each")
+        times = "once and refused" if len(tried) == 1 else f"{len(tried):,} times and refused each time"
+        return found._replace(text=f"{found.text}\nit was tried {times}")
 
     def expressions(self) -> dict[int, LogicalExpr]:
         """The logical expressions of the memo by id."""

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from optimizer.algebra.physical import PhysicalOperator
+from optimizer.algebra.printing import number
 from optimizer.algebra.traits import ANY
 from optimizer.audit.ledger import Ledger
 from optimizer.errors import SettingsError
@@ -193,6 +194,7 @@ class Why:
         plan, chosen = plan_of(self._search, step), self._query.plan
         if first is None:
             return Answer(asked, "chosen", None, plan.cost, self._query.cost)
+        reason = self._with_inputs(*first)  # before the goals are forgotten
         change: RowChange | None = None
         sought = self._changes
         if sought:
@@ -200,8 +202,18 @@ class Why:
                 change = smallest_change(Recosting(self._search), plan, chosen, own)
             except SettingsError:  # the estimator cannot be told row counts
                 sought = False
-        answer = Answer(asked, "exists", first[1], plan.cost, self._query.cost, compared(plan, chosen), change)
-        return answer._replace(sought=sought)
+        operators = compared(plan, chosen)
+        return Answer(asked, "exists", reason, plan.cost, self._query.cost, operators, change, sought=sought)
+
+    def _with_inputs(self, step: Step, reason: Reason) -> Reason:
+        """The reason, and what the plan asked about adds to it further down: its inputs may be dearer than they need to be."""
+        texts = [reason.text]
+        for below in step.inputs:
+            goal, cost = self._judge.goal(below.goal), plan_of(self._search, below).cost
+            if goal.settled and cost > goal.best_cost * (1.0 + 1e-9):
+                more = f"{number(cost)}, {number(cost - goal.best_cost)} above its cheapest"
+                texts.append(f"the plan asked about has {self._judge.names.goal(goal)} for {more}")
+        return reason._replace(text="\n".join(texts))
 
     def _cheapest_with(self, name: str) -> Asked | None:
         """The cheapest plan of the space that has an operator of that name somewhere."""

@@ -119,7 +119,7 @@ def test_plug_ins_and_files(tmp_path: Path) -> None:
     assert bundle.error is None and replay(bundle).same
     plugin = tmp_path / "mine.py"
     plugin.write_text(
-        "from planscope.plugin import estimator\nfrom planscope import Estimator\n\n@estimator\nclass Mine(Estimator):\n    pass\n"
+        "from planscope.plugin import estimator\nfrom planscope import Estimator\n@estimator\nclass Mine(Estimator):\n    pass\n"
     )
     named = make_bundle(SQL, SHOP, Settings(plugins=(str(plugin),)))
     assert named.settings["plugins"] == ["mine.py"] and replay(named, (str(plugin),)).same

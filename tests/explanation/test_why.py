@@ -116,7 +116,7 @@ def test_the_smallest_change_makes_it_win() -> None:
         (CHAIN, {}, {"rule": "join_commute"}, Kind.NO_MATCH, "join, among the expressions it may see"),
         (CHAIN, {"enumeration": "rules"}, {"rule": "partition_joins"}, Kind.OFF, "is used with enumeration=adaptive"),
         (CHAIN, {"disable": ["aggregate_push_join"]}, {"rule": "aggregate_push_join"}, Kind.OFF, "is off (disable)"),
-        (UNEQUAL, {}, {"rule": "join_to_hash_join"}, Kind.GUARD, "it was tried 2 times and refused each"),
+        (UNEQUAL, {}, {"rule": "join_to_hash_join"}, Kind.GUARD, "it was tried 2 times and refused each time"),
         (CHAIN, {}, {"rule": "limit_to_top_k"}, Kind.NO_MATCH, "found nothing that fits its pattern, limit"),
     ],
 )
