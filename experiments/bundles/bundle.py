@@ -230,7 +230,7 @@ def read_bundle(path: Path) -> Bundle:
             members = _members(file, damaged)
     except OSError as error:
         raise CatalogError(f"cannot read {path}: {error.strerror or error}") from None
-    except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, ValueError) as error:
+    except (zipfile.BadZipFile, RuntimeError, EOFError, ValueError) as error:
         raise damaged(str(error)[:200]) from None
     try:
         head = json.loads(members["bundle.json"])
