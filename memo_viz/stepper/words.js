@@ -14,6 +14,9 @@ import { count, figure } from "./figures.js";
  * @typedef {{types: Record<string, string>, facts: Record<string, string[]>, kinds: Record<string, Kind>}} Vocabulary
  */
 
+/** A text in quotes, or a word with the number of its column. */
+const COLUMN = /'(?:[^']|'')*'|([^\s#(),[\]']+)(?:#(\d+))?/g;
+
 /** What the numbers in events stand for: names of groups, traits of goals and operators of expressions at the end of the search. */
 export class Names {
   /** @param {{groups: Record<string, string>, goals: Record<string, [number, string]>, mexprs: Record<string, string>,
