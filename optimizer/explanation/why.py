@@ -32,9 +32,11 @@ from optimizer.memo.mexpr import LogicalExpr
 from optimizer.pipeline import OptimizedQuery
 from optimizer.plan_space.of_search import full_space
 from optimizer.plan_space.settle import cost_of, settle
+from optimizer.search.set_goals import PARTITION
 from optimizer.trace.recorder import Trace
 
 INFINITY = float("inf")
+MOST_EXPRESSIONS = 100  # of a rule's, that are looked at for the one that came nearest
 
 
 class Why:
@@ -122,17 +124,18 @@ class Why:
         refusals = self._refusals()
         if before and name not in refusals.rules:
             return Answer(asked, "chosen", None, self._query.cost, self._query.cost, notes=tuple(before))
+        if name == PARTITION and self._search.regions.made:
+            before = ["the splits that it stands for were searched set by set, which fires no rule"]
+            return Answer(asked, "chosen", None, self._query.cost, self._query.cost, notes=tuple(before))
         reason = refusals.of_rule(name)
         if reason is not None:
             return Answer(asked, "unused", reason, None, self._query.cost)
         made = [id for e in self.events if e["kind"] == "fire" and e["rule"] == name for id in e["new"]]
         first = next(e["seq"] for e in self.events if e["kind"] == "fire" and e["rule"] == name)
         note = f"it fired, first at event {first}, and made {len(made):,} expressions"
-        answers = [self._of_expression(id) for id in made]
-        chosen = next((a for a in answers if a is None), answers) is None
-        if chosen:
+        if self._chosen_ids() & set(made):
             return Answer(asked, "chosen", None, self._query.cost, self._query.cost, notes=(f"{note}; the plan has one of them",))
-        reasons = [reason for reason in answers if reason is not None]
+        reasons = [reason for id in made[:MOST_EXPRESSIONS] if (reason := self._of_expression(id)) is not None]
         lost = [reason for reason in reasons if reason.kind is Kind.LOST and reason.by is not None]
         nearest = min(lost, key=lambda each: each.by or 0.0, default=reasons[0] if reasons else None)
         if nearest is None:

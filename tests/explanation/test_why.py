@@ -64,7 +64,9 @@ def test_the_chosen_plan() -> None:
     assert order is not None
     for answer in (why(plan=plan.json), why(join_order=show_join_order(order)), why(operator="hash_join")):
         assert answer.status == "chosen" and answer.reason is None and answer.chosen_cost == pytest.approx(plan.query.cost)
-    assert why(rule="partition_joins", settings={"expand_joins": 9}, sql=GROUPED).status in ("chosen", "unused")
+    for sql, settings in ((CHAIN, {"disable": ["aggregate_push_join", "aggregate_split_join"]}), (OUTER, {})):
+        rule = "partition_joins" if sql is CHAIN else "partition_region"
+        assert why(sql, settings, rule=rule).status == "chosen"
 
 
 @pytest.mark.parametrize("pruning", ["none", "both"])
