@@ -48,7 +48,9 @@ if TYPE_CHECKING:
     from executor.arrow.counters import Counters
     from executor.arrow.watch import Limits, Watch
     from executor.counting.counter import RowCounter
+    from optimizer.explanation.answer import Answer
     from optimizer.explanation.diagram import Diagram
+    from optimizer.explanation.why import Why
 
 ENGINE = "arrow"
 LONGEST_COUNT = 60e6  # microseconds, by the cost model, that counting one relation set may take
@@ -76,7 +78,7 @@ class Session:
         self.limits = limits(timeout, memory_limit)
         self.catalog = data if isinstance(data, Catalog) else open_data(data)
         self.settings = _settings(settings, plugins)
-        self._program = program
+        self.program = program
         self.optimizer = self._optimizer(self.settings)
 
     def optimize(self, sql: str, trace: Trace | None = None) -> OptimizedQuery:
@@ -90,7 +92,7 @@ class Session:
 
     def _optimizer(self, settings: Settings) -> Optimizer:
         estimator = chosen_estimator(settings, load_plugins(settings.plugins), self._counter())
-        return Optimizer(self.catalog, settings, program=self._program, estimator=estimator)
+        return Optimizer(self.catalog, settings, program=self.program, estimator=estimator)
 
     def _counter(self) -> RowCounter | None:
         """What counts rows for the estimators that ask for it."""
@@ -121,7 +123,22 @@ class Session:
     def what_if(self, sql: str) -> WhatIf:
         """The plans of `sql` under other row counts and costs; its memo is explored once, here."""
         settings = self.settings.replace(driver="top_down", exploration="all")
-        return WhatIf(Session(self.catalog, settings, self._program).optimize(sql))
+        return WhatIf(Session(self.catalog, settings, self.program).optimize(sql))
+
+    def why(self, sql: str, changes: bool = True) -> Why:
+        """Something that answers one question about `sql`: `session.why(sql).join_order("((c o) l)")`, or rule, operator, mexpr
+        or plan. The query is planned for it, so that every step can be looked at. `changes`: look for a row count that would
+        turn the plan, which takes the longest."""
+        from optimizer.explanation.why import Why
+
+        region = "tasks" if self.settings.region == "auto" else self.settings.region
+        trace = Trace()
+
+        def again(order: str) -> OptimizedQuery:
+            return Session(self.catalog, self.settings.replace(region=region, join_order=order), self.program).optimize(sql)
+
+        query = Session(self.catalog, self.settings.replace(region=region), self.program).optimize(sql, trace)
+        return Why(query, trace, again, changes)
 
     def batches(self, sql: str) -> pa.RecordBatchReader:
         """The rows of `sql` as a stream: it runs as it is read, and stops when it is dropped. Reading raises ExecutionError."""
@@ -193,6 +210,25 @@ class Explanation:
             "search": {**query.search.as_dict(), "ms": {name: round(ms, 3) for name, ms in query.ms.items()}},
             "plan": plan_json(query.plan, query.columns, self.actual),
         }
+
+    def why(
+        self,
+        *,
+        join_order: str | None = None,
+        rule: str | None = None,
+        operator: str | None = None,
+        mexpr: int | None = None,
+        plan: Any = None,
+    ) -> Answer:
+        """Why the plan is not another: one with a join order, of a rule, with an operator, of a multi-expression, or a whole plan
+        (`json` of another explanation). Raises SettingsError for what is none, ValueError unless one thing is asked."""
+        asked = {"join_order": join_order, "rule": rule, "operator": operator, "mexpr": mexpr, "plan": plan}
+        given = {name: value for name, value in asked.items() if value is not None}
+        if len(given) != 1:
+            raise ValueError(f"ask about one of {', '.join(asked)}, not {len(given)}")
+        ((name, value),) = given.items()
+        answer: Answer = getattr(self._session.why(self.query.sql), name)(value)
+        return answer
 
     @cached_property
     def trace(self) -> SearchTrace:

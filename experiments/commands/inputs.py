@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -69,6 +69,11 @@ class Inputs:
     quiet: bool
     plugins: tuple[str, ...] = ()
     preset: str | None = None
+    join_order: str | None = None
+
+    def without_order(self) -> Inputs:
+        """The same for a search that no join order restricts."""
+        return replace(self, join_order=None)
 
     def settings(self, **defaults: Any) -> Settings:
         """`defaults`: of settings that the user says nothing about. Raises SettingsError."""
@@ -76,7 +81,8 @@ class Inputs:
         from optimizer.settings import Settings
 
         preset = None if self.preset is None else preset_file(self.preset)
-        return Settings.from_pairs(self.pairs, self.disable, self.settings_file, self.plugins, preset, **defaults)
+        pairs = self.pairs if self.join_order is None else (*self.pairs, f"join_order={self.join_order}")
+        return Settings.from_pairs(pairs, self.disable, self.settings_file, self.plugins, preset, **defaults)
 
     def program(self, settings: Settings) -> Program:
         """What the pre-pass does. Raises SettingsError."""
@@ -112,7 +118,9 @@ class Inputs:
         facts["sql"] = sql
         settings = for_query(settings, query_name(self.sql))
         facts["settings"] = settings.as_dict()
-        return Session(open_data(data, progress(self.quiet)), settings, program), sql
+        session = Session(open_data(data, progress(self.quiet)), settings, program)
+        facts["session"] = session
+        return session, sql
 
 
 def progress(quiet: bool) -> Callable[[str], None] | None:
@@ -157,8 +165,8 @@ def query_inputs(function: Callable[..., Any]) -> Callable[..., Any]:
         join_order: str | None,
         **rest: Any,
     ) -> Any:
-        pairs = pairs if join_order is None else (*pairs, f"join_order={join_order}")
-        return function(inputs=Inputs(sql, data, pairs, disable, settings_file, program_file, quiet, plugins, preset), **rest)
+        inputs = Inputs(sql, data, pairs, disable, settings_file, program_file, quiet, plugins, preset, join_order)
+        return function(inputs=inputs, **rest)
 
     wrapped.__doc__ = function.__doc__
     wrapped.__name__ = function.__name__

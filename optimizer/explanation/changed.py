@@ -42,7 +42,7 @@ def changed_estimator(base: Estimator, rows: Rows) -> Estimator:
         made.__class__ = type(f"Changed{own.__name__}", (_Changed, own), {})
     else:
         raise SettingsError(f"row counts cannot be changed under the estimator {own.__name__}: it estimates joins by itself")
-    vars(made).update(changed=rows, applied=set())
+    vars(made).update(changed=rows, applied=set[frozenset[str]]())
     return made
 
 

@@ -25,6 +25,14 @@ from optimizer.joins.region import JoinRegion
 Names = frozenset[str]
 
 
+class OrderRefused(SettingsError):
+    """No plan has the order. `unlinked`: since no condition links its relations, rather than what other joins demand."""
+
+    def __init__(self, message: str, unlinked: bool = False) -> None:
+        super().__init__(message)
+        self.unlinked = unlinked
+
+
 def aliases_of(nodes: Iterable[Node]) -> Names:
     """The aliases that trees scan, in lower case."""
     found = (node.op for root in nodes for node in postorder(root) if isinstance(node, Tree))
@@ -67,7 +75,7 @@ def place_order(order: JoinOrder, root: Tree, cross: bool) -> tuple[ColumnSet, .
                     mixed.setdefault(id(home), (home, op.region, []))[2].append(parts)
         if not placed:
             why = complaints[0] if complaints else f"{_names(left)} and {_names(right)} are never joined with each other"
-            raise SettingsError(f"join order {show_join_order(order)}: {why}")
+            raise OrderRefused(f"join order {show_join_order(order)}: {why}")
     for home, region, sets in mixed.values():
         region.force(sets)
         home.check_possible(region, order)
@@ -125,9 +133,10 @@ class _Home:
         graph = inner_region(tuple(leaf.columns for leaf in self.tree.inputs), op.predicate, cross).graph
         if not graph.connected(parts):
             apart = " and ".join(self._show(part) for part in graph.components(parts))
-            raise SettingsError(
+            raise OrderRefused(
                 f"join order {show_join_order(order)}: no condition links {apart}, so joining them first is a cross product\n"
-                "cross_products=true allows those"
+                "cross_products=true allows those",
+                unlinked=True,
             )
 
     def check_possible(self, region: JoinRegion, order: JoinOrder) -> None:
@@ -140,7 +149,7 @@ class _Home:
                 if s == everything:
                     joined, why = "the other relations cannot be joined to these", None
                 why = why or "an outer, semi or anti join keeps some of its relations together"
-                raise SettingsError(f"join order {show_join_order(order)}: {joined}: {why}")
+                raise OrderRefused(f"join order {show_join_order(order)}: {joined}: {why}")
 
     def _show(self, s: Relations) -> str:
         texts = [self._name(bit.bit_length() - 1) for bit in bits(s)]

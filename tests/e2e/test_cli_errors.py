@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import zipfile
 
 import pytest
 
@@ -162,9 +163,27 @@ def test_our_own_bug_leaves_a_replay_case(planscope, shop, tmp_path, monkeypatch
     assert done.code == 1 and "bug" in done.err and "ZeroDivisionError: boom" in done.err
     (case,) = (tmp_path / "home" / "cases").iterdir()
     assert str(case) in done.err
+    with zipfile.ZipFile(case) as file:
+        kept = json.loads(file.read("bundle.json"))
+        assert str(tmp_path) not in "".join(file.read(name).decode() for name in file.namelist())
+    assert kept["sql"] == SELECT and kept["settings"]["pruning"] == "none" and kept["versions"]["pyarrow"]
+    assert kept["raised"] == "ZeroDivisionError: boom" and "in broken" in kept["at"][-1]
+    assert planscope("replay", str(case)).out.startswith("the same trace")
+
+
+def test_a_bug_without_a_query_leaves_a_case_too(planscope, tmp_path, monkeypatch):
+    import json
+
+    def broken(*_):
+        raise ZeroDivisionError("boom")
+
+    monkeypatch.setenv("PLANSCOPE_HOME", str(tmp_path / "home"))
+    monkeypatch.setattr("optimizer.rule_list.describe_rules", broken)
+    done = planscope("rules")
+    assert done.code == 1 and "ZeroDivisionError: boom" in done.err
+    (case,) = (tmp_path / "home" / "cases").iterdir()
     kept = json.loads(case.read_text())
-    assert kept["sql"] == SELECT and kept["data"] == str(shop) and kept["settings"]["pruning"] == "none"
-    assert "Traceback" in kept["traceback"][0] and kept["versions"]["pyarrow"]
+    assert kept["command"] == "planscope rules" and "Traceback" in kept["traceback"][0]
 
 
 def test_help_and_version_import_little():

@@ -1,0 +1,54 @@
+"""planscope shrink: a bundle made smaller."""
+
+from __future__ import annotations
+
+import shlex
+import subprocess
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import click
+
+from experiments.commands.inputs import plugin_option, progress
+
+
+@click.command("shrink")
+@click.argument("file", type=click.Path(path_type=Path), metavar="FILE.zip")
+@click.option("--while", "test", required=True, metavar="CMD", help="Keeps what CMD, given a bundle's file, exits with 0 for.")
+@click.option("-o", "--output", metavar="FILE.zip", help="Write there. Default: FILE.small.zip.")
+@click.option("-q", "--quiet", is_flag=True, help="No progress on standard error.")
+@plugin_option
+def command(file: Path, test: str, output: str | None, quiet: bool, plugins: tuple[str, ...]) -> None:
+    """Leave out relations, conjuncts and outputs of a bundle's query as long as a command succeeds on what is left.
+
+    The command is run without a shell; {} in it stands for the bundle's file, which is put behind it otherwise.
+
+    \b
+    planscope shrink case.zip --while './still_wrong.sh {}'
+    """
+    from experiments.bundles.bundle import Bundle, bundle_bytes, read_bundle, write_bundle
+    from experiments.bundles.shrink import shrink
+    from optimizer.errors import SettingsError
+
+    words = shlex.split(test)
+    if not words:
+        raise click.UsageError("--while needs a command")
+    bundle = read_bundle(file)
+    with TemporaryDirectory(prefix="planscope-") as folder:
+        path = Path(folder) / "case.zip"
+
+        def holds(candidate: Bundle) -> bool:
+            path.write_bytes(bundle_bytes(candidate))
+            given = [word.replace("{}", str(path)) for word in words]
+            given = given if given != words else [*words, str(path)]
+            try:
+                return subprocess.run(given, capture_output=True, check=False).returncode == 0
+            except OSError as error:
+                raise SettingsError(f"cannot run {words[0]}: {error.strerror}") from None
+
+        small = shrink(bundle, holds, plugins, progress(quiet))
+    target = output or str(file.with_suffix(".small.zip"))
+    write_bundle(small, target)
+    if not quiet:
+        click.echo(f"{target}: {len(small.sql)} characters of SQL, {len(bundle.sql)} before", err=True)
+        click.echo(small.sql)

@@ -1,0 +1,187 @@
+"""Why there is no such expression: rules that are off, whose pattern was not found, or whose guard refused."""
+
+from __future__ import annotations
+
+import difflib
+import sys
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from optimizer.algebra.traits import ANY
+from optimizer.algebra.trees import Tree
+from optimizer.errors import SettingsError
+from optimizer.explanation.guard import Guard, refusing_guard
+from optimizer.explanation.reasons import Kind, Names, Reason
+from optimizer.explanation.walk import Missing
+from optimizer.memo.binding import bindings, matches
+from optimizer.memo.mexpr import LogicalExpr
+from optimizer.rules.catalog import ENFORCERS, IMPLEMENTATIONS, TRANSFORMATIONS
+from optimizer.rules.interface import ImplementationRule, Pattern, Rule, TransformationRule
+from optimizer.search.search import Search
+
+SHOWN = 3
+
+Event = dict[str, Any]
+
+
+class Refusals:
+    """What the rules of a search did and did not do, by its trace."""
+
+    def __init__(self, search: Search, events: Sequence[Event]) -> None:
+        self._search, self._events, self._names = search, events, Names(search)
+        self._label = search.context.columns.label
+        own = (*search.rules.transformations, *search.rules.implementations)
+        self.rules: dict[str, Rule] = {rule.name: rule for rule in (*TRANSFORMATIONS, *IMPLEMENTATIONS, *own)}
+        self._on = {rule.name for rule in own}
+        self._skipped: dict[tuple[str, int], int] = {}
+        for event in events:
+            if event["kind"] == "skip":
+                self._skipped.setdefault((event["rule"], event["mexpr"]), event["seq"])
+
+    # -- an operator that is missing ----------------------------------------------------------------------------------------
+
+    def of_missing(self, missing: Missing) -> Reason:
+        """Why no move of a goal is what was asked."""
+        goal, asked = missing.goal, missing.asked
+        where = self._names.goal(goal)
+        if missing.same:
+            delivered = sorted({move.alternative.delivered.show(self._label) for move in missing.same})
+            text = f"{asked.operator} of {where} cannot deliver {asked.traits}: here it delivers {' or '.join(delivered)}"
+            return Reason(Kind.TRAITS, text)
+        if asked.operator in ENFORCERS:
+            if asked.operator not in self._search.rules.enforcers:
+                return Reason(Kind.OFF, f"{asked.operator} is off (disable)")
+            if goal.required == ANY:
+                return Reason(Kind.TRAITS, f"nothing asks {where} for an order, so nothing sorts it")
+        made = self.of_operator(asked.operator, self._search.memo.group(goal.group).members())
+        if made is not None and not missing.near:
+            return made
+        if missing.near:
+            texts = sorted({f"{move.op.name} {move.op.describe(self._label)}".rstrip() for move in missing.near})
+            more = f", and {len(texts) - SHOWN} more" if len(texts) > SHOWN else ""
+            return Reason(Kind.NO_SUCH, f"{where} has no {asked}; it has {'; '.join(texts[:SHOWN])}{more}")
+        return Reason(Kind.NO_SUCH, f"{where} has no {asked.operator}")
+
+    def of_operator(self, operator: str, members: Iterable[LogicalExpr]) -> Reason | None:
+        """Why no rule makes a physical operator of some expressions; None where one does."""
+        rules = [rule for name, rule in self.rules.items() if name.endswith(f"_to_{operator}")]
+        if not rules:
+            known = sorted(
+                {name.partition("_to_")[2] for name, rule in self.rules.items() if isinstance(rule, ImplementationRule)}
+            )
+            return Reason(Kind.NO_SUCH, f'no rule makes an operator "{operator}"; {_near(operator, [*known, *ENFORCERS])}')
+        if all(rule.name not in self._on for rule in rules):
+            return self._off(rules[0])
+        members = list(members)
+        refused: Reason | None = None
+        for rule in rules:
+            assert isinstance(rule, ImplementationRule)
+            for mexpr in members:
+                if rule.name not in self._on or not matches(mexpr, rule.pattern):
+                    continue
+                bound = Tree(mexpr.op, tuple(map(self._search.memo.binding_leaf, mexpr.inputs)))
+                if rule.apply(bound, self._search.context):
+                    return None
+                if refused is None or (refused.event is None and (rule.name, mexpr.id) in self._skipped):
+                    refused = self._refused(rule, mexpr, refusing_guard(rule, bound, self._search.context))
+        if refused is not None:
+            return refused
+        kinds = sorted({mexpr.op.name for mexpr in members})
+        needed = sorted({_pattern(rule.pattern) for rule in rules})
+        wanted = " or ".join(needed)
+        transformed = self._transformations(members, needed)
+        text = f"{rules[0].name} needs {wanted}, and no rule made one here: there is {', '.join(kinds)}"
+        return transformed._replace(text=f"{text}\n{transformed.text}") if transformed else Reason(Kind.NO_MATCH, text)
+
+    def _transformations(self, members: Iterable[LogicalExpr], needed: Sequence[str]) -> Reason | None:
+        """The first transformation rule that makes a `needed` operator, by its name, and refused one of the expressions."""
+        ids = {mexpr.id: mexpr for mexpr in members}
+        for rule in self._search.rules.transformations:
+            if not any(rule.name.startswith(f"{kind}_") or f"_to_{kind}" in rule.name for kind in needed):
+                continue
+            for (name, id), _ in self._skipped.items():
+                if name == rule.name and id in ids:
+                    return self._refused(rule, ids[id], self._guard(rule, ids[id]))
+        return None
+
+    # -- a rule that did nothing --------------------------------------------------------------------------------------------
+
+    def of_rule(self, name: str) -> Reason | None:
+        """Why a rule of the search made nothing; None where it fired. Raises SettingsError for a name that is no rule's."""
+        rule = self.rules.get(name)
+        if rule is None:
+            if name in ENFORCERS:
+                raise SettingsError(f'"{name}" is an enforcer and no rule: ask about it as an operator')
+            raise SettingsError(f'there is no rule "{name}" in the search; {_near(name, list(self.rules))}')
+        if name not in self._on:
+            return self._off(rule)
+        if any(event["kind"] == "fire" and event["rule"] == name for event in self._events):
+            return None
+        tried = [event for event in self._events if event["kind"] == "skip" and event["rule"] == name]
+        if not tried:
+            return Reason(
+                Kind.NO_MATCH,
+                f"{name} found nothing that fits its pattern, {_pattern(rule.pattern)}, among the expressions it may see",
+            )
+        mexpr = self.expressions().get(tried[0]["mexpr"])
+        if mexpr is None:
+            return Reason(Kind.GUARD, f"{name} was tried {len(tried)} times and refused each time", tried[0]["seq"])
+        assert isinstance(rule, TransformationRule | ImplementationRule)
+        found = self._refused(rule, mexpr, self._guard(rule, mexpr))
+        times = "once and refused" if len(tried) == 1 else f"{len(tried):,} times and refused each time"
+        return found._replace(text=f"{found.text}\nit was tried {times}")
+
+    def expressions(self) -> dict[int, LogicalExpr]:
+        """The logical expressions of the memo by id."""
+        return {mexpr.id: mexpr for group in self._search.memo.live_groups() for mexpr in group.members()}
+
+    def _guard(self, rule: TransformationRule | ImplementationRule, mexpr: LogicalExpr) -> Guard | None:
+        """The guard that refused the first binding of an expression that is refused."""
+        search = self._search
+        for bound in bindings(search.memo, mexpr, rule.pattern):
+            guard = refusing_guard(rule, bound, search.context)
+            if guard is not None:
+                return guard
+        return None
+
+    def _refused(self, rule: Rule, mexpr: LogicalExpr, guard: Guard | None) -> Reason:
+        what = f"{mexpr.op.name} {mexpr.op.describe(self._label)}".rstrip()
+        text = f"{rule.name} refused expression {mexpr.id} ({what})"
+        text += f": its guard is {guard}" if guard is not None else f"; its guards: {guards_of(rule)}"
+        return Reason(Kind.GUARD, text, self._skipped.get((rule.name, mexpr.id)))
+
+    def _off(self, rule: Rule) -> Reason:
+        settings = self._search.context.settings
+        if rule.name in settings.disable:
+            return Reason(Kind.OFF, f"the rule {rule.name} is off (disable)")
+        used = ", ".join(rule.enumerations) if isinstance(rule, TransformationRule) else ""
+        return Reason(Kind.OFF, f"the rule {rule.name} is used with enumeration={used}, not {settings.enumeration}")
+
+
+def guards_of(rule: Rule) -> str:
+    """The line of a rule's docstring that names its guards."""
+    text = f"{type(rule).__doc__ or ''}\n{sys.modules[type(rule).__module__].__doc__ or ''}"
+    lines = iter(text.splitlines())
+    for line in lines:
+        if line.startswith("Guards"):
+            found = [line.removeprefix("Guards").strip()]
+            for more in lines:
+                if not more.startswith("   "):
+                    break
+                found.append(more.strip())
+            return " ".join(found)
+    return "not said"
+
+
+def _pattern(pattern: Pattern) -> str:
+    """The operators that a pattern asks for, as text."""
+    if pattern.op is None:
+        return "any"
+    name = str(getattr(pattern.op, "name", pattern.op.__name__.lower()))
+    inputs = pattern.inputs or ()
+    return f"{name}({', '.join(map(_pattern, inputs))})" if any(below.op is not None for below in inputs) else name
+
+
+def _near(name: str, known: list[str]) -> str:
+    close = difflib.get_close_matches(name, known, 1)
+    return f'did you mean "{close[0]}"?' if close else f"there are {', '.join(sorted(known))}"

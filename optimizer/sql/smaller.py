@@ -1,0 +1,174 @@
+"""Smaller queries: an SQL text without some of its parts, for delta debugging.
+
+Parts are relations of FROM with all that reads their columns, conjuncts of WHERE, HAVING and ON, outputs, keys of GROUP BY and
+ORDER BY, limits, DISTINCT, and common table expressions that nothing reads. A smaller text need not make sense: whoever asks
+tries it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator
+
+from sqlglot import exp
+
+from optimizer.catalog.table import Catalog
+from optimizer.sql.parse import parse
+
+Part = tuple[str, Callable[[], None]]
+
+
+def count_parts(sql: str, catalog: Catalog) -> int:
+    """How many parts a query has that may be left out. Raises SqlError."""
+    tree, _ = parse(sql)
+    return sum(1 for _ in _parts(tree, catalog))
+
+
+def without(sql: str, parts: Collection[int], catalog: Catalog) -> str:
+    """The query without the parts of these numbers. Raises SqlError."""
+    tree, _ = parse(sql)
+    chosen = [remove for number, (_, remove) in enumerate(list(_parts(tree, catalog))) if number in parts]
+    for remove in chosen:
+        remove()
+    return str(tree.sql(dialect="duckdb", comments=False))
+
+
+def _parts(tree: exp.Expr, catalog: Catalog) -> Iterator[Part]:
+    """The parts in an order that is the same each time: outer queries first, relations before what reads them."""
+    for select in list(tree.find_all(exp.Select, bfs=True)):
+        yield from _relations(select, catalog)
+        for name in ("where", "having", "qualify"):
+            clause = select.args.get(name)
+            if clause is not None:
+                yield from _conjuncts(clause)
+        for join in select.args.get("joins") or ():
+            if join.args.get("on") is not None and isinstance(join.args["on"], exp.And):
+                yield from _conjuncts(join, "on")
+        yield from (("output", _remover(select, "expressions", each)) for each in select.expressions)
+        group = select.args.get("group")
+        if group is not None:
+            yield from (("key", _remover(group, "expressions", each, select, "group")) for each in group.expressions)
+        if select.args.get("distinct") is not None:
+            yield "distinct", _setter(select, "distinct")
+    for query in list(tree.find_all(exp.Query, bfs=True)):
+        order = query.args.get("order")
+        if order is not None:
+            yield from (("order", _remover(order, "expressions", each, query, "order")) for each in order.expressions)
+        yield from ((name, _setter(query, name)) for name in ("limit", "offset") if query.args.get(name) is not None)
+        with_ = query.args.get("with_")
+        if with_ is not None:
+            for cte in with_.expressions:
+                readers = [t for t in tree.find_all(exp.Table) if t.name.lower() == cte.alias.lower()]
+                if not readers:
+                    yield "cte", _remover(with_, "expressions", cte, query, "with_")
+
+
+def _relations(select: exp.Select, catalog: Catalog) -> Iterator[Part]:
+    """Each relation of FROM, with the conjuncts, outputs and keys that read it."""
+    clause = select.args.get("from_")
+    joins = list(select.args.get("joins") or ())
+    if clause is None or not joins:
+        return
+    items = [clause.this, *(join.this for join in joins)]
+    for number, item in enumerate(items):
+
+        def remove(number: int = number, item: exp.Expr = item) -> None:
+            own = list(select.args.get("joins") or ())
+            if number == 0:
+                if not own or select.args["from_"].this is not item:
+                    return
+                select.args["from_"].set("this", own[0].this)
+                rest = own[1:]
+                left = own[0]
+            else:
+                left = next((join for join in own if join.this is item), None)
+                if left is None:
+                    return
+                rest = [join for join in own if join is not left]
+            conjuncts = list(left.args["on"].flatten()) if isinstance(left.args.get("on"), exp.And) else [left.args.get("on")]
+            select.set("joins", rest)
+            _drop_readers(select, item, catalog)
+            for conjunct in conjuncts:
+                if conjunct is not None and not _reads(conjunct, item, catalog):
+                    select.where(conjunct.copy(), copy=False)
+
+        yield "relation", remove
+
+
+def _drop_readers(select: exp.Select, item: exp.Expr, catalog: Catalog) -> None:
+    for join in select.args.get("joins") or ():
+        on = join.args.get("on")
+        if on is not None:
+            _keep(join, "on", on, item, catalog)
+            if join.args.get("on") is None:
+                join.set("on", exp.true())
+    for name in ("where", "having"):
+        clause = select.args.get(name)
+        if clause is not None:
+            _keep(clause, "this", clause.this, item, catalog)
+            if clause.args.get("this") is None:
+                select.set(name, None)
+    outputs = [each for each in select.expressions if not _reads(each, item, catalog)]
+    select.set("expressions", outputs or [exp.Literal.number(1)])
+    for name in ("group", "order"):
+        clause = select.args.get(name)
+        if clause is not None:
+            clause.set("expressions", [each for each in clause.expressions if not _reads(each, item, catalog)])
+            if not clause.expressions:
+                select.set(name, None)
+
+
+def _keep(owner: exp.Expr, name: str, condition: exp.Expr, item: exp.Expr, catalog: Catalog) -> None:
+    """Leave those conjuncts that do not read a relation."""
+    conjuncts = list(condition.flatten()) if isinstance(condition, exp.And) else [condition]
+    kept = [each for each in conjuncts if not _reads(each, item, catalog)]
+    if len(kept) < len(conjuncts):
+        owner.set(name, exp.and_(*kept, copy=False) if kept else None)
+
+
+def _reads(node: exp.Expr, item: exp.Expr, catalog: Catalog) -> bool:
+    """Whether an expression names a relation, or a column that its table has."""
+    alias = item.alias_or_name.lower()
+    table = catalog.table(item.name) if isinstance(item, exp.Table) else None
+    for column in node.find_all(exp.Column):
+        if column.table.lower() == alias:
+            return True
+        if not column.table and table is not None and table.column(column.name) is not None:
+            return True
+    return False
+
+
+def _conjuncts(owner: exp.Expr, name: str = "this") -> Iterator[Part]:
+    condition = owner.args.get(name)
+    conjuncts = list(condition.flatten()) if isinstance(condition, exp.And) else [condition]
+    for conjunct in conjuncts:
+
+        def remove(conjunct: exp.Expr = conjunct) -> None:
+            now = owner.args.get(name)
+            if now is None:
+                return
+            kept = [each for each in (now.flatten() if isinstance(now, exp.And) else [now]) if each is not conjunct]
+            if kept:
+                owner.set(name, exp.and_(*kept, copy=False))
+            elif isinstance(owner, exp.Join):
+                owner.set(name, exp.true())
+            elif owner.parent is not None:
+                owner.pop()
+
+        yield "conjunct", remove
+
+
+def _remover(owner: exp.Expr, name: str, node: exp.Expr, above: exp.Expr | None = None, clause: str = "") -> Callable[[], None]:
+    """Takes a node out of a list; with the last one goes the clause, and a list of outputs keeps a constant."""
+
+    def remove() -> None:
+        kept = [each for each in owner.args.get(name) or () if each is not node]
+        if not kept and above is not None:
+            above.set(clause, None)
+        else:
+            owner.set(name, kept or [exp.Literal.number(1)])
+
+    return remove
+
+
+def _setter(owner: exp.Expr, name: str) -> Callable[[], None]:
+    return lambda: owner.set(name, None)

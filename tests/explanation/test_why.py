@@ -1,0 +1,282 @@
+"""Why not: a case of every reason, and plans of random queries, which exist exactly when the plan space has them."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+
+from executor.session import Session
+from experiments.cli import main
+from optimizer.errors import SettingsError
+from optimizer.explanation.answer import Answer
+from optimizer.explanation.asked import Asked, asked_plan, order_of
+from optimizer.explanation.reasons import Kind
+from optimizer.joins.join_order import show_join_order
+from optimizer.plan_space.of_search import full_space
+from tests.search.independent.queries import random_query
+from tests.search.stored_tables import catalog, table
+
+SHOP = catalog(
+    table("a", 1000, {"k": 1000, "x": 10}, key="k", order="k"),
+    table("b", 5000, {"k": 900, "j": 50}),
+    table("c", 50, {"j": 50, "y": 7}, key="j"),
+    table("d", 7, {"y": 7}, key="y"),
+)
+CHAIN = "select count(*) from a join b on a.k = b.k join c on b.j = c.j join d on c.y = d.y"
+OUTER = "select count(*) from a left join (b join c on b.j = c.j) on a.k = b.k join d on a.x = d.y"
+UNEQUAL = "select count(*) from a join b on a.k < b.k"
+GROUPED = "select a.x, max(b.j) from a join b on a.k = b.k join c on b.j = c.j group by a.x order by a.x"
+
+
+def why(sql: str = CHAIN, settings: dict[str, Any] | None = None, changes: bool = False, **asked: Any) -> Answer:
+    ((name, value),) = asked.items()
+    answer: Answer = getattr(Session(SHOP, settings).why(sql, changes), name)(value)
+    return answer
+
+
+def plan_json(sql: str = CHAIN, **settings: Any) -> dict[str, Any]:
+    found: dict[str, Any] = Session(SHOP, settings).explain(sql).json
+    return found
+
+
+def event_of(sql: str, settings: dict[str, Any] | None, answer: Answer) -> dict[str, Any]:
+    """The event that an answer says to look at, of a search of the same query."""
+    from optimizer.trace.recorder import Trace
+
+    trace = Trace()
+    Session(SHOP, {"region": "tasks", **(settings or {})}).optimize(sql, trace)
+    assert answer.reason is not None and answer.reason.event is not None
+    return trace.events[answer.reason.event]
+
+
+def kind(answer: Answer) -> Kind | None:
+    return None if answer.reason is None else answer.reason.kind
+
+
+def test_the_chosen_plan() -> None:
+    plan = Session(SHOP).explain(CHAIN)
+    order = order_of(asked_plan(plan.plan.root, plan.query.columns.label))
+    assert order is not None
+    for answer in (why(plan=plan.json), why(join_order=show_join_order(order)), why(operator="hash_join")):
+        assert answer.status == "chosen" and answer.reason is None and answer.chosen_cost == pytest.approx(plan.query.cost)
+    for sql, settings in ((CHAIN, {"disable": ["aggregate_push_join", "aggregate_split_join"]}), (OUTER, {})):
+        rule = "partition_joins" if sql is CHAIN else "partition_region"
+        assert why(sql, settings, rule=rule).status == "chosen"
+
+
+@pytest.mark.parametrize("pruning", ["none", "both"])
+def test_an_order_that_lost_or_was_pruned(pruning: str) -> None:
+    settings = {"pruning": pruning}
+    answer = why(settings=settings, join_order="((a b) c) d")
+    forced = Session(SHOP, {**settings, "join_order": "((a b) c) d"}).explain(CHAIN).query
+    assert answer.status == "exists" and answer.cost == pytest.approx(forced.cost) and answer.cost > answer.chosen_cost
+    reason = answer.reason
+    assert reason is not None
+    if pruning == "none":
+        assert reason.kind is Kind.LOST and reason.by is not None and reason.by > 0.0
+        assert "it lost most by" in reason.text
+        return
+    event = event_of(CHAIN, settings, answer)
+    assert reason.kind is Kind.PRUNED and event["kind"] == "prune"
+    assert (reason.bound, reason.limit) == (event["lower"], event["limit"])
+    assert reason.bound is not None and reason.limit is not None and reason.bound >= reason.limit
+
+
+def test_costs_operator_by_operator_add_up() -> None:
+    answer = why(join_order="((a b) c) d")
+    assert sum(each.asked or 0.0 for each in answer.operators) == pytest.approx(answer.cost)
+    assert sum(each.chosen or 0.0 for each in answer.operators) == pytest.approx(answer.chosen_cost)
+    assert re.search(r"sum +[\d,]+ +[\d,]+", answer.text)
+
+
+def test_the_smallest_change_makes_it_win() -> None:
+    answer = why(changes=True, join_order="((a b) c) d")
+    change = answer.change
+    assert change is not None and "it would win" in answer.text
+    after = Session(SHOP).what_if(CHAIN).under({change.aliases: change.after})
+    assert after.plan.cost == pytest.approx(change.cost, rel=1e-6)
+    halfway = change.before * (change.after / change.before) ** 0.5
+    forced = Session(SHOP, {"join_order": "((a b) c) d"}).what_if(CHAIN)
+    free = Session(SHOP).what_if(CHAIN)
+    assert forced.under({change.aliases: halfway}).plan.cost > free.under({change.aliases: halfway}).plan.cost
+
+
+@pytest.mark.parametrize(
+    ("sql", "settings", "asked", "reason", "part"),
+    [
+        (CHAIN, {}, {"join_order": "(a c) b"}, Kind.CROSS_PRODUCT, "no condition links a and c"),
+        (OUTER, {}, {"join_order": "(a b) c"}, Kind.CONFLICT, "the left join needs {a} on one side and {b, c} on the other"),
+        (CHAIN, {"disable": ["join_to_merge_join"]}, {"operator": "merge_join"}, Kind.OFF, "join_to_merge_join is off"),
+        (CHAIN, {"disable": ["sort"]}, {"operator": "sort"}, Kind.OFF, "sort is off"),
+        (CHAIN, {}, {"operator": "top_k"}, Kind.NO_MATCH, "limit"),
+        (UNEQUAL, {}, {"operator": "hash_join"}, Kind.GUARD, "its guard is"),
+        (CHAIN, {}, {"rule": "join_commute"}, Kind.NO_MATCH, "join, among the expressions it may see"),
+        (CHAIN, {"enumeration": "rules"}, {"rule": "partition_joins"}, Kind.OFF, "is used with enumeration=adaptive"),
+        (CHAIN, {"disable": ["aggregate_push_join"]}, {"rule": "aggregate_push_join"}, Kind.OFF, "is off (disable)"),
+        (UNEQUAL, {}, {"rule": "join_to_hash_join"}, Kind.GUARD, "it was tried 2 times and refused each time"),
+        (CHAIN, {}, {"rule": "limit_to_top_k"}, Kind.NO_MATCH, "found nothing that fits its pattern, limit"),
+    ],
+)
+def test_reasons(sql: str, settings: dict[str, Any], asked: dict[str, Any], reason: Kind, part: str) -> None:
+    answer = why(sql, settings, **asked)
+    assert (answer.status, kind(answer)) in ((s, reason) for s in ("absent", "unused"))
+    assert answer.reason is not None and part in answer.reason.text, answer.text
+    if reason is Kind.GUARD:
+        assert event_of(sql, settings, answer)["kind"] == "skip"
+
+
+def test_a_merge_join_that_is_never_cheaper() -> None:
+    answer = why(settings={"pruning": "none"}, operator="merge_join")
+    assert answer.status == "exists" and kind(answer) in (Kind.DOMINATED, Kind.LOST)
+    sql = "select count(*) from a join c on a.k = c.j join b on b.k = a.k"
+    answers = [why(sql, {"pruning": mode}, operator="merge_join") for mode in ("none", "both")]
+    assert {kind(each) for each in answers} <= {Kind.DOMINATED, Kind.LOST, Kind.PRUNED}
+
+
+def test_a_search_that_left_orders_out() -> None:
+    settings = {"exact_below": 1, "exact_sets": 2, "seed": "none"}
+    answer = why(settings=settings, join_order="((a b) c) d")
+    assert answer.status == "chosen" or kind(answer) in (Kind.NOT_SEARCHED, Kind.PRUNED, Kind.LOST), answer.text
+    if kind(answer) is Kind.NOT_SEARCHED:
+        assert "connected subgraphs" in answer.text
+
+
+def test_plans_that_are_none_of_the_space() -> None:
+    plan = plan_json(GROUPED)["plan"]
+    other = json.loads(json.dumps(plan))
+    other["traits"] = "order(x#99)"
+    answer = why(GROUPED, plan=other)
+    assert answer.status == "absent" and kind(answer) is Kind.TRAITS and "cannot deliver order(x#99)" in answer.text
+    other = json.loads(json.dumps(plan))
+    other["operator"] = "window_rows"
+    assert kind(why(GROUPED, plan=other)) is Kind.NO_MATCH
+    other["operator"] = "teleport"
+    assert kind(why(GROUPED, plan=other)) is Kind.NO_SUCH
+    crossed = {
+        "operator": "nested_loop_join", "detail": "inner on TRUE", "traits": "any",
+        "inputs": [{"operator": "table_scan", "detail": name, "inputs": []} for name in "ac"],
+    }  # fmt: skip
+    assert kind(why(GROUPED, plan=crossed)) is Kind.CROSS_PRODUCT
+
+
+def test_expressions() -> None:
+    """Every expression of the trace is part of the plan, or has a reason."""
+    from optimizer.trace.recorder import Trace
+
+    trace = Trace()
+    query = Session(SHOP, {"region": "tasks"}).optimize(GROUPED, trace)
+    ids = [e["id"] for e in trace.events if e["kind"] == "mexpr" and not e["duplicate"]]
+    ids = ids[:6] + ids[6::9]
+    chosen = [id for id in ids if why(GROUPED, mexpr=id).status == "chosen"]
+    assert chosen and len(chosen) < len(ids)
+    assert why(GROUPED, mexpr=chosen[0]).chosen_cost == query.cost
+    with pytest.raises(SettingsError, match="numbered from 0 to"):
+        why(GROUPED, mexpr=10**6)
+
+
+@pytest.mark.parametrize("number", range(8))
+def test_random_plans_exist_exactly_when_enumeration_finds_them(number: int) -> None:
+    random, query = Random(number), random_query(number, 4)
+    settings = {"pruning": random.choice(["none", "lower", "upper", "both"]), "expand_joins": random.choice([0, 4])}
+    check_plans(Session(query.catalog, settings), query.sql, random, 3)
+
+
+@pytest.mark.parametrize("sql", [CHAIN, GROUPED, OUTER, UNEQUAL])
+def test_plans_exist_exactly_when_enumeration_finds_them(sql: str) -> None:
+    assert check_plans(Session(SHOP), sql, Random(sql), 6)
+
+
+def check_plans(session: Session, sql: str, random: Random, size: int) -> int:
+    """Sampled plans have the cost that they are enumerated with; changed ones exist if they are in the space, and how many do
+    not. The event that a reason names is there."""
+    query = session.optimize(sql)
+    label, space = query.columns.label, full_space(query.engine)
+    every = {repr(asked_plan(plan, label)): plan.cost for plan in space.enumerate()} if space.count <= 3000 else None
+    found = 0
+    for plan in space.sample(size, random):
+        asked = asked_plan(plan, label)
+        question = session.why(sql, False)
+        answer = question.plan(asked)
+        reason = answer.reason
+        assert (reason is None) is (answer.status == "chosen")
+        if reason is not None and reason.kind is Kind.PRUNED:
+            assert reason.event is not None and reason.bound is not None and reason.limit is not None
+            event = question.events[reason.event]
+            assert event["kind"] == "prune" and event["lower"] == reason.bound >= reason.limit * (1 - 1e-9)
+        assert answer.status in ("exists", "chosen"), answer.text
+        assert answer.cost == plan.cost
+        changed = mutated(asked, asked_plan(space.unrank(random.randrange(space.count)), label), random)
+        answer = session.why(sql, False).plan(changed)
+        assert answer.status != "absent" or answer.reason is not None
+        if every is not None:
+            assert (answer.status != "absent") is (repr(changed) in every), f"{changed}: {answer.text}"
+        found += answer.status == "absent"
+    return found
+
+
+def mutated(plan: Asked, other: Asked, random: Random) -> Asked:
+    """A plan with one of its parts replaced by a part of another, or with its inputs in the other order."""
+    parts: list[Asked] = []
+    stack = [other]
+    while stack:
+        part = stack.pop()
+        parts.append(part)
+        stack += part.inputs
+
+    def change(node: Asked) -> Asked:
+        if not node.inputs or random.random() < 0.3:
+            return random.choice(parts)
+        if random.random() < 0.2:
+            return node._replace(inputs=node.inputs[::-1])
+        at = random.randrange(len(node.inputs))
+        return node._replace(inputs=tuple(change(below) if i == at else below for i, below in enumerate(node.inputs)))
+
+    return change(plan)
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> str:
+    (tmp_path / "a.csv").write_text("k,x\n" + "".join(f"{i},{i % 5}\n" for i in range(200)))
+    (tmp_path / "b.csv").write_text("k,y\n" + "".join(f"{i % 200},{i % 7}\n" for i in range(900)))
+    return str(tmp_path)
+
+
+def test_the_command(shop: str, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    sql = "select a.x, count(*) from a join b on a.k = b.k group by a.x"
+
+    def run(*arguments: str) -> tuple[int, str, str]:
+        code = main([arguments[0], sql, "-d", shop, *arguments[1:]])
+        done = capsys.readouterr()
+        return code, done.out, done.err
+
+    plan = str(tmp_path / "plan.json")
+    assert run("explain", "-o", plan)[0] == 0
+    code, out, _ = run("why", "--plan", plan)
+    assert code == 0 and "that is the chosen plan" in out
+    code, out, _ = run("why", "--operator", "nested_loop_join", "--format", "json")
+    value = json.loads(out)
+    assert value["status"] == "exists" and value["reason"]["kind"] in ("lost", "pruned") and value["cost"] > value["chosen_cost"]
+    (tmp_path / "bad.json").write_text('{"operator": 7}')
+    (tmp_path / "worse.json").write_text("[" * 100_000)
+    for arguments, part in (
+        ((), "ask about one of"),
+        (("--rule", "join_comute"), 'did you mean "join_commute"?'),
+        (("--operator", "hush_join"), 'did you mean "hash_join"?'),
+        (("--mexpr", "4711"), "there is no expression 4711"),
+        (("--join-order", "(a"), "is never closed"),
+        (("--join-order", "(a zebra)"), 'joins no relation "zebra"'),
+        (("--plan", f"{tmp_path}/none.json"), "cannot read"),
+        (("--plan", f"{tmp_path}/bad.json"), "is no plan: an operator has"),
+        (("--plan", f"{tmp_path}/worse.json"), "it is not JSON"),
+    ):
+        code, _, err = run("why", *arguments)
+        assert code == 2 and part in err, err
+    explanation = Session(shop).explain(sql)
+    assert explanation.why(plan=explanation.json).status == "chosen"
+    with pytest.raises(ValueError, match="ask about one of"):
+        explanation.why()
