@@ -206,7 +206,7 @@ def grouping_spellings(
 
     As with `spellings`, equal columns may be different ones in the input. Other columns may determine the same: as few as will
     do, or all there are, by which the input's rows are the likeliest to be all different, and then they are grouped as they
-    come. At most MOST_SPELLINGS and these two; () where there is no way.
+    come; or the determinants that the input knows. At most MOST_SPELLINGS and these; () where there is no way.
     """
     found = [0]
     for column in column_ids(columns):
@@ -217,6 +217,8 @@ def grouping_spellings(
     whole = target & available
     if outer.closure(whole) == target:
         found += [outer.without_determined(whole), whole]
+        said = (each.determinant & available for each in inner.dependencies)
+        found += [part for part in said if part and outer.closure(part) == target]
     return tuple(dict.fromkeys(found))
 
 

@@ -110,13 +110,10 @@ class SetTable:
                 has_all &= sets & key.relations != 0
             known = np.where(has_all, known, np.inf)
             known = np.where(sets & free != 0, self.best, known)
-            first = None if len(order) == 1 else self.ordered(order[:1], free)
             for level in self.splits.levels:
                 self._keep(level, known, some, self._merged_by(leading))
-                if first is not None:
-                    left, right = level.left, level.right
-                    below = np.minimum(first[left] + self.best[right], self.best[left] + first[right])
-                    looped = np.minimum.reduceat(self._loops(level) + below, level.starts) + self._fixed(level.sets)
+                if len(order) > 1:
+                    looped = np.minimum.reduceat(self._looped(level, order, free), level.starts) + self._fixed(level.sets)
                     known[level.sets] = np.minimum(known[level.sets], np.where(has_all[level.sets], looped, np.inf))
             self._ordered[order, free] = known
         return known
@@ -147,14 +144,16 @@ class SetTable:
         """Which relations have the first key of a merge join for such an order; -1: any, as constant keys say nothing."""
         return -1 if self._constants else leading
 
-    def bounds(self, s: Relations, ordered: Costs | None, leading: Relations) -> tuple[Sets, Sets, Costs]:
-        """The parts of all splits of a set, and what a plan through each costs at least; `ordered`: of plans in that order."""
+    def bounds(self, s: Relations, order: tuple[OrderKey, ...] = (), free: Relations = 0) -> tuple[Sets, Sets, Costs]:
+        """The parts of all splits of a set, and what a plan through each that comes in an order costs at least (see `ordered`)."""
         at, left, right = self.splits.of(s)
         level = Level(left, right, np.zeros(1, dtype=np.int64), np.array([at], dtype=np.int32))
-        if ordered is None:
+        if not order:
             bound = self._cost(level, self._some)
         else:
-            bound = self._kept(level, ordered, self._some_order(), self._merged_by(leading))
+            bound = self._kept(level, self.ordered(order, free), self._some_order(), self._merged_by(order[0].relations))
+            if len(order) > 1:
+                bound = np.minimum(bound, self._looped(level, order, free))
         return self.splits.sets[left], self.splits.sets[right], bound + self._fixed(level.sets)
 
     def cheapest(self, s: Relations) -> tuple[Method, Relations, Relations, float]:
@@ -212,6 +211,12 @@ class SetTable:
             sets = self.splits.sets
             merged = np.where((sets[left] & leading != 0) & (sets[right] & leading != 0), merged, np.inf)
         return np.minimum(result, merged)
+
+    def _looped(self, level: Level, order: tuple[OrderKey, ...], free: Relations) -> Costs:
+        """Nested loops over rows in the first keys of an order, whose right input has the others."""
+        left, right, first = level.left, level.right, self.ordered(order[:1], free)
+        cost: Costs = self._loops(level) + np.minimum(first[left] + self.best[right], self.best[left] + first[right])
+        return cost
 
     def _fixed(self, sets: Positions) -> Costs:
         """What every join of a set costs, however it is made."""

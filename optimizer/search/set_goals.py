@@ -19,8 +19,8 @@ from optimizer.algebra.trees import Node, Tree
 from optimizer.cost.joins import JoinCosts
 from optimizer.joins.graph import JoinTree, Relations, joins_of
 from optimizer.joins.inner import InnerRegion
-from optimizer.joins.order_keys import order_keys
-from optimizer.joins.set_table import Costs, Methods, SetTable
+from optimizer.joins.order_keys import OrderKey, order_keys
+from optimizer.joins.set_table import Methods, SetTable
 from optimizer.memo.goal import INFINITY, Goal, Split, Status, Way
 from optimizer.memo.group import Group
 from optimizer.memo.mexpr import LogicalExpr
@@ -168,8 +168,8 @@ class SetGoals:
         if required == ANY:
             return own
         lower = own.lower
-        bounds, _ = self._order_bounds(required)
-        if bounds is not None and self.table is not None:
+        if self.table is not None:
+            bounds = self.table.ordered(*self._order(required))
             lower = max(lower, float(bounds[self.table.splits.positions(np.array([s], dtype=np.int64))[0]]) * ROUNDING)
         made = self.search.memo.new_goal(group.id, required, lower, s)
         self._sources[made.id] = self
@@ -282,10 +282,10 @@ class SetGoals:
                 return Split(NestedLoopJoin, a, b), costs.start + costs.out * own.rows + loops
         return Split(method, a, b), costs.start + costs.out * own.rows + local
 
-    def _order_bounds(self, required: TraitSet) -> tuple[Costs | None, Relations]:
-        """What the plans of sets cost at least that come in what is required, and the relations that have its first column."""
-        if required == ANY or self.table is None:
-            return None, 0
+    def _order(self, required: TraitSet) -> tuple[tuple[OrderKey, ...], Relations]:
+        """The keys of what is required, and the relations that may have its first one without a sort."""
+        if required == ANY:
+            return (), 0
         leaves = [(leaf.props, leaf.stats.columns) for leaf in self.leaves]
         keys = order_keys(required, self.search.memo.group(self.whole.group).props, leaves, self.region.predicate)
         one_row = any(leaf.props.at_most_one_row for leaf in self.leaves)  # where there is one row, there is every order
@@ -293,4 +293,4 @@ class SetGoals:
         for i in column_ids(keys[0].relations):
             if self.leaves[i].offers or one_row or (required.grouping and self.leaves[i].props.keys):
                 free |= 1 << i
-        return self.table.ordered(keys, free), keys[0].relations
+        return keys, free
