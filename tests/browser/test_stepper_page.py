@@ -135,6 +135,35 @@ def test_find_a_group_and_learn_why_it_lost(show, q5_page):
     assert page.url.endswith(f"#e={number.replace(',', '')}&g={page.evaluate('stepper.selected')}")
 
 
+def test_find_rules_and_events(show, q5_page):
+    page = show(q5_page)
+    for text, kind in (("join_to_hash", "fire"), ("filter push join", "rewrite"), ("300", None)):
+        page.keyboard.press("/")
+        page.keyboard.type(text)
+        page.keyboard.press("Enter")
+        seq, found = page.evaluate("[stepper.event.seq, stepper.event.kind]")
+        assert found == kind if kind else seq == 300
+    page.keyboard.press("g")
+    page.keyboard.type("no such thing")
+    assert "nothing of that name" in page.locator(".found").inner_text()
+    page.keyboard.press("Escape")
+    assert page.evaluate("stepper.event.seq") == 300
+
+
+def test_near_fold_and_select(show, q5_page):
+    page = show(q5_page)
+    page.keyboard.press("End")
+    page.keyboard.press("2")
+    page.locator(".card .name", has_text="region").last.click()
+    assert page.locator(".card.selected").count() == 1
+    page.keyboard.press(".")
+    assert 0 < page.locator(".card:not(.away)").count() < page.locator(".card").count()
+    page.keyboard.press("x")
+    assert page.locator(".card.folded").count() == page.locator(".card").count()
+    page.keyboard.press("Escape")
+    assert page.locator(".card.selected, .card.away").count() == 0
+
+
 def test_links_point_at_steps(show, q5, q5_page):
     prune = next(event for event in q5.events if event["kind"] == "prune")
     page = show(q5_page, f"#e={prune['seq']}")
