@@ -4,6 +4,7 @@
 #   make test          lint, types and all tests but the slow ones (minutes)
 #   make test-all      the slow tests too
 #   make bench-search  how fast the search is, with DuckDB beside: tables, and files in bench-search/ (minutes)
+#   make bench-exec    how fast queries run on TPC-H, with DuckDB beside: a table, and files in bench-exec/ (minutes)
 #   make bench-trace   how fast a trace of a million events is walked through, and its memory (minutes)
 #   make lint          ruff and mypy only
 #   make setup         the virtual environment .venv, redone when pyproject.toml changes
@@ -13,7 +14,7 @@
 
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-all bench-search bench-trace lint clean
+.PHONY: help setup demo test test-all bench-search bench-trace bench-exec lint clean
 
 VENV := .venv
 PY := $(VENV)/bin/python
@@ -37,6 +38,9 @@ bench-search: setup
 
 bench-trace: setup
 	@$(VENV)/bin/planscope bench trace
+
+bench-exec: setup
+	@$(VENV)/bin/planscope bench exec -o bench-exec
 
 lint: setup
 	$(PY) -m ruff check .

@@ -15,8 +15,10 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -43,6 +45,7 @@ from optimizer.trace.state import MemoState
 
 if TYPE_CHECKING:
     from executor.arrow.counters import Counters
+    from executor.arrow.watch import Limits, Watch
     from executor.counting.counter import RowCounter
     from optimizer.explanation.diagram import Diagram
 
@@ -55,7 +58,9 @@ class Session:
 
     `data`: a folder of tables, a built-in name such as `tpch:0.1` (made on first use), or a Catalog. `settings`: a Settings
     object or a mapping of setting names to values. `program`: what the pre-pass does. `plugins`: files of rules and the like,
-    on top of those of the setting. Raises CatalogError, SettingsError.
+    on top of those of the setting. `timeout`: seconds that a query may run once it is planned; `memory_limit`: what its operators
+    may hold together, bytes or a text such as "256MB". A query over a limit raises ExecutionError, which names the operator, and
+    the session goes on. Raises CatalogError, SettingsError.
     """
 
     def __init__(
@@ -64,7 +69,10 @@ class Session:
         settings: Settings | dict[str, Any] | None = None,
         program: Program = PROGRAM,
         plugins: Sequence[str | os.PathLike[str]] = (),
+        timeout: float | None = None,
+        memory_limit: int | str | None = None,
     ) -> None:
+        self.limits = limits(timeout, memory_limit)
         self.catalog = data if isinstance(data, Catalog) else open_data(data)
         self.settings = _settings(settings, plugins)
         self._program = program
@@ -106,13 +114,18 @@ class Session:
         self.check_rows()
         query = self.optimize(sql)
         counters = new_counters() if analyze else None
-        table = reader(query, counters).read_all()
+        table = reader(query, counters, self.limits).read_all()
         return Result(table, Explanation(self, query, None if counters is None else actuals(query.plan, counters)))
 
     def what_if(self, sql: str) -> WhatIf:
         """The plans of `sql` under other row counts and costs; its memo is explored once, here."""
         settings = self.settings.replace(driver="top_down", exploration="all")
         return WhatIf(Session(self.catalog, settings, self._program).optimize(sql))
+
+    def batches(self, sql: str) -> pa.RecordBatchReader:
+        """The rows of `sql` as a stream: it runs as it is read, and stops when it is dropped. Reading raises ExecutionError."""
+        self.check_rows()
+        return reader(self.optimize(sql), None, self.limits)
 
     def check_rows(self) -> None:
         """Raises CatalogError when the dataset has statistics only, so that nothing can be run on it."""
@@ -124,7 +137,7 @@ class Session:
 
     def _measure(self, query: OptimizedQuery) -> Actuals:
         counters = new_counters()
-        for _ in reader(query, counters):
+        for _ in reader(query, counters, self.limits):
             pass
         return actuals(query.plan, counters)
 
@@ -271,6 +284,18 @@ class Result:
     def trace(self) -> SearchTrace:
         return self.explanation.trace
 
+    def to_pandas(self) -> Any:
+        """The rows as a pandas DataFrame. Raises ExecutionError where pandas is not installed."""
+        _check_installed("pandas")
+        return self.table.to_pandas()
+
+    def to_polars(self) -> Any:
+        """The rows as a Polars DataFrame. Raises ExecutionError where Polars is not installed."""
+        _check_installed("polars")
+        import polars
+
+        return polars.from_arrow(self.table)
+
     @property
     def text(self) -> str:
         """The first 200 rows as an aligned table."""
@@ -399,20 +424,54 @@ def open_data(data: str | os.PathLike[str]) -> Catalog:
     return open_builtin(text, None)
 
 
-def reader(query: OptimizedQuery, counters: Counters | None = None) -> pa.RecordBatchReader:
+def reader(
+    query: OptimizedQuery,
+    counters: Counters | None = None,
+    limits: Limits | None = None,
+    progress: Callable[[Watch], None] | None = None,
+) -> pa.RecordBatchReader:
     """The result as a stream under the user's column names; it runs as it is read. Raises ExecutionError.
 
+    With `limits` it runs on a thread of its own and can be stopped at any time; `progress` is called while it is waited for.
     Fields that can hold no NULL, as the bound query shows whatever the settings are, say so.
     """
-    from executor.arrow.run import execute  # planning alone does without the executors
+    from executor.arrow.context import Tuning  # planning alone does without the executors
+    from executor.arrow.run import execute
+    from executor.arrow.watch import Watch
 
-    stream = execute(query.plan, query.columns, query.catalog.tables, counters)
+    tuning = Tuning(filters=query.settings.runtime_filters)
+    watch = None if limits is None else Watch(limits, progress)
+    stream = execute(query.plan, query.columns, query.catalog.tables, counters, tuning, watch)
     positions = [stream.schema.get_field_index(f"c{output.id}") for output in query.outputs]
     not_null = query.bound.tree.props.not_null
     types = [stream.schema.field(p).type for p in positions]
     schema = pa.schema([pa.field(o.name, t, not not_null >> o.id & 1) for o, t in zip(query.outputs, types, strict=True)])
     batches = (pa.record_batch([batch.column(p) for p in positions], schema=schema) for batch in stream)
     return pa.RecordBatchReader.from_batches(schema, batches)
+
+
+_UNITS = {"": 1, "b": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "kib": 2**10, "mib": 2**20, "gib": 2**30}
+
+
+def limits(timeout: float | None = None, memory: int | str | None = None) -> Limits:
+    """Seconds, and bytes or a text such as "256MB" or "1.5 GiB". Raises SettingsError."""
+    from executor.arrow.watch import Limits
+
+    if timeout is not None and not timeout > 0:
+        raise SettingsError(f"the timeout has to be a number of seconds above 0, not {timeout}")
+    if isinstance(memory, str):
+        found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([a-zA-Z]*)\s*", memory)
+        if found is None or found[2].lower() not in _UNITS:
+            raise SettingsError(f'the memory limit cannot be "{memory}": write a size such as 256MB, 1.5GB or 512MiB')
+        memory = int(float(found[1]) * _UNITS[found[2].lower()])
+    if memory is not None and memory <= 0:
+        raise SettingsError(f"the memory limit has to be above 0, not {memory}")
+    return Limits(timeout, memory)
+
+
+def _check_installed(package: str) -> None:
+    if find_spec(package) is None:
+        raise ExecutionError(f"{package} is not installed: pip install {package}")
 
 
 def row_counter(catalog: Catalog) -> RowCounter:
@@ -454,4 +513,4 @@ def new_counters() -> Counters:
 def actuals(plan: PlanNode, counters: Counters) -> Actuals:
     """What each operator of a plan did in the execution that filled `counters`."""
     found = ((node.id, counters.nodes.get(node.id)) for node in plan.walk())
-    return {id: Actual(c.rows, c.ms, c.peak_bytes) for id, c in found if c is not None}
+    return {id: Actual(c.rows, c.ms, c.peak_bytes, c.removed, c.fewer) for id, c in found if c is not None}

@@ -17,11 +17,15 @@ from optimizer.algebra.printing import number
 
 
 class Actual(NamedTuple):
-    """`rows` out of an operator, `ms` spent in it (its inputs not counted), `bytes` of rows it held at its peak."""
+    """`rows` out of an operator, `ms` spent in it (its inputs not counted), `bytes` of rows it held at its peak. `removed`: rows
+    that a scan dropped by runtime filters; `fewer`: the operator saw fewer rows for such a filter, so `rows` says nothing of an
+    estimate."""
 
     rows: int
     ms: float
     bytes: int
+    removed: int = 0
+    fewer: bool = False
 
 
 Actuals = Mapping[int, Actual]  # by PlanNode.id
@@ -39,6 +43,7 @@ def plan_json(plan: PlanNode, columns: Columns, actual: Actuals | None = None) -
             "rows": finite(node.rows),
             "cost": finite(node.cost),
             "actual_rows": None if found is None else found.rows,
+            "removed_rows": None if found is None else found.removed,
             "ms": None if found is None else round(found.ms, 3),
             "inputs": [made[child.id] for child in node.inputs],
         }
@@ -49,7 +54,7 @@ def plan_table(plan: PlanNode, columns: Columns, actual: Actuals | None = None, 
     """The plan as an indented tree with figures in columns at the right; long payloads go on over further lines.
 
     Figures: estimated rows and cost including inputs; with `actual` also the real rows, the q-error of the estimate and the
-    milliseconds spent in the operator itself.
+    milliseconds spent in the operator itself. A scan says how many rows runtime filters removed.
     """
     heads = ["rows", "cost"] if actual is None else ["rows", "actual", "q-error", "cost", "ms"]
     body: list[tuple[list[str], list[str]]] = []
@@ -67,7 +72,7 @@ def plan_table(plan: PlanNode, columns: Columns, actual: Actuals | None = None, 
     left = max(24, width - sum(size + 2 for size in sizes))
     for node, first, rest, figures in trees:
         below = rest + ("│    " if node.inputs else "     ")
-        text = clean(f"{node.op.name}  {node.op.describe(columns.label)}").rstrip()
+        text = clean(f"{node.op.name}  {node.op.describe(columns.label)}").rstrip() + _removed(node, actual)
         body.append((_wrapped(text, first, below, left), figures))
     lines = [" " * left + "".join(f"  {head:>{size}}" for head, size in zip(heads, sizes, strict=True))]
     for texts, figures in body:
@@ -118,8 +123,13 @@ def _figures(node: PlanNode, actual: Actuals | None) -> list[str]:
     found = actual.get(node.id)
     if found is None:
         return [rows, "", "", cost, ""]
-    error = f"{q_error(node.rows, found.rows):,.1f}" if math.isfinite(node.rows) else "∞"
+    error = "–" if found.fewer else f"{q_error(node.rows, found.rows):,.1f}" if math.isfinite(node.rows) else "∞"
     return [rows, f"{found.rows:,}", error, cost, f"{found.ms:,.1f}"]
+
+
+def _removed(node: PlanNode, actual: Actuals | None) -> str:
+    found = None if actual is None else actual.get(node.id)
+    return f" – {found.removed:,} rows removed by runtime filters" if found is not None and found.removed else ""
 
 
 def _wrapped(text: str, first: str, rest: str, width: int) -> list[str]:

@@ -22,7 +22,8 @@ _BETWEEN = {
 _BEFORE = {
     "filter": "σ", "project": "π", "aggregate": "γ", "grouping_sets": "γ", "window": "ω", "limit": "limit", "values": "values",
 }  # fmt: skip
-_COLUMN = re.compile(r"([^\s#(),\[\]]+)#(\d+)")
+# text in quotes has no columns; a run of other characters is taken whole, so that long names take no longer for it
+_COLUMN = re.compile(r"'(?:[^']|'')*'|([^\s#(),\[\]']+)(?:#(\d+))?")
 
 
 def canonical_group(state: MemoState, id: int) -> int:
@@ -56,7 +57,12 @@ class ColumnNames:
 
     def __call__(self, text: str) -> str:
         """`text` with such columns in it."""
-        return _COLUMN.sub(lambda found: found[0] if found[1] in self.several else found[1], text)
+        return _COLUMN.sub(lambda found: found[1] if found[2] and found[1] not in self.several else found[0], text)
+
+
+def column_labels(text: str) -> list[str]:
+    """The labels of columns, `l_orderkey#17`, that stand in a payload."""
+    return [found[0] for found in _COLUMN.finditer(text) if found[2]]
 
 
 class _Namer:

@@ -26,7 +26,7 @@ from optimizer.errors import NoPlan
 from optimizer.joins.join_order import read_join_order
 from optimizer.joins.placed_order import has_order
 from optimizer.memo.memo import Memo
-from optimizer.plugins.load import chosen_cost_model, chosen_estimator, load_plugins
+from optimizer.plugins.load import chosen_cost_model, chosen_enumerator, chosen_estimator, load_plugins
 from optimizer.prepass.hep import run_program
 from optimizer.prepass.instructions import Program, rules_of
 from optimizer.prepass.program import PROGRAM
@@ -103,6 +103,7 @@ class Optimizer:
         self.cost = cost if cost is not None else chosen_cost_model(settings, plugins)
         rules: list[Rule] = [*rules_of((*QUICK, *PROGRAM, *program)), *transformations, *implementations]
         settings.check_disabled({rule.name for rule in rules} | set(ENFORCERS))
+        self.enumerator = chosen_enumerator(settings, plugins)
         self.rules = rule_set(settings, transformations, implementations)
 
     def optimize(self, sql: str, trace: Trace | None = None) -> OptimizedQuery:
@@ -117,7 +118,7 @@ class Optimizer:
         query = OptimizedQuery(sql, self.catalog, settings, bound)
         query.warnings = warnings
         query.ms = ms
-        context = RuleContext(bound.columns, settings)
+        context = RuleContext(bound.columns, settings, partition=self.enumerator)
         given = Given(bound, self.program, context)
         tree = bound.tree
         query.stages = (Stage("bind", tree, bound.columns, (), ms["bind"], True),)
@@ -162,7 +163,7 @@ class Optimizer:
 
     def plan(self, tree: Tree, columns: Columns) -> PlanNode:
         """The cheapest plan of a logical tree without subqueries, with all its columns, for those who have no SQL text."""
-        context = RuleContext(columns, self.settings)
+        context = RuleContext(columns, self.settings, partition=self.enumerator)
         tree = run_program(self.program, tree, context).tree if self.settings.prepass else tree
         figures = Figures(self.estimator(self.catalog, columns), self.cost)
         search = new_search(Memo(figures, None, columns.label), self.rules, context, self.cost)

@@ -123,6 +123,9 @@ class Settings:
     budget_ms: int = _knob(
         0, "milliseconds after which the search stops, likewise; plans then depend on the machine; 0: no limit"
     )
+    runtime_filters: bool = _knob(
+        True, "while a plan runs, finished build sides of hash joins filter the scans that feed the probe sides"
+    )
     disable: tuple[str, ...] = _knob((), "names of rules that must not fire")
     plugins: tuple[str, ...] = _knob(
         (), "Python files with rules, operators, cost models and estimators of your own (docs/extending.md); they are run"
@@ -202,14 +205,14 @@ def describe_settings() -> list[SettingDoc]:
 
 
 def _read(name: str, value: Any, own_names: bool = False) -> Any:
-    """`value` as the type of setting `name`. `own_names`: plug-ins may bring cost models and estimators."""
+    """`value` as the type of setting `name`. `own_names`: plug-ins may bring cost models, estimators and enumerators."""
     known = {f.name: f for f in fields(Settings)}
     if name not in known:
         close = difflib.get_close_matches(name, known, 1)
         hint = f'did you mean "{close[0]}"?' if close else "known settings: " + ", ".join(known)
         raise SettingsError(f'unknown setting "{name}"\n{hint}')
     default, choices = known[name].default, known[name].metadata["choices"]
-    if own_names and name in ("estimator", "cost_model") and str(value).isidentifier():
+    if own_names and name in ("estimator", "cost_model", "partitioner") and str(value).isidentifier():
         return str(value)
     if name == "estimator":
         return _read_estimator(str(value))

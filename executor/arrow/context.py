@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import pyarrow as pa
 
@@ -14,6 +14,10 @@ from executor.arrow.batches import Batches, batch_schema
 from executor.arrow.counters import Counters
 from optimizer.algebra.columns import Columns
 from optimizer.algebra.plan import PlanNode
+
+if TYPE_CHECKING:
+    from executor.arrow.runtime_filters import RuntimeFilters
+    from executor.arrow.watch import Watch
 
 Made = TypeVar("Made")
 
@@ -39,7 +43,7 @@ class Tuning:
     `batch`: rows of a batch that an operator makes. `pairs`: candidate pairs a join holds at a time. `window`: rows a merge
     join or streaming aggregate gathers before it works. `merge`: partial groups (or top-k candidates) gathered before they
     are merged. `inline`: a batch of fewer rows is not worth a thread. `workers`: threads of a pipeline. `cache`: bytes of
-    results that an Apply remembers.
+    results that an Apply remembers. `filters`: build sides of hash joins filter the scans below the probe side.
     """
 
     batch: int = 65_536
@@ -48,13 +52,15 @@ class Tuning:
     merge: int = 1_048_576
     inline: int = 8_192
     cache: int = 256 << 20
+    filters: bool = True
     workers: int = field(default_factory=lambda: min(8, os.cpu_count() or 1))
 
 
 @dataclass(frozen=True, slots=True)
 class Context:
     """`opener` starts a node's plan: a generator of its batches. `memory`: what operators keep from one run of their plan to the
-    next, by node; None where a plan runs once."""
+    next, by node; None where a plan runs once. `filters`: what finished build sides say of scans; None where nobody asks them.
+    `watch`: who looks after limits, if anybody."""
 
     columns: Columns
     sources: Mapping[str, TableSource]
@@ -62,13 +68,15 @@ class Context:
     tuning: Tuning
     opener: Callable[[PlanNode, Context], Batches]
     memory: dict[int, Any] | None = None
+    filters: RuntimeFilters | None = None
+    watch: Watch | None = None
 
     def open(self, node: PlanNode) -> Batches:
         return self.opener(node, self)
 
     def again(self, memory: dict[int, Any]) -> Context:
         """The same for a plan that is run again and again."""
-        return replace(self, memory=memory)
+        return replace(self, memory=memory, filters=None)
 
     def once(self, node: PlanNode, make: Callable[[], Made]) -> Made:
         """What `make` gives, made in the first run of the node: it must not depend on the values of parameters."""
@@ -83,5 +91,17 @@ class Context:
         return batch_schema(node.columns, self.columns)
 
     def held(self, node: PlanNode, bytes: int) -> None:
+        """The operator holds so many bytes of rows now. Raises LimitReached."""
         if self.counters is not None:
             self.counters.held(node.id, bytes)
+        if self.watch is not None:
+            self.watch.held(node, bytes)
+
+    def gather(self, node: PlanNode, child: PlanNode) -> pa.Table:
+        """All rows of an input, which `node` holds from now on."""
+        batches, bytes = [], 0
+        for batch in self.open(child):
+            batches.append(batch)
+            bytes += batch.nbytes
+            self.held(node, bytes)
+        return pa.Table.from_batches(batches, self.schema(child))

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 
 @dataclass(slots=True)
 class NodeCounters:
     """`rows` and `batches` out of the operator; `ms` it was busy, its inputs not counted, summed over threads (a scan's
-    decoding threads are not counted); `peak_bytes` of rows it held at one time, 0 for one that holds none."""
+    decoding threads are not counted); `peak_bytes` of rows it held at one time, 0 for one that holds none. `removed`: rows that a
+    scan dropped by runtime filters. `fewer`: the operator saw fewer rows for such a filter below it."""
 
     rows: int = 0
     batches: int = 0
     ms: float = 0.0
     peak_bytes: int = 0
+    removed: int = 0
+    fewer: bool = False
 
 
 class Counters:
@@ -41,3 +45,10 @@ class Counters:
         with self._lock:
             node = self.nodes.setdefault(id, NodeCounters())
             node.peak_bytes = max(node.peak_bytes, bytes)
+
+    def removed(self, id: int, rows: int, path: Iterable[int]) -> None:
+        """A scan dropped rows by a runtime filter, so that the operators of `path` saw fewer."""
+        with self._lock:
+            self.nodes.setdefault(id, NodeCounters()).removed += rows
+            for each in path:
+                self.nodes.setdefault(each, NodeCounters()).fewer = True

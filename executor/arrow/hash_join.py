@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import pyarrow as pa
 
-from executor.arrow.batches import batch_schema, collect, one_batch
+from executor.arrow.batches import one_batch
 from executor.arrow.context import Context
 from executor.arrow.expressions import compile_scalar
 from executor.arrow.join_pairs import Candidates, Matcher
@@ -45,7 +45,7 @@ def _stage(node: PlanNode, context: Context) -> Stage:
     assert isinstance(op, HashJoin)
     build, probe = (0, 1) if op.build_left else (1, 0)
     built = node.inputs[build]
-    inner = one_batch(collect(context.open(built), batch_schema(built.columns, context.columns)))
+    inner = one_batch(context.gather(node, built))
     build_keys = [compile_scalar(pair[build])(inner) for pair in op.keys]
     probe_keys = [compile_scalar(pair[probe]) for pair in op.keys]
     if op.kind is JoinKind.MARK:
@@ -55,6 +55,8 @@ def _stage(node: PlanNode, context: Context) -> Stage:
     index = KeyIndex(build_keys, op.null_safe)
     context.held(node, inner.nbytes + index.nbytes)
     matcher = Matcher(op.kind, not op.build_left, inner, op.residual, node.columns, context)
+    if context.filters is not None and not matcher.never_matches:
+        context.filters.offer(node, build_keys, context)
 
     def work(outer: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
         return matcher.join(outer, key_candidates(index, [key(outer) for key in probe_keys]))

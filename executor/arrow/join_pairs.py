@@ -174,10 +174,11 @@ def portions(counts: np.ndarray, size: int) -> Iterator[tuple[np.ndarray, np.nda
     ends = np.cumsum(counts)
     total = int(ends[-1]) if len(ends) else 0
     if 0 < total <= size:
-        rows = (
-            np.arange(len(counts)) if total == len(counts) and (counts == 1).all() else np.repeat(np.arange(len(counts)), counts)
-        )
-        yield rows, np.arange(total) - (ends - counts)[rows]
+        if counts.max() == 1:
+            yield np.flatnonzero(counts), np.zeros(total, np.int64)
+        else:
+            rows = np.repeat(np.arange(len(counts)), counts)
+            yield rows, np.arange(total) - (ends - counts)[rows]
         return
     for start in range(0, total, size):
         pairs = np.arange(start, min(start + size, total))

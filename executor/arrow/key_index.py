@@ -2,7 +2,7 @@
 
 Rows with equal keys form a group. Groups are found by key in one of two ways:
 
-- directly: one integer key whose values lie close together is itself the place in a table of groups;
+- directly: one integer key whose values do not lie too far apart is itself the place in a table of groups;
 - by hashing: a table of 2^k places, linear probing. All rows take a step at once: those whose place is free or holds
   their key are done, the others go one place on, until none is left. Rounds are few, each vectorized.
 
@@ -17,11 +17,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from executor.arrow.key_words import is_exact, key_words, mix
+from executor.arrow.key_words import is_exact, key_words, mixed_words
 from optimizer.errors import ExecutionError
 
 _NONE = np.int32(-1)
 _SEEDS = 16
+_SPARSE, _PLACES = 64, 1 << 24  # places a key that a direct table may have, as long as it is of a moderate size
 
 
 class KeyIndex:
@@ -72,7 +73,7 @@ class KeyIndex:
         self._base, self._keys = None, None
         count = len(members)
         low, high = (int(words[0].min()), int(words[0].max())) if count else (0, 0)
-        if len(words) == 1 and is_exact(keys[0].type) and high - low < max(1 << 16, 4 * count):
+        if len(words) == 1 and is_exact(keys[0].type) and high - low < max(1 << 16, 4 * count, min(_SPARSE * count, _PLACES)):
             group = self._direct(words[0], low, high - low + 1)
         else:
             leaders = self._hash(words)
@@ -104,7 +105,9 @@ class KeyIndex:
         place = word - low
         present = np.zeros(span, np.bool_)
         present[place] = True
-        self._table = np.where(present, np.cumsum(present, dtype=np.int32) - np.int32(1), _NONE)
+        found = np.flatnonzero(present)
+        self._table = np.full(span, _NONE)
+        self._table[found] = np.arange(len(found), dtype=np.int32)
         self._words = []
         return self._table[place]
 
@@ -138,18 +141,15 @@ class KeyIndex:
         )
 
     def _places(self, words: list[np.ndarray]) -> np.ndarray:
-        mixed = mix(words[0].view(np.uint64))
-        for word in words[1:]:
-            mixed = mix(mixed ^ word.view(np.uint64))
-        return (mixed >> self._shift).view(np.int64)
+        return (mixed_words(words) >> self._shift).view(np.int64)
 
     def find(self, keys: Sequence[pa.Array]) -> np.ndarray:
         """The group of each row's keys, -1 where there is none (NULL keys have none, but in null-safe keys)."""
         words, valid = key_words(keys, self._seed, self._null_safe)
         if self._base is not None:
             place = words[0] - self._base  # may wrap around; then it is out of bounds as well
-            inside = (place >= 0) & (place < len(self._table)) & (words[0] >= self._base)
-            group = self._table[place] if inside.all() else np.where(inside, self._table[np.where(inside, place, 0)], _NONE)
+            group = self._table.take(place, mode="clip")
+            group[place.view(np.uint64) >= len(self._table)] = _NONE
         else:
             group = self._probe(words)
         if valid is not None:

@@ -120,6 +120,14 @@ def _text_hash(key: pa.Array, seed: int) -> np.ndarray:
     return mixed.view(np.int64)
 
 
+def mixed_words(words: Sequence[np.ndarray]) -> np.ndarray:
+    """One well spread unsigned word for each row's words."""
+    mixed = mix(words[0].view(np.uint64))
+    for word in words[1:]:
+        mixed = mix(mixed ^ word.view(np.uint64))
+    return mixed
+
+
 def mix(values: np.ndarray) -> np.ndarray:
     """Spreads each bit of unsigned words over all bits."""
     values = values * _ODD

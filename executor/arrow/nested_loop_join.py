@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import numpy as np
 import pyarrow as pa
 
-from executor.arrow.batches import batch_schema, collect, one_batch
+from executor.arrow.batches import one_batch
 from executor.arrow.context import Context
 from executor.arrow.join_pairs import Candidates, Matcher
 from executor.arrow.kept_rows import KeptRows
@@ -35,8 +35,7 @@ def _stage(node: PlanNode, context: Context) -> Stage:
     op = node.op
     assert isinstance(op, NestedLoopJoin)
     right = node.inputs[1]
-    inner = one_batch(collect(context.open(right), batch_schema(right.columns, context.columns)))
-    context.held(node, inner.nbytes)
+    inner = one_batch(context.gather(node, right))
     if op.kind is JoinKind.MARK:
         finder = MarkFinder(inner, (), 0, Condition(op.predicate, context.tuning.pairs))
         return mark_stage(node, context, lambda outer: finder.marks(outer, ()))

@@ -12,14 +12,14 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cache
 from itertools import islice
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import pyarrow as pa
 
 from executor.arrow.batches import Batches
 from executor.arrow.context import Tuning
 
-Work = Callable[[pa.RecordBatch], Iterable[pa.RecordBatch]]
+Work = Callable[[Any], Iterable[pa.RecordBatch]]  # on a batch; the first stage of a scan on a row group, which has `num_rows` too
 Made = TypeVar("Made")
 _AHEAD = 8  # batches a task makes before it leaves the rest to the consumer: bounds what a join with many matches holds
 
@@ -38,7 +38,7 @@ def run_stages(source: Batches, work: Sequence[Work], tuning: Tuning) -> Batches
     return ordered_map(source, lambda batch: _through(batch, work), tuning)
 
 
-def ordered_map(source: Batches, work: Callable[[pa.RecordBatch], Iterable[Made]], tuning: Tuning) -> Generator[Made, None, None]:
+def ordered_map(source: Iterator[Any], work: Callable[[Any], Iterable[Made]], tuning: Tuning) -> Generator[Made, None, None]:
     """What `work` makes of each batch, on several threads, in the order of the source."""
     waiting: deque[Future[tuple[list[Made], Iterator[Made]]]] = deque()
     try:

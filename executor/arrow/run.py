@@ -9,7 +9,7 @@ its pipeline. A stage that needs another input whole (a join's build side) reads
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from time import perf_counter
 
 import pyarrow as pa
@@ -44,6 +44,8 @@ from executor.arrow.counters import Counters
 from executor.arrow.failures import first_line, operator_errors
 from executor.arrow.kept_rows import KeptRows
 from executor.arrow.pipeline import Stage, Work, run_stages
+from executor.arrow.runtime_filters import RuntimeFilters, filtered
+from executor.arrow.watch import Watch, watched
 from optimizer.algebra.columns import Columns, column_ids
 from optimizer.algebra.physical import (
     ConstantRows,
@@ -77,7 +79,6 @@ MakeBatches = Callable[[PlanNode, Context], Batches]
 MakeStage = Callable[[PlanNode, Context], Stage]
 
 SOURCES: dict[type[PhysicalOperator], MakeBatches] = {
-    TableScan: scan.produce,
     ConstantRows: constant_rows.produce,
     HashAggregate: hash_aggregate.produce,
     HashGroupingSets: hash_grouping_sets.produce,
@@ -111,17 +112,21 @@ def execute(
     sources: Mapping[str, TableSource],
     counters: Counters | None = None,
     tuning: Tuning | None = None,
+    watch: Watch | None = None,
 ) -> pa.RecordBatchReader:
-    """The plan's rows as they come; nothing runs before the first batch is asked for.
+    """The plan's rows as they come; nothing runs before the first batch is asked for. Under a `watch` it runs on a thread of its
+    own, so that it can be stopped at any time.
 
     Dropping the reader stops the plan. Reading raises ExecutionError, which names the operator that failed. Raises CatalogError
     where the plan reads a table whose rows are not at hand.
     """
     _check_rows(plan, sources)
     _allow_depth(plan)
-    run = _Run(counters)
-    context = Context(columns, sources, counters, tuning or Tuning(), run.open_node)
-    return pa.RecordBatchReader.from_batches(context.schema(plan), _readable(context.open(plan), plan, columns))
+    run, tuning = _Run(counters, watch), tuning or Tuning()
+    filters = RuntimeFilters() if tuning.filters else None
+    context = Context(columns, sources, counters, tuning, run.open_node, filters=filters, watch=watch)
+    batches = _readable(context.open(plan), plan, columns)
+    return pa.RecordBatchReader.from_batches(context.schema(plan), batches if watch is None else watched(batches, watch))
 
 
 def execute_table(
@@ -166,8 +171,8 @@ class _Run:
     """One execution. `_inner` is a stack of seconds that nested inputs took, to keep them out of their consumer's time;
     the consumer's thread alone advances sources, so one stack serves all."""
 
-    def __init__(self, counters: Counters | None) -> None:
-        self._counters = counters
+    def __init__(self, counters: Counters | None, watch: Watch | None) -> None:
+        self._counters, self._watch = counters, watch
         self._inner = [0.0]
 
     def open_node(self, node: PlanNode, context: Context) -> Batches:
@@ -187,12 +192,15 @@ class _Run:
             stages.append((node, stage))
             dead = stage.dead
             node = node.inputs[streamed_input(node)]
-        local = scan.local_stage(node, context) if isinstance(node.op, TableScan) and not dead else None
-        counted = local is None and not isinstance(node.op, KeptRows)  # kept rows were counted when they were made
-        batches = _nothing() if dead else self._produce(node, context, counted)
-        if local is not None:
-            stages.append((node, local))
+        counted = not isinstance(node.op, KeptRows)  # kept rows were counted when they were made
         work: list[Work] = []
+        if dead:
+            batches = _nothing()
+        elif isinstance(node.op, TableScan) and not hasattr(node.op, "produce"):
+            batches, read = self._scan(node, context)
+            work += [] if read is None else [read]
+        else:
+            batches = self._produce(node, context, counted)
         for at, stage in reversed(stages):
             if stage.dead:
                 continue
@@ -201,33 +209,58 @@ class _Run:
                 batches = _one_after_other(run_stages(batches, work, context.tuning), self._timed(at, stage.tail()))
                 work = []
         result = run_stages(batches, work, context.tuning) if work else batches
-        yield from result if self._counters is None else self._waiting(result)
+        try:
+            yield from result if self._counters is None else self._waiting(result)
+        finally:
+            if self._watch is not None:
+                for at, _ in stages:
+                    self._watch.released(at)
+
+    def _scan(self, node: PlanNode, context: Context) -> tuple[Batches, Work | None]:
+        """What a scan's rows are made of, and how; filtered rows are made here."""
+        filters = () if context.filters is None else context.filters.of(node)
+        with operator_errors(node.op.name):
+            items, read, rows = scan.start(node, context, [each.range(node, context) for each in filters])
+        if self._watch is not None:
+            items = self._watch.reading(items, rows)
+        tests = [each for each in filters if not each.near]
+        if not tests:
+            return self._timed(node, items, read is None), None if read is None else self._counted(node, read)
+        return self._timed(node, filtered(items, read, node, tests, context)), None
 
     def _produce(self, node: PlanNode, context: Context, counted: bool) -> Batches:
         return self._timed(node, _source_of(node.op)(node, context), counted)
 
-    def _timed(self, node: PlanNode, batches: Batches, counted: bool = True) -> Batches:
-        """The batches of a source, its errors named, its own time and output counted."""
-        counters = self._counters
+    def _timed(self, node: PlanNode, batches: Iterator[pa.RecordBatch], counted: bool = True) -> Batches:
+        """The batches of a source (or row groups, not counted), its errors named, its own time and output counted."""
+        counters, watch = self._counters, self._watch
         with operator_errors(node.op.name):
-            if counters is None:
+            if counters is None and watch is None:
                 yield from batches
                 return
-            counters.add(node.id, 0.0)
+            if counters is not None:
+                counters.add(node.id, 0.0)
             while True:
                 started = perf_counter()
                 self._inner.append(0.0)
+                if watch is not None:
+                    watch.enter(node)
                 try:
                     batch = next(batches, None)
                 finally:
+                    if watch is not None:
+                        watch.leave()
                     elapsed = perf_counter() - started
                     nested = self._inner.pop()
                     self._inner[-1] += elapsed
-                rows = 0 if batch is None or not counted else batch.num_rows
-                counters.add(node.id, elapsed - nested, rows, int(rows > 0))
+                if counters is not None:
+                    rows = 0 if batch is None or not counted else batch.num_rows
+                    counters.add(node.id, elapsed - nested, rows, int(rows > 0))
                 if batch is None:
-                    return
+                    break
                 yield batch
+            if watch is not None:
+                watch.released(node)
 
     def _waiting(self, batches: Batches) -> Batches:
         """Time spent waiting for a pipeline's threads is nobody's own."""
@@ -274,7 +307,7 @@ def _one_after_other(first: Batches, second: Batches) -> Batches:
 def _stage_of(op: PhysicalOperator) -> MakeStage | None:
     """How a class of operators becomes a stage, None for a source. A class that is not listed says so itself, with a method
     `stage` or `produce`, else it runs as the class that it is derived from."""
-    if (listed := STAGES.get(type(op))) is not None or type(op) in SOURCES:
+    if (listed := STAGES.get(type(op))) is not None or type(op) in SOURCES or type(op) is TableScan:
         return listed
     if hasattr(op, "stage"):
         return lambda node, context: node.op.stage(node, context)  # type: ignore[attr-defined]

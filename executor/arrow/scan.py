@@ -1,17 +1,20 @@
 """table_scan: rows of a stored table, in stored order.
 
-Parquet and Arrow files are read by a `pyarrow.dataset` scanner, which decodes ahead on its own threads, skips row groups that
-the pushed conjuncts rule out, and filters by them; CSV files are parsed in order. Conjuncts that cannot be pushed are
-evaluated afterwards, as a stage of the pipeline, or here when the scan has a limit to count.
+Parquet files are read by row groups (`parquet_rows`), as a stage of the pipeline, on its threads. Arrow files are read by a
+`pyarrow.dataset` scanner, which decodes ahead on its own threads and applies the conjuncts that it knows. CSV files are parsed
+in order. What reading does not apply is evaluated by the stage.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import reduce
 from operator import and_
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.csv as pacsv
@@ -21,8 +24,9 @@ from executor.arrow.batches import Batches, batch_schema, column_name, select
 from executor.arrow.context import Context, TableSource
 from executor.arrow.expressions import compile_predicate
 from executor.arrow.failures import first_line
+from executor.arrow.key_filter import KeyFilter
 from executor.arrow.parameters import reads_parameters, resolved
-from executor.arrow.pipeline import Stage
+from executor.arrow.parquet_rows import Decoder, ParquetFiles, RowGroup
 from optimizer.algebra.columns import ColumnId, ColumnSet, DataType, column_ids
 from optimizer.algebra.functions import COMPARISONS, MIRRORED
 from optimizer.algebra.logical import Scan
@@ -32,47 +36,105 @@ from optimizer.algebra.scalars import Call, ColumnRef, InList, Literal, Predicat
 from optimizer.errors import ExecutionError
 
 _CSV_BLOCK_BYTES = 4 << 20  # a row has to fit into one block
-_PARQUET = ds.ParquetFileFormat(  # pages that have checksums are verified
-    default_fragment_scan_options=ds.ParquetFragmentScanOptions(page_checksum_verification=True)
-)
 
 
-def produce(node: PlanNode, context: Context) -> Batches:
-    """Batches with `node.columns`; when `local_stage` is to follow, with the columns it reads too.
+class ScanParts(NamedTuple):
+    """A scan cut in two: `items`, row groups or batches, one after the other, and what `work` makes of each on any thread: the
+    scan's rows. None: the items are the rows. `rows`: how many rows the items have, 0 where that is not known."""
 
-    Raises ExecutionError naming the table for a file that is missing, damaged or no longer has its columns.
+    items: Iterator[Any]
+    work: Callable[[Any], Iterable[pa.RecordBatch]] | None
+    rows: int = 0
+
+
+class Range(NamedTuple):
+    """Rows matter whose `column` passes `keys`. `skipped` is told how many rows were not read for it."""
+
+    column: ColumnId
+    keys: KeyFilter
+    skipped: Callable[[int], None]
+
+
+def start(node: PlanNode, context: Context, ranges: Sequence[Range] = ()) -> ScanParts:
+    """The scan of `node`; `ranges`: what is known besides of the rows that matter.
+
+    Here and in reading, ExecutionError is raised, naming the table, for a file that is missing, damaged or no longer has its
+    columns.
     """
     scan = _current(node)
     if scan.table not in context.sources:
         raise ExecutionError(f'table "{scan.table}" has no rows here')
     if any(map(_never_true, scan.predicate)):
-        return
+        return ScanParts(iter(()), None)
     source = context.sources[scan.table]
+    with _errors_of(source):
+        parts = (_parquet if source.format == "parquet" else _others)(node, scan, source, context, ranges)
+    if scan.limit is None:
+        return parts
+    work = parts.work
+    rows = parts.items if work is None else (batch for item in parts.items for batch in work(item))
+    return ScanParts(_limited(rows, scan.offset, scan.limit), None)
+
+
+def _parquet(node: PlanNode, scan: Scan, source: TableSource, context: Context, ranges: Sequence[Range]) -> ScanParts:
+    needed = node.columns | predicate_columns(scan.predicate)
+    names = {c.id: c.source for c in scan.columns if needed >> c.id & 1}
+    files = context.once(node, lambda: ParquetFiles(_dataset(source, list(names.values()))))
+    decoder = Decoder(scan.predicate, names, {id: context.columns[id].type for id in names}, context.schema(node))
+    pushed = _split(scan, source)[0]
+    groups = files.row_groups(pushed)
+    for each in ranges:
+        pushed += _bounds(each, names, source.schema)
+        fewer = files.row_groups(pushed)
+        each.skipped(sum(group.num_rows for group in groups) - sum(group.num_rows for group in fewer))
+        groups = fewer
+
+    def work(group: RowGroup) -> Iterator[pa.RecordBatch]:
+        with _errors_of(source):
+            for raw in files.read(group, decoder.columns, context.tuning.batch):
+                batch = decoder.decode(raw)
+                if batch is not None:
+                    yield batch
+
+    return ScanParts(iter(groups), work, sum(group.num_rows for group in groups))
+
+
+def _others(node: PlanNode, scan: Scan, source: TableSource, context: Context, ranges: Sequence[Range]) -> ScanParts:
     pushed, local = _split(scan, source)
     ids = node.columns | predicate_columns(local)
     names = {c.id: c.source for c in scan.columns if ids >> c.id & 1}
+    if source.format == "csv":
+        rows = _read_csv(source, names, ids, context)
+    else:
+        needed = node.columns | predicate_columns(scan.predicate)
+        dataset = context.once(node, lambda: _dataset(source, [c.source for c in scan.columns if needed >> c.id & 1]))
+        rows = _read_dataset(dataset, names, ids, pushed, context)
+    items = _with_errors(rows, source)
+    if not local:
+        return ScanParts(items, None)
+    keep, schema = compile_predicate(local), context.schema(node)
+    return ScanParts(items, lambda batch: (select(batch.filter(keep(batch)), schema),))
+
+
+def _bounds(range: Range, names: dict[ColumnId, str], schema: pa.Schema) -> list[ds.Expression]:
+    """Conjuncts for the statistics of row groups."""
+    name, keys = names[range.column], range.keys
+    if keys.low is None or schema.field(name).type != keys.type:
+        return []
+    return [ds.field(name) >= keys.low, ds.field(name) <= keys.high]
+
+
+@contextmanager
+def _errors_of(source: TableSource) -> Iterator[None]:
     try:
-        if source.format == "csv":
-            rows = _read_csv(source, names, ids, context)
-        else:
-            needed = node.columns | predicate_columns(scan.predicate)
-            dataset = context.once(node, lambda: _dataset(source, [c.source for c in scan.columns if needed >> c.id & 1]))
-            rows = _read_dataset(dataset, names, ids, pushed, context)
-        yield from rows if scan.limit is None else _limited(rows, node, local, scan.offset, scan.limit, context)
+        yield
     except (pa.ArrowException, OSError) as error:
         raise ExecutionError(f'table "{source.name}": {first_line(error)}') from error
 
 
-def local_stage(node: PlanNode, context: Context) -> Stage | None:
-    """The conjuncts that reading the files does not apply, as a stage; None when there are none or a limit counts their rows."""
-    scan = _current(node)
-    if scan.limit is not None or scan.table not in context.sources:
-        return None
-    local = _split(scan, context.sources[scan.table])[1]
-    if not local:
-        return None
-    keep, schema = compile_predicate(local), context.schema(node)
-    return Stage(lambda batch: (select(batch.filter(keep(batch)), schema),))
+def _with_errors(rows: Batches, source: TableSource) -> Batches:
+    with _errors_of(source):
+        yield from rows
 
 
 def _current(node: PlanNode) -> Scan:
@@ -91,11 +153,9 @@ def _never_true(conjunct: Scalar) -> bool:
     return any(isinstance(arg, Literal) and arg.value is None for arg in conjunct.args)
 
 
-def _limited(rows: Batches, node: PlanNode, local: Predicate, offset: int, limit: int, context: Context) -> Batches:
-    keep, schema = compile_predicate(local), context.schema(node)
+def _limited(rows: Iterable[pa.RecordBatch], offset: int, limit: int) -> Batches:
     skip, left = offset, limit
     for batch in rows if limit else ():
-        batch = select(batch.filter(keep(batch)) if local else batch, schema)
         kept = batch.slice(min(skip, batch.num_rows), left)
         skip -= min(skip, batch.num_rows)
         left -= kept.num_rows
@@ -107,7 +167,7 @@ def _limited(rows: Batches, node: PlanNode, local: Predicate, offset: int, limit
 
 def _dataset(source: TableSource, names: list[str]) -> ds.Dataset:
     """The files, which have these columns."""
-    file_format = "ipc" if source.format == "arrow" else _PARQUET
+    file_format = "ipc" if source.format == "arrow" else "parquet"
     dataset = ds.dataset([str(file) for file in source.files], schema=source.schema, format=file_format)
     for fragment in dataset.get_fragments():
         _check_columns(fragment.path, fragment.physical_schema.names, names)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from executor.arrow.batches import Batches, batch_schema, collect, select, table_batches
+from executor.arrow.batches import Batches, select, table_batches
 from executor.arrow.context import Context
 from executor.arrow.ordering import sorted_rows
 from optimizer.algebra.physical import Sort
@@ -12,8 +12,7 @@ from optimizer.algebra.plan import PlanNode
 def produce(node: PlanNode, context: Context) -> Batches:
     assert isinstance(node.op, Sort)
     child = node.inputs[0]
-    table = collect(context.open(child), batch_schema(child.columns, context.columns)).combine_chunks()
-    context.held(node, table.nbytes)
+    table = context.gather(node, child).combine_chunks()
     schema = context.schema(node)
     for batch in table_batches(sorted_rows(table, node.op.order), context.tuning.batch):
         yield select(batch, schema)

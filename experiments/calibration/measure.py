@@ -41,7 +41,7 @@ def measure(
 
 
 def _measured(catalog: Catalog, case: Case, runs: int, enough_s: float) -> Point:
-    query = Optimizer(catalog, Settings(disable=case.disable, **dict(case.settings))).optimize(case.sql)
+    query = Optimizer(catalog, Settings(disable=case.disable, runtime_filters=False, **dict(case.settings))).optimize(case.sql)
     if not any(node.op.name == case.operator for node in query.plan.walk()):
         raise InternalError(f"calibration expected {case.operator} in the plan of: {case.sql}")
     counters = new_counters()

@@ -83,6 +83,62 @@ def search(parts: tuple[str, ...], quick: bool, output: str | None, quiet: bool)
             click.echo(f"wrote {path}", err=True)
 
 
+@command.command("exec")
+@click.argument("queries", nargs=-1, metavar="[SQL]...")
+@click.option("-d", "--data", default="tpch:1", show_default=True, metavar="DATA",
+              help="A folder of tables, or a built-in dataset with rows.")  # fmt: skip
+@click.option("--threads", type=click.IntRange(1), metavar="N", help="Of each engine. Default: one for each processor.")
+@click.option("--rounds", type=click.IntRange(1), default=3, show_default=True, metavar="N", help="Runs that count.")
+@click.option("--engines", metavar="A,B,...", help="Of duckdb, polars. Default: those that are installed.")
+@click.option("--set", "pairs", multiple=True, metavar="NAME=VALUE", help="Change a setting of planscope (repeatable).")
+@click.option("-o", "--output", metavar="DIR", help="Write exec.json and exec.parquet there as well.")
+@click.option("-q", "--quiet", is_flag=True, help="No progress on standard error.")
+def execution(
+    queries: tuple[str, ...], data: str, threads: int | None, rounds: int, engines: str | None, pairs: tuple[str, ...],
+    output: str | None, quiet: bool,
+) -> None:  # fmt: skip
+    """How fast queries run, with DuckDB and Polars beside: time, CPU time, peak memory, ratios. Rows are compared.
+
+    Without queries: all built-in ones that are about the dataset. "operators" stands for queries on TPC-H in which one
+    operator does nearly all the work.
+
+    \b
+    planscope bench exec
+    planscope bench exec tpch/q17 tpch/q18 -d tpch:0.1 --rounds 5 -o results
+    planscope bench exec operators --engines duckdb
+    """
+    import os
+
+    from executor.atomic import make_folder
+    from experiments.exec_bench import report
+    from experiments.exec_bench.engines import NAMES
+    from experiments.exec_bench.measure import OPERATORS, default_queries, measure
+    from experiments.workloads.data import open_data
+    from optimizer.settings import Settings
+
+    others = _names(engines) or list(NAMES[1:])
+    if unknown := [name for name in others if name not in NAMES[1:]]:
+        raise click.UsageError(f'there is no engine "{unknown[0]}" to compare with; choose of {", ".join(NAMES[1:])}')
+    settings = Settings.from_pairs(pairs)
+    if output is not None:
+        make_folder(output)
+    if open_data(data, progress(quiet)).statistics_only:
+        raise click.UsageError(f"the dataset {data} has statistics only: nothing can be run on it")
+    chosen = [each for query in queries for each in (OPERATORS if query == "operators" else (query,))] or default_queries(data)
+    if not chosen:
+        raise click.UsageError(f"there are no built-in queries about {data}: name some, or give SQL")
+    threads = threads or os.cpu_count() or 1
+    rows = []
+    for found in measure(chosen, data, settings, threads, rounds, (NAMES[0], *others), progress(quiet)):
+        rows += found
+    section = report.section(rows, data, threads)
+    lines = _right_aligned(section.head, section.rows, section.texts)
+    say("\n".join([section.title, table_text(section.head, lines), *section.notes]))
+    if output is not None:
+        for path in report.write_results(rows, data, threads, output):
+            click.echo(f"wrote {path}", err=True)
+
+
 @command.command("pruning")
 @click.argument("queries", nargs=-1, metavar="[SQL]...")
 @click.option("-d", "--data", metavar="DATA", help="A folder of tables, or a built-in dataset such as tpch:0.1 or job.")
@@ -261,7 +317,8 @@ def costs(
 
     if output is not None:
         make_folder(output)
-    session = Session(open_data(data, progress(quiet)), Settings.from_pairs(pairs))
+    # models cost operators by the rows that plans say: a filter at run time would change these
+    session = Session(open_data(data, progress(quiet)), Settings.from_pairs(pairs, runtime_filters=False))
     session.check_rows()
     chosen = queries or cost_quality.QUERIES
     sampled = cost_quality.sample_plans(session, chosen, plans, within, timeout, seed, progress(quiet))

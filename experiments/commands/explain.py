@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from experiments.commands.inputs import Inputs, check_engine, query_inputs
+from experiments.commands.limits import limit_options
 from experiments.commands.output import format_of, text_width, write_text
 
 FORMATS = ("text", "json", "svg")
@@ -20,10 +21,12 @@ FORMATS = ("text", "json", "svg")
 @click.option("--format", "format", type=click.Choice(FORMATS), help="Default: what FILE's ending says, else text.")
 @click.option("-o", "--output", metavar="FILE", help="Write there instead of standard output.")
 @click.option("--engine", type=click.Choice(["arrow", "spark"]), default="arrow", show_default=True, help="What the plan is for.")
+@limit_options
 @click.pass_obj
 def command(
-    facts: dict[str, Any], inputs: Inputs, analyze: bool, stage: str, format: str | None, output: str | None, engine: str
-) -> None:
+    facts: dict[str, Any], inputs: Inputs, analyze: bool, stage: str, format: str | None, output: str | None, engine: str,
+    timeout: float | None, memory_limit: str | None,
+) -> None:  # fmt: skip
     """Show the plan of a query, and how it came about.
 
     \b
@@ -40,7 +43,13 @@ def command(
         raise click.UsageError("there are pictures of --stage plan and --stage memo; other stages are text")
     if analyze and stage not in ("plan", "all"):
         raise click.UsageError("--analyze runs the plan and shows it; leave --stage out")
+    if not analyze and (timeout is not None or memory_limit is not None):
+        raise click.UsageError("--timeout and --memory-limit are about running: they need --analyze")
+    from executor.session import limits
+
+    allowed = limits(timeout, memory_limit)
     session, sql = inputs.open(facts)
+    session.limits = allowed
     if analyze:
         session.check_rows()
     explanation = session.explain(sql, analyze=analyze)

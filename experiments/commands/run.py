@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import sys
+from contextlib import closing
 from typing import Any
 
 import click
 
 from experiments.commands.inputs import Inputs, check_engine, query_inputs, say_warnings
+from experiments.commands.limits import Progress, limit_options
 from experiments.commands.output import format_of, sink, text_width
 
 FORMATS = ("table", "csv", "json", "parquet")
@@ -20,11 +22,13 @@ FORMATS = ("table", "csv", "json", "parquet")
 @click.option("--format", "format", type=click.Choice(FORMATS), help="Default: what FILE's ending says, else table.")
 @click.option("-o", "--output", metavar="FILE", help="Write there instead of standard output.")
 @click.option("--analyze", is_flag=True, help="Also show what each operator did; with --format json, only that.")
+@limit_options
 @click.option("--max-rows", type=click.IntRange(0), default=200, show_default=True, help="Rows a table shows; 0: all.")
 @click.pass_obj
 def command(
-    facts: dict[str, Any], inputs: Inputs, engine: str, format: str | None, output: str | None, analyze: bool, max_rows: int
-) -> None:
+    facts: dict[str, Any], inputs: Inputs, engine: str, format: str | None, output: str | None, analyze: bool, max_rows: int,
+    timeout: float | None, memory_limit: str | None,
+) -> None:  # fmt: skip
     """Run a query and print its rows.
 
     \b
@@ -36,22 +40,27 @@ def command(
     format = format_of(output, format, FORMATS)
     if format == "parquet" and output in (None, "-"):
         raise click.UsageError("Parquet is not text: name a file with -o, for example -o result.parquet")
+    from executor.formats import Rows, write_rows
+    from executor.session import Explanation, actuals, limits, new_counters, reader
+
+    allowed = limits(timeout, memory_limit)
     session, sql = inputs.open(facts)
     session.check_rows()
-    from executor.formats import write_rows
-    from executor.session import Explanation, actuals, new_counters, reader
-
     counters = new_counters() if analyze else None
     query = session.optimize(sql)
     say_warnings(query.warnings, inputs.quiet)
-    with sink(output) as file:
-        rows = reader(query, counters)
+    progress = Progress(inputs.quiet or (format != "table" and sys.stdout.isatty()))
+    with sink(output) as file, closing(progress):
+        rows: Rows = reader(query, counters, allowed, progress)
         if counters is not None and format == "json":
             for _ in rows:
                 pass
             explanation = Explanation(session, query, actuals(query.plan, counters))
             file.write((json.dumps(explanation.json, indent=2, allow_nan=False) + "\n").encode())
             return
+        if format == "table":
+            rows = rows.read_all()
+            progress.close()
         write_rows(rows, format, file, max_rows or None)
     if counters is not None:
         text = Explanation(session, query, actuals(query.plan, counters)).show(text_width())

@@ -14,6 +14,9 @@ import { count, figure } from "./figures.js";
  * @typedef {{types: Record<string, string>, facts: Record<string, string[]>, kinds: Record<string, Kind>}} Vocabulary
  */
 
+/** A text in quotes, or a word with the number of its column. */
+const COLUMN = /'(?:[^']|'')*'|([^\s#(),[\]']+)(?:#(\d+))?/g;
+
 /** What the numbers in events stand for: names of groups, traits of goals and operators of expressions at the end. */
 export class Names {
   /** @param {{groups: Record<string, string>, goals: Record<string, [number, string]>, mexprs: Record<string, string>,
@@ -68,7 +71,7 @@ export class Names {
   /** A text of the trace with columns as short as they may be.
    * @param {string} text */
   text(text) {
-    return this.line(text.replace(/([^\s#(),[\]]+)#(\d+)/g, (whole, name) => (this.several.has(name) ? whole : name)));
+    return this.line(text.replace(COLUMN, (whole, name, number) => (number && !this.several.has(name) ? name : whole)));
   }
 
   /** @param {string} text */

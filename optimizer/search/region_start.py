@@ -24,6 +24,7 @@ from optimizer.joins.policy import Choice, Enumeration, choose
 from optimizer.joins.set_splits import OutOfTime, SetSplits, set_splits
 from optimizer.joins.set_table import Methods, SetTable
 from optimizer.memo.goal import INFINITY
+from optimizer.rules.interface import Partition
 from optimizer.search.set_goals import ROUNDING, SetGoals
 from optimizer.settings import Settings
 
@@ -46,7 +47,9 @@ def _start(region: SetGoals) -> None:
     settings = search.context.settings
     graph, costs = region.region.graph, region.costs
     left_deep = settings.enumeration == "left_deep"
-    region.splits_of = splitter(region.region, settings.partitioner, left_deep, in_order=not search.use_bounds)
+    own = search.context.partition
+    partition = own or PARTITIONERS[settings.partitioner]
+    region.splits_of = splitter(region.region, partition, left_deep, in_order=not search.use_bounds)
     if costs is None:
         if (choice := choice_of(region.region, settings)).enumeration is not Enumeration.EXACT:
             take_one_order(region, choice.why, _by_rows(region))
@@ -54,7 +57,7 @@ def _start(region: SetGoals) -> None:
     merge = region.methods.merge and not (region.methods.hash and costs.hash_beats_merge)
     table = settings.region == "table" or (settings.region == "auto" and region.region.n > FEW)
     loose = any(goal.lower < goal.best_cost for goal in region.leaf_goals)  # by a gap: what they cost is no bound
-    table = table and not loose and not _grown(region) and not region.region.forced.sets
+    table = table and not loose and not _grown(region) and not region.region.forced.sets and own is None
     if not table and not search.use_bounds:
         merge = region.methods.merge  # nothing is skipped because another method is never dearer
     region.dominated = region.methods.merge and not merge
@@ -103,10 +106,11 @@ def begin_with_one_order(region: SetGoals) -> None:
     take_one_order(region, "a budget was spent")
 
 
-def splitter(region: InnerRegion, partitioner: str, left_deep: bool, in_order: bool) -> Callable[[Relations], list[Relations]]:
+def splitter(
+    region: InnerRegion, partition: Partition, left_deep: bool, in_order: bool
+) -> Callable[[Relations], list[Relations]]:
     """The splits of a set that the enumeration and the forced order allow, each as the part with the lowest relation;
     `in_order`: of the parts, since no bounds will put them in order."""
-    partition = PARTITIONERS[partitioner]
 
     def splits(s: Relations) -> list[Relations]:
         parts = region.splits(s, partition)

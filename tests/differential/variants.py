@@ -29,6 +29,7 @@ KNOBS: dict[str, tuple[Any, ...]] = {
     "exact_mixed_below": (2,),
     "exact_mixed_sets": (0, 3),
     "linearized_up_to": (3,),
+    "runtime_filters": (False,),
     "budget_tasks": (1, 20, 200),
     "budget_mexprs": (1, 20),
 }

@@ -100,7 +100,7 @@ def test_explain_json_is_the_contract(planscope, shop):
     assert list(value["search"]["ms"]) == ["parse", "bind", "subqueries", "filters", "decorrelate", "prepass", "search"]
     assert value["sql"] == JOIN and value["engine"] == "arrow" and value["search"]["proven"] is True
     node = value["plan"]
-    assert list(node) == ["operator", "detail", "traits", "rows", "cost", "actual_rows", "ms", "inputs"]
+    assert list(node) == ["operator", "detail", "traits", "rows", "cost", "actual_rows", "removed_rows", "ms", "inputs"]
     assert node["actual_rows"] is None and node["cost"] == value["cost"]
     for arguments in (["explain", "--analyze"], ["run", "--analyze"]):
         command, *rest = arguments

@@ -77,3 +77,31 @@ def test_a_process_told_to_ignore_it_does():
     ignored = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)"
     done = interrupted(ignored + LOADING.replace("MODULE", "numpy"), "explain", "chain/3")
     assert done.returncode == 0 and done.stdout and done.stderr == ""
+
+
+# Ctrl-C inside a sort that goes on for minutes, on the thread of the query
+SORTING = """
+import os, signal, sys, threading
+from executor.arrow import sort
+def endless(*arguments):
+    os.kill(os.getpid(), signal.SIGINT)
+    threading.Event().wait()
+sort.sorted_rows = endless
+"""
+
+
+@pytest.mark.parametrize("command", [("run",), ("explain", "--analyze")])
+def test_inside_a_kernel_it_is_heeded_at_once(command):
+    done = interrupted(SORTING, *command, "select * from orders order by o_totalprice", "-d", "tpch:0.01")
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "error: interrupted\n")
+
+
+def test_limits_of_the_command_line():
+    endless = SORTING.replace("os.kill(os.getpid(), signal.SIGINT)", "pass")
+    sql = "select * from orders order by o_totalprice"
+    done = interrupted(endless, "run", sql, "-d", "tpch:0.01", "--timeout", "0.5")
+    assert done.returncode != 0 and done.stderr.startswith("error: sort: stopped after 0.5 s (timeout); sort holds ")
+    done = interrupted("import sys", "run", sql, "-d", "tpch:0.01", "--memory-limit", "100kB")
+    assert done.returncode != 0 and "error: sort: it holds " in done.stderr and "(memory limit)" in done.stderr
+    done = interrupted("import sys", "run", sql, "-d", "tpch:0.01", "--memory-limit", "100 apples")
+    assert done.returncode == 2 and 'cannot be "100 apples"' in done.stderr

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from dataclasses import replace
 from decimal import Decimal
 from itertools import product
 from pathlib import Path
@@ -34,8 +34,9 @@ from hand_made_plans import (
 
 from executor.arrow import run as run_module
 from executor.arrow import scan as scan_module
-from executor.arrow.context import Context, Tuning
+from executor.arrow.context import Tuning
 from executor.arrow.counters import Counters
+from executor.arrow.parquet_rows import Decoder
 from executor.arrow.run import execute, execute_table
 from optimizer.algebra.columns import column_set
 from optimizer.algebra.evaluate import holds
@@ -227,7 +228,7 @@ def test_counters(tmp_path: Path) -> None:
     ids = {n.op.name: n.id for n in plan.walk() if n is not right}
     for tuning in TUNINGS:
         counters = Counters()
-        assert plans.run(plan, tuning, counters) == [(i, 20) for i in range(5)]
+        assert plans.run(plan, replace(tuning, filters=False), counters) == [(i, 20) for i in range(5)]
         rows = {name: counters[id].rows for name, id in ids.items()}
         assert rows == {"sort": 5, "hash_aggregate": 5, "hash_join": 100, "filter_rows": 200, "table_scan": 300}
         assert counters[right.id].rows == 5
@@ -238,15 +239,14 @@ def test_counters(tmp_path: Path) -> None:
 
 def test_counted_time_is_exclusive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """By a clock that only the scan's reading of a batch moves, by 2 s."""
-    clock, read = [0.0], run_module.SOURCES[TableScan]
+    clock, decode = [0.0], Decoder.decode
 
-    def slow(node: PlanNode, context: Context) -> Iterator[pa.RecordBatch]:
-        for batch in read(node, context):
-            clock[0] += 2.0
-            yield batch
+    def slow(self: Decoder, raw: pa.RecordBatch) -> pa.RecordBatch | None:
+        clock[0] += 2.0
+        return decode(self, raw)
 
     monkeypatch.setattr(run_module, "perf_counter", lambda: clock[0])
-    monkeypatch.setitem(run_module.SOURCES, TableScan, slow)
+    monkeypatch.setattr(Decoder, "decode", slow)
     plans = Plans(tmp_path)
     scan = plans.table([I64], [(i,) for i in range(100)])
     sort = node(Sort((SortKey(0),)), scan, columns=1)

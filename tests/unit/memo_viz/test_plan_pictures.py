@@ -59,7 +59,7 @@ def test_table_keeps_every_character_of_a_payload():
 def test_json_has_the_fields_of_the_contract():
     plan, columns = join_plan()
     value = plan_json(plan, columns)
-    assert list(value) == ["operator", "detail", "traits", "rows", "cost", "actual_rows", "ms", "inputs"]
+    assert list(value) == ["operator", "detail", "traits", "rows", "cost", "actual_rows", "removed_rows", "ms", "inputs"]
     assert value["operator"] == "sort" and value["traits"] == "order(orders#3 desc)" and value["actual_rows"] is None
     assert [i["operator"] for i in value["inputs"][0]["inputs"][0]["inputs"]] == ["table_scan", "table_scan"]
     assert plan_json(plan, columns, ACTUAL)["inputs"][0]["inputs"][0]["actual_rows"] == 14000

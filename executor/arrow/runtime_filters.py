@@ -1,0 +1,219 @@
+"""Runtime filters: the keys of a finished build side, handed to the scans that feed the probe side.
+
+A hash join that drops probe rows without a partner drops them as well when they are not there, so its probe side may lose any
+row whose key no build row has. `targets` follows the key column down to the scans, through every operator that a filter on it
+commutes with:
+
+    filter, projection of a column, sort     always
+    aggregate, window                        where the column is a key, part of the partition: whole groups go
+    union, intersection, difference          in all inputs
+    join, the side that has the column       where that side's rows without a partner are kept or dropped, not made NULL:
+                                             left of all but right and full joins, right of inner and right joins
+    join, the other side                     where the column is a join key and that side's rows without a partner are dropped
+    limit                                    never: other rows would take their place
+
+Of mark joins the right side is left alone, since NULLs there mean UNKNOWN. What is dropped may spare an error, and cannot
+cause one. Plans that run again and again (below an Apply) have no filters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+
+from executor.arrow.batches import Batches, column_name, one_batch
+from executor.arrow.context import Context
+from executor.arrow.key_filter import KeyFilter
+from executor.arrow.pipeline import Work, ordered_map
+from executor.arrow.scan import Range
+from optimizer.algebra.columns import ColumnId
+from optimizer.algebra.kinds import JoinKind
+from optimizer.algebra.physical import (
+    FilterRows,
+    HashAggregate,
+    HashJoin,
+    HashSetOp,
+    MergeJoin,
+    MergeUnion,
+    NestedApply,
+    NestedLoopJoin,
+    PartialSort,
+    ProjectRows,
+    Sort,
+    StreamingAggregate,
+    TableScan,
+    UnionAll,
+    WindowRows,
+)
+from optimizer.algebra.plan import PlanNode
+from optimizer.algebra.scalars import ColumnRef
+
+_LEFT = (JoinKind.INNER, JoinKind.LEFT, JoinKind.SEMI, JoinKind.ANTI, JoinKind.MARK, JoinKind.SINGLE)
+_RIGHT = (JoinKind.INNER, JoinKind.RIGHT)
+_LEFT_TO_RIGHT = (JoinKind.INNER, JoinKind.LEFT, JoinKind.SEMI, JoinKind.ANTI, JoinKind.SINGLE)
+_TRIAL = 65_536  # rows of a scan, of which a filter has to remove a good part
+_USELESS = 0.7  # the part that it may let pass
+
+
+class RuntimeFilter(NamedTuple):
+    """For a scan: rows whose `column` does not pass `keys` may go. `path`: ids of the plan nodes from the scan up that see fewer
+    rows for it. `near`: nothing lies between scan and join, so the join's own probe is as cheap, and only row groups matter."""
+
+    column: ColumnId
+    keys: KeyFilter
+    path: tuple[int, ...]
+    near: bool
+
+    def range(self, scan: PlanNode, context: Context) -> Range:
+        """The same for row groups."""
+
+        def skipped(rows: int) -> None:
+            if rows and context.counters is not None:
+                context.counters.removed(scan.id, rows, self.path)
+
+        return Range(self.column, self.keys, skipped)
+
+
+class RuntimeFilters:
+    """Those of one run of a plan, by scan."""
+
+    def __init__(self) -> None:
+        self._of: dict[int, list[RuntimeFilter]] = {}
+
+    def of(self, scan: PlanNode) -> Sequence[RuntimeFilter]:
+        return self._of.get(id(scan), ())
+
+    def offer(self, join: PlanNode, build_keys: Sequence[pa.Array], context: Context) -> None:
+        """What the build side of `join`, a hash join, says of its probe side, which was not opened yet."""
+        op = join.op
+        assert isinstance(op, HashJoin)
+        if (
+            (op.kind not in (JoinKind.INNER, JoinKind.LEFT, JoinKind.SEMI, JoinKind.ANTI))
+            if op.build_left
+            else (op.kind not in (JoinKind.INNER, JoinKind.RIGHT, JoinKind.SEMI))
+        ):
+            return
+        probe = join.inputs[1 if op.build_left else 0]
+        for i, (pair, built) in enumerate(zip(op.keys, build_keys, strict=True)):
+            side = pair[1 if op.build_left else 0]
+            if not isinstance(side, ColumnRef) or (op.null_safe >> i & 1 and built.null_count):
+                continue
+            made: KeyFilter | None = None
+            for scan, column, path in targets(probe, side.id):
+                if context.columns[column].type == built.type:
+                    made = made or KeyFilter(built)
+                    self._of.setdefault(id(scan), []).append(RuntimeFilter(column, made, path, scan is probe))
+
+
+def targets(node: PlanNode, column: ColumnId) -> Iterator[tuple[PlanNode, ColumnId, tuple[int, ...]]]:
+    """Scans below `node`, and their columns, such that rows of `node` with a certain value of `column` come of rows with that
+    value alone; and the ids of the nodes on the way, the scan's first."""
+    pending: list[tuple[PlanNode, ColumnId, tuple[int, ...]]] = [(node, column, ())]
+    while pending:
+        node, column, above = pending.pop()
+        path = (node.id, *above)
+        if type(node.op) is TableScan:
+            if node.op.scan.limit is None and node.columns >> column & 1:
+                yield node, column, path
+        else:
+            pending += [(node.inputs[i], below, path) for i, below in _below(node, column)]
+
+
+def _below(node: PlanNode, column: ColumnId) -> list[tuple[int, ColumnId]]:
+    """The inputs, by number, that may lose rows for their values of a column. An operator of a plug-in has none."""
+    op = node.op
+    match op:
+        case HashJoin() | MergeJoin() | NestedLoopJoin() | NestedApply():
+            return _below_join(node, column)
+        case _ if type(op) in (FilterRows, Sort, PartialSort):
+            return [(0, column)]
+        case HashAggregate() | StreamingAggregate():
+            return [(0, column)] if column in op.keys else []
+        case WindowRows():
+            return [(0, column)] if column in op.partition else []
+        case ProjectRows():
+            values = [item.value for item in op.items if item.id == column]
+            return [(0, value.id) for value in values if isinstance(value, ColumnRef)]
+        case UnionAll() | MergeUnion() | HashSetOp():
+            place = op.columns.index(column)
+            return [(i, source[place]) for i, source in enumerate(op.sources)]
+    return []
+
+
+def _below_join(node: PlanNode, column: ColumnId) -> list[tuple[int, ColumnId]]:
+    op = node.op
+    assert isinstance(op, HashJoin | MergeJoin | NestedLoopJoin | NestedApply)
+    side = next((i for i, below in enumerate(node.inputs) if below.columns >> column & 1), None)
+    if side is None or op.kind not in (_RIGHT if side else _LEFT):
+        return []
+    found = [(side, column)]
+    if isinstance(op, HashJoin | MergeJoin) and op.kind in (_RIGHT if side else _LEFT_TO_RIGHT):
+        for pair in op.keys:
+            own, other = pair[side], pair[1 - side]
+            if isinstance(own, ColumnRef) and isinstance(other, ColumnRef) and own.id == column:
+                found.append((1 - side, other.id))
+    return found if not isinstance(op, NestedApply) or side == 0 else []
+
+
+class _Test:
+    """A filter at work, and how many rows it saw and let pass."""
+
+    def __init__(self, filter: RuntimeFilter, node: PlanNode, context: Context) -> None:
+        self._keys, self._name = filter.keys, column_name(filter.column)
+        self._removed = filter.range(node, context).skipped
+        self.seen = self.kept = 0
+
+    def passing(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        mask = self._keys.passes(batch.column(self._name))
+        made = batch if mask.all() else batch.filter(pa.array(mask))
+        self._removed(batch.num_rows - made.num_rows)
+        self.seen += batch.num_rows
+        self.kept += made.num_rows
+        return made
+
+
+def filtered(
+    items: Iterator[Any], read: Work | None, node: PlanNode, filters: Sequence[RuntimeFilter], context: Context
+) -> Batches:
+    """The rows of a scan, cut in `items` and `read`, that pass; small batches together as one.
+
+    A filter that lets most of the first rows pass is given up. These are read one item after the other, so that the batches
+    that come out do not depend on timing.
+    """
+    tests = [_Test(each, node, context) for each in filters]
+
+    def rows_of(item: Any) -> Iterator[pa.RecordBatch]:
+        for batch in (item,) if read is None else read(item):
+            for test in tests:
+                batch = test.passing(batch)
+            yield batch
+
+    def all_rows() -> Iterator[pa.RecordBatch]:
+        tried = 0
+        while tried < _TRIAL and (item := next(items, None)) is not None:
+            tried += item.num_rows
+            yield from rows_of(item)
+        tests[:] = [test for test in tests if test.kept <= _USELESS * test.seen]
+        yield from ordered_map(items, rows_of, context.tuning)
+
+    return _gathered(all_rows(), context.tuning.batch)
+
+
+def _gathered(batches: Iterator[pa.RecordBatch], rows: int) -> Batches:
+    """Batches of half as many rows at least, as far as there are so many."""
+    waiting: list[pa.RecordBatch] = []
+    number = 0
+    for batch in batches:
+        if not waiting and 2 * batch.num_rows >= rows:
+            yield batch
+            continue
+        if batch.num_rows:
+            waiting.append(batch)
+            number += batch.num_rows
+        if 2 * number >= rows:
+            yield one_batch(pa.Table.from_batches(waiting))
+            waiting, number = [], 0
+    if number:
+        yield one_batch(pa.Table.from_batches(waiting))

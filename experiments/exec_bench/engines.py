@@ -1,0 +1,87 @@
+"""The engines compared: each runs SQL over the files of a dataset and gives the whole result as an Arrow table.
+
+DuckDB and Polars plan when they are run; of planscope planning is timed apart.
+Neither DuckDB nor Polars is a dependency: an engine that is not installed is left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib.util import find_spec
+from typing import Any, Protocol
+
+import pyarrow as pa
+
+from executor.session import Session, reader
+from experiments.search_bench.duckdb_plans import for_duckdb
+from optimizer.catalog.table import Catalog, Table
+from optimizer.settings import Settings
+
+NAMES = ("planscope", "duckdb", "polars")
+_READERS = {"parquet": "read_parquet", "csv": "read_csv"}
+
+
+class Engine(Protocol):
+    """What `plan` gives, when it is called, runs the query. Anything may be raised for SQL that is not known."""
+
+    def plan(self, sql: str) -> Callable[[], pa.Table]: ...
+
+
+def installed(name: str) -> bool:
+    return name == "planscope" or find_spec(name) is not None
+
+
+def open_engine(name: str, catalog: Catalog, settings: Settings, threads: int) -> Engine:
+    engines: dict[str, type[Planscope | DuckDB | Polars]] = {"planscope": Planscope, "duckdb": DuckDB, "polars": Polars}
+    return engines[name](catalog, settings, threads)
+
+
+class Planscope:
+    def __init__(self, catalog: Catalog, settings: Settings, threads: int) -> None:
+        pa.set_cpu_count(threads)
+        self._session = Session(catalog, settings)
+
+    def plan(self, sql: str) -> Callable[[], pa.Table]:
+        query = self._session.optimize(sql)
+        return lambda: reader(query).read_all()
+
+
+class DuckDB:
+    def __init__(self, catalog: Catalog, settings: Settings, threads: int) -> None:
+        import duckdb
+
+        self._connection = duckdb.connect(":memory:")
+        self._connection.execute(f"SET threads = {threads}")
+        for table in catalog.tables.values():
+            files = ", ".join("'" + str(file).replace("'", "''") + "'" for file in table.files)
+            columns = ", ".join(_quoted(column.name) for column in table.columns)
+            source = f"{_READERS[table.format]}([{files}])"
+            self._connection.execute(f"CREATE VIEW {_quoted(table.name)} AS SELECT {columns} FROM {source}")
+
+    def plan(self, sql: str) -> Callable[[], pa.Table]:
+        text = for_duckdb(sql)
+        return lambda: self._connection.execute(text).to_arrow_table()
+
+
+class Polars:
+    """Its SQL knows no correlated subqueries, so it refuses some queries."""
+
+    def __init__(self, catalog: Catalog, settings: Settings, threads: int) -> None:
+        import polars
+
+        self._context = polars.SQLContext({table.name: _lazy(table) for table in catalog.tables.values()})
+
+    def plan(self, sql: str) -> Callable[[], pa.Table]:
+        text = sql.strip().rstrip(";")
+        return lambda: self._context.execute(text).collect().to_arrow()
+
+
+def _lazy(table: Table) -> Any:
+    import polars
+
+    files = [str(file) for file in table.files]
+    return polars.scan_csv(files) if table.format == "csv" else polars.scan_parquet(files)
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'

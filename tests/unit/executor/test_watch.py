@@ -1,0 +1,160 @@
+"""Limits of a running query: time, memory; stopping it inside a kernel; what a terminal shows. Kernels that take long are
+simulated by ones that wait until they are told to end."""
+
+from __future__ import annotations
+
+import gc
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from executor import Session
+from executor.arrow import sort
+from executor.arrow.watch import Watch, at_work
+from executor.session import limits, reader
+from optimizer.errors import ExecutionError, SettingsError
+
+ROWS = 200_000
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("long")
+    numbers = pa.array(range(ROWS))
+    pq.write_table(
+        pa.table({"n": numbers, "m": [i * 7919 % ROWS for i in range(ROWS)]}), folder / "t.parquet", row_group_size=20_000
+    )
+    return folder
+
+
+@pytest.fixture
+def kernel(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
+    """Sorting takes until the event is set."""
+    ended, real = threading.Event(), sort.sorted_rows
+
+    def slow(*arguments: Any) -> pa.Table:
+        ended.wait()
+        return real(*arguments)
+
+    monkeypatch.setattr(sort, "sorted_rows", slow)
+    yield ended
+    ended.set()
+
+
+BIG = {
+    "sort": "select n, m from t order by m, n",
+    "hash_join": "select a.n, b.m from t a join t b on a.n = b.m",
+    "hash_aggregate": "select m, count(*), sum(n) from t group by m",
+    "window_rows": "select sum(s) from (select sum(n) over (order by m, n) s from t)",
+}
+
+
+@pytest.mark.parametrize("operator", BIG)
+def test_over_the_memory_limit(operator: str, folder: Path) -> None:
+    session = Session(folder, memory_limit="1MB")
+    with pytest.raises(
+        ExecutionError, match=rf"^(sort|{operator}): it holds \d.* MB.*, and the query may hold 1.0 MB \(memory limit\)$"
+    ):
+        session.sql(BIG[operator])
+    assert session.sql("select count(*) from t").table.to_pydict().popitem()[1] == [ROWS]
+
+
+def test_a_limit_that_is_kept_changes_nothing(folder: Path) -> None:
+    sql = "select m % 10 k, count(*) n from t group by 1 order by 1"
+    assert Session(folder, memory_limit="64MB", timeout=3600).sql(sql).table == Session(folder).sql(sql).table
+
+
+def test_the_limit_is_on_what_is_held_at_one_time(folder: Path) -> None:
+    """Each branch holds 3.2 MB, and lets go of them before the next one begins."""
+    branch = "(select n, m from t order by m limit 5 offset 100000)"
+    assert Session(folder, memory_limit="8MB").sql(" union all ".join([branch] * 4)).table.num_rows == 20
+
+
+def test_over_time_inside_a_kernel(folder: Path, kernel: threading.Event) -> None:
+    session = Session(folder, timeout=0.2)
+    with pytest.raises(ExecutionError, match=r"^sort: stopped after 0.2 s \(timeout\); sort holds 3.2 MB$"):
+        session.sql("select n, m from t order by m")
+    assert at_work()
+    session.limits = limits()
+    assert session.sql("select count(*) from t").table.num_rows == 1  # while the other is at work
+    kernel.set()
+    _end_of_threads()
+    assert session.sql("select m from t order by m limit 1 offset 5").table.to_pydict() == {"m": [5]}
+
+
+def test_dropping_a_stream_ends_it(folder: Path) -> None:
+    stream = Session(folder).batches("select n from t where n >= 0")
+    first = stream.read_next_batch()
+    assert 0 < first.num_rows < ROWS
+    del stream, first
+    gc.collect()
+    _end_of_threads()
+
+
+def test_a_stream_has_all_rows_in_order(folder: Path) -> None:
+    batches = list(Session(folder).batches("select n from t where n % 2 = 0"))
+    assert [n for batch in batches for n in batch.column(0).to_pylist()] == list(range(0, ROWS, 2))
+
+
+def test_several_threads_share_a_session(folder: Path) -> None:
+    session, found = Session(folder), []
+
+    def run(k: int) -> None:
+        found.append((k, session.sql(f"select count(*), sum(n) from t where n % 5 = {k}").table.num_rows))
+
+    threads = [threading.Thread(target=run, args=(k,)) for k in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(found) == [(k, 1) for k in range(4)]
+
+
+def test_who_waits_is_told_how_far_it_is(folder: Path, kernel: threading.Event) -> None:
+    session, seen = Session(folder), []
+
+    def progress(watch: Watch) -> None:
+        seen.append((watch.rows_read, watch.rows_to_read, watch.operator))
+        if watch.operator == "sort":
+            kernel.set()
+
+    rows = reader(session.optimize("select n, m from t order by m"), None, limits(), progress)
+    assert rows.read_all().num_rows == ROWS
+    assert seen[-1] == (ROWS, ROWS, "sort")
+
+
+def test_results_for_others(folder: Path) -> None:
+    result = Session(folder).sql("select n, m from t where n < 3 order by n")
+    assert result.to_pandas().to_dict("list") == result.table.to_pydict()
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: limits(0), "timeout has to be"),
+        (lambda: limits(float("nan")), "timeout has to be"),
+        (lambda: limits(None, "many"), 'the memory limit cannot be "many"'),
+        (lambda: limits(None, "5 parsecs"), "256MB"),
+        (lambda: limits(None, 0), "above 0"),
+    ],
+)
+def test_wrong_limits(make: Callable[[], object], message: str) -> None:
+    with pytest.raises(SettingsError, match=message):
+        make()
+
+
+@pytest.mark.parametrize(("text", "bytes"), [("256MB", 256_000_000), ("1.5 GiB", 3 << 29), ("512 kb", 512_000), ("7", 7)])
+def test_sizes(text: str, bytes: int) -> None:
+    assert limits(None, text).bytes == bytes
+
+
+def _end_of_threads() -> None:
+    for thread in threading.enumerate():
+        if thread.name == "query":
+            thread.join()
+    assert not at_work()
