@@ -38,7 +38,7 @@ def group_names(state: MemoState) -> dict[int, str]:
     of_columns = ColumnNames(name for group in state.groups.values() for name in group.columns)
     namer = _Namer(state, of_columns)
     homes = {id: canonical_group(state, id) for id in state.groups}
-    names = {id: shorten(clean(namer.name(id)), LENGTH) for id in set(homes.values())}
+    names = {id: namer.name(id) for id in set(homes.values())}
     shared = Counter(names.values())
     return {id: names[home] if shared[names[home]] == 1 else f"{names[home]} ({_number(home)})" for id, home in homes.items()}
 
@@ -85,7 +85,7 @@ class _Namer:
                 seen.update(waiting)
             else:
                 pending.pop()
-                self._names.setdefault(at, self._of(self._state.groups[at], first))
+                self._names.setdefault(at, shorten(clean(self._of(self._state.groups[at], first)), LENGTH))
         return self._names[id]
 
     def _first(self, id: int) -> MExprState | None:

@@ -52,7 +52,7 @@ class Names:
 
     def mexpr(self, id: int) -> str:
         known = self.mexprs.get(id)
-        return f"m{id}" if known is None else f"{known.op} m{id}"
+        return f"m{id}" if known is None else f"{clean(known.op)} m{id}"
 
     def task(self, id: int) -> str:
         """What a task does, with names for the numbers in it."""
@@ -153,7 +153,7 @@ class _Filler:
             "group": names.group, "goal": names.goal, "mexpr": names.mexpr, "task": names.task, "traits": names.traits,
             "groups": _each(names.group), "relations": _each(names.group), "goals": _each(names.goal),
             "mexprs": _each(names.mexpr), "each_traits": _each(names.traits), "columns": _each(names.text),
-            "plans": _each(self._plan), "bounds": _each(self._bound), "choice": str,
+            "plans": _each(self._plan), "bounds": _each(self._bound),
         }  # fmt: skip
 
     def sentence(self) -> str:

@@ -14,6 +14,7 @@ from optimizer.trace.tree import FlatTree
 
 LONG = 40  # lines of one list that are shown
 _CONTEXT = 2  # lines shown around a change
+_OPERATORS = 1000  # of a plan that are looked at
 _NARROW, _WIDE = 12, 24  # characters that a column of texts keeps, and that all but the first have before the first is cut
 
 
@@ -85,10 +86,12 @@ class Views:
         """The task that runs, and those that wait, the next one first; what a task asked for stands indented below it."""
         state = self.state
         lines = [] if state.running is None else [f"  runs   {self.names.task(state.running.id)}"]
-        waiting = state.stack[::-1]
+        waiting = state.stack[: -LONG - 1 : -1]
         least = min((depths.get(task.id, 0) for task in waiting), default=0)
         lines += [f"  waits  {' ' * (depths.get(task.id, 0) - least)}{self.names.task(task.id)}" for task in waiting]
-        return self.cut(_few(lines, LONG, middle=False) or ["  no task runs, and none waits"])
+        if len(state.stack) > len(waiting):
+            lines.append(f"  … and {len(state.stack) - len(waiting):,} more that wait")
+        return self.cut(lines or ["  no task runs, and none waits"])
 
     def memo(self, word: str) -> list[str]:
         """A line for each group and each set of relations; `word`: of those whose name or operators have it in them."""
@@ -150,8 +153,9 @@ class Views:
 
     def plan(self, goal: int) -> list[str]:
         """The best plan of a goal as it stands."""
-        rows, pending = [], [(0, goal)]
-        while pending:
+        rows: list[tuple[str, ...]] = []
+        pending = [(0, goal)]
+        while pending and len(rows) <= _OPERATORS:
             depth, id = pending.pop()
             known = self.state.goals[id]
             if known.best is None:

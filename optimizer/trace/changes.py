@@ -116,6 +116,8 @@ def _mexpr(draft: Draft, event: Event) -> None:
         return
     if event["duplicate"]:
         return
+    if None in (event["op"], event["detail"], event["inputs"]):
+        raise ValueError("a new expression has an operator, a detail and inputs")
     mexpr = MExprState(
         event["id"], event["group"], event["op"], event["detail"], list(event["inputs"]), event["logical"], event["rule"],
         event["source"], event=event["seq"],
@@ -127,6 +129,8 @@ def _mexpr(draft: Draft, event: Event) -> None:
 
 def _merge(draft: Draft, event: Event) -> None:
     keep, gone = draft.groups.edit(event["into"]), draft.groups.edit(event["gone"])
+    if keep is gone or keep.merged_into is not None or gone.merged_into is not None:
+        raise ValueError("one of the groups went into another one before")
     for id, mexpr in list(draft.state.mexprs.items()):
         if mexpr.group == gone.id or gone.id in mexpr.inputs:
             mexpr = draft.mexprs.edit(id)
@@ -216,6 +220,8 @@ def _cost(draft: Draft, event: Event) -> None:
 
 def _best(draft: Draft, event: Event) -> None:
     goal, mexpr = draft.goals.edit(event["goal"]), event["mexpr"]
+    if _reaches(draft.state, event["inputs"], goal.id):
+        raise ValueError("a plan that reads itself")
     if event["split"]:  # a join that is no expression of the memo
         mexpr = set_id(goal.id)
         inputs = [draft.state.goals[below].group for below in event["inputs"]]
@@ -230,6 +236,17 @@ def _best(draft: Draft, event: Event) -> None:
         mexpr, event["op"], event["detail"], list(event["inputs"]), event["delivered"], event["local"], event["cost"],
         event=event["seq"],
     )  # fmt: skip
+
+
+def _reaches(state: MemoState, inputs: list[int], goal: int) -> bool:
+    """Whether the best plan of one of the inputs has a goal in it."""
+    pending, seen = list(inputs), set(inputs)
+    while pending:
+        best = state.goals[pending.pop()].best
+        new = [] if best is None else [below for below in best.inputs if below not in seen]
+        pending += new
+        seen.update(new)
+    return goal in seen
 
 
 _CHANGES: dict[str, Callable[[Draft, Event], None]] = {

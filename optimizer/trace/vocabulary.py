@@ -6,22 +6,67 @@ The file is data, so that other programs, as the page of the stepper, can read i
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache, lru_cache
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
 VOCABULARY = Path(__file__).with_name("vocabulary.json")
-_INTS = "count group mexpr goal event task"
-_LISTS = "columns each_traits groups relations mexprs goals plans bounds plan"
-_PYTHON: dict[str, tuple[type, ...]] = {
-    **dict.fromkeys(_INTS.split(), (int,)),
-    **dict.fromkeys(_LISTS.split(), (list,)),
-    **dict.fromkeys(["text", "choice", "rule", "op", "traits"], (str,)),
-    **dict.fromkeys(["number", "limit"], (float, int)),
-    "flag": (bool,),
-    "tree": (list, str),  # text in traces of older versions
-    "data": (object,),
+_LARGEST = 2**63
+
+
+def _whole(value: Any) -> bool:
+    return type(value) is int and -_LARGEST < value < _LARGEST
+
+
+def _number(value: Any) -> bool:
+    return type(value) is float or _whole(value)
+
+
+def _text(value: Any) -> bool:
+    return type(value) is str
+
+
+def _wholes(value: Any) -> bool:
+    return type(value) is list and all(map(_whole, value))
+
+
+def _texts(value: Any) -> bool:
+    return type(value) is list and all(map(_text, value))
+
+
+def _tree(value: Any) -> bool:
+    """Flat, parents first: no operator is more than one deeper than the one before it. Text in traces of an older form."""
+    if type(value) is not list:
+        return _text(value)
+    rows = all(type(o) is list and len(o) == 3 and _whole(o[0]) and _text(o[1]) and _text(o[2]) for o in value)
+    return rows and _nested([o[0] for o in value])
+
+
+def _plan(value: Any) -> bool:
+    def fits(node: Any) -> bool:
+        numbers, texts = ("depth", "rows", "local", "cost"), ("op", "detail", "delivered")
+        known = type(node) is dict and all(_number(node.get(n)) for n in numbers) and all(_text(node.get(t)) for t in texts)
+        return known and (node.get("rule") is None or _text(node["rule"]))
+
+    return type(value) is list and all(map(fits, value)) and _nested([node["depth"] for node in value])
+
+
+def _nested(depths: list[int]) -> bool:
+    return all(0 < depth <= before + 1 for before, depth in pairwise(depths)) and depths[:1] == [0]
+
+
+_FITS: dict[str, Callable[[Any], bool]] = {
+    **dict.fromkeys(["count", "group", "mexpr", "goal", "event", "task"], _whole),
+    **dict.fromkeys(["number", "limit"], _number),
+    **dict.fromkeys(["text", "choice", "rule", "op", "traits"], _text),
+    **dict.fromkeys(["groups", "relations", "mexprs", "goals", "plans", "bounds"], _wholes),
+    **dict.fromkeys(["columns", "each_traits"], _texts),
+    "flag": lambda value: type(value) is bool,
+    "tree": _tree,
+    "plan": _plan,
+    "data": lambda value: True,
 }
 
 
@@ -78,17 +123,17 @@ def complaint(event: Mapping[str, Any]) -> str | None:
     kind = event.get("kind")
     if not isinstance(kind, str):
         return "an event has a kind"
-    for name, classes, optional, flag in _checks(kind):
+    for name, fits, optional in _checks(kind):
         value = event.get(name)
-        if not (optional if value is None else isinstance(value, classes) and (flag or not isinstance(value, bool))):
+        if not (optional if value is None else fits(value)):
             return f"the field {name} of {kind} is {_meaning(kind, name)}, not {str(value)[:40]!r}"
     return None
 
 
 @lru_cache(256)
-def _checks(kind: str) -> tuple[tuple[str, tuple[type, ...], bool, bool], ...]:
-    """For each field of a kind: its name, the types it may have, whether it may be missing, whether it may be true or false."""
-    return tuple((f.name, _PYTHON[f.type], f.optional, f.type in ("flag", "data")) for f in _all_fields(kind))
+def _checks(kind: str) -> tuple[tuple[str, Callable[[Any], bool], bool], ...]:
+    """For each field of a kind: its name, whether a value fits it, whether it may be missing."""
+    return tuple((field.name, _FITS[field.type], field.optional) for field in _all_fields(kind))
 
 
 def _all_fields(kind: str) -> tuple[Field, ...]:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
 import re
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from prompt_toolkit.application import create_app_session
 from prompt_toolkit.input import create_pipe_input
 from prompt_toolkit.output import DummyOutput
@@ -197,6 +201,81 @@ def test_hostile_texts_are_inert(session: Session) -> None:
     stepper = Stepper(Replay(trace.events))
     for command in ("where", "step", "tree", "step 3", "memo", "end", "events 50", "plan", "break kind == '\x1b[2J'"):
         assert all(line.isprintable() for line in stepper.run(command).split("\n")), command
+
+
+VALUES = st.sampled_from(
+    [
+        None,
+        True,
+        -1,
+        0,
+        3,
+        10**30,
+        1.5,
+        "",
+        "x",
+        "inf",
+        "\x1b[2J",
+        [],
+        [None],
+        [[1]],
+        ["x"],
+        [3],
+        {},
+        {"a": 1},
+        [{}],
+        [[0, "scan", "t"]],
+    ]
+)
+
+
+@given(data=st.data())
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_a_trace_with_wrong_values_is_shown_as_far_as_it_goes(events, tmp_path, data) -> None:
+    """Whatever a file has in the place of a value: it is told, or what can be shown is shown."""
+    changed = [dict(event) for event in events]
+    telling = [event for event in changed[1:] if not event["kind"].startswith("task")]
+    for _ in range(data.draw(st.integers(1, 3))):
+        event = data.draw(st.sampled_from(telling))
+        event[data.draw(st.sampled_from(sorted(event)))] = data.draw(VALUES)
+    file = tmp_path / "trace.jsonl"
+    file.write_text("\n".join(json.dumps(event) for event in changed), "utf-8")
+    replay = Replay.load(file)
+    stepper = Stepper(replay)
+    for command in (
+        "end",
+        "where",
+        "why",
+        "memo",
+        "plan",
+        "tree",
+        "events 9",
+        "stack",
+        "group G1",
+        "goal 1",
+        "why m1",
+        "back prune",
+    ):
+        with contextlib.suppress(PlanscopeError):
+            text = stepper.run(command)
+            assert all(line.isprintable() for line in text.split("\n")), command
+
+
+def test_plans_and_merges_that_go_round_in_circles_are_damage(tmp_path: Path) -> None:
+    head = {"format": "planscope-trace", "version": 2, "sql": "", "settings": {}, "catalog_digest": ""}
+    best = {"mexpr": None, "op": "sort", "detail": "", "local": 1, "cost": 2, "old": 3, "delivered": "any", "split": False}
+    circles = [
+        [*({"kind": "goal", "goal": g, "group": 0, "traits": "any", "lower": 0} for g in (0, 1)),
+         {"kind": "best", "goal": 0, "inputs": [1], **best}, {"kind": "best", "goal": 1, "inputs": [0], **best}],
+        [{"kind": "merge", "gone": 0, "into": 1, "because": "x"}, {"kind": "merge", "gone": 1, "into": 0, "because": "x"}],
+    ]  # fmt: skip
+    for circle in circles:
+        groups = [{"kind": "group", "id": g, "columns": [], "rows": 1, "lower": 0} for g in (0, 1)]
+        told = [{"kind": "header", **head}, *groups, *circle]
+        file = tmp_path / "trace.jsonl"
+        file.write_text("\n".join(json.dumps({"seq": i, "t": 0, "task": None, **event}) for i, event in enumerate(told)), "utf-8")
+        replay = Replay.load(file)
+        assert replay.damage is not None and replay.damage.startswith(f"line {len(told)}: ")
 
 
 # -- a search that runs ----------------------------------------------------------------------------------------------------------
