@@ -271,7 +271,10 @@ export class App {
   link(part) {
     const { text, group, goal, mexpr, event } = part;
     if (event !== undefined) return this.eventLink(event, undefined, text);
-    if (group !== undefined) return this.anchor(text, "group", `#g=${group}`, () => this.select(group, true));
+    if (group !== undefined) {
+      const number = group >= 0 ? `G${group}` : "a set of relations"; // two groups have one name where one went into the other
+      return this.anchor(text, "group", `#g=${group}`, () => this.select(group, true), number);
+    }
     if (goal !== undefined)
       return this.anchor(text, "group", `#g=${this.state.goals.get(goal)?.group ?? ""}`, () => this.selectGoal(goal));
     if (mexpr !== undefined)
@@ -285,14 +288,14 @@ export class App {
     return this.anchor(text ?? count(seq), `event ${kind ?? ""}`, `#e=${seq}`, () => this.goTo(seq));
   }
 
-  /** @param {string} text @param {string} kind @param {string} to @param {() => void} go */
-  anchor(text, kind, to, go) {
+  /** @param {string} text @param {string} kind @param {string} to @param {() => void} go @param {string} [title] */
+  anchor(text, kind, to, go, title) {
     const click = (/** @type {MouseEvent} */ event) => {
       if (event.metaKey || event.ctrlKey) return;
       event.preventDefault();
       go();
     };
-    return h("a", { class: `link ${kind}`, href: to, click }, text);
+    return h("a", { class: `link ${kind}`, href: to, title, click }, text);
   }
 
   // -- the address -----------------------------------------------------------------------------------------------------------
