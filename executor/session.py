@@ -16,6 +16,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from importlib.util import find_spec
@@ -26,7 +27,7 @@ import pyarrow as pa
 
 from executor.formats import show_table
 from experiments.workloads.queries import default_data, named_sql, query_name
-from memo_viz.explain import Actual, Actuals, finite, plan_json, plan_table, search_text
+from memo_viz.explain import Actual, Actuals, finite, plan_json, plan_table, rules_text, search_text
 from optimizer.algebra.columns import Columns, column_set
 from optimizer.algebra.plan import PlanNode, prune_columns
 from optimizer.algebra.printing import number
@@ -168,7 +169,15 @@ class Explanation:
         plan = plan_table(query.plan, query.columns, self.actual, width)
         notes = [f"\n        {note}" for stage in query.stages for note in stage.notes]
         notes += [f"\n        warning: {warning}" for warning in query.warnings]
-        return plan + "\n\n" + search_text(query.search.as_dict(), query.ms, query.cost, width) + "".join(notes)
+        search = query.search.as_dict()
+        rules = rules_text({**self.rewrites, "search": search["rules_fired"]}, width)
+        return "\n\n".join(filter(None, (plan, rules, search_text(search, query.ms, query.cost, width) + "".join(notes))))
+
+    @property
+    def rewrites(self) -> dict[str, dict[str, int]]:
+        """How often each rule fired in each stage before the search."""
+        names = {stage.name: (firing.rule.partition(":")[0] for firing in stage.rewritings) for stage in self.query.stages}
+        return {stage: dict(Counter(rules)) for stage, rules in names.items()}
 
     @property
     def json(self) -> dict[str, Any]:
@@ -368,13 +377,18 @@ class Memo:
     def __init__(self, state: MemoState) -> None:
         self.state = state
 
-    def svg(self, focus: int | None = None, depth: int | None = None, winners: bool = False) -> str:
-        """A whole SVG document of the memo or of a part of it (see `memo_viz.graph.memo_graph`)."""
-        from memo_viz.dot import COMPLETE, memo_dot
+    def graph(self, focus: int | None = None, depth: int | None = None, winners: bool = False) -> Any:
+        """The memo or a part of it as a networkx graph (see `memo_viz.graph.memo_graph`)."""
         from memo_viz.graph import memo_graph
+
+        return memo_graph(self.state, focus=focus, depth=depth, winners=winners)
+
+    def svg(self, focus: int | None = None, depth: int | None = None, winners: bool = False) -> str:
+        """A whole SVG document of the memo or of a part of it."""
+        from memo_viz.dot import COMPLETE, memo_dot
         from memo_viz.svg import render_svg
 
-        graph = memo_graph(self.state, focus=focus, depth=depth, winners=winners)
+        graph = self.graph(focus, depth, winners)
         part = focus is not None or depth is not None or winners
         return render_svg(memo_dot(graph, COMPLETE if part else None))
 

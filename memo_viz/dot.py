@@ -15,7 +15,7 @@ import graphviz
 import networkx as nx
 
 from memo_viz.difference import SIGNS, is_difference
-from memo_viz.graph import JOINS, full_name, members
+from memo_viz.graph import JOINS, REGIONS, full_name, members
 from memo_viz.overview import overview_dot
 from memo_viz.relation_sets import group_words, sets_below
 from memo_viz.style import (
@@ -57,7 +57,6 @@ COMPLETE = Layout(members=None, others=None, detail=90, other_detail=90)
 SMALL = Layout(members=16, others=12, detail=60, other_detail=60)
 MEDIUM = Layout(members=9, others=3, detail=46, other_detail=0)
 SMALL_MEMO, MEDIUM_MEMO = 12, 40  # groups with expressions; a larger memo is drawn as an overview
-REGIONS = ("join_graph", "region_graph")
 NAME = 30  # characters of an input's name in a row
 TITLE = 46  # characters of a line of a group's name
 

@@ -30,7 +30,8 @@ from memo_viz.names import ColumnNames, canonical_group, group_names
 from optimizer.errors import PlanscopeError
 from optimizer.trace.state import BestState, MemoState
 
-JOINS = frozenset(("join", "join_graph", "region_graph", "apply", "mark_join", "single_join"))
+REGIONS = ("join_graph", "region_graph")  # relations joined in no order yet
+JOINS = frozenset(("join", *REGIONS, "apply", "mark_join", "single_join"))
 
 
 def memo_graph(state: MemoState, *, focus: int | None = None, depth: int | None = None, winners: bool = False) -> nx.DiGraph:

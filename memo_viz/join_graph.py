@@ -26,6 +26,9 @@ from optimizer.algebra.printing import number
 from optimizer.trace.state import MemoState, MExprState
 
 LABELLED = 14  # predicates of a region that are written on its edges; more are only tooltips
+_OPEN, _CLOSE = "\x00", "\x01"  # stand around the number of a label
+_MARK = re.compile(f"{_OPEN}(\\d+){_CLOSE}")
+_TOKEN = re.compile(rf"'(?:[^']|'')*'|{_MARK.pattern.replace('(', '').replace(')', '')}| AND |; |[()]|.", re.DOTALL)
 _KIND = re.compile(r"(inner|left|right|full|semi|anti|cross|mark|single)\b")
 
 
@@ -146,20 +149,19 @@ def conjuncts(detail: str, labels: Iterable[str]) -> Iterator[tuple[str, str, li
     quotes is text, so that no name of a column is taken for a part of the grammar.
     """
     known = sorted(labels, key=len, reverse=True)
-    token = re.compile("|".join([*map(re.escape, known), r"'(?:[^']|'')*'", r" AND ", r"; ", r"[()]", r"."]), re.DOTALL)
-    kind, text, read, depth = "inner", "", [], 0
-    known_set = set(known)
-    for piece in [*token.findall(detail), "; "]:
-        if piece in known_set:
-            read.append(piece)
-        elif piece == "(":
-            depth += 1
-        elif piece == ")":
-            depth -= 1
-        elif depth == 0 and piece in (" AND ", "; "):
+    marked = detail.replace(_OPEN, "\ufffd").replace(_CLOSE, "\ufffd")
+    for i, label in enumerate(known):  # each time the whole text, which takes no longer where labels are alike
+        marked = re.sub(rf"{re.escape(label)}(?!\d)", f"{_OPEN}{i}{_CLOSE}", marked)
+    kind, text, read, depth = "inner", "", list[str](), 0
+    for piece in [*_TOKEN.findall(marked), "; "]:
+        if piece[0] == _OPEN:
+            read.append(known[int(piece[1:-1])])
+        depth += (piece == "(") - (piece == ")")
+        if depth == 0 and piece in (" AND ", "; "):
             found = _KIND.match(text)
             kind, text = (found[1], text[found.end() :]) if found else (kind, text)
-            yield kind, text.removeprefix(" on ").removeprefix("on ").strip(), read
+            whole = _MARK.sub(lambda mark: known[int(mark[1])], text)
+            yield kind, whole.removeprefix(" on ").removeprefix("on ").strip(), read
             text, read = "", []
-            continue
-        text += piece
+        else:
+            text += piece

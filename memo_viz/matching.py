@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Hashable, Iterator, Mapping
+from functools import lru_cache
 
-from memo_viz.graph import joined_relations
+from memo_viz.graph import REGIONS, joined_relations
 from memo_viz.names import canonical_group
 from optimizer.trace.state import MemoState, MExprState
 
-REGIONS = ("join_graph", "region_graph")
 _ID = re.compile(r"'(?:[^']|'')*'|#\d+")
 
 
@@ -29,6 +29,7 @@ def match_groups(a: MemoState, b: MemoState) -> dict[int, int]:
     return pairs
 
 
+@lru_cache(maxsize=1 << 16)  # few payloads, asked for in every round
 def payload(detail: str, exact: bool = False) -> tuple[str, ...]:
     """A payload as conjuncts in an order of its own, without ids of columns unless `exact`."""
     text = detail if exact else _ID.sub(lambda found: "" if found[0].startswith("#") else found[0], detail)

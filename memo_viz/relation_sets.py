@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 import networkx as nx
 
-from memo_viz.difference import SIGNS
+from memo_viz.difference import SIGNS, is_difference
 from memo_viz.graph import full_name, members
 from memo_viz.style import CHANGES, CHOSEN, INK, LOGICAL_ROW, anchor, tip
 from memo_viz.text import label_text, shorten
@@ -90,6 +90,7 @@ def sizes_table(graph: nx.DiGraph) -> str:
     signs = [sign for sign, *_ in STATES.values()]
     note = f"{len(groups):,} groups by the number of relations joined" + ("" if each == 1 else f"; a square is {each} groups")
     words = ", ".join(f"{sign} {meaning}" for sign, _, _, meaning in STATES.values())
+    words += "; + new, − gone, ~ changed" if is_difference(graph) else ""
     html = [
         '<TABLE BORDER="0" CELLBORDER="0" CELLSPACING="2" CELLPADDING="3">',
         f'<TR><TD ALIGN="LEFT" COLSPAN="9"><FONT POINT-SIZE="11"><B>{note}</B>&#160;&#160; {words}</FONT></TD></TR>',
@@ -108,13 +109,15 @@ def _squares(graph: nx.DiGraph, states: dict[str, list[str]], each: int) -> str:
     squares: list[str] = []
     for state, groups in states.items():
         sign, fill, ink, _ = STATES[state]
-        groups = sorted(groups, key=lambda g: graph.nodes[g]["lower"])
+        groups = sorted(groups, key=lambda g: (graph.nodes[g]["change"], graph.nodes[g]["lower"]))
         for start in range(0, len(groups), each):
             some = groups[start : start + each]
+            change = graph.nodes[some[0]]["change"]
+            shown, color = (SIGNS[change], CHANGES[change][1]) if change else (sign, fill)
             words = group_words(graph, some[0]) + (f" | and {len(some) - 1} more" if len(some) > 1 else "")
             squares.append(
-                f'<TD WIDTH="12" HEIGHT="12" FIXEDSIZE="TRUE" BGCOLOR="{fill}" {tip(words, anchor(graph, some[0]))}>'
-                f'<FONT COLOR="{ink}" POINT-SIZE="8">{sign}</FONT></TD>'
+                f'<TD WIDTH="12" HEIGHT="12" FIXEDSIZE="TRUE" BGCOLOR="{color}" {tip(words, anchor(graph, some[0]))}>'
+                f'<FONT COLOR="{ink}" POINT-SIZE="8">{shown}</FONT></TD>'
             )
     rows = [squares[i : i + A_LINE] for i in range(0, len(squares), A_LINE)]
     size = f'FIXEDSIZE="TRUE" WIDTH="{13 * len(rows[0]) + 1}" HEIGHT="{13 * len(rows) + 1}"'

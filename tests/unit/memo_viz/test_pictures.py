@@ -112,6 +112,13 @@ def test_what_only_the_earlier_memo_has_is_struck_out(q5: Events) -> None:
     assert "text-decoration" in render_svg(memo_dot(graph)) and "−" in texts(render_svg(memo_dot(graph)))
 
 
+def test_changes_are_marked_in_an_overview_too(q5: Events) -> None:
+    last = next(e["seq"] for e in q5 if e["kind"] == "plan")
+    seen = texts(render_svg(memo_picture(q5, at=last // 2, since=last // 4, overview=True).dot))
+    assert "+ new, − gone, ~ changed" in seen and "~\n" in seen and "+\n" in seen
+    assert "− gone" not in texts(render_svg(memo_picture(q5, overview=True).dot))
+
+
 def test_groups_are_found_by_name(q5: Events) -> None:
     state = Replay(q5).final()
     assert find_group(state, "G3") == find_group(state, "3") == find_group(state, "supplier") == 3
@@ -170,6 +177,8 @@ def test_conjuncts_are_told_from_names_and_texts() -> None:
     assert [(kind, read) for kind, _, read in found] == [
         ("inner", ["a#1", "b#2"]), ("inner", ["x AND y; z#3"]), ("anti", ["a#1 = b#2#4", "it's#5"])
     ]  # fmt: skip
+    assert [text for _, text, _ in found] == ["(a#1 = b#2)", "(x AND y; z#3 = 'a#1 AND (; ')", "(a#1 = b#2#4 <> it's#5)"]
+    assert list(conjuncts("on (a#1 = b#12)", ["a#1", "b#1"])) == [("inner", "(a#1 = b#12)", ["a#1"])]
 
 
 def test_rewrites_before_the_search(q17: Events, q5: Events) -> None:
@@ -271,3 +280,13 @@ def _spoiled(event: dict[str, Any], text: str) -> dict[str, Any]:
     if event["kind"] == "plan":
         spoiled["nodes"] = [{**node, "detail": text, "delivered": f"order({text})"} for node in event["nodes"]]
     return spoiled
+
+
+def test_a_session_gives_the_memo_as_a_graph_and_as_a_picture_that_fits_a_notebook(tpch: Catalog) -> None:
+    import memo_viz
+
+    memo = Session(tpch).explain("select n_name from nation, region where n_regionkey = r_regionkey").memo
+    assert set(memo.graph()) == set(memo_viz.memo_graph(memo.state))
+    assert memo._repr_svg_().startswith('<svg style="max-width:100%;height:auto" ')
+    with pytest.raises(AttributeError, match="no attribute 'nosuch'"):
+        memo_viz.nosuch  # noqa: B018
