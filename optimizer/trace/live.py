@@ -13,7 +13,7 @@ from typing import Any
 
 from optimizer.errors import PlanscopeError
 from optimizer.trace.recorder import Trace
-from optimizer.trace.replay import Replay
+from optimizer.trace.replay import Replay, Watch
 
 
 class _GivenUp(BaseException):
@@ -23,17 +23,20 @@ class _GivenUp(BaseException):
 class LiveSearch:
     """`run` searches, and tells the trace that it is given. `ended`: it does so no more; `error`: what ended it too early.
 
-    Time spent waiting is no part of the events' times. Budgets of time go on.
+    Either the search runs or the one who looks at it, never both. Time spent waiting is no part of the events' times. Budgets of
+    time go on.
     """
 
     def __init__(self, run: Callable[[Trace], object]) -> None:
         self.error: PlanscopeError | None = None
+        self.ended = False
         self._bug: BaseException | None = None
         self._run = run
         self._trace = _Watched(self)
         self._turn = Condition()
         self._wanted = 0
-        self.ended = self._given_up = False
+        self._watch: Watch | None = None
+        self._waits = self._given_up = False
         self._thread = Thread(target=self._search, name="search", daemon=True)
         self.replay = Replay(self._trace.events, self._more)
 
@@ -53,27 +56,34 @@ class LiveSearch:
         if self._thread.ident is not None:
             self._thread.join()
 
-    def wait_for_turn(self) -> None:
-        """Called by the search after each event: wait until another one is wanted."""
+    def told(self) -> None:
+        """Called by the search after each event: go on, or wait until more is wanted."""
+        if len(self._trace.events) < self._wanted and not (self._watch is not None and self._watch()):
+            return
         with self._turn:
-            if len(self._trace.events) >= self._wanted:
-                self._turn.notify_all()
-            while len(self._trace.events) >= self._wanted and not self._given_up:
+            self._waits = True
+            self._turn.notify_all()
+            while self._waits and not self._given_up:
                 self._turn.wait()
             if self._given_up:
                 raise _GivenUp
 
-    def _more(self, count: int) -> None:
-        """Let the search go on until there are `count` events or it ends. Raises what a bug in it raised; Ctrl-C stops it at its
-        next event."""
+    def _more(self, count: int, watch: Watch | None) -> None:
+        """Let the search go on: until there are `count` events, `watch`, which is asked after each, says to stop, or it ends.
+
+        Raises what a bug in it raised. Ctrl-C stops it at its next event.
+        """
         with self._turn:
-            self._wanted = count
+            self._wanted, self._watch, self._waits = count, watch, self.ended
             self._turn.notify_all()
             try:
-                while len(self._trace.events) < count and not self.ended:
+                while not self._waits:
                     self._turn.wait()
-            finally:
+            except KeyboardInterrupt:
                 self._wanted = 0
+                while not self._waits:
+                    self._turn.wait()
+                raise
         if self._bug is not None:
             raise self._bug
 
@@ -87,7 +97,7 @@ class LiveSearch:
         except BaseException as error:
             self._bug = error
         with self._turn:
-            self.ended = True
+            self.ended = self._waits = True
             self._turn.notify_all()
 
 
@@ -101,5 +111,5 @@ class _Watched(Trace):
     def emit(self, kind: str, **fields: Any) -> None:
         super().emit(kind, **fields)
         since = perf_counter_ns()
-        self._live.wait_for_turn()
+        self._live.told()
         self._start += perf_counter_ns() - since

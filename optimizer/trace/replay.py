@@ -22,6 +22,9 @@ BLOCK = 1000  # events
 
 R = TypeVar("R", bound=Record)
 
+Watch = Callable[[], bool]
+"""Asked after each event of a search that is running: whether to stop there."""
+
 
 class _Written(NamedTuple, Generic[R]):
     """What a block did to a table: records as they were at its end, and ids that were gone."""
@@ -60,11 +63,11 @@ class _Block(NamedTuple):
 class Replay:
     """A trace and a position in it. Position n means that the first n events have happened.
 
-    `events`: as recorded. Those of a search that is running grow: `more(n)` has the search go on until there are n events, or
-    until it ends. `damage`: what is wrong with the trace after its events, if anything.
+    `events`: as recorded. Those of a search that is running grow: `more(n, watch)` has the search go on until there are n events,
+    until `watch` says to stop, or until it ends. `damage`: what is wrong with the trace after its events, if anything.
     """
 
-    def __init__(self, events: Sequence[dict[str, Any]], more: Callable[[int], None] | None = None) -> None:
+    def __init__(self, events: Sequence[dict[str, Any]], more: Callable[[int, Watch | None], None] | None = None) -> None:
         self.events = events
         self.position = 0
         self.damage: str | None = None
@@ -108,8 +111,13 @@ class Replay:
     def reach(self, position: int) -> int:
         """The same position where the trace is that long, else its end; a search that is running goes on until then."""
         if self._more is not None and position > len(self.events):
-            self._more(position)
+            self._more(position, None)
         return min(position, len(self.events))
+
+    def go_on(self, watch: Watch) -> None:
+        """Have a search that is running go on until `watch` says to stop."""
+        if self._more is not None:
+            self._more(sys.maxsize, watch)
 
     def final(self) -> MemoState:
         """The state after the last event; a running search is run to its end."""

@@ -85,19 +85,29 @@ class Walk:
     # -- walking ------------------------------------------------------------------------------------------------------------
 
     def forward(self, *stops: Stop) -> Stop | None:
-        """Go to the next event that one of the stops accepts, and say which; to the end and None where there is none."""
+        """Go to the next event that one of the stops accepts, and say which; to the end and None where there is none. Ctrl-C ends
+        it at the event that it has come to."""
         replay, by_state = self.replay, any(stop.by_state for stop in stops)
-        at = replay.position
-        while self._have(at):
-            event = replay.events[at]
-            at += 1
-            state = replay.seek(at) if by_state else replay.state
-            for stop in stops:
-                if stop.test(event, state):
-                    replay.seek(at)
-                    return stop
-        replay.seek(at)
-        return None
+        at, found = replay.position, None
+
+        def look() -> bool:
+            nonlocal at, found
+            self._note()
+            while at < len(replay.events):
+                event = replay.events[at]
+                at += 1
+                state = replay.seek(at) if by_state else replay.state
+                found = next((stop for stop in stops if stop.test(event, state)), None)
+                if found is not None:
+                    return True
+            return False
+
+        try:
+            if not look():
+                replay.go_on(look)
+            return found
+        finally:
+            replay.seek(at)
 
     def backward(self, stop: Stop) -> bool:
         """Go to the last event before that of the position that the stop accepts; to the start and False where there is none.
@@ -128,12 +138,6 @@ class Walk:
         """The depths of all tasks so far."""
         self._note()
         return self._depths
-
-    def _have(self, at: int) -> bool:
-        """Whether there is an event `at`; a search that is running goes on until there is."""
-        there = self.replay.reach(at + 1) > at
-        self._note()
-        return there
 
     def _note(self) -> None:
         """Keep depths, starts and roots of the events that are new."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import threading
 from typing import Any
 
@@ -13,7 +15,7 @@ from optimizer.trace.live import LiveSearch
 from optimizer.trace.recorder import Trace
 from optimizer.trace.replay import Replay
 from optimizer.trace.state import MemoState
-from optimizer.trace.walk import KINDS, Walk
+from optimizer.trace.walk import KINDS, Stop, Walk
 from tests.search.graphs import graph_query
 from tests.search.planning import plan
 
@@ -120,6 +122,27 @@ def test_a_live_search_can_be_given_up() -> None:
     live.close()
     assert len(live.replay.events) == 100
     assert not any(thread.name == "search" for thread in threading.enumerate())
+
+
+def test_ctrl_c_stops_a_live_search_where_it_is(events: list[dict[str, Any]]) -> None:
+    live = LiveSearch(search)
+    replay = live.start()
+    walk = Walk(replay)
+
+    def press(event: dict[str, Any], state: MemoState) -> bool:
+        """Ctrl-C at event 200, and no further event before it arrived."""
+        if event["seq"] == 200:
+            signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
+            while live._wanted:
+                os.sched_yield()
+        return False
+
+    with pytest.raises(KeyboardInterrupt):
+        walk.forward(Stop("press", press))
+    assert replay.position == 201 and len(replay.events) == 202  # the search stops at its next event
+    assert replay.state == Replay(events).seek(201)
+    assert walk.forward(walk.stop("best")) is not None
+    live.close()
 
 
 def test_what_ends_a_live_search_is_said() -> None:
