@@ -25,7 +25,11 @@ import { Names, plain, sentence } from "./words.js";
  *   actual: (import("./plan.js").Actual | null)[] | null}} Data what memo_viz/stepper/page.py puts into the page
  */
 
-const VIEWS = /** @type {[View, string][]} */ ([["tree", "Query"], ["memo", "Memo"], ["plan", "Plan"]]);
+const VIEWS = /** @type {[View, string][]} */ ([
+  ["tree", "Query"],
+  ["memo", "Memo"],
+  ["plan", "Plan"],
+]);
 const THEMES = ["auto", "light", "dark", "projector"];
 
 export class App {
@@ -73,28 +77,63 @@ export class App {
   // -- the frame -------------------------------------------------------------------------------------------------------------
 
   build() {
-    this.tabs = VIEWS.map(([view, name], i) => button(`${name} (${i + 1})`, () => this.show(view), { role: "tab", id: `tab-${view}`, "aria-controls": "stage" }, name));
-    const step = (/** @type {string} */ label, /** @type {string} */ text, /** @type {() => void} */ go) => button(label, go, { class: "step" }, text);
-    this.stage = h("div", { class: "stage", id: "stage", role: "tabpanel", tabindex: -1 }, this.memo.element, this.rewriting.element, this.plan.element);
+    this.tabs = VIEWS.map(([view, name], i) =>
+      button(`${name} (${i + 1})`, () => this.show(view), { role: "tab", id: `tab-${view}`, "aria-controls": "stage" }, name),
+    );
+    const step = (/** @type {string} */ label, /** @type {string} */ text, /** @type {() => void} */ go) =>
+      button(label, go, { class: "step" }, text);
+    this.stage = h(
+      "div",
+      { class: "stage", id: "stage", role: "tabpanel", tabindex: -1 },
+      this.memo.element,
+      this.rewriting.element,
+      this.plan.element,
+    );
     return [
-      h("header", { class: "top" },
+      h(
+        "header",
+        { class: "top" },
         h("h1", {}, "planscope", h("span", { class: "title" }, this.names.line(this.data.title))),
-        h("div", { class: "transport", role: "toolbar", "aria-label": "Steps" },
+        h(
+          "div",
+          { class: "transport", role: "toolbar", "aria-label": "Steps" },
           step("To the start (Home)", "⇤", () => this.seek(this.least())),
           step("Back over (Shift ←)", "«", () => this.seek(steps.over(this.history, this.position, -1))),
-          step("Previous event (←)", "‹", () => this.seek(this.position - 1)), this.where,
+          step("Previous event (←)", "‹", () => this.seek(this.position - 1)),
+          this.where,
           step("Next event (→)", "›", () => this.seek(this.position + 1)),
-          step("Over, past all that this task leads to (Shift →)", "»", () => this.seek(steps.over(this.history, this.position, 1))),
-          step("To the end (End)", "⇥", () => this.seek(this.history.events.length))),
+          step("Over, past all that this task leads to (Shift →)", "»", () =>
+            this.seek(steps.over(this.history, this.position, 1)),
+          ),
+          step("To the end (End)", "⇥", () => this.seek(this.history.events.length)),
+        ),
         this.search.element,
-        h("div", { class: "plain-buttons" }, this.themeButton, button("Help (?)", () => this.help.open(), { class: "plain" }, "help"))),
+        h(
+          "div",
+          { class: "plain-buttons" },
+          this.themeButton,
+          button("Help (?)", () => this.help.open(), { class: "plain" }, "help"),
+        ),
+      ),
       this.sentence.element,
       h("aside", { class: "left", "aria-label": "Task stack", tabindex: 0 }, this.stack.element),
-      h("main", { class: "centre" },
-        h("div", { class: "bar-row" }, h("div", { class: "tabs", role: "tablist", "aria-label": "What is shown" }, this.tabs), this.memo.status, this.partial(), this.memo.buttons), this.stage),
+      h(
+        "main",
+        { class: "centre" },
+        h(
+          "div",
+          { class: "bar-row" },
+          h("div", { class: "tabs", role: "tablist", "aria-label": "What is shown" }, this.tabs),
+          this.memo.status,
+          this.partial(),
+          this.memo.buttons,
+        ),
+        this.stage,
+      ),
       h("aside", { class: "right", "aria-label": "Event and group", tabindex: 0 }, this.eventPanel.element, this.group.element),
-      this.timeline.element, this.help.element,
-    ]; // prettier-ignore
+      this.timeline.element,
+      this.help.element,
+    ];
   }
 
   /** Which events the page has, where it has not all of them. */
@@ -102,7 +141,11 @@ export class App {
     const { events } = this.history;
     if (!events.length || events.length >= this.data.total) return null;
     const [first, last] = [events[0].seq, events[events.length - 1].seq];
-    return h("p", { class: "partial" }, `This page has events ${count(first)} to ${count(last)} of ${count(this.data.total)}; --from ${last + 1} gives the next ones.`);
+    return h(
+      "p",
+      { class: "partial" },
+      `This page has events ${count(first)} to ${count(last)} of ${count(this.data.total)}; --from ${last + 1} gives the next.`,
+    );
   }
 
   /** @param {View} view */
@@ -228,9 +271,14 @@ export class App {
   link(part) {
     const { text, group, goal, mexpr, event } = part;
     if (event !== undefined) return this.eventLink(event, undefined, text);
-    if (group !== undefined) return this.anchor(text, "group", `#g=${group}`, () => this.select(group, true));
-    if (goal !== undefined) return this.anchor(text, "group", `#g=${this.state.goals.get(goal)?.group ?? ""}`, () => this.selectGoal(goal));
-    if (mexpr !== undefined) return this.anchor(text, "mexpr", `#g=${this.state.mexprs.get(mexpr)?.group ?? ""}`, () => this.selectMExpr(mexpr));
+    if (group !== undefined) {
+      const number = group >= 0 ? `G${group}` : "a set of relations"; // two groups have one name where one went into the other
+      return this.anchor(text, "group", `#g=${group}`, () => this.select(group, true), number);
+    }
+    if (goal !== undefined)
+      return this.anchor(text, "group", `#g=${this.state.goals.get(goal)?.group ?? ""}`, () => this.selectGoal(goal));
+    if (mexpr !== undefined)
+      return this.anchor(text, "mexpr", `#g=${this.state.mexprs.get(mexpr)?.group ?? ""}`, () => this.selectMExpr(mexpr));
     return text;
   }
 
@@ -240,14 +288,14 @@ export class App {
     return this.anchor(text ?? count(seq), `event ${kind ?? ""}`, `#e=${seq}`, () => this.goTo(seq));
   }
 
-  /** @param {string} text @param {string} kind @param {string} to @param {() => void} go */
-  anchor(text, kind, to, go) {
+  /** @param {string} text @param {string} kind @param {string} to @param {() => void} go @param {string} [title] */
+  anchor(text, kind, to, go, title) {
     const click = (/** @type {MouseEvent} */ event) => {
       if (event.metaKey || event.ctrlKey) return;
       event.preventDefault();
       go();
     };
-    return h("a", { class: `link ${kind}`, href: to, click }, text);
+    return h("a", { class: `link ${kind}`, href: to, title, click }, text);
   }
 
   // -- the address -----------------------------------------------------------------------------------------------------------
@@ -284,7 +332,8 @@ export class App {
     if (event.ctrlKey || event.metaKey || event.altKey || this.help.isOpen) return;
     const { history, position } = this;
     const over = event.shiftKey;
-    const ahead = (/** @type {1 | -1} */ direction) => this.seek(over ? steps.over(history, position, direction) : position + direction);
+    const ahead = (/** @type {1 | -1} */ direction) =>
+      this.seek(over ? steps.over(history, position, direction) : position + direction);
     const mark = steps.MARKS.find(({ key }) => key === event.key.toLowerCase());
     /** @type {Record<string, () => void>} */
     const keys = {
@@ -302,7 +351,7 @@ export class App {
       t: () => this.nextTheme(),
       x: () => this.memo.toggle("folded"),
       ".": () => this.memo.toggle("near"),
-      "0": () => this.memo.fit(),
+      0: () => this.memo.fit(),
       "+": () => this.memo.zoom(1.25),
       "=": () => this.memo.zoom(1.25),
       "-": () => this.memo.zoom(0.8),

@@ -68,7 +68,9 @@ export function put(element, ...children) {
  * @param {string} text
  */
 export function visible(text) {
-  return text.replace(/[\t\r]/g, " ").replace(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\ufffe\uffff]/gu, (found) => (found === "\n" ? found : "\ufffd"));
+  return text
+    .replace(/[\t\r]/g, " ")
+    .replace(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\ufffe\uffff]/gu, (found) => (found === "\n" ? found : "\ufffd"));
 }
 
 /**
@@ -88,5 +90,9 @@ export function shorten(text, length) {
  * @param {...(Child | Child[])} children the label where there are none
  */
 export function button(label, click, attributes, ...children) {
-  return h("button", { type: "button", title: label, "aria-label": children.length ? label : null, click, ...attributes }, ...(children.length ? children : [label]));
+  return h(
+    "button",
+    { type: "button", title: label, "aria-label": children.length ? label : null, click, ...attributes },
+    ...(children.length ? children : [label]),
+  );
 }

@@ -16,12 +16,40 @@ import { cutSum, sentence, source } from "./words.js";
 const RESULTS = 6; // of one firing that are shown
 
 const CALLED = /** @type {Record<string, string>} */ ({
-  header: "begin", rewrite: "rewrite", stage: "stage", group: "new group", mexpr: "expression", merge: "merge", region: "region",
-  task_push: "push", task_start: "run", task_end: "done", explored: "explored", bind: "pattern fits", skip: "no result", fire: "rule fires",
-  root: "root", goal: "new goal", place: "set gets a group", goal_open: "goal opens", goal_close: "goal closes", limit: "limit falls",
-  cost: "cost", best: "new best", enforce: "enforcer", pass_through: "traits asked", derive: "traits offered", lower: "bound",
-  prune: "prune", cycle: "cycle", table: "table", restart: "restart", budget: "budget", plan: "plan", dropped: "left out",
-}); // prettier-ignore
+  header: "begin",
+  rewrite: "rewrite",
+  stage: "stage",
+  group: "new group",
+  mexpr: "expression",
+  merge: "merge",
+  region: "region",
+  task_push: "push",
+  task_start: "run",
+  task_end: "done",
+  explored: "explored",
+  bind: "pattern fits",
+  skip: "no result",
+  fire: "rule fires",
+  root: "root",
+  goal: "new goal",
+  place: "set gets a group",
+  goal_open: "goal opens",
+  goal_close: "goal closes",
+  limit: "limit falls",
+  cost: "cost",
+  best: "new best",
+  enforce: "enforcer",
+  pass_through: "traits asked",
+  derive: "traits offered",
+  lower: "bound",
+  prune: "prune",
+  cycle: "cycle",
+  table: "table",
+  restart: "restart",
+  budget: "budget",
+  plan: "plan",
+  dropped: "left out",
+});
 
 /** The band above the picture: what happens, said once and large. */
 export class Sentence {
@@ -31,7 +59,12 @@ export class Sentence {
     this.kind = h("span", { class: "kind" });
     this.number = h("span", { class: "number" });
     this.text = h("p", { class: "words", "aria-live": "polite" });
-    this.element = h("section", { class: "sentence", tabindex: 0, "aria-label": "The event in words" }, h("div", { class: "tag-line" }, this.kind, this.number), this.text);
+    this.element = h(
+      "section",
+      { class: "sentence", tabindex: 0, "aria-label": "The event in words" },
+      h("div", { class: "tag-line" }, this.kind, this.number),
+      this.text,
+    );
   }
 
   render() {
@@ -42,12 +75,20 @@ export class Sentence {
       return put(this.text, "Nothing has happened yet. Press → for the first event.");
     }
     put(this.kind, CALLED[event.kind] ?? event.kind);
-    put(this.number, `event ${count(event.seq)}${event.task === null ? "" : ` · task ${count(event.task)}`} · ${(event.t / 1000).toFixed(1)} ms`);
+    put(
+      this.number,
+      [`event ${count(event.seq)}`, event.task !== null && `task ${count(event.task)}`, `${(event.t / 1000).toFixed(1)} ms`]
+        .filter(Boolean)
+        .join(" · "),
+    );
     this.element.dataset.kind = event.kind;
     const parts = sentence(event, words, names, state);
     this.text.classList.toggle("long", parts.reduce((sum, part) => sum + part.text.length, 0) > 300);
     const show = event.kind === "header" ? (/** @type {string} */ text) => [text] : figures;
-    put(this.text, parts.flatMap((part) => (Object.keys(part).length === 1 ? show(part.text) : this.app.link(part))));
+    put(
+      this.text,
+      parts.flatMap((part) => (Object.keys(part).length === 1 ? show(part.text) : this.app.link(part))),
+    );
   }
 }
 
@@ -63,7 +104,12 @@ export class EventPanel {
   constructor(app) {
     this.app = app;
     this.body = h("div", {});
-    this.element = h("section", { class: "panel event-panel", "aria-labelledby": "event-title" }, h("h2", { id: "event-title" }, "This event"), this.body);
+    this.element = h(
+      "section",
+      { class: "panel event-panel", "aria-labelledby": "event-title" },
+      h("h2", { id: "event-title" }, "This event"),
+      this.body,
+    );
   }
 
   render() {
@@ -74,12 +120,20 @@ export class EventPanel {
   /** @param {TraceEvent} event */
   details(event) {
     switch (event.kind) {
-      case "prune": return this.prune(event);
-      case "best": return this.best(event);
-      case "fire": return this.fire(event);
-      case "mexpr": return event.duplicate || event.dropped ? null : this.expression(event.id);
-      case "bind": case "skip": case "cost": return this.expression(event.mexpr);
-      default: return null;
+      case "prune":
+        return this.prune(event);
+      case "best":
+        return this.best(event);
+      case "fire":
+        return this.fire(event);
+      case "mexpr":
+        return event.duplicate || event.dropped ? null : this.expression(event.id);
+      case "bind":
+      case "skip":
+      case "cost":
+        return this.expression(event.mexpr);
+      default:
+        return null;
     }
   }
 
@@ -104,21 +158,55 @@ export class EventPanel {
       const part = found && "traits" in found ? { text: app.names.goal(id), goal: id } : { text: app.names.group(id), group: id };
       return { part, least: found?.lower ?? 0, event: found?.lower_event ?? null };
     });
-    return h("div", {},
+    return h(
+      "div",
+      {},
       this.bar([own, ...parts.map((/** @type {{least: number}} */ each) => each.least)], event.limit),
-      h("table", { class: "sum" }, h("tbody", {},
-        this.sumRow(0, "its own cost", own),
-        parts.map((/** @type {any} */ each, /** @type {number} */ i) => this.sumRow(i + 1, app.link(each.part), each.least, each.event, "at least")),
-        now !== undefined && h("tr", { class: "total" }, h("th", { scope: "row" }, "by now in all"), h("td", {}, figure(now))),
-        h("tr", { class: "total" }, h("th", { scope: "row" }, now === undefined ? "a plan costs at least" : "known when it was cut"), h("td", {}, figure(event.lower))),
-        h("tr", { class: "limit" }, h("th", { scope: "row" }, "a plan may cost"), h("td", {}, figure(event.limit))),
-        h("tr", { class: "over" }, h("th", { scope: "row" }, "too dear by"), h("td", {}, figure(Math.max(0, event.lower - event.limit))))))); // prettier-ignore
+      h(
+        "table",
+        { class: "sum" },
+        h(
+          "tbody",
+          {},
+          this.sumRow(0, "its own cost", own),
+          parts.map((/** @type {any} */ each, /** @type {number} */ i) =>
+            this.sumRow(i + 1, app.link(each.part), each.least, each.event, "at least"),
+          ),
+          now !== undefined && h("tr", { class: "total" }, h("th", { scope: "row" }, "by now in all"), h("td", {}, figure(now))),
+          h(
+            "tr",
+            { class: "total" },
+            h("th", { scope: "row" }, now === undefined ? "a plan costs at least" : "known when it was cut"),
+            h("td", {}, figure(event.lower)),
+          ),
+          h("tr", { class: "limit" }, h("th", { scope: "row" }, "a plan may cost"), h("td", {}, figure(event.limit))),
+          h(
+            "tr",
+            { class: "over" },
+            h("th", { scope: "row" }, "too dear by"),
+            h("td", {}, figure(Math.max(0, event.lower - event.limit))),
+          ),
+        ),
+      ),
+    );
   }
 
-  /** @param {number} i @param {import("./dom.js").Child} name @param {number} value @param {number | null} [event] @param {string} [how] */
+  /** @param {number} i which part of the bar @param {import("./dom.js").Child} name @param {number} value
+   * @param {number | null} [event] what it came from @param {string} [how] */
   sumRow(i, name, value, event = null, how = "") {
-    return h("tr", {}, h("th", { scope: "row" }, h("span", { class: `key part-${i}`, "aria-hidden": "true" }), name,
-      how && h("span", { class: "quiet" }, ` ${how}`), event !== null && [" ", this.app.eventLink(event)]), h("td", {}, figure(value))); // prettier-ignore
+    return h(
+      "tr",
+      {},
+      h(
+        "th",
+        { scope: "row" },
+        h("span", { class: `key part-${i}`, "aria-hidden": "true" }),
+        name,
+        how && h("span", { class: "quiet" }, ` ${how}`),
+        event !== null && [" ", this.app.eventLink(event)],
+      ),
+      h("td", {}, figure(value)),
+    );
   }
 
   /** @param {number[]} values @param {number} limit */
@@ -127,26 +215,64 @@ export class EventPanel {
     const end = Math.max(total, Number.isFinite(limit) ? limit : 0) * 1.02 || 1;
     let x = 0;
     const pieces = values.map((value, i) => {
-      const piece = s("rect", { class: `part-${i}`, x: `${(100 * x) / end}%`, y: 8, width: `${(100 * value) / end}%`, height: 14 });
+      const piece = s("rect", {
+        class: `part-${i}`,
+        x: `${(100 * x) / end}%`,
+        y: 8,
+        width: `${(100 * value) / end}%`,
+        height: 14,
+      });
       x += value;
       return piece;
     });
     const at = `${(100 * Math.min(limit, end)) / end}%`;
-    return s("svg", { class: "bar", height: 30, width: "100%", role: "img", "aria-label": `at least ${figure(total)}, allowed ${figure(limit)}` },
-      pieces, Number.isFinite(limit) && s("line", { class: "limit-mark", x1: at, x2: at, y1: 1, y2: 29 })); // prettier-ignore
+    return s(
+      "svg",
+      {
+        class: "bar",
+        height: 30,
+        width: "100%",
+        role: "img",
+        "aria-label": `at least ${figure(total)}, allowed ${figure(limit)}`,
+      },
+      pieces,
+      Number.isFinite(limit) && s("line", { class: "limit-mark", x1: at, x2: at, y1: 1, y2: 29 }),
+    );
   }
 
   /** @param {TraceEvent} event */
   best(event) {
     const { app } = this;
     const inputs = event.inputs.map((/** @type {number} */ id) => ({ id, best: app.state.goals.get(id)?.best ?? null }));
-    return h("div", {}, this.bar([event.local, ...inputs.map((/** @type {any} */ each) => each.best?.cost ?? 0)], event.old),
-      h("table", { class: "sum" }, h("tbody", {},
-        this.sumRow(0, event.op.replaceAll("_", " "), event.local),
-        inputs.map((/** @type {any} */ each, /** @type {number} */ i) =>
-          this.sumRow(i + 1, app.link({ text: app.names.goal(each.id), goal: each.id }), each.best?.cost ?? 0, each.best?.event ?? null)),
-        h("tr", { class: "total" }, h("th", { scope: "row" }, "the plan costs"), h("td", {}, figure(event.cost))),
-        h("tr", { class: "limit" }, h("th", { scope: "row" }, "the best before"), h("td", {}, event.old === Infinity ? "none" : figure(event.old)))))); // prettier-ignore
+    return h(
+      "div",
+      {},
+      this.bar([event.local, ...inputs.map((/** @type {any} */ each) => each.best?.cost ?? 0)], event.old),
+      h(
+        "table",
+        { class: "sum" },
+        h(
+          "tbody",
+          {},
+          this.sumRow(0, event.op.replaceAll("_", " "), event.local),
+          inputs.map((/** @type {any} */ each, /** @type {number} */ i) =>
+            this.sumRow(
+              i + 1,
+              app.link({ text: app.names.goal(each.id), goal: each.id }),
+              each.best?.cost ?? 0,
+              each.best?.event ?? null,
+            ),
+          ),
+          h("tr", { class: "total" }, h("th", { scope: "row" }, "the plan costs"), h("td", {}, figure(event.cost))),
+          h(
+            "tr",
+            { class: "limit" },
+            h("th", { scope: "row" }, "the best before"),
+            h("td", {}, event.old === Infinity ? "none" : figure(event.old)),
+          ),
+        ),
+      ),
+    );
   }
 
   // -- expressions -----------------------------------------------------------------------------------------------------------
@@ -163,10 +289,21 @@ export class EventPanel {
     const made = /** @type {MExpr[]} */ (own.length ? own : all); // what is in other groups is a part of these
     const before = this.lines(source, new Set(made.flatMap((mexpr) => mexpr.inputs)));
     const leaves = new Set(before.filter((line) => line.op === "").map((line) => Number(line.key.split(" ")[1])));
-    const after = made.slice(0, RESULTS).map((mexpr) => /** @type {[string, Line[]]} */ ([
-      mexpr.logical ? `after: m${mexpr.id}` : `a way to carry it out: m${mexpr.id}`, this.lines(mexpr, leaves)])); // prettier-ignore
-    return h("div", {}, beforeAfter([`before: m${source.id}`, before], after, (text) => app.names.text(text)),
-      made.length > RESULTS && h("p", { class: "quiet" }, `and ${count(made.length - RESULTS)} more`)); // prettier-ignore
+    const after = made
+      .slice(0, RESULTS)
+      .map(
+        (mexpr) =>
+          /** @type {[string, Line[]]} */ ([
+            mexpr.logical ? `after: m${mexpr.id}` : `a way to carry it out: m${mexpr.id}`,
+            this.lines(mexpr, leaves),
+          ]),
+      );
+    return h(
+      "div",
+      {},
+      beforeAfter([`before: m${source.id}`, before], after, (text) => app.names.text(text)),
+      made.length > RESULTS && h("p", { class: "quiet" }, `and ${count(made.length - RESULTS)} more`),
+    );
   }
 
   /** An expression from the top. Input groups that `shared` has are leaves, others are opened once by their oldest expression.
@@ -176,7 +313,13 @@ export class EventPanel {
     /** @type {Line[]} */
     const result = [];
     const visit = (/** @type {MExpr} */ mexpr, /** @type {boolean[]} */ last) => {
-      result.push({ op: mexpr.op.replaceAll("_", " "), detail: mexpr.detail, depth: last.length, key: `${mexpr.op} ${mexpr.detail}`, last });
+      result.push({
+        op: mexpr.op.replaceAll("_", " "),
+        detail: mexpr.detail,
+        depth: last.length,
+        key: `${mexpr.op} ${mexpr.detail}`,
+        last,
+      });
       mexpr.inputs.forEach((raw, i) => {
         const id = canonical(app.state, raw);
         const below = [...last, i === mexpr.inputs.length - 1];
@@ -196,9 +339,21 @@ export class EventPanel {
     const { app } = this;
     const mexpr = app.state.mexprs.get(id);
     if (!mexpr) return null;
-    return h("dl", { class: "facts" },
-      h("dt", {}, mexpr.logical ? "logical" : "physical"), h("dd", {}, h("b", {}, mexpr.op.replaceAll("_", " ")), " ", app.names.text(mexpr.detail)),
-      mexpr.inputs.length > 0 && [h("dt", {}, "over"), h("dd", {}, mexpr.inputs.flatMap((input, i) => [i ? ", " : "", app.link({ text: app.names.group(input), group: input })]))],
-      h("dt", {}, "in"), h("dd", {}, app.link({ text: app.names.group(mexpr.group), group: mexpr.group }))); // prettier-ignore
+    return h(
+      "dl",
+      { class: "facts" },
+      h("dt", {}, mexpr.logical ? "logical" : "physical"),
+      h("dd", {}, h("b", {}, mexpr.op.replaceAll("_", " ")), " ", app.names.text(mexpr.detail)),
+      mexpr.inputs.length > 0 && [
+        h("dt", {}, "over"),
+        h(
+          "dd",
+          {},
+          mexpr.inputs.flatMap((input, i) => [i ? ", " : "", app.link({ text: app.names.group(input), group: input })]),
+        ),
+      ],
+      h("dt", {}, "in"),
+      h("dd", {}, app.link({ text: app.names.group(mexpr.group), group: mexpr.group })),
+    );
   }
 }

@@ -14,11 +14,12 @@ export function figure(value) {
   return thousands(whole) + (digits ? "." + digits : "");
 }
 
-/** The same without what lies behind the point, for places with little room.
+/** The same for places with little room: whole numbers, three digits of large ones.
  * @param {number | null | undefined} value */
 export function rounded(value) {
   if (value === null || value === undefined) return "–";
-  return Math.abs(value) >= 10 && Math.abs(value) < 1e9 ? thousands(Math.round(value).toString()) : figure(value);
+  if (Math.abs(value) >= 1e7 && Number.isFinite(value)) return Number(value.toPrecision(3)).toExponential().replace("+", "");
+  return Math.abs(value) >= 10 && Number.isFinite(value) ? thousands(Math.round(value).toString()) : figure(value);
 }
 
 /** @param {number} value */

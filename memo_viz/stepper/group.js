@@ -28,23 +28,49 @@ export class GroupPanel {
     const id = app.shown;
     const group = id === null ? undefined : app.state.groups.get(id);
     if (id === null) {
-      return put(this.body, h("h2", { id: "group-title" }, "Group"),
-        h("p", { class: "quiet" }, "Click a group of the picture, or find one by its tables with /.")); // prettier-ignore
+      return put(
+        this.body,
+        h("h2", { id: "group-title" }, "Group"),
+        h("p", { class: "quiet" }, "Click a group of the picture, or find one by its tables with /."),
+      );
     }
     if (!group) {
       const made = app.history.madeGroup.get(id);
-      return put(this.body, h("h2", { id: "group-title" }, app.names.group(id)),
-        h("p", {}, "Not in the memo at this event. ", made !== undefined && ["It enters with event ", app.eventLink(app.history.events[made].seq), "."])); // prettier-ignore
+      return put(
+        this.body,
+        h("h2", { id: "group-title" }, app.names.group(id)),
+        h(
+          "p",
+          {},
+          "Not in the memo at this event. ",
+          made !== undefined && ["It enters with event ", app.eventLink(app.history.events[made].seq), "."],
+        ),
+      );
     }
-    put(this.body,
-      h("h2", { id: "group-title" }, app.names.group(id), h("span", { class: "number" }, group.id >= 0 ? `G${group.id}` : "set of relations")),
-      h("p", { class: "quiet" }, this.summary(group)), this.why(group), this.goals(group), this.members(group), this.columns(group)); // prettier-ignore
+    put(
+      this.body,
+      h(
+        "h2",
+        { id: "group-title" },
+        app.names.group(id),
+        h("span", { class: "number" }, group.id >= 0 ? `G${group.id}` : "set of relations"),
+      ),
+      h("p", { class: "quiet" }, this.summary(group)),
+      this.why(group),
+      this.goals(group),
+      this.members(group),
+      this.columns(group),
+    );
   }
 
   /** @param {Group} group @returns {Child[]} */
   summary(group) {
     const { app } = this;
-    const parts = [`About ${figure(group.rows)} rows. No plan costs less than ${figure(group.lower)}`, ...this.by(group.lower_event), "."];
+    const parts = [
+      `About ${figure(group.rows)} rows. No plan costs less than ${figure(group.lower)}`,
+      ...this.by(group.lower_event),
+      ".",
+    ];
     if (group.merged_into !== null) {
       const into = canonical(app.state, group.id);
       return ["Merged: it turned out to be ", app.link({ text: app.names.group(into), group: into }), "."];
@@ -78,14 +104,30 @@ export class GroupPanel {
     if (!uses.length) words.push(this.untouched(group));
     else {
       const cuts = uses.filter((i) => app.history.events[i].kind === "prune").length;
-      words.push(`It was weighed as an input ${times(uses.length)} so far`, cuts ? `, and cut${uses.length === 1 ? "" : cuts === uses.length ? " each time" : ` ${times(cuts)}`}` : "", ".");
-      if (dearest && dearest.status === "new") words.push(" A plan for it was never searched, as its bound alone was enough to decide.");
+      words.push(
+        `It was weighed as an input ${times(uses.length)} so far`,
+        cuts ? `, and cut${uses.length === 1 ? "" : cuts === uses.length ? " each time" : ` ${times(cuts)}`}` : "",
+        ".",
+      );
+      if (dearest && dearest.status === "new")
+        words.push(" A plan for it was never searched, as its bound alone was enough to decide.");
     }
     const shown = [...uses].reverse().slice(0, USES);
-    return h("div", { class: "why" }, title, h("p", {}, words),
-      shown.length > 0 && h("ul", { class: "uses" }, shown.map((i) => this.use(group, i))),
+    return h(
+      "div",
+      { class: "why" },
+      title,
+      h("p", {}, words),
+      shown.length > 0 &&
+        h(
+          "ul",
+          { class: "uses" },
+          shown.map((i) => this.use(group, i)),
+        ),
       uses.length > USES && h("p", { class: "quiet" }, `and ${count(uses.length - USES)} earlier`),
-      this.instead(group, plan), this.larger(group)); // prettier-ignore
+      this.instead(group, plan),
+      this.larger(group),
+    );
   }
 
   /** Where the best plan first joins the relations of this set, for comparison.
@@ -95,10 +137,12 @@ export class GroupPanel {
     const { state } = app;
     const mine = group.relations ?? [];
     if (!plan.length || mine.length < 2) return null;
-    const joins = plan.map((id) => /** @type {Goal} */ (state.goals.get(id))).flatMap((goal) => {
-      const relations = relationsOf(state, /** @type {Group} */ (state.groups.get(this.home(goal.id))));
-      return relations ? [{ goal, relations }] : [];
-    }); // prettier-ignore
+    const joins = plan
+      .map((id) => /** @type {Goal} */ (state.goals.get(id)))
+      .flatMap((goal) => {
+        const relations = relationsOf(state, /** @type {Group} */ (state.groups.get(this.home(goal.id))));
+        return relations ? [{ goal, relations }] : [];
+      });
     joins.sort((a, b) => a.relations.length - b.relations.length);
     /** @type {Map<Goal, number[]>} the relations of this set that a join of the plan is the first for */
     const first = new Map();
@@ -109,11 +153,30 @@ export class GroupPanel {
     const name = (/** @type {number} */ id) => app.link({ text: app.names.group(id), group: id });
     const lines = [...first].slice(0, USES).map(([goal, ids]) => {
       const rival = /** @type {Group} */ (state.groups.get(this.home(goal.id)));
-      return h("li", { class: "use best" }, ids.flatMap((id, i) => [i ? ", " : "", name(id)]), " in ", name(rival.id), ": about ",
-        h("b", {}, figure(rival.rows)), " rows for ", h("b", {}, figure(goal.best?.cost ?? 0))); // prettier-ignore
+      return h(
+        "li",
+        { class: "use best" },
+        ids.flatMap((id, i) => [i ? ", " : "", name(id)]),
+        " in ",
+        name(rival.id),
+        ": about ",
+        h("b", {}, figure(rival.rows)),
+        " rows for ",
+        h("b", {}, figure(goal.best?.cost ?? 0)),
+      );
     });
-    return [h("p", {}, "This set has about ", h("b", {}, figure(group.rows)), " rows for at least ", h("b", {}, figure(group.lower)),
-      ". The best plan first joins"), h("ul", { class: "uses" }, lines)]; // prettier-ignore
+    return [
+      h(
+        "p",
+        {},
+        "This set has about ",
+        h("b", {}, figure(group.rows)),
+        " rows for at least ",
+        h("b", {}, figure(group.lower)),
+        ". The best plan first joins",
+      ),
+      h("ul", { class: "uses" }, lines),
+    ];
   }
 
   /** @param {number} goal */
@@ -137,10 +200,31 @@ export class GroupPanel {
     const into = app.link({ text: app.names.goal(event.goal), goal: event.goal });
     const beside = others.length ? ["with ", ...others.flatMap((link, k) => (k ? [" and ", link] : [link])), ", "] : [];
     if (event.kind === "best") {
-      return h("li", { class: "use best" }, app.eventLink(event.seq, "best"), " ", beside, "for ", into, `: a plan for ${figure(event.cost)}.`);
+      return h(
+        "li",
+        { class: "use best" },
+        app.eventLink(event.seq, "best"),
+        " ",
+        beside,
+        "for ",
+        into,
+        `: a plan for ${figure(event.cost)}.`,
+      );
     }
-    return h("li", { class: "use prune" }, app.eventLink(event.seq, "prune"), " ", beside, "for ", into, ": at least ",
-      h("b", {}, figure(event.lower)), ", where no more than ", h("b", {}, figure(event.limit)), " was of use."); // prettier-ignore
+    return h(
+      "li",
+      { class: "use prune" },
+      app.eventLink(event.seq, "prune"),
+      " ",
+      beside,
+      "for ",
+      into,
+      ": at least ",
+      h("b", {}, figure(event.lower)),
+      ", where no more than ",
+      h("b", {}, figure(event.limit)),
+      " was of use.",
+    );
   }
 
   /** The sets that hold one relation more: where a plan that begins with this group would have to go on.
@@ -149,15 +233,34 @@ export class GroupPanel {
     const { app } = this;
     const mine = group.relations;
     if (!mine || !mine.length) return null;
-    const sets = [...app.state.groups.values()].filter((other) =>
-      other.relations && other.relations.length === mine.length + 1 && mine.every((id) => other.relations?.includes(id))); // prettier-ignore
+    const sets = [...app.state.groups.values()].filter(
+      (other) =>
+        other.relations && other.relations.length === mine.length + 1 && mine.every((id) => other.relations?.includes(id)),
+    );
     if (!sets.length) return null;
-    return h("details", { class: "larger" }, h("summary", {}, `Sets with one relation more (${sets.length})`),
-      h("ul", {}, sets.map((set) => {
-        const goal = app.state.goals.get(set.goals[0]);
-        const cost = goal?.best ? `best plan ${figure(goal.best.cost)}` : `at least ${figure(Math.max(set.lower, goal?.lower ?? 0))}`;
-        return h("li", {}, goal && sign(goal.status), " ", app.link({ text: app.names.group(set.id), group: set.id }), ` ${cost}`);
-      }))); // prettier-ignore
+    return h(
+      "details",
+      { class: "larger" },
+      h("summary", {}, `Sets with one relation more (${sets.length})`),
+      h(
+        "ul",
+        {},
+        sets.map((set) => {
+          const goal = app.state.goals.get(set.goals[0]);
+          const cost = goal?.best
+            ? `best plan ${figure(goal.best.cost)}`
+            : `at least ${figure(Math.max(set.lower, goal?.lower ?? 0))}`;
+          return h(
+            "li",
+            {},
+            goal && sign(goal.status),
+            " ",
+            app.link({ text: app.names.group(set.id), group: set.id }),
+            ` ${cost}`,
+          );
+        }),
+      ),
+    );
   }
 
   // -- goals -----------------------------------------------------------------------------------------------------------------
@@ -176,11 +279,26 @@ export class GroupPanel {
     const best = goal.best;
     const fact = (/** @type {string} */ name, /** @type {Child[]} */ ...value) => [h("dt", {}, name), h("dd", {}, ...value)];
     const limit = Number.isFinite(goal.limit) ? [figure(goal.limit), ...this.limitSource(goal)] : ["none"];
-    return h("li", { class: `goal${app.focus?.goal === goal.id ? " event" : ""}` },
-      h("p", { class: "goal-name" }, sign(goal.status), " ", h("b", {}, app.names.traits(goal.traits)), ` · ${STATUS[goal.status]?.word ?? goal.status}`),
-      h("dl", {}, fact("limit", ...limit), fact("at least", figure(goal.lower), ...this.by(goal.lower_event)),
+    return h(
+      "li",
+      { class: `goal${app.focus?.goal === goal.id ? " event" : ""}` },
+      h(
+        "p",
+        { class: "goal-name" },
+        sign(goal.status),
+        " ",
+        h("b", {}, app.names.traits(goal.traits)),
+        ` · ${STATUS[goal.status]?.word ?? goal.status}`,
+      ),
+      h(
+        "dl",
+        {},
+        fact("limit", ...limit),
+        fact("at least", figure(goal.lower), ...this.by(goal.lower_event)),
         fact("best plan", ...(best ? [figure(best.cost), ...this.by(best.event)] : ["none"])),
-        best && fact("its way", ...this.way(goal)))); // prettier-ignore
+        best && fact("its way", ...this.way(goal)),
+      ),
+    );
   }
 
   /** @param {Goal} goal @returns {Child[]} */
@@ -194,7 +312,10 @@ export class GroupPanel {
   way(goal) {
     const { app } = this;
     const best = /** @type {import("./model.js").Best} */ (goal.best);
-    const name = best.mexpr !== null && best.mexpr >= 0 ? app.link({ text: app.names.mexpr(best.mexpr), mexpr: best.mexpr }) : best.op.replaceAll("_", " ");
+    const name =
+      best.mexpr !== null && best.mexpr >= 0
+        ? app.link({ text: app.names.mexpr(best.mexpr), mexpr: best.mexpr })
+        : best.op.replaceAll("_", " ");
     const inputs = best.inputs.map((id) => app.link({ text: app.names.goal(id), goal: id }));
     /** @type {Child[]} */
     const over = inputs.flatMap((link, i) => [i ? " and " : " over ", link]);
@@ -231,13 +352,28 @@ export class GroupPanel {
     const { app } = this;
     const inputs = mexpr.inputs.map((id) => app.link({ text: app.names.group(id), group: id }));
     const origin = mexpr.rule
-      ? ["by ", mexpr.rule, mexpr.source === null ? "" : [" from ", app.link({ text: `m${mexpr.source}`, mexpr: mexpr.source })]].flat()
+      ? [
+          "by ",
+          mexpr.rule,
+          mexpr.source === null ? "" : [" from ", app.link({ text: `m${mexpr.source}`, mexpr: mexpr.source })],
+        ].flat()
       : ["as the query has it"];
-    return h("li", { class: `member ${mexpr.logical ? "logical" : "physical"}${app.focus?.mexpr === mexpr.id ? " event" : ""}`, "data-mexpr": mexpr.id },
-      h("p", { class: "member-name" }, h("b", {}, mexpr.op.replaceAll("_", " ")), h("span", { class: "number" }, `m${mexpr.id}`),
-        inputs.map((link, i) => [i ? ", " : " ", link]).flat()),
+    return h(
+      "li",
+      {
+        class: `member ${mexpr.logical ? "logical" : "physical"}${app.focus?.mexpr === mexpr.id ? " event" : ""}`,
+        "data-mexpr": mexpr.id,
+      },
+      h(
+        "p",
+        { class: "member-name" },
+        h("b", {}, mexpr.op.replaceAll("_", " ")),
+        h("span", { class: "number" }, `m${mexpr.id}`),
+        inputs.map((link, i) => [i ? ", " : " ", link]).flat(),
+      ),
       mexpr.detail && h("p", { class: "detail", title: app.names.text(mexpr.detail) }, app.names.text(mexpr.detail)),
-      h("p", { class: "quiet" }, origin, this.by(mexpr.event), ". ", this.verdict(group, mexpr, cuts.get(mexpr.id)))); // prettier-ignore
+      h("p", { class: "quiet" }, origin, this.by(mexpr.event), ". ", this.verdict(group, mexpr, cuts.get(mexpr.id))),
+    );
   }
 
   /** What became of a physical expression.
@@ -248,18 +384,28 @@ export class GroupPanel {
     const goals = group.goals.map((id) => /** @type {Goal} */ (state.goals.get(id)));
     const won = goals.find((goal) => goal.best?.mexpr === mexpr.id);
     const own = mexpr.local_cost === null ? "" : `Costs ${figure(mexpr.local_cost)} itself. `;
-    if (won?.best) return [own, h("b", {}, `Best so far: ${figure(won.best.cost)} with its inputs`), ...this.by(won.best.event), "."];
+    if (won?.best)
+      return [own, h("b", {}, `Best so far: ${figure(won.best.cost)} with its inputs`), ...this.by(won.best.event), "."];
     if (cut) return [own, `Cut: at least ${figure(cut.lower)}, allowed ${figure(cut.limit)}`, ...this.by(cut.seq), "."];
     if (mexpr.local_cost === null) return ["Not costed."];
     const rival = goals.find((goal) => goal.traits === "any")?.best;
-    return [own, rival ? `Not the best; that costs ${figure(rival.cost)} with its inputs` : "No plan with it is known yet", ...(rival ? this.by(rival.event) : []), "."];
+    return [
+      own,
+      rival ? `Not the best; that costs ${figure(rival.cost)} with its inputs` : "No plan with it is known yet",
+      ...(rival ? this.by(rival.event) : []),
+      ".",
+    ];
   }
 
   /** @param {Group} group */
   columns(group) {
     if (!group.columns.length) return null;
-    return h("details", {}, h("summary", {}, `Columns (${group.columns.length})`),
-      h("p", { class: "columns" }, group.columns.map((name) => this.app.names.text(name)).join(", "))); // prettier-ignore
+    return h(
+      "details",
+      {},
+      h("summary", {}, `Columns (${group.columns.length})`),
+      h("p", { class: "columns" }, group.columns.map((name) => this.app.names.text(name)).join(", ")),
+    );
   }
 }
 

@@ -27,16 +27,59 @@ export class Help {
   /** @param {import("./app.js").App} app */
   constructor(app) {
     this.app = app;
-    this.element = /** @type {HTMLDialogElement} */ (h("dialog", { class: "help", "aria-labelledby": "help-title" },
-      h("h2", { id: "help-title" }, "Stepping through a search"),
-      h("p", {}, "The picture is the memo: a box is a group of expressions that compute the same rows. It stays where it is from its first event to the last. The amber box and lines are what this event is about, the thick green ones the best plan of the query so far."),
-      h("div", { class: "help-columns" },
-        h("div", {}, h("h3", {}, "Keys"), h("table", {}, h("tbody", {}, KEYS.map(([key, text]) => h("tr", {}, h("th", { scope: "row" }, h("kbd", {}, key)), h("td", {}, text)))))),
-        h("div", {}, h("h3", {}, "Goals"), h("ul", { class: "statuses" }, Object.entries(STATUS).map(([status, { word, meaning }]) =>
-          h("li", {}, sign(status), " ", h("b", {}, word), `: ${meaning}`))),
-          h("h3", {}, "Expressions"), h("p", {}, "○ logical, □ physical, ★ the best for a goal. A cost with + is the operator's own; without, with its inputs."),
-          h("h3", {}, "Time line"), h("p", {}, "Click to go to an event, drag to look closer, double click for the whole search."))),
-      button("Close (Esc)", () => this.close(), {}, "close"))); // prettier-ignore
+    this.element = /** @type {HTMLDialogElement} */ (
+      h(
+        "dialog",
+        { class: "help", "aria-labelledby": "help-title" },
+        h("h2", { id: "help-title" }, "Stepping through a search"),
+        h(
+          "p",
+          {},
+          "The picture is the memo: a box is a group of expressions that compute the same rows. It stays where it is from its ",
+          "first event to the last. The amber box and lines are what this event is about, the thick green ones the best plan of ",
+          "the query so far.",
+        ),
+        h(
+          "div",
+          { class: "help-columns" },
+          h(
+            "div",
+            {},
+            h("h3", {}, "Keys"),
+            h(
+              "table",
+              {},
+              h(
+                "tbody",
+                {},
+                KEYS.map(([key, text]) => h("tr", {}, h("th", { scope: "row" }, h("kbd", {}, key)), h("td", {}, text))),
+              ),
+            ),
+          ),
+          h(
+            "div",
+            {},
+            h("h3", {}, "Goals"),
+            h(
+              "ul",
+              { class: "statuses" },
+              Object.entries(STATUS).map(([status, { word, meaning }]) =>
+                h("li", {}, sign(status), " ", h("b", {}, word), `: ${meaning}`),
+              ),
+            ),
+            h("h3", {}, "Expressions"),
+            h(
+              "p",
+              {},
+              "○ logical, □ physical, ★ best for a goal. A cost with + is the operator's own; without, with its inputs.",
+            ),
+            h("h3", {}, "Time line"),
+            h("p", {}, "Click to go to an event, drag to look closer, double click for the whole search."),
+          ),
+        ),
+        button("Close (Esc)", () => this.close(), {}, "close"),
+      )
+    );
   }
 
   get isOpen() {

@@ -1,6 +1,6 @@
 // What a walk through all events once tells of each: which group it is about, what the root had, where else a group was weighed.
 
-import { canonical } from "./model.js";
+import { canonical, setId } from "./model.js";
 
 /**
  * @typedef {import("./model.js").Model} Model
@@ -64,13 +64,13 @@ export class History {
         for (const input of new Set(focus.inputs)) if (input !== focus.group) list(this.usesOf, input).push(i);
       }
     }
-    if (event.kind === "place" || event.kind === "merge") this.move(state, event);
+    if (event.kind === "place" || event.kind === "merge") this.move(event);
   }
 
   /** What was known of a set of relations, or of a group that ends, is known of the group it becomes.
-   * @param {State} state @param {TraceEvent} event */
-  move(state, event) {
-    const from = event.kind === "merge" ? event.gone : -2 - event.goal;
+   * @param {TraceEvent} event */
+  move(event) {
+    const from = event.kind === "merge" ? event.gone : setId(event.goal);
     const to = event.kind === "merge" ? event.into : event.group;
     for (const map of [this.ofGroup, this.usesOf]) {
       const both = [...(map.get(from) ?? []), ...(map.get(to) ?? [])].sort((a, b) => a - b);
@@ -105,16 +105,43 @@ function focusOf(state, event, tasks) {
   /** @type {(number | null)[]} */
   let inputs = [];
   switch (event.kind) {
-    case "group": group = event.id; break;
-    case "mexpr": mexpr = event.id; inputs = event.inputs ?? []; break;
-    case "merge": group = event.into; break;
-    case "goal": group = groupOfGoal(goal); break;
-    case "prune": inputs = event.sources.map((/** @type {number} */ id) => (state.mexprs.get(mexpr)?.logical ? id : groupOfGoal(id))); break;
-    case "best": case "enforce": inputs = event.inputs.map(groupOfGoal); break;
-    case "fire": case "cost": case "pass_through": case "derive": inputs = state.mexprs.get(mexpr)?.inputs ?? []; break;
-    case "limit": inputs = event.source === goal ? [] : [groupOfGoal(event.source)]; break;
-    case "cycle": inputs = [groupOfGoal(event.input)]; break;
-    case "task_push": case "task_start": case "task_end": ({ group, goal, mexpr } = subject(event.text ?? tasks.get(event.id)?.text ?? "")); break;
+    case "group":
+      group = event.id;
+      break;
+    case "mexpr":
+      mexpr = event.id;
+      inputs = event.inputs ?? [];
+      break;
+    case "merge":
+      group = event.into;
+      break;
+    case "goal":
+      group = groupOfGoal(goal);
+      break;
+    case "prune":
+      inputs = event.sources.map((/** @type {number} */ id) => (state.mexprs.get(mexpr)?.logical ? id : groupOfGoal(id)));
+      break;
+    case "best":
+    case "enforce":
+      inputs = event.inputs.map(groupOfGoal);
+      break;
+    case "fire":
+    case "cost":
+    case "pass_through":
+    case "derive":
+      inputs = state.mexprs.get(mexpr)?.inputs ?? [];
+      break;
+    case "limit":
+      inputs = event.source === goal ? [] : [groupOfGoal(event.source)];
+      break;
+    case "cycle":
+      inputs = [groupOfGoal(event.input)];
+      break;
+    case "task_push":
+    case "task_start":
+    case "task_end":
+      ({ group, goal, mexpr } = subject(event.text ?? tasks.get(event.id)?.text ?? ""));
+      break;
   }
   group ??= groupOfMExpr(mexpr) ?? groupOfGoal(goal);
   const standing = (/** @type {number | null} */ id) => (id !== null && state.groups.has(id) ? [canonical(state, id)] : []);

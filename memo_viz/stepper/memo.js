@@ -38,20 +38,30 @@ export class MemoView {
     this.front = s("g", { class: "edges" });
     const cards = s("g", { class: "cards" });
     for (const [id, box] of this.boxes) {
-      const element = s("g", { class: "card absent", transform: `translate(${box.x - box.width / 2} ${box.y})`, "data-group": id });
+      const element = s("g", {
+        class: "card absent",
+        transform: `translate(${box.x - box.width / 2} ${box.y})`,
+        "data-group": id,
+      });
       element.addEventListener("click", () => this.moved || app.select(this.standing(id)));
       this.cards.set(id, { element, drawn: "" });
       cards.append(element);
     }
     this.camera = s("g", { class: "camera" }, this.edges, cards, this.front);
-    this.picture = /** @type {SVGSVGElement} */ (s("svg", { class: "memo-picture", role: "group", "aria-label": "The memo: groups and the plans between them" }, this.camera));
+    this.picture = /** @type {SVGSVGElement} */ (
+      s("svg", { class: "memo-picture", role: "group", "aria-label": "The memo: groups and the plans between them" }, this.camera)
+    );
     this.status = h("p", { class: "legend" });
-    this.buttons = h("div", { class: "tools", role: "toolbar", "aria-label": "Picture" },
-      button("Closer (+)", () => this.zoom(1.25), {}, "+"), button("Farther (−)", () => this.zoom(0.8), {}, "−"),
+    this.buttons = h(
+      "div",
+      { class: "tools", role: "toolbar", "aria-label": "Picture" },
+      button("Closer (+)", () => this.zoom(1.25), {}, "+"),
+      button("Farther (−)", () => this.zoom(0.8), {}, "−"),
       button("The whole memo (0)", () => this.fit(), {}, "all"),
       (this.followButton = button("Keep the event in view", () => this.toggle("follow"), {}, "follow")),
       (this.foldButton = button("Fold: names only (x)", () => this.toggle("folded"), {}, "fold")),
-      (this.nearButton = button("Only what is next to the selected group (.)", () => this.toggle("near"), {}, "near"))); // prettier-ignore
+      (this.nearButton = button("Only what is next to the selected group (.)", () => this.toggle("near"), {}, "near")),
+    );
     this.element = h("div", { class: "memo" }, this.picture);
     this.listen();
   }
@@ -83,7 +93,9 @@ export class MemoView {
     const { state, focus } = app;
     if (!this.fitted) this.fit(this.app.theme === "projector" ? 1.4 * READABLE : READABLE);
     const plan = planGoals(state, state.root);
-    const chosen = new Map(plan.map((id) => /** @type {const} */ ([canonical(state, /** @type {any} */ (state.goals.get(id)).group), id])));
+    const chosen = new Map(
+      plan.map((id) => /** @type {const} */ ([canonical(state, /** @type {any} */ (state.goals.get(id)).group), id])),
+    );
     const neighbours = this.near && app.selected !== null ? this.neighbours(app.selected) : null;
     for (const [id, card] of this.cards) {
       const group = state.groups.get(this.standing(id));
@@ -104,7 +116,11 @@ export class MemoView {
       this.draw(id, card, group, plan);
     }
     this.drawEdges(plan, neighbours);
-    for (const [key, element] of /** @type {const} */ ([["follow", this.followButton], ["folded", this.foldButton], ["near", this.nearButton]])) {
+    for (const [key, element] of /** @type {const} */ ([
+      ["follow", this.followButton],
+      ["folded", this.foldButton],
+      ["near", this.nearButton],
+    ])) {
       element.setAttribute("aria-pressed", String(this[key]));
     }
     this.legend();
@@ -112,7 +128,8 @@ export class MemoView {
   }
 
   /** Fills a card anew when what it says has changed.
-   * @param {number} id @param {{element: SVGElement, drawn: string}} card @param {Group | undefined} group @param {number[]} plan */
+   * @param {number} id @param {{element: SVGElement, drawn: string}} card @param {Group | undefined} group
+   * @param {number[]} plan */
   draw(id, card, group, plan) {
     const box = /** @type {Box} */ (this.boxes.get(id));
     const { app } = this;
@@ -128,9 +145,22 @@ export class MemoView {
     const rows = shown.map((mexpr) => {
       const known = /** @type {import("./model.js").MExpr} */ (state.mexprs.get(mexpr));
       const goal = best.get(mexpr);
-      const kind = inPlan.has(mexpr) ? "chosen" : goal ? "best" : known.logical ? "logical" : known.local_cost === null ? "idle" : "physical";
+      const kind = inPlan.has(mexpr)
+        ? "chosen"
+        : goal
+          ? "best"
+          : known.logical
+            ? "logical"
+            : known.local_cost === null
+              ? "idle"
+              : "physical";
       const cost = goal?.best ? rounded(goal.best.cost) : known.local_cost === null ? "" : `+${rounded(known.local_cost)}`;
-      return { mexpr, kind: focus?.mexpr === mexpr || app.event?.new?.includes?.(mexpr) ? `${kind} event` : kind, op: known.op.replaceAll("_", " "), cost };
+      return {
+        mexpr,
+        kind: focus?.mexpr === mexpr || app.event?.new?.includes?.(mexpr) ? `${kind} event` : kind,
+        op: known.op.replaceAll("_", " "),
+        cost,
+      };
     });
     const signs = goals.slice(0, 3).map((goal) => goal.status);
     const drawn = JSON.stringify([figures, rows, hidden, signs, group?.id]);
@@ -138,24 +168,29 @@ export class MemoView {
     card.drawn = drawn;
     const y0 = box.title.length * TITLE_LINE + PADDING / 2;
     const height = group ? box.height : y0 + PADDING;
-    put(card.element,
+    put(
+      card.element,
       s("title", {}, this.describe(id, group, goals)),
       s("rect", { class: "body", width: box.width, height, rx: group && group.id >= 0 ? 5 : 9 }),
       box.title.map((line, i) => s("text", { class: "name", x: PADDING, y: (i + 1) * TITLE_LINE - 1 }, line)),
       group && s("text", { class: "figures", x: PADDING, y: y0 + 10 }, figures),
       signs.map((status, i) => s("g", { transform: `translate(${box.width - 17 - 14 * i} 5)` }, signShape(status))),
       rows.map((row, i) => this.row(row, box, y0 + 16 + i * ROW)),
-      box.more && hidden > 0 && s("text", { class: "figures", x: PADDING, y: y0 + 27 + rows.length * ROW }, `and ${hidden} more`)); // prettier-ignore
+      box.more && hidden > 0 && s("text", { class: "figures", x: PADDING, y: y0 + 27 + rows.length * ROW }, `and ${hidden} more`),
+    );
   }
 
   /** @param {{kind: string, op: string, cost: string}} row @param {Box} box @param {number} y */
   row(row, box, y) {
     const space = Math.floor((box.width - 2 * PADDING - 16 - 6.4 * row.cost.length) / 6.3);
-    return s("g", { class: `row ${row.kind}`, transform: `translate(0 ${y})` },
+    return s(
+      "g",
+      { class: `row ${row.kind}`, transform: `translate(0 ${y})` },
       s("rect", { class: "stripe", x: 1, width: box.width - 2, height: ROW }),
       s("path", { class: "mark", d: MARK[row.kind.split(" ")[0]], transform: `translate(${PADDING} 4)` }),
       s("text", { x: PADDING + 12, y: 11 }, shorten(row.op, space)),
-      s("text", { class: "cost", x: box.width - PADDING, y: 11 }, row.cost)); // prettier-ignore
+      s("text", { class: "cost", x: box.width - PADDING, y: 11 }, row.cost),
+    );
   }
 
   /** @param {Group} group @param {import("./model.js").Goal | undefined} goal */
@@ -170,8 +205,11 @@ export class MemoView {
   describe(id, group, goals) {
     const name = this.app.names.group(id);
     if (!group) return `${name}: not in the memo yet`;
-    const said = goals.map((goal) => `${this.app.names.traits(goal.traits)}: ${STATUS[goal.status]?.word ?? goal.status}` +
-      (goal.best ? `, best plan ${figure(goal.best.cost)}` : "")); // prettier-ignore
+    const said = goals.map(
+      (goal) =>
+        `${this.app.names.traits(goal.traits)}: ${STATUS[goal.status]?.word ?? goal.status}` +
+        (goal.best ? `, best plan ${figure(goal.best.cost)}` : ""),
+    );
     return [`${name} · about ${figure(group.rows)} rows · no plan costs less than ${figure(group.lower)}`, ...said].join("\n");
   }
 
@@ -206,13 +244,22 @@ export class MemoView {
         else if (this.boxes.size < 60 && mexpr.logical) for (const input of mexpr.inputs) add(mexpr.group, input, "given");
       }
     }
-    const best = (/** @type {number} */ id, /** @type {string} */ kind) => state.goals.get(id)?.best?.inputs.forEach((input) => add(groupOf(id), groupOf(input), kind));
+    const best = (/** @type {number} */ id, /** @type {string} */ kind) =>
+      state.goals.get(id)?.best?.inputs.forEach((input) => add(groupOf(id), groupOf(input), kind));
     for (const id of state.goals.keys()) best(id, "best");
     for (const id of plan) best(id, "chosen");
-    put(this.edges, [...found.values()].map(([a, b, kind]) => this.edge(a, b, kind)));
+    put(
+      this.edges,
+      [...found.values()].map(([a, b, kind]) => this.edge(a, b, kind)),
+    );
     const { group } = focus ?? { group: null };
     const kind = `event ${this.app.event?.kind ?? ""}`;
-    put(this.front, group === null || !focus ? [] : [...new Set(focus.inputs)].filter((input) => input !== group).map((input) => this.edge(group, input, kind)));
+    put(
+      this.front,
+      group === null || !focus
+        ? []
+        : [...new Set(focus.inputs)].filter((input) => input !== group).map((input) => this.edge(group, input, kind)),
+    );
   }
 
   /** @param {number} above @param {number} below @param {string} kind */
@@ -234,7 +281,8 @@ export class MemoView {
     const { state } = this.app;
     const live = [...state.groups.values()].filter((group) => group.merged_into === null);
     const sets = live.filter((group) => group.id < 0).length;
-    const text = `${live.length - sets} groups, ${sets} sets of relations, ${[...state.mexprs.keys()].filter((id) => id >= 0).length} expressions`;
+    const expressions = [...state.mexprs.keys()].filter((id) => id >= 0).length;
+    const text = `${live.length - sets} groups, ${sets} sets of relations, ${expressions} expressions`;
     if (this.status.textContent !== text) put(this.status, text);
   }
 
@@ -296,8 +344,12 @@ export class MemoView {
     const { width, height } = this.size();
     const margin = 24 / this.scale;
     const [w, h_] = [width / this.scale, height / this.scale];
-    const inside = (/** @type {number} */ from, /** @type {number} */ to, /** @type {number} */ start, /** @type {number} */ length) =>
-      from - margin < start ? from - margin : to + margin > start + length ? to + margin - length : start;
+    const inside = (
+      /** @type {number} */ from,
+      /** @type {number} */ to,
+      /** @type {number} */ start,
+      /** @type {number} */ length,
+    ) => (from - margin < start ? from - margin : to + margin > start + length ? to + margin - length : start);
     this.left = inside(box.x - box.width / 2, box.x + box.width / 2, this.left, w);
     this.top = inside(box.y, box.y + box.height, this.top, h_);
     this.aim();
@@ -317,11 +369,15 @@ export class MemoView {
       if (clientWidth) this.known = { clientWidth, clientHeight };
     }).observe(picture);
     this.moved = false;
-    picture.addEventListener("wheel", (event) => {
-      event.preventDefault();
-      const { left, top } = picture.getBoundingClientRect();
-      this.zoom(Math.exp(-event.deltaY * 0.0015), event.clientX - left, event.clientY - top);
-    }, { passive: false }); // prettier-ignore
+    picture.addEventListener(
+      "wheel",
+      (event) => {
+        event.preventDefault();
+        const { left, top } = picture.getBoundingClientRect();
+        this.zoom(Math.exp(-event.deltaY * 0.0015), event.clientX - left, event.clientY - top);
+      },
+      { passive: false },
+    );
     picture.addEventListener("pointerdown", (start) => {
       if (start.button !== 0) return;
       this.moved = false;
@@ -355,4 +411,3 @@ const MARK = /** @type {Record<string, string>} */ ({
   best: "M4 .2l1.1 2.5 2.7.3-2 1.9.5 2.7L4 6.3 1.7 7.6l.5-2.7-2-1.9 2.7-.3z",
   chosen: "M4 .2l1.1 2.5 2.7.3-2 1.9.5 2.7L4 6.3 1.7 7.6l.5-2.7-2-1.9 2.7-.3z",
 });
-

@@ -11,7 +11,8 @@
  * @typedef {{mexpr: number | null, op: string, detail: string, inputs: number[], delivered: string, local_cost: number,
  *   cost: number, event: number | null}} Best
  * @typedef {{id: number, group: number, traits: string, status: string, limit: number, lower: number, best: Best | null,
- *   opened: number, event: number | null, lower_event: number | null, limit_event: number | null, limit_goal: number | null}} Goal
+ *   opened: number, event: number | null, lower_event: number | null, limit_event: number | null,
+ *   limit_goal: number | null}} Goal
  * @typedef {{id: number, name: string, parent: number | null, text: string}} Task
  * @typedef {[number, string, string][]} FlatTree operators, parents first: depth, operator, what it does
  * @typedef {{groups: Map<number, Group>, mexprs: Map<number, MExpr>, goals: Map<number, Goal>, stack: Task[],
@@ -149,7 +150,7 @@ const CHANGES = {
     if (tree && event.at !== null) log.set(state, "tree", replaced(tree, event.at, event.before, event.after));
   },
   stage(state, event, log) {
-    log.set(state, "tree", event.tree);
+    log.set(state, "tree", Array.isArray(event.tree) ? event.tree : null); // the first traces had trees as text
   },
   plan(state, event, log) {
     log.set(state, "plan", event.nodes);
@@ -170,7 +171,18 @@ const CHANGES = {
     if (event.dropped) return dropMExpr(state, event, log);
     if (event.duplicate) return;
     const { id, group, op, detail, inputs, logical, rule, source, seq } = event;
-    log.put(state.mexprs, id, { id, group, op, detail, inputs: [...inputs], logical, rule, source, local_cost: null, event: seq });
+    log.put(state.mexprs, id, {
+      id,
+      group,
+      op,
+      detail,
+      inputs: [...inputs],
+      logical,
+      rule,
+      source,
+      local_cost: null,
+      event: seq,
+    });
     const home = groupAt(state, group);
     log.append(logical ? home.logical : home.physical, id);
   },
@@ -250,7 +262,8 @@ const CHANGES = {
     if (event.lower !== goal.lower) setLower(goal, event.lower, event, log);
   },
   restart(state, event, log) {
-    for (const { id, group, traits, event: made } of [...state.goals.values()]) log.put(state.goals, id, newGoal(id, group, traits, 0, made, null));
+    for (const { id, group, traits, event: made } of [...state.goals.values()])
+      log.put(state.goals, id, newGoal(id, group, traits, 0, made, null));
     for (const group of state.groups.values()) log.set(group, "goals", []);
   },
   cost(state, event, log) {
@@ -265,9 +278,17 @@ const CHANGES = {
       mexpr = setId(goal.id);
       const inputs = event.inputs.map((/** @type {number} */ below) => goalAt(state, below).group);
       log.put(state.mexprs, mexpr, {
-        id: mexpr, group: goal.group, op: event.op, detail: "", inputs, logical: false, rule: null, source: null, local_cost: event.local,
+        id: mexpr,
+        group: goal.group,
+        op: event.op,
+        detail: "",
+        inputs,
+        logical: false,
+        rule: null,
+        source: null,
+        local_cost: event.local,
         event: event.seq,
-      }); // prettier-ignore
+      });
       const group = groupAt(state, goal.group);
       if (!group.physical.includes(mexpr)) log.set(group, "physical", sorted([...group.physical, mexpr]));
     }
@@ -280,14 +301,27 @@ const CHANGES = {
 function dropMExpr(state, event, log) {
   const group = groupAt(state, event.group);
   const follow = group.physical.filter((id) => state.mexprs.get(id)?.source === event.id);
-  log.set(group, "logical", group.logical.filter((id) => id !== event.id));
-  log.set(group, "physical", group.physical.filter((id) => !follow.includes(id)));
+  log.set(
+    group,
+    "logical",
+    group.logical.filter((id) => id !== event.id),
+  );
+  log.set(
+    group,
+    "physical",
+    group.physical.filter((id) => !follow.includes(id)),
+  );
   for (const id of [event.id, ...follow]) log.drop(state.mexprs, id);
 }
 
 /** @param {MExpr} mexpr @param {number} from @param {number} to @param {Log} log */
 function redirect(mexpr, from, to, log) {
-  if (mexpr.inputs.includes(from)) log.set(mexpr, "inputs", mexpr.inputs.map((id) => (id === from ? to : id)));
+  if (mexpr.inputs.includes(from))
+    log.set(
+      mexpr,
+      "inputs",
+      mexpr.inputs.map((id) => (id === from ? to : id)),
+    );
 }
 
 /** @param {Group | Goal} of @param {number} lower @param {TraceEvent} event @param {Log} log */
@@ -300,17 +334,38 @@ function setLower(of, lower, event, log) {
 function newGroup(id, event, columns, relations) {
   const { rows, lower, seq } = event;
   return {
-    id, columns: [...columns], rows, lower, logical: [], physical: [], goals: [], explored: false, merged_into: null, relations,
-    event: seq, lower_event: seq,
-  }; // prettier-ignore
+    id,
+    columns: [...columns],
+    rows,
+    lower,
+    logical: [],
+    physical: [],
+    goals: [],
+    explored: false,
+    merged_into: null,
+    relations,
+    event: seq,
+    lower_event: seq,
+  };
 }
 
 /** @param {number} id @param {number} group @param {string} traits @param {number} lower @param {number | null} event
  * @param {number | null} lower_event @returns {Goal} */
 function newGoal(id, group, traits, lower, event, lower_event) {
   return {
-    id, group, traits, status: "new", limit: Infinity, lower, best: null, opened: 0, event, lower_event, limit_event: null, limit_goal: null,
-  }; // prettier-ignore
+    id,
+    group,
+    traits,
+    status: "new",
+    limit: Infinity,
+    lower,
+    best: null,
+    opened: 0,
+    event,
+    lower_event,
+    limit_event: null,
+    limit_goal: null,
+  };
 }
 
 /** `tree` with the part `before` that stands at `at` replaced by `after`.
@@ -323,8 +378,15 @@ export function replaced(tree, at, before, after) {
 
 /** @returns {State} */
 const emptyState = () => ({
-  groups: new Map(), mexprs: new Map(), goals: new Map(), stack: [], running: null, root: null, tree: null, plan: null,
-}); // prettier-ignore
+  groups: new Map(),
+  mexprs: new Map(),
+  goals: new Map(),
+  stack: [],
+  running: null,
+  root: null,
+  tree: null,
+  plan: null,
+});
 
 /** A state as plain data, infinite numbers as text: what `MemoState.as_json` says at the same event.
  * @param {State} state */
@@ -338,14 +400,16 @@ export function stateJson(state) {
 function finite(value) {
   if (typeof value === "number") return Number.isFinite(value) ? value : value > 0 ? "inf" : "-inf";
   if (Array.isArray(value)) return value.map(finite);
-  if (value && typeof value === "object") return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, finite(item)]));
+  if (value && typeof value === "object")
+    return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, finite(item)]));
   return value;
 }
 
 /** Figures of a record that were written as text, as numbers again.
  * @param {any} record @returns {any} */
 export function withNumbers(record) {
-  for (const key of FIGURES) if (record[key] === "inf" || record[key] === "-inf") record[key] = record[key] === "inf" ? Infinity : -Infinity;
+  for (const key of FIGURES)
+    if (record[key] === "inf" || record[key] === "-inf") record[key] = record[key] === "inf" ? Infinity : -Infinity;
   return record;
 }
 
@@ -353,7 +417,8 @@ const FIGURES = ["rows", "lower", "limit", "cost", "local", "local_cost", "old",
 
 /** @param {any} json @returns {State} */
 function stateOf(json) {
-  const table = (/** @type {any[]} */ items) => /** @type {Map<number, any>} */ (new Map(items.map((item) => [item.id, withNumbers(item)])));
+  const table = (/** @type {any[]} */ items) =>
+    /** @type {Map<number, any>} */ (new Map(items.map((item) => [item.id, withNumbers(item)])));
   for (const goal of json.goals) if (goal.best) withNumbers(goal.best);
   return { ...json, groups: table(json.groups), mexprs: table(json.mexprs), goals: table(json.goals) };
 }

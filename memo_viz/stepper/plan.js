@@ -12,7 +12,7 @@ import { branches, guide } from "./trees.js";
  */
 
 export class PlanView {
-  /** @param {App} app @param {(Actual | null)[] | null} actual of the operators of the final plan, from the top, left inputs first */
+  /** @param {App} app @param {(Actual | null)[] | null} actual of the operators of the final plan in pre-order */
   constructor(app, actual) {
     this.app = app;
     this.actual = actual;
@@ -24,28 +24,79 @@ export class PlanView {
     const final = state.plan;
     const rows = final ? this.chosen(final) : this.soFar();
     if (!rows.length) {
-      return put(this.element, h("p", { class: "quiet" }, "The query has no plan at this event yet. Press b for the next better plan of a goal."));
+      return put(
+        this.element,
+        h("p", { class: "quiet" }, "The query has no plan at this event yet. Press b for the next better plan of a goal."),
+      );
     }
     const actual = final && this.actual?.length === rows.length ? this.actual : null;
     const total = rows[0].cost || 1;
-    put(this.element, h("h3", {}, final ? "The plan chosen" : "The best plan so far"),
-      h("table", { class: "plan" },
-        h("thead", {}, h("tr", {}, ["operator", "rows", ...(actual ? ["real rows", "q-error", "ms"] : []), "own cost", "cost"].map((name) => h("th", { scope: "col" }, name)))),
-        h("tbody", {}, rows.map((row, i) => this.row(row, total, actual ? { known: actual[i] } : null))))); // prettier-ignore
+    put(
+      this.element,
+      h("h3", {}, final ? "The plan chosen" : "The best plan so far"),
+      h(
+        "table",
+        { class: "plan" },
+        h(
+          "thead",
+          {},
+          h(
+            "tr",
+            {},
+            ["operator", "rows", ...(actual ? ["real rows", "q-error", "ms"] : []), "own cost", "cost"].map((name) =>
+              h("th", { scope: "col" }, name),
+            ),
+          ),
+        ),
+        h(
+          "tbody",
+          {},
+          rows.map((row, i) => this.row(row, total, actual ? { known: actual[i] } : null)),
+        ),
+      ),
+    );
   }
 
   /** @param {Row} row @param {number} total @param {{known: Actual | null} | null} actual null: the plan was not run */
   row(row, total, actual) {
     const { names } = this.app;
     const share = Math.min(1, Math.max(0, row.local / total));
-    const name = row.group === null ? row.op.replaceAll("_", " ") : this.app.link({ text: row.op.replaceAll("_", " "), group: row.group });
-    return h("tr", {},
-      h("td", { class: "operator" }, h("div", {}, h("span", { class: "guide", "aria-hidden": "true" }, guide(row.last)), h("span", {}, h("b", {}, name), " ",
-        h("span", { class: "quiet" }, names.text(row.detail), row.delivered !== "any" ? ` · ${names.traits(row.delivered)}` : "")))),
+    const name =
+      row.group === null ? row.op.replaceAll("_", " ") : this.app.link({ text: row.op.replaceAll("_", " "), group: row.group });
+    return h(
+      "tr",
+      {},
+      h(
+        "td",
+        { class: "operator" },
+        h(
+          "div",
+          {},
+          h("span", { class: "guide", "aria-hidden": "true" }, guide(row.last)),
+          h(
+            "span",
+            {},
+            h("b", {}, name),
+            " ",
+            h(
+              "span",
+              { class: "quiet" },
+              names.text(row.detail),
+              row.delivered !== "any" ? ` · ${names.traits(row.delivered)}` : "",
+            ),
+          ),
+        ),
+      ),
       h("td", {}, figure(row.rows)),
       actual && this.real(row.rows, actual.known),
-      h("td", { class: "share" }, share > 0.01 && h("span", { class: "share-bar", style: `width: ${(100 * share).toFixed(1)}%`, "aria-hidden": "true" }), figure(row.local)),
-      h("td", {}, figure(row.cost))); // prettier-ignore
+      h(
+        "td",
+        { class: "share" },
+        share > 0.01 && h("span", { class: "share-bar", style: `width: ${(100 * share).toFixed(1)}%`, "aria-hidden": "true" }),
+        figure(row.local),
+      ),
+      h("td", {}, figure(row.cost)),
+    );
   }
 
   /** What an operator really did, and how far off the estimate was.
@@ -79,7 +130,17 @@ export class PlanView {
       if (!goal || !best) return [];
       const { op, detail, delivered, cost, local_cost: local } = best;
       const rule = state.mexprs.get(best.mexpr ?? NaN)?.rule ?? null;
-      result.push({ op, detail, delivered, cost, local, rule, rows: state.groups.get(goal.group)?.rows ?? 0, group: goal.group, last });
+      result.push({
+        op,
+        detail,
+        delivered,
+        cost,
+        local,
+        rule,
+        rows: state.groups.get(goal.group)?.rows ?? 0,
+        group: goal.group,
+        last,
+      });
       for (let i = best.inputs.length - 1; i >= 0; i--) pending.push([best.inputs[i], [...last, i === best.inputs.length - 1]]);
     }
     return result;

@@ -8,11 +8,23 @@ import { beforeAfter, lines, treeView } from "./trees.js";
 /** @param {string} kind */
 export const isRewriting = (kind) => kind === "header" || kind === "rewrite" || kind === "stage";
 
+/** A tree of a trace; the first traces had trees as text, with three characters for each level.
+ * @param {import("./trees.js").FlatTree | string} tree @returns {import("./trees.js").FlatTree} */
+function flat(tree) {
+  if (typeof tree !== "string") return tree;
+  return tree.split("\n").map((line) => {
+    const [, guide, op, detail] = /** @type {string[]} */ (/^([│├└─ ]*)(\S*)\s*(.*)$/su.exec(line));
+    return [guide.length / 3, op, detail];
+  });
+}
+
 export class RewritingView {
   /** @param {App} app */
   constructor(app) {
     this.app = app;
-    this.steps = app.history.events.map((event, i) => ({ event, i })).filter(({ event }) => event.kind === "rewrite" || event.kind === "stage");
+    this.steps = app.history.events
+      .map((event, i) => ({ event, i }))
+      .filter(({ event }) => event.kind === "rewrite" || event.kind === "stage");
     this.list = h("ol", { class: "stages", "aria-label": "Stages and rewrites" });
     this.body = h("div", { class: "stage-body", tabindex: 0, role: "region", "aria-label": "The step before and after" });
     this.element = h("div", { class: "rewriting" }, this.list, this.body);
@@ -28,7 +40,15 @@ export class RewritingView {
     if (now === this.drawn) return;
     this.drawn = now;
     put(this.list, this.items(now));
-    put(this.body, step ? this.step(step.event, reached.slice(0, -1).map(({ event }) => event)) : this.query());
+    put(
+      this.body,
+      step
+        ? this.step(
+            step.event,
+            reached.slice(0, -1).map(({ event }) => event),
+          )
+        : this.query(),
+    );
     this.list.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest" });
   }
 
@@ -37,11 +57,16 @@ export class RewritingView {
   items(now) {
     const { app } = this;
     const item = (/** @type {number} */ i, /** @type {string} */ text, /** @type {string} */ how) =>
-      h("li", { class: how }, h("button", { type: "button", "aria-current": i === (now ?? 0) ? "step" : null, click: () => app.seek(i + 1) }, text));
+      h(
+        "li",
+        { class: how },
+        h("button", { type: "button", "aria-current": i === (now ?? 0) ? "step" : null, click: () => app.seek(i + 1) }, text),
+      );
     const result = [item(0, "query", "stage")];
     let heading = "";
     for (const { event, i } of this.steps) {
-      if (event.kind === "rewrite" && event.stage !== heading) result.push(h("li", { class: "stage" }, h("span", {}, event.stage)));
+      if (event.kind === "rewrite" && event.stage !== heading)
+        result.push(h("li", { class: "stage" }, h("span", {}, event.stage)));
       if (event.kind === "rewrite") result.push(item(i, app.names.text(event.rule), "rule"));
       else result.push(event.name === heading ? item(i, "result", "rule") : item(i, event.name, "stage"));
       heading = event.kind === "rewrite" ? event.stage : "";
@@ -57,12 +82,24 @@ export class RewritingView {
   step(event, before) {
     const show = (/** @type {string} */ text) => this.app.names.text(text);
     if (event.kind === "rewrite") {
-      return [h("h3", {}, `${event.stage}: ${show(event.rule)}`), event.note && h("p", { class: "quiet" }, show(event.note)),
-        beforeAfter(["before", lines(event.before)], [["after", lines(event.after)]], show), this.whole(event, show)]; // prettier-ignore
+      return [
+        h("h3", {}, `${event.stage}: ${show(event.rule)}`),
+        event.note && h("p", { class: "quiet" }, show(event.note)),
+        beforeAfter(["before", lines(event.before)], [["after", lines(event.after)]], show),
+        this.whole(event, show),
+      ];
     }
     const earlier = before.filter((each) => each.kind === "stage").pop();
-    if (!earlier) return [...this.query(), h("h3", {}, `${event.name}: the tree of the query`), treeView(lines(event.tree), [], show, "tree")];
-    return [h("h3", {}, `after ${event.name}`), beforeAfter([`after ${earlier.name}`, lines(earlier.tree)], [[`after ${event.name}`, lines(event.tree)]], show)];
+    if (!earlier)
+      return [
+        ...this.query(),
+        h("h3", {}, `${event.name}: the tree of the query`),
+        treeView(lines(flat(event.tree)), [], show, "tree"),
+      ];
+    return [
+      h("h3", {}, `after ${event.name}`),
+      beforeAfter([`after ${earlier.name}`, lines(flat(earlier.tree))], [[`after ${event.name}`, lines(flat(event.tree))]], show),
+    ];
   }
 
   /** The tree of the whole query after a rewrite, what is new in it marked.

@@ -15,7 +15,8 @@ export const MARKS = [
 
 /**
  * The position just after the next event for which `is` holds, or the last one before; null where there is none.
- * @param {History} history @param {number} position @param {1 | -1} direction @param {(event: TraceEvent, index: number) => boolean} is
+ * @param {History} history @param {number} position @param {1 | -1} direction
+ * @param {(event: TraceEvent, index: number) => boolean} is
  */
 export function find(history, position, direction, is) {
   for (let i = position - 1 + direction; i >= 0 && i < history.events.length; i += direction) {

@@ -21,9 +21,18 @@ export class Timeline {
     this.from = 0;
     this.to = last;
     this.picture = /** @type {SVGSVGElement} */ (s("svg", { class: "time", height: HEIGHT, "aria-hidden": "true" }));
-    this.slider = h("div", {
-      class: "time-box", role: "slider", tabindex: 0, "aria-label": "Position in the search", "aria-valuemin": 0, "aria-valuemax": last,
-    }, this.picture); // prettier-ignore
+    this.slider = h(
+      "div",
+      {
+        class: "time-box",
+        role: "slider",
+        tabindex: 0,
+        "aria-label": "Position in the search",
+        "aria-valuemin": 0,
+        "aria-valuemax": last,
+      },
+      this.picture,
+    );
     this.lanes = MARKS.map((mark) => {
       const all = app.history.events.filter(mark.is).length;
       const title = `Next of the ${mark.name} (${mark.key}; back with ${mark.key.toUpperCase()})`;
@@ -32,9 +41,13 @@ export class Timeline {
     });
     this.now = h("div", { class: "root-now" });
     this.whole = button("Show the whole search (double click)", () => this.range(0, last), { class: "whole" }, "whole search");
-    this.element = h("footer", { class: "timeline", "aria-label": "Time line" },
-      h("div", { class: "lane-names" }, (this.chartName = h("div", { class: "chart-name" })), this.lanes), this.slider,
-      h("div", { class: "time-side" }, this.now, this.whole)); // prettier-ignore
+    this.element = h(
+      "footer",
+      { class: "timeline", "aria-label": "Time line" },
+      h("div", { class: "lane-names" }, (this.chartName = h("div", { class: "chart-name" })), this.lanes),
+      this.slider,
+      h("div", { class: "time-side" }, this.now, this.whole),
+    );
     this.cursor = s("path", { class: "cursor" });
     this.brush = s("rect", { class: "brush", height: HEIGHT - AXIS, y: AXIS, width: 0 });
     this.listen();
@@ -70,7 +83,14 @@ export class Timeline {
     this.drawnFor = this.app.selected;
     put(this.chartName, "plan of the root", this.drawnFor !== null && [h("br", {}), "thin: selected"]);
     this.picture.setAttribute("width", String(width));
-    put(this.picture, this.axis(), this.curves(width), MARKS.map((mark, i) => this.lane(mark, i, width)), this.brush, this.cursor);
+    put(
+      this.picture,
+      this.axis(),
+      this.curves(width),
+      MARKS.map((mark, i) => this.lane(mark, i, width)),
+      this.brush,
+      this.cursor,
+    );
     this.whole.hidden = this.from === 0 && this.to === this.app.history.events.length;
     this.render();
   }
@@ -81,12 +101,18 @@ export class Timeline {
     const first = (/** @type {(kind: string) => boolean} */ is) => events.findIndex((event) => is(event.kind));
     const ends = [0, first((kind) => kind === "group"), first((kind) => kind === "root"), events.length];
     const parts = ["rewriting", "exploring", "choosing plans"].map((name, i) => ({ name, from: ends[i], to: ends[i + 1] }));
-    return parts.filter(({ from, to }) => from >= 0 && to > from).map(({ name, from, to }) => {
-      const [x1, x2] = [Math.max(0, this.x(from)), Math.min(this.width, this.x(to))];
-      if (x2 - x1 < 8) return null;
-      return s("g", { class: "part" }, s("path", { d: `M${x1 + 1} ${AXIS - 3}H${x2 - 1}` }),
-        x2 - x1 > name.length * 6.5 + 8 && s("text", { x: x1 + 4, y: AXIS - 6 }, name)); // prettier-ignore
-    });
+    return parts
+      .filter(({ from, to }) => from >= 0 && to > from)
+      .map(({ name, from, to }) => {
+        const [x1, x2] = [Math.max(0, this.x(from)), Math.min(this.width, this.x(to))];
+        if (x2 - x1 < 8) return null;
+        return s(
+          "g",
+          { class: "part" },
+          s("path", { d: `M${x1 + 1} ${AXIS - 3}H${x2 - 1}` }),
+          x2 - x1 > name.length * 6.5 + 8 && s("text", { x: x1 + 4, y: AXIS - 6 }, name),
+        );
+      });
   }
 
   /** Cost of the root's best plan above, its proven bound below, both where they are known; logarithmic where they lie far apart.
@@ -94,15 +120,20 @@ export class Timeline {
   curves(width) {
     const { best, lower } = this.app.history;
     const [ownBest, ownLower] = this.ofSelected();
-    const known = [best, lower, ownBest, ownLower].flatMap((values) => [...values.slice(this.from, this.to)]).filter((value) => value > 0);
-    if (!known.length) return s("text", { class: "nothing", x: 8, y: AXIS + CHART / 2 }, "the goal of the root is not known here yet");
+    const known = [best, lower, ownBest, ownLower]
+      .flatMap((values) => [...values.slice(this.from, this.to)])
+      .filter((value) => value > 0);
+    if (!known.length)
+      return s("text", { class: "nothing", x: 8, y: AXIS + CHART / 2 }, "the goal of the root is not known here yet");
     let [low, high] = [Math.min(...extremes(known)), Math.max(...extremes(known))];
     const log = high / low > 20;
     const at = (/** @type {number} */ value) => (log ? Math.log(value) : value);
     if (high - low < low * 1e-6) [low, high] = [low * 0.98, high * 1.02];
-    const y = (/** @type {number} */ value) => AXIS + 4 + (CHART - 10) * (1 - (at(Math.max(value, low)) - at(low)) / (at(high) - at(low)));
+    const y = (/** @type {number} */ value) =>
+      AXIS + 4 + (CHART - 10) * (1 - (at(Math.max(value, low)) - at(low)) / (at(high) - at(low)));
     const path = (/** @type {Float64Array} */ values) => this.steps(values, width, y);
-    const curve = (/** @type {string} */ kind, /** @type {Float64Array} */ values) => s("path", { class: `curve ${kind}`, d: path(values) });
+    const curve = (/** @type {string} */ kind, /** @type {Float64Array} */ values) =>
+      s("path", { class: `curve ${kind}`, d: path(values) });
     return [curve("own bound", ownLower), curve("own best", ownBest), curve("bound", lower), curve("best", best)];
   }
 
@@ -110,7 +141,9 @@ export class Timeline {
    * @returns {[Float64Array, Float64Array]} */
   ofSelected() {
     const { state, selected, history } = this.app;
-    const goals = (state.groups.get(selected ?? NaN)?.goals ?? []).map((id) => /** @type {import("./model.js").Goal} */ (state.goals.get(id)));
+    const goals = (state.groups.get(selected ?? NaN)?.goals ?? []).map(
+      (id) => /** @type {import("./model.js").Goal} */ (state.goals.get(id)),
+    );
     const goal = mainGoal(goals);
     const [best, lower] = [new Float64Array(goal ? this.to : 0).fill(NaN), new Float64Array(goal ? this.to : 0).fill(NaN)];
     if (!goal || goal.id === state.root) return [best, lower];
@@ -156,8 +189,12 @@ export class Timeline {
     const y = AXIS + CHART + lane * LANE + 2;
     const paths = ["", "", ""];
     for (const [bin, many] of bins) paths[many > 4 ? 2 : many > 1 ? 1 : 0] += `M${(bin * wide).toFixed(1)} ${y}v${LANE - 3}`;
-    return s("g", { class: `lane mark-${lane}` }, s("path", { class: "lane-line", d: `M0 ${y + LANE - 3}H${width}` }),
-      paths.map((d, i) => d && s("path", { class: `marks many-${i}`, d, "stroke-width": wide }))); // prettier-ignore
+    return s(
+      "g",
+      { class: `lane mark-${lane}` },
+      s("path", { class: "lane-line", d: `M0 ${y + LANE - 3}H${width}` }),
+      paths.map((d, i) => d && s("path", { class: `marks many-${i}`, d, "stroke-width": wide })),
+    );
   }
 
   render() {
@@ -171,10 +208,19 @@ export class Timeline {
     this.slider.setAttribute("aria-valuenow", String(position));
     this.slider.setAttribute("aria-valuetext", event ? `event ${event.seq}` : "before the first event");
     const root = state.root === null ? undefined : state.goals.get(state.root);
-    put(this.now, h("dl", {},
-      h("dt", { class: "best" }, "best plan"), h("dd", {}, root?.best ? figure(root.best.cost) : "none yet"),
-      h("dt", { class: "bound" }, "proven bound"), h("dd", {}, root ? figure(root.lower) : "none yet"))); // prettier-ignore
-    for (const [i, mark] of MARKS.entries()) this.lanes[i].classList.toggle("now", position > 0 && mark.is(history.events[position - 1]));
+    put(
+      this.now,
+      h(
+        "dl",
+        {},
+        h("dt", { class: "best" }, "best plan"),
+        h("dd", {}, root?.best ? figure(root.best.cost) : "none yet"),
+        h("dt", { class: "bound" }, "proven bound"),
+        h("dd", {}, root ? figure(root.lower) : "none yet"),
+      ),
+    );
+    for (const [i, mark] of MARKS.entries())
+      this.lanes[i].classList.toggle("now", position > 0 && mark.is(history.events[position - 1]));
   }
 
   listen() {
@@ -213,4 +259,3 @@ function extremes(values) {
   }
   return [low, high];
 }
-

@@ -82,7 +82,7 @@ function longestCommon(a, b) {
   }
   /** @type {[Set<number>, Set<number>]} */
   const found = [new Set(), new Set()];
-  for (let i = 0, j = 0; i < a.length && j < b.length; ) {
+  for (let i = 0, j = 0; i < a.length && j < b.length;) {
     if (a[i].key === b[j].key) {
       found[0].add(i++);
       found[1].add(j++);
@@ -93,7 +93,11 @@ function longestCommon(a, b) {
 }
 
 const SIGNS = /** @type {Record<string, string>} */ ({ gone: "−", new: "+", moved: "~", "": "" });
-const SPOKEN = /** @type {Record<string, string>} */ ({ gone: "only before", new: "only after", moved: "elsewhere in the other tree" });
+const SPOKEN = /** @type {Record<string, string>} */ ({
+  gone: "only before",
+  new: "only after",
+  moved: "elsewhere in the other tree",
+});
 
 /**
  * A tree as a list, a line for each operator.
@@ -101,16 +105,28 @@ const SPOKEN = /** @type {Record<string, string>} */ ({ gone: "only before", new
  * @param {string} label
  */
 export function treeView(found, marks, show, label) {
-  return h("ol", { class: "tree", "aria-label": label },
+  return h(
+    "ol",
+    { class: "tree", "aria-label": label },
     found.map((line, i) =>
-      h("li", { class: `tree-line ${marks[i] ?? ""}` },
-        h("span", { class: "sign", "aria-label": SPOKEN[marks[i]], role: SPOKEN[marks[i]] ? "img" : null }, SIGNS[marks[i] ?? ""]),
+      h(
+        "li",
+        { class: `tree-line ${marks[i] ?? ""}` },
+        h(
+          "span",
+          { class: "sign", "aria-label": SPOKEN[marks[i]], role: SPOKEN[marks[i]] ? "img" : null },
+          SIGNS[marks[i] ?? ""],
+        ),
         h("span", { class: "guide", "aria-hidden": "true" }, guide(line.last)),
-        h("span", { class: "tree-text" }, h("b", {}, show(line.op)), " ", show(line.detail), line.extra)))); // prettier-ignore
+        h("span", { class: "tree-text" }, h("b", {}, show(line.op)), " ", show(line.detail), line.extra),
+      ),
+    ),
+  );
 }
 
 /**
- * A tree before a step, and what came of it: one tree, or several of which each is an answer. Before, what none of them has is marked.
+ * A tree before a step, and what came of it: one tree, or several of which each is an answer. Before, what none of them has is
+ * marked.
  * @param {[string, Line[]]} before a title and a tree @param {[string, Line[]][]} after @param {(text: string) => string} show
  */
 export function beforeAfter([title, before], after, show) {
@@ -119,5 +135,10 @@ export function beforeAfter([title, before], after, show) {
   const gone = before.map((_, i) => (kept(i).includes("") ? "" : kept(i).includes("moved") ? "moved" : "gone"));
   const side = (/** @type {string} */ name, /** @type {Line[]} */ tree, /** @type {string[]} */ marks) =>
     h("div", { class: "side" }, h("h3", {}, name), treeView(tree, marks, show, name));
-  return h("div", { class: "before-after" }, side(title, before, gone), after.map(([name, tree], i) => side(name, tree, found[i][1])));
+  return h(
+    "div",
+    { class: "before-after" },
+    side(title, before, gone),
+    after.map(([name, tree], i) => side(name, tree, found[i][1])),
+  );
 }

@@ -7,8 +7,8 @@ import { count, figure } from "./figures.js";
 /**
  * @typedef {import("./model.js").State} State
  * @typedef {import("./model.js").TraceEvent} TraceEvent
- * @typedef {{text: string, group?: number, goal?: number, mexpr?: number, event?: number}} Part a piece of a sentence, and what it
- *   leads to
+ * @typedef {{text: string, group?: number, goal?: number, mexpr?: number, event?: number}} Part a piece of a sentence, and what
+ *   it leads to
  * @typedef {{meaning: string, fields: Record<string, string[]>, sentence: string, parts?: Record<string, [string[], string][]>,
  *   values?: Record<string, Record<string, string>>}} Kind
  * @typedef {{types: Record<string, string>, facts: Record<string, string[]>, kinds: Record<string, Kind>}} Vocabulary
@@ -17,7 +17,7 @@ import { count, figure } from "./figures.js";
 /** A text in quotes, or a word with the number of its column. */
 const COLUMN = /'(?:[^']|'')*'|([^\s#(),[\]']+)(?:#(\d+))?/g;
 
-/** What the numbers in events stand for: names of groups, traits of goals and operators of expressions at the end of the search. */
+/** What the numbers in events stand for: names of groups, traits of goals and operators of expressions at the end. */
 export class Names {
   /** @param {{groups: Record<string, string>, goals: Record<string, [number, string]>, mexprs: Record<string, string>,
    *   several: string[]}} data `several`: columns whose name alone is not enough
@@ -49,7 +49,9 @@ export class Names {
   /** What a task does, with names for the numbers in it.
    * @param {string} text @returns {Part[]} */
   task(text) {
-    const said = text.replaceAll(" for any", "").replace(/ for ((?:order|group)\([^)]*\))/g, (_, traits) => " " + this.traits(traits));
+    const said = text
+      .replaceAll(" for any", "")
+      .replace(/ for ((?:order|group)\([^)]*\))/g, (_, traits) => " " + this.traits(traits));
     return said.split(/\b((?:group|goal|expression) \d+)/).map((piece, i) => {
       if (i % 2 === 0) return { text: this.line(piece) };
       const [what, number] = piece.split(" ");
@@ -95,14 +97,17 @@ class Filler {
 
   /** @param {string} template @returns {Part[]} */
   fill(template) {
-    return template.split(/\{(\w+(?::\w+)?)\}/).flatMap((piece, i) => (i % 2 ? this.hole(piece) : piece ? [{ text: piece }] : []));
+    return template
+      .split(/\{(\w+(?::\w+)?)\}/)
+      .flatMap((piece, i) => (i % 2 ? this.hole(piece) : piece ? [{ text: piece }] : []));
   }
 
   /** @param {string} hole a name, and what to show it as where that is not its own type @returns {Part[]} */
   hole(hole) {
     const [name, type] = hole.split(":");
     const cases = this.kind.parts?.[name];
-    if (cases) return this.fill(/** @type {[string[], string]} */ (cases.find(([names]) => names.every((n) => this.there(n))))[1]);
+    if (cases)
+      return this.fill(/** @type {[string[], string]} */ (cases.find(([names]) => names.every((n) => this.there(n))))[1]);
     const value = this.values[name];
     const said = this.kind.values?.[name]?.[String(value)];
     return said === undefined ? this.show(type ?? this.types[name][0].replace("?", ""), value) : this.fill(said);
@@ -118,30 +123,51 @@ class Filler {
   show(type, value) {
     const names = this.names;
     switch (type) {
-      case "count": return [{ text: count(value) }];
-      case "number": return [{ text: figure(value) }];
-      case "limit": return [{ text: value === Infinity ? "at any cost" : `for ${figure(value)} or less` }];
-      case "event": return [eventPart(value)];
-      case "group": return [{ text: names.group(value), group: value }];
-      case "goal": return [{ text: names.goal(value), goal: value }];
-      case "mexpr": return [{ text: names.mexpr(value), mexpr: value }];
-      case "task": return names.task(names.tasks.get(value) ?? `task ${value}`);
-      case "traits": return [{ text: names.traits(value) }];
-      case "choice": return [{ text: String(value) }];
-      case "groups": case "relations": return this.each(value, (id) => this.show("group", id));
-      case "goals": return this.each(value, (id) => this.show("goal", id));
-      case "mexprs": return this.each(value, (id) => this.show("mexpr", id));
-      case "each_traits": return this.each(value, (traits) => this.show("traits", traits));
-      case "columns": return this.each(value, (text) => [{ text: names.text(text) }]);
-      case "plans": return this.each(value, (id) => this.plan(id));
-      case "bounds": return this.each(value, (id) => this.bound(id));
-      default: return [{ text: names.text(String(value).trim().replace(/\s+/g, " ")) }];
+      case "count":
+        return [{ text: count(value) }];
+      case "number":
+        return [{ text: figure(value) }];
+      case "limit":
+        return [{ text: value === Infinity ? "at any cost" : `for ${figure(value)} or less` }];
+      case "event":
+        return [eventPart(value)];
+      case "group":
+        return [{ text: names.group(value), group: value }];
+      case "goal":
+        return [{ text: names.goal(value), goal: value }];
+      case "mexpr":
+        return [{ text: names.mexpr(value), mexpr: value }];
+      case "task":
+        return names.task(names.tasks.get(value) ?? `task ${value}`);
+      case "traits":
+        return [{ text: names.traits(value) }];
+      case "choice":
+        return [{ text: String(value) }];
+      case "groups":
+      case "relations":
+        return this.each(value, (id) => this.show("group", id));
+      case "goals":
+        return this.each(value, (id) => this.show("goal", id));
+      case "mexprs":
+        return this.each(value, (id) => this.show("mexpr", id));
+      case "each_traits":
+        return this.each(value, (traits) => this.show("traits", traits));
+      case "columns":
+        return this.each(value, (text) => [{ text: names.text(text) }]);
+      case "plans":
+        return this.each(value, (id) => this.plan(id));
+      case "bounds":
+        return this.each(value, (id) => this.bound(id));
+      default:
+        return [{ text: names.text(String(value).trim().replace(/\s+/g, " ")) }];
     }
   }
 
   /** @param {any[]} values @param {(value: any) => Part[]} show @returns {Part[]} */
   each(values, show) {
-    return values.length ? values.flatMap((value, i) => (i ? [{ text: " and " }, ...show(value)] : show(value))) : [{ text: "nothing" }];
+    return values.length
+      ? values.flatMap((value, i) => (i ? [{ text: " and " }, ...show(value)] : show(value)))
+      : [{ text: "nothing" }];
   }
 
   /** @param {number} id @returns {Part[]} */
@@ -156,7 +182,9 @@ class Filler {
   bound(id) {
     const found = source(/** @type {TraceEvent} */ (this.values), id, this.state);
     const part = found && "traits" in found ? { text: this.names.goal(id), goal: id } : { text: this.names.group(id), group: id };
-    return found ? [part, { text: ` at least ${figure(found.lower)}` }, ...by(found.lower_event)] : [{ text: this.names.goal(id), goal: id }];
+    return found
+      ? [part, { text: ` at least ${figure(found.lower)}` }, ...by(found.lower_event)]
+      : [{ text: this.names.goal(id), goal: id }];
   }
 }
 
@@ -176,7 +204,10 @@ function facts(event, state) {
 /** What a way that is cut costs itself, and with its inputs by now, where they were proved to cost more since.
  * @param {TraceEvent} event @param {State} state @returns {{own: number, now?: number}} */
 export function cutSum(event, state) {
-  const inputs = event.sources.reduce((/** @type {number} */ sum, /** @type {number} */ id) => sum + (source(event, id, state)?.lower ?? 0), 0);
+  const inputs = event.sources.reduce(
+    (/** @type {number} */ sum, /** @type {number} */ id) => sum + (source(event, id, state)?.lower ?? 0),
+    0,
+  );
   const own = inputs < event.lower ? Math.max(event.local, event.lower - inputs) : event.local;
   return own + inputs > event.lower * (1 + 1e-9) ? { own, now: own + inputs } : { own };
 }

@@ -58,10 +58,17 @@ def test_200_steps_forward_and_back(show, query, request):
     trace, html = request.getfixturevalue(query), request.getfixturevalue(f"{query}_page")
     page, replay = show(html, f"#e={len(trace.events) // 2}"), Replay(trace.events)
     start = check_state(page, replay)
-    for key, step in (("ArrowRight", 1), ("ArrowLeft", -1)):
-        for i in range(1, 201):
-            page.keyboard.press(key)
-            assert check_state(page, replay) == (start + i if step > 0 else start + 200 - i)
+    for key, way in (("ArrowRight", range(start + 1, start + 201)), ("ArrowLeft", reversed(range(start, start + 200)))):
+        pressed = page.evaluate(
+            """key => Array.from({length: 200}, () => {
+                document.dispatchEvent(new KeyboardEvent("keydown", {key}));
+                return [stepper.position, JSON.stringify(stepper.json())];
+            })""",
+            key,
+        )
+        for expected, (position, text) in zip(way, pressed, strict=True):
+            assert position == expected
+            assert json.loads(text, parse_int=float) == replay.seek(position).as_json(), f"after {position} events"
 
 
 @pytest.mark.parametrize(
@@ -135,6 +142,35 @@ def test_find_a_group_and_learn_why_it_lost(show, q5_page):
     assert page.url.endswith(f"#e={number.replace(',', '')}&g={page.evaluate('stepper.selected')}")
 
 
+def test_find_rules_and_events(show, q5_page):
+    page = show(q5_page)
+    for text, kind in (("join_to_hash", "fire"), ("filter push join", "rewrite"), ("300", None)):
+        page.keyboard.press("/")
+        page.keyboard.type(text)
+        page.keyboard.press("Enter")
+        seq, found = page.evaluate("[stepper.event.seq, stepper.event.kind]")
+        assert found == kind if kind else seq == 300
+    page.keyboard.press("g")
+    page.keyboard.type("no such thing")
+    assert "nothing of that name" in page.locator(".found").inner_text()
+    page.keyboard.press("Escape")
+    assert page.evaluate("stepper.event.seq") == 300
+
+
+def test_near_fold_and_select(show, q5_page):
+    page = show(q5_page)
+    page.keyboard.press("End")
+    page.keyboard.press("2")
+    page.locator(".card .name", has_text="region").last.click()
+    assert page.locator(".card.selected").count() == 1
+    page.keyboard.press(".")
+    assert 0 < page.locator(".card:not(.away)").count() < page.locator(".card").count()
+    page.keyboard.press("x")
+    assert page.locator(".card.folded").count() == page.locator(".card").count()
+    page.keyboard.press("Escape")
+    assert page.locator(".card.selected, .card.away").count() == 0
+
+
 def test_links_point_at_steps(show, q5, q5_page):
     prune = next(event for event in q5.events if event["kind"] == "prune")
     page = show(q5_page, f"#e={prune['seq']}")
@@ -188,6 +224,16 @@ def test_panels_say_what_the_state_says(show, q5, q5_page):
     assert page.locator(".plan tbody tr").count() == len(replay.final().plan or [])
     page.keyboard.press("1")
     assert page.locator(".stages [aria-current]").count() == 1
+
+
+def test_trees_as_text(show, q5):
+    """As the first traces had them."""
+    tree = "sort  a\n└─ join  cross\n   ├─ scan  t\n   └─ scan  u"
+    stage = {"seq": 1, "t": 0, "kind": "stage", "task": None, "name": "bind", "tree": tree, "converged": True}
+    events = [q5.events[0], stage, {**stage, "seq": 2, "name": "prepass", "tree": tree.replace("cross", "inner on x")}]
+    page = show(stepper_page(events), "#e=2")
+    check_state(page, Replay(events))
+    assert page.locator(".tree-line.gone, .tree-line.new").all_inner_texts() == ["−\n└─ \njoin cross", "+\n└─ \njoin inner on x"]
 
 
 def test_the_plan_shows_what_really_happened(show, q5):
