@@ -145,7 +145,7 @@ class SetTable:
         return -1 if self._constants else leading
 
     def bounds(self, s: Relations, order: tuple[OrderKey, ...] = (), free: Relations = 0) -> tuple[Sets, Sets, Costs]:
-        """The parts of all splits of a set, and what a plan through each that comes in an order costs at least (see `ordered`)."""
+        """The parts of all splits of a set, and what a plan through each, in an order, costs at least (see `ordered`)."""
         at, left, right = self.splits.of(s)
         level = Level(left, right, np.zeros(1, dtype=np.int64), np.array([at], dtype=np.int32))
         if not order:
