@@ -5,6 +5,7 @@
 #   make test-all      the slow tests too
 #   make bench-search  how fast the search is, with DuckDB beside: tables, and files in bench-search/ (minutes)
 #   make bench-exec    how fast queries run on TPC-H, with DuckDB beside: a table, and files in bench-exec/ (minutes)
+#   make bench-trace   how fast a trace of a million events is walked through, and its memory (minutes)
 #   make lint          ruff and mypy only
 #   make setup         the virtual environment .venv, redone when pyproject.toml changes
 #   make clean         remove .venv, caches and what the demo wrote
@@ -13,7 +14,7 @@
 
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-all bench-search bench-exec lint clean
+.PHONY: help setup demo test test-all bench-search bench-trace bench-exec lint clean
 
 VENV := .venv
 PY := $(VENV)/bin/python
@@ -34,6 +35,9 @@ test-all: lint
 
 bench-search: setup
 	@$(VENV)/bin/planscope bench search -o bench-search
+
+bench-trace: setup
+	@$(VENV)/bin/planscope bench trace
 
 bench-exec: setup
 	@$(VENV)/bin/planscope bench exec -o bench-exec

@@ -27,8 +27,9 @@ import pyarrow as pa
 from executor.formats import show_table
 from experiments.workloads.queries import default_data, named_sql, query_name
 from memo_viz.explain import Actual, Actuals, finite, plan_json, plan_table, search_text
-from optimizer.algebra.columns import Columns
-from optimizer.algebra.plan import PlanNode
+from optimizer.algebra.columns import Columns, column_set
+from optimizer.algebra.plan import PlanNode, prune_columns
+from optimizer.algebra.printing import number
 from optimizer.algebra.trees import Tree
 from optimizer.catalog.table import Catalog
 from optimizer.errors import CatalogError, ExecutionError, SettingsError
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
     from executor.arrow.counters import Counters
     from executor.arrow.watch import Limits, Watch
     from executor.counting.counter import RowCounter
+    from optimizer.explanation.diagram import Diagram
 
 ENGINE = "arrow"
 MOST_PLANS = 100  # that a prepared query keeps
@@ -147,6 +149,11 @@ class Session:
         table = reader(query, counters, self.limits).read_all()
         return Result(table, Explanation(self, query, None if counters is None else actuals(query.plan, counters)))
 
+    def what_if(self, sql: str) -> WhatIf:
+        """The plans of `sql` under other row counts and costs; its memo is explored once, here."""
+        settings = self.settings.replace(driver="top_down", exploration="all")
+        return WhatIf(Session(self.catalog, settings, self._program).optimize(sql))
+
     def batches(self, sql: str, values: Values = ()) -> pa.RecordBatchReader:
         """The rows of `sql` as a stream: it runs as it is read, and stops when it is dropped. Reading raises ExecutionError."""
         self.check_rows()
@@ -209,6 +216,7 @@ class Explanation:
         query = self.query
         plan = plan_table(query.plan, query.columns, self.actual, width)
         notes = [f"\n        {note}" for stage in query.stages for note in stage.notes]
+        notes += [f"\n        warning: {warning}" for warning in query.warnings]
         return plan + "\n\n" + search_text(query.search.as_dict(), query.ms, query.cost, width) + "".join(notes)
 
     @property
@@ -221,6 +229,7 @@ class Explanation:
             "settings": query.settings.as_dict(),
             "cost": finite(query.cost),
             "rows": finite(query.rows),
+            **({"warnings": list(query.warnings)} if query.warnings else {}),
             "search": {**query.search.as_dict(), "ms": {name: round(ms, 3) for name, ms in query.ms.items()}},
             "plan": plan_json(query.plan, query.columns, self.actual),
         }
@@ -242,6 +251,66 @@ class Explanation:
 
     def _repr_svg_(self) -> str:
         return self.plan._repr_svg_()
+
+
+class WhatIf:
+    """A query whose figures may be changed: `query` as it was planned with the figures that are there."""
+
+    def __init__(self, query: OptimizedQuery) -> None:
+        from optimizer.explanation.recost import Recosting
+
+        self.query = query
+        query.give_groups()
+        self._memo = Recosting(query.engine)
+
+    def under(self, rows: Mapping[frozenset[str], float] | None = None, factors: Mapping[str, float] | None = None) -> Changed:
+        """The cheapest plan if relation sets (aliases in lower case) have these rows and operators cost so many times as much."""
+        found = self._memo.under(rows, factors)
+        return Changed(self.query, found.plan, self._memo.cost_of(self.query.plan, rows, factors))
+
+    def diagram(
+        self,
+        axes: Sequence[tuple[frozenset[str], float | None, float | None]],
+        factors: Mapping[str, float] | None = None,
+        points: int = 60,
+    ) -> Diagram:
+        """The plan diagram over the rows of one set of relations or two, each with the least and the greatest value (None: by
+        the estimate)."""
+        from optimizer.explanation.diagram import axis, diagram
+
+        return diagram(self._memo, [axis(self._memo, *each, points) for each in axes], factors)
+
+
+class Changed:
+    """A plan under changed figures: `plan`, and `before`: what the plan chosen without the change costs now."""
+
+    def __init__(self, query: OptimizedQuery, plan: PlanNode, before: float) -> None:
+        self.query, self.plan, self.before = query, plan, before
+        prune_columns(plan, column_set(output.id for output in query.outputs))
+
+    @property
+    def winner_changes(self) -> bool:
+        return self.before > self.plan.cost * (1.0 + 1e-9)
+
+    def show(self, width: int = 100) -> str:
+        """The plan, and whether it is another one."""
+        before, now = number(self.before), number(self.plan.cost)
+        change = f"the winner changes: the plan chosen before would cost {before}, this one costs {now}"
+        stays = f"the winner stays: it costs {now} now, and cost {number(self.query.cost)} before"
+        return plan_table(self.plan, self.query.columns, None, width) + f"\n\n{change if self.winner_changes else stays}"
+
+    @property
+    def json(self) -> dict[str, Any]:
+        return {
+            "winner_changes": self.winner_changes,
+            "cost": finite(self.plan.cost),
+            "cost_of_plan_before": finite(self.before),
+            "cost_before": finite(self.query.cost),
+            "plan": plan_json(self.plan, self.query.columns),
+        }
+
+    def __repr__(self) -> str:
+        return self.show()
 
 
 class Result:

@@ -27,9 +27,11 @@ COMMANDS = {  # name -> what `planscope --help` says; the command itself is impo
     "demo": "The tour: data, plan, search, execution, trace and pictures.",
     "run": "Run a query and print its rows.",
     "explain": "Show the plan of a query, and how it came about.",
+    "what-if": "The plan under other row counts and costs; plan diagrams.",
     "plans": "Count, sample, list and run the plans of a query's space.",
     "memo": "Write the memo of a query as a picture or as data.",
     "trace": "Write every event of the search for a query.",
+    "step": "Walk through the search for a query, forwards and backwards.",
     "bench": "Experiments that compare parts of the optimizer.",
     "calibrate": "Measure the operators on this machine: coefficients for the cost model.",
     "data": "Datasets: where they are, what they hold.",
@@ -49,7 +51,8 @@ class Commands(click.Group):
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
         if name not in COMMANDS:
             return None
-        command: click.Command = importlib.import_module(f"experiments.commands.{name}").command
+        module = f"experiments.commands.{name.replace('-', '_')}"
+        command: click.Command = importlib.import_module(module).command
         return command
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:

@@ -15,16 +15,17 @@ from random import Random
 from typing import NamedTuple
 
 from executor.atomic import make_folder, write_file
+from experiments.enumerators.dp_left_deep import dp_left_deep
+from experiments.enumerators.dp_size import dp_size, inner_of_dp_size
+from experiments.enumerators.dp_sub import dp_sub, inner_of_dp_sub
+from experiments.enumerators.dp_vectorized import dp_vectorized
+from experiments.enumerators.top_down import top_down
 from experiments.workloads.join_graphs import join_graph
 from optimizer.errors import InternalError
 from optimizer.joins.costing import COutCosting, Ordered
 from optimizer.joins.csg import connected_sets, count_connected_sets
 from optimizer.joins.dp_ccp import dp_ccp, pairs
 from optimizer.joins.dp_hyp import dp_hyp
-from optimizer.joins.dp_left_deep import dp_left_deep
-from optimizer.joins.dp_size import dp_size, inner_of_dp_size
-from optimizer.joins.dp_sub import dp_sub, inner_of_dp_sub
-from optimizer.joins.dp_vectorized import dp_vectorized
 from optimizer.joins.goo_dp import goo_dp
 from optimizer.joins.graph import JoinGraph, Relations, joins_of, relations_of
 from optimizer.joins.greedy import greedy
@@ -34,7 +35,6 @@ from optimizer.joins.partition.min_cut_branch import min_cut_branch
 from optimizer.joins.partition.min_cut_conservative import min_cut_conservative
 from optimizer.joins.partition.naive import naive
 from optimizer.joins.plan_table import Counted
-from optimizer.joins.top_down import top_down
 
 GRAPHS = ("chain/5", "chain/10", "chain/20", "cycle/5", "cycle/10", "cycle/20", "star/5", "star/10", "clique/5", "clique/10")
 MAX_WORK = 1_000_000  # steps of an enumerator that are predicted to be too many

@@ -92,7 +92,8 @@ def search_text(search: Mapping[str, Any], ms: Mapping[str, float], cost: float,
     dominated = skips.pop("dominated", 0)
     pruned = ", ".join(f"{count:,} by {name}" for name, count in skips.items()) or "nothing"
     pruned += f"; {dominated:,} merge joins left out, as hash joins never cost more" if dominated else ""
-    proof = "proven to be the cheapest of its space"
+    forced = search.get("forced", "")
+    proof = "proven to be the cheapest of its space" + (" with that join order" if forced else "")
     if not search["proven"]:
         least, gap = search.get("lower_bound", 0.0), search.get("gap")
         heuristic = search.get("heuristic")
@@ -105,6 +106,7 @@ def search_text(search: Mapping[str, Any], ms: Mapping[str, float], cost: float,
         "multi-expressions",
         f"{search['tasks']:,} tasks, {fired:,} rule firings, {search['joins_enumerated']:,} joins enumerated",
         *([f"regions of joins: {regions}"] if (regions := regions_text(search.get("regions", {}))) else []),
+        *([f"forced: joins in the order {clean(forced)}"] if forced else []),
         f"{search['costed']:,} alternatives costed; pruned: {pruned}",
         f"cost {number(cost)}, {proof}",
         *([] if search.get("prepass_converged", True) else ["the pre-pass did not reach its fixpoint; --stage prepass says why"]),

@@ -6,7 +6,7 @@ import math
 from dataclasses import asdict
 from typing import Any
 
-from memo_viz.graph import canonical_group
+from memo_viz.names import canonical_group
 from optimizer.trace.state import MemoState
 
 

@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import networkx as nx
 
+from memo_viz.names import canonical_group, group_names
 from optimizer.errors import PlanscopeError
 from optimizer.trace.state import BestState, MemoState
 
@@ -62,13 +63,6 @@ def mexpr_node(id: int) -> str:
     return f"m{id}"
 
 
-def canonical_group(state: MemoState, id: int) -> int:
-    """The group that `id` was merged into, itself when it was not."""
-    while (target := state.groups[id].merged_into) is not None:
-        id = target
-    return id
-
-
 def members(graph: nx.DiGraph, group: str) -> list[str]:
     """Member nodes of a group node, in the order they entered the memo; enforcers last."""
     return [n for n in graph.successors(group) if graph.edges[group, n]["kind"] == "member"]
@@ -82,20 +76,9 @@ def input_groups(graph: nx.DiGraph, group: str) -> set[str]:
 
 
 def _names(state: MemoState) -> dict[int, str]:
-    """What groups are called: by number, and sets of relations by the tables or groups they join."""
-    names = {id: group_node(id) for id in state.groups}
-    for group in state.groups.values():
-        if group.relations is not None:
-            members = [_relation(state, canonical_group(state, id)) for id in group.relations]
-            names[group.id] = "{" + ", ".join(members) + "}"
-    return names
-
-
-def _relation(state: MemoState, id: int) -> str:
-    """The name that the query gives the table of a group; the group's own where it is no table."""
-    scan = next((m for m in map(state.mexprs.__getitem__, state.groups[id].logical) if m.op == "scan"), None)
-    words = scan.detail.split() if scan is not None else []
-    return words[words.index("as") + 1] if "as" in words[1:-1] else words[0] if words else group_node(id)
+    """What groups are called in pictures: by number, and sets of relations by the tables or groups they join."""
+    names = group_names(state)
+    return {id: group_node(id) if group.relations is None else names[id] for id, group in state.groups.items()}
 
 
 def _add_groups(graph: nx.DiGraph, state: MemoState, names: dict[int, str]) -> None:

@@ -76,6 +76,9 @@ class Settings:
         "relation), adaptive (partition while it fits, heuristics beyond)",
         ("adaptive", "partition", "left_deep", "rules", "rules_b0", "duplicate_free_rules"),
     )
+    join_order: str = _knob(
+        "", "an order of joins that the plan must have, all or some of them, such as ((c o) l): c and o first, then l; empty: any"
+    )
     partitioner: str = _knob("branch", "which algorithm finds the splits of a join graph", ("branch", "conservative"))
     exact_below: int = _knob(14, "adaptive: fewer relations than this are always ordered exactly")
     exact_sets: int = _knob(600_000, "adaptive: so are regions with at most this many connected sets (by tasks: 10,000)")
@@ -143,6 +146,11 @@ class Settings:
                 "enumeration=duplicate_free_rules needs cross_products=true\n"
                 "without cross products its rules miss join orders: on a cycle of four tables, 6 of the 36 joins"
             )
+        if self.join_order and self.enumeration not in ("adaptive", "partition"):
+            raise SettingsError(
+                f"join_order needs enumeration=adaptive or partition, not {self.enumeration}\n"
+                "rules that exchange joins have no order of their own to keep"
+            )
 
     def check_disabled(self, known: set[str]) -> None:
         """Raises SettingsError when `disable` names a rule that is not in `known`."""
@@ -197,14 +205,14 @@ def describe_settings() -> list[SettingDoc]:
 
 
 def _read(name: str, value: Any, own_names: bool = False) -> Any:
-    """`value` as the type of setting `name`. `own_names`: plug-ins may bring cost models and estimators."""
+    """`value` as the type of setting `name`. `own_names`: plug-ins may bring cost models, estimators and enumerators."""
     known = {f.name: f for f in fields(Settings)}
     if name not in known:
         close = difflib.get_close_matches(name, known, 1)
         hint = f'did you mean "{close[0]}"?' if close else "known settings: " + ", ".join(known)
         raise SettingsError(f'unknown setting "{name}"\n{hint}')
     default, choices = known[name].default, known[name].metadata["choices"]
-    if own_names and name in ("estimator", "cost_model") and str(value).isidentifier():
+    if own_names and name in ("estimator", "cost_model", "partitioner") and str(value).isidentifier():
         return str(value)
     if name == "estimator":
         return _read_estimator(str(value))

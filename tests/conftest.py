@@ -40,9 +40,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """With --rewrite only what rewrites golden files runs, without it everything else."""
+    """With --rewrite only what rewrites golden files runs, without it everything else.
+
+    The tests of the pipeline come first: then one of two workers has them all, and Spark is started once.
+    """
     wanted = config.getoption("--rewrite")
     items[:] = [item for item in items if bool(item.get_closest_marker("rewrites")) == wanted]
+    items.sort(key=lambda item: "tests/pipeline/" not in item.nodeid)
 
 
 @pytest.fixture(scope="session")

@@ -258,6 +258,28 @@ def quality(
             click.echo(f"wrote {path}", err=True)
 
 
+@command.command("trace")
+@click.argument("query", default="clique/8", metavar="[QUERY]")
+@click.option("-q", "--quiet", is_flag=True, help="No progress on standard error.")
+def trace(query: str, quiet: bool) -> None:
+    """How fast a long trace is walked through, and what that takes in memory.
+
+    The trace is of a search by rules that prunes nothing: over a million events for clique/8, recorded in a minute.
+
+    \b
+    planscope bench trace
+    planscope bench trace clique/6
+    """
+    from experiments.trace_bench import HEAD, measure
+    from experiments.workloads.queries import default_data
+
+    if default_data(query) is None:
+        raise click.UsageError(f'"{query}" is no query that belongs to one dataset, such as clique/8, star/7, job/1a')
+    rows = list(measure(query, progress(quiet)))
+    widest = max(len(figure) for _, figure, _, _ in rows)
+    say(table_text(HEAD, [(what, figure.rjust(widest), unit, notes) for what, figure, unit, notes in rows]))
+
+
 @command.command("costs")
 @click.argument("queries", nargs=-1, metavar="[SQL]...")
 @click.option("-d", "--data", default="tpch:0.1", show_default=True, metavar="DATA",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -127,6 +127,7 @@ def query_inputs(function: Callable[..., Any]) -> Callable[..., Any]:
     @click.option("-d", "--data", metavar="DATA", help=_OPTION_HELP, shell_complete=_complete_data)
     @click.option("--set", "pairs", multiple=True, metavar="NAME=VALUE", help="Change a setting (repeatable).",
                   shell_complete=_complete_setting)  # fmt: skip
+    @click.option("--join-order", metavar="ORDER", help="Join in this order, all or some relations: '((c o) l)'.")
     @click.option("--disable", multiple=True, metavar="RULE", help="Switch a rule off (repeatable).",
                   shell_complete=_complete_rule)  # fmt: skip
     @click.option(
@@ -153,8 +154,10 @@ def query_inputs(function: Callable[..., Any]) -> Callable[..., Any]:
         plugins: tuple[str, ...],
         preset: str | None,
         quiet: bool,
+        join_order: str | None,
         **rest: Any,
     ) -> Any:
+        pairs = pairs if join_order is None else (*pairs, f"join_order={join_order}")
         return function(inputs=Inputs(sql, data, pairs, disable, settings_file, program_file, quiet, plugins, preset), **rest)
 
     wrapped.__doc__ = function.__doc__
@@ -172,6 +175,12 @@ def say_regions(regions: Mapping[str, int], quiet: bool) -> None:
 
     if regions and not quiet:
         click.echo(f"regions of joins: {regions_text(regions)}", err=True)
+
+
+def say_warnings(warnings: Sequence[str], quiet: bool) -> None:
+    """What was not heeded, on standard error."""
+    for warning in () if quiet else warnings:
+        click.echo(clean_lines(f"warning: {warning}"), err=True)
 
 
 def check_engine(name: str) -> None:

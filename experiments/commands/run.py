@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from experiments.commands.inputs import Inputs, check_engine, query_inputs
+from experiments.commands.inputs import Inputs, check_engine, query_inputs, say_warnings
 from experiments.commands.limits import Progress, limit_options
 from experiments.commands.output import format_of, sink, text_width
 
@@ -48,6 +48,7 @@ def command(
     session.check_rows()
     counters = new_counters() if analyze else None
     query = session.optimize(sql)
+    say_warnings(query.warnings, inputs.quiet)
     progress = Progress(inputs.quiet or (format != "table" and sys.stdout.isatty()))
     with sink(output) as file, closing(progress):
         rows: Rows = reader(query, counters, allowed, progress)

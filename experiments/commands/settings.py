@@ -25,7 +25,8 @@ def command(plugins: tuple[str, ...], format: str) -> None:
         from optimizer.plugins.load import load_plugins
 
         registry = load_plugins(plugins)
-        own = {kind: list(registry.of_kind(kind)) for kind in ("cost_model", "estimator")}
+        kinds = {"cost_model": "cost_model", "estimator": "estimator", "partitioner": "enumerator"}
+        own = {setting: list(registry.of_kind(kind)) for setting, kind in kinds.items()}
     rows = [(s.name, s.default, "|".join((s.choices, *own.get(s.name, ()))), s.doc) for s in describe_settings()]
     shown = rows if format == "json" else [(name, _show(default), values, doc) for name, default, values, doc in rows]
     write_list(("setting", "default", "values", "meaning"), shown, format)

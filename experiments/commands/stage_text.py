@@ -11,9 +11,9 @@ from memo_viz.text import clean, shorten
 from optimizer.algebra.columns import Columns
 from optimizer.algebra.printing import show_tree
 from optimizer.algebra.trees import Node, Tree, postorder
-from optimizer.pipeline import Stage
 from optimizer.prepass.common_subexpressions import common_subexpressions
 from optimizer.prepass.report import BatchRun, Firing
+from optimizer.stages import Stage
 
 _LONG = 40  # lines of one tree or one rewriting that are shown
 _BLOCK = 18  # lines in a row that are gone, or new, that are shown

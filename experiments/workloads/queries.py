@@ -124,5 +124,7 @@ def _near(name: str, names: Sequence[str]) -> str:
     def plain(text: str) -> str:
         return re.sub(r"(?<!\d)0+(?=\d)", "", text.lower())
 
-    same = [other for other in names if plain(other) == plain(name)]
+    name = name[:200]  # no name is as long
+    wanted = plain(name)
+    same = [other for other in names if plain(other) == wanted]
     return same[0] if same else next(iter(difflib.get_close_matches(name, sorted(names), n=1)), "")

@@ -21,17 +21,17 @@ from optimizer.algebra.join_graph import JoinGraph
 from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical import (
     Aggregate,
+    AnyJoin,
     Apply,
     Filter,
     GroupingSets,
+    IndependentJoin,
     Join,
     Limit,
     LogicalOperator,
-    MarkJoin,
     Project,
     Scan,
     SetOp,
-    SingleJoin,
     Values,
     Window,
 )
@@ -120,7 +120,7 @@ def _detail(op: LogicalOperator, names: Names, tree: Tree) -> str:
             return f"filter{_predicate(op.predicate, names)}"
         case Join():
             return f"{op.kind.value} join{_predicate(op.predicate, names)}"
-        case MarkJoin() | SingleJoin():
+        case IndependentJoin():
             return f"{op.name}{_predicate(op.predicate, names)}"
         case Apply():
             left, right = tree.inputs
@@ -147,9 +147,7 @@ def _output_names(op: LogicalOperator, names: Names, columns: ColumnSet) -> dict
             made = {k.id: f"key {names[k.source]}" for k in op.keys} | {i.id: _scalar(i.call, names) for i in op.aggregates}
             held = [", ".join(sorted(names[k.source] for k in op.keys if each >> k.id & 1)) for each in op.sets]
             made[op.number] = f"set ({'; '.join(held)})"
-        case MarkJoin():
-            made = {op.mark: "mark"}
-        case Apply(mark=int() as mark):
+        case AnyJoin(mark=int() as mark):
             made = {mark: "mark"}
     return {c: made[c] if c in made else names[c] for c in column_ids(columns)}
 

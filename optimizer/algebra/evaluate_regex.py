@@ -43,10 +43,6 @@ def full_match(text: str, pattern: str, options: str = "") -> bool:
     return matches(text, whole(pattern), options)
 
 
-def matches_ignoring_case(text: str, pattern: str) -> bool:
-    return matches(text, pattern, "i")
-
-
 def replaced(text: str, pattern: str, replacement: str, options: str = "") -> str:
     """The first match, or with `g` every one; \\0 to \\9 are the match and its groups. A group that is not there: no change."""
     check(pattern)

@@ -8,8 +8,8 @@ Physical operators are other types (`physical.py`), so a rule that names a logic
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 from optimizer.algebra.columns import ColumnId, ColumnSet, DataType, column_set
 from optimizer.algebra.derive_props import (
@@ -213,8 +213,47 @@ class Project(LogicalOperator):
         return columns
 
 
+class AnyJoin(LogicalOperator):
+    """Base of all joins, plain, mark, single and dependent ones. `mark`: the column of the mark, None where there is none."""
+
+    __slots__ = ()
+    arity: ClassVar[int | None] = 2
+    if TYPE_CHECKING:  # fields or constants of the classes below
+
+        @property
+        def kind(self) -> JoinKind: ...
+
+        @property
+        def predicate(self) -> Predicate: ...
+
+        @property
+        def mark(self) -> ColumnId | None: ...
+
+    def output_columns(self, inputs: Sequence[ColumnSet]) -> ColumnSet:
+        if self.kind.left_only:
+            return inputs[0]
+        return inputs[0] | inputs[1] if self.mark is None else inputs[0] | 1 << self.mark
+
+    def with_predicate(self, predicate: Predicate) -> Self:
+        this: Any = self
+        changed: Self = replace(this, predicate=predicate)
+        return changed
+
+    def scalars(self) -> tuple[Scalar, ...]:
+        return self.predicate
+
+    def used_columns(self) -> ColumnSet:
+        return predicate_columns(self.predicate)
+
+
+class IndependentJoin(AnyJoin):
+    """Base of the joins whose right input reads no columns of the left one: all but Apply."""
+
+    __slots__ = ()
+
+
 @dataclass(frozen=True, slots=True)
-class Join(LogicalOperator):
+class Join(IndependentJoin):
     """Join of `kind` on a predicate (empty: TRUE, a cross product). Output: columns of both inputs, for semi and anti the left's.
 
     Semi keeps left rows with a match, anti those without one (a predicate that is UNKNOWN is no match).
@@ -223,24 +262,15 @@ class Join(LogicalOperator):
     kind: JoinKind
     predicate: Predicate
     name: ClassVar[str] = "join"
-    arity: ClassVar[int | None] = 2
+    mark: ClassVar[None] = None
 
     def derive_props(self, inputs: Sequence[LogicalProps]) -> LogicalProps:
         return join_props(self.kind, self.predicate, inputs[0], inputs[1])
-
-    def output_columns(self, inputs: Sequence[ColumnSet]) -> ColumnSet:
-        return inputs[0] if self.kind.left_only else inputs[0] | inputs[1]
-
-    def scalars(self) -> tuple[Scalar, ...]:
-        return self.predicate
 
     def describe(self, label: Label) -> str:
         if not self.predicate and self.kind is JoinKind.INNER:
             return "cross"
         return f"{self.kind.value} on {show_predicate(self.predicate, label)}"
-
-    def used_columns(self) -> ColumnSet:
-        return predicate_columns(self.predicate)
 
 
 class AggregateItem(NamedTuple):
@@ -460,59 +490,40 @@ class Window(LogicalOperator):
 
 
 @dataclass(frozen=True, slots=True)
-class MarkJoin(LogicalOperator):
+class MarkJoin(IndependentJoin):
     """Every left row once, with the boolean column `mark`: TRUE if the predicate is TRUE for some right row, else UNKNOWN if it
     is UNKNOWN for some, else FALSE (Neumann, Leis and Kemper, BTW 2017). Without a predicate: whether there is a right row."""
 
     predicate: Predicate
     mark: ColumnId
     name: ClassVar[str] = "mark_join"
-    arity: ClassVar[int | None] = 2
     kind: ClassVar[JoinKind] = JoinKind.MARK
 
     def derive_props(self, inputs: Sequence[LogicalProps]) -> LogicalProps:
         return marked_props(self.predicate, self.mark, inputs[0], inputs[1])
 
-    def output_columns(self, inputs: Sequence[ColumnSet]) -> ColumnSet:
-        return inputs[0] | 1 << self.mark
-
-    def scalars(self) -> tuple[Scalar, ...]:
-        return self.predicate
-
     def describe(self, label: Label) -> str:
         return f"{label(self.mark)} := {show_predicate(self.predicate, label)}"
 
-    def used_columns(self) -> ColumnSet:
-        return predicate_columns(self.predicate)
-
 
 @dataclass(frozen=True, slots=True)
-class SingleJoin(LogicalOperator):
+class SingleJoin(IndependentJoin):
     """As a left outer join, but a left row with more than one match is an error (Neumann, Leis and Kemper, BTW 2017)."""
 
     predicate: Predicate
     name: ClassVar[str] = "single_join"
-    arity: ClassVar[int | None] = 2
     kind: ClassVar[JoinKind] = JoinKind.SINGLE
+    mark: ClassVar[None] = None
 
     def derive_props(self, inputs: Sequence[LogicalProps]) -> LogicalProps:
         return single_props(self.predicate, inputs[0], inputs[1])
 
-    def output_columns(self, inputs: Sequence[ColumnSet]) -> ColumnSet:
-        return inputs[0] | inputs[1]
-
-    def scalars(self) -> tuple[Scalar, ...]:
-        return self.predicate
-
     def describe(self, label: Label) -> str:
         return f"on {show_predicate(self.predicate, label)}"
 
-    def used_columns(self) -> ColumnSet:
-        return predicate_columns(self.predicate)
-
 
 @dataclass(frozen=True, slots=True)
-class Apply(LogicalOperator):
+class Apply(AnyJoin):
     """The dependent join: the right input is evaluated for each left row, whose columns it may read as `OuterRef`s; then the row
     is joined with those rows as a join of `kind` on `predicate` does.
 
@@ -523,25 +534,13 @@ class Apply(LogicalOperator):
     predicate: Predicate
     mark: ColumnId | None = None
     name: ClassVar[str] = "apply"
-    arity: ClassVar[int | None] = 2
 
     def derive_props(self, inputs: Sequence[LogicalProps]) -> LogicalProps:
         return applied_props(self.kind, self.predicate, self.mark, inputs[0], inputs[1])
 
-    def output_columns(self, inputs: Sequence[ColumnSet]) -> ColumnSet:
-        if self.kind.left_only:
-            return inputs[0]
-        return inputs[0] | 1 << self.mark if self.mark is not None else inputs[0] | inputs[1]
-
-    def scalars(self) -> tuple[Scalar, ...]:
-        return self.predicate
-
     def describe(self, label: Label) -> str:
         text = self.kind.value if self.mark is None else f"{self.kind.value} {label(self.mark)}"
         return f"{text} on {show_predicate(self.predicate, label)}" if self.predicate else text
-
-    def used_columns(self) -> ColumnSet:
-        return predicate_columns(self.predicate)
 
 
 def join_of_kind(kind: JoinKind, predicate: Predicate, mark: ColumnId | None = None) -> LogicalOperator:

@@ -28,6 +28,21 @@ def show_tree(root: Node, columns: Columns) -> str:
     return "\n".join(lines)
 
 
+def operators(root: Node, columns: Columns) -> list[list[int | str]]:
+    """The same as a list of [depth, op, detail], parents first; the op of a subquery's root begins with "subquery: "."""
+    found: list[list[int | str]] = []
+    stack: list[tuple[Node, int, str]] = [(root, 0, "")]
+    while stack:
+        node, depth, role = stack.pop()
+        if isinstance(node, Leaf):
+            found.append([depth, f"{role}group {node.gid}", ""])
+            continue
+        found.append([depth, role + node.op.name, node.op.describe(columns.label)])
+        below = [*((part.tree, "subquery: ") for part in subqueries_of(node.op.scalars())), *((i, "") for i in node.inputs)]
+        stack += [(child, depth + 1, word) for child, word in reversed(below)]
+    return found
+
+
 def number(value: float) -> str:
     """A figure for people: whole below a million, three digits beyond, one decimal when small."""
     if value != value or value in (float("inf"), float("-inf")):

@@ -8,15 +8,16 @@ from typing import Any
 
 from optimizer.algebra.columns import ColumnId, Columns, ColumnSet, column_ids, column_set
 from optimizer.algebra.join_graph import JoinGraph
+from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical import (
     Aggregate,
     AggregateItem,
+    AnyJoin,
     Apply,
     Choice,
     Filter,
     GroupingKey,
     GroupingSets,
-    Join,
     Limit,
     LogicalOperator,
     MarkJoin,
@@ -26,7 +27,6 @@ from optimizer.algebra.logical import (
     ScanColumn,
     ScanForeignKey,
     SetOp,
-    SingleJoin,
     Values,
     Window,
     WindowItem,
@@ -46,8 +46,10 @@ def map_scalars(op: LogicalOperator, change: Change) -> LogicalOperator:
     if all(a is b for a, b in zip(before, after, strict=True)):
         return op
     match op:
-        case Scan() | Filter() | Join() | MarkJoin() | SingleJoin() | Apply() | JoinGraph():
+        case Scan() | Filter() | JoinGraph():
             return replace(op, predicate=conjunction(after))
+        case AnyJoin():
+            return op.with_predicate(conjunction(after))
         case Values(columns, types, rows):
             width = len(columns)
             return Values(columns, types, tuple(tuple(after[i * width : (i + 1) * width]) for i in range(len(rows))))
@@ -132,9 +134,7 @@ def defined_columns(op: LogicalOperator) -> ColumnSet:
             return column_set(k.id for k in keys) | column_set(i.id for i in aggregates) | 1 << number
         case Window(_, _, items):
             return column_set(i.id for i in items)
-        case MarkJoin(_, mark):
-            return 1 << mark
-        case Apply(mark=int() as mark):
+        case AnyJoin(mark=int() as mark):
             return 1 << mark
     return 0
 
@@ -197,12 +197,12 @@ def renamed(op: LogicalOperator, new: Mapping[ColumnId, ColumnId]) -> LogicalOpe
             )
         case Values(ids, types, rows):
             return Values(tuple(map(one, ids)), types, tuple(tuple(map(call, row)) for row in rows))
-        case Filter() | Join() | SingleJoin() | JoinGraph():
+        case Filter() | JoinGraph():
             return replace(op, predicate=conjunction(map(call, op.predicate)))
-        case MarkJoin(predicate, mark):
-            return MarkJoin(conjunction(map(call, predicate)), one(mark))
-        case Apply(kind, predicate, mark):
-            return Apply(kind, conjunction(map(call, predicate)), None if mark is None else one(mark))
+        case MarkJoin(predicate, mark) | Apply(JoinKind.MARK, predicate, int() as mark):
+            return replace(op, predicate=conjunction(map(call, predicate)), mark=one(mark))
+        case AnyJoin():
+            return op.with_predicate(conjunction(map(call, op.predicate)))
         case Project(items):
             return Project(tuple(ProjectItem(one(i.id), call(i.value)) for i in items))
         case Aggregate(keys, aggregates):

@@ -12,7 +12,8 @@ the nodes of a cluster is a trait of its own, see `distribution.py`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from itertools import permutations
 from typing import TYPE_CHECKING, NamedTuple
 
 from optimizer.algebra.columns import ColumnId, ColumnSet, column_ids
@@ -145,7 +146,15 @@ def restrict_collation(order: Collation, columns: ColumnSet, props: LogicalProps
     return tuple(result)
 
 
+def sequences(items: Sequence[int]) -> list[tuple[int, ...]]:
+    """The sequences of keys that are tried: every permutation of up to three, of more each one first."""
+    if len(items) <= ALL_PERMUTATIONS:
+        return list(permutations(items))
+    return [(lead, *(i for i in items if i != lead)) for lead in items]
+
+
 MOST_SPELLINGS = 12
+ALL_PERMUTATIONS = 3
 
 
 def spellings(order: Collation, columns: ColumnSet, outer: LogicalProps, inner: LogicalProps) -> tuple[Collation, ...]:
@@ -165,6 +174,29 @@ def spellings(order: Collation, columns: ColumnSet, outer: LogicalProps, inner: 
             same ^= low
         found = [(*prefix, key._replace(column=c)) for prefix in found for c in choices][:MOST_SPELLINGS]
     return tuple(found)
+
+
+def completed(
+    offer: Collation, order: Collation, columns: ColumnSet, outer: LogicalProps, inner: LogicalProps
+) -> tuple[Collation, ...]:
+    """Ways to say `order` (reduced, meant where `outer` holds) with the `columns` of an input, that begin as its `offer` does.
+
+    Keys of the offer are taken as long as they are the next of `order` or are determined in the output; what is then left of
+    `order` follows. () where nothing is taken.
+    """
+    taken, known = 0, outer.closure(outer.constants)
+    for key in offer:
+        if not order:
+            break
+        if not known >> key.column & 1:
+            if reduce_collation((key,), outer) != order[:1]:
+                break
+        known = outer.closure(known | 1 << key.column)
+        order = tuple(k for k in order if not known >> k.column & 1)
+        taken += 1
+    if not taken:
+        return ()
+    return tuple(offer[:taken] + rest for rest in spellings(order, columns, outer, inner))
 
 
 def grouping_spellings(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from optimizer.memo.goal import Goal, Way
+from optimizer.memo.goal import Goal
 from optimizer.memo.mexpr import LogicalExpr
 from optimizer.plan_space import Choice
 from optimizer.plan_space import Way as SpaceWay
@@ -68,10 +68,6 @@ class Optima:
         pair = sorted((find(left), find(right)))
         moves = self._of_goal[self._numbers[goal.id]]
         return min((self.cost(m) for m in moves if sorted(find(i.group) for i in m.inputs) == pair), default=INFINITY)
-
-    def through_way(self, way: Way) -> float:
-        """The cost of the cheapest plan through one way of a goal."""
-        return way.local + sum(map(self.of, way.inputs))
 
     def inputs_first(self) -> list[Goal]:
         """All goals that were settled, each after those its plans are made of; recursive ones from the cheapest up."""

@@ -25,14 +25,13 @@ from optimizer.algebra.logical import (
     Apply,
     Filter,
     GroupingSets,
+    IndependentJoin,
     Join,
     Limit,
     LogicalOperator,
-    MarkJoin,
     Project,
     Scan,
     SetOp,
-    SingleJoin,
     Values,
     Window,
 )
@@ -76,7 +75,7 @@ class ArrowCost:
     def join_costs(self) -> JoinCosts:
         c = self.coefficients
         joins = (c.start, c.hash_build, c.hash_probe, c.merge_in, c.loop_in, c.pair, c.pair_call, c.join_out, c.call)
-        figures = (*joins, c.sort_row, c.sort_compare)
+        figures = (*joins, c.sort_row, c.sort_compare, c.prefix_compare)
         return JoinCosts(1.0, *(figure / 1000.0 for figure in figures))
 
     def least(self, op: LogicalOperator, output: RelationStats, inputs: Inputs) -> float:
@@ -96,7 +95,7 @@ class ArrowCost:
         """The cheapest implementation of a logical operator, in nanoseconds and without its set-up."""
         c, work = self.coefficients, self.work
         match op:
-            case Join() | MarkJoin() | SingleJoin():
+            case IndependentJoin():
                 return self._least_join(op, output, inputs)
             case Scan():
                 return work.scan(op, output, beside_outer(op.predicate))
@@ -126,7 +125,7 @@ class ArrowCost:
                 return work.copied(output.rows)
         raise AssertionError(f"no bound for {op.name}")
 
-    def _least_join(self, op: Join | MarkJoin | SingleJoin, output: RelationStats, inputs: Inputs) -> float:
+    def _least_join(self, op: IndependentJoin, output: RelationStats, inputs: Inputs) -> float:
         """The cheapest join algorithm for the inputs in this order, without residuals; hash and merge joins need an equality.
         The other order is another expression, but for semi and anti joins, which may build on either side."""
         c, left, right = self.coefficients, at_least_one(inputs[0].rows), at_least_one(inputs[1].rows)

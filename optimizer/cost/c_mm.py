@@ -40,12 +40,11 @@ from optimizer.algebra.logical import (
     Apply,
     Filter,
     GroupingSets,
+    IndependentJoin,
     Join,
     LogicalOperator,
-    MarkJoin,
     Scan,
     SetOp,
-    SingleJoin,
     Values,
     Window,
 )
@@ -158,7 +157,7 @@ class CMm:
 
     def least(self, op: LogicalOperator, output: RelationStats, inputs: Inputs) -> float:
         match op:
-            case Join() | MarkJoin() | SingleJoin():
+            case IndependentJoin():
                 return output.rows if any(map(is_key, op.predicate)) else loops(output, inputs)
             case JoinGraph() | RegionGraph():
                 return output.rows

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from optimizer.algebra.join_graph import JoinGraph
-from optimizer.algebra.logical import Apply, Join, LogicalOperator, MarkJoin, SingleJoin
+from optimizer.algebra.logical import AnyJoin, LogicalOperator
 from optimizer.algebra.physical import OPERATORS, HashJoin, MergeJoin, NestedApply, NestedLoopJoin, PhysicalOperator
 from optimizer.algebra.region_graph import RegionGraph
 from optimizer.algebra.traits import TraitSet
@@ -19,7 +19,7 @@ from optimizer.cost.model import Bounded
 from optimizer.stats.relation import RelationStats
 
 _JOINS = (HashJoin, MergeJoin, NestedLoopJoin, NestedApply)
-_LOGICAL = (Join, JoinGraph, RegionGraph, MarkJoin, SingleJoin, Apply)
+_LOGICAL = (AnyJoin, JoinGraph, RegionGraph)
 
 LOCAL = ByOperator(
     "c_out",

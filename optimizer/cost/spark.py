@@ -35,7 +35,7 @@ from typing import Any
 
 from optimizer.algebra.join_graph import JoinGraph
 from optimizer.algebra.kinds import SetOpKind
-from optimizer.algebra.logical import Apply, GroupingSets, Join, LogicalOperator, MarkJoin, SetOp, SingleJoin, Window
+from optimizer.algebra.logical import AnyJoin, GroupingSets, Join, LogicalOperator, SetOp, Window
 from optimizer.algebra.physical import (
     HashAggregate,
     HashGroupingSets,
@@ -64,7 +64,7 @@ NETWORK = 2.0  # ns for a byte that a node sends or receives
 EXCHANGE = 20_000_000.0  # ns for a stage to start and end
 
 ALL = -1  # every column, as a bitset
-EXCHANGING = (Join, MarkJoin, SingleJoin, Apply, GroupingSets, Window)  # every implementation starts an exchange
+EXCHANGING = (AnyJoin, GroupingSets, Window)  # every implementation starts an exchange
 
 
 def size(stats: RelationStats) -> float:

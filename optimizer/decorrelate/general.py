@@ -25,6 +25,7 @@ from optimizer.algebra.logical import (
     Filter,
     GroupingKey,
     GroupingSets,
+    IndependentJoin,
     Join,
     Limit,
     LogicalOperator,
@@ -33,7 +34,6 @@ from optimizer.algebra.logical import (
     ProjectItem,
     Scan,
     SetOp,
-    SingleJoin,
     Values,
     Window,
     WindowItem,
@@ -183,7 +183,7 @@ class General:
                 return self.push(swapped, state, need, equal)
             case Join(JoinKind.FULL, predicate):
                 return self._push_full(predicate, tree_of(inputs[0]), tree_of(inputs[1]), state, need)
-            case Join() | MarkJoin() | SingleJoin():
+            case IndependentJoin():
                 return self._push_left(op, tree_of(inputs[0]), tree_of(inputs[1]), state, need, equal)
             case Apply():
                 return self._push_apply(tree, op, state, need, equal)
@@ -295,7 +295,7 @@ class General:
         self, op: LogicalOperator, left: Tree, right: Tree, state: Unnesting, need: ColumnSet, equal: Equal
     ) -> tuple[Tree, Repr]:
         """A join that keeps its left rows carries the bindings on the left; on the right too where that reads outer columns."""
-        assert isinstance(op, Join | MarkJoin | SingleJoin)
+        assert isinstance(op, IndependentJoin)
         reads_right = right.outer & state.outer
         on_left = within(equal, left.columns)
         if isinstance(op, Join) and op.kind is JoinKind.SEMI:
@@ -311,7 +311,7 @@ class General:
             predicate = conjunction([*predicate, *meet(a, repr, b, other, isinstance(op, MarkJoin), self.columns)])
         else:
             b = self.decorrelate(right)
-        return Tree(replace(op, predicate=predicate), (a, b)), repr
+        return Tree(op.with_predicate(predicate), (a, b)), repr
 
     def _push_full(self, predicate: Predicate, left: Tree, right: Tree, state: Unnesting, need: ColumnSet) -> tuple[Tree, Repr]:
         """Both sides carry the bindings; above the join they come from the side that has a row."""

@@ -21,13 +21,13 @@ from optimizer.algebra.logical import (
     AggregateItem,
     Apply,
     Filter,
+    IndependentJoin,
     Join,
     Limit,
     MarkJoin,
     Project,
     ProjectItem,
     Scan,
-    SingleJoin,
     Values,
     join_of_kind,
 )
@@ -141,7 +141,7 @@ class _Walk:
                 return Frame(first_rows(op, below.tree, tuple(below.held.values()), self.columns), below.held)
             case Join(JoinKind.RIGHT, predicate):
                 return self.frame(Tree(Join(JoinKind.LEFT, predicate), (inputs[1], inputs[0])))
-            case Join() | MarkJoin() | SingleJoin() if op.kind is not JoinKind.FULL:
+            case IndependentJoin() if op.kind is not JoinKind.FULL:
                 return self._join(op, tree_of(inputs[0]), tree_of(inputs[1]))
             case Values():
                 raise Stays("VALUES read outer columns")
@@ -185,7 +185,7 @@ class _Walk:
         self.generated |= wanted
         return domain(self.left, wanted, self.columns, self.exact)
 
-    def _join(self, op: Join | MarkJoin | SingleJoin, left: Tree, right: Tree) -> Frame:
+    def _join(self, op: IndependentJoin, left: Tree, right: Tree) -> Frame:
         a, b = self.frame(left), self.frame(right)
         read = op.outer_columns() & self.free
         if op.kind is JoinKind.INNER:
@@ -205,4 +205,4 @@ class _Walk:
             own = localized_predicate(op.predicate, held)
         tied = meet(a.tree, a.held, b.tree, b.held, isinstance(op, MarkJoin), self.columns)
         predicate = conjunction([*own, *tied])
-        return Frame(Tree(replace(op, predicate=predicate), (a.tree, b.tree)), held)
+        return Frame(Tree(op.with_predicate(predicate), (a.tree, b.tree)), held)

@@ -8,20 +8,7 @@ from typing import Protocol
 from optimizer.algebra.columns import column_set
 from optimizer.algebra.join_graph import JoinGraph
 from optimizer.algebra.kinds import JoinKind, SetOpKind
-from optimizer.algebra.logical import (
-    Aggregate,
-    Apply,
-    Filter,
-    Join,
-    Limit,
-    LogicalOperator,
-    MarkJoin,
-    Project,
-    Scan,
-    SetOp,
-    SingleJoin,
-    Window,
-)
+from optimizer.algebra.logical import Aggregate, AnyJoin, Filter, Join, Limit, LogicalOperator, Project, Scan, SetOp, Window
 from optimizer.algebra.physical import MergeUnion, PhysicalOperator, ProjectRows, StreamingAggregate, WindowRows
 from optimizer.algebra.props import LogicalProps
 from optimizer.algebra.region_graph import RegionGraph
@@ -95,7 +82,7 @@ def offers(op: LogicalOperator, props: LogicalProps, inputs: Sequence[Offering])
                 found += inputs[0].offers
             if kind in (JoinKind.INNER, JoinKind.RIGHT):
                 found += inputs[1].offers
-        case MarkJoin() | SingleJoin() | Apply():
+        case AnyJoin():
             found = list(inputs[0].offers)
         case Aggregate(keys, aggregates) if keys:
             found = _through(StreamingAggregate(keys, aggregates), props, inputs[0])

@@ -182,7 +182,7 @@ def _rank(log_c: float, log_t: float) -> Rank:
     C = 0 only if T = 0 (nothing comes out, and for nothing): the lowest rank.
     """
     if log_t > 0:
-        return 1, log_t + log1p(-exp(-log_t)) - log_c
+        return 1, log_t + log(-expm1(-log_t)) - log_c
     if log_t == 0:
         return 0, 0.0
     return -1, log_c - log(-expm1(log_t))

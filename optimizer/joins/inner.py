@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
 from optimizer.algebra.columns import ColumnSet, column_ids
 from optimizer.algebra.scalars import Predicate, Scalar, is_key, key_sides, walk
+from optimizer.joins.costing import JoinCosting, Ordered
+from optimizer.joins.forced import Forced, Problems
 from optimizer.joins.graph import JoinGraph, Relations, bits
 
 
@@ -26,11 +28,16 @@ class InnerRegion:
     conjuncts leave the relations unconnected. Conjuncts over more relations link nothing: they are tested where all their
     relations have met.
 
+    `forced`: sets that each join order has to have. `graphs`: the join problems that they leave; where nothing is forced the
+    region's graph is the only one.
+
     `keys`: the edges that are hash keys. `plain`: every conjunct is one, and every edge has one. `decided`: whether a
     conjunct is a key can be told from the relations alone.
     """
 
-    def __init__(self, columns: tuple[ColumnSet, ...], predicate: Predicate, cross: bool = False) -> None:
+    def __init__(
+        self, columns: tuple[ColumnSet, ...], predicate: Predicate, cross: bool = False, forced: tuple[ColumnSet, ...] = ()
+    ) -> None:
         n = len(columns)
         home = {column: 1 << i for i, own in enumerate(columns) for column in column_ids(own)}
         self.n, self.predicate = n, predicate
@@ -43,7 +50,22 @@ class InnerRegion:
             graph = JoinGraph(n, [(i, j) for i in range(n) for j in range(i + 1, n)])
         self.graph = graph
         self.plain = not self.cross and all(c.key for c in self.conjuncts)
+        self.forced = Forced(sum(1 << i for i, own in enumerate(columns) if own & x) for x in forced)
+        self._problems = Problems(graph, self.forced) if self.forced.sets else None
+        self.graphs = [graph] if self._problems is None else self._problems.graphs
         self.decided = not any(c.relations.bit_count() > 2 and is_key(c.scalar) for c in self.conjuncts)
+
+    def splits(self, s: Relations, partition: Callable[[JoinGraph, Relations], list[Relations]]) -> list[Relations]:
+        """The splits of a set that the forced order leaves, as the part with the lowest relation."""
+        return partition(self.graph, s) if self._problems is None else self._problems.splits(s, partition)
+
+    def ordered(
+        self, costing: JoinCosting, orderer: Callable[[JoinGraph, JoinCosting], Ordered], s: Relations | None = None
+    ) -> Ordered:
+        """What a heuristic makes of the region, or of the set `s` of a forced order."""
+        if self._problems is None:
+            return orderer(self.graph, costing)
+        return self._problems.order(self.graph, costing, orderer, self.graph.all if s is None else s)
 
     def within(self, s: Relations) -> Predicate:
         """Conjuncts whose relations all lie in `s`, in canonical order; those without any relation only for the whole."""
@@ -60,9 +82,12 @@ class InnerRegion:
 
 
 @lru_cache(maxsize=1024)
-def inner_region(columns: tuple[ColumnSet, ...], predicate: Predicate, cross: bool) -> InnerRegion:
-    """The region of leaves with these columns; the same object for the same question."""
-    return InnerRegion(columns, predicate, cross)
+def inner_region(
+    columns: tuple[ColumnSet, ...], predicate: Predicate, cross: bool, forced: tuple[ColumnSet, ...] = ()
+) -> InnerRegion:
+    """The region of leaves with these columns; the same object for the same question. `forced`: the columns of sets of leaves
+    that each order has to have."""
+    return InnerRegion(columns, predicate, cross, forced)
 
 
 def _placed(scalar: Scalar, columns: Sequence[ColumnSet], home: dict[int, Relations]) -> Conjunct:

@@ -11,7 +11,7 @@ tells whether a part has any plan at all.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from optimizer.algebra.columns import ColumnId, ColumnSet, column_ids
@@ -20,6 +20,7 @@ from optimizer.algebra.logical import Filter, Join, show_predicate
 from optimizer.algebra.scalars import Predicate, Scalar, combined
 from optimizer.algebra.trees import Node, Tree
 from optimizer.joins.conflicts import Edge, detect
+from optimizer.joins.forced import Forced
 from optimizer.joins.graph import JoinGraph, Relations, bits, subsets
 from optimizer.joins.operator_tree import RegionOperator, operators_of
 from optimizer.joins.partition.hypergraph import connected, hypergraph
@@ -84,6 +85,7 @@ class JoinRegion:
         self._made: dict[OperatorSet, _Made | None] = {}
         self._buildable: dict[Relations, bool] = {}
         self._first: dict[Relations, tuple[Relations, Relations]] = {}
+        self.force(())
 
     def within(self, s: Relations) -> OperatorSet:
         """Operators applied in every plan of `s`."""
@@ -157,6 +159,26 @@ class JoinRegion:
         """The valid splits of `s` into two buildable parts, each once, as the part with the lowest relation."""
         parts = [part for part in self._proposals(s) if self._joined(part, s ^ part)]
         return parts if self.inner_only else [part for part in parts if self.buildable(part) and self.buildable(s ^ part)]
+
+    def force(self, sets: Iterable[Relations]) -> None:
+        """From now on every join order has to have these sets (`joins.forced`)."""
+        self.forced = Forced(sets)
+        self._splits: dict[Relations, list[Relations]] = {}
+
+    def splits(self, s: Relations) -> list[Relations]:
+        """The partitions of `s` that the forced order leaves. Deep as a join tree."""
+        if not self.forced.sets:
+            return self.partitions(s)
+        known = self._splits.get(s)
+        if known is None:
+            allows = self.forced.allows
+            parts = [part for part in self.partitions(s) if allows(part) and allows(s ^ part)]
+            known = self._splits[s] = [part for part in parts if self.possible(part) and self.possible(s ^ part)]
+        return known
+
+    def possible(self, s: Relations) -> bool:
+        """Whether `s` has a plan in the forced order."""
+        return not s & (s - 1) or bool(self.splits(s))
 
     def written(self, s: Relations, leaves: Sequence[Node]) -> Tree:
         """A join tree of a set over its leaves (lowest relation first): at each set the first valid split. Iterative."""
@@ -288,27 +310,35 @@ class JoinRegion:
             lines.append(f"{kind} [{predicate}]: ses {_names(operator.operator.ses)}, tes {tes}{rules}")
         return lines
 
-    def refusal(self, a: Relations, b: Relations) -> str | None:
-        """Why `joins(a, b)` is None, in words; None if it is not."""
+    def refusal(self, a: Relations, b: Relations, name: Callable[[int], str] = str) -> str | None:
+        """Why `joins(a, b)` is None, in words; None if it is not. `name`: of a relation."""
         if self.joins(a, b) is not None:
             return None
         new = self.within(a | b) & ~(self.within(a) | self.within(b))
         if not new:
-            return "no operator becomes applicable"
+            due = [edge for edge in self.edges if edge.tes & a and edge.tes & b]
+            return _needs(due[0], name) if due else "no operator becomes applicable"
         for k in bits(new & self._ruled):
             for rule in self.edges[k.bit_length() - 1].rules:
                 if not rule.allows(a | b):
-                    return f"operator {k.bit_length() - 1} needs {_names(rule.then)} where there is {_names(rule.when)}"
+                    kind = self.edges[k.bit_length() - 1].operator.kind.value
+                    return f"the {kind} join needs {_names(rule.then, name)} where there is {_names(rule.when, name)}"
         if not new & self._linking and not self._links(new, a, b):
             return "a cross product: no operator reads relations of both parts"
         outer = [k.bit_length() - 1 for k in bits(new & self._outer)]
         if len(outer) > 1:
-            return f"operators {', '.join(map(str, outer))} cannot be one join"
+            kinds = [self.edges[k].operator.kind.value for k in outer]
+            return f"a {' and a '.join(kinds)} join cannot be one join"
         edge = self.edges[outer[0]]
         if not edge.tes_left & ~b and not edge.tes_right & ~a:
             return f"a {edge.operator.kind.value} join has no mirror image"
-        return f"operator {outer[0]} needs {_names(edge.tes_left)} on one side and {_names(edge.tes_right)} on the other"
+        return _needs(edge, name)
 
 
-def _names(s: Relations) -> str:
-    return "{" + ", ".join(str(i) for i in column_ids(s)) + "}"
+def _names(s: Relations, name: Callable[[int], str] = str) -> str:
+    return "{" + ", ".join(name(i) for i in column_ids(s)) + "}"
+
+
+def _needs(edge: Edge, name: Callable[[int], str]) -> str:
+    sides = _names(edge.tes_left, name), _names(edge.tes_right, name)
+    return f"the {edge.operator.kind.value} join needs {sides[0]} on one side and {sides[1]} on the other"

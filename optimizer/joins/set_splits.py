@@ -7,7 +7,7 @@ way, a complete block of p relations in 2^(p-1) - 1, and only other blocks need 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -62,15 +62,21 @@ class SetSplits:
         return at, level.left[start:end], level.right[start:end]
 
 
-def set_splits(graph: JoinGraph, left_deep: bool, most_sets: int, most_splits: int = MOST_SPLITS) -> SetSplits | None:
+class OutOfTime(Exception):
+    """Whoever asked for arrays over all sets has no time left."""
+
+
+def set_splits(
+    graph: JoinGraph, left_deep: bool, most_sets: int, most_splits: int = MOST_SPLITS, late: Callable[[], bool] = bool
+) -> SetSplits | None:
     """The sets and splits of a connected graph without hyperedges; None when there are too many. `left_deep`: only splits with
-    a single relation on one side."""
+    a single relation on one side. `late`: asked before each size. Raises OutOfTime."""
     if graph.n > MOST_RELATIONS:
         return None
     key = (tuple(graph.adjacency), left_deep, most_sets, most_splits)
     known = _remembered.get(key)
     if known is None:
-        known = _find(graph, left_deep, most_sets, most_splits)
+        known = _find(graph, left_deep, most_sets, most_splits, late)
         if known is None or known.count <= REMEMBERED:
             if len(_remembered) >= 64:
                 _remembered.pop(next(iter(_remembered)))
@@ -81,7 +87,7 @@ def set_splits(graph: JoinGraph, left_deep: bool, most_sets: int, most_splits: i
 _remembered: dict[tuple[tuple[Relations, ...], bool, int, int], SetSplits | None] = {}
 
 
-def _find(graph: JoinGraph, left_deep: bool, most_sets: int, most_splits: int) -> SetSplits | None:
+def _find(graph: JoinGraph, left_deep: bool, most_sets: int, most_splits: int, late: Callable[[], bool]) -> SetSplits | None:
     by_size = _connected_sets(graph, most_sets)
     if by_size is None:
         return None
@@ -95,6 +101,8 @@ def _find(graph: JoinGraph, left_deep: bool, most_sets: int, most_splits: int) -
     cutters = _cutters(graph)
     first = graph.n
     for level in by_size[1:]:
+        if late():
+            raise OutOfTime
         owners: list[npt.NDArray[np.int64]] = []
         parts: list[Sets] = []
         for cut in cutters:

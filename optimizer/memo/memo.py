@@ -69,6 +69,7 @@ class Memo:
         return gid
 
     def group(self, gid: int) -> Group:
+        assert gid >= 0, "a set of relations that has no group; see OptimizedQuery.give_groups"
         return self.groups[self.find(gid)]
 
     def live_groups(self) -> list[Group]:

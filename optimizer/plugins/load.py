@@ -13,7 +13,7 @@ from optimizer.cost.model import CostModel
 from optimizer.decorrelate.quick import QUICK
 from optimizer.engines.arrow import COST_MODELS, cost_model
 from optimizer.errors import PlanscopeError, SettingsError
-from optimizer.plugins.registry import Registry, _loading
+from optimizer.plugins.registry import Enumerator, Registry, _loading
 from optimizer.prepass.instructions import rules_of
 from optimizer.prepass.program import PROGRAM
 from optimizer.rules.catalog import ENFORCERS, IMPLEMENTATIONS, TRANSFORMATIONS
@@ -21,6 +21,7 @@ from optimizer.settings import ESTIMATORS, Settings
 from optimizer.stats.choose import EstimatorFactory, estimator_factory
 from optimizer.stats.true import RowCounter
 
+BUILT_IN = ("branch", "conservative")  # enumerators of splits
 _files: dict[str, str] = {}  # path of each plug-in that was run -> as it was named
 _RULES = frozenset(rule.name for rule in (*rules_of((*QUICK, *PROGRAM)), *TRANSFORMATIONS, *IMPLEMENTATIONS)) | set(ENFORCERS)
 
@@ -50,6 +51,14 @@ def chosen_estimator(settings: Settings, plugins: Registry, counter: RowCounter 
     if settings.estimator not in ESTIMATORS and ":" not in settings.estimator:
         raise _unknown("estimator", settings.estimator, (*ESTIMATORS, *own))
     return estimator_factory(settings, counter)
+
+
+def chosen_enumerator(settings: Settings, plugins: Registry) -> Enumerator | None:
+    """The enumerator that the settings name, where it is a plug-in's. Raises SettingsError."""
+    own: dict[str, Enumerator] = plugins.of_kind("enumerator")
+    if settings.partitioner not in (*BUILT_IN, *own):
+        raise _unknown("partitioner", settings.partitioner, (*BUILT_IN, *own))
+    return own.get(settings.partitioner)
 
 
 def plugin_line(error: BaseException) -> str | None:
@@ -107,8 +116,8 @@ def _run(registry: Registry, file: str, path: str) -> None:
     if len(registry.extensions) == before:
         raise SettingsError(
             f"plug-in {file} registers nothing\n"
-            "decorate what it brings with rule, operator, cost_model or estimator of planscope.plugin, or write a function\n"
-            "register(registry)"
+            "decorate what it brings with rule, operator, cost_model, estimator or enumerator of planscope.plugin,\n"
+            "or write a function register(registry)"
         )
 
 

@@ -12,12 +12,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from optimizer.algebra.physical import PhysicalOperator
 from optimizer.cost.model import CostModel
 from optimizer.engines.arrow import COST_MODELS
 from optimizer.errors import SettingsError
+from optimizer.joins.graph import JoinGraph, Relations
+from optimizer.joins.partition import PARTITIONERS
 from optimizer.prepass.instructions import Batch, Program, rules_of
 from optimizer.rules.interface import ImplementationRule, Pattern, RewriteRule, Rule, TransformationRule
 from optimizer.settings import ESTIMATORS
@@ -25,11 +27,12 @@ from optimizer.stats.estimator import Estimator
 
 Thing = TypeVar("Thing")
 _RULES = {TransformationRule: "transform", ImplementationRule: "implement", RewriteRule: "prepass"}
+Enumerator: TypeAlias = Callable[[JoinGraph, Relations], list[Relations]]
 _MODEL = ("local", "least", "lower_bound")
 
 
 class Extension(NamedTuple):
-    """One thing that a plug-in brings. `kind`: transform, implement, prepass, operator, cost_model or estimator."""
+    """One thing that a plug-in brings. `kind`: transform, implement, prepass, operator, cost_model, estimator or enumerator."""
 
     name: str
     kind: str
@@ -84,6 +87,14 @@ class Registry:
         self._add(estimator, "estimator", frozenset(ESTIMATORS), name=getattr(estimator, "name", None) or estimator.__name__)
         return estimator
 
+    def enumerator(self, splits: Enumerator) -> Enumerator:
+        """A function (graph, relations) that gives the splits of a connected set that are tried, each as the part that has the
+        lowest relation; `--set partitioner=NAME` chooses it. What it leaves out is not searched."""
+        if not callable(splits):
+            raise SettingsError(f"{_called(splits)} is no enumerator: write a function (graph, relations)")
+        self._add(splits, "enumerator", frozenset(PARTITIONERS), name=_called(splits))
+        return splits
+
     def of_kind(self, kind: str) -> dict[str, Any]:
         """What there is of a kind, by name, in the order in which it was registered."""
         return {each.name: each.thing for each in self.extensions if each.kind == kind}
@@ -129,3 +140,4 @@ rule: Callable[[Thing], Thing] = _decorator("rule")
 operator: Callable[[Thing], Thing] = _decorator("operator")
 cost_model: Callable[[Thing], Thing] = _decorator("cost_model")
 estimator: Callable[[Thing], Thing] = _decorator("estimator")
+enumerator: Callable[[Thing], Thing] = _decorator("enumerator")

@@ -17,20 +17,7 @@ from collections.abc import Callable
 from optimizer.algebra.columns import ColumnSet, column_set
 from optimizer.algebra.functions import AGGREGATE_FUNCTIONS
 from optimizer.algebra.kinds import JoinKind, SetOpKind
-from optimizer.algebra.logical import (
-    Aggregate,
-    Apply,
-    Choice,
-    Filter,
-    GroupingSets,
-    Join,
-    Limit,
-    MarkJoin,
-    Project,
-    SetOp,
-    SingleJoin,
-    Window,
-)
+from optimizer.algebra.logical import Aggregate, AnyJoin, Apply, Choice, Filter, GroupingSets, Limit, Project, SetOp, Window
 from optimizer.algebra.trees import Node, Tree
 
 Reduce = Callable[[Tree, ColumnSet, bool], Node | None]
@@ -64,10 +51,8 @@ def starts(root: Tree) -> list[Demand | None]:
             return [(aggregate.used_columns(), once)]
         case SetOp(all=all_, sources=sources):
             return [(column_set(source), not all_) for source in sources]
-        case Join(kind, predicate) | Apply(kind, predicate) as join if kind.left_only:
-            return [None, (join.used_columns(), not any(s.volatile for s in predicate))]
-        case MarkJoin(predicate) | Apply(JoinKind.MARK, predicate) as join:
-            return [None, (join.used_columns(), not any(s.volatile for s in predicate))]
+        case AnyJoin() as join if join.kind.left_only or join.kind is JoinKind.MARK:
+            return [None, (join.used_columns(), not any(s.volatile for s in join.predicate))]
         case Choice(columns):
             return [(columns, False) for _ in root.inputs]
     return [None for _ in root.inputs]
@@ -86,7 +71,7 @@ def _reduced(start: Node, demand: Demand, reduce: Reduce) -> Node:
             del built[len(built) - arity :]
             built.append(node.with_inputs(inputs))
         else:
-            other = reduce(node, *wanted) if isinstance(node.op, Join | MarkJoin | SingleJoin | Apply) else None
+            other = reduce(node, *wanted) if isinstance(node.op, AnyJoin) else None
             if other is not None:
                 stack.append((other, wanted, False))
                 continue
@@ -102,19 +87,14 @@ def _passed(tree: Tree, demand: Demand) -> list[Demand | None]:
     match tree.op:
         case Filter(predicate) as op:
             return [(needed | op.used_columns(), once and not any(s.volatile for s in predicate))]
-        case Join(kind, predicate) as op:
-            each = (needed | op.used_columns(), once and not any(s.volatile for s in predicate))
-            return [each, None if kind.left_only else each]
-        case MarkJoin(predicate) as op:
-            return [(needed | op.used_columns(), once and not any(s.volatile for s in predicate)), None]
-        case SingleJoin(predicate) as op:  # a right row that comes twice is an error
-            read = needed | op.used_columns()
-            return [(read, once and not any(s.volatile for s in predicate)), (read, False)]
-        case Apply(kind, predicate, mark) as op:
-            right = tree.inputs[1]
-            read, same = needed | op.used_columns(), once and not any(s.volatile for s in predicate)
-            to_right = None if kind.left_only or mark is not None else (read, same and kind is not JoinKind.SINGLE)
-            return [(read | right.outer, same and not right.volatile), to_right]
+        case AnyJoin() as op:
+            read, same = needed | op.used_columns(), once and not any(s.volatile for s in op.predicate)
+            ends = op.kind.left_only or op.kind is JoinKind.MARK
+            to_right = None if ends else (read, same and op.kind is not JoinKind.SINGLE)  # twice from there is an error
+            if isinstance(op, Apply):
+                right = tree.inputs[1]
+                read, same = read | right.outer, same and not right.volatile
+            return [(read, same), to_right]
         case Limit() | Window() as op:
             return [(needed | op.used_columns(), False)]
         case Project() as op if once and not any(item.value.volatile for item in op.items):

@@ -18,17 +18,16 @@ from optimizer.algebra.functions import MIRRORED
 from optimizer.algebra.kinds import JoinKind, SetOpKind
 from optimizer.algebra.logical import (
     Aggregate,
+    AnyJoin,
     Apply,
     Choice,
     Filter,
     GroupingSets,
     Join,
     Limit,
-    MarkJoin,
     Project,
     Scan,
     SetOp,
-    SingleJoin,
     Values,
     Window,
 )
@@ -125,7 +124,7 @@ def _below(
         case SetOp(kind, _, outputs, sources) if kind is not SetOpKind.UNION:
             first = {source: names[out] for out, source in zip(outputs, sources[0], strict=True) if out in names}
             return [(tree.inputs[0], first, inside)]
-        case Join() | Apply() | MarkJoin() | SingleJoin() as join:
+        case AnyJoin() as join:
             left, right = tree.inputs
             on_left, on_right = _among(names, left.columns), _among(names, right.columns)
             each: list[tuple[Node, Names, ColumnSet]] = []
@@ -200,7 +199,7 @@ def _implied_below(root: Node, asked: Scalar, columns: Columns, computed: bool) 
                     stack.append((branch, substitute(wanted, own), [substitute(f, own) for f in facts]))
                     if kind is not SetOpKind.UNION:
                         break
-            case Join() | Apply() | MarkJoin() | SingleJoin() as join:
+            case AnyJoin() as join:
                 left, right = tree.inputs
                 if isinstance(join, Apply) and join.kind is JoinKind.INNER and read & right.columns:
                     within = for_row((wanted,), left.columns), for_row(tuple(facts), left.columns)

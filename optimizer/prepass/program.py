@@ -24,16 +24,13 @@ from optimizer.prepass.rules.distinct_to_limit import DistinctToLimit
 from optimizer.prepass.rules.empty_propagate import EmptyPropagate
 from optimizer.prepass.rules.filter_merge import FilterMerge
 from optimizer.prepass.rules.filter_push_aggregate import FilterPushAggregate
-from optimizer.prepass.rules.filter_push_apply import FilterPushApply
 from optimizer.prepass.rules.filter_push_choice import FilterPushChoice
 from optimizer.prepass.rules.filter_push_grouping_sets import FilterPushGroupingSets
 from optimizer.prepass.rules.filter_push_join import FilterPushJoin
 from optimizer.prepass.rules.filter_push_limit import FilterPushLimit
-from optimizer.prepass.rules.filter_push_mark_join import FilterPushMarkJoin
 from optimizer.prepass.rules.filter_push_project import FilterPushProject
 from optimizer.prepass.rules.filter_push_scan import FilterPushScan
 from optimizer.prepass.rules.filter_push_setop import FilterPushSetOp
-from optimizer.prepass.rules.filter_push_single_join import FilterPushSingleJoin
 from optimizer.prepass.rules.filter_push_window import FilterPushWindow
 from optimizer.prepass.rules.filter_remove_implied import FilterRemoveImplied
 from optimizer.prepass.rules.foreign_key_join_remove import ForeignKeyJoinRemove
@@ -50,7 +47,6 @@ from optimizer.prepass.rules.limit_push_scan import LimitPushScan
 from optimizer.prepass.rules.limit_push_union import LimitPushUnion
 from optimizer.prepass.rules.limit_reduce_order import LimitReduceOrder
 from optimizer.prepass.rules.limit_remove import LimitRemove
-from optimizer.prepass.rules.mark_join_push_condition import MarkJoinPushCondition
 from optimizer.prepass.rules.mark_join_remove import MarkJoinRemove
 from optimizer.prepass.rules.mark_join_to_semi import MarkJoinToSemi
 from optimizer.prepass.rules.not_null_simplify import NotNullSimplify
@@ -65,7 +61,6 @@ from optimizer.prepass.rules.project_merge_aggregate import ProjectMergeAggregat
 from optimizer.prepass.rules.project_pull_join import ProjectPullJoin
 from optimizer.prepass.rules.project_push_union import ProjectPushUnion
 from optimizer.prepass.rules.project_remove import ProjectRemove
-from optimizer.prepass.rules.single_join_push_condition import SingleJoinPushCondition
 from optimizer.prepass.rules.single_join_to_left import SingleJoinToLeft
 from optimizer.prepass.rules.sort_remove import SortRemove
 from optimizer.prepass.rules.union_flatten import UnionFlatten
@@ -92,9 +87,6 @@ _REWRITES = (
     SingleJoinToLeft(),
     FilterPushProject(),
     FilterPushJoin(),
-    FilterPushMarkJoin(),
-    FilterPushSingleJoin(),
-    FilterPushApply(),
     FilterPushAggregate(),
     FilterPushGroupingSets(),
     FilterPushWindow(),
@@ -103,8 +95,6 @@ _REWRITES = (
     FilterPushChoice(),
     FilterPushScan(),
     JoinPushCondition(),
-    MarkJoinPushCondition(),
-    SingleJoinPushCondition(),
     ApplyPushCondition(),
     JoinInferFilter(),
     JoinInferOr(),
@@ -141,7 +131,6 @@ _BEFORE_DECORRELATION = (
     OuterJoinSimplify,
     FilterPushProject,
     FilterPushJoin,
-    FilterPushApply,
     FilterPushAggregate,
     FilterPushGroupingSets,
     FilterPushWindow,

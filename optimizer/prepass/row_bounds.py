@@ -6,6 +6,7 @@ from optimizer.algebra.derive_props import filtered_props, right_at_most_one_mat
 from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical import (
     Aggregate,
+    AnyJoin,
     Apply,
     Choice,
     Filter,
@@ -60,7 +61,7 @@ def _bounding(tree: Tree) -> int | None:
 def kept_once(joined: Tree) -> int | None:
     """Which input of a join has each of its rows come out exactly once; None where neither is known to."""
     match joined:
-        case Tree(MarkJoin(predicate) | SingleJoin(predicate) | Apply(JoinKind.MARK | JoinKind.SINGLE, predicate)):
+        case Tree(AnyJoin(kind=JoinKind.MARK | JoinKind.SINGLE, predicate=predicate)):
             return None if any(s.volatile for s in predicate) else 0
         case Tree(Join(JoinKind.LEFT, predicate) | Apply(JoinKind.LEFT, predicate), (left, right)):
             side, kept, other = 0, left, right

@@ -20,13 +20,9 @@ from optimizer.rules.implement.join_to_merge_join import JoinToMergeJoin
 from optimizer.rules.implement.join_to_nested_loop_join import JoinToNestedLoopJoin
 from optimizer.rules.implement.limit_to_limit_rows import LimitToLimitRows
 from optimizer.rules.implement.limit_to_top_k import LimitToTopK
-from optimizer.rules.implement.mark_join_to_hash_join import MarkJoinToHashJoin
-from optimizer.rules.implement.mark_join_to_nested_loop_join import MarkJoinToNestedLoopJoin
 from optimizer.rules.implement.project_to_project_rows import ProjectToProjectRows
 from optimizer.rules.implement.scan_to_table_scan import ScanToTableScan
 from optimizer.rules.implement.setop_to_hash_set_op import SetOpToHashSetOp
-from optimizer.rules.implement.single_join_to_hash_join import SingleJoinToHashJoin
-from optimizer.rules.implement.single_join_to_nested_loop_join import SingleJoinToNestedLoopJoin
 from optimizer.rules.implement.union_to_merge_union import UnionToMergeUnion
 from optimizer.rules.implement.union_to_union_all import UnionToUnionAll
 from optimizer.rules.implement.values_to_constant_rows import ValuesToConstantRows
@@ -87,10 +83,6 @@ IMPLEMENTATIONS: tuple[ImplementationRule, ...] = (
     JoinToHashJoin(),
     JoinToMergeJoin(),
     JoinToNestedLoopJoin(),
-    MarkJoinToHashJoin(),
-    MarkJoinToNestedLoopJoin(),
-    SingleJoinToHashJoin(),
-    SingleJoinToNestedLoopJoin(),
     ApplyToNestedApply(),
     ApplyToCachedApply(),
     AggregateToHashAggregate(),

@@ -9,9 +9,9 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Sequence
 from enum import IntEnum, StrEnum
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, TypeAlias
 
-from optimizer.algebra.columns import Columns
+from optimizer.algebra.columns import Columns, ColumnSet
 from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical import Join, LogicalOperator
 from optimizer.algebra.physical import PhysicalOperator
@@ -72,11 +72,17 @@ class Promise(IntEnum):
     IMPLEMENT = 10
 
 
+Partition: TypeAlias = Callable[[Any, int], list[int]]  # a join graph and a set of relations -> a part of each split
+
+
 class RuleContext(NamedTuple):
-    """What a rule may use besides its binding: the query's columns (to add computed ones) and the settings."""
+    """What a rule may use besides its binding: the query's columns (to add computed ones) and the settings. `forced`: the columns
+    of each set of relations that a forced join order has (`joins.placed_order`). `partition`: the enumerator of a plug-in."""
 
     columns: Columns
     settings: Settings
+    forced: tuple[ColumnSet, ...] = ()
+    partition: Partition | None = None
 
 
 class Rule:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from optimizer.algebra.props import LogicalProps
-from optimizer.algebra.traits import ANY, Alternative, TraitSet, reduce_traits, satisfies
+from optimizer.algebra.traits import ANY, Alternative, TraitSet, completed, reduce_traits, satisfies
 from optimizer.memo.goal import Goal
 from optimizer.memo.mexpr import PhysicalExpr
 from optimizer.search.context import SearchContext
@@ -48,7 +48,8 @@ def derive(search: SearchContext, goal: Goal, physical: PhysicalExpr, known: lis
     result = []
     for index, group in enumerate(groups):
         for offer in group.offers:
-            found = physical.op.derive(offer, index, output, inputs)
+            ways = dict.fromkeys((offer, *_completed(offer, required, output, group.props)))
+            found = tuple(each for way in ways for each in physical.op.derive(way, index, output, inputs))
             if required == ANY:
                 found = tuple(each for each in found if _worth(each, kept, inputs))
             new = _new(found, required, output, inputs, seen)
@@ -56,6 +57,13 @@ def derive(search: SearchContext, goal: Goal, physical: PhysicalExpr, known: lis
                 kept += new
                 result.append(Derived(index, offer, new))
     return result
+
+
+def _completed(offer: TraitSet, required: TraitSet, output: LogicalProps, input: LogicalProps) -> Iterable[TraitSet]:
+    """An offer goes on as the required order does, and no further: a sort by less is cheaper."""
+    if not required.collation:
+        return ()
+    return map(TraitSet, completed(offer.collation, required.collation, input.columns, output, input))
 
 
 Key = tuple[tuple[TraitSet, ...], bool]

@@ -85,6 +85,9 @@ class Sources(Protocol):
     def group(self, search: SearchContext, goal: Goal) -> int: ...
 
 
+TIE = 4e-12  # of a cost: plans that differ by less cost the same, since bounds leave room for rounding
+
+
 class SearchContext:
     """`stack`: tasks, the last runs next. Goals are searched with inclusive limits. `stale`: a group grew after something was
     concluded about it; the driver then begins anew over the larger memo."""
@@ -98,7 +101,7 @@ class SearchContext:
         self.pass_limits = settings.pruning in ("upper", "both") and exact
         self.use_bounds = settings.pruning in ("lower", "both")
         self.prune = settings.pruning != "none"
-        self.grace = 1.0 + settings.gap
+        self.grace = 1.0 + max(settings.gap, TIE)
         self.exploration = settings.exploration
         self.numbered_rules = tuple((1 << i, rule) for i, rule in enumerate(rules.transformations))
         self._rules_of: dict[type[LogicalOperator], tuple[tuple[int, TransformationRule], ...]] = {}
@@ -269,10 +272,11 @@ class SearchContext:
             mexpr = what if isinstance(what, LogicalExpr) else what.mexpr if isinstance(what, Implementation) else None
             sources = list(what.inputs) if isinstance(what, LogicalExpr) else [i.id for i in way.inputs]
             fields = {"split": [what.left, what.right]} if isinstance(what, Split) else {}
-            spent = way.local + sum(i.best_cost for i in way.inputs if i.settled)
+            local = self.least(what) if isinstance(what, LogicalExpr) else way.local
+            spent = local + sum(i.best_cost for i in way.inputs if i.settled)
             self.trace.emit(
-                "prune", goal=goal.id, mexpr=None if mexpr is None else mexpr.id, mechanism=mechanism, local=way.local,
-                spent=spent, lower=lower, limit=min(goal.limit, goal.best_cost), sources=sources, **fields,
+                "prune", goal=goal.id, mexpr=None if mexpr is None else mexpr.id, mechanism=mechanism, local=local, spent=spent,
+                lower=lower, limit=min(goal.limit, goal.best_cost), sources=sources, **fields,
             )  # fmt: skip
 
     def emit_close(self, goal: Goal) -> None:

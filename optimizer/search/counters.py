@@ -42,7 +42,7 @@ class SearchStats:
 
     `groups`, `goals`: with the sets of relations that have no group; `joins_enumerated`: pairs of inputs joined, each once;
     `regions`: by how they were searched (expand, table, tasks, one order); `lower_bound`: no plan costs less; `gap`: how much
-    dearer the plan can be, as a fraction, None where nothing is known.
+    dearer the plan can be, as a fraction, None where nothing is known; `forced`: the join order that was asked for.
     """
 
     groups: int
@@ -67,6 +67,7 @@ class SearchStats:
     gap: float | None
     heuristic: str
     prepass_converged: bool
+    forced: str = ""
 
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)

@@ -17,13 +17,16 @@ from optimizer.joins.costing import COutCosting, Ordered
 from optimizer.joins.goo_dp import goo_dp
 from optimizer.joins.graph import JoinGraph, JoinTree, Relations, bits, joins_of
 from optimizer.joins.greedy import greedy
+from optimizer.joins.inner import InnerRegion
 from optimizer.joins.linearized import linearized
 from optimizer.joins.partition import PARTITIONERS
 from optimizer.joins.policy import Choice, Enumeration, choose
-from optimizer.joins.set_splits import SetSplits, set_splits
+from optimizer.joins.set_splits import OutOfTime, SetSplits, set_splits
+from optimizer.joins.set_table import Methods, SetTable
 from optimizer.memo.goal import INFINITY
+from optimizer.rules.interface import Partition
 from optimizer.search.set_goals import ROUNDING, SetGoals
-from optimizer.search.set_table import Methods, SetTable
+from optimizer.settings import Settings
 
 EXACT_ROWS_UP_TO = 20  # relations up to which heuristics ask the estimator for rows; beyond they multiply selectivities
 FEW = 5  # relations up to which tasks are as fast as the table
@@ -32,20 +35,29 @@ BOUNDED_SPLITS = 500_000  # splits up to which tasks use the bound that needs a 
 
 
 def start(region: SetGoals) -> None:
-    """Solve a region, or give it its splits, its bound and its seeds."""
+    """Solve a region, or give it its splits, its bound and its seeds; one order where the time allowed ends meanwhile."""
+    try:
+        _start(region)
+    except OutOfTime:
+        begin_with_one_order(region)
+
+
+def _start(region: SetGoals) -> None:
     search = region.search
     settings = search.context.settings
     graph, costs = region.region.graph, region.costs
     left_deep = settings.enumeration == "left_deep"
-    region.splits_of = splitter(graph, settings.partitioner, left_deep, in_order=not search.use_bounds)
+    own = search.context.partition
+    partition = own or PARTITIONERS[settings.partitioner]
+    region.splits_of = splitter(region.region, partition, left_deep, in_order=not search.use_bounds)
     if costs is None:
-        if (choice := _choice(region)).enumeration is not Enumeration.EXACT:
+        if (choice := choice_of(region.region, settings)).enumeration is not Enumeration.EXACT:
             take_one_order(region, choice.why, _by_rows(region))
         return
     merge = region.methods.merge and not (region.methods.hash and costs.hash_beats_merge)
     table = settings.region == "table" or (settings.region == "auto" and region.region.n > FEW)
     loose = any(goal.lower < goal.best_cost for goal in region.leaf_goals)  # by a gap: what they cost is no bound
-    table = table and not loose and not _grown(region)
+    table = table and not loose and not _grown(region) and not region.region.forced.sets and own is None
     if not table and not search.use_bounds:
         merge = region.methods.merge  # nothing is skipped because another method is never dearer
     region.dominated = region.methods.merge and not merge
@@ -53,13 +65,13 @@ def start(region: SetGoals) -> None:
     splits = None
     if table or search.use_bounds:
         most = settings.exact_sets if settings.enumeration == "adaptive" else 4_000_000
-        splits = set_splits(graph, left_deep, most if table else min(most, TASKS_SETS))
+        splits = set_splits(graph, left_deep, most if table else min(most, TASKS_SETS), late=search.late)
     if table and splits is not None:
         _fill_table(region, splits)
         return
     if search.use_bounds:
         region.bound = _bound(region, splits)
-    choice = _choice(region)
+    choice = choice_of(region.region, settings)
     if choice.enumeration is not Enumeration.EXACT:
         better = "linearized" if choice.enumeration is Enumeration.LINEARIZED else "goo_dp"
         take_one_order(
@@ -94,13 +106,14 @@ def begin_with_one_order(region: SetGoals) -> None:
     take_one_order(region, "a budget was spent")
 
 
-def splitter(graph: JoinGraph, partitioner: str, left_deep: bool, in_order: bool) -> Callable[[Relations], list[Relations]]:
-    """The splits of a set that the enumeration allows, each as the part with the lowest relation; `in_order`: of the parts, since
-    no bounds will put them in order."""
-    partition = PARTITIONERS[partitioner]
+def splitter(
+    region: InnerRegion, partition: Partition, left_deep: bool, in_order: bool
+) -> Callable[[Relations], list[Relations]]:
+    """The splits of a set that the enumeration and the forced order allow, each as the part with the lowest relation;
+    `in_order`: of the parts, since no bounds will put them in order."""
 
     def splits(s: Relations) -> list[Relations]:
-        parts = partition(graph, s)
+        parts = region.splits(s, partition)
         if in_order:
             parts.sort()
         if left_deep:
@@ -116,16 +129,20 @@ def _grown(region: SetGoals) -> bool:
     return any(len(group.logical) > 1 for group in groups)
 
 
-def _choice(region: SetGoals) -> Choice:
-    settings = region.search.context.settings
+def choice_of(region: InnerRegion, settings: Settings) -> Choice:
+    """How a region is enumerated; under a forced order, how the hardest of its problems is."""
     if settings.enumeration != "adaptive":
         return Choice(Enumeration.EXACT, f"enumeration {settings.enumeration}")
-    return choose(
-        region.region.graph,
-        exact_below=settings.exact_below,
-        csgs=min(settings.exact_sets, TASKS_SETS),
-        linearized_up_to=settings.linearized_up_to,
-    )
+    choices = [
+        choose(
+            graph,
+            exact_below=settings.exact_below,
+            csgs=min(settings.exact_sets, TASKS_SETS),
+            linearized_up_to=settings.linearized_up_to,
+        )
+        for graph in region.graphs
+    ]
+    return next((choice for choice in choices if choice.enumeration is not Enumeration.EXACT), choices[0])
 
 
 def _fill_table(region: SetGoals, splits: SetSplits) -> None:
@@ -139,7 +156,7 @@ def _fill_table(region: SetGoals, splits: SetSplits) -> None:
             in_order |= 1 << i
     constants = any(leaf.props.constants for leaf in region.leaves)
     estimated = np.maximum(region.estimates.vector(splits.sets), costs.floor)
-    table = SetTable(region.region, splits, costs, region.methods, estimated, leaves, in_order, constants)
+    table = SetTable(region.region, splits, costs, region.methods, estimated, leaves, in_order, constants, search.late)
     region.bounded = True
     region.table = table
     region.pairs += splits.count
@@ -203,18 +220,22 @@ def _one_by_one(tree: JoinTree) -> bool:
 def _ordered(region: SetGoals, kind: str) -> Ordered:
     """What a heuristic makes of a region."""
     orderer = {"greedy": greedy, "linearized": linearized, "goo_dp": goo_dp}[kind]
-    return orderer(region.region.graph, _Costing(region))
+    return region.region.ordered(_Costing(region), orderer)
 
 
 def _by_rows(region: SetGoals, s: Relations = 0) -> JoinTree:
     """Smallest results first (GOO), by products of the selectivities between two relations; of a part of the region."""
-    graph, members = _within(region.region.graph, s or region.region.graph.all)
+    whole = region.region.graph
+    graph, members = _within(whole, whole.all if region.region.forced.sets else s or whole.all)
     single = [region.sets[1 << m].rows for m in members]
     shares = {}
     for u, v in graph.edges():
         product = single[u] * single[v]
         shares[u, v] = min(1.0, region.estimates.rows(1 << members[u] | 1 << members[v]) / product) if product else 1.0
-    return _renumbered(greedy(graph, COutCosting(single, shares)).tree, members)
+    costing = COutCosting(single, shares)
+    if region.region.forced.sets:
+        return region.region.ordered(costing, greedy, s or graph.all).tree
+    return _renumbered(greedy(graph, costing).tree, members)
 
 
 def _within(graph: JoinGraph, s: Relations) -> tuple[JoinGraph, list[int]]:

@@ -30,7 +30,7 @@ from optimizer.algebra.trees import Leaf, Tree
 from optimizer.joins.graph import Relations
 from optimizer.memo.goal import INFINITY, Goal, Implementation, Split, Status, Way
 from optimizer.memo.mexpr import LogicalExpr
-from optimizer.search.context import SearchContext
+from optimizer.search.context import TIE, SearchContext
 from optimizer.search.group_ways import enforcing, rebound, waiting_way, within_bar
 from optimizer.search.set_goals import PARTITION, ROUNDING, SetGoals
 
@@ -59,6 +59,8 @@ class RegionWays(SetGoals):
             return [], INFINITY
         if self.merging or goal.required != ANY:
             self.group_of(goal.relations)
+            if self.exact and goal.required != ANY:
+                self.settle(self.figures(goal.relations).goal)  # so that what a sort of it costs is known
         listed = self._listed(goal)
         if self.exact and goal.required == ANY:
             ways, dropped = self.settle(goal)
@@ -90,7 +92,7 @@ class RegionWays(SetGoals):
         leaves = tuple(Leaf(-1, LogicalProps(self.columns(part))) for part in (a, b))
         bound = Tree(Join(JoinKind.INNER, self.region.across(a, b)), leaves)
         for rule in search.rules.implementations:
-            if rule.pattern.op is Join:
+            if issubclass(Join, rule.pattern.op or Join):
                 for op in rule.apply(bound, search.context):
                     if type(op) is method:
                         return Implementation(op, Alternative((ANY, ANY)), None)
@@ -168,10 +170,11 @@ class RegionWays(SetGoals):
     def _joins(self, goal: Goal) -> tuple[list[Way], float]:
         """The splits within the bar, for which a join is chosen when they are reached."""
         search = self.search
-        bar = min(goal.limit, goal.best_cost)
+        best = goal.best_cost
         for way in (goal.listed or {}).values():  # enforcers over what is settled
             if len(way.inputs) == 1 and way.inputs[0].settled:
-                bar = min(bar, way.local + way.inputs[0].best_cost)
+                best = min(best, way.local + way.inputs[0].best_cost)
+        bar = min(goal.limit, best / (1.0 + TIE))
         prune = search.prune or self.table is not None
         done = self._reached.get(goal, ())
         ways: list[Way] = []

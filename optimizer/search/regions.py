@@ -20,11 +20,15 @@ from optimizer.algebra.traits import TraitSet
 from optimizer.algebra.trees import Tree
 from optimizer.cost.joins import JoinCosts
 from optimizer.cost.model import LinearJoins
+from optimizer.errors import SettingsError
 from optimizer.joins.collect import collect_join_graphs
 from optimizer.joins.csg import count_connected_sets
 from optimizer.joins.graph import Relations
 from optimizer.joins.inner import InnerRegion, inner_region
+from optimizer.joins.join_order import read_join_order, subtrees
+from optimizer.joins.placed_order import aliases_of, place_order
 from optimizer.joins.region import JoinRegion
+from optimizer.joins.set_table import Methods
 from optimizer.memo.goal import Goal
 from optimizer.memo.group import Group
 from optimizer.memo.mexpr import LogicalExpr
@@ -38,7 +42,6 @@ from optimizer.search.group_ways import PARTITIONING, GroupWays
 from optimizer.search.region_start import start
 from optimizer.search.region_ways import RegionWays
 from optimizer.search.set_goals import PARTITION, SetGoals
-from optimizer.search.set_table import Methods
 
 
 class Method(StrEnum):
@@ -65,6 +68,8 @@ class Regions:
         names = [rule.name for rule in rules.transformations]
         self.partitioning = [(bit, rule) for bit, rule in search.numbered_rules if rule.name in PARTITIONING]
         self._enabled = PARTITION in names
+        order = search.context.settings.join_order
+        self._order = read_join_order(order) if order else None
         self._mixed = PARTITIONING[1] in names
         self._bit = sum(bit for bit, rule in self.partitioning if rule.name == PARTITION)
         self._wishes = {rule.expands for rule in rules.transformations if binds(rule.pattern, Join)}
@@ -74,14 +79,24 @@ class Regions:
         self._methods = Methods(JoinToHashJoin in joins, JoinToNestedLoopJoin in joins, JoinToMergeJoin in joins)
 
     def collect(self, tree: Tree) -> Tree:
-        """The query with every region of joins as one operator, where joins are ordered by partitioning."""
-        return collect_join_graphs(tree, self._takes) if self._enabled else tree
+        """The query with every region of joins as one operator, where joins are ordered by partitioning. Raises SettingsError
+        where the join order asked for is none of the query's."""
+        if self._order is not None and not self._enabled:
+            raise SettingsError("join_order needs the rule partition_joins, which is off")
+        collected = collect_join_graphs(tree, self._takes) if self._enabled else tree
+        if self._order is not None:
+            context = self.search.context
+            placed = place_order(self._order, collected, context.settings.cross_products)
+            self.search.context = context._replace(forced=placed)
+        return collected
 
     def _takes(self, region: JoinRegion) -> bool:
         """Whether a region of several kinds of joins is ordered as a whole."""
         settings = self.search.context.settings
         if not self._mixed:
             return False
+        if self._order is not None and any(left | right <= aliases_of(region.leaves) for left, right in subtrees(self._order)):
+            return True
         if settings.enumeration != "adaptive" or len(region.leaves) < settings.exact_mixed_below:
             return True
         return count_connected_sets(region.graph, settings.exact_mixed_sets) <= settings.exact_mixed_sets
@@ -198,7 +213,8 @@ class Regions:
         search = self.search
         assert isinstance(whole.op, JoinGraph)
         columns = tuple(search.memo.group(gid).props.columns for gid in whole.inputs)
-        region: InnerRegion = inner_region(columns, whole.op.predicate, search.context.settings.cross_products)
+        cross, forced = search.context.settings.cross_products, search.context.forced
+        region: InnerRegion = inner_region(columns, whole.op.predicate, cross, forced)
         correlated = bool(search.memo.group(whole.group).outer)  # some joins are evaluated once, some for each binding
         costs = self._costs if region.decided and not correlated else None
         figures = search.memo.figures

@@ -19,12 +19,13 @@ from optimizer.algebra.trees import Node, Tree
 from optimizer.cost.joins import JoinCosts
 from optimizer.joins.graph import JoinTree, Relations, joins_of
 from optimizer.joins.inner import InnerRegion
+from optimizer.joins.order_keys import order_keys
+from optimizer.joins.set_table import Costs, Methods, SetTable
 from optimizer.memo.goal import INFINITY, Goal, Split, Status, Way
 from optimizer.memo.group import Group
 from optimizer.memo.mexpr import LogicalExpr
 from optimizer.search.context import SearchContext
 from optimizer.search.figures import SetRows
-from optimizer.search.set_table import Costs, Methods, SetTable
 
 PARTITION = "partition_joins"
 ROUNDING = 1.0 - 1e-12
@@ -239,10 +240,10 @@ class SetGoals:
             goal.status, goal.lower = Status.IMPOSSIBLE, INFINITY
             return [], INFINITY
         if goal.way is None:
-            split, local = self.table.cheapest(goal.relations)
-            inputs = (self.figures(split.left).goal, self.figures(split.right).goal)
+            method, left, right, local = self.table.cheapest(goal.relations)
+            inputs = (self.figures(left).goal, self.figures(right).goal)
             old, goal.best_cost = goal.best_cost, local + inputs[0].best_cost + inputs[1].best_cost
-            goal.way = Way(goal.best_cost, 0, local, inputs, split)
+            goal.way = Way(goal.best_cost, 0, local, inputs, Split(method, left, right))
             if self.search.trace is not None:
                 self.search.emit_best(goal, old)
         if goal.status is not Status.OPEN:
@@ -285,17 +286,11 @@ class SetGoals:
         """What the plans of sets cost at least that come in what is required, and the relations that have its first column."""
         if required == ANY or self.table is None:
             return None, 0
-        props = self.search.memo.group(self.whole.group).props
-        groups = [1 << key.column for key in required.collation] or [required.grouping]
-        order = []
-        for columns in groups:
-            same = 0
-            for column in column_ids(columns):
-                same |= props.equivalents(column)
-            order.append(sum(1 << i for i, leaf in enumerate(self.leaves) if leaf.props.columns & same))
+        leaves = [(leaf.props, leaf.stats.columns) for leaf in self.leaves]
+        keys = order_keys(required, self.search.memo.group(self.whole.group).props, leaves, self.region.predicate)
         one_row = any(leaf.props.at_most_one_row for leaf in self.leaves)  # where there is one row, there is every order
         free = 0
-        for i in column_ids(order[0]):
+        for i in column_ids(keys[0].relations):
             if self.leaves[i].offers or one_row or (required.grouping and self.leaves[i].props.keys):
                 free |= 1 << i
-        return self.table.ordered(tuple(order), free), order[0]
+        return self.table.ordered(keys, free), keys[0].relations

@@ -47,4 +47,5 @@ def search_stats(search: Search, prepass_converged: bool = True) -> SearchStats:
         gap=max(0.0, root.best_cost / lower - 1.0) if lower > 0.0 else None,
         heuristic=counters.heuristic,
         prepass_converged=prepass_converged,
+        forced=search.context.settings.join_order,
     )

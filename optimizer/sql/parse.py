@@ -119,7 +119,7 @@ def parse(sql: str) -> tuple[Any, Source]:
     Raises SqlError for a syntax error, Unsupported for a statement that is not a query, RecursionError for text nested
     too deeply for the present stack.
     """
-    tokens = _tokens(sql)
+    tokens = tokens_of(sql)
     if not tokens:
         raise SqlError("the query is empty", sql, 0, 1, 'write a SELECT, for example "select count(*) from lineitem"')
     source = Source(sql, tokens)
@@ -145,7 +145,8 @@ def parse(sql: str) -> tuple[Any, Source]:
     return trees[0], source
 
 
-def _tokens(sql: str) -> list[Any]:
+def tokens_of(sql: str) -> list[Any]:
+    """The tokens of a text, each with the comments beside it. Raises SqlError for a string or comment that never ends."""
     try:
         return list(DuckDB().tokenize(sql))
     except TokenError as error:

@@ -138,7 +138,7 @@ def form_name(node: Any) -> str:
 def suggestion(name: str, known: Iterable[str]) -> str | None:
     """The known name closest to `name`, if any is close."""
     by_lower = {k.lower(): k for k in known}
-    close = difflib.get_close_matches(name.lower(), list(by_lower), 1, 0.6)
+    close = difflib.get_close_matches(name.lower()[:200], list(by_lower), 1, 0.6)  # no name is as long
     return by_lower[close[0]] if close else None
 
 

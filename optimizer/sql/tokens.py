@@ -30,13 +30,16 @@ _NO_NAMES = _OPERATORS | _types("STAR NUMBER COMMA DOT R_PAREN SEMICOLON")
 _NOTHING_YET = _OPERATORS | _types(
     "L_PAREN COMMA SELECT DISTINCT FROM WHERE HAVING GROUP_BY ORDER_BY PARTITION_BY ON AND OR NOT WHEN THEN ELSE"
 )
+_CHECKED = _types("COMMA ALIAS OVER ON DOT USING WHEN THEN")
 
 
 def check_neighbours(source: Source, tokens: list[Any]) -> None:
     """Raise SqlError at the first token beside which something is missing."""
     whens = []
     for i, token in enumerate(tokens):
-        before, after = (tokens[j] if 0 <= j < len(tokens) else None for j in (i - 1, i + 1))
+        if token.token_type not in _CHECKED:
+            continue
+        before, after = tokens[i - 1] if i else None, tokens[i + 1] if i + 1 < len(tokens) else None
         nothing_before = before is None or before.token_type in _NOTHING_YET
         follows = after.token_type if after is not None else TokenType.SEMICOLON
         match token.token_type:

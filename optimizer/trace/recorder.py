@@ -16,6 +16,7 @@ from time import perf_counter_ns
 from typing import Any
 
 from optimizer.errors import OutputError
+from optimizer.trace.state import finite
 
 FORMAT = "planscope-trace"
 VERSION = 2
@@ -55,17 +56,7 @@ class Trace:
 def json_lines(trace: Trace) -> Iterator[str]:
     """The events as JSON lines; an infinite number is written as the text "inf"."""
     for event in trace.events:
-        yield json.dumps(_finite(event), ensure_ascii=False, allow_nan=False)
-
-
-def _finite(value: Any) -> Any:
-    if isinstance(value, float) and value in (float("inf"), float("-inf")):
-        return "inf" if value > 0 else "-inf"
-    if isinstance(value, dict):
-        return {k: _finite(v) for k, v in value.items()}
-    if isinstance(value, list | tuple):
-        return [_finite(v) for v in value]
-    return value
+        yield json.dumps(finite(event), ensure_ascii=False, allow_nan=False)
 
 
 def write_jsonl(trace: Trace, path: Path) -> None:

@@ -1,8 +1,15 @@
-"""The memo, the goals and the task stack at one moment, as plain data rebuilt from a trace."""
+"""The memo, the goals and the task stack at one moment, as plain data rebuilt from a trace.
+
+Fields that end in `event` are the numbers of the events that the figure beside them came from. A search that is looked at itself
+has none, so they do not count when two states are compared.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from optimizer.trace.tree import FlatTree
 
 
 def set_id(goal: int) -> int:
@@ -28,6 +35,14 @@ class GroupState:
     explored: bool = False
     merged_into: int | None = None
     relations: list[int] | None = None
+    event: int | None = field(default=None, compare=False)
+    lower_event: int | None = field(default=None, compare=False)
+
+    def copy(self) -> GroupState:
+        return GroupState(
+            self.id, self.columns, self.rows, self.lower, self.logical.copy(), self.physical.copy(), self.goals.copy(),
+            self.explored, self.merged_into, self.relations, self.event, self.lower_event,
+        )  # fmt: skip
 
 
 @dataclass(slots=True)
@@ -47,6 +62,21 @@ class MExprState:
     rule: str | None = None
     source: int | None = None
     local_cost: float | None = None
+    event: int | None = field(default=None, compare=False)
+
+    def copy(self) -> MExprState:
+        return MExprState(
+            self.id,
+            self.group,
+            self.op,
+            self.detail,
+            self.inputs,
+            self.logical,
+            self.rule,
+            self.source,
+            self.local_cost,
+            self.event,
+        )
 
 
 @dataclass(slots=True)
@@ -61,13 +91,15 @@ class BestState:
     delivered: str
     local_cost: float
     cost: float
+    event: int | None = field(default=None, compare=False)
 
 
 @dataclass(slots=True)
 class GoalState:
     """A group with required traits (`traits`, text; "any" asks for nothing).
 
-    `status`: new, open, optimal, below (no plan of cost under `lower`), impossible or abandoned.
+    `status`: new, open, optimal, bounded (another plan may cost less, but not less than `lower`), below (no plan of cost under
+    `lower`), impossible or abandoned. `limit_goal`: the goal that passed the limit down last.
     """
 
     id: int
@@ -78,6 +110,16 @@ class GoalState:
     lower: float = 0.0
     best: BestState | None = None
     opened: int = 0
+    event: int | None = field(default=None, compare=False)
+    lower_event: int | None = field(default=None, compare=False)
+    limit_event: int | None = field(default=None, compare=False)
+    limit_goal: int | None = field(default=None, compare=False)
+
+    def copy(self) -> GoalState:
+        return GoalState(
+            self.id, self.group, self.traits, self.status, self.limit, self.lower, self.best, self.opened, self.event,
+            self.lower_event, self.limit_event, self.limit_goal,
+        )  # fmt: skip
 
 
 @dataclass(slots=True)
@@ -92,7 +134,10 @@ class TaskState:
 
 @dataclass(slots=True)
 class MemoState:
-    """Everything at one event: tables by id, the stack (last runs next), the root goal once it is known."""
+    """Everything at one event: tables by id, the stack (last runs next), the root goal once it is known.
+
+    `tree`: the logical tree as the stages before the search have rewritten it so far. `plan`: the plan chosen, at the end.
+    """
 
     groups: dict[int, GroupState] = field(default_factory=dict)
     mexprs: dict[int, MExprState] = field(default_factory=dict)
@@ -100,6 +145,15 @@ class MemoState:
     stack: list[TaskState] = field(default_factory=list)
     running: TaskState | None = None
     root: int | None = None
+    tree: FlatTree | None = field(default=None, compare=False)
+    plan: list[dict[str, Any]] | None = field(default=None, compare=False)
+
+    def copy(self) -> MemoState:
+        """The same, with tables of its own; the records in them are shared."""
+        return MemoState(
+            self.groups.copy(), self.mexprs.copy(), self.goals.copy(), self.stack.copy(), self.running, self.root, self.tree,
+            self.plan,
+        )  # fmt: skip
 
     def winners(self) -> list[int]:
         """Goal ids of the chosen plan, root first; empty while the root has no plan."""
@@ -113,3 +167,32 @@ class MemoState:
             result.append(goal)
             pending.extend(reversed(best.inputs))
         return result
+
+    def as_json(self) -> dict[str, Any]:
+        """The state as JSON values: tables are lists in the order of ids, an infinite number is the text "inf"."""
+        return {
+            "groups": [_record(self.groups[id]) for id in sorted(self.groups)],
+            "mexprs": [_record(self.mexprs[id]) for id in sorted(self.mexprs)],
+            "goals": [_record(self.goals[id]) for id in sorted(self.goals)],
+            "stack": [_record(task) for task in self.stack],
+            "running": None if self.running is None else _record(self.running),
+            "root": self.root,
+            "tree": self.tree,
+            "plan": self.plan,
+        }
+
+
+def _record(record: GroupState | MExprState | GoalState | TaskState) -> dict[str, Any]:
+    values: dict[str, Any] = finite(asdict(record))
+    return values
+
+
+def finite(value: Any) -> Any:
+    """JSON values, in which an infinite number is the text "inf" or "-inf"."""
+    if isinstance(value, float) and value in (float("inf"), float("-inf")):
+        return "inf" if value > 0 else "-inf"
+    if isinstance(value, dict):
+        return {k: finite(v) for k, v in value.items()}
+    if isinstance(value, list | tuple):
+        return [finite(v) for v in value]
+    return value

@@ -41,7 +41,7 @@ QUERIES = {
 }  # fmt: skip
 
 BUDGETS: tuple[dict[str, Any], ...] = tuple(
-    {name: value} for name in ("budget_mexprs", "budget_groups", "budget_tasks") for value in (1, 7, 15)
+    {name: value} for name in ("budget_mexprs", "budget_groups", "budget_tasks") for value in (1, 7)
 )
 SPACES: tuple[dict[str, Any], ...] = (
     {"enumeration": "adaptive"},

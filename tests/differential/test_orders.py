@@ -450,14 +450,14 @@ def attempt(make: Callable[[int], Data], number: int) -> None:
 
 @pytest.mark.parametrize("part", range(4))
 def test_orders(sorted_data: Callable[[int], Data], part: int) -> None:
-    for number in range(40 * part, 40 * part + 40):
+    for number in range(15 * part, 15 * part + 15):
         attempt(sorted_data, number)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("part", range(16))
 def test_many_orders(sorted_data: Callable[[int], Data], part: int) -> None:
-    for number in range(160 + 265 * part, 160 + 265 * part + 265):
+    for number in range(60 + 270 * part, 60 + 270 * part + 270):
         attempt(sorted_data, number)
 
 

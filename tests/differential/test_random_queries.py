@@ -1,6 +1,6 @@
 """Random queries over small random tables: DuckDB = naive evaluation of the bound tree = optimized plan on Arrow.
 
-300 queries in the default run, 5,000 more among the slow tests, in parts so that workers can share them. Every run
+160 queries in the default run, 5,000 more among the slow tests, in parts so that workers can share them. Every run
 tries the same ones. Most are planned with settings changed or rules off, which changes the plan and nothing else. Where a
 predicate of a join may raise, DuckDB may see it raise on rows that the text keeps from it, and the naive evaluation alone
 counts. A failure shows the smallest query found, with its data as SQL.
@@ -77,7 +77,7 @@ def pool(tmp_path_factory: pytest.TempPathFactory) -> Callable[[int], Engines]:
 
 @pytest.mark.parametrize("part", range(4))
 def test_random_queries(pool: Callable[[int], Engines], part: int) -> None:
-    try_queries(pool, seed_number=part, count=75)
+    try_queries(pool, seed_number=part, count=40)
 
 
 @pytest.mark.slow

@@ -22,12 +22,12 @@ COPIED = TABLES / "copied"
 QUICK = {
     "calcite_iq": COPIED / "calcite_iq",
     "duckdb_subquery": COPIED / "duckdb_sql" / "subquery",
-    "duckdb_window": COPIED / "duckdb_sql" / "window",
     "duckdb_setops": COPIED / "duckdb_sql" / "setops",
     "duckdb_order": COPIED / "duckdb_sql" / "order",
     "duckdb_limit": COPIED / "duckdb_sql" / "limit",
 }
 SLOW = {
+    "duckdb_window": COPIED / "duckdb_sql" / "window",
     "duckdb_join": COPIED / "duckdb_sql" / "join",
     "duckdb_aggregate": COPIED / "duckdb_sql" / "aggregate",
     "sqllogictest_select": COPIED / "sqllogictest",

@@ -17,6 +17,7 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
+import pyarrow as pa
 import pytest
 
 from executor.session import reader
@@ -149,19 +150,29 @@ def test_golden(case: Case, folders: list[Path]) -> None:
     for rule in case.silent:
         assert rule not in fired, f"{rule} fired"
     assert shown(case, query) == case.expected
+    assert_one_set_of_columns(query)
+    assert_same_rows(query, tables.make(0))
 
 
 @pytest.mark.parametrize("case", CASES)
 def test_rows_are_the_same(case: Case, folders: list[Path]) -> None:
     """The rewritten tree and the plan give the rows of the bound tree, whatever is NULL, repeated or missing."""
-    for seed, folder in zip(SEEDS, folders, strict=True):
-        rows = tables.make(seed)
-        query = plan(case, folder)
-        reference = run_query(query.bound, rows)
-        rewritten = run_query(BoundQuery(query.stages[-1].tree, query.columns, query.outputs, query.order), rows)
-        actual = reader(query).read_all()
-        assert_same_bag(reference, rewritten)
-        assert_same_bag(reference, rows_of(actual))
+    for seed, folder in list(zip(SEEDS, folders, strict=True))[1:]:
+        assert_same_rows(plan(case, folder), tables.make(seed))
+
+
+def assert_same_rows(query: OptimizedQuery, rows: dict[str, pa.Table]) -> None:
+    reference = run_query(query.bound, rows)
+    assert_same_bag(reference, run_query(BoundQuery(query.stages[-1].tree, query.columns, query.outputs, query.order), rows))
+    assert_same_bag(reference, rows_of(reader(query).read_all()))
+
+
+def assert_one_set_of_columns(query: OptimizedQuery) -> None:
+    """Every expression of a group produces the group's columns (design §13.3)."""
+    for group in query.memo.live_groups():
+        for mexpr in group.logical:
+            props = mexpr.op.derive_props([query.memo.group(g).props for g in mexpr.inputs])
+            assert list(column_ids(props.columns)) == list(column_ids(group.props.columns))
 
 
 def test_every_rule_has_cases() -> None:
@@ -176,17 +187,6 @@ def test_every_rule_has_cases() -> None:
         assert any(rule in case.fires for case in cases[rule]), f"no case in which {rule} fires"
     for rule in rewriting:
         assert any(rule in case.silent for case in cases[rule]), f"no case in which {rule} is silent"
-
-
-def test_groups_of_the_memo_have_one_set_of_columns(folders: list[Path]) -> None:
-    """Every expression of a group produces the group's columns (design §13.3)."""
-    for path in FILES:
-        for case in read(path)[1]:
-            query = plan(case, folders[0])
-            for group in query.memo.live_groups():
-                for mexpr in group.logical:
-                    props = mexpr.op.derive_props([query.memo.group(g).props for g in mexpr.inputs])
-                    assert list(column_ids(props.columns)) == list(column_ids(group.props.columns))
 
 
 @pytest.mark.rewrites

@@ -10,7 +10,6 @@ import pytest
 from optimizer.algebra.logical import Join
 from optimizer.algebra.scalars import compare
 from optimizer.algebra.trees import Node, Tree
-from optimizer.joins.closure import Joined, OperatorTree, closure, joined
 from optimizer.joins.conflicts import Edge, Rule, TreeOperator, applicable, conflicts, detect, settle
 from optimizer.joins.graph import Relations, subsets
 from optimizer.joins.operator_tree import operators_of
@@ -33,6 +32,7 @@ from tests.joins.bags import (
     scan,
     x,
 )  # fmt: skip
+from tests.joins.closure import Joined, OperatorTree, closure, joined
 
 
 def initial(tree: Tree) -> tuple[OperatorTree, list[TreeOperator]]:

@@ -7,17 +7,17 @@ from random import Random
 import numpy as np
 import pytest
 
+from experiments.enumerators.dp_left_deep import dp_left_deep
+from experiments.enumerators.dp_size import dp_size
+from experiments.enumerators.dp_sub import dp_sub
+from experiments.enumerators.dp_vectorized import dp_vectorized
+from experiments.enumerators.top_down import top_down
 from optimizer.joins.costing import COutCosting
 from optimizer.joins.dp_ccp import dp_ccp, pairs
 from optimizer.joins.dp_hyp import dp_hyp, hyper_pairs
-from optimizer.joins.dp_left_deep import dp_left_deep
-from optimizer.joins.dp_size import dp_size
-from optimizer.joins.dp_sub import dp_sub
-from optimizer.joins.dp_vectorized import dp_vectorized
 from optimizer.joins.graph import SHAPES, JoinGraph, chain, clique, joins_of, random_graph, shape, star
 from optimizer.joins.partition.hypergraph import hypergraph
 from optimizer.joins.partition.min_cut_branch import min_cut_branch
-from optimizer.joins.top_down import top_down
 from tests.joins.by_definition import Definition, HashCosting, RandomCosting, c_out, cost_of, random_hypergraph
 from tests.joins.test_counts import TABLE
 

@@ -11,7 +11,7 @@ from optimizer.joins.costing import COutCosting, JoinCosting, Ordered
 from optimizer.joins.goo_dp import goo_dp
 from optimizer.joins.graph import SHAPES, JoinGraph, chain, clique, cycle, random_graph, shape, star
 from optimizer.joins.greedy import greedy
-from optimizer.joins.ikkbz import ikkbz, ikkbz_order
+from optimizer.joins.ikkbz import _rank, ikkbz, ikkbz_order
 from optimizer.joins.linearized import best_of_intervals, linearized
 from tests.joins.random_costs import (
     FastCOut,
@@ -73,6 +73,11 @@ def test_equal_ranks_keep_parents_before_children() -> None:
         costing = COutCosting([8.0] * 9, dict.fromkeys(graph.edges(), 1 / 8))
         for heuristic in (ikkbz, linearized):
             check(heuristic(graph, costing), graph, costing)
+
+
+def test_rows_that_hardly_grow_have_a_rank() -> None:
+    """The logarithm of what a join multiplies rows by may be smaller than 1 can be told from its neighbours."""
+    assert _rank(0.0, 1e-17) < _rank(0.0, 1e-16) < _rank(0.0, 1.0)
 
 
 def test_a_cyclic_graph_is_judged_by_all_its_edges() -> None:

@@ -354,7 +354,7 @@ def test_description_and_reasons() -> None:
         "inner [(c2 = c4)]: ses {1, 2}, tes {0, 1} – {2}",
     ]
     assert region.refusal(0b011, 0b100) is None
-    assert region.refusal(0b010, 0b100) == "no operator becomes applicable"
+    assert region.refusal(0b010, 0b100) == "the inner join needs {0, 1} on one side and {2} on the other"
     assert region.refusal(0b101, 0b010) is None or not region.buildable(0b101)
     left = join(LEFT, scan(0), join(INNER, scan(1), scan(2), equal(1, 2)), equal(0, 1))
     assert "needs" in str(JoinRegion(left).refusal(0b011, 0b100))

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
-    """Spark with two slots on this machine, started by the first test that asks for it; a session that a command left ends first."""
+    """Spark with two slots on this machine, from the first test that asks for it. A session that a command left ends first."""
     from experiments.pipeline.session import spark_session, stop_session
 
     stop_session()

@@ -81,6 +81,7 @@ def test_the_shim_drops_one_option_and_keeps_all_others(tmp_path: Path, monkeypa
     assert str(moved) in java.read_text()
 
 
+@pytest.mark.slow
 def test_spark_runs_on_a_machine_without_java(tmp_path: Path) -> None:
     programs = tmp_path / "bin"
     programs.mkdir()

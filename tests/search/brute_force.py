@@ -9,6 +9,7 @@ any plan to any order somebody could want, whole or of the runs that are equal o
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
 from itertools import permutations
 
@@ -35,9 +36,11 @@ class Plans(dict[Collation, float]):
         self.known: dict[Collation, float] = {}
 
 
-def optimum(query: GraphQuery, cost: CostModel, left_deep: bool = False, merging: bool = True) -> float:
+def optimum(
+    query: GraphQuery, cost: CostModel, left_deep: bool = False, merging: bool = True, allows: Callable[[int], bool] = bool
+) -> float:
     """The cheapest cost of the query with its required order; `left_deep`: of joins with one relation on a side; `merging`: with
-    merge joins among them."""
+    merge joins among them; `allows`: which sets of relations a plan may join."""
     n = len(query.scans)
     estimator = Estimator(query.catalog, query.columns)
     stats: dict[int, RelationStats] = {}
@@ -54,6 +57,8 @@ def optimum(query: GraphQuery, cost: CostModel, left_deep: bool = False, merging
             plans[reduce_collation(scan.order, props[s])] = cost.local(TableScan(scan), TraitSet(scan.order), stats[s], [])
         else:
             plans = Plans()
+            if not allows(s):
+                continue
             for left in range((s - 1) & s, 0, -1):
                 left &= s
                 right = s ^ left
@@ -91,7 +96,7 @@ def cheapest(plans: Plans, order: Collation, stats: RelationStats, props: Logica
             if reduce_collation(delivered, props)[: len(want)] == want:
                 result = min(result, amount)
         for cut in range(1, len(want)):
-            partial = PartialSort(column_set(k.column for k in want[:cut]), want[cut:])
+            partial = PartialSort(props.without_determined(column_set(k.column for k in want[:cut])), want[cut:])
             local = cost.local(partial, TraitSet(want), stats, [stats])
             result = min(result, local + cheapest(plans, want[:cut], stats, props, cost))
     plans.known[want] = result

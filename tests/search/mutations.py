@@ -58,18 +58,14 @@ class Query(NamedTuple):
     costed: int
 
 
-def queries(settings: Options, count: int, relations: int) -> list[Query]:
+def random_query(number: int, settings: Options, relations: int) -> Query:
     """To be called before anything is mutated."""
-    found = []
-    for number in range(count):
-        n = max(3, relations - number % 2)
-        graph = graph_query(SHAPES[number % len(SHAPES)], n, 500 + number)
-        search = _searched(graph, settings)
-        assert search.root is not None
-        brute = set(settings.get("disable", ())) <= {MERGE}
-        optimum = optimum_of(graph, search.cost, settings) if brute else search.root.best_cost
-        found.append(Query(graph, optimum, search.root.best_cost, search.counters.costed))
-    return found
+    graph = graph_query(SHAPES[number % len(SHAPES)], max(3, relations - number % 2), 500 + number)
+    search = _searched(graph, settings)
+    assert search.root is not None
+    brute = set(settings.get("disable", ())) <= {MERGE}
+    optimum = optimum_of(graph, search.cost, settings) if brute else search.root.best_cost
+    return Query(graph, optimum, search.root.best_cost, search.counters.costed)
 
 
 def noticed(query: Query, settings: Options) -> str | None:

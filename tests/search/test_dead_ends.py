@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from itertools import count
+from math import inf
+
 import pytest
 
 from optimizer.algebra.logical import Join
 from optimizer.algebra.trees import Tree
 from optimizer.errors import InternalError, NoPlan, SettingsError
+from optimizer.joins import set_splits
 from optimizer.memo.goal import Status
 from optimizer.pipeline import Optimizer
 from optimizer.rules.catalog import TRANSFORMATIONS
 from optimizer.rules.interface import ANY, RuleContext, TransformationRule, node
 from optimizer.search.extract import extract
+from optimizer.search.search import Search
 from optimizer.settings import Settings
 from optimizer.trace.recorder import Trace
 from optimizer.trace.replay import Replay
@@ -63,7 +68,7 @@ def test_every_budget_ends_with_a_complete_plan(mode: dict[str, str]) -> None:
     search, goal = plan(query, **mode)
     full, best = search.counters.tasks, goal.best_cost
     costs = []
-    for budget in [*range(1, full, 1 + full // 40), full]:
+    for budget in [*range(1, full, 1 + full // 15), full]:
         search, goal = plan(query, budget_tasks=budget, **mode)
         costs.append(goal.best_cost)
         assert recomputed_cost(search, extract(search, goal), search.cost) == pytest.approx(goal.best_cost, rel=1e-9)
@@ -77,6 +82,21 @@ def test_a_budget_of_time_ends_with_a_plan() -> None:
     search, goal = plan(graph_query("clique", 11, 4), budget_ms=1, budget_tasks=0, region="tasks")
     assert extract(search, goal).cost == goal.best_cost
     assert not search.counters.proven
+
+
+def test_a_budget_of_time_ends_a_table_before_it_is_filled(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Time is up at the n-th look at the clock: before tasks, while sets are split, while the table is filled."""
+    query, ended = graph_query("clique", 4, 4), []
+    monkeypatch.setattr(set_splits.OutOfTime, "__init__", lambda error: ended.append(error))
+    for moment in count(1):
+        looks = count(1)
+        monkeypatch.setattr(Search, "late", lambda search, n=moment, looks=looks: search.deadline < inf and next(looks) >= n)
+        set_splits._remembered.clear()
+        search, goal = plan(query, budget_ms=1, budget_tasks=0, region="table")
+        assert extract(search, goal).cost == pytest.approx(goal.best_cost, rel=1e-12)
+        if search.counters.proven:
+            break
+    assert len(ended) == 2 * 3  # the sizes from 2 to 4
 
 
 @pytest.mark.parametrize("share", [0.0, 0.2, 0.5, 0.7, 0.9, 0.99])

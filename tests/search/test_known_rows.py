@@ -138,7 +138,7 @@ def test_plans_of_other_tpch_queries(tpch: Catalog, number: int) -> None:
 
 
 def test_plans_of_random_queries(tmp_path_factory: pytest.TempPathFactory) -> None:
-    true_in_random_queries(tmp_path_factory.mktemp("random"), 0, 40)
+    true_in_random_queries(tmp_path_factory.mktemp("random"), 0, 15)
 
 
 @pytest.mark.slow

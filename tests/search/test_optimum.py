@@ -75,6 +75,8 @@ def case_of(number: int) -> tuple[str, int, int]:
 
 
 CASES = [case_of(number) for number in range(1000)]
+EVERY_TIME = (0, 3)  # of ten batches of ten; the others are for the slow tests
+BATCHES = [pytest.param(b, marks=[] if b // 10 % 10 in EVERY_TIME else pytest.mark.slow) for b in range(0, len(CASES), 10)]
 
 
 def test_there_are_a_thousand_goals() -> None:
@@ -94,7 +96,7 @@ def test_there_are_a_thousand_goals() -> None:
         assert {settings[name] for settings in drawn} == set(values)
 
 
-@pytest.mark.parametrize("batch", range(0, len(CASES), 10))
+@pytest.mark.parametrize("batch", BATCHES)
 def test_random_settings_find_the_optimum(batch: int) -> None:
     """Random join graphs under random settings; a failure names the query and the settings."""
     for case in CASES[batch : batch + 10]:
@@ -128,7 +130,7 @@ def test_every_mode_finds_the_optimum(shape: str) -> None:
         assert costs == pytest.approx(dict.fromkeys(costs, expected), rel=1e-9), f"{shape} {number}"
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("shape", SHAPES)
 def test_c_out_optimum(shape: str, seed: int) -> None:
     """Under C_out many plans tie (S10: ties must not lose every plan) and many local costs are zero."""
@@ -152,10 +154,12 @@ LIMITED: list[Options] = [
 @pytest.mark.parametrize("settings", LIMITED, ids=str)
 @pytest.mark.parametrize("shape", SHAPES)
 def test_limits_in_any_order_on_one_memo(shape: str, settings: Options) -> None:
-    """S1, S3, S5, T6: a goal asked with too small a limit, then larger ones, in each of 120 orders, answers as a fresh one."""
+    """S1, S3, S5, T6: a goal asked with too small a limit, then larger ones, in any order, answers as a fresh one; on a chain in
+    each of 120 orders, on the others in 24."""
     query = graph_query(shape, 4 if "expand_joins" in settings else 3, 1)
     best = plan(query, **settings)[1].best_cost
-    for limits in permutations((best / 2, best * (1 - 1e-9), best * (1 + 1e-12), 2 * best, float("inf"))):
+    orders = list(permutations((best / 2, best * (1 - 1e-9), best * (1 + 1e-12), 2 * best, float("inf"))))
+    for limits in orders if shape == "chain" else orders[::5]:
         search = new_search(query, Settings(**settings))
         root = search.explore(query.tree)
         for limit in limits:
@@ -206,7 +210,7 @@ def test_goals_are_reopened_a_few_times_at_most(mode: str) -> None:
     assert 1 < most <= 8
 
 
-@pytest.mark.parametrize("number", range(12))
+@pytest.mark.parametrize("number", range(6))
 def test_a_budget_leaves_a_plan_and_a_bound(number: int) -> None:
     """S22: whatever the budget and the settings, there is a complete plan, at least as dear as the optimum, and the bound is
     at most that; what is said about the gap between the two is true."""

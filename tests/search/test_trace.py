@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
-from copy import deepcopy
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from optimizer.errors import CatalogError
 from optimizer.search.extract import extract
 from optimizer.trace.recorder import Trace, json_lines, write_jsonl
-from optimizer.trace.replay import Replay
+from optimizer.trace.replay import BLOCK, Replay
+from optimizer.trace.state import GroupState, MemoState
 from tests.search.graphs import SHAPES, graph_query
 from tests.search.planning import plan
 from tests.search.snapshot import snapshot
@@ -33,16 +35,78 @@ def test_replay_rebuilds_the_memo(shape: str, mode: str, tmp_path: Path) -> None
     assert replayed.stack == []
 
 
-def test_replay_goes_both_ways() -> None:
-    """Any position reached by stepping back is the state that stepping forward gave."""
+def recorded(shape: str, n: int, **settings: object) -> list[dict[str, object]]:
     trace = Trace()
     trace.header("a join graph", {}, "digest")
-    plan(graph_query("cycle", 4, 2), trace)
-    replay = Replay(trace.events)
-    positions = range(0, len(trace.events), 37)
-    forward = {at: deepcopy(replay.seek(at)) for at in positions}
-    for at in reversed(positions):
-        assert replay.seek(at) == forward[at]
+    plan(graph_query(shape, n, 2), trace, **settings)
+    return trace.events
+
+
+SEARCHES = {
+    "tasks": recorded("cycle", 5),
+    "several blocks": recorded("clique", 4, enumeration="rules", pruning="none"),
+    "rules and goals at once": recorded("cycle", 4, enumeration="rules", exploration="interleaved"),
+    "a budget": recorded("clique", 4, enumeration="rules", budget_tasks=300),
+    "the other driver": recorded("chain", 4, driver="iterative"),
+}
+
+
+@pytest.mark.parametrize("events", SEARCHES.values(), ids=SEARCHES)
+@given(
+    walk=st.lists(st.one_of(st.sampled_from([-1, 1, -7, 50, -BLOCK, BLOCK]), st.integers(-3000, 3000)), min_size=1, max_size=8)
+)
+@settings(max_examples=12, deadline=None)
+def test_any_walk_gives_the_state_of_a_fresh_replay(events: list[dict[str, object]], walk: list[int]) -> None:
+    replay = Replay(events)
+    for step in walk:
+        walked = replay.seek(replay.position + step)
+        fresh = Replay(events).seek(replay.position)
+        assert walked == fresh
+        assert walked.as_json() == fresh.as_json()
+
+
+def test_states_kept_for_later_are_not_written_to() -> None:
+    """Records are shared between blocks: going on must not change what an earlier position had."""
+    events = SEARCHES["several blocks"]
+    assert len(events) > 2 * BLOCK
+    replay = Replay(events)
+    positions = [0, 1, BLOCK - 1, BLOCK, BLOCK + 1, 2 * BLOCK, len(events)]
+    first = {at: json.dumps(replay.seek(at).as_json()) for at in positions}
+    for at in [*reversed(positions), *positions]:
+        assert json.dumps(replay.seek(at).as_json()) == first[at]
+
+
+def test_where_figures_came_from() -> None:
+    """Events named beside a figure are those that gave it."""
+    events = SEARCHES["tasks"]
+    state = Replay(events).final()
+    for goal in state.goals.values():
+        assert goal.lower_event is not None and events[goal.lower_event]["lower"] == goal.lower
+        if goal.best is not None:
+            assert goal.best.event is not None and events[goal.best.event]["cost"] == goal.best.cost
+        if goal.limit_event is not None:
+            limit = events[goal.limit_event]
+            assert (limit["goal"], limit["source"], limit["new"]) == (goal.id, goal.limit_goal, goal.limit)
+    assert any(goal.limit_event is not None for goal in state.goals.values())
+
+
+def test_the_bound_of_an_expression_is_its_own_cost_and_what_its_inputs_cost() -> None:
+    """All three numbers of a prune are told, also of an expression that was never costed."""
+    replay, seen = Replay(SEARCHES["rules and goals at once"]), 0
+    for i, event in enumerate(replay.events):
+        if event["kind"] == "prune" and event["mechanism"] == "group_bound" and event["mexpr"] is not None:
+            state = replay.seek(i + 1)
+            inputs = sum(state.groups[group].lower for group in event["sources"])
+            assert event["local"] > 0 and event["local"] + inputs == pytest.approx(event["lower"])
+            seen += 1
+    assert seen > 0
+
+
+def test_a_state_is_json_without_infinite_numbers() -> None:
+    state = MemoState(groups={3: GroupState(3, ["a"], 1.0, float("inf")), 1: GroupState(1, [], 1.0, 0.0)})
+    value = json.loads(json.dumps(state.as_json(), allow_nan=False))
+    assert [group["id"] for group in value["groups"]] == [1, 3]
+    assert value["groups"][1]["lower"] == "inf"
 
 
 def test_bounds_hold_at_every_event() -> None:
@@ -106,6 +170,7 @@ def test_every_line_is_strict_json() -> None:
         ("", "is not a planscope trace"),
         ("not json\n", "line 1: not a trace event"),
         ("[1]\n", "line 1: not a trace event"),
+        ("[" * 100_000, "line 1: not a trace event"),
         ('{"kind": "header", "format": "something"}\n', "is not a planscope trace"),
         ('{"kind": "header", "format": "planscope-trace", "version": 99}\n', "version 99"),
     ],
@@ -115,3 +180,56 @@ def test_what_is_no_trace_is_said_so(text: str, message: str, tmp_path: Path) ->
     path.write_text(text)
     with pytest.raises(CatalogError, match=message):
         Replay.load(path)
+
+
+def written(path: Path, lines: list[str | bytes]) -> Path:
+    path.write_bytes(b"\n".join(line if isinstance(line, bytes) else line.encode() for line in lines))
+    return path
+
+
+@pytest.mark.parametrize(
+    ("damaged", "message"),
+    [
+        (lambda line: line[:-5], "not a trace event"),
+        (lambda line: b"\xff\xfe", "not UTF-8 text"),
+        (lambda line: "", "not a trace event"),
+        (lambda line: line + "," + line, "Extra data"),
+        (lambda line: "[]", "it is not an object"),
+        (lambda line: "[" * 100_000, "nested too deep"),
+        (lambda line: '{"seq": 5, "t": 1, "kind": "explored", "task": null, "group": 5}', "event 20 was expected, not 5"),
+        (lambda line: '{"seq": 20, "t": 1, "kind": "explored", "task": null}', "the field group of explored"),
+        (lambda line: '{"seq": 20, "t": 1, "kind": "explored", "task": null, "group": 99}', "cannot follow those before it"),
+    ],
+)
+def test_a_damaged_trace_is_read_up_to_the_damage(damaged, message: str, tmp_path: Path) -> None:
+    trace = Trace()
+    trace.header("a join graph", {}, "digest")
+    plan(graph_query("chain", 3, 1), trace)
+    lines: list[str | bytes] = list(json_lines(trace))
+    whole = Replay.load(written(tmp_path / "whole.jsonl", lines))
+    assert whole.damage is None and len(whole) == len(trace.events)
+    replay = Replay.load(written(tmp_path / "t.jsonl", [*lines[:20], damaged(lines[20]), *lines[21:]]))
+    assert replay.damage is not None
+    assert replay.damage.startswith("line 21: ") and message in replay.damage
+    assert len(replay) == 20
+    assert replay.final() == Replay(replay.events).final()
+
+
+def test_damage_in_a_later_block_is_found(tmp_path: Path) -> None:
+    trace = Trace()
+    trace.events = SEARCHES["several blocks"]
+    lines: list[str | bytes] = [*json_lines(trace)][: BLOCK + 700]
+    bad = {"seq": BLOCK + 500, "t": 1, "kind": "goal_close", "task": None, "goal": 10**6, "result": "win", "cost": 1, "lower": 1}
+    lines[BLOCK + 500] = json.dumps({**bad, "limit": 1})
+    replay = Replay.load(written(tmp_path / "t.jsonl", lines))
+    assert replay.damage is not None and replay.damage.startswith(f"line {BLOCK + 501}: the event goal_close cannot follow")
+    assert replay.final() == Replay(trace.events).seek(BLOCK + 500)
+
+
+def test_a_trace_of_the_first_version_2_with_trees_as_text_is_read(tmp_path: Path) -> None:
+    stage = {"kind": "stage", "name": "bind", "tree": "scan  t", "firings": [], "converged": True}
+    head = {"kind": "header", "format": "planscope-trace", "version": 2, "sql": "inf", "settings": {}, "catalog_digest": ""}
+    lines: list[str | bytes] = [json.dumps({"seq": i, "t": 0, "task": None, **event}) for i, event in enumerate([head, stage])]
+    replay = Replay.load(written(tmp_path / "t.jsonl", lines))
+    assert replay.damage is None and replay.final().tree is None
+    assert replay.events[0]["sql"] == "inf"

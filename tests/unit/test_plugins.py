@@ -48,6 +48,17 @@ class Keep(RewriteRule):
     pattern = node(Join, ANY, ANY)
     def apply(self, bound, context): return None
 '''
+MINE = """
+from planscope.plugin import enumerator
+@enumerator
+def mine(graph, relations):
+    found = []
+    for one in (1 << i for i in range(graph.n) if relations >> i & 1):
+        rest = relations ^ one
+        if graph.connected(rest):
+            found.append(one if one == relations & -relations else rest)
+    return found
+"""
 
 
 def written(folder: Path, body: str, name: str = "mine.py") -> str:
@@ -137,6 +148,17 @@ def test_names_are_usable_wherever_settings_are(tmp_path: Path) -> None:
             Session("joingraph", values, plugins=[file])
     with pytest.raises(SettingsError, match='cannot be "free"'):
         Session("joingraph", {"cost_model": "free"})
+
+
+def test_an_enumerator_decides_which_splits_are_searched(tmp_path: Path) -> None:
+    """By tasks, by the iterative driver and by expressions of the memo: the same plan as left-deep enumeration has."""
+    file = written(tmp_path, MINE)
+    best = Session("joingraph", {"enumeration": "left_deep"}).optimize("cycle/6").cost
+    for values in ({}, {"region": "tasks"}, {"driver": "iterative", "enumeration": "partition"}, {"pruning": "none"}):
+        query = Session("joingraph", {**values, "partitioner": "mine"}, plugins=[file]).optimize("cycle/6")
+        assert query.cost == pytest.approx(best, rel=1e-9) and query.search.proven
+    with pytest.raises(SettingsError, match='partitioner cannot be "min": choose one of branch, conservative, mine'):
+        Session("joingraph", {"partitioner": "min"}, plugins=[file])
 
 
 def test_a_settings_file_names_plug_ins_beside_it(tmp_path: Path) -> None:

@@ -17,7 +17,10 @@ from optimizer.pipeline import OptimizedQuery
 from optimizer.settings import Settings
 from optimizer.stats.injected import for_query
 
-_STAGES = ("parse", "bind", "decorrelate", "prepass", "search")
+_STAGES = {
+    "parse": ("parse",), "bind": ("bind",), "decorrelate": ("subqueries", "filters", "decorrelate"), "prepass": ("prepass",),
+    "search": ("search",),
+}  # fmt: skip
 _AS_THEY_ARE = (
     "groups", "mexprs_logical", "mexprs_physical", "duplicates", "merges", "tasks", "goals", "goals_opened", "costed",
     "joins_enumerated", "proven", "lower_bound", "gap", "heuristic", "prepass_converged",
@@ -37,7 +40,7 @@ def measure(item: Item, plan: SweepPlan, catalog: Catalog) -> dict[str, Any]:
         spent.append((perf_counter() - start) * 1e3)
         stages.append(query.ms)
     row = {**_plan_columns(query), **_search_columns(query), "plan_ms": median(spent), "plan_ms_runs": spent}
-    row.update((f"ms_{stage}", median(ms.get(stage, 0.0) for ms in stages)) for stage in _STAGES)
+    row.update((f"ms_{name}", median(sum(ms[part] for part in parts) for ms in stages)) for name, parts in _STAGES.items())
     if plan.execute:
         row.update(_execution_columns(query, plan.repeats, plan.analyze))
     return row

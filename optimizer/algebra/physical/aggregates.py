@@ -18,6 +18,7 @@ from optimizer.algebra.traits import (
     group_order,
     grouped,
     restrict_collation,
+    sequences,
 )
 
 
@@ -60,26 +61,23 @@ class StreamingAggregate(PhysicalOperator):
     aggregates: tuple[AggregateItem, ...]
     name: ClassVar[str] = "streaming_aggregate"
 
-    def _permuted(self, wanted: Collation, below: LogicalProps) -> tuple[Collation, bool]:
-        """Keys sorted as `wanted` says as far as it names them, so that groups are adjacent; and whether all was used."""
+    def _permuted(self, prefix: Collation, below: LogicalProps) -> tuple[Alternative, ...]:
+        """Keys sorted by `prefix` and then the others, so that groups are adjacent."""
         keys = column_set(self.keys)
-        prefix = restrict_collation(wanted, keys, below)
-        used = len(prefix) == len(wanted)
-        if below.unique_on(keys):  # every row is a group
-            return prefix, used
-        rest = below.without_determined(keys, column_set(k.column for k in prefix))
-        return prefix + ascending(c for c in self.keys if rest >> c & 1), used
+        rest = 0 if below.unique_on(keys) else below.without_determined(keys, column_set(k.column for k in prefix))
+        orders = [TraitSet(prefix + ascending(others)) for others in sequences([c for c in self.keys if rest >> c & 1])]
+        return tuple(Alternative((order,), order) for order in orders)
 
     def pass_through(self, required: TraitSet, output: LogicalProps, inputs: Props) -> tuple[Alternative, ...]:
         if required == ANY:
             return (Alternative((grouped(column_set(self.keys)),)),)
         wanted = required.collation or group_order(required.grouping)
-        order, used = self._permuted(wanted, inputs[0])
-        return (Alternative((TraitSet(order),), TraitSet(order)),) if used else ()
+        prefix = restrict_collation(wanted, column_set(self.keys), inputs[0])
+        return self._permuted(prefix, inputs[0]) if len(prefix) == len(wanted) else ()
 
     def derive(self, delivered: TraitSet, index: int, output: LogicalProps, inputs: Props) -> tuple[Alternative, ...]:
-        order, _ = self._permuted(delivered.collation, inputs[0])  # what it leaves open may be determined further down
-        return (Alternative((TraitSet(order),), TraitSet(order)),)
+        prefix = restrict_collation(delivered.collation, column_set(self.keys), inputs[0])
+        return self._permuted(prefix, inputs[0])  # what the offer leaves open may be determined further down
 
     def describe(self, label: Label) -> str:
         return _show_aggregate(self.keys, self.aggregates, label)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import chain, permutations, product
+from itertools import chain, product
 from typing import ClassVar
 
 from optimizer.algebra.columns import ColumnId, ColumnSet, column_ids, column_set
@@ -20,14 +20,12 @@ from optimizer.algebra.traits import (
     Collation,
     TraitSet,
     ascending,
-    group_order,
     grouped,
     grouping_spellings,
+    sequences,
     spelled,
     spellings,
 )
-
-ALL_PERMUTATIONS = 3  # merge keys of which every permutation is tried
 
 LEFT_ORDER = (  # each left row's results come together
     JoinKind.INNER,
@@ -109,9 +107,7 @@ class MergeJoin(PhysicalOperator):
         """The keys `numbers` in the permutations that give different orders: all of up to three keys, of more each key first."""
         different = self._distinct(numbers, inputs)
         alike = [i for i in numbers if i not in different]
-        if len(different) <= ALL_PERMUTATIONS:
-            return [[*leading, *alike] for leading in permutations(different)]
-        return [[lead, *(i for i in different if i != lead), *alike] for lead in different]
+        return [[*leading, *alike] for leading in sequences(different)]
 
     def _aligned(
         self, wanted: Collation, side: int, props: LogicalProps, inputs: Props
@@ -167,20 +163,19 @@ class MergeJoin(PhysicalOperator):
             left, right = (ascending(self.keys[i][side].id for i in chain(*numbers)) for side in (0, 1))
             result.append(Alternative((TraitSet(left), TraitSet(right)), TraitSet(left)))
             for way in grouping_spellings(columns, inputs[0].columns, output, inputs[0]) if not rest else ():
-                longer = left + group_order(inputs[0].without_determined(way, column_set(k.column for k in left)))
-                result.append(Alternative((TraitSet(longer), TraitSet(right)), TraitSet(longer)))
+                others = column_ids(inputs[0].without_determined(way, column_set(k.column for k in left)))
+                for longer in (TraitSet(left + ascending(sequence)) for sequence in sequences(list(others))):
+                    result.append(Alternative((longer, TraitSet(right)), longer))
         return tuple(result)
 
     def derive(self, delivered: TraitSet, index: int, output: LogicalProps, inputs: Props) -> tuple[Alternative, ...]:
         result = []
         for left, right, fixed in self._aligned(delivered.collation, index, inputs[index], inputs):
-            if not fixed:
-                continue
-            if self.kind is JoinKind.FULL:
-                result.append(Alternative((TraitSet(left), TraitSet(right))))
-                continue
-            result.append(Alternative((TraitSet(left), TraitSet(right)), TraitSet(left)))
-            if index == 0 and len(delivered.collation) > fixed and _determines(left[:fixed], left[fixed:], output):
+            full = self.kind is JoinKind.FULL
+            if fixed:
+                result.append(Alternative((TraitSet(left), TraitSet(right)), ANY if full else TraitSet(left)))
+            more = index == 0 and not full and len(delivered.collation) > fixed
+            if more and _determines(left[:fixed], left[fixed:], output):  # all of it, if all keys are constants
                 longer = TraitSet(left + delivered.collation[fixed:])
                 result.append(Alternative((longer, TraitSet(right)), longer))
         return tuple(result)
@@ -259,11 +254,6 @@ class NestedLoopJoin(PhysicalOperator):
 def _determines(first: Collation, others: Collation, props: LogicalProps) -> bool:
     """Whether rows equal on `first` are equal on `others` too: equal columns, constants, dependent columns."""
     return not column_set(k.column for k in others) & ~props.closure(column_set(k.column for k in first))
-
-
-def _with_key(order: Collation, key: ColumnSet, props: LogicalProps) -> Collation:
-    """The order, then those columns of the key that it does not determine."""
-    return order + ascending(column_ids(props.without_determined(key, column_set(k.column for k in order))))
 
 
 def _key_columns(keys: Sequence[tuple[Scalar, Scalar]]) -> ColumnSet:

@@ -24,19 +24,16 @@ from optimizer.algebra.kinds import JoinKind, SetOpKind
 from optimizer.algebra.logical import (
     Aggregate,
     AggregateItem,
-    Apply,
+    AnyJoin,
     Choice,
     Filter,
     GroupingSets,
-    Join,
     Limit,
     LogicalOperator,
-    MarkJoin,
     Project,
     ProjectItem,
     Scan,
     SetOp,
-    SingleJoin,
     Values,
     Window,
 )
@@ -55,10 +52,8 @@ class EmptyPropagate(RewriteRule):
         if not (_has_no_rows(op) or any(map(is_nothing, bound.inputs))):
             return None
         match op:
-            case Join(kind, predicate) | Apply(kind, predicate):
-                return _join(bound, kind, predicate, context)
-            case MarkJoin(predicate) | SingleJoin(predicate):
-                return _join(bound, op.kind, predicate, context)
+            case AnyJoin():
+                return _join(bound, op.kind, op.predicate, context)
             case Scan() | Filter() | Project() | Limit() | Window() | Choice() | Aggregate(keys=(_, *_)):
                 return nothing(bound.columns, context)
             case Aggregate(_, items):
@@ -79,7 +74,7 @@ def _has_no_rows(op: LogicalOperator) -> bool:
     return isinstance(op, Scan) and op.limit == 0
 
 
-_WITH_PREDICATE = (Scan, Filter, Join, MarkJoin, SingleJoin, Apply)
+_WITH_PREDICATE = (Scan, Filter, AnyJoin)
 
 
 def nothing(columns: ColumnSet, context: RuleContext) -> Tree:

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from optimizer.algebra.columns import ColumnSet
 from optimizer.algebra.kinds import JoinKind
-from optimizer.algebra.logical import Apply, Filter, Join, Limit, MarkJoin, Scan, SingleJoin, Window
+from optimizer.algebra.logical import AnyJoin, Filter, Join, Limit, Scan, Window
 from optimizer.algebra.props import merge_equivalences
 from optimizer.algebra.scalars import BOOL, Call, ColumnRef, Scalar, conjunction
 from optimizer.algebra.trees import Node, Tree
@@ -70,13 +70,11 @@ def _holding(node: Node) -> set[Scalar]:
                 stack += tree.inputs
             case Limit() | Window():
                 stack += tree.inputs
-            case Join(kind, predicate) | Apply(kind, predicate):
+            case AnyJoin(kind=kind, predicate=predicate):
                 if kind in (JoinKind.INNER, JoinKind.SEMI):
                     found.update(predicate)
                 if not kind.keeps_right:
                     stack.append(tree.inputs[0])
                 if (kind is JoinKind.INNER and isinstance(tree.op, Join)) or kind is JoinKind.RIGHT:
                     stack.append(tree.inputs[1])
-            case MarkJoin() | SingleJoin():
-                stack.append(tree.inputs[0])
     return found

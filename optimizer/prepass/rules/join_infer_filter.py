@@ -23,7 +23,7 @@ from typing import NamedTuple
 
 from optimizer.algebra.columns import ColumnId
 from optimizer.algebra.kinds import JoinKind
-from optimizer.algebra.logical import Filter, Join, LogicalOperator, MarkJoin, SingleJoin
+from optimizer.algebra.logical import Filter, IndependentJoin
 from optimizer.algebra.scalars import (
     Call,
     ColumnRef,
@@ -46,11 +46,11 @@ _TO_LEFT = (JoinKind.INNER, JoinKind.SEMI, JoinKind.RIGHT)
 
 class JoinInferFilter(RewriteRule):
     name = "join_infer_filter"
-    pattern = node(LogicalOperator, ANY, ANY)
+    pattern = node(IndependentJoin, ANY, ANY)
 
     def apply(self, bound: Tree, context: RuleContext) -> Tree | None:
         match bound:
-            case Tree((Join(predicate=predicate) | SingleJoin(predicate) | MarkJoin(predicate)) as join, (left, right)):
+            case Tree(IndependentJoin(predicate=predicate) as join, (left, right)):
                 pairs = list(equated_pairs(predicate, left, right))
                 if not pairs:
                     return None

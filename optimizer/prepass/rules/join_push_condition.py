@@ -2,36 +2,44 @@
 
     A ⋈(p ∧ p_B) B  ≡  A ⋈p σp_B(B)
 
-Kinds   to the right input: inner, left, semi, anti (a right row that fails p_B can match nothing); to the left input: inner,
-        right, semi. A left join keeps a left row that fails p_A, an anti join returns it, a full join keeps both sides
-NULLs   safe: FALSE and UNKNOWN both mean no match
+Kinds   to the right input: inner, left, semi, anti, single (a right row that fails p_B can match nothing); mark, where p_B is
+        never NULL: a row that makes it FALSE adds nothing to the mark. To the left input: inner, right, semi. A left or single
+        join keeps a left row that fails p_A, an anti join returns it, a mark join marks it, a full join keeps both sides
+NULLs   but for mark, FALSE and UNKNOWN both mean no match; for mark, UNKNOWN decides between FALSE and UNKNOWN, so a conjunct
+        that can be NULL stays
+Rows    the same pairs match, so a single join still fails on a second one
 Guards  volatile conjuncts and conjuncts that may raise stay
 """
 
 from __future__ import annotations
 
 from optimizer.algebra.kinds import JoinKind
-from optimizer.algebra.logical import Filter, Join
+from optimizer.algebra.logical import Filter, IndependentJoin
+from optimizer.algebra.nulls import is_not_null
+from optimizer.algebra.scalars import Scalar
 from optimizer.algebra.trees import Tree
 from optimizer.rules.interface import ANY, RewriteRule, RuleContext, node
 
 
 class JoinPushCondition(RewriteRule):
     name = "join_push_condition"
-    pattern = node(Join, ANY, ANY)
+    pattern = node(IndependentJoin, ANY, ANY)
 
     def apply(self, bound: Tree, context: RuleContext) -> Tree | None:
         match bound:
-            case Tree(Join(kind, predicate), (left, right)):
-                to_right = kind in (JoinKind.INNER, JoinKind.LEFT, JoinKind.SEMI, JoinKind.ANTI)
+            case Tree(IndependentJoin(kind=kind, predicate=predicate) as join, (left, right)):
+                to_right = kind not in (JoinKind.RIGHT, JoinKind.FULL)
                 to_left = kind in (JoinKind.INNER, JoinKind.RIGHT, JoinKind.SEMI)
-                here, on_left, on_right = [], [], []
+                here: list[Scalar] = []
+                on_left: list[Scalar] = []
+                on_right: list[Scalar] = []
                 not_left, not_right = ~left.columns, ~right.columns
                 for conjunct in predicate:
                     if conjunct.volatile or conjunct.raises:
                         here.append(conjunct)
                     elif to_right and not conjunct.columns & not_right:
-                        on_right.append(conjunct)
+                        stays = kind is JoinKind.MARK and not is_not_null(conjunct, right.props.not_null)
+                        (here if stays else on_right).append(conjunct)
                     elif to_left and not conjunct.columns & not_left:
                         on_left.append(conjunct)
                     else:
@@ -41,5 +49,5 @@ class JoinPushCondition(RewriteRule):
                         left = Tree(Filter(tuple(on_left)), (left,))
                     if on_right:
                         right = Tree(Filter(tuple(on_right)), (right,))
-                    return Tree(Join(kind, tuple(here)), (left, right))
+                    return Tree(join.with_predicate(tuple(here)), (left, right))
         return None

@@ -12,8 +12,7 @@ Guards  nothing between here and the operator where columns end reads the mark; 
 from __future__ import annotations
 
 from optimizer.algebra.columns import ColumnSet
-from optimizer.algebra.kinds import JoinKind
-from optimizer.algebra.logical import Apply, LogicalOperator, MarkJoin
+from optimizer.algebra.logical import AnyJoin, LogicalOperator
 from optimizer.algebra.raising import may_raise
 from optimizer.algebra.trees import Node, Tree
 from optimizer.prepass.demand import reduce_joins
@@ -31,7 +30,7 @@ class MarkJoinRemove(RewriteRule):
 def without_mark(join: Tree, needed: ColumnSet, once: bool) -> Node | None:
     """The left side of a mark join whose mark is not needed."""
     match join:
-        case Tree(MarkJoin(predicate, mark) | Apply(JoinKind.MARK, predicate, int() as mark), (left, right)):
+        case Tree(AnyJoin(predicate=predicate, mark=int() as mark), (left, right)):
             if needed >> mark & 1 or any(s.volatile or s.raises for s in predicate):
                 return None
             if not right.volatile and not may_raise(right):

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from optimizer.algebra.columns import column_ids
 from optimizer.algebra.kinds import JoinKind
-from optimizer.algebra.logical import Apply, Filter, Join, LogicalOperator, MarkJoin, Project, ProjectItem
+from optimizer.algebra.logical import AnyJoin, Apply, Filter, Join, LogicalOperator, Project, ProjectItem
 from optimizer.algebra.nulls import is_not_null
 from optimizer.algebra.scalars import BOOL, FALSE, TRUE, Call, ColumnRef, Predicate, Scalar, compare, conjunction, equality_sides
 from optimizer.algebra.trees import Node, Tree
@@ -31,7 +31,7 @@ class MarkJoinToSemi(RewriteRule):
         match bound:
             case Tree(
                 Filter(predicate),
-                (Tree(MarkJoin(on, mark) | Apply(JoinKind.MARK, on, int() as mark), (left, right)) as marked,),
+                (Tree(AnyJoin(predicate=on, mark=int() as mark), (left, right)) as marked,),
             ):
                 asked = ColumnRef(mark, BOOL)
                 denied = Call("not", (asked,), BOOL)

@@ -23,6 +23,7 @@ from optimizer.algebra.congruence import is_congruent
 from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical import (
     Aggregate,
+    AnyJoin,
     Apply,
     Choice,
     Filter,
@@ -57,14 +58,12 @@ class OuterJoinSimplify(RewriteRule):
         match bound:
             case Tree(Filter(predicate), (below,)):
                 inputs: tuple[Node, ...] = (simplified(below, predicate),)
-            case Tree(Join(kind, on) | Apply(kind, on), (left, right)):
+            case Tree(AnyJoin(kind=kind, predicate=on), (left, right)):
                 if kind in (JoinKind.INNER, JoinKind.SEMI, JoinKind.RIGHT):
                     left = simplified(left, on)
                 if kind in (JoinKind.INNER, JoinKind.SEMI, JoinKind.LEFT, JoinKind.ANTI, JoinKind.SINGLE):
                     right = simplified(right, on)
                 inputs = (left, right)
-            case Tree(SingleJoin(on), (left, right)):
-                inputs = (left, simplified(right, on))
             case _:
                 return None
         changed = bound.with_inputs(inputs)

@@ -10,24 +10,11 @@ Guards        not below a limit without an order, which takes the first rows: it
 
 from __future__ import annotations
 
-from optimizer.algebra.logical import (
-    Aggregate,
-    Apply,
-    Filter,
-    GroupingSets,
-    Join,
-    Limit,
-    LogicalOperator,
-    MarkJoin,
-    Project,
-    SetOp,
-    SingleJoin,
-    Window,
-)
+from optimizer.algebra.logical import Aggregate, AnyJoin, Filter, GroupingSets, Limit, LogicalOperator, Project, SetOp, Window
 from optimizer.algebra.trees import Node, Tree
 from optimizer.rules.interface import RewriteRule, RuleContext, node
 
-_UNORDERED = frozenset((Join, Aggregate, SetOp, Window, GroupingSets, MarkJoin, SingleJoin, Apply))
+_UNORDERED = (AnyJoin, Aggregate, SetOp, Window, GroupingSets)
 
 
 class SortRemove(RewriteRule):
@@ -36,7 +23,7 @@ class SortRemove(RewriteRule):
 
     def apply(self, bound: Tree, context: RuleContext) -> Tree | None:
         op = bound.op
-        if type(op) not in _UNORDERED and not (isinstance(op, Limit) and op.order):
+        if not isinstance(op, _UNORDERED) and not (isinstance(op, Limit) and op.order):
             return None
         unsorted = bound.with_inputs(tuple(map(_unsorted, bound.inputs)))
         return None if unsorted is bound else unsorted

@@ -31,13 +31,13 @@ def enforce(required: TraitSet, offers: Sequence[TraitSet], props: LogicalProps)
     `offers`: orders that plans of the group can have without a sort. `props`: the group's.
     """
     if required.collation:
-        return _orders(required, offers)
+        return _orders(required, offers, props)
     if required.grouping:
         return _groupings(required.grouping, offers, props)
     return ()
 
 
-def _orders(required: TraitSet, offers: Sequence[TraitSet]) -> tuple[tuple[PhysicalOperator, TraitSet], ...]:
+def _orders(required: TraitSet, offers: Sequence[TraitSet], props: LogicalProps) -> tuple[tuple[PhysicalOperator, TraitSet], ...]:
     order = required.collation
     if len(order) <= ALL_PARTS:
         lengths = set(range(1, len(order)))
@@ -50,7 +50,8 @@ def _orders(required: TraitSet, offers: Sequence[TraitSet]) -> tuple[tuple[Physi
     moves = []
     for length in sorted(lengths, reverse=True):
         lead = order[:length]
-        moves.append((PartialSort(column_set(k.column for k in lead), order[length:]), TraitSet(lead)))
+        runs = props.without_determined(column_set(k.column for k in lead))
+        moves.append((PartialSort(runs, order[length:]), TraitSet(lead)))
     return tuple(moves)
 
 
@@ -78,5 +79,5 @@ def _groupings(
         known = props.closure(part)
         rest = props.without_determined(columns, part)
         if part and rest and known != props.closure(0):
-            moves.append((PartialSort(part, group_order(rest)), grouped(part)))
+            moves.append((PartialSort(props.without_determined(part), group_order(rest)), grouped(part)))
     return tuple(moves)

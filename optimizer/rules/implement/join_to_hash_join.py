@@ -1,10 +1,11 @@
 """A join with an equality between its inputs becomes a hash join.
 
 The build side is the right input; join_commute supplies the other one. Semi and anti joins have no mirror image, so for
-them both build sides are offered here. Equalities become keys, the other conjuncts the residual: a pair of rows matches
-when both hold, so every kind may be split this way. NULL keys of = match nothing, those of IS NOT DISTINCT FROM match
-NULL, as in SQL. Keys are computed for every row of an input, so an equality that may raise is a key only when no other
-conjunct could have kept it from a pair.
+them both build sides are offered here; nor have mark and single joins, which are built on the right. Equalities become keys,
+the other conjuncts the residual: a pair of rows matches when both hold, so every kind may be split this way. NULL keys of =
+match nothing, those of IS NOT DISTINCT FROM match NULL, as in SQL. The mark of a mark join is three-valued over the whole
+conjunction: where a key is NULL the executor matches rows on the keys that are left. Keys are computed for every row of an
+input, so an equality that may raise is a key only when no other conjunct could have kept it from a pair.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from optimizer.algebra.columns import ColumnSet
-from optimizer.algebra.logical import Join
+from optimizer.algebra.logical import IndependentJoin
 from optimizer.algebra.physical import HashJoin, PhysicalOperator
 from optimizer.algebra.scalars import Call, Predicate, Scalar, key_sides
 from optimizer.algebra.trees import Tree
@@ -22,17 +23,15 @@ from optimizer.rules.interface import ANY, ImplementationRule, RuleContext, node
 
 class JoinToHashJoin(ImplementationRule):
     name = "join_to_hash_join"
-    pattern = node(Join, ANY, ANY)
+    pattern = node(IndependentJoin, ANY, ANY)
 
     def apply(self, bound: Tree, context: RuleContext) -> Sequence[PhysicalOperator]:
         match bound:
-            case Tree(Join(kind, predicate), (left, right)):
-                keys, null_safe, residual = split_keys(predicate, left.columns, right.columns)
-                if keys and kind.left_only:
-                    right_built = HashJoin(kind, keys, residual, False, null_safe)
-                    return right_built, HashJoin(kind, keys, residual, True, null_safe)
+            case Tree(IndependentJoin() as join, (left, right)):
+                keys, null_safe, residual = split_keys(join.predicate, left.columns, right.columns)
                 if keys:
-                    return (HashJoin(kind, keys, residual, False, null_safe),)
+                    builds = (False, True) if join.kind.left_only else (False,)
+                    return tuple(HashJoin(join.kind, keys, residual, build, null_safe, join.mark) for build in builds)
         return ()
 
 

@@ -1,10 +1,10 @@
-"""Any join can run as nested loops over blocks of its inputs; the only way without an equality."""
+"""Any join can run as nested loops over blocks of its inputs, testing every pair of rows; the only way without an equality."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from optimizer.algebra.logical import Join
+from optimizer.algebra.logical import IndependentJoin
 from optimizer.algebra.physical import NestedLoopJoin, PhysicalOperator
 from optimizer.algebra.trees import Tree
 from optimizer.rules.interface import ANY, ImplementationRule, RuleContext, node
@@ -12,10 +12,10 @@ from optimizer.rules.interface import ANY, ImplementationRule, RuleContext, node
 
 class JoinToNestedLoopJoin(ImplementationRule):
     name = "join_to_nested_loop_join"
-    pattern = node(Join, ANY, ANY)
+    pattern = node(IndependentJoin, ANY, ANY)
 
     def apply(self, bound: Tree, context: RuleContext) -> Sequence[PhysicalOperator]:
         match bound.op:
-            case Join(kind, predicate):
-                return (NestedLoopJoin(kind, predicate),)
+            case IndependentJoin() as join:
+                return (NestedLoopJoin(join.kind, join.predicate, join.mark),)
         return ()

@@ -57,11 +57,12 @@ def join_views(below: Node, context: RuleContext) -> Iterator[JoinView]:
             if few and not (kind is JoinKind.INNER and graphs):  # else the join is a split of a join graph
                 yield JoinView(join, a, b)
         case Tree(JoinGraph(predicate), leaves) if len(leaves) <= most:
-            region = inner_region(tuple(leaf.columns for leaf in leaves), predicate, context.settings.cross_products)
+            columns = tuple(leaf.columns for leaf in leaves)
+            region = inner_region(columns, predicate, context.settings.cross_products, context.forced)
             n, everything = len(leaves), region.graph.all
             for s in range(1, everything):
                 size = s.bit_count()
-                if (n <= MOST_FOR_ALL or size in (1, n - 1)) and region.graph.connected(s):
+                if (n <= MOST_FOR_ALL or size in (1, n - 1)) and region.graph.connected(s) and region.forced.allows(s):
                     rest = everything & ~s
                     join = Join(JoinKind.INNER, region.across(s, rest))
                     others = tuple(leaf for i, leaf in enumerate(leaves) if rest >> i & 1)

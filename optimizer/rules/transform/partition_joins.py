@@ -9,7 +9,7 @@ Kinds   inner only
 NULLs   safe: an inner join drops FALSE and UNKNOWN alike, so conjuncts may change joins
 Rows    same bag; same column set
 Guards  join graphs hold no conjunct that is volatile or may raise; no cross products where conjuncts connect the relations,
-        unless the setting cross_products allows them
+        unless the setting cross_products allows them; no split that a forced join order does not have
 Source  DeHaan and Tompa, SIGMOD 2007; Fender and Moerkotte, ICDE 2011; Shanbhag and Sudarshan, PVLDB 2014 (RS-Graph)
 """
 
@@ -25,7 +25,6 @@ from optimizer.joins.graph import Relations
 from optimizer.joins.inner import InnerRegion, inner_region
 from optimizer.joins.partition import PARTITIONERS
 from optimizer.rules.interface import RuleContext, TransformationRule, node
-from optimizer.settings import Settings
 
 
 class PartitionJoins(TransformationRule):
@@ -38,9 +37,10 @@ class PartitionJoins(TransformationRule):
     def apply(self, bound: Tree, context: RuleContext) -> Sequence[Tree]:
         match bound:
             case Tree(JoinGraph(predicate), leaves):
-                region = inner_region(tuple(leaf.columns for leaf in leaves), predicate, context.settings.cross_products)
+                columns = tuple(leaf.columns for leaf in leaves)
+                region = inner_region(columns, predicate, context.settings.cross_products, context.forced)
                 found: list[Tree] = []
-                for a in splits(region, context.settings):
+                for a in splits(region, context):
                     b = region.graph.all ^ a
                     one, other = part(region, a, leaves), part(region, b, leaves)
                     join = Join(JoinKind.INNER, region.across(a, b))
@@ -49,11 +49,11 @@ class PartitionJoins(TransformationRule):
         return ()
 
 
-def splits(region: InnerRegion, settings: Settings) -> list[Relations]:
+def splits(region: InnerRegion, context: RuleContext) -> list[Relations]:
     """The splits of the whole region that the settings allow, each as the part with relation 0, in one order."""
     everything = region.graph.all
-    parts = sorted(PARTITIONERS[settings.partitioner](region.graph, everything))
-    if settings.enumeration == "left_deep":
+    parts = sorted(region.splits(everything, context.partition or PARTITIONERS[context.settings.partitioner]))
+    if context.settings.enumeration == "left_deep":
         return [a for a in parts if a.bit_count() == 1 or (everything ^ a).bit_count() == 1]
     return parts
 

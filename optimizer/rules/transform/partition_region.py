@@ -8,7 +8,7 @@ both orders. The parts are groups of their own, split when they are explored.
 Kinds   inner, left, right, full, semi, anti, where the tables of Moerkotte, Fender and Eich allow it (CD-C)
 NULLs   conditions of the tables ask which relations a predicate rejects NULLs on (`joins.reorderability`)
 Rows    same bag; same column set
-Guards  those of `joins.operator_tree`
+Guards  those of `joins.operator_tree`; no split that a forced join order does not have
 Source  Moerkotte, Fender and Eich, SIGMOD 2013 (CD-C); Fender and Moerkotte, PVLDB 2013 (top-down, hypergraphs)
 """
 
@@ -37,7 +37,7 @@ class PartitionRegion(TransformationRule):
             case Tree(RegionGraph(region, s), leaves) if isinstance(region, JoinRegion):
                 leaf = dict(zip(bits(s), leaves, strict=True))
                 found: list[Tree] = []
-                for a in region.partitions(s):
+                for a in region.splits(s):
                     b = s ^ a
                     if context.settings.enumeration == "left_deep" and a & (a - 1) and b & (b - 1):
                         continue

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from optimizer.algebra.traits import Alternative
 from optimizer.memo.goal import Goal
 from optimizer.memo.mexpr import LogicalExpr
-from optimizer.search.alternatives import derive, passed_through
+from optimizer.search.alternatives import derive
 from optimizer.search.context import SearchContext, Task
 from optimizer.search.group_ways import add_way, emit_alternatives, implementation_way
 
@@ -18,15 +19,16 @@ class DeriveTraits(Task):
     Offers belong to groups and not to the plans that were looked at, so that pruning cannot hide one.
     """
 
-    __slots__ = ("goal", "mexpr")
+    __slots__ = ("goal", "known", "mexpr")
 
-    def __init__(self, goal: Goal, mexpr: LogicalExpr) -> None:
-        self.goal, self.mexpr = goal, mexpr
+    def __init__(self, goal: Goal, mexpr: LogicalExpr, known: list[list[Alternative]]) -> None:
+        """`known`: for each physical expression what was passed through to it."""
+        self.goal, self.mexpr, self.known = goal, mexpr, known
 
     def perform(self, search: SearchContext) -> None:
         goal = self.goal
-        for physical in self.mexpr.physical:
-            for derived in derive(search, goal, physical, passed_through(search, goal, physical)):
+        for physical, known in zip(self.mexpr.physical, self.known, strict=True):
+            for derived in derive(search, goal, physical, known):
                 emit_alternatives(search, "derive", goal, physical, derived.alternatives, derived.input, derived.offer)
                 for alternative in derived.alternatives:
                     add_way(search, goal, implementation_way(search, goal, physical, alternative))

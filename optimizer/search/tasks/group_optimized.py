@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from optimizer.memo.goal import INFINITY, Goal, Status
-from optimizer.search.context import SearchContext, Task
+from optimizer.search.context import TIE, SearchContext, Task
 from optimizer.search.tasks.explore_input import ExploreInput
 from optimizer.search.tasks.optimize_inputs import OptimizeInputs
 
@@ -34,7 +34,7 @@ class GroupOptimized(Task):
         proved = min(goal.best_cost, goal.dropped)
         if goal.best_cost == goal.dropped == INFINITY:
             goal.status, goal.lower = Status.IMPOSSIBLE, INFINITY
-        elif goal.best_cost <= goal.dropped:
+        elif goal.best_cost <= goal.dropped * (1.0 + TIE):
             goal.status, goal.lower, goal.settled = Status.OPTIMAL, goal.best_cost, True
         elif proved <= goal.limit and goal.best_cost < INFINITY:
             goal.status, goal.lower, goal.settled = Status.BOUNDED, max(goal.lower, proved), True

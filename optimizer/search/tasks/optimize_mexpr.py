@@ -36,14 +36,14 @@ class OptimizeMExpr(Task):
             return
         if goal.listed is not None:
             goal.listed.pop(self.way.number, None)
-        for physical in mexpr.physical:
-            found = passed_through(search, goal, physical)
+        known = [passed_through(search, goal, physical) for physical in mexpr.physical]
+        for physical, found in zip(mexpr.physical, known, strict=True):
             if goal.required != ANY:
                 emit_alternatives(search, "pass_through", goal, physical, found)
             for alternative in found:
                 add_way(search, goal, implementation_way(search, goal, physical, alternative))
         if any(search.memo.group(gid).offers for gid in mexpr.inputs):
-            search.push(DeriveTraits(goal, mexpr))
+            search.push(DeriveTraits(goal, mexpr, known))
 
     def describe(self, search: SearchContext) -> str:
         assert isinstance(self.way.what, LogicalExpr)

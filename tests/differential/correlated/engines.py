@@ -15,12 +15,12 @@ from optimizer.dataset import open_dataset
 from optimizer.decorrelate.methods import decorrelate
 from optimizer.decorrelate.removal import remove_subqueries
 from optimizer.errors import InternalError, PlanscopeError, SqlError
-from optimizer.pipeline import required_only
 from optimizer.prepass.hep import run_program
 from optimizer.prepass.program import PROGRAM, before_decorrelation
 from optimizer.rules.interface import RuleContext
 from optimizer.settings import Settings
 from optimizer.sql.bind import bind
+from optimizer.stages import required_only
 from tests.differential.correlated.tables import Dataset, dataset
 from tests.reference.compare import Row, assert_same_bag, assert_same_kinds, assert_same_list, rows_of
 from tests.reference.naive import run_query

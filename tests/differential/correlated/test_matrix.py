@@ -66,8 +66,8 @@ def test_two_rows_fail(position: Position, correlated: bool, engines: Engines) -
 
 @pytest.mark.parametrize("form", FORMS, ids=lambda f: f.name)
 def test_one_bag(form: Form, engines: Engines) -> None:
-    """Without correlation: a bag for each position, another method each."""
-    for i, position in enumerate(POSITIONS):
+    """Without correlation: a bag for every other position, another method each."""
+    for i, position in list(enumerate(POSITIONS))[FORMS.index(form) % 2 :: 2]:
         questions = list(one_bag(form, position))
         if questions:
             ask(questions[(3 * i) % len(questions)], engines, (METHODS[i % len(METHODS)],))

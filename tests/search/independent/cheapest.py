@@ -269,8 +269,9 @@ class Cheapest:
             least = best[0] + self._local(Sort(_sort_keys(order)), order, relation.stats, [relation.stats])
         if "partial_sort" in self._sorts:
             for cut in range(1, len(order)):
-                op = PartialSort(columns_of(order[:cut]), _sort_keys(order[cut:]))
-                least = min(least, best[cut] + self._local(op, order, relation.stats, [relation.stats]))
+                for runs in _least(relation.known, columns_of(order[:cut])):
+                    op = PartialSort(runs, _sort_keys(order[cut:]))
+                    least = min(least, best[cut] + self._local(op, order, relation.stats, [relation.stats]))
         return least
 
     # -- sets of relations --------------------------------------------------------------------------------------------------
@@ -507,6 +508,13 @@ def _parts(relation: Relation, target: int) -> list[int]:
     for column in sorted({known.name(c) for c in members(known.columns & target)}):
         found += [part | 1 << column for part in found]
     return [part for part in found if part and all(not known.closure(part ^ 1 << c) >> c & 1 for c in members(part))]
+
+
+def _least(known: Known, columns: int) -> list[int]:
+    """The parts of `columns` that determine all of them, none of whose columns the others determine."""
+    target = known.closure(columns)
+    parts = [part for part in (*_subsets(columns), columns) if known.closure(part) == target]
+    return [part for part in parts if all(known.closure(part ^ 1 << c) != target for c in members(part))]
 
 
 def _subsets(s: int) -> Iterator[int]:

@@ -12,7 +12,7 @@ from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.physical import HashJoin, MergeJoin, NestedLoopJoin, PartialSort, StreamingAggregate, WindowRows
 from optimizer.algebra.props import Dependency, LogicalProps
 from optimizer.algebra.scalars import ColumnRef
-from optimizer.algebra.traits import ANY, Alternative, TraitSet, ascending, grouped, reduce_traits, satisfies
+from optimizer.algebra.traits import ANY, Alternative, TraitSet, ascending, completed, grouped, reduce_traits, satisfies
 from optimizer.rules.catalog import ENFORCERS
 from optimizer.rules.enforce.moves import enforcers
 
@@ -149,3 +149,31 @@ def test_the_matches_of_a_left_row_are_grouped_as_the_right_rows_are() -> None:
         grouped(1 << ID | 1 << J1), output, (left, RIGHT)
     )
     assert not loops.pass_through(grouped(1 << K | 1 << J1), output, (left, RIGHT))
+
+
+def test_an_offer_goes_on_as_the_order_asked_for_and_no_further() -> None:
+    """J is constant in the output only: an input that comes by J, K, ID need be sorted by J, K for an order by K."""
+    output = LogicalProps(LEFT.columns, constants=1 << J)
+    below = LogicalProps(LEFT.columns)
+    offer = ascending((J, K, ID))
+    assert completed(offer, ascending((K,)), below.columns, output, below) == (ascending((J, K)),)
+    assert completed(offer[:1], ascending((K, ID)), below.columns, output, below) == (ascending((J, K, ID)),)
+    assert completed(offer, ascending((ID,)), below.columns, output, below) == (ascending((J, ID)),)
+    assert completed(ascending((ID,)), ascending((K,)), below.columns, output, below) == ()
+
+
+def test_runs_are_told_apart_by_columns_none_of_which_the_others_determine() -> None:
+    props = LogicalProps(LEFT.columns, dependencies=(Dependency(1 << ID, 1 << J),))
+    moves = enforcers(order(J, ID, K), (), props, ENFORCERS)
+    assert PartialSort(1 << ID, ascending((K,))) in [move.op for move in moves]
+
+
+def test_groups_in_an_order_come_with_their_other_keys_in_every_sequence() -> None:
+    ways = StreamingAggregate((ID, J, K), ()).pass_through(order(J), LEFT, (LogicalProps(LEFT.columns),))
+    assert {way.delivered for way in ways} == {order(J, ID, K), order(J, K, ID)}
+
+
+def test_a_merge_join_by_constant_keys_keeps_any_order_of_the_left_rows() -> None:
+    output = LogicalProps(BOTH, constants=1 << K | 1 << K1)
+    (way,) = merge_join((K, K1)).derive(order(J, ID), 0, output, (LEFT, RIGHT))
+    assert way == Alternative((order(K, J, ID), order(K1)), order(K, J, ID))

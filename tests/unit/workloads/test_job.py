@@ -11,12 +11,12 @@ from experiments.workloads.queries import built_in_queries, default_data, resolv
 from optimizer.algebra.logical import Join, Scan
 from optimizer.algebra.trees import Tree, postorder
 from optimizer.catalog.table import Catalog
-from optimizer.pipeline import required_only
 from optimizer.prepass.hep import run_program
 from optimizer.prepass.program import PROGRAM
 from optimizer.rules.interface import RuleContext
 from optimizer.settings import DEFAULTS
 from optimizer.sql.bind import bind
+from optimizer.stages import required_only
 
 FOLDER = Path(__file__).parent.parent.parent.parent / "experiments" / "workloads" / "job"
 QUERIES = [query for query in built_in_queries() if query.name.startswith("job/")]

@@ -13,12 +13,12 @@ from experiments.workloads.queries import default_data, resolve_sql
 from optimizer.algebra.logical import Scan
 from optimizer.algebra.trees import Tree, postorder
 from optimizer.errors import SqlError
-from optimizer.pipeline import required_only
 from optimizer.prepass.hep import run_program
 from optimizer.prepass.program import PROGRAM
 from optimizer.rules.interface import RuleContext
 from optimizer.settings import DEFAULTS
 from optimizer.sql.bind import bind
+from optimizer.stages import required_only
 from optimizer.stats.estimator import Estimator
 
 NAMES = ("chain/2", "chain/9", "star/2", "star/8", "cycle/2", "cycle/3", "cycle/8", "clique/2", "clique/7", "grid/1x5")

@@ -1,0 +1,126 @@
+"""What groups, goals and columns are called: by what they are.
+
+A table is called as the query calls it, a join by the set of its relations, anything else by its operator:
+`orders`, `{lineitem, orders}`, `γ n_name`. A name stands for one group: where two would have the same, the numbers are added.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable
+
+from memo_viz.text import clean, shorten
+from optimizer.trace.state import GroupState, MemoState, MExprState, set_id
+
+LENGTH = 64  # characters of a name before it is shortened
+_SETS = ("join_graph", "region_graph")
+_BETWEEN = {
+    "left": "⟕", "right": "⟖", "full": "⟗", "semi": "⋉", "anti": "▷", "mark_join": "⋈?", "single_join": "⟕!", "apply": "⤨",
+    "union": "∪", "intersect": "∩", "except": "∖",
+}  # fmt: skip
+_BEFORE = {
+    "filter": "σ", "project": "π", "aggregate": "γ", "grouping_sets": "γ", "window": "ω", "limit": "limit", "values": "values",
+}  # fmt: skip
+_COLUMN = re.compile(r"([^\s#(),\[\]]+)#(\d+)")
+
+
+def canonical_group(state: MemoState, id: int) -> int:
+    """The group that `id` was merged into, itself when it was not."""
+    while (target := state.groups[id].merged_into) is not None:
+        id = target
+    return id
+
+
+def group_names(state: MemoState) -> dict[int, str]:
+    """The name of every group and of every set of relations, also of groups that went into another one."""
+    of_columns = ColumnNames(name for group in state.groups.values() for name in group.columns)
+    namer = _Namer(state, of_columns)
+    homes = {id: canonical_group(state, id) for id in state.groups}
+    names = {id: shorten(clean(namer.name(id)), LENGTH) for id in set(homes.values())}
+    shared = Counter(names.values())
+    return {id: names[home] if shared[names[home]] == 1 else f"{names[home]} ({_number(home)})" for id, home in homes.items()}
+
+
+def _number(id: int) -> str:
+    return f"G{id}" if id >= 0 else f"goal {set_id(id)}"
+
+
+class ColumnNames:
+    """Columns without their numbers, `l_orderkey` for `l_orderkey#17`, where the query has one column of that name."""
+
+    def __init__(self, labels: Iterable[str]) -> None:
+        plain = Counter(label.rpartition("#")[0] for label in set(labels))
+        self._several = {name for name, count in plain.items() if count > 1}
+
+    def __call__(self, text: str) -> str:
+        """`text` with such columns in it."""
+        return _COLUMN.sub(lambda found: found[0] if found[1] in self._several else found[1], text)
+
+
+class _Namer:
+    """Names from the leaves up. A group is what its oldest logical expression says."""
+
+    def __init__(self, state: MemoState, columns: ColumnNames) -> None:
+        self._state, self._columns = state, columns
+        self._names: dict[int, str] = {}
+        self._relations: dict[int, frozenset[int]] = {}
+
+    def name(self, id: int) -> str:
+        """Iterative, since plans are deep: a group waits until its inputs have names."""
+        pending, seen = [id], {id}
+        while pending:
+            at = pending[-1]
+            first = self._first(at)
+            waiting = [i for i in self._below(at, first) if i not in seen]
+            if waiting:
+                pending += waiting
+                seen.update(waiting)
+            else:
+                pending.pop()
+                self._names.setdefault(at, self._of(self._state.groups[at], first))
+        return self._names[id]
+
+    def _first(self, id: int) -> MExprState | None:
+        return min((self._state.mexprs[m] for m in self._state.groups[id].logical), key=lambda m: m.id, default=None)
+
+    def _below(self, id: int, first: MExprState | None) -> list[int]:
+        relations = self._state.groups[id].relations
+        inputs = relations if relations is not None else [] if first is None else first.inputs
+        return [canonical_group(self._state, i) for i in inputs]
+
+    def _of(self, group: GroupState, first: MExprState | None) -> str:
+        below = self._below(group.id, first)
+        if group.relations is not None:
+            return self._set(group.id, below)
+        if first is None:
+            return f"G{group.id}"
+        words = first.detail.split()
+        if first.op in _SETS or (first.op == "join" and words[0] in ("inner", "cross")):
+            return self._set(group.id, below)
+        if first.op == "scan":
+            return words[2] if words[1:2] == ["as"] else words[0]
+        inputs = [self._names.get(i, f"G{i}") for i in below]
+        between = _BETWEEN.get(first.op) or _BETWEEN.get(words[0] if words else "")
+        if between is not None and len(inputs) > 1:
+            return f" {between} ".join(inputs)
+        detail = self._columns(first.detail).removeprefix("by ").partition(";")[0]
+        return f"{_BEFORE.get(first.op, first.op)} {detail}".rstrip()
+
+    def _set(self, id: int, inputs: list[int]) -> str:
+        """A join of inputs: of the relations of those that are joins themselves."""
+        members = frozenset[int]().union(*(self._relations.get(i, {i}) for i in inputs))
+        self._relations[id] = members
+        names = [self._names.get(i, f"G{i}") for i in sorted(members)]
+        return "{" + _some(names, LENGTH - 2) + "}"
+
+
+def _some(names: list[str], length: int) -> str:
+    """The names with commas between them; where that is too long, as many as fit, and how many there are."""
+    text = ", ".join(names)
+    if len(text) <= length:
+        return text
+    end, kept = f"… {len(names)} relations", 0
+    while len(", ".join([*names[: kept + 1], end])) <= length:
+        kept += 1
+    return ", ".join([*names[:kept], end])

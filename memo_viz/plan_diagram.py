@@ -1,0 +1,145 @@
+"""Plan diagrams as SVG: colours and numbers for the plans that win over one or two log scales of rows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from html import escape
+from typing import Any
+
+from memo_viz.text import clean
+
+# Okabe and Ito's colours, lightened where black text stands on them: told apart by colour-blind eyes
+COLOURS = ("#56b4e9", "#e69f00", "#5fc2a2", "#f0e442", "#d99abf", "#8fa8d9", "#e0936a", "#bdbdbd")
+LEFT, TOP, SIDE, LINE = 90, 40, 420, 18
+
+
+def plan_diagram_svg(diagram: dict[str, Any], title: str) -> str:
+    """A whole SVG document of a diagram as data (`optimizer.explanation.diagram.Diagram.json`): with one axis the cheapest cost
+    over rows, with two a field of cells. A cross marks the estimate."""
+    axes, cells, plans = diagram["axes"], diagram["cells"], diagram["plans"]
+    across = _Scale(axes[0]["rows"], LEFT, LEFT + SIDE)
+    body = _cells(cells, across, axes) if len(axes) > 1 else _curve(diagram, across)
+    bottom = TOP + SIDE
+    label = ", ".join(axes[0]["relations"])
+    body += [_text(LEFT + SIDE / 2, bottom + 40, f"rows of {{{label}}}", "middle")]
+    body += [_text(x, bottom + 18, _short(value), "middle") for value, x in across.ticks()]
+    shares = [number for row in cells for number in row]
+    y = bottom + 70
+    for number, plan in enumerate(plans):
+        body.append(f'<rect x="{LEFT}" y="{y - 12}" width="14" height="14" fill="{_colour(number)}"/>')
+        text = f"P{number + 1}  {100 * shares.count(number) / len(shares):.1f} %  {plan}"
+        body.append(_text(LEFT + 22, y, text if len(text) <= 120 else text[:119] + "…", "start"))
+        y += LINE
+    width = max(LEFT + SIDE + 60, LEFT + 22 + 7 * max(min(120, len(plan) + 12) for plan in plans))
+    name = escape(clean(title), quote=True)
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{y}" viewBox="0 0 {width} {y}" role="img" '
+        f'aria-label="plan diagram of {name}" font-family="sans-serif" font-size="12">\n'
+        f'<title>plan diagram of {name}</title>\n<rect width="{width}" height="{y}" fill="white"/>\n'
+        + _text(LEFT, 24, clean(title) if len(title) < 90 else clean(title)[:89] + "…", "start")
+        + "\n"
+        + "\n".join(body)
+        + "\n</svg>\n"
+    )
+
+
+class _Scale:
+    """A log scale of values onto pixels."""
+
+    def __init__(self, values: Sequence[float], start: float, end: float) -> None:
+        self.low, self.high = math.log10(min(values)), math.log10(max(values))
+        self.start, self.end = start, end
+
+    def __call__(self, value: float) -> float:
+        share = (math.log10(value) - self.low) / max(self.high - self.low, 1e-9)
+        return self.start + share * (self.end - self.start)
+
+    def ticks(self) -> list[tuple[float, float]]:
+        """Powers of ten, or the ends where there are none."""
+        powers = [10.0**n for n in range(math.ceil(self.low), math.floor(self.high) + 1)]
+        values = powers[:: max(1, len(powers) // 6)] if len(powers) > 1 else [10**self.low, 10**self.high]
+        return [(value, self(value)) for value in values]
+
+
+def _cells(cells: Sequence[Sequence[int]], across: _Scale, axes: Sequence[dict[str, Any]]) -> list[str]:
+    up = _Scale(axes[1]["rows"], TOP + SIDE, TOP)
+    wide, high = SIDE / len(cells[0]), SIDE / len(cells)
+    body = []
+    for j, row in enumerate(cells):
+        start = 0
+        for i in range(1, len(row) + 1):  # a run of equal cells is one rectangle
+            if i == len(row) or row[i] != row[start]:
+                place = f'x="{LEFT + start * wide:.2f}" y="{TOP + SIDE - (j + 1) * high:.2f}"'
+                size = f'width="{(i - start) * wide + 0.3:.2f}" height="{high + 0.3:.2f}"'
+                body.append(f'<rect {place} {size} fill="{_colour(row[start])}"><title>P{row[start] + 1}</title></rect>')
+                start = i
+    for number in sorted({n for row in cells for n in row}):  # a plan's number stands in the middle of its longest run
+        run, j, i = max(_runs(cells, number))
+        body.append(_text(LEFT + (i + run / 2) * wide, TOP + SIDE - (j + 0.5) * high + 4, f"P{number + 1}", "middle"))
+    label = ", ".join(axes[1]["relations"])
+    body.append(_text(-(TOP + SIDE / 2), 20, f"rows of {{{label}}}", "middle", ' transform="rotate(-90)"'))
+    body += [_text(LEFT - 8, y + 4, _short(value), "end") for value, y in up.ticks()]
+    estimates = [axis["estimate"] for axis in axes]
+    if all(e is not None and min(a["rows"]) <= e <= max(a["rows"]) for e, a in zip(estimates, axes, strict=True)):
+        body.append(_cross(across(estimates[0]), up(estimates[1])))
+    return body
+
+
+def _runs(cells: Sequence[Sequence[int]], number: int) -> list[tuple[int, int, int]]:
+    found = []
+    for j, row in enumerate(cells):
+        length = 0
+        for i, cell in enumerate([*row, -1]):
+            if cell == number:
+                length += 1
+            elif length:
+                found.append((length, j, i - length))
+                length = 0
+    return found
+
+
+def _curve(diagram: dict[str, Any], across: _Scale) -> list[str]:
+    """The cost of the winner, over bands of the plans' colours that end at the switch points."""
+    axis, costs, switches = diagram["axes"][0], diagram["costs"][0], diagram["switches"]
+    up = _Scale([min(costs) * 0.9, max(costs) * 1.1], TOP + SIDE, TOP)
+    rows = axis["rows"]
+    ends = [(rows[0], diagram["cells"][0][0]), *((s["rows"], s["right"]) for s in switches)]
+    body = []
+    for (low, number), high in zip(ends, [*(s["rows"] for s in switches), rows[-1]], strict=True):
+        x, wide = across(low), across(high) - across(low)
+        body.append(
+            f'<rect x="{x:.2f}" y="{TOP}" width="{wide:.2f}" height="{SIDE}" fill="{_colour(number)}" fill-opacity="0.6"/>'
+        )
+        if wide > 18:
+            body.append(_text(x + wide / 2, TOP + 14, f"P{number + 1}", "middle"))
+    for switch in switches:
+        x = across(switch["rows"])
+        body.append(f'<line x1="{x:.2f}" x2="{x:.2f}" y1="{TOP}" y2="{TOP + SIDE}" stroke="black" stroke-dasharray="4 3"/>')
+        body.append(_text(x + 4, TOP + 30, _short(switch["rows"]), "start"))
+    points = " ".join(f"{across(x):.2f},{up(cost):.2f}" for x, cost in zip(rows, costs, strict=True))
+    body.append(f'<polyline points="{points}" fill="none" stroke="black" stroke-width="2"/>')
+    body += [_text(LEFT - 8, y + 4, _short(value), "end") for value, y in up.ticks()]
+    body.append(_text(-(TOP + SIDE / 2), 20, "cost of the cheapest plan", "middle", ' transform="rotate(-90)"'))
+    estimate = axis["estimate"]
+    if estimate is not None and rows[0] <= estimate <= rows[-1]:
+        nearest = min(range(len(rows)), key=lambda i: abs(math.log(rows[i] / estimate)))
+        body.append(_cross(across(estimate), up(costs[nearest])))
+    return body
+
+
+def _cross(x: float, y: float) -> str:
+    mark = f'<path d="M{x - 6:.1f} {y - 6:.1f}l12 12m0 -12l-12 12" stroke="black" stroke-width="2" fill="none"/>'
+    return f"<g><title>the estimate</title>{mark}</g>"
+
+
+def _text(x: float, y: float, text: str, anchor: str, more: str = "") -> str:
+    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}"{more}>{escape(clean(text))}</text>'
+
+
+def _colour(number: int) -> str:
+    return COLOURS[number % len(COLOURS)]
+
+
+def _short(value: float) -> str:
+    return f"{value:,.0f}" if value < 100_000 else f"{value:.3g}"

@@ -1,0 +1,388 @@
+"""The commands of the stepper. A command is a line of text, and so is what it gives; no terminal is needed.
+
+Commands go from event to event of a replayer, forwards and backwards, and show its state. Over a search that is running they
+make it run, so a breakpoint stops the search itself.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import NamedTuple, Protocol
+
+from memo_viz.names import canonical_group
+from memo_viz.terminal.views import Views
+from memo_viz.text import clean
+from memo_viz.words import Names, references, sentence
+from optimizer.errors import PlanscopeError
+from optimizer.trace.conditions import FUNCTIONS, NAMES
+from optimizer.trace.replay import Replay
+from optimizer.trace.walk import KINDS, Stop, Walk
+
+_MANY = 20  # events of an expression that `why` tells
+
+
+class Search(Protocol):
+    """A search that runs as far as it is looked at, and can be run again with other settings and row counts."""
+
+    @property
+    def error(self) -> PlanscopeError | None:
+        """What ended it before it had a plan."""
+        ...
+
+    @property
+    def ended(self) -> bool:
+        """Whether there are no more events to come."""
+        ...
+
+    def set(self, pair: str) -> None:
+        """NAME=VALUE for the next run. Raises SettingsError."""
+        ...
+
+    def rows(self, aliases: frozenset[str], rows: float) -> None:
+        """So many rows of the inner join of these relations, with all the filters on them, for the next run."""
+        ...
+
+    def again(self) -> Replay:
+        """Give this run up and begin anew."""
+        ...
+
+
+class Verb(NamedTuple):
+    """A command: how it is written, what it does, and what does it."""
+
+    usage: str
+    help: str
+    run: Callable[[Stepper, str], str]
+
+
+class Stepper:
+    """A replayer, breakpoints, and the commands over them. `search`: None for a recorded trace. `done`: after `quit`."""
+
+    def __init__(self, replay: Replay, search: Search | None = None, width: int = 100) -> None:
+        self.search, self.width = search, width
+        self.done = False
+        self._breakpoints: dict[int, Stop] = {}
+        self._numbered = 0
+        self._begin(replay)
+
+    def _begin(self, replay: Replay) -> None:
+        self.replay, self.walk = replay, Walk(replay)
+        self._breakpoints = {number: self.walk.stop(stop.text) for number, stop in self._breakpoints.items()}
+        self._tasks: dict[int, str] = {}
+        self._told = 0
+        self._final = Names(replay.final(), self._task_texts()) if self.search is None else None
+        replay.seek(1)
+
+    def run(self, line: str) -> str:
+        """Carry out a command; the text to show. Raises PlanscopeError for a wrong one."""
+        word, _, rest = line.strip().partition(" ")
+        verb = VERBS.get(ALIASES.get(word, word))
+        if verb is not None:
+            return verb.run(self, rest.strip())
+        if word in KINDS or word == "best":
+            return self._until(line)
+        raise PlanscopeError(f'there is no command "{clean(word)}"; help lists them')
+
+    def completions(self, begun: str) -> list[str]:
+        """What the last word of a command may go on as."""
+        *before, word = begun.lstrip().split(" ")
+        if not before:
+            found: Iterable[str] = [*VERBS, *KINDS, "best"]
+        elif ALIASES.get(before[0], before[0]) in ("until", "break", "back") and len(before) == 1:
+            found = [*KINDS, "best", "group", "goal", "rule", *(("next", "out") if before[0] == "back" else ())]
+        elif before[-1] == "rule":
+            found = sorted({event["rule"] for event in self.replay.events if isinstance(event.get("rule"), str)})
+        elif before[-1] == "group":
+            found = [f"G{id}" for id in self.replay.state.groups if id >= 0]
+        elif before[-1] in ("goal", "plan"):
+            found = [f"g{id}" for id in self.replay.state.goals]
+        else:
+            found = VERBS if before == ["help"] else ()
+        return [each for each in found if each.startswith(word)]
+
+    # -- walking ------------------------------------------------------------------------------------------------------------
+
+    def _step(self, rest: str) -> str:
+        target = self.replay.position + _count(rest, "step")
+        if not self._breakpoints:
+            self.replay.seek(target)
+            return self.where()
+        return self._forward(Stop(f"step {rest}", lambda event, state: event["seq"] + 1 >= target)) or self.where()
+
+    def _next(self, rest: str) -> str:
+        return self._forward(self.walk.over()) or self.where()
+
+    def _out(self, rest: str) -> str:
+        return self._forward(self.walk.out()) or self.where()
+
+    def _until(self, rest: str) -> str:
+        if not rest:
+            raise PlanscopeError(f"until what? {', '.join(KINDS)}, best, group N, goal N, rule NAME, or a condition")
+        here = self.replay.position
+        told = self._forward(self.walk.stop(rest))
+        if told is None:
+            self.replay.seek(here)
+            return f"  after event {here - 1:,} this does not happen"
+        return told
+
+    def _run(self, rest: str) -> str:
+        return self._forward() or self.where()
+
+    def _forward(self, *stops: Stop) -> str | None:
+        """Go to where a stop or a breakpoint says; None where that is nowhere, and the end is reached."""
+        found = self.walk.forward(*stops, *self._breakpoints.values())
+        if found is None:
+            return None
+        number = next((number for number, stop in self._breakpoints.items() if stop is found), None)
+        return ("" if number is None else f"breakpoint {number}: {clean(found.text)}\n") + self.where()
+
+    def _back(self, rest: str) -> str:
+        here = self.replay.position
+        if not rest or rest.isdecimal():
+            self.replay.seek(max(1, here - _count(rest, "back")))
+            return self.where()
+        word, _, where = rest.partition(" ")
+        known = {"next": self.walk.over, "out": self.walk.out}
+        stop = known[word]() if word in known else self.walk.stop(where if word == "until" else rest)
+        if not self.walk.backward(stop):
+            self.replay.seek(here)
+            return f"  before event {here - 1:,} this does not happen"
+        return self.where()
+
+    def _goto(self, rest: str) -> str:
+        self.replay.seek(_count(rest, "goto") + 1)
+        return self.where()
+
+    def _end(self, rest: str) -> str:
+        self.replay.final()
+        return self.where()
+
+    # -- breakpoints --------------------------------------------------------------------------------------------------------
+
+    def _break(self, rest: str) -> str:
+        if rest:
+            self._numbered += 1
+            self._breakpoints[self._numbered] = self.walk.stop(rest)
+        lines = [f"  {number}  {clean(stop.text)}" for number, stop in self._breakpoints.items()]
+        return "\n".join(lines or ["  there are no breakpoints"])
+
+    def _delete(self, rest: str) -> str:
+        if not rest:
+            self._breakpoints.clear()
+        elif rest.isdecimal() and int(rest) in self._breakpoints:
+            del self._breakpoints[int(rest)]
+        else:
+            raise PlanscopeError(f'there is no breakpoint "{clean(rest)}"')
+        return self._break("")
+
+    # -- looking ------------------------------------------------------------------------------------------------------------
+
+    def where(self, rest: str = "") -> str:
+        """The event at the position."""
+        event = self.replay.events[self.replay.position - 1]
+        total = f" of {len(self.replay.events):,}" if self.search is None or self.search.ended else ""
+        head = f"event {event['seq']:,}{total}  {clean(event['kind'])}"
+        return "\n".join([head, *self._views().event(event), *self._ended()])
+
+    def _ended(self) -> list[str]:
+        """At the last event: that it is the last, and why."""
+        if self.replay.position < len(self.replay.events):
+            return []
+        error = None if self.search is None else self.search.error
+        if error is not None:
+            told = f"The search ended: {error}".split("\n")
+            return ["", *(line for text in told for line in self._views().wrapped(clean(text)))]
+        damage = self.replay.damage
+        return ["", *self._views().wrapped(f"The trace is damaged after this event: {clean(damage)}")] if damage else []
+
+    def _stack(self, rest: str) -> str:
+        return "\n".join(self._views().stack(self.walk.depths))
+
+    def _memo(self, rest: str) -> str:
+        return "\n".join(self._views().memo(rest))
+
+    def _group(self, rest: str) -> str:
+        id = self._group_number(rest)
+        return "\n".join(self._views().group(id))
+
+    def _goal(self, rest: str) -> str:
+        return "\n".join(self._views().goal(_known(rest, "goal", "g", self.replay.state.goals)))
+
+    def _plan(self, rest: str) -> str:
+        state = self.replay.state
+        if not rest and state.root is None:
+            return "  the search for the whole query has not begun"
+        goal = state.root if not rest else _known(rest.removeprefix("goal").strip(), "goal", "g", state.goals)
+        assert goal is not None
+        return "\n".join(self._views().plan(goal))
+
+    def _tree(self, rest: str) -> str:
+        tree = self.replay.state.tree
+        return "\n".join(self._views().tree(tree)) if tree else "  the trace has no tree here"
+
+    def _events(self, rest: str) -> str:
+        count, names = _count(rest, "events", 5), self._names()
+        at = self.replay.position - 1
+        events = self.replay.events[max(0, at - count) : at + count + 1]
+        lines = [f"{'▶' if e['seq'] == at else ' '} {e['seq']:>7,}  {e['kind']:<12} {sentence(e, names)}" for e in events]
+        return "\n".join(self._views().cut(lines))
+
+    def _why(self, rest: str) -> str:
+        """The events that the sentence rests on; or all that happened to an expression."""
+        here, names = self.replay.position, self._names()
+        if rest:
+            id = _known(rest, "expression", "m", self.replay.state.mexprs)
+            told = [
+                e["seq"] for e in self.replay.events[:here] if e.get("mexpr") == id or (e["kind"] == "mexpr" and e["id"] == id)
+            ]
+        else:
+            told = references(self.replay.events[here - 1], self.replay.state)
+        lines = [] if rest else self._views().wrapped(sentence(self.replay.events[here - 1], names, self.replay.state))
+        for seq in told[:_MANY]:
+            text = sentence(self.replay.events[seq], names, self.replay.seek(seq + 1))
+            lines += [f"  event {seq:,}", *self._views().wrapped(text, "    ")]
+        self.replay.seek(here)
+        if len(told) > _MANY:
+            lines.append(f"  … and {len(told) - _MANY:,} more events")
+        return "\n".join(lines if told else [*lines, "  this rests on no other event"])
+
+    def _svg(self, rest: str) -> str:
+        from memo_viz.dot import COMPLETE, memo_dot
+        from memo_viz.graph import memo_graph
+        from memo_viz.svg import render_svg
+
+        file, _, group = rest.partition(" ")
+        if not file:
+            raise PlanscopeError("svg FILE writes the memo as it is here; svg FILE G12 a group and what lies below it")
+        focus = self._group_number(group.strip()) if group else None
+        graph = memo_graph(self.replay.state, focus=focus, depth=None if focus is None else 1)
+        svg = render_svg(memo_dot(graph, COMPLETE if focus is not None else None, f"event {self.replay.position - 1:,}"))
+        try:
+            Path(file).write_text(svg, "utf-8")
+        except OSError as error:
+            raise PlanscopeError(f"cannot write {file}: {error.strerror}") from None
+        return f"  the memo at this event is in {clean(file)}"
+
+    def _help(self, rest: str) -> str:
+        if rest and ALIASES.get(rest, rest) in VERBS:
+            verb = VERBS[ALIASES.get(rest, rest)]
+            return f"  {verb.usage}\n" + "\n".join(self._views().wrapped(verb.help, "    "))
+        width = max(len(verb.usage) for verb in VERBS.values())
+        lines = [f"  {verb.usage:<{width}}  {verb.help.partition('. ')[0].rstrip('.')}" for verb in VERBS.values()]
+        short = ", ".join(f"{short} {long}" for short, long in ALIASES.items())
+        tail = [f"short: {short}. An empty line repeats the last command.", *_CONDITIONS]
+        return "\n".join([*self._views().cut(lines), "", *(part for text in tail for part in self._views().wrapped(text))])
+
+    # -- the next run -------------------------------------------------------------------------------------------------------
+
+    def _set(self, rest: str) -> str:
+        self._running().set(rest)
+        return "  the next run has it; again begins it"
+
+    def _rows(self, rest: str) -> str:
+        search = self._running()
+        found = re.fullmatch(r"\{?\s*([^{}=]+?)\s*\}?\s*=\s*(\S+)", rest)
+        try:
+            rows = float(found[2].replace(",", "").replace("_", "")) if found is not None else -1.0
+        except ValueError:
+            rows = -1.0
+        if found is None or not 0 <= rows < float("inf"):
+            raise PlanscopeError("rows are given as in: rows {lineitem, orders} = 1e6")
+        search.rows(frozenset(name.strip().lower() for name in re.split(r"[,\s]+", found[1]) if name), rows)
+        return "  the next run has it; again begins it"
+
+    def _again(self, rest: str) -> str:
+        self._begin(self._running().again())
+        return self.where()
+
+    def _quit(self, rest: str) -> str:
+        self.done = True
+        return ""
+
+    # -- what commands need -------------------------------------------------------------------------------------------------
+
+    def _running(self) -> Search:
+        if self.search is None:
+            raise PlanscopeError("this is a recorded trace; only a search that runs here can be changed: planscope step SQL")
+        return self.search
+
+    def _views(self) -> Views:
+        return Views(self.replay.state, self._names(), self.width)
+
+    def _names(self) -> Names:
+        """Names from the end of a recorded trace; from as far as a running search has come."""
+        return self._final or Names(self.replay.state, self._task_texts())
+
+    def _task_texts(self) -> dict[int, str]:
+        for event in self.replay.events[self._told :]:
+            if event["kind"] == "task_push":
+                self._tasks[event["id"]] = f"{event['text']} [{event['name']}]"
+        self._told = len(self.replay.events)
+        return self._tasks
+
+    def _group_number(self, text: str) -> int:
+        """G7, 7, or the name of a group."""
+        groups, names = self.replay.state.groups, self._names()
+        named = [id for id in groups if names.group(id) == text]
+        id = named[0] if named else _known(text, "group", "G", groups)
+        return canonical_group(self.replay.state, id)
+
+
+def _count(text: str, verb: str, default: int = 1) -> int:
+    if not text:
+        return default
+    digits = text.replace(",", "")
+    if not digits.isdecimal() or len(digits) > 12:
+        raise PlanscopeError(f'{verb} takes a number, not "{clean(text)}"')
+    return int(digits)
+
+
+def _known(text: str, what: str, letter: str, known: Iterable[int]) -> int:
+    digits = text.removeprefix(letter)
+    number = int(digits) if digits.removeprefix("-").isdecimal() and len(digits) < 12 else None
+    if number is None or number not in known:
+        raise PlanscopeError(f'there is no {what} "{clean(text)}" at this event; {what}s are called {letter}12')
+    return number
+
+
+_CONDITIONS = (
+    "WHERE is a kind of event (" + ", ".join([*KINDS, "best"]) + "), group N, goal N, rule NAME, or a condition such as "
+    'kind == "prune" and lower > 2 * root_cost.',
+    "Conditions have the fields of events (docs/traces.md), "
+    + ", ".join(f"{name} ({meaning})" for name, (meaning, _) in NAMES.items())
+    + ", and "
+    + ", ".join(f"{name}(n) ({meaning})" for name, (meaning, _) in FUNCTIONS.items())
+    + ".",
+)
+
+VERBS: dict[str, Verb] = {
+    "step": Verb("step [N]", "Go N events on.", Stepper._step),
+    "next": Verb("next", "Go to the next task that is not part of this one: over all that this task asks for.", Stepper._next),
+    "out": Verb("out", "Go to where the task that asked for this one goes on.", Stepper._out),
+    "until": Verb("until WHERE", "Go to the next event of a kind, or at which a condition holds.", Stepper._until),
+    "run": Verb("run", "Go on to the next breakpoint, or to the end.", Stepper._run),
+    "back": Verb("back [N|next|out|WHERE]", "The same, backwards.", Stepper._back),
+    "goto": Verb("goto N", "Go to event N, in either direction.", Stepper._goto),
+    "end": Verb("end", "Go to the last event.", Stepper._end),
+    "break": Verb("break [WHERE]", "Stop there whenever going on; without WHERE, list the breakpoints.", Stepper._break),
+    "delete": Verb("delete [N]", "Delete a breakpoint, or all.", Stepper._delete),
+    "where": Verb("where", "Show the event again.", Stepper.where),
+    "events": Verb("events [N]", "The N events before and after.", Stepper._events),
+    "stack": Verb("stack", "The task that runs and those that wait, the next one first.", Stepper._stack),
+    "memo": Verb("memo [WORD]", "The groups. WORD: those with it in their name, or in an operator.", Stepper._memo),
+    "group": Verb("group G", "A group: its goals, its expressions, and what made them.", Stepper._group),
+    "goal": Verb("goal N", "A goal: its bounds and where they came from, its best plan.", Stepper._goal),
+    "plan": Verb("plan [GOAL]", "The best plan of the query, or of a goal, as it stands here.", Stepper._plan),
+    "tree": Verb("tree", "The logical tree, as far as it was rewritten.", Stepper._tree),
+    "why": Verb("why [M]", "The events that this one rests on. M: all that happened to an expression so far.", Stepper._why),
+    "svg": Verb("svg FILE [G]", "Write the memo as a picture. G: that group and its inputs.", Stepper._svg),
+    "set": Verb("set NAME=VALUE", "Change a setting for the next run.", Stepper._set),
+    "rows": Verb("rows {A, B}=N", "Let a join of these relations have N rows in the next run.", Stepper._rows),
+    "again": Verb("again", "Search again, with what was changed; breakpoints stay.", Stepper._again),
+    "help": Verb("help [COMMAND]", "This list.", Stepper._help),
+    "quit": Verb("quit", "Leave.", Stepper._quit),
+}
+
+ALIASES = {"s": "step", "n": "next", "o": "out", "u": "until", "r": "run", "b": "break", "g": "goto", "h": "help", "q": "quit"}

@@ -1,0 +1,134 @@
+"""The memo of a finished search under other figures: costed again, not explored again.
+
+Exploration does not look at figures, so the memo that one estimate led to is the memo of any other. What is made anew: the
+statistics of each group, from its first expression, inputs first; its bound; costs; goals. Then the search optimizes the root as
+it did the first time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import NamedTuple
+
+from optimizer.algebra.join_graph import JoinGraph
+from optimizer.algebra.logical import Scan
+from optimizer.algebra.plan import PlanNode
+from optimizer.cost.model import CostModel
+from optimizer.errors import NoPlan, SettingsError
+from optimizer.explanation.changed import Rows, changed_cost, changed_estimator, inside, names_of, unheeded
+from optimizer.joins.inner import inner_region
+from optimizer.memo.bounds import lower_bounds_fall
+from optimizer.memo.goal import INFINITY
+from optimizer.search.extract import extract
+from optimizer.search.failures import why_no_plan
+from optimizer.search.figures import Figures
+from optimizer.search.search import Search
+
+
+def show_set(aliases: frozenset[str]) -> str:
+    return "{" + ", ".join(sorted(aliases)) + "}"
+
+
+class Recosted(NamedTuple):
+    """The cheapest plan under some figures. `search`: what found it, valid until the memo is costed again."""
+
+    plan: PlanNode
+    search: Search
+
+    @property
+    def cost(self) -> float:
+        return self.plan.cost
+
+
+class Recosting:
+    """Owns a finished search from now on: its goals are forgotten and its figures change. The search explored everything first
+    (exploration=all, driver=top_down)."""
+
+    def __init__(self, search: Search) -> None:
+        settings = search.context.settings
+        assert settings.exploration == "all" and settings.driver == "top_down", "what was not explored cannot be costed again"
+        assert search.root is not None, "a search that has not run cannot be costed again"
+        figures = search.memo.figures
+        assert isinstance(figures, Figures), "costing again needs the estimator"
+        self._first, self.figures = search, figures
+        self._group, self._required = search.root.group, search.root.required
+
+    def under(self, rows: Rows | None = None, factors: Mapping[str, float] | None = None) -> Recosted:
+        """The cheapest plan with these row counts, and with these factors on the cost of operators. Raises SettingsError where
+        the estimator cannot be told rows."""
+        search = self._refigured(rows or {}, changed_cost(self.figures.cost, factors or {}))
+        goal = search.optimize(search.memo.find(self._group), self._required)
+        if goal.best_cost == INFINITY:
+            raise NoPlan(why_no_plan(search, goal))
+        if missing := unheeded(search.memo.figures.estimator):  # type: ignore[attr-defined]
+            raise SettingsError(
+                f"the query has no inner join of exactly {show_set(missing[0])}, so it has no rows to change\n"
+                f"its relations are {', '.join(sorted(self.relations))}"
+            )
+        return Recosted(extract(search, goal), search)
+
+    @cached_property
+    def relations(self) -> dict[str, float]:
+        """The rows of the tables that the query reads, by alias in lower case, before any filter."""
+        found = {}
+        for group in self._first.memo.groups:
+            for op in (mexpr.op for mexpr in group.logical):
+                table = self.figures.estimator.catalog.table(op.table) if isinstance(op, Scan) else None
+                if table is not None and isinstance(op, Scan):
+                    found[op.alias.lower()] = float(table.stats.rows)
+        return found
+
+    def rows(self, aliases: frozenset[str]) -> float | None:
+        """The estimated rows of a set of relations: of a scan, or of the inner join of several; None where there is none."""
+        self._refigured({}, self.figures.cost)
+        memo, columns = self._first.memo, self._first.context.columns
+        for group in memo.groups:
+            if any(isinstance(m.op, Scan) and {m.op.alias.lower()} == aliases for m in group.logical):
+                return group.stats.rows
+        for whole in self._first.regions.wholes:
+            leaves = [memo.group(gid) for gid in whole.inputs]
+            s = inside(aliases, [names_of(columns, leaf.stats) for leaf in leaves])
+            if s & (s - 1) and isinstance(whole.op, JoinGraph):
+                region = inner_region(tuple(leaf.props.columns for leaf in leaves), whole.op.predicate, True)
+                return self.figures.region_rows(region, leaves).rows(s)
+        return None
+
+    def cost_of(self, plan: PlanNode, rows: Rows | None = None, factors: Mapping[str, float] | None = None) -> float:
+        """What a plan costs with these row counts and factors; each of its nodes has a group."""
+        search = self._refigured(rows or {}, changed_cost(self.figures.cost, factors or {}))
+        groups = search.memo
+        total: dict[int, float] = {}
+        for node in reversed(list(plan.walk())):
+            inputs = [groups.group(below.group) for below in node.inputs]
+            cost = search.local(groups.group(node.group), node.op, node.alternative.delivered, inputs)
+            for below in node.inputs:
+                cost += total[id(below)]
+            total[id(node)] = cost
+        return total[id(plan)]
+
+    def _refigured(self, rows: Rows, cost: CostModel) -> Search:
+        """A new search over the memo, whose groups have the figures that follow."""
+        memo, first = self._first.memo, self._first
+        figures = memo.figures = Figures(changed_estimator(self.figures.estimator, rows), cost)
+        figures.later_rules = self.figures.later_rules
+        memo.goals.clear()
+        for group in memo.groups:
+            group.goals.clear()
+            group.unseen.clear()
+            group.runs = 1.0
+            if not group.logical:
+                continue
+            made = group.logical[0]
+            children = [memo.group(gid) for gid in made.inputs]
+            leaves = children if group.region is None else [memo.group(gid) for gid in group.region.leaves]
+            group.stats = figures.estimate(made.op, group.props, [child.stats for child in children])
+            group.lower = figures.lower_bound(made.op, group.stats, children, leaves)
+            for mexpr in group.logical:
+                mexpr.least = -1.0
+                for physical in mexpr.physical:
+                    physical.costs.clear()
+        lower_bounds_fall(memo)
+        search = Search(memo, first.rules, first.context, cost)
+        search.regions.wholes = first.regions.wholes
+        return search

@@ -1,0 +1,83 @@
+"""A first join order of a join graph, as expressions of the memo: a plan before its splits are enumerated, or instead."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from optimizer.algebra.join_graph import JoinGraph
+from optimizer.algebra.kinds import JoinKind
+from optimizer.algebra.logical import Join
+from optimizer.algebra.trees import Tree
+from optimizer.joins.costing import COutCosting
+from optimizer.joins.graph import Relations, bits, joins_of
+from optimizer.joins.greedy import greedy
+from optimizer.joins.inner import InnerRegion, inner_region
+from optimizer.joins.policy import Enumeration
+from optimizer.memo.group import Group
+from optimizer.memo.mexpr import LogicalExpr
+from optimizer.rules.transform.partition_joins import part
+from optimizer.search.context import SearchContext
+from optimizer.search.figures import Figures
+from optimizer.search.region_start import choice_of
+
+
+def why_not_exact(search: SearchContext, mexpr: LogicalExpr) -> str:
+    """Why the orders of a join graph are not all to be searched; empty when they are."""
+    settings = search.context.settings
+    if settings.enumeration != "adaptive":
+        return ""
+    choice = choice_of(_region(search, mexpr), settings)
+    return "" if choice.enumeration is Enumeration.EXACT else choice.why
+
+
+def insert_first_order(search: SearchContext, mexpr: LogicalExpr, rule: str, unseen: bool) -> list[LogicalExpr]:
+    """Insert the joins of one order of a join graph under the rule's name, each in both directions; what is new.
+
+    They are joins that partitioning would find too. As there, each set of relations is a join graph before it is anything
+    else, so that figures and offers of its group do not depend on who made it.
+    """
+    memo, region = search.memo, _region(search, mexpr)
+    leaves = [memo.binding_leaf(gid) for gid in mexpr.inputs]
+    left_deep = search.context.settings.enumeration == "left_deep"
+    new: list[LogicalExpr] = []
+    for a, b in _left_deep(region) if left_deep else _greedy(search, region, [memo.group(gid) for gid in mexpr.inputs]):
+        join = Join(JoinKind.INNER, region.across(a, b))
+        into = mexpr.group
+        whole = part(region, a | b, leaves)
+        if a | b != region.graph.all and isinstance(whole, Tree):
+            into, graphs = memo.insert(whole, None, rule, mexpr.id)
+            new += graphs
+        for one, other in ((a, b), (b, a)):
+            tree = Tree(join, (part(region, one, leaves), part(region, other, leaves)))
+            new += memo.insert(tree, into, rule, mexpr.id, unseen=unseen)[1]
+    return new
+
+
+def _greedy(search: SearchContext, region: InnerRegion, leaves: list[Group]) -> Sequence[tuple[Relations, Relations]]:
+    """Smallest results first (GOO), by rows that are products of the selectivities between two relations."""
+    figures = search.memo.figures
+    assert isinstance(figures, Figures)
+    rows = figures.region_rows(region, leaves).rows
+    single = [leaf.stats.rows for leaf in leaves]
+    shares = {}
+    for u, v in region.graph.edges():
+        product = single[u] * single[v]
+        shares[u, v] = min(1.0, rows(1 << u | 1 << v) / product) if product else 1.0
+    return joins_of(region.ordered(COutCosting(single, shares), greedy).tree)
+
+
+def _left_deep(region: InnerRegion) -> Sequence[tuple[Relations, Relations]]:
+    """From the first relation on, the lowest that an edge leads to; the graph is connected."""
+    joins = []
+    joined: Relations = 1
+    while joined != region.graph.all:
+        following = next(bits(region.graph.neighbours(joined)))
+        joins.append((joined, following))
+        joined |= following
+    return joins
+
+
+def _region(search: SearchContext, mexpr: LogicalExpr) -> InnerRegion:
+    assert isinstance(mexpr.op, JoinGraph), f"{mexpr.op.name} is not a join graph"
+    columns = tuple(search.memo.group(gid).props.columns for gid in mexpr.inputs)
+    return inner_region(columns, mexpr.op.predicate, search.context.settings.cross_products, search.context.forced)

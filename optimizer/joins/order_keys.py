@@ -1,0 +1,46 @@
+"""The keys of an order, as far as a plan of some relations can say them: for the bounds of `set_table`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from optimizer.algebra.columns import ColumnId, ColumnSet, column_ids
+from optimizer.algebra.props import LogicalProps
+from optimizer.algebra.scalars import Call, ColumnRef, Predicate
+from optimizer.algebra.traits import TraitSet
+from optimizer.joins.graph import Relations
+from optimizer.stats.relation import ColumnFigures
+
+Leaf = tuple[LogicalProps, Mapping[ColumnId, ColumnFigures]]
+
+
+class OrderKey(NamedTuple):
+    """A key of an order: the relations that have such a column. `names`: for each of its equal columns its relation, the
+    relations of those that come before it and are equal to it wherever both are, and its distinct values."""
+
+    relations: Relations
+    names: tuple[tuple[Relations, Relations, float], ...]
+
+
+def order_keys(required: TraitSet, whole: LogicalProps, leaves: Sequence[Leaf], predicate: Predicate) -> tuple[OrderKey, ...]:
+    """The keys of what is required of a region with the properties `whole`; of a grouping one key, which all columns say that it
+    determines, since rows may be grouped by any of them."""
+    if required.grouping:
+        return (_key(whole.closure(required.grouping), leaves, predicate),)
+    return tuple(_key(whole.equivalents(key.column), leaves, predicate) for key in required.collation)
+
+
+def _key(same: ColumnSet, leaves: Sequence[Leaf], predicate: Predicate) -> OrderKey:
+    owner = {c: i for i, (props, _) in enumerate(leaves) for c in column_ids(props.columns & same)}
+    before = dict.fromkeys(owner, 0)
+    for conjunct in predicate:
+        match conjunct:
+            case Call(function="=", args=(ColumnRef(id=a), ColumnRef(id=b))) if a in owner and b in owner:
+                before[max(a, b)] |= 1 << owner[min(a, b)]
+    relations, names = 0, []
+    for column, i in owner.items():
+        figures = leaves[i][1].get(column)
+        relations |= 1 << i
+        names.append((1 << i, before[column], float("inf") if figures is None else max(1.0, figures.ndv)))
+    return OrderKey(relations, tuple(names))

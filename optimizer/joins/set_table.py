@@ -1,0 +1,259 @@
+"""The cheapest joins of all sets of a region at once, by size, as arrays: one vector pass for each size, nothing is skipped.
+
+    best[S]    = min over the splits (L, R) of S of  local + best[L] + best[R],  merge + some[L] + some[R]
+    ordered[S] = min(best[S] + sort(S), min over the splits of
+                     kept(L) + ordered[L] + best[R],  kept(R) + ordered[R] + best[L],
+                     merge + min(ordered[L] + some[R], some[L] + ordered[R]))
+
+`local` is the cheapest of the hash join that builds on the cheaper side and nested loops, `kept(X)` of those that keep the
+order of X. `ordered` is what a plan costs at least whose order begins with a column of certain relations, `some` of one that
+is in any order at all: the order begins at some sort, and every join from there on keeps it. Where no merge join can be the
+cheapest, `best` is the cost of the cheapest plan; else it is a bound, as `ordered` is, since the two orders that a merge
+join needs are taken to fit. So the search of goals with orders (`region_ways`) looks only at the few splits whose bound lies
+below its plan.
+
+A hash join costs the same whichever side is the left one, so a split stands for both.
+
+Source: dynamic programming over connected subgraphs (Moerkotte and Neumann, VLDB 2006), its levels as in DPsize (Selinger et al.,
+SIGMOD 1979).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from optimizer.algebra.physical import HashJoin, NestedLoopJoin
+from optimizer.cost.joins import JoinCosts
+from optimizer.joins.graph import Relations
+from optimizer.joins.inner import InnerRegion
+from optimizer.joins.order_keys import OrderKey
+from optimizer.joins.set_splits import Level, OutOfTime, Positions, Sets, SetSplits
+
+Costs: TypeAlias = npt.NDArray[np.float64]
+Method: TypeAlias = type[HashJoin] | type[NestedLoopJoin]
+
+
+class Methods(NamedTuple):
+    """The join algorithms that a region may use. `merge`: it may be the cheapest way to a set in no order."""
+
+    hash: bool
+    loop: bool
+    merge: bool
+
+
+class SetTable:
+    """`best[p]`: see above, for the set at position p of `splits.sets`; infinite where a set has no plan."""
+
+    def __init__(
+        self,
+        region: InnerRegion,
+        splits: SetSplits,
+        costs: JoinCosts,
+        methods: Methods,
+        rows: Costs,
+        leaves: list[float],
+        sorted_leaves: Relations,
+        constants: bool,
+        late: Callable[[], bool] = bool,
+    ) -> None:
+        """`rows` of all sets, at least the costs' floor; `leaves`: costs of the relations; `sorted_leaves`: those that may be in
+        some order without a sort; `constants`: whether a relation has a constant column; `late`: asked before each size.
+        Raises OutOfTime."""
+        self._constants = constants
+        self.splits, self.costs, self.methods, self.rows = splits, costs, methods, rows
+        self._plain = region.plain
+        sets = splits.sets
+        self._calls, self._residual, self._keys = (np.zeros(len(sets)) for _ in range(3))
+        for conjunct in region.conjuncts:
+            within = sets & conjunct.relations == conjunct.relations
+            self._calls += within * float(conjunct.calls)
+            if conjunct.key:
+                self._keys += within
+            else:
+                self._residual += within * float(conjunct.calls)
+        self._sort = self._sorting(1.0)
+        self._sorted = sets & sorted_leaves != 0
+        self._ordered: dict[tuple[tuple[OrderKey, ...], Relations], Costs] = {}
+        self.best = np.full(len(sets), np.inf)
+        self.best[: region.n] = leaves
+        self._some = some = np.where(self._sorted, self.best, self.best + self._sort) if methods.merge else None
+        for level in splits.levels:
+            if late():
+                raise OutOfTime
+            self._fill(level, some)
+            if some is not None:
+                self._keep(level, some, some)
+                some[level.sets] = np.where(self._sorted[level.sets], self.best[level.sets], some[level.sets])
+
+    def of(self, s: Relations) -> tuple[float, float]:
+        """Rows and cost of a set."""
+        at = self.splits.positions(np.array([s], dtype=np.int64))[0]
+        return float(self.rows[at]), float(self.best[at])
+
+    def ordered(self, order: tuple[OrderKey, ...], free: Relations) -> Costs:
+        """`ordered` for plans in an order of these keys; relations that are `free` may have its first one without a sort. An
+        order of fewer keys may be made finer later: by a partial sort, or, in nested loops, by the order of the right input."""
+        known = self._ordered.get((order, free))
+        if known is None:
+            some, sets, leading = self._some_order(), self.splits.sets, order[0].relations
+            known = self.best + self._sorting(len(order) ** 0.5)
+            runs = np.ones(len(sets))
+            for cut in range(1, len(order)):
+                runs = np.minimum(runs * self._distinct(order[cut - 1]), self.rows)
+                known = np.minimum(known, self.ordered(order[:cut], free) + self._refining(cut, len(order) - cut, runs))
+            has_all = np.ones(len(sets), dtype=bool)
+            for key in order:
+                has_all &= sets & key.relations != 0
+            known = np.where(has_all, known, np.inf)
+            known = np.where(sets & free != 0, self.best, known)
+            first = None if len(order) == 1 else self.ordered(order[:1], free)
+            for level in self.splits.levels:
+                self._keep(level, known, some, self._merged_by(leading))
+                if first is not None:
+                    left, right = level.left, level.right
+                    below = np.minimum(first[left] + self.best[right], self.best[left] + first[right])
+                    looped = np.minimum.reduceat(self._loops(level) + below, level.starts) + self._fixed(level.sets)
+                    known[level.sets] = np.minimum(known[level.sets], np.where(has_all[level.sets], looped, np.inf))
+            self._ordered[order, free] = known
+        return known
+
+    def _distinct(self, key: OrderKey) -> Costs:
+        """How many values a key has in each set at most: an order names the first of columns that are known to be equal."""
+        found = np.ones(len(self.splits.sets))
+        for relation, others, distinct in key.names:
+            named = (self.splits.sets & relation != 0) & (self.splits.sets & others == 0)
+            found = np.maximum(found, np.where(named, distinct, 1.0))
+        return found
+
+    def _sorting(self, comparing: float) -> Costs:
+        """What a sort of each set costs at least; `comparing`: the square root of the number of its keys."""
+        costs, rows = self.costs, self.rows
+        result: Costs = costs.start + rows * (costs.sort + costs.compare * comparing * np.log2(rows + 1.0))
+        return result
+
+    def _refining(self, cut: int, keys: int, runs: Costs) -> Costs:
+        """What a partial sort by `keys` keys costs at least where rows come by `cut` others; fewer may tell the runs apart."""
+        costs, rows = self.costs, self.rows
+        whole, known = np.log2(rows + 1.0), np.log2(runs + 1.0)
+        compared = np.minimum.reduce([(q + keys) ** 0.5 * whole - q**0.5 * known for q in range(1, cut + 1)])
+        result: Costs = costs.start + rows * (costs.sort + costs.prefix + costs.compare * np.maximum(compared, 0.0))
+        return result
+
+    def _merged_by(self, leading: Relations) -> Relations:
+        """Which relations have the first key of a merge join for such an order; -1: any, as constant keys say nothing."""
+        return -1 if self._constants else leading
+
+    def bounds(self, s: Relations, ordered: Costs | None, leading: Relations) -> tuple[Sets, Sets, Costs]:
+        """The parts of all splits of a set, and what a plan through each costs at least; `ordered`: of plans in that order."""
+        at, left, right = self.splits.of(s)
+        level = Level(left, right, np.zeros(1, dtype=np.int64), np.array([at], dtype=np.int32))
+        if ordered is None:
+            bound = self._cost(level, self._some)
+        else:
+            bound = self._kept(level, ordered, self._some_order(), self._merged_by(leading))
+        return self.splits.sets[left], self.splits.sets[right], bound + self._fixed(level.sets)
+
+    def cheapest(self, s: Relations) -> tuple[Method, Relations, Relations, float]:
+        """How a set gets its cost: the join, what it joins, and what that join alone costs. A hash join builds on the right."""
+        at, left, right = self.splits.of(s)
+        level = Level(left, right, np.zeros(1, dtype=np.int64), np.array([at], dtype=np.int32))
+        number = int(np.argmin(self._cost(level, None)))
+        one = Level(left[[number]], right[[number]], level.starts, level.sets)
+        a, b = int(self.splits.sets[one.left[0]]), int(self.splits.sets[one.right[0]])
+        if bool(self.rows[one.left[0]] < self.rows[one.right[0]]) is (self.costs.build > self.costs.probe):
+            a, b = b, a
+        hashed, looped = np.minimum(*self._hash(one))[0], self._loops(one)[0]
+        method = HashJoin if hashed <= looped else NestedLoopJoin
+        return method, a, b, float(min(hashed, looped) + self._fixed(level.sets)[0])
+
+    def _some_order(self) -> Costs:
+        if self._some is None:
+            some = np.where(self._sorted, self.best, self.best + self._sort)
+            for level in self.splits.levels:
+                self._keep(level, some, some)
+            self._some = some
+        return self._some
+
+    # -- one size -----------------------------------------------------------------------------------------------------------
+
+    def _fill(self, level: Level, some: Costs | None) -> None:
+        best = np.minimum.reduceat(self._cost(level, some), level.starts) + self._fixed(level.sets)
+        self.best[level.sets] = best
+        if some is not None:
+            some[level.sets] = best + self._sort[level.sets]
+
+    def _keep(self, level: Level, ordered: Costs, some: Costs, leading: Relations = -1) -> None:
+        kept = np.minimum.reduceat(self._kept(level, ordered, some, leading), level.starts) + self._fixed(level.sets)
+        ordered[level.sets] = np.minimum(ordered[level.sets], kept)
+
+    def _cost(self, level: Level, some: Costs | None) -> Costs:
+        """What a set costs by each of its splits, without what is the same for all."""
+        left, right = level.left, level.right
+        local = np.minimum(np.minimum(*self._hash(level)), self._loops(level))
+        cost: Costs = local + self.best[left] + self.best[right]
+        if some is not None:
+            cost = np.minimum(cost, self._merge(level) + some[left] + some[right])
+        return cost
+
+    def _kept(self, level: Level, ordered: Costs, some: Costs, leading: Relations) -> Costs:
+        """The same in an order. A merge join keeps one that begins with its key, which both sides have (`leading`)."""
+        left, right = level.left, level.right
+        loops = self._loops(level)
+        from_left, from_right = self._hash(level)
+        result: Costs = np.minimum(from_left, loops) + ordered[left] + self.best[right]
+        result = np.minimum(result, np.minimum(from_right, loops) + ordered[right] + self.best[left])
+        both = np.minimum(ordered[left] + some[right], some[left] + ordered[right])
+        merged = self._merge(level) + both
+        if leading >= 0:
+            sets = self.splits.sets
+            merged = np.where((sets[left] & leading != 0) & (sets[right] & leading != 0), merged, np.inf)
+        return np.minimum(result, merged)
+
+    def _fixed(self, sets: Positions) -> Costs:
+        """What every join of a set costs, however it is made."""
+        fixed: Costs = self.costs.start + self.costs.out * self.rows[sets]
+        return fixed
+
+    def _hash(self, level: Level) -> tuple[Costs, Costs]:
+        """Hash joins that probe with the left part, and with the right one."""
+        costs = self.costs
+        if not self.methods.hash:
+            never = np.full(len(level.left), np.inf)
+            return never, never
+        x, y = self.rows[level.left], self.rows[level.right]
+        probing_left: Costs = costs.probe * x + costs.build * y
+        probing_right: Costs = costs.probe * y + costs.build * x
+        if not self._plain:
+            more = np.where(self._within(self._keys, level) > 0, 0.0, np.inf)
+            if costs.call:
+                more += costs.call * self._within(self._residual, level) * np.repeat(self.rows[level.sets], self._counts(level))
+            probing_left, probing_right = probing_left + more, probing_right + more
+        return probing_left, probing_right
+
+    def _loops(self, level: Level) -> Costs:
+        costs = self.costs
+        if not self.methods.loop:
+            return np.full(len(level.left), np.inf)
+        x, y = self.rows[level.left], self.rows[level.right]
+        pairs = x * y
+        result: Costs = costs.loop * (x + y) + costs.pair * pairs
+        if costs.pair_call:
+            result += costs.pair_call * self._within(self._calls, level) * pairs
+        return result
+
+    def _merge(self, level: Level) -> Costs:
+        merged: Costs = self.costs.merge * (self.rows[level.left] + self.rows[level.right])
+        return merged if self._plain else np.where(self._within(self._keys, level) > 0, merged, np.inf)
+
+    def _within(self, figure: Costs, level: Level) -> Costs:
+        """What a figure that adds up over conjuncts is for those that each join tests."""
+        found: Costs = np.repeat(figure[level.sets], self._counts(level)) - figure[level.left] - figure[level.right]
+        return found
+
+    @staticmethod
+    def _counts(level: Level) -> npt.NDArray[np.int64]:
+        return np.diff(level.starts, append=len(level.left))

@@ -1,0 +1,257 @@
+"""What each kind of event changes in a state. Kinds that are not listed change nothing: they tell why the others happened.
+
+Records are shared between the states that a replayer keeps, so none is changed as it lies in the tables: `Draft` hands out a
+copy the first time that a record is written to, and remembers it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Generic, Protocol, TypeVar
+
+from optimizer.trace.state import BestState, GoalState, GroupState, MemoState, MExprState, TaskState, set_id
+from optimizer.trace.tree import replaced
+
+_CLOSED = {"win": "optimal", "bounded": "bounded", "fail": "below", "impossible": "impossible", "abandoned": "abandoned"}
+
+Event = dict[str, Any]
+
+
+class Record(Protocol):
+    def copy(self) -> Any: ...
+
+
+R = TypeVar("R", bound=Record)
+
+
+class Table(Generic[R]):
+    """One table of the state, and what was written since the draft began. `written`: the new record of an id, None for one that
+    is gone."""
+
+    def __init__(self, records: dict[int, R]) -> None:
+        self.records = records
+        self.written: dict[int, R | None] = {}
+
+    def edit(self, id: int) -> R:
+        """The record of an id, to be written to."""
+        known = self.written.get(id)
+        if known is None:
+            known = self.records[id] = self.written[id] = self.records[id].copy()
+        return known
+
+    def add(self, id: int, record: R) -> None:
+        self.records[id] = self.written[id] = record
+
+    def remove(self, id: int) -> R:
+        self.written[id] = None
+        return self.records.pop(id)
+
+
+class Draft:
+    """A state that events are applied to. `low`: how short the stack has been since the draft began."""
+
+    def __init__(self, state: MemoState) -> None:
+        self.state = state
+        self.groups, self.mexprs, self.goals = Table(state.groups), Table(state.mexprs), Table(state.goals)
+        self.low = len(state.stack)
+
+    def apply(self, event: Event) -> None:
+        """Change the state by one event. Raises KeyError, IndexError, TypeError or ValueError where the event cannot follow those
+        before it."""
+        change = _CHANGES.get(event["kind"])
+        if change is not None:
+            change(self, event)
+
+
+def _task_push(draft: Draft, event: Event) -> None:
+    draft.state.stack.append(TaskState(event["id"], event["name"], event["parent"], event["text"]))
+
+
+def _task_start(draft: Draft, event: Event) -> None:
+    stack = draft.state.stack
+    draft.state.running = stack.pop()
+    if len(stack) < draft.low:
+        draft.low = len(stack)
+
+
+def _task_end(draft: Draft, event: Event) -> None:
+    draft.state.running = None
+
+
+def _budget(draft: Draft, event: Event) -> None:
+    if "tasks" in event:  # the search was cut: what was on the stack is dropped
+        draft.state.stack.clear()
+        draft.low = 0
+
+
+def _rewrite(draft: Draft, event: Event) -> None:
+    tree = draft.state.tree
+    if tree is not None and event["at"] is not None:
+        draft.state.tree = replaced(tree, event["at"], event["before"], event["after"])
+
+
+def _stage(draft: Draft, event: Event) -> None:
+    tree = event["tree"]
+    draft.state.tree = None if isinstance(tree, str) else tree  # the first traces had trees as text
+
+
+def _plan(draft: Draft, event: Event) -> None:
+    draft.state.plan = event["nodes"]
+
+
+def _group(draft: Draft, event: Event) -> None:
+    id, seq = event["id"], event["seq"]
+    new = GroupState(id, list(event["columns"]), event["rows"], event["lower"], event=seq, lower_event=seq)
+    draft.groups.add(id, new)
+
+
+def _mexpr(draft: Draft, event: Event) -> None:
+    if event.get("dropped"):
+        group = draft.groups.edit(event["group"])
+        group.logical.remove(event["id"])
+        draft.mexprs.remove(event["id"])
+        for id in [id for id in group.physical if draft.state.mexprs[id].source == event["id"]]:
+            group.physical.remove(id)
+            draft.mexprs.remove(id)
+        return
+    if event["duplicate"]:
+        return
+    mexpr = MExprState(
+        event["id"], event["group"], event["op"], event["detail"], list(event["inputs"]), event["logical"], event["rule"],
+        event["source"], event=event["seq"],
+    )  # fmt: skip
+    draft.mexprs.add(mexpr.id, mexpr)
+    group = draft.groups.edit(mexpr.group)
+    (group.logical if mexpr.logical else group.physical).append(mexpr.id)
+
+
+def _merge(draft: Draft, event: Event) -> None:
+    keep, gone = draft.groups.edit(event["into"]), draft.groups.edit(event["gone"])
+    for id, mexpr in list(draft.state.mexprs.items()):
+        if mexpr.group == gone.id or gone.id in mexpr.inputs:
+            mexpr = draft.mexprs.edit(id)
+            mexpr.local_cost = None  # depends on the figures of either group, which are out of date
+            mexpr.group = keep.id if mexpr.group == gone.id else mexpr.group
+            mexpr.inputs = [keep.id if gid == gone.id else gid for gid in mexpr.inputs]
+    keep.logical += gone.logical
+    keep.physical = sorted(keep.physical + gone.physical)
+    gone.logical, gone.physical, gone.goals = [], [], []
+    for id, group in list(draft.state.groups.items()):
+        if group is gone or group.merged_into == gone.id:
+            draft.groups.edit(id).merged_into = keep.id
+    if gone.lower < keep.lower:
+        keep.lower, keep.lower_event = gone.lower, event["seq"]
+
+
+def _explored(draft: Draft, event: Event) -> None:
+    draft.groups.edit(event["group"]).explored = True
+
+
+def _lower(draft: Draft, event: Event) -> None:
+    of = draft.goals.edit(event["goal"]) if "goal" in event else draft.groups.edit(event["group"])
+    of.lower, of.lower_event = event["lower"], event["seq"]
+
+
+def _root(draft: Draft, event: Event) -> None:
+    draft.state.root = event["goal"]
+
+
+def _goal(draft: Draft, event: Event) -> None:
+    goal, group, seq = event["goal"], event["group"], event["seq"]
+    if group < 0:
+        group = set_id(goal)
+        relations = list(event["relations"])
+        new = GroupState(group, [], event["rows"], event["lower"], relations=relations, event=seq, lower_event=seq)
+        draft.groups.add(group, new)
+    draft.goals.add(goal, GoalState(goal, group, event["traits"], lower=event["lower"], event=seq, lower_event=seq))
+    draft.groups.edit(group).goals.append(goal)
+
+
+def _place(draft: Draft, event: Event) -> None:
+    """A set of relations became a group."""
+    goal, group = draft.goals.edit(event["goal"]), draft.groups.edit(event["group"])
+    gone = draft.groups.remove(goal.group)
+    group.goals = sorted([*group.goals, goal.id])
+    group.physical = sorted(group.physical + gone.physical)
+    for id, mexpr in list(draft.state.mexprs.items()):
+        if id < 0 and (mexpr.group == gone.id or gone.id in mexpr.inputs):
+            mexpr = draft.mexprs.edit(id)
+            mexpr.group = group.id if mexpr.group == gone.id else mexpr.group
+            mexpr.inputs = [group.id if gid == gone.id else gid for gid in mexpr.inputs]
+    goal.group = group.id
+
+
+def _limit(draft: Draft, event: Event) -> None:
+    if event["source"] != event["goal"]:
+        goal = draft.goals.edit(event["goal"])
+        goal.limit_event, goal.limit_goal = event["seq"], event["source"]
+
+
+def _goal_open(draft: Draft, event: Event) -> None:
+    goal = draft.goals.edit(event["goal"])
+    goal.status, goal.limit, goal.opened = "open", event["limit"], event["attempt"]
+    if goal.limit == float("inf"):
+        goal.limit_event = goal.limit_goal = None
+
+
+def _goal_close(draft: Draft, event: Event) -> None:
+    goal = draft.goals.edit(event["goal"])
+    goal.status = _CLOSED[event["result"]]
+    if event["lower"] != goal.lower:
+        goal.lower, goal.lower_event = event["lower"], event["seq"]
+
+
+def _restart(draft: Draft, event: Event) -> None:
+    for id, goal in list(draft.state.goals.items()):
+        draft.goals.add(id, GoalState(id, goal.group, goal.traits, event=goal.event))
+    for id in draft.state.groups:
+        draft.groups.edit(id).goals = []
+
+
+def _cost(draft: Draft, event: Event) -> None:
+    mexpr = draft.mexprs.edit(event["mexpr"])
+    local = event["local"]
+    mexpr.local_cost = local if mexpr.local_cost is None else min(local, mexpr.local_cost)
+
+
+def _best(draft: Draft, event: Event) -> None:
+    goal, mexpr = draft.goals.edit(event["goal"]), event["mexpr"]
+    if event["split"]:  # a join that is no expression of the memo
+        mexpr = set_id(goal.id)
+        inputs = [draft.state.goals[below].group for below in event["inputs"]]
+        draft.mexprs.add(
+            mexpr,
+            MExprState(mexpr, goal.group, event["op"], "", inputs, False, None, None, event["local"], event=event["seq"]),
+        )
+        group = draft.groups.edit(goal.group)
+        if mexpr not in group.physical:
+            group.physical = sorted([*group.physical, mexpr])
+    goal.best = BestState(
+        mexpr, event["op"], event["detail"], list(event["inputs"]), event["delivered"], event["local"], event["cost"],
+        event=event["seq"],
+    )  # fmt: skip
+
+
+_CHANGES: dict[str, Callable[[Draft, Event], None]] = {
+    "rewrite": _rewrite,
+    "stage": _stage,
+    "plan": _plan,
+    "task_push": _task_push,
+    "task_start": _task_start,
+    "task_end": _task_end,
+    "group": _group,
+    "mexpr": _mexpr,
+    "merge": _merge,
+    "explored": _explored,
+    "budget": _budget,
+    "lower": _lower,
+    "root": _root,
+    "goal": _goal,
+    "place": _place,
+    "limit": _limit,
+    "goal_open": _goal_open,
+    "goal_close": _goal_close,
+    "restart": _restart,
+    "cost": _cost,
+    "best": _best,
+}

@@ -1,0 +1,170 @@
+"""Conditions on an event and the state after it, as text: `kind == "prune" and lower > 2 * root_cost`.
+
+The language is a part of Python's expressions and is evaluated here, node by node: constants, names, and/or/not, comparisons,
++ - * /, and calls of FUNCTIONS. A name is a field of the event or one of NAMES. What an event does not have is None: it is
+equal to None only, no other comparison with it holds, and sums with it are None.
+"""
+
+from __future__ import annotations
+
+import ast
+import operator
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from optimizer.errors import PlanscopeError
+from optimizer.trace.state import GoalState, MemoState
+from optimizer.trace.vocabulary import vocabulary
+
+Event = dict[str, Any]
+Value = Any  # a number, a text, True, False, None or a list of them
+_Node = Callable[[Event, MemoState], Value]
+
+LONGEST = 1000  # characters
+DEEPEST = 50  # operators within each other
+
+NAMES: dict[str, tuple[str, Callable[[MemoState], Value]]] = {
+    "root_cost": ("cost of the best plan of the whole query", lambda s: _cost(_root(s))),
+    "root_lower": ("its lower bound", lambda s: None if (goal := _root(s)) is None else goal.lower),
+    "stack": ("tasks on the stack", lambda s: len(s.stack)),
+    "groups": ("groups in the memo", lambda s: len(s.groups)),
+    "mexprs": ("multi-expressions in the memo", lambda s: len(s.mexprs)),
+    "goals": ("goals", lambda s: len(s.goals)),
+}
+
+FUNCTIONS: dict[str, tuple[str, Callable[[MemoState, int], Value]]] = {
+    "cost": ("cost of the best plan of goal n", lambda s, n: _cost(s.goals.get(n))),
+    "lower": ("lower bound of goal n", lambda s, n: s.goals[n].lower if n in s.goals else None),
+    "limit": ("limit of goal n", lambda s, n: s.goals[n].limit if n in s.goals else None),
+    "status": ("status of goal n", lambda s, n: s.goals[n].status if n in s.goals else None),
+    "rows": ("estimated rows of group n", lambda s, n: s.groups[n].rows if n in s.groups else None),
+    "size": (
+        "multi-expressions of group n",
+        lambda s, n: len(s.groups[n].logical + s.groups[n].physical) if n in s.groups else None,
+    ),
+}
+
+_COMPARISONS: dict[type, Callable[[Any, Any], bool]] = {
+    ast.Eq: operator.eq, ast.NotEq: operator.ne, ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt,
+    ast.GtE: operator.ge, ast.In: lambda a, b: a in b, ast.NotIn: lambda a, b: a not in b,
+    ast.Is: operator.eq, ast.IsNot: operator.ne,
+}  # fmt: skip
+_ARITHMETIC: dict[type, Callable[[Any, Any], Any]] = {
+    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
+}  # fmt: skip
+
+
+class Condition(NamedTuple):
+    """`by_state`: it asks about the state too, and not only about the event."""
+
+    holds: Callable[[Event, MemoState], bool]
+    by_state: bool
+
+
+def condition(text: str) -> Condition:
+    """The condition that a text says. Raises PlanscopeError that says what is wrong with it."""
+    if len(text) > LONGEST:
+        raise PlanscopeError(f"the condition has {len(text):,} characters; {LONGEST:,} are allowed")
+    try:
+        tree = ast.parse(text.strip(), mode="eval").body
+        node = _compile(tree, text, DEEPEST)
+    except SyntaxError as error:
+        raise PlanscopeError(f'"{text}" is no condition: {error.msg}; an example: kind == "prune" and lower > 1e6') from None
+    except (RecursionError, MemoryError, ValueError):  # from the parser
+        raise PlanscopeError("the condition is nested too deep, or has characters that no condition has") from None
+    by_state = any(isinstance(part, ast.Call) or (isinstance(part, ast.Name) and part.id in NAMES) for part in ast.walk(tree))
+    return Condition(lambda event, state: bool(node(event, state)), by_state)
+
+
+def _compile(node: ast.expr, text: str, depth: int) -> _Node:
+    """`depth`: how many more levels there may be."""
+    if depth == 0:
+        raise PlanscopeError(f"the condition is nested too deep: {DEEPEST} levels are allowed")
+
+    def below(*parts: ast.expr) -> list[_Node]:
+        return [_compile(part, text, depth - 1) for part in parts]
+
+    match node:
+        case ast.Constant(value=bool() | int() | float() | str() | None as value):
+            return lambda event, state: value
+        case ast.Name(id=name):
+            return _name(name)
+        case ast.BoolOp(op=op, values=values):
+            return _bool(isinstance(op, ast.And), below(*values))
+        case ast.UnaryOp(op=ast.Not(), operand=operand):
+            (term,) = below(operand)
+            return lambda event, state: not term(event, state)
+        case ast.UnaryOp(op=ast.USub(), operand=operand):
+            return _arithmetic(operator.sub, lambda event, state: 0, *below(operand))
+        case ast.BinOp(left=left, op=op, right=right) if type(op) in _ARITHMETIC:
+            return _arithmetic(_ARITHMETIC[type(op)], *below(left, right))
+        case ast.Compare(left=left, ops=ops, comparators=others):
+            return _comparison([_COMPARISONS[type(op)] for op in ops], below(left, *others))
+        case ast.List(elts=items) | ast.Tuple(elts=items):
+            terms = below(*items)
+            return lambda event, state: [each(event, state) for each in terms]
+        case ast.Call(func=ast.Name(id=name), args=[argument], keywords=[]):
+            return _call(name, *below(argument))
+    part = ast.get_source_segment(text.strip(), node) or text
+    raise PlanscopeError(f'a condition cannot have "{part}": there are names, numbers, texts, comparisons, and, or, not, + - * /')
+
+
+def _name(name: str) -> _Node:
+    if name in NAMES:
+        of_state = NAMES[name][1]
+        return lambda event, state: of_state(state)
+    known = vocabulary()
+    fields = {*known.common, *(field for kind in known.kinds.values() for field in kind.fields)}
+    if name not in fields:
+        raise PlanscopeError(f'no event has a field "{name}"; fields are in docs/traces.md, other names are {", ".join(NAMES)}')
+    return lambda event, state: event.get(name)
+
+
+def _call(name: str, argument: _Node) -> _Node:
+    if name not in FUNCTIONS:
+        raise PlanscopeError(f'there is no function "{name}" for conditions; there are {", ".join(f"{f}(n)" for f in FUNCTIONS)}')
+    function = FUNCTIONS[name][1]
+
+    def call(event: Event, state: MemoState) -> Value:
+        number = argument(event, state)
+        return function(state, number) if isinstance(number, int) else None
+
+    return call
+
+
+def _bool(every: bool, terms: list[_Node]) -> _Node:
+    if every:
+        return lambda event, state: all(term(event, state) for term in terms)
+    return lambda event, state: any(term(event, state) for term in terms)
+
+
+def _arithmetic(op: Callable[[Any, Any], Any], left: _Node, right: _Node) -> _Node:
+    def compute(event: Event, state: MemoState) -> Value:
+        a, b = left(event, state), right(event, state)
+        if not isinstance(a, int | float) or not isinstance(b, int | float):
+            return None
+        try:
+            return op(a, b)
+        except (ZeroDivisionError, OverflowError):
+            return None
+
+    return compute
+
+
+def _comparison(ops: list[Callable[[Any, Any], bool]], terms: list[_Node]) -> _Node:
+    def compare(event: Event, state: MemoState) -> bool:
+        values = [term(event, state) for term in terms]
+        try:
+            return all(op(a, b) for op, a, b in zip(ops, values, values[1:], strict=False))
+        except TypeError:  # of what cannot be compared, as None with a number
+            return False
+
+    return compare
+
+
+def _root(state: MemoState) -> GoalState | None:
+    return None if state.root is None else state.goals.get(state.root)
+
+
+def _cost(goal: GoalState | None) -> float | None:
+    return None if goal is None or goal.best is None else goal.best.cost

@@ -1,0 +1,105 @@
+"""A search that runs only as far as it is looked at.
+
+The search runs in a thread of its own. Whenever it emits an event beyond those that were asked for, it waits. So a stepper
+stops the real search at any event, and the events before it are a trace like any other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from threading import Condition, Thread
+from time import perf_counter_ns
+from typing import Any
+
+from optimizer.errors import PlanscopeError
+from optimizer.trace.recorder import Trace
+from optimizer.trace.replay import Replay
+
+
+class _GivenUp(BaseException):
+    """Thrown into a search that nobody looks at any more."""
+
+
+class LiveSearch:
+    """`run` searches, and tells the trace that it is given. `ended`: it does so no more; `error`: what ended it too early.
+
+    Time spent waiting is no part of the events' times. Budgets of time go on.
+    """
+
+    def __init__(self, run: Callable[[Trace], object]) -> None:
+        self.error: PlanscopeError | None = None
+        self._bug: BaseException | None = None
+        self._run = run
+        self._trace = _Watched(self)
+        self._turn = Condition()
+        self._wanted = 0
+        self.ended = self._given_up = False
+        self._thread = Thread(target=self._search, name="search", daemon=True)
+        self.replay = Replay(self._trace.events, self._more)
+
+    def start(self) -> Replay:
+        """Run until the query is bound. Raises what is wrong with the query."""
+        self._thread.start()
+        self.replay.reach(2)
+        if self.error is not None and len(self._trace.events) < 2:
+            raise self.error
+        return self.replay
+
+    def close(self) -> None:
+        """Give the search up, if it still runs."""
+        with self._turn:
+            self._given_up = True
+            self._turn.notify_all()
+        if self._thread.ident is not None:
+            self._thread.join()
+
+    def wait_for_turn(self) -> None:
+        """Called by the search after each event: wait until another one is wanted."""
+        with self._turn:
+            if len(self._trace.events) >= self._wanted:
+                self._turn.notify_all()
+            while len(self._trace.events) >= self._wanted and not self._given_up:
+                self._turn.wait()
+            if self._given_up:
+                raise _GivenUp
+
+    def _more(self, count: int) -> None:
+        """Let the search go on until there are `count` events or it ends. Raises what a bug in it raised; Ctrl-C stops it at its
+        next event."""
+        with self._turn:
+            self._wanted = count
+            self._turn.notify_all()
+            try:
+                while len(self._trace.events) < count and not self.ended:
+                    self._turn.wait()
+            finally:
+                self._wanted = 0
+        if self._bug is not None:
+            raise self._bug
+
+    def _search(self) -> None:
+        try:
+            self._run(self._trace)
+        except _GivenUp:
+            pass
+        except PlanscopeError as error:
+            self.error = error
+        except BaseException as error:
+            self._bug = error
+        with self._turn:
+            self.ended = True
+            self._turn.notify_all()
+
+
+class _Watched(Trace):
+    """A trace that has the search wait after each event."""
+
+    def __init__(self, live: LiveSearch) -> None:
+        super().__init__()
+        self._live = live
+
+    def emit(self, kind: str, **fields: Any) -> None:
+        super().emit(kind, **fields)
+        since = perf_counter_ns()
+        self._live.wait_for_turn()
+        self._start += perf_counter_ns() - since

@@ -1,0 +1,176 @@
+"""Walking through a trace: to the next or the last event of a kind, past a task, out of it, to what a condition says.
+
+A stop says of an event, with the state after it, whether to stop there. Walks go from the position of a replayer to just after
+such an event, and so does a search that is running: its replayer has it go on event by event.
+
+Tasks have depths: a task is one deeper than the task that put it on the stack. As the stack is worked off from the top, what runs
+between a task and the next one that is not deeper is what the task asked for.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from optimizer.errors import PlanscopeError
+from optimizer.trace.conditions import condition
+from optimizer.trace.replay import Replay
+from optimizer.trace.state import MemoState
+from optimizer.trace.vocabulary import vocabulary
+
+Event = dict[str, Any]
+Test = Callable[[Event, MemoState], bool]
+
+KINDS = {  # what a walk can be to, by the kind of event
+    "task": "task_start", "prune": "prune", "merge": "merge", "limit": "limit", "derive": "derive", "fire": "fire",
+    "close": "goal_close", "stage": "stage", "rewrite": "rewrite",
+}  # fmt: skip
+
+
+_FIRST_LOOK = 32  # events
+
+
+class Stop(NamedTuple):
+    """Where to stop: `text` as it was asked for; `by_state`: the test needs the state after the event."""
+
+    text: str
+    test: Test
+    by_state: bool = False
+
+
+class Walk:
+    """Walks of one replayer."""
+
+    def __init__(self, replay: Replay) -> None:
+        self.replay = replay
+        self._depths: dict[int, int] = {}
+        self._starts: list[int] = []  # events at which a task starts
+        self._roots: set[int] = set()
+        self._noted = 0
+
+    # -- what to stop at ----------------------------------------------------------------------------------------------------
+
+    def stop(self, text: str) -> Stop:
+        """A kind (see KINDS), `best` (a cheaper plan of the whole query), `group 5`, `goal 5`, `rule join_commute`, or a
+        condition. Raises PlanscopeError."""
+        words = text.split()
+        if len(words) == 1 and words[0] in KINDS:
+            kind = KINDS[words[0]]
+            return Stop(text, lambda event, state: event["kind"] == kind)
+        if words == ["best"]:
+            return Stop(text, lambda event, state: event["kind"] == "best" and event["goal"] in self._roots)
+        if len(words) == 2 and words[0] == "rule":
+            return Stop(text, lambda event, state: event.get("rule") == words[1])
+        if len(words) == 2 and words[0] in ("group", "goal"):
+            digits = words[1].removeprefix("G" if words[0] == "group" else "g")
+            if not digits.removeprefix("-").isdecimal():
+                raise PlanscopeError(f'"{words[1]}" is not the number of a {words[0]}')
+            number = int(digits)
+            if words[0] == "goal":
+                return Stop(text, lambda event, state: number in _named(event, "goal"))
+            return Stop(text, lambda event, state: _of_group(event, state, number), True)
+        return Stop(text, *condition(text))
+
+    def over(self) -> Stop:
+        """The next task that is no deeper than the one at the position."""
+        depth = self._depth()
+        return Stop("next", lambda event, state: event["kind"] == "task_start" and self._depths.get(event["id"], 0) <= depth)
+
+    def out(self) -> Stop:
+        """The next task that is less deep than the one at the position."""
+        depth = self._depth()
+        return Stop("out", lambda event, state: event["kind"] == "task_start" and self._depths.get(event["id"], 0) < depth)
+
+    # -- walking ------------------------------------------------------------------------------------------------------------
+
+    def forward(self, *stops: Stop) -> Stop | None:
+        """Go to the next event that one of the stops accepts, and say which; to the end and None where there is none."""
+        replay, by_state = self.replay, any(stop.by_state for stop in stops)
+        at = replay.position
+        while self._have(at):
+            event = replay.events[at]
+            at += 1
+            state = replay.seek(at) if by_state else replay.state
+            for stop in stops:
+                if stop.test(event, state):
+                    replay.seek(at)
+                    return stop
+        replay.seek(at)
+        return None
+
+    def backward(self, stop: Stop) -> bool:
+        """Go to the last event before that of the position that the stop accepts; to the start and False where there is none.
+
+        With a state the trace is read forwards, from further and further back.
+        """
+        end, width = self.replay.position - 1, _FIRST_LOOK
+        while end > 0:
+            begin = max(0, end - width)
+            found = self._last(stop, begin, end)
+            if found is not None:
+                self.replay.seek(found + 1)
+                return True
+            end, width = begin, 4 * width
+        self.replay.seek(0)
+        return False
+
+    def _last(self, stop: Stop, begin: int, end: int) -> int | None:
+        events, state = self.replay.events, self.replay.state
+        if not stop.by_state:
+            return next((at for at in range(end - 1, begin - 1, -1) if stop.test(events[at], state)), None)
+        return max((at for at in range(begin, end) if stop.test(events[at], self.replay.seek(at + 1))), default=None)
+
+    # -- what is known of the events ----------------------------------------------------------------------------------------
+
+    @property
+    def depths(self) -> Mapping[int, int]:
+        """The depths of all tasks so far."""
+        self._note()
+        return self._depths
+
+    def _have(self, at: int) -> bool:
+        """Whether there is an event `at`; a search that is running goes on until there is."""
+        there = self.replay.reach(at + 1) > at
+        self._note()
+        return there
+
+    def _note(self) -> None:
+        """Keep depths, starts and roots of the events that are new."""
+        events = self.replay.events
+        while self._noted < len(events):
+            event = events[self._noted]
+            if event["kind"] == "task_push":
+                self._depths[event["id"]] = self._depths.get(event["parent"], -1) + 1
+            elif event["kind"] == "task_start":
+                self._starts.append(self._noted)
+            elif event["kind"] == "root":
+                self._roots.add(event["goal"])
+            self._noted += 1
+
+    def _depth(self) -> int:
+        """The depth of the task that started last. Before the first task: deeper than any."""
+        self._note()
+        last = bisect_left(self._starts, self.replay.position) - 1
+        return len(self._depths) if last < 0 else self._depths.get(self.replay.events[self._starts[last]]["id"], 0)
+
+
+def _named(event: Event, type: str) -> list[int]:
+    """The groups, goals or multi-expressions that an event names."""
+    kind = vocabulary().kinds.get(event["kind"])
+    found: list[int] = []
+    for field in kind.fields.values() if kind is not None else ():
+        value = event.get(field.name)
+        if field.type == type and isinstance(value, int):
+            found.append(value)
+    return found
+
+
+def _of_group(event: Event, state: MemoState, group: int) -> bool:
+    """Whether an event is about a group, one of its expressions or one of its goals."""
+    goals, mexprs = _named(event, "goal"), _named(event, "mexpr")
+    return (
+        group in _named(event, "group")
+        or any(state.goals[goal].group == group for goal in goals if goal in state.goals)
+        or any(state.mexprs[mexpr].group == group for mexpr in mexprs if mexpr in state.mexprs)
+    )

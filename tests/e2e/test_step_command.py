@@ -1,0 +1,59 @@
+"""planscope step, from the command line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+JOIN = "select p.name, count(*) as n from people p join sales s on p.id = s.person group by p.name order by n desc"
+
+
+def script(tmp_path: Path, *lines: str) -> str:
+    file = tmp_path / "script.txt"
+    file.write_text("\n".join(lines), "utf-8")
+    return str(file)
+
+
+def test_a_search_and_its_trace_are_stepped_alike(planscope, shop, tmp_path):
+    trace = tmp_path / "trace.jsonl"
+    assert planscope("trace", JOIN, "-d", str(shop), "-q", "-o", str(trace)).code == 0
+    commands = script(tmp_path, "until best", "plan", "back task", "stack", "why")
+    live = planscope("step", JOIN, "-d", str(shop), "-x", commands)
+    recorded = planscope("step", str(trace), "-x", commands)
+    assert live.code == recorded.code == 0
+    assert "has a cheaper plan" in live.out and "hash_aggregate" in live.out
+    total = len(trace.read_text("utf-8").splitlines())
+    assert recorded.out.replace(f" of {total}  ", "  ") == live.out
+
+
+def test_a_cut_trace_is_stepped_up_to_the_cut(planscope, shop, tmp_path):
+    trace = tmp_path / "trace.jsonl"
+    planscope("trace", JOIN, "-d", str(shop), "-q", "-o", str(trace))
+    whole = trace.read_bytes()
+    lines = whole[: len(whole) // 2].count(b"\n")
+    trace.write_bytes(whole[: len(whole) // 2])
+    done = planscope("step", str(trace), "-x", script(tmp_path, "end"))
+    assert done.code == 0
+    assert f"read up to its damage: line {lines + 1}: not a trace event" in done.err
+    assert f"event {lines - 1} of {lines}" in done.out and "The trace is damaged after this event" in done.out
+
+
+def test_mistakes_are_told(planscope, shop, tmp_path):
+    wrong = planscope("step", JOIN, "-d", str(shop), "-x", script(tmp_path, "step", "fly"))
+    assert wrong.code == 2 and 'line 2 of the script: there is no command "fly"' in wrong.err
+    assert planscope("step", "selec", "-d", str(shop), "-x", script(tmp_path, "step")).code == 2
+    missing = planscope("step", str(tmp_path / "none.jsonl"), "-x", script(tmp_path))
+    assert missing.code == 2 and "cannot read trace" in missing.err
+    assert "cannot read" in planscope("step", JOIN, "-d", str(shop), "-x", str(tmp_path / "none.txt")).err
+
+
+def test_the_benchmark_of_traces_prints_its_figures(planscope):
+    done = planscope("bench", "trace", "chain/4", "-q")
+    assert done.code == 0
+    assert [line.split("  ")[0] for line in done.out.splitlines()[2:7]] == [
+        "events",
+        "reading",
+        "first pass",
+        "replayer",
+        "seek, median",
+    ]
+    assert planscope("bench", "trace", "select 1").code == 2

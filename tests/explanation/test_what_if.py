@@ -1,0 +1,84 @@
+"""What would be if figures were others: plans, plan diagrams, the command."""
+
+from __future__ import annotations
+
+import json
+from itertools import pairwise
+from xml.etree import ElementTree
+
+import pytest
+
+from executor.session import Session
+from experiments.cli import main
+from memo_viz.plan_diagram import plan_diagram_svg
+from optimizer.errors import SettingsError
+from tests.explanation.test_recost import QUERIES, SHOP, rows_of
+
+
+def test_the_winner_changes_where_the_plan_before_costs_more() -> None:
+    what_if = Session(SHOP).what_if(QUERIES[0])
+    same = what_if.under()
+    assert not same.winner_changes and same.before == pytest.approx(same.plan.cost) == pytest.approx(what_if.query.cost)
+    changed = [what_if.under(rows_of(change)) for change in ({"b c": 1e6}, {"a": 1}, {"a b": 1e7})]
+    assert any(each.winner_changes for each in changed)
+    for each in changed:
+        assert each.before >= each.plan.cost * (1 - 1e-9)
+        assert ("winner changes" in each.show()) is each.winner_changes is each.json["winner_changes"]
+    with pytest.raises(SettingsError, match=r"no inner join of exactly \{zebra\}.*\nits relations are a, b, c, d"):
+        what_if.under(rows_of({"zebra": 1}))
+
+
+def test_a_diagram_has_the_winner_of_each_point() -> None:
+    what_if = Session(SHOP).what_if(QUERIES[0])
+    one = what_if.diagram([(frozenset("a"), 1.0, 1e6)], points=6)
+    (axis,) = one.axes
+    assert len(one.plans) > 1 and axis.estimate == 1000 and axis.selectivity[-1] == 1e3
+    for value, cost in zip(axis.values, one.costs[0], strict=True):
+        assert cost == pytest.approx(what_if.under({axis.aliases: value}).plan.cost)
+    met = [one.cells[0][0], *(switch.right for switch in one.switches)]
+    assert [s.left for s in one.switches] == met[:-1] and met[-1] == one.cells[0][-1]
+    assert all(a.rows < b.rows for a, b in pairwise(one.switches))
+    assert f"P{met[0] + 1} → P{met[1] + 1}" in one.text
+    two = what_if.diagram([(frozenset("a"), 1.0, 1e6), (frozenset("bc"), None, None)], points=3)
+    assert len(two.cells) == len(two.cells[0]) == 3 and not two.switches
+    for picture in (one, two):
+        svg = ElementTree.fromstring(plan_diagram_svg(picture.json, 'a "<b>" \x1b query'))
+        texts = "".join(svg.itertext())
+        assert 'a "<b>"' in texts and "\x1b" not in texts and f"P{len(picture.plans)}" in texts
+
+
+@pytest.fixture
+def shop(tmp_path_factory: pytest.TempPathFactory) -> str:
+    folder = tmp_path_factory.mktemp("shop")
+    (folder / "a.csv").write_text("k,x\n" + "".join(f"{i},{i % 5}\n" for i in range(200)))
+    (folder / "b.csv").write_text("k,y\n" + "".join(f"{i % 200},{i % 7}\n" for i in range(900)))
+    return str(folder)
+
+
+JOIN = "select a.x, count(*) from a join b on a.k = b.k group by a.x"
+
+
+def test_the_command(shop: str, capsys: pytest.CaptureFixture[str], tmp_path: pytest.TempPathFactory) -> None:
+    def run(*arguments: str) -> tuple[int, str, str]:
+        code = main(["what-if", JOIN, "-d", shop, *arguments])
+        done = capsys.readouterr()
+        return code, done.out, done.err
+
+    code, out, _ = run("--rows", "{a}=1e7", "--cost", "hash_join=100", "--format", "json")
+    assert code == 0 and set(json.loads(out)) >= {"winner_changes", "cost", "plan"}
+    assert "the winner stays" in run("--rows", "b=900")[1]
+    picture = f"{tmp_path}/d.svg"
+    assert run("--sweep", "{a,b}=1..1e6", "--points", "5", "-o", picture)[0] == 0
+    assert ElementTree.parse(picture).getroot().tag.endswith("svg")
+    for arguments, part in (
+        ((), "say what is to be another"),
+        (("--rows", "a"), "names no relations"),
+        (("--rows", "{a}=many"), "is no number"),
+        (("--cost", "hush_join=2"), 'no operator "hush_join"'),
+        (("--sweep", "{a}=9..1"), "is no range"),
+        (("--sweep", "a", "--rows", "a=1"), "leave --rows out"),
+        (("--rows", "zebra=1"), "its relations are a, b"),
+        (("--rows", "a=1", "-o", "x.svg"), "add --sweep"),
+    ):
+        code, _, err = run(*arguments)
+        assert code == 2 and part in err, err

@@ -1,0 +1,274 @@
+"""The stepper in a terminal: what its commands do and show, over a recorded trace and over a search that runs."""
+
+from __future__ import annotations
+
+import re
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import pytest
+from prompt_toolkit.application import create_app_session
+from prompt_toolkit.input import create_pipe_input
+from prompt_toolkit.output import DummyOutput
+
+from executor.session import Session
+from experiments.commands.inputs import TO_WATCH, Inputs
+from experiments.live_query import LiveQuery
+from memo_viz.terminal.commands import ALIASES, VERBS, Stepper
+from memo_viz.terminal.prompt import converse, follow
+from optimizer.errors import PlanscopeError
+from optimizer.trace.recorder import Trace
+from optimizer.trace.replay import Replay
+from optimizer.trace.walk import KINDS
+from tests.search.graphs import graph_query
+from tests.search.planning import plan
+
+SQL = (
+    "select n_name, count(*) as n from supplier, nation, region where s_nationkey = n_nationkey and n_regionkey = r_regionkey "
+    "and r_name = 'ASIA' group by n_name order by n desc"
+)
+
+
+@pytest.fixture(scope="module")
+def session() -> Session:
+    return Session("tpch:0.01", dict(TO_WATCH))
+
+
+@pytest.fixture(scope="module")
+def events(session: Session) -> list[dict[str, object]]:
+    trace = Trace()
+    session.optimize(SQL, trace)
+    return trace.events
+
+
+@pytest.fixture
+def stepper(events: list[dict[str, object]]) -> Stepper:
+    return Stepper(Replay(events), width=100)
+
+
+@pytest.fixture
+def live(session: Session):
+    query = LiveQuery(Inputs(SQL, "tpch:0.01", (), (), None, None, True), session, SQL)
+    yield query
+    query.close()
+
+
+def at(stepper: Stepper) -> int:
+    return stepper.replay.position - 1
+
+
+def test_walking(stepper: Stepper, events: list[dict[str, object]]) -> None:
+    assert at(stepper) == 0 and "the query is: select n_name" in stepper.where()
+    assert stepper.run("step").startswith(f"event 1 of {len(events):,}  stage")
+    assert "the query is" in stepper.run("back 5") and at(stepper) == 0
+    stepper.run("until prune")
+    first = at(stepper)
+    assert first == next(i for i, event in enumerate(events) if event["kind"] == "prune")
+    stepper.run("prune")
+    stepper.run("back prune")
+    assert at(stepper) == first
+    stepper.run("next")
+    assert events[at(stepper)]["kind"] == "task_start" and at(stepper) > first
+    stepper.run("goto 100")
+    assert at(stepper) == 100
+    stepper.run("s 7")
+    assert at(stepper) == 107
+    stepper.run("back 7")
+    assert at(stepper) == 100
+    assert "plan is chosen" in stepper.run("end") and at(stepper) == len(events) - 1
+    assert "this does not happen" in stepper.run("prune") and at(stepper) == len(events) - 1
+    stepper.run("goto 3")
+    assert "this does not happen" in stepper.run("back prune") and at(stepper) == 3
+    assert "this does not happen" in stepper.run("until kind == 'nothing'") and at(stepper) == 3
+    stepper.run("end")
+    stepper.run("back until kind == 'best' and cost > 0")
+    assert events[at(stepper)]["kind"] == "best"
+
+
+def test_breakpoints(stepper: Stepper, events: list[dict[str, object]]) -> None:
+    stepper.run("break best")
+    stepper.run("b rule join_to_hash_join")
+    assert stepper.run("break") == "  1  best\n  2  rule join_to_hash_join"
+    assert stepper.run("run").startswith("breakpoint 2: rule join_to_hash_join\n")
+    stepper.run("delete 2")
+    assert stepper.run("step 100000").startswith("breakpoint 1: best\n")
+    assert stepper.run("delete") == "  there are no breakpoints"
+    stepper.run("run")
+    assert at(stepper) == len(events) - 1
+
+
+def test_views_at_every_event_of_a_search_with_merges_and_restarts(tmp_path: Path) -> None:
+    """Every command that shows something works everywhere, in lines of the width."""
+    trace = Trace()
+    trace.header("a join graph", {}, "digest")
+    plan(graph_query("cycle", 4, 5), trace, enumeration="rules", exploration="interleaved")
+    stepper = Stepper(Replay(trace.events), width=80)
+    while True:
+        shown = [stepper.run(command) for command in ("where", "stack", "memo", "plan", "tree", "why", "events 2")]
+        state = stepper.replay.state
+        shown += [stepper.run(f"group G{id}") for id in list(state.groups)[-2:]]
+        shown += [stepper.run(f"goal {id}") for id in list(state.goals)[-2:]]
+        shown += [stepper.run(f"why m{id}") for id in list(state.mexprs)[-1:]]
+        assert all(len(line) <= 80 for text in shown for line in text.split("\n"))
+        if at(stepper) == len(trace.events) - 1:
+            break
+        stepper.run("step 61")
+
+
+def test_a_set_of_relations_is_shown() -> None:
+    trace = Trace()
+    trace.header("a join graph", {}, "digest")
+    plan(graph_query("cycle", 5, 2), trace, region="tasks")
+    stepper = Stepper(Replay(trace.events))
+    stepper.run("end")
+    goal = next(-2 - id for id in stepper.replay.state.groups if id < 0)
+    assert "a set of relations that is no group" in stepper.run(f"goal g{goal}")
+    assert f"g{goal} " in stepper.run("memo {t")
+    assert "scan  t1" in stepper.run("group t1")
+
+
+def test_why_shows_the_events_that_gave_the_numbers(stepper: Stepper) -> None:
+    stepper.run("prune")
+    named = [int(number.replace(",", "")) for number in re.findall(r"\(event ([\d,]+)\)", " ".join(stepper.where().split()))]
+    here = at(stepper)
+    told = stepper.run("why")
+    assert named and all(f"  event {number:,}\n" in told for number in named)
+    assert at(stepper) == here
+
+
+def test_a_picture(stepper: Stepper, tmp_path: Path) -> None:
+    stepper.run("end")
+    stepper.run(f"svg {tmp_path / 'memo.svg'}")
+    stepper.run(f"svg {tmp_path / 'part.svg'} nation")
+    whole, part = (ET.fromstring((tmp_path / name).read_text("utf-8")) for name in ("memo.svg", "part.svg"))
+    assert len(list(whole.iter())) > len(list(part.iter()))
+    with pytest.raises(PlanscopeError, match="cannot write"):
+        stepper.run(f"svg {tmp_path / 'no' / 'memo.svg'}")
+
+
+@pytest.mark.parametrize(
+    ("command", "message"),
+    [
+        ("fly", 'no command "fly"'),
+        ("until", "until what"),
+        ("until nonsense", "no event has a field"),
+        ("step two", 'step takes a number, not "two"'),
+        ("goto " + "9" * 30, "goto takes a number"),
+        ("delete 7", 'no breakpoint "7"'),
+        ("group G99", 'no group "G99"'),
+        ("group", 'no group ""'),
+        ("goal x", 'no goal "x"'),
+        ("why m12345", 'no expression "m12345"'),
+        ("svg", "svg FILE writes"),
+        ("set pruning=none", "recorded trace"),
+        ("rows a=1", "recorded trace"),
+        ("again", "recorded trace"),
+        ("fly\x1b[2J", "no command"),
+    ],
+)
+def test_a_wrong_command_is_told_what_is_wrong(stepper: Stepper, command: str, message: str) -> None:
+    with pytest.raises(PlanscopeError, match=re.escape(message)) as found:
+        stepper.run(command)
+    assert "\x1b" not in str(found.value)
+
+
+def test_every_command_has_help(stepper: Stepper) -> None:
+    listed = stepper.run("help")
+    assert all(verb.usage in listed for verb in VERBS.values())
+    assert all(short in VERBS or long in VERBS for short, long in ALIASES.items())
+    assert "break" in stepper.run("help b")
+
+
+@pytest.mark.parametrize(
+    ("begun", "offered"),
+    [
+        ("un", ["until"]), ("p", ["plan", "prune"]), ("until pr", ["prune"]), ("back n", ["next"]), ("help whe", ["where"]),
+        ("b rule join_to_h", ["join_to_hash_join"]), ("group G2", ["G2"]), ("step ", []),
+    ],
+)  # fmt: skip
+def test_completion(stepper: Stepper, begun: str, offered: list[str]) -> None:
+    stepper.run("end")
+    assert stepper.completions(begun) == offered
+
+
+def test_hostile_texts_are_inert(session: Session) -> None:
+    trace = Trace()
+    session.optimize("select '\x1b[2J\u202e' as x from nation where n_name <> '\x1b]0;x\x07'", trace)
+    stepper = Stepper(Replay(trace.events))
+    for command in ("where", "step", "tree", "step 3", "memo", "end", "events 50", "plan", "break kind == '\x1b[2J'"):
+        assert all(line.isprintable() for line in stepper.run(command).split("\n")), command
+
+
+# -- a search that runs ----------------------------------------------------------------------------------------------------------
+
+
+def test_a_breakpoint_stops_the_search_itself(live: LiveQuery, events: list[dict[str, object]]) -> None:
+    stepper = Stepper(live.again(), live)
+    stepper.run("break prune")
+    text = stepper.run("run")
+    assert text.startswith("breakpoint 1: prune\nevent ") and " of " not in text.split("\n")[1]
+    assert not live.ended and len(stepper.replay.events) == stepper.replay.position < len(events)
+    stepper.run("delete")
+    stepper.run("end")
+    assert live.ended and [e["kind"] for e in stepper.replay.events] == [e["kind"] for e in events]
+
+
+def test_settings_and_rows_can_be_changed_and_the_search_run_again(live: LiveQuery, events: list[dict[str, object]]) -> None:
+    stepper = Stepper(live.again(), live)
+    stepper.run("break prune")
+    stepper.run("set pruning=none")
+    stepper.run("rows {Supplier, nation} = 1e6")
+    assert stepper.run("again").startswith("event 0")
+    stepper.run("run")
+    assert live.ended and not any(event["kind"] == "prune" for event in stepper.replay.events)
+    state = stepper.replay.state
+    names = {stepper.run(f"group G{id}").split(":")[0].strip(): group.rows for id, group in state.groups.items()}
+    assert [rows for name, rows in names.items() if name.startswith("{supplier, nation}")] == [1e6]
+
+
+@pytest.mark.parametrize(
+    ("command", "message"),
+    [
+        ("set speed=9", "speed"),
+        ("set pruning=some", "pruning"),
+        ("rows {lineitem} = 5", 'no relation "lineitem"; its relations are nation, region, supplier'),
+        ("rows nation", "rows are given as in"),
+        ("rows nation = -1", "rows are given as in"),
+        ("rows nation = inf", "rows are given as in"),
+    ],
+)
+def test_what_cannot_be_changed_is_said(live: LiveQuery, command: str, message: str) -> None:
+    stepper = Stepper(live.again(), live)
+    with pytest.raises(PlanscopeError, match=message):
+        stepper.run(command)
+    assert "stage" in stepper.run("step")
+
+
+def test_a_search_without_a_plan_says_so(live: LiveQuery) -> None:
+    stepper = Stepper(live.again(), live)
+    stepper.run("set disable=scan_to_table_scan")
+    stepper.run("again")
+    assert "The search ended: no" in stepper.run("end")
+
+
+# -- asking for commands ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_script_shows_its_commands_and_stops_at_a_wrong_one(stepper: Stepper) -> None:
+    said: list[str] = []
+    follow(stepper, ["# a comment", "", "step  # one on", "quit", "step"], said.append)
+    assert said[1] == "\n» step" and said[3] == "\n» quit" and len(said) == 5
+    with pytest.raises(PlanscopeError, match='line 2 of the script: there is no command "fly"'):
+        follow(Stepper(stepper.replay), ["step", "fly"], said.append)
+
+
+def test_a_conversation_repeats_remembers_and_goes_on_after_mistakes(stepper: Stepper, tmp_path: Path) -> None:
+    said: list[str] = []
+    with create_pipe_input() as keys, create_app_session(input=keys, output=DummyOutput()):
+        keys.send_text("goto 50\rstep\r\rfly\r\x03until prune\rquit\r")
+        converse(stepper, said.append, tmp_path / "history")
+    assert [text.split(" ", 2)[1] for text in said if text.startswith("event")][:4] == ["0", "50", "51", "52"]
+    assert any('no command "fly"' in text for text in said)
+    assert stepper.replay.events[at(stepper)]["kind"] == "prune" and stepper.done
+    assert "+goto 50" in (tmp_path / "history").read_text("utf-8")
+    assert set(KINDS) <= set(stepper.completions("until "))

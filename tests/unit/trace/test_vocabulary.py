@@ -1,0 +1,147 @@
+"""Every event that is emitted is in the vocabulary with all its fields, and every event has a sentence."""
+
+from __future__ import annotations
+
+import ast
+import string
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+
+from experiments.trace_reference import PAGE, page
+from memo_viz.words import Names, figure, sentence
+from optimizer.trace.recorder import Trace
+from optimizer.trace.replay import Replay
+from optimizer.trace.state import GoalState, GroupState, MemoState
+from optimizer.trace.vocabulary import Kind, complaint, vocabulary
+from tests.search.graphs import graph_query
+from tests.search.planning import plan
+
+OPTIMIZER = Path(__file__).parent.parent.parent.parent / "optimizer"
+CHOSEN = {"pass_through", "derive"}  # the kinds of the one call that is given its kind
+
+
+def emitted() -> dict[str, set[str]]:
+    """Every kind that some call of `emit` names, with the fields that calls name; those of a call without a name for CHOSEN."""
+    found: dict[str, set[str]] = defaultdict(set)
+    for path in OPTIMIZER.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "emit":
+                kinds = [node.args[0].value] if isinstance(node.args[0], ast.Constant) else CHOSEN
+                for kind in kinds:
+                    found[kind] |= {keyword.arg for keyword in node.keywords if keyword.arg is not None}
+    return found
+
+
+def test_every_emitted_kind_and_field_is_in_the_vocabulary() -> None:
+    calls = emitted()
+    kinds = vocabulary().kinds
+    assert set(calls) | {"dropped"} == set(kinds)  # `dropped` is put at the end without a call
+    for name, fields in calls.items():
+        assert fields <= set(kinds[name].fields), name
+
+
+@pytest.mark.parametrize("kind", vocabulary().kinds.values(), ids=lambda kind: kind.name)
+def test_templates_name_what_there_is(kind: Kind) -> None:
+    """Fields, facts, parts and types; every field has a type; the last case of a part has no condition."""
+    known = vocabulary()
+    names = {*kind.fields, *known.facts, *kind.parts}
+    cases = [case for part in kind.parts.values() for case in part]
+    templates = [kind.sentence, *(text for _, text in cases), *(text for said in kind.values.values() for text in said.values())]
+    for template in templates:
+        for _, name, type, _ in string.Formatter().parse(template):
+            assert name is None or name in names, f"{kind.name}: {template}"
+            assert not type or type in known.types, f"{kind.name}: {template}"
+    assert all(name in names for conditions, _ in cases for name in conditions)
+    assert all(part[-1][0] == [] for part in kind.parts.values())
+    assert all(field.type in known.types and field.meaning for field in kind.fields.values())
+    assert set(kind.values) == {field.name for field in kind.fields.values() if field.type == "choice"}
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"region": "tasks"}, {"region": "table"}, {"enumeration": "rules"}, {"driver": "iterative"},
+        {"exploration": "interleaved", "enumeration": "rules"}, {"enumeration": "rules", "budget_tasks": 60},
+        {"enumeration": "rules", "budget_mexprs": 12},
+    ],
+    ids=str,
+)  # fmt: skip
+def test_events_of_real_searches_fit_and_have_sentences(settings: dict[str, object]) -> None:
+    trace = Trace()
+    trace.header("select '\x1b[2J', '‮'", {}, "digest")
+    plan(graph_query("cycle", 4, 5), trace, **settings)
+    trace.finish()
+    replay = Replay(trace.events)
+    names = Names(replay.final(), {event["id"]: event["text"] for event in trace.events if event["kind"] == "task_push"})
+    for i, event in enumerate(trace.events):
+        kind = vocabulary().kinds[event["kind"]]
+        assert complaint(event) is None
+        assert set(event) <= {*vocabulary().common, *kind.fields}
+        for text in (sentence(event, names), sentence(event, names, replay.seek(i + 1))):
+            assert text.isprintable() and text and "{0" not in text and "None" not in text, text
+
+
+def test_a_prune_says_both_numbers_and_where_they_came_from() -> None:
+    state = MemoState(groups={0: GroupState(0, ["a#1"], 5, 30.0, lower_event=3)})
+    state.goals = {
+        1: GoalState(1, 0, "order(a#1)", limit=40.0, limit_event=7, limit_goal=2),
+        2: GoalState(2, 0, "any", lower=30.0, lower_event=9),
+    }
+    event = {
+        "kind": "prune", "goal": 1, "mexpr": None, "mechanism": "predicted", "local": 20.0, "spent": 20.0, "lower": 50.0,
+        "limit": 40.0, "sources": [2],
+    }  # fmt: skip
+    assert sentence(event, Names(state, {}), state) == (
+        "The enforcer is cut for G0 ordered by a: a plan through it costs at least 50 (20 itself; G0 at least 30 (event 9)), "
+        "but a plan for more than 40 is of no use to G0 (event 7). Its inputs were not searched for it."
+    )
+
+
+@pytest.mark.parametrize(
+    ("local", "lower", "said"),
+    [
+        (20.0, 50.0, "(20 itself; G0 at least 30 (event 9))"),
+        (0.0, 50.0, "(20 itself; G0 at least 30 (event 9))"),  # it was not costed
+        (
+            20.0,
+            45.0,
+            "(20 itself; G0 at least 30 (event 9); by now 50 in all)",
+        ),  # the input cost 25 at least when the bound was made
+    ],
+)
+def test_what_a_prune_says_adds_up(local: float, lower: float, said: str) -> None:
+    state = MemoState(groups={0: GroupState(0, ["a#1"], 5, 30.0)})
+    state.goals = {1: GoalState(1, 0, "order(a#1)"), 2: GoalState(2, 0, "any", lower=30.0, lower_event=9)}
+    event = {
+        "kind": "prune", "goal": 1, "mexpr": None, "mechanism": "group_bound", "local": local, "spent": local, "lower": lower,
+        "limit": 40.0, "sources": [2],
+    }  # fmt: skip
+    assert f"a plan through it costs at least {figure(lower)} {said}, but" in sentence(event, Names(state, {}), state)
+
+
+def test_figures_tell_bounds_apart() -> None:
+    assert [figure(v) for v in (0.0, 554.0, 10589.078, 10589.213, "inf", 1e12, 0.00125)] == [
+        "0", "554", "10,589.08", "10,589.21", "∞", "1e+12", "0.00125",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("event", "problem"),
+    [
+        ({"kind": "root", "seq": 1, "t": 2, "task": None, "goal": 3}, None),
+        ({"kind": "root", "seq": 1, "t": 2, "task": None, "goal": "3"}, "the field goal of root"),
+        ({"kind": "root", "seq": 1, "t": 2, "task": None, "goal": True}, "the field goal of root"),
+        ({"kind": "root", "seq": 1, "t": 2, "task": None}, "the field goal of root"),
+        ({"kind": 5, "seq": 1, "t": 2}, "an event has a kind"),
+        ({"kind": "of the future", "seq": 1, "t": 2, "some": "field"}, None),
+    ],
+)
+def test_what_is_no_event_is_said_so(event: dict[str, object], problem: str | None) -> None:
+    found = complaint(event)
+    assert found is None if problem is None else found is not None and found.startswith(problem)
+
+
+def test_the_page_is_up_to_date() -> None:
+    assert PAGE.read_text("utf-8") == page(), "run: python -m experiments.trace_reference"
