@@ -7,6 +7,7 @@ result = session.sql("select count(*) from lineitem")     or a built-in query, t
 result.table      the rows, an Arrow table
 result.plan       the physical plan; a picture in a notebook
 result.memo       the memo of the search; a picture in a notebook
+result.trace      the events of the search; a page to step through in a notebook
 session.explain("...")   the plan without running it
 """
 
@@ -15,6 +16,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from importlib.util import find_spec
@@ -26,7 +28,7 @@ import pyarrow as pa
 
 from executor.formats import show_table
 from experiments.workloads.queries import default_data, named_sql, query_name
-from memo_viz.explain import Actual, Actuals, finite, plan_json, plan_table, search_text
+from memo_viz.explain import Actual, Actuals, finite, plan_json, plan_table, rules_text, search_text
 from optimizer.algebra.columns import Columns, column_set
 from optimizer.algebra.plan import PlanNode, prune_columns
 from optimizer.algebra.printing import number
@@ -217,7 +219,15 @@ class Explanation:
         plan = plan_table(query.plan, query.columns, self.actual, width)
         notes = [f"\n        {note}" for stage in query.stages for note in stage.notes]
         notes += [f"\n        warning: {warning}" for warning in query.warnings]
-        return plan + "\n\n" + search_text(query.search.as_dict(), query.ms, query.cost, width) + "".join(notes)
+        search = query.search.as_dict()
+        rules = rules_text({**self.rewrites, "search": search["rules_fired"]}, width)
+        return "\n\n".join(filter(None, (plan, rules, search_text(search, query.ms, query.cost, width) + "".join(notes))))
+
+    @property
+    def rewrites(self) -> dict[str, dict[str, int]]:
+        """How often each rule fired in each stage before the search."""
+        names = {stage.name: (firing.rule.partition(":")[0] for firing in stage.rewritings) for stage in self.query.stages}
+        return {stage: dict(Counter(rules)) for stage, rules in names.items()}
 
     @property
     def json(self) -> dict[str, Any]:
@@ -235,9 +245,11 @@ class Explanation:
         }
 
     @cached_property
-    def trace(self) -> Trace:
+    def trace(self) -> SearchTrace:
         """Every event of the search. Planning is deterministic, so it is done again, recorded, when first asked for."""
-        trace = Trace()
+        found = self.actual
+        rows = None if found is None else [found.get(node.id) for node in self.query.plan.walk()]
+        trace = SearchTrace(self.query.sql, rows)
         self._session.optimize(self.query.sql, trace)
         return trace
 
@@ -328,7 +340,7 @@ class Result:
         return self.explanation.memo
 
     @property
-    def trace(self) -> Trace:
+    def trace(self) -> SearchTrace:
         return self.explanation.trace
 
     def to_pandas(self) -> Any:
@@ -350,6 +362,35 @@ class Result:
 
     def __repr__(self) -> str:
         return show_table(self.table, 20)
+
+
+class SearchTrace(Trace):
+    """The events of a search; in a notebook, a page that steps through them.
+
+    `actual`: what each operator of the plan really did, in pre-order (None: not known), when it was run.
+    """
+
+    def __init__(self, title: str, actual: Sequence[Actual | None] | None) -> None:
+        super().__init__()
+        self._title, self._actual = title, actual
+
+    @property
+    def html(self) -> str:
+        """A whole HTML document, to be written to a file."""
+        from memo_viz.stepper.page import stepper_page
+
+        actual = None
+        if self._actual is not None:
+            actual = [None if found is None else {"rows": float(found.rows), "ms": found.ms} for found in self._actual]
+        return stepper_page(self.events, title=" ".join(self._title.split()), actual=actual)
+
+    def __repr__(self) -> str:
+        return f"SearchTrace({len(self.events):,} events)"
+
+    def _repr_html_(self) -> str:
+        from memo_viz.stepper.page import in_frame
+
+        return in_frame(self.html)
 
 
 class Plan:
@@ -386,13 +427,18 @@ class Memo:
     def __init__(self, state: MemoState) -> None:
         self.state = state
 
-    def svg(self, focus: int | None = None, depth: int | None = None, winners: bool = False) -> str:
-        """A whole SVG document of the memo or of a part of it (see `memo_viz.graph.memo_graph`)."""
-        from memo_viz.dot import COMPLETE, memo_dot
+    def graph(self, focus: int | None = None, depth: int | None = None, winners: bool = False) -> Any:
+        """The memo or a part of it as a networkx graph (see `memo_viz.graph.memo_graph`)."""
         from memo_viz.graph import memo_graph
+
+        return memo_graph(self.state, focus=focus, depth=depth, winners=winners)
+
+    def svg(self, focus: int | None = None, depth: int | None = None, winners: bool = False) -> str:
+        """A whole SVG document of the memo or of a part of it."""
+        from memo_viz.dot import COMPLETE, memo_dot
         from memo_viz.svg import render_svg
 
-        graph = memo_graph(self.state, focus=focus, depth=depth, winners=winners)
+        graph = self.graph(focus, depth, winners)
         part = focus is not None or depth is not None or winners
         return render_svg(memo_dot(graph, COMPLETE if part else None))
 

@@ -30,6 +30,8 @@ COMMANDS = {  # name -> what `planscope --help` says; the command itself is impo
     "what-if": "The plan under other row counts and costs; plan diagrams.",
     "plans": "Count, sample, list and run the plans of a query's space.",
     "memo": "Write the memo of a query as a picture or as data.",
+    "picture": "Draw a search: plan, join graph, rewrites, rules, traits, memo.",
+    "diff": "Compare two searches: of a query under two settings, or of two traces.",
     "trace": "Write every event of the search for a query.",
     "step": "Walk through the search for a query, forwards and backwards.",
     "bench": "Experiments that compare parts of the optimizer.",
@@ -56,6 +58,8 @@ class Commands(click.Group):
         return command
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
+        if args[:2] == ["trace", "diff"]:
+            args = args[1:]
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
             import difflib
 

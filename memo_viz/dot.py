@@ -1,8 +1,9 @@
 """The memo graph as DOT: a table per group, a row per member, an edge per input group.
 
-How to read it: the root is on top; a title gives the group's rows and lower bound; logical members come first, then
-physical ones, cheapest first, then enforcers. Green rows and thick edges are the chosen plan; ☆ is the best plan of a
-goal that the chosen plan does not use; grey rows were pruned before they were costed. Full texts are tooltips.
+How to read it: the root is on top; a title says what the group computes, then its rows and lower bound; logical members come
+first, then physical ones, cheapest first, then enforcers. Green rows and thick edges are the chosen plan; ☆ is the best plan of
+a goal that the chosen plan does not use; grey rows were pruned before they were costed. Sets of relations that have no
+expression lie below the picture. Full texts are tooltips. A memo that is too large for this is drawn by `overview`.
 """
 
 from __future__ import annotations
@@ -13,14 +14,28 @@ from typing import Any
 import graphviz
 import networkx as nx
 
-from memo_viz.graph import input_groups, members
-from memo_viz.text import label_text, shorten
+from memo_viz.difference import SIGNS, is_difference
+from memo_viz.graph import JOINS, REGIONS, full_name, members
+from memo_viz.overview import overview_dot
+from memo_viz.relation_sets import group_words, sets_below
+from memo_viz.style import (
+    BEST_ROW,
+    CHANGES,
+    CHOSEN,
+    CHOSEN_ROW,
+    FAINT,
+    FONT,
+    INK,
+    LOGICAL_ROW,
+    OTHER_TITLE,
+    RULE,
+    anchor,
+    attribute,
+    heading,
+    tip,
+)  # fmt: skip
+from memo_viz.text import label_text, shorten, wrap
 from optimizer.algebra.printing import number
-
-FONT = "Helvetica,Arial,DejaVu Sans,sans-serif"
-INK, FAINT, RULE = "#1d2733", "#9aa3ad", "#c9d0d8"
-CHOSEN, CHOSEN_ROW, LOGICAL_ROW, OTHER_TITLE = "#1b6e53", "#d3eedf", "#f1f4f9", "#e4e8ee"
-BEST_ROW = "#eef7f1"
 
 
 @dataclass(frozen=True)
@@ -28,58 +43,56 @@ class Layout:
     """What is left out of a picture. None: nothing.
 
     `members`: rows of a group in the chosen plan; `others`: rows of any other group (members that are the best of a goal
-    are always shown). `groups`: groups drawn. `detail`, `other_detail`: characters of a payload, in a group of the
-    chosen plan and in others (0: none, it is in the tooltip).
+    are always shown). `detail`, `other_detail`: characters of a payload, in a group of the chosen plan and in others (0: none,
+    it is in the tooltip).
     """
 
     members: int | None
     others: int | None
-    groups: int | None
     detail: int
     other_detail: int
 
 
-COMPLETE = Layout(members=None, others=None, groups=None, detail=90, other_detail=90)
-SMALL = Layout(members=16, others=12, groups=None, detail=60, other_detail=60)
-LARGE = Layout(members=9, others=3, groups=90, detail=46, other_detail=0)
-SMALL_MEMO = 12  # groups
+COMPLETE = Layout(members=None, others=None, detail=90, other_detail=90)
+SMALL = Layout(members=16, others=12, detail=60, other_detail=60)
+MEDIUM = Layout(members=9, others=3, detail=46, other_detail=0)
+SMALL_MEMO, MEDIUM_MEMO = 12, 40  # groups with expressions; a larger memo is drawn as an overview
+NAME = 30  # characters of an input's name in a row
+TITLE = 46  # characters of a line of a group's name
 
 
 def memo_dot(graph: nx.DiGraph, layout: Layout | None = None, title: str = "") -> str:
-    """DOT source for a graph of `memo_graph`; `title` goes above it. Any text in the graph is escaped."""
+    """DOT source for a graph of `memo_graph`; `title` goes above it. Any text in the graph is escaped.
+
+    Without `layout` the size of the memo decides; beyond MEDIUM_MEMO it is an overview.
+    """
     total = [n for n, kind in graph.nodes(data="kind") if kind == "group"]
+    groups = [g for g in total if graph.nodes[g]["root"] or graph.nodes[g]["chosen"] or not _is_only_a_set(graph, g)]
+    if layout is None and len(groups) > MEDIUM_MEMO:
+        return overview_dot(graph, title)
     if layout is None:
-        layout = SMALL if len(total) <= SMALL_MEMO else LARGE
-    groups = total if layout.groups is None else _nearest(graph, total, layout.groups)
+        layout = SMALL if len(groups) <= SMALL_MEMO else MEDIUM
     dot = graphviz.Digraph("memo")
-    dot.attr(rankdir="TB", ranksep="0.6", nodesep="0.22", fontname=FONT, fontsize="13", fontcolor=INK, bgcolor="white")
-    dot.attr(pad="0.25", outputorder="edgesfirst")
-    if all(graph.nodes[g]["chosen"] for g in groups):
-        dot.attr(ordering="out")  # a tree: left inputs on the left
+    dot.attr(rankdir="TB", ranksep="0.5", nodesep="0.22", fontname=FONT, fontsize="13", fontcolor=INK, bgcolor="white")
+    dot.attr(pad="0.25", outputorder="edgesfirst", ordering="out" if all(graph.nodes[g]["chosen"] for g in groups) else "")
     dot.attr("node", shape="plain", fontname=FONT, fontsize="10.5", fontcolor=INK)
     dot.attr("edge", color=RULE, arrowsize="0.55", penwidth="0.8")
-    dot.attr(label=_heading(title, len(groups), len(total)), labelloc="t", labeljust="l")
-    for group in groups:
-        rows, hidden = _visible(graph, group, layout)
-        dot.node(group, label=_group_table(graph, group, rows, hidden, layout), tooltip=_attribute(_group_tip(graph, group)))
-    _edges(dot, graph, groups, every=len(groups) <= SMALL_MEMO)
+    dot.attr(label=heading(title, _legend(graph)), labelloc="t", labeljust="l")
+    shelf = [g for g in total if g not in set(groups)]
+    with dot.subgraph(name="cluster_memo") as inner:  # its label is what lies below the picture
+        inner.attr(peripheries="0", labelloc="b", labeljust="l", label=sets_below(graph, shelf))
+        for group in groups:
+            rows, hidden = _visible(graph, group, layout)
+            table = _group_table(graph, group, rows, hidden, layout)
+            inner.node(group, label=table, tooltip=attribute(group_words(graph, group)), id=group.replace("-", "_"))
+        _edges(inner, graph, groups, every=len(groups) <= SMALL_MEMO)
     return str(dot.source)
 
 
-def _nearest(graph: nx.DiGraph, groups: list[str], limit: int) -> list[str]:
-    """At most `limit` groups: the chosen plan's, then those fewest input edges away from it."""
-    if len(groups) <= limit:
-        return groups
-    queue = [g for g in groups if graph.nodes[g]["chosen"]] or groups[:1]
-    seen = set(queue)
-    for group in queue:
-        if len(queue) >= limit:
-            break
-        for below in sorted(input_groups(graph, group), key=lambda n: int(n[1:])):
-            if below in graph and below not in seen and len(queue) < limit:
-                seen.add(below)
-                queue.append(below)
-    return [g for g in groups if g in seen]
+def _is_only_a_set(graph: nx.DiGraph, group: str) -> bool:
+    """Relations that are joined, but nobody has looked at how."""
+    found = members(graph, group)
+    return len(graph.nodes[group]["relations"]) > 1 and all(graph.nodes[m]["op"] in REGIONS for m in found)
 
 
 def _visible(graph: nx.DiGraph, group: str, layout: Layout) -> tuple[list[str], int]:
@@ -105,29 +118,45 @@ def _infinite(cost: float | None) -> float:
 def _group_table(graph: nx.DiGraph, group: str, rows: list[str], hidden: int, layout: Layout) -> str:
     data = graph.nodes[group]
     fill, ink = (CHOSEN, "white") if data["chosen"] else (OTHER_TITLE, INK)
-    name = f"{data['name']}{' · root' if data['root'] else ''}"
-    title = f"{name} · rows {number(data['rows'])} · lower {number(data['lower'])}"
-    html = [f'<TABLE BORDER="1" CELLBORDER="0" CELLSPACING="0" CELLPADDING="3" COLOR="{CHOSEN if data["chosen"] else RULE}">']
     length = layout.detail if data["chosen"] else layout.other_detail
-    head = f'<TD BGCOLOR="{fill}" ALIGN="RIGHT"><FONT COLOR="{ink}" POINT-SIZE="9">%s</FONT></TD>'
-    html.append(
-        f'<TR><TD BGCOLOR="{fill}" COLSPAN="{3 if length else 2}" ALIGN="LEFT" {_tip(_group_tip(graph, group))}>'
-        f'<FONT COLOR="{ink}"><B>{label_text(title)}</B></FONT></TD>{head % "own"}{head % "total"}</TR>'
+    sign, (border, changed) = SIGNS[data["change"]], CHANGES[data["change"]]
+    if data["change"]:
+        fill, ink = changed, INK
+    lines = [f"{sign} {line}" if sign and not i else line for i, line in enumerate(wrap(_title(data), TITLE, 4))]
+    name = "<BR ALIGN='LEFT'/>".join(f"<B>{label_text(line)}</B>&#160;&#160;" for line in lines)
+    figures = " · ".join(
+        [*([f"G{data['id']}"] if data["id"] >= 0 else []), f"rows {number(data['rows'])}", f"lower {number(data['lower'])}"]
     )
-    html += [_member_row(graph.nodes[n], length) for n in rows]
+    head = f'<TD BGCOLOR="{fill}" ALIGN="RIGHT" VALIGN="BOTTOM" %s><FONT COLOR="{ink}" POINT-SIZE="9">%s</FONT></TD>'
+    color = border or (CHOSEN if data["chosen"] else RULE)
+    width, words = 2 if border else 1, tip(group_words(graph, group), anchor(graph, group))
+    html = [
+        f'<TABLE BORDER="{width}" CELLBORDER="0" CELLSPACING="0" CELLPADDING="3" COLOR="{color}">',
+        f'<TR><TD BGCOLOR="{fill}" COLSPAN="{3 if length else 2}" ALIGN="LEFT" BALIGN="LEFT" {words}>'
+        f'<FONT COLOR="{ink}">{name}<BR ALIGN="LEFT"/><FONT POINT-SIZE="9">{label_text(figures)}</FONT></FONT></TD>'
+        f"{head % (tip('own cost', anchor(graph, group, 1)), 'own')}"
+        f"{head % (tip('cost with inputs', anchor(graph, group, 2)), 'total')}</TR>",
+    ]
+    html += [_member_row(graph, data, n, length) for n in rows]
     if hidden:
         html.append(f'<TR><TD COLSPAN="{5 if length else 4}" ALIGN="LEFT"><FONT COLOR="{FAINT}">+{hidden} more</FONT></TD></TR>')
     html.append("</TABLE>")
     return "<" + "".join(html) + ">"
 
 
-def _member_row(data: dict[str, Any], length: int) -> str:
+def _title(data: dict[str, Any]) -> str:
+    return full_name(data) + (" · root" if data["root"] else "")
+
+
+def _member_row(graph: nx.DiGraph, group: dict[str, Any], node: str, length: int) -> str:
     """`length`: characters of the payload; 0 leaves that column out."""
+    data = graph.nodes[node]
     chosen, best, costed = data["chosen"], bool(data["best_for"]), data["own"] is not None
     fill = CHOSEN_ROW if chosen else BEST_ROW if best else LOGICAL_ROW if data["logical"] else "white"
+    fill = CHANGES[data["change"]][1] if data["change"] else fill
     ink = INK if costed or data["logical"] else FAINT
-    mark = "★" if chosen else "☆" if best else ""
-    words = [data["op"].replace("_", " "), " ".join(data["over"])]
+    mark = SIGNS[data["change"]] + ("★" if chosen else "☆" if best else "")
+    words = [data["op"].replace("_", " "), inputs_text(group, data)]
     detail = shorten(data["detail"], length) if length else ""
     wanted = [t for t in data["best_for"] if t != "any"]
     if wanted and length and data["kind"] != "enforcer":
@@ -139,26 +168,27 @@ def _member_row(data: dict[str, Any], length: int) -> str:
         ("RIGHT", number(data["own"]) if costed else "", ink, False),
         ("RIGHT", number(data["total"]) if data["total"] is not None else "", ink, chosen or best),
     ]
-    tip = _tip(_member_tip(data))
     html = []
-    for align, text, color, bold in cells:
+    for i, (align, text, color, bold) in enumerate(cells):
+        link = tip(_member_tip(data), anchor(graph, node, i))
         inner = label_text(text) or " "
-        if bold:
-            inner = f"<B>{inner}</B>"
-        html.append(f'<TD ALIGN="{align}" BGCOLOR="{fill}" {tip}><FONT COLOR="{color}">{inner}</FONT></TD>')
+        inner = f"<B>{inner}</B>" if bold else inner
+        inner = f"<S>{inner}</S>" if data["change"] == "gone" and inner != " " else inner
+        html.append(f'<TD ALIGN="{align}" BGCOLOR="{fill}" {link}><FONT COLOR="{color}">{inner}</FONT></TD>')
     return f"<TR>{''.join(html)}</TR>"
 
 
-def _group_tip(graph: nx.DiGraph, group: str) -> str:
-    data = graph.nodes[group]
-    lines = [f"{data['name']}: {number(data['rows'])} rows estimated, no plan costs less than {number(data['lower'])}"]
-    if data["columns"]:
-        lines.append(f"columns: {', '.join(data['columns'])}")
-    for traits, status, cost in data["goals"]:
-        lines.append(f"goal {traits}: {status}" + ("" if cost is None else f", best plan costs {number(cost)}"))
-    if not data["explored"] and not data["relations"]:
-        lines.append("not explored")
-    return " | ".join(lines)
+def inputs_text(group: dict[str, Any], data: dict[str, Any]) -> str:
+    """What a member is over, in few words: in a join "others" are the relations of its group that the other side has not."""
+    over, joined = data["over"], len(group["relations"]) > 1
+    if data["kind"] == "enforcer" or (joined and data["op"] in REGIONS):
+        return ""
+    if joined and len(over) == 2:
+        longer = max(range(2), key=lambda i: len(over[i]))
+        if len(over[longer]) > NAME // 2:
+            over = [shorten(over[1 - longer], NAME)] if not longer else [shorten(over[0], NAME)]
+            return f"others ⋈ {over[0]}" if longer == 0 else f"{over[0]} ⋈ others"
+    return (" ⋈ " if data["op"] in JOINS or data["op"].endswith("_join") else " ").join(shorten(name, NAME) for name in over)
 
 
 def _member_tip(data: dict[str, Any]) -> str:
@@ -178,31 +208,17 @@ def _member_tip(data: dict[str, Any]) -> str:
     return " | ".join(filter(None, lines))
 
 
-def _tip(text: str) -> str:
-    return f'TITLE="{label_text(text)}" HREF="#"'
-
-
-def _attribute(text: str) -> str:
-    return str(graphviz.escape(label_text(text).replace("\\\\", "\\")))
-
-
-def _heading(title: str, drawn: int, total: int) -> str:
-    """The title and, below it, the legend in one line."""
-    legend = [
+def _legend(graph: nx.DiGraph) -> list[tuple[str, str, str]]:
+    """(fill, ink, words) of what is explained above the picture."""
+    changes = [("+ new", "new"), ("− gone", "gone"), ("~ another best plan, cost or status", "changed")]
+    return [
+        *([(CHANGES[change][1], INK, words) for words, change in changes] if is_difference(graph) else []),
         (CHOSEN_ROW, INK, "★ chosen plan"),
         (BEST_ROW, INK, "☆ best of another goal"),
         (LOGICAL_ROW, INK, "logical"),
         ("white", INK, "physical: own cost, total with inputs"),
         ("white", FAINT, "pruned, never costed"),
     ]
-    if drawn < total:
-        legend.append(("white", INK, f"{drawn} of {total} groups drawn; --focus G12 --depth 2 draws the others"))
-    cells = "".join(
-        f'<TD BORDER="1" COLOR="{RULE}" BGCOLOR="{fill}"><FONT COLOR="{ink}" POINT-SIZE="10"> {label_text(text)} </FONT></TD>'
-        for fill, ink, text in legend
-    )
-    name = f'<TR><TD ALIGN="LEFT" COLSPAN="{len(legend)}"><B>{label_text(title)}</B></TD></TR>' if title else ""
-    return f'<<TABLE BORDER="0" CELLBORDER="0" CELLSPACING="4" CELLPADDING="4">{name}<TR>{cells}</TR></TABLE>>'
 
 
 def _edges(dot: graphviz.Digraph, graph: nx.DiGraph, groups: list[str], every: bool) -> None:
@@ -228,4 +244,5 @@ def _edges(dot: graphviz.Digraph, graph: nx.DiGraph, groups: list[str], every: b
                 continue
             reached.add(target)
         color, width, arrow, weight = ranks[rank]
-        dot.edge(group, target, color=color, penwidth=width, arrowsize=arrow, weight=weight)
+        name = f"{group}.{target}".replace("-", "_")
+        dot.edge(group, target, color=color, penwidth=width, arrowsize=arrow, weight=weight, id=name)

@@ -116,6 +116,19 @@ def search_text(search: Mapping[str, Any], ms: Mapping[str, float], cost: float,
     return "\n".join(line for head, part in zip(heads, parts, strict=True) for line in _wrapped(part, head, " " * 10, width))
 
 
+def rules_text(stages: Mapping[str, Mapping[str, int]], width: int = 100) -> str:
+    """Which rules fired how often in which stage, those that fired most first; empty where none did."""
+    parts = []
+    for stage, counts in stages.items():
+        rules = sorted(counts.items(), key=lambda item: -item[1])
+        if rules:
+            parts.append(f"{stage}: " + ", ".join(rule if count == 1 else f"{rule} ×{count:,}" for rule, count in rules))
+    heads = [f"{'rules' if i == 0 else '':<8}" for i in range(len(parts))]
+    return "\n".join(
+        line for head, part in zip(heads, parts, strict=True) for line in _wrapped(clean(part), head, " " * 10, width)
+    )
+
+
 def _figures(node: PlanNode, actual: Actuals | None) -> list[str]:
     rows, cost = number(node.rows), number(node.cost)
     if actual is None:

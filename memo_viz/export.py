@@ -17,16 +17,17 @@ def memo_json(state: MemoState) -> dict[str, Any]:
     return {
         "root": state.root,
         "winners": state.winners(),
-        "groups": {str(g.id): _finite(asdict(g)) for g in state.groups.values() if g.merged_into is None},
+        "groups": {str(g.id): finite_json(asdict(g)) for g in state.groups.values() if g.merged_into is None},
         "merged": {str(g.id): canonical_group(state, g.id) for g in state.groups.values() if g.merged_into is not None},
-        "mexprs": {str(m.id): _finite(asdict(m)) for m in state.mexprs.values()},
-        "goals": {str(g.id): _finite(asdict(g)) for g in state.goals.values()},
+        "mexprs": {str(m.id): finite_json(asdict(m)) for m in state.mexprs.values()},
+        "goals": {str(g.id): finite_json(asdict(g)) for g in state.goals.values()},
     }
 
 
-def _finite(value: Any) -> Any:
+def finite_json(value: Any) -> Any:
+    """The same JSON values with null for figures that are infinite."""
     if isinstance(value, dict):
-        return {key: _finite(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_finite(item) for item in value]
+        return {key: finite_json(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [finite_json(item) for item in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -1,7 +1,7 @@
 """A memo as an AND/OR graph (networkx): groups choose among members, members need all their input groups.
 
 Nodes and their attribute `kind`
-    "G7"   group       name, rows, lower, columns, explored, relations, chosen, root,
+    "G7"   group       name, id, rows, lower, columns, explored, relations, chosen, root,
                        goals (list of (traits, status, cost or None))
     "m12"  mexpr       name, op, detail, logical, inputs (group ids), over (their names), rule, source, own, total,
                        best_for, chosen
@@ -11,8 +11,9 @@ Edges
     group -> member    kind "member"
     member -> group    kind "input", `positions` of that input, `chosen` when the chosen plan goes this way
 
-A set of relations that the search knows as a goal, not as a group, is the group of an id below zero and is named by its
-relations: {c, o}. The join chosen for it is the member "m-9", named "split".
+A group's `name` says what it computes, `relations` are the names of the relations it joins (its own name alone where it is no
+join). A set of relations that the search knows as a goal, not as a group, has an `id` below zero. The join chosen for it is
+the member "m-9", named "split". `detail` has columns without their ids where a name is enough.
 
 `own` is the local cost (None: never costed), `total` the cost with inputs (None unless the member is the best of some
 goal), `best_for` the traits of the goals it is best for. `chosen` marks what belongs to the winning plan.
@@ -20,11 +21,17 @@ goal), `best_for` the traits of the goals it is best for. `chosen` marks what be
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import networkx as nx
 
-from memo_viz.names import canonical_group, group_names
+from memo_viz.names import ColumnNames, canonical_group, group_names
 from optimizer.errors import PlanscopeError
 from optimizer.trace.state import BestState, MemoState
+
+REGIONS = ("join_graph", "region_graph")  # relations joined in no order yet
+JOINS = frozenset(("join", *REGIONS, "apply", "mark_join", "single_join"))
 
 
 def memo_graph(state: MemoState, *, focus: int | None = None, depth: int | None = None, winners: bool = False) -> nx.DiGraph:
@@ -34,10 +41,11 @@ def memo_graph(state: MemoState, *, focus: int | None = None, depth: int | None 
     many levels of input groups below the focus, or below the root. `winners`: only the chosen plan's groups and
     members. Raises PlanscopeError for a focus that is not in the memo.
     """
-    graph, names = nx.DiGraph(), _names(state)
-    _add_groups(graph, state, names)
-    _add_mexprs(graph, state, names)
-    _mark_best(graph, state, names)
+    graph, names = nx.DiGraph(), group_names(state)
+    columns = ColumnNames(label for group in state.groups.values() for label in group.columns)
+    _add_groups(graph, state, names, columns)
+    _add_mexprs(graph, state, names, columns)
+    _mark_best(graph, state, names, columns)
     _mark_chosen(graph, state)
     start: str | None
     if focus is not None:
@@ -75,13 +83,43 @@ def input_groups(graph: nx.DiGraph, group: str) -> set[str]:
     return found
 
 
-def _names(state: MemoState) -> dict[int, str]:
-    """What groups are called in pictures: by number, and sets of relations by the tables or groups they join."""
-    names = group_names(state)
-    return {id: group_node(id) if group.relations is None else names[id] for id, group in state.groups.items()}
+def full_name(data: Mapping[str, Any]) -> str:
+    """The name of a group node, a set of relations with all of them however many they are."""
+    whole = len(data["relations"]) > 1 and data["name"].startswith("{")
+    return "{" + ", ".join(data["relations"]) + "}" if whole else str(data["name"])
 
 
-def _add_groups(graph: nx.DiGraph, state: MemoState, names: dict[int, str]) -> None:
+def joined_relations(state: MemoState) -> dict[int, tuple[int, ...]]:
+    """The groups that each group joins, by its first expression or as a set of relations; itself alone where it is no join.
+
+    Iterative, since joins may be nested as deeply as a query is long. Groups that were merged are left out.
+    """
+    found: dict[int, tuple[int, ...]] = {}
+    for start in state.groups:
+        pending = [canonical_group(state, start)]
+        while pending:
+            id = pending[-1]
+            inputs = _joined(state, id)
+            waiting = [i for i in inputs if i not in found and i not in pending]
+            if id in found or not waiting:
+                leaves = {leaf for i in inputs for leaf in found.get(i, (i,))}
+                found.setdefault(id, tuple(sorted(leaves)) if len(leaves) > 1 else (id,))
+                pending.pop()
+            pending += waiting
+    return found
+
+
+def _joined(state: MemoState, id: int) -> list[int]:
+    inputs = state.groups[id].relations
+    if inputs is None:
+        logical = state.groups[id].logical
+        first = state.mexprs[min(logical)] if logical else None
+        inputs = first.inputs if first is not None and first.op in JOINS else []
+    return [canonical_group(state, i) for i in inputs]
+
+
+def _add_groups(graph: nx.DiGraph, state: MemoState, names: dict[int, str], columns: ColumnNames) -> None:
+    relations = joined_relations(state)
     root = None if state.root is None else canonical_group(state, state.goals[state.root].group)
     for group in state.groups.values():
         if group.merged_into is None:
@@ -89,21 +127,23 @@ def _add_groups(graph: nx.DiGraph, state: MemoState, names: dict[int, str]) -> N
                 group_node(group.id),
                 kind="group",
                 name=names[group.id],
+                id=group.id,
                 rows=group.rows,
                 lower=group.lower,
-                columns=list(group.columns),
+                columns=[columns(label) for label in group.columns],
                 explored=group.explored,
-                relations=group.relations,
+                relations=tuple(names[leaf] for leaf in relations[group.id]),
                 root=group.id == root,
                 chosen=False,
+                change="",
                 goals=[],
             )
     for goal in state.goals.values():
         node = graph.nodes[group_node(canonical_group(state, goal.group))]
-        node["goals"].append((goal.traits, goal.status, None if goal.best is None else goal.best.cost))
+        node["goals"].append((columns(goal.traits), goal.status, None if goal.best is None else goal.best.cost))
 
 
-def _add_mexprs(graph: nx.DiGraph, state: MemoState, names: dict[int, str]) -> None:
+def _add_mexprs(graph: nx.DiGraph, state: MemoState, names: dict[int, str], columns: ColumnNames) -> None:
     for mexpr in state.mexprs.values():
         inputs = [canonical_group(state, i) for i in mexpr.inputs]
         node = mexpr_node(mexpr.id)
@@ -112,7 +152,7 @@ def _add_mexprs(graph: nx.DiGraph, state: MemoState, names: dict[int, str]) -> N
             kind="mexpr",
             name=node if mexpr.id >= 0 else "split",
             op=mexpr.op,
-            detail=mexpr.detail,
+            detail=columns(mexpr.detail),
             logical=mexpr.logical,
             inputs=inputs,
             over=[names[id] for id in inputs],
@@ -122,6 +162,7 @@ def _add_mexprs(graph: nx.DiGraph, state: MemoState, names: dict[int, str]) -> N
             total=None,
             best_for=[],
             chosen=False,
+            change="",
         )
         graph.add_edge(group_node(canonical_group(state, mexpr.group)), node, kind="member")
         _add_inputs(graph, node, inputs)
@@ -136,12 +177,12 @@ def _add_inputs(graph: nx.DiGraph, node: str, inputs: list[int]) -> None:
             graph.add_edge(node, target, kind="input", positions=(position,), chosen=False)
 
 
-def _mark_best(graph: nx.DiGraph, state: MemoState, names: dict[int, str]) -> None:
+def _mark_best(graph: nx.DiGraph, state: MemoState, names: dict[int, str], columns: ColumnNames) -> None:
     for goal in state.goals.values():
         best = goal.best
         if best is None:
             continue
-        node = _member_of(best, goal.id)
+        node = member_node(best, goal.id)
         if best.mexpr is None:
             group = canonical_group(state, goal.group)
             graph.add_node(
@@ -149,7 +190,7 @@ def _mark_best(graph: nx.DiGraph, state: MemoState, names: dict[int, str]) -> No
                 kind="enforcer",
                 name=node,
                 op=best.op,
-                detail=best.detail,
+                detail=columns(best.detail),
                 logical=False,
                 inputs=[group],
                 over=[names[group]],
@@ -159,11 +200,12 @@ def _mark_best(graph: nx.DiGraph, state: MemoState, names: dict[int, str]) -> No
                 total=None,
                 best_for=[],
                 chosen=False,
+                change="",
             )
             graph.add_edge(group_node(group), node, kind="member")
             graph.add_edge(node, group_node(group), kind="input", positions=(0,), chosen=False)
         data = graph.nodes[node]
-        data["best_for"].append(goal.traits)
+        data["best_for"].append(columns(goal.traits))
         data["total"] = best.cost if data["total"] is None else min(best.cost, data["total"])
 
 
@@ -171,7 +213,7 @@ def _mark_chosen(graph: nx.DiGraph, state: MemoState) -> None:
     for id in state.winners():
         goal = state.goals[id]
         assert goal.best is not None, f"goal {id} is in the chosen plan without a plan"
-        node = _member_of(goal.best, id)
+        node = member_node(goal.best, id)
         graph.nodes[node]["chosen"] = True
         graph.nodes[group_node(canonical_group(state, goal.group))]["chosen"] = True
         for below in goal.best.inputs:
@@ -180,7 +222,8 @@ def _mark_chosen(graph: nx.DiGraph, state: MemoState) -> None:
                 graph.edges[node, target]["chosen"] = True
 
 
-def _member_of(best: BestState, goal: int) -> str:
+def member_node(best: BestState, goal: int) -> str:
+    """The member that is the best plan of a goal."""
     return f"e{goal}" if best.mexpr is None else mexpr_node(best.mexpr)
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import networkx as nx
 
-from memo_viz.graph import members, memo_graph
+from memo_viz.graph import full_name, members, memo_graph
 from memo_viz.text import clean
 from optimizer.algebra.printing import number
 from optimizer.trace.state import MemoState
@@ -25,9 +25,8 @@ def graph_listing(graph: nx.DiGraph) -> str:
 
 def _group(graph: nx.DiGraph, group: str) -> str:
     data = graph.nodes[group]
-    lines = [
-        f"{clean(data['name'])}  rows {number(data['rows'])}, lower {number(data['lower'])}{', root' if data['root'] else ''}"
-    ]
+    head = [clean(full_name(data)), *([f"G{data['id']}"] if data["id"] >= 0 else [])]
+    lines = [f"{'  '.join(head)}  rows {number(data['rows'])}, lower {number(data['lower'])}{', root' if data['root'] else ''}"]
     for traits, status, cost in data["goals"]:
         lines.append(f"    goal {clean(traits)}: {status}{'' if cost is None else ', cost ' + number(cost)}")
     for node in members(graph, group):

@@ -22,7 +22,8 @@ _BETWEEN = {
 _BEFORE = {
     "filter": "σ", "project": "π", "aggregate": "γ", "grouping_sets": "γ", "window": "ω", "limit": "limit", "values": "values",
 }  # fmt: skip
-_COLUMN = re.compile(r"([^\s#(),\[\]]+)#(\d+)")
+# text in quotes has no columns; a run of other characters is taken whole, so that long names take no longer for it
+_COLUMN = re.compile(r"'(?:[^']|'')*'|([^\s#(),\[\]']+)(?:#(\d+))?")
 
 
 def canonical_group(state: MemoState, id: int) -> int:
@@ -47,15 +48,21 @@ def _number(id: int) -> str:
 
 
 class ColumnNames:
-    """Columns without their numbers, `l_orderkey` for `l_orderkey#17`, where the query has one column of that name."""
+    """Columns without their numbers, `l_orderkey` for `l_orderkey#17`, where the query has one column of that name. `several`:
+    the names that more columns have."""
 
     def __init__(self, labels: Iterable[str]) -> None:
         plain = Counter(label.rpartition("#")[0] for label in set(labels))
-        self._several = {name for name, count in plain.items() if count > 1}
+        self.several = {name for name, count in plain.items() if count > 1}
 
     def __call__(self, text: str) -> str:
         """`text` with such columns in it."""
-        return _COLUMN.sub(lambda found: found[0] if found[1] in self._several else found[1], text)
+        return _COLUMN.sub(lambda found: found[1] if found[2] and found[1] not in self.several else found[0], text)
+
+
+def column_labels(text: str) -> list[str]:
+    """The labels of columns, `l_orderkey#17`, that stand in a payload."""
+    return [found[0] for found in _COLUMN.finditer(text) if found[2]]
 
 
 class _Namer:

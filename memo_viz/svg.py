@@ -1,4 +1,4 @@
-"""DOT to SVG with the layout library that comes inside pygraphviz's wheel; no `dot` program is needed."""
+"""DOT to SVG, PNG and PDF with the layout library that comes inside pygraphviz's wheel; no `dot` program is needed."""
 
 from __future__ import annotations
 
@@ -16,22 +16,51 @@ _lock = threading.Lock()
 
 
 def render_svg(dot: str) -> str:
-    """An SVG document (text, from `<?xml` on) laid out top-down. Raises ValueError when `dot` is not DOT."""
+    """An SVG document (text, from `<?xml` on), laid out top-down unless `dot` says otherwise. Raises ValueError when `dot` is
+    not DOT."""
+    return _without_links(_render(dot, "svg").decode("utf-8"))
+
+
+def render(dot: str, format: str) -> bytes:
+    """The picture as dot, svg, png or pdf. PNG has two pixels a point, fewer where that would be more than it can have."""
+    if format in ("dot", "svg"):
+        return (dot if format == "dot" else render_svg(dot)).encode("utf-8")
+    return _render(dot, format, dpi="144" if format == "png" else None)
+
+
+def _render(dot: str, format: str, dpi: str | None = None) -> bytes:
     with _lock, _stderr_captured() as noise:
         try:
-            svg = pygraphviz.AGraph(string=dot).draw(format="svg", prog="dot").decode("utf-8")
+            graph = pygraphviz.AGraph(string=dot)
+            if dpi is not None:
+                graph.graph_attr["dpi"] = dpi
+            drawn: bytes = graph.draw(format=format, prog="dot")
         except Exception as error:
             raise ValueError(f"graphviz could not lay the graph out: {noise() or error}") from error
-    return _without_links(svg)
+    return drawn
+
+
+def node_centres(dot: str) -> dict[str, tuple[float, float]]:
+    """Where `dot` puts each node, in points from the top left corner. Raises ValueError when `dot` is not DOT."""
+    with _lock, _stderr_captured() as noise:
+        try:
+            plain = pygraphviz.AGraph(string=dot).draw(format="plain", prog="dot").decode("utf-8")
+        except Exception as error:
+            raise ValueError(f"graphviz could not lay the graph out: {noise() or error}") from error
+    lines = [line.split() for line in plain.splitlines()]
+    height = float(lines[0][3])  # in inches, as all of this format; the origin is at the bottom
+    return {words[1]: (72 * float(words[2]), 72 * (height - float(words[3]))) for words in lines if words[0] == "node"}
 
 
 def inline_svg(svg: str) -> str:
-    """The `<svg>` element alone, as notebooks and HTML pages want it."""
-    return svg[svg.index("<svg") :]
+    """The `<svg>` element alone, as notebooks and HTML pages want it: as wide as what it stands in, if it would be wider."""
+    return svg[svg.index("<svg") :].replace("<svg ", '<svg style="max-width:100%;height:auto" ', 1)
 
 
 def _without_links(svg: str) -> str:
-    """Drop the link targets that graphviz demands for a cell to have a tooltip; the tooltips stay."""
+    """Drop the link targets that graphviz demands for a cell to have a tooltip, and the titles, which are its own names of
+    nodes and edges; the tooltips stay."""
+    svg = re.sub(r"<title>[^<]*</title>\n", "", svg)
     return re.sub(r'(<a )xlink:href="#" (xlink:title=)', r"\1\2", svg)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import click
@@ -10,6 +11,7 @@ import click
 from experiments.commands.inputs import Inputs, check_engine, query_inputs
 from experiments.commands.limits import limit_options
 from experiments.commands.output import format_of, text_width, write_text
+from optimizer.errors import SettingsError, Unsupported
 
 FORMATS = ("text", "json", "svg")
 
@@ -21,11 +23,12 @@ FORMATS = ("text", "json", "svg")
 @click.option("--format", "format", type=click.Choice(FORMATS), help="Default: what FILE's ending says, else text.")
 @click.option("-o", "--output", metavar="FILE", help="Write there instead of standard output.")
 @click.option("--engine", type=click.Choice(["arrow", "spark"]), default="arrow", show_default=True, help="What the plan is for.")
+@click.option("--order-of", type=click.Choice(["duckdb"]), help="With that system's join order, priced in our model.")
 @limit_options
 @click.pass_obj
 def command(
-    facts: dict[str, Any], inputs: Inputs, analyze: bool, stage: str, format: str | None, output: str | None, engine: str,
-    timeout: float | None, memory_limit: str | None,
+    facts: dict[str, Any], /, inputs: Inputs, analyze: bool, stage: str, format: str | None, output: str | None, engine: str,
+    order_of: str | None, timeout: float | None, memory_limit: str | None,
 ) -> None:  # fmt: skip
     """Show the plan of a query, and how it came about.
 
@@ -34,6 +37,7 @@ def command(
     planscope explain tpch/q05 -d tpch:0.1 --stage prepass
     planscope explain tpch/q05 -d tpch:0.1 --analyze
     planscope explain tpch/q05 -d tpch:0.1 -o plan.svg
+    planscope explain tpch/q05 -d tpch:0.1 --order-of duckdb
     """
     check_engine(engine)
     format = format_of(output, format, FORMATS)
@@ -49,10 +53,28 @@ def command(
 
     allowed = limits(timeout, memory_limit)
     session, sql = inputs.open(facts)
-    session.limits = allowed
     if analyze:
         session.check_rows()
-    explanation = session.explain(sql, analyze=analyze)
+    note = ""
+    if order_of is not None:
+        from experiments.order_of import duckdb_order
+
+        own = session.optimize(sql)
+        found = duckdb_order(session.catalog, own)
+        session, sql = replace(inputs, pairs=(*inputs.pairs, f"join_order={found.order}")).open(facts)
+    session.limits = allowed
+    try:
+        explanation = session.explain(sql, analyze=analyze)
+    except SettingsError as error:
+        if order_of is None:
+            raise
+        why = str(error).splitlines()[0].partition(": ")[2]
+        raise Unsupported(
+            f"{found.system} joins {found.order}, which is not in our space: {why}",
+            hint="it may join by equalities that others imply; with those written out in the query, the order can be priced",
+        ) from None
+    if order_of is not None:
+        note = "\n\n" + _priced(found.system, own.cost, explanation.query.cost)
     names = [s.name for s in explanation.query.stages]
     if stage not in (*names, "memo", "plan", "all"):
         raise click.UsageError(f'there is no stage "{stage}"; stages are {", ".join([*names, "memo", "plan", "all"])}')
@@ -65,7 +87,15 @@ def command(
     elif format == "svg":
         write_text(explanation.plan.svg if stage == "plan" else explanation.memo.svg(), output)
     else:
-        write_text(_text(explanation, stage), output)
+        write_text(_text(explanation, stage) + note, output)
+
+
+def _priced(system: str, own: float, other: float) -> str:
+    """The cost of the order of another system beside that of our own."""
+    from optimizer.algebra.printing import number
+
+    more = f"{100 * (other / own - 1):.3g} % dearer" if other > own * (1 + 1e-9) else "no dearer"
+    return f"{system} joins in this order: in our model {number(other)}, {more} than our own order with {number(own)}"
 
 
 def _text(explanation: Any, stage: str) -> str:

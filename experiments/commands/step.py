@@ -21,8 +21,9 @@ if TYPE_CHECKING:
 @click.option(
     "-x", "--script", type=click.Path(path_type=Path), metavar="FILE", help="Commands to carry out; - is standard input."
 )
+@click.option("--web", is_flag=True, help="Walk in a browser: opens the page that planscope trace -o trace.html writes.")
 @click.pass_obj
-def command(facts: dict[str, Any], inputs: Inputs, script: Path | None) -> None:
+def command(facts: dict[str, Any], inputs: Inputs, script: Path | None, web: bool) -> None:
     """Walk through the search for a query, forwards and backwards.
 
     SQL may also be FILE.jsonl, a trace that planscope trace wrote. A query is searched as far as you look, so breakpoints stop
@@ -34,10 +35,14 @@ def command(facts: dict[str, Any], inputs: Inputs, script: Path | None) -> None:
     \b
     planscope step tpch/q05 -d tpch:0.1
     planscope step trace.jsonl
+    planscope step tpch/q05 -d tpch:0.1 --web
     echo 'break prune
     run
     why' | planscope step tpch/q05 -d tpch:0.1
     """
+    if web:
+        _open_page(facts, inputs)
+        return
     lines = _script(script)
     if inputs.sql.lower().endswith(".jsonl"):
         from memo_viz.terminal.commands import Stepper
@@ -54,6 +59,29 @@ def command(facts: dict[str, Any], inputs: Inputs, script: Path | None) -> None:
         _walk(Stepper(query.again(), query, text_width()), lines)
     finally:
         query.close()
+
+
+def _open_page(facts: dict[str, Any], inputs: Inputs) -> None:
+    """Write the page into a folder for temporary files, and open it."""
+    import tempfile
+    import webbrowser
+
+    from experiments.commands.trace import page_of
+    from optimizer.trace.recorder import Trace
+    from optimizer.trace.replay import Replay
+
+    if inputs.sql.lower().endswith(".jsonl"):
+        events = Replay.load(Path(inputs.sql)).events
+    else:
+        session, sql = inputs.open(facts, **TO_WATCH)
+        trace = Trace()
+        session.optimize(sql, trace)
+        events = trace.events
+    file = Path(tempfile.mkdtemp(prefix="planscope-")) / "trace.html"
+    file.write_bytes(page_of(events, inputs.sql, 0))
+    say(f"the page is {file}")
+    if not webbrowser.open(file.as_uri()):
+        say("no browser could be started here; open it with yours")
 
 
 def _script(file: Path | None) -> Iterable[str] | None:

@@ -1,7 +1,8 @@
-"""planscope trace: every event of a search, one JSON object a line."""
+"""planscope trace: every event of a search, one JSON object a line, or as a page to step through."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,19 +14,29 @@ from experiments.commands.output import sink
 
 @click.command("trace")
 @query_inputs
-@click.option("-o", "--output", metavar="FILE.jsonl", help="Write there instead of standard output.")
+@click.option("-o", "--output", metavar="FILE", help="trace.jsonl, or trace.html; without it, JSON lines on standard output.")
 @click.option("--max-events", type=click.IntRange(1), metavar="N", help="Keep the first N events and count the others.")
+@click.option(
+    "--from", "start", type=click.IntRange(0), metavar="N", help="The first event on the page, where it cannot have all."
+)
 @click.pass_obj
-def command(facts: dict[str, Any], inputs: Inputs, output: str | None, max_events: int | None) -> None:
-    """Write every event of the search for a query, one JSON object a line.
+def command(facts: dict[str, Any], inputs: Inputs, output: str | None, max_events: int | None, start: int | None) -> None:
+    """Write every event of the search for a query, one JSON object a line; or a page to step through it, which is one file and
+    needs no network. In place of SQL, FILE.jsonl is a trace that was written before.
 
     The joins of a region are searched set by set, to be watched; --set region=auto takes the quicker way that explain takes.
 
     \b
     planscope trace tpch/q05 -d tpch:0.1 -o trace.jsonl
+    planscope trace tpch/q05 -d tpch:0.1 -o trace.html
+    planscope trace trace.jsonl -o trace.html
     """
-    if output and Path(output).suffix.lower() in (".html", ".htm"):
-        raise click.UsageError("traces are JSON lines: -o trace.jsonl")
+    page = output is not None and Path(output).suffix.lower() in (".html", ".htm")
+    if start is not None and not page:
+        raise click.UsageError("--from is for pages: -o trace.html")
+    if Path(inputs.sql).suffix.lower() == ".jsonl":
+        _page_of_file(inputs, output if page else None, max_events, start or 0)
+        return
     session, sql = inputs.open(facts, **TO_WATCH)
     from memo_viz.text import clean_json
     from optimizer.trace.recorder import Trace, json_lines
@@ -33,9 +44,43 @@ def command(facts: dict[str, Any], inputs: Inputs, output: str | None, max_event
     trace = Trace(max_events=max_events)
     with sink(output) as file:
         query = session.optimize(sql, trace)
-        for line in json_lines(trace):
-            file.write((clean_json(line) + "\n").encode("utf-8", "replace"))
+        if page:
+            file.write(page_of(trace.events, inputs.sql, start or 0))
+        else:
+            for line in json_lines(trace):
+                file.write((clean_json(line) + "\n").encode("utf-8", "replace"))
     if output not in (None, "-") and not inputs.quiet:
         more = f", {trace.dropped:,} left out" if trace.dropped else ""
         click.echo(f"{len(trace.events):,} events in {output}{more}", err=True)
     say_regions(query.search.regions, inputs.quiet)
+
+
+def _page_of_file(inputs: Inputs, output: str | None, max_events: int | None, start: int) -> None:
+    """The page for a written trace. What cannot be read of a damaged one is said."""
+    from memo_viz.text import clean_lines
+    from optimizer.trace.replay import Replay
+
+    if output is None:
+        raise click.UsageError(f"{inputs.sql} is a trace already; -o trace.html makes a page of it")
+    if inputs.data or inputs.pairs or inputs.disable or inputs.settings_file or inputs.preset:
+        raise click.UsageError("a written trace has its data and settings in it; -d, --set and their like are for SQL")
+    replay = Replay.load(Path(inputs.sql))
+    with sink(output) as file:
+        file.write(page_of(replay.events[:max_events], Path(inputs.sql).stem, start))
+    if replay.damage is not None:
+        click.echo(clean_lines(f"{inputs.sql}, {replay.damage}; the page has the events before that"), err=True)
+    elif not inputs.quiet:
+        click.echo(clean_lines(f"{len(replay.events):,} events in {output}"), err=True)
+
+
+def page_of(events: Sequence[dict[str, Any]], title: str, start: int) -> bytes:
+    """The page as UTF-8. `start`: the first event that it shows."""
+    from memo_viz.stepper.page import PAGE_EVENTS, stepper_page
+
+    if start >= len(events):
+        raise click.UsageError(f"--from {start}: the trace has {len(events):,} events, from 0")
+    if len(events) > PAGE_EVENTS:
+        click.echo(
+            f"a page has {PAGE_EVENTS:,} events at most, this one those from {start:,} on; --from N begins elsewhere", err=True
+        )
+    return stepper_page(events, title=title, start=start).encode("utf-8", "replace")

@@ -46,13 +46,15 @@ class Finding(NamedTuple):
 
 class AuditReport(NamedTuple):
     """How much was compared: `goals` with `bounds` claimed for them, `groups`, and `skips` by mechanism; `plans` that the
-    optima were chosen from is not counted. `finding`: None when all of it is sound."""
+    optima were chosen from is not counted. `finding`: None when all of it is sound. `complete`: all plans were compared with, not
+    only those for which the memo had room (budget_mexprs, budget_groups)."""
 
     goals: int
     bounds: int
     groups: int
     skips: dict[str, int]
     finding: Finding | None
+    complete: bool
 
     @property
     def sound(self) -> bool:
@@ -61,7 +63,7 @@ class AuditReport(NamedTuple):
     def __str__(self) -> str:
         skips = ", ".join(f"{count:,} {name}" for name, count in self.skips.items() if count) or "none"
         text = f"{sum(self.skips.values()):,} skips checked ({skips}), {self.bounds:,} bounds of {self.goals:,} goals, "
-        text += f"{self.groups:,} groups"
+        text += f"{self.groups:,} groups" + ("" if self.complete else " with the cheapest of the plans that the memo may hold")
         return f"{text}: sound" if self.finding is None else f"{text}: UNSOUND\n{self.finding}"
 
 
@@ -82,7 +84,7 @@ class _Audit:
         self._goals = list(search.memo.goals)
         self._groups = {g.id: g.lower for g in search.memo.live_groups()}
         self._logical = {mexpr.id: mexpr for group in search.memo.live_groups() for mexpr in group.members()}
-        search.expand_all()
+        self._complete = search.expand_all()
         self._tabled = self._goals_of_sets()
         self._optima = Optima(search, [*self._goals, *(goal for goal, _, _ in self._tabled)])
         self._epsilon = self._allowed_by_epsilon()
@@ -104,7 +106,7 @@ class _Audit:
 
     def report(self) -> AuditReport:
         finding = self._events() or self._tables() or self._bounds_of_groups() or self._results()
-        return AuditReport(len(self._goals), self._bounds, len(self._groups), dict(self._skips), finding)
+        return AuditReport(len(self._goals), self._bounds, len(self._groups), dict(self._skips), finding, self._complete)
 
     # -- in the order of the trace ------------------------------------------------------------------------------------------
 
@@ -164,7 +166,7 @@ class _Audit:
         for goal, cost, exact in self._tabled:
             optimum = self._optima.of(goal)
             self._bounds += 1
-            if _exceeds(cost, optimum) or (exact and _exceeds(optimum, cost)):
+            if _exceeds(cost, optimum) or (exact and self._complete and _exceeds(optimum, cost)):
                 return Finding("table", goal.id, f"the table is wrong about goal {goal.id} ({self._show(goal)})", cost, optimum)
         return None
 
@@ -191,7 +193,7 @@ class _Audit:
         optimum, best = self._optima.of(goal), goal.best_cost
         if goal.status is Status.IMPOSSIBLE:
             return None if optimum == INFINITY else "is said to be impossible, but there is a plan"
-        if _exceeds(optimum, best):
+        if self._complete and _exceeds(optimum, best):
             return "has a plan that is cheaper than every plan of the space"
         if goal.status is Status.OPTIMAL and _exceeds(best, optimum):
             return "is said to be optimal, but there is a cheaper plan"

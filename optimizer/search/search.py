@@ -211,10 +211,11 @@ class Search(SearchContext):
 
     # -- for those who look at the whole memo -------------------------------------------------------------------------------
 
-    def expand_all(self) -> None:
+    def expand_all(self) -> bool:
         """Explore everything that was left for later: regions whose joins are no expressions, groups nobody asked for.
 
-        Figures, goals and plans of the search stay as they are; the limits on the size of the memo hold.
+        Figures, goals and plans of the search stay as they are; the limits on the size of the memo hold: False
+        when one of them left something out.
         """
         counters, self.counters = self.counters, Counters()
         trace, self.trace, self.memo.trace = self.trace, None, None
@@ -234,6 +235,8 @@ class Search(SearchContext):
             if grown <= seen:
                 break
             seen = grown
+        complete = self.counters.proven
         self.counters, self._budget, self.deadline, self.stale = counters, budget, deadline, False
         self.trace = self.memo.trace = trace
         self.exploration = exploration
+        return complete

@@ -100,7 +100,7 @@ def test_explain_json_is_the_contract(planscope, shop):
     assert list(value["search"]["ms"]) == ["parse", "bind", "subqueries", "filters", "decorrelate", "prepass", "search"]
     assert value["sql"] == JOIN and value["engine"] == "arrow" and value["search"]["proven"] is True
     node = value["plan"]
-    assert list(node) == ["operator", "detail", "traits", "rows", "cost", "actual_rows", "ms", "inputs"]
+    assert list(node) == ["operator", "detail", "traits", "rows", "cost", "actual_rows", "removed_rows", "ms", "inputs"]
     assert node["actual_rows"] is None and node["cost"] == value["cost"]
     for arguments in (["explain", "--analyze"], ["run", "--analyze"]):
         command, *rest = arguments
@@ -163,6 +163,32 @@ def test_trace_is_replayable(planscope, shop, tmp_path):
     assert Replay.load(target).final().winners()
     short = planscope("trace", JOIN, "-d", str(shop), "--max-events", "5").out.splitlines()
     assert len(short) in (5, 6) and json.loads(short[0])["kind"] == "header"
+
+
+def test_a_page_of_a_search_and_of_its_trace(planscope, shop, tmp_path):
+    page, trace, again = (tmp_path / name for name in ("a.html", "a.jsonl", "b.HTML"))
+    done = planscope("trace", JOIN, "-d", str(shop), "-o", str(page))
+    assert done.code == 0 and "events in" in done.err and page.read_text().startswith("<!doctype html>")
+    planscope("trace", JOIN, "-d", str(shop), "-o", str(trace), "-q")
+    done = planscope("trace", str(trace), "-o", str(again))
+    assert done.code == 0 and again.read_text().startswith("<!doctype html>")
+    lines = trace.read_text().splitlines()
+    trace.write_text("\n".join([*lines[:9], lines[9][:20]]))
+    done = planscope("trace", str(trace), "-o", str(again))
+    assert done.code == 0 and "line 10" in done.err and "the page has the events before that" in done.err
+    done = planscope("trace", str(trace), "-o", str(again), "--from", "9")
+    assert done.code == 2 and "has 9 events" in done.err
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_step_in_a_browser(planscope, shop, tmp_path, monkeypatch, there):
+    opened = []
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    monkeypatch.setattr("webbrowser.open", lambda address: opened.append(address) or there)
+    done = planscope("step", JOIN, "-d", str(shop), "--web")
+    page = next(tmp_path.glob("planscope-*/trace.html"))
+    assert done.code == 0 and opened == [page.as_uri()] and page.read_text().startswith("<!doctype html>")
+    assert str(page) in done.out and ("no browser could be started" in done.out) is not there
 
 
 def test_lists(planscope):

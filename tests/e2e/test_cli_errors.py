@@ -121,10 +121,11 @@ def test_a_failed_run_leaves_the_old_file(planscope, shop, tmp_path):
         (["run", "-d", "x"], "SQL"),
         (["run", SELECT, "-d", "x", "--analyse"], "--analyze"),
         (["run", SELECT, "-d", "x", "--format", "parquet"], "-o result.parquet"),
-        (["memo", SELECT, "-d", "x", "-o", "memo.png"], ".svg, .dot or .json"),
-        (["memo", SELECT, "-d", "x", "--focus", "seven"], "G12"),
+        (["memo", SELECT, "-d", "x", "-o", "memo.bmp"], ".svg"),
         (["explain", SELECT, "-d", "x", "--format", "json", "--stage", "memo"], "planscope memo"),
-        (["trace", SELECT, "-d", "x", "-o", "t.html"], "trace.jsonl"),
+        (["trace", SELECT, "-d", "x", "--from", "3"], "-o trace.html"),
+        (["trace", "old.jsonl"], "-o trace.html"),
+        (["trace", "old.jsonl", "-d", "x", "-o", "new.html"], "has its data"),
     ],
 )
 def test_usage(planscope, arguments, part):

@@ -51,6 +51,7 @@ def test_explain_does_not_run(shop):
     assert explanation.memo._repr_svg_().startswith("<svg")
     assert explanation.memo.state.winners()
     assert explanation.trace.events[0]["kind"] == "header"
+    assert explanation.trace._repr_html_().startswith("<iframe ") and explanation.trace.html.startswith("<!doctype html>")
 
 
 def test_analyze_counts(shop):

@@ -320,3 +320,9 @@ def test_a_restart_makes_entries_void() -> None:
     assert [claim.lower for claim in ledger.all(Claim)] == [7.0]
     assert len(ledger.entries) == 5
     assert len(ledger.valid()) == 2
+
+
+def test_an_audit_says_so_where_the_memo_may_not_hold_everything() -> None:
+    report = audit(*traced("clique", 6, 2, region="table", budget_mexprs=100))
+    assert report.sound and not report.complete and "of the plans that the memo may hold" in str(report)
+    assert audit(*traced("clique", 5, 2, region="table")).complete

@@ -83,7 +83,7 @@ class OptimizeInputs(Task):
                 goal.asked = None
                 continue
             if asked or (prune and (lower > limit or lower * grace >= best)):
-                if asked:  # and failed at the limit
+                if asked and waiting.lower > waiting.limit:  # it was refuted at its limit, not left by a heuristic
                     lower = max(lower, nextafter(min(limit, best), INFINITY))
                 mechanism = "limit" if asked else "predicted" if goal.asked is None else "accumulated"
                 if goal.asked is not None:

@@ -7,7 +7,7 @@ import xml.etree.ElementTree as ET
 import pytest
 from fake_plan import join_plan
 
-from memo_viz.explain import Actual, plan_json, plan_table, search_text
+from memo_viz.explain import Actual, plan_json, plan_table, rules_text, search_text
 from memo_viz.plan_graph import plan_dot
 from memo_viz.q_error import q_error
 from memo_viz.svg import render_svg
@@ -85,6 +85,13 @@ def test_search_text():
     assert "regions" not in search_text({**search, "regions": {}}, {}, 1.0)
     regions = search_text({**search, "regions": {"tasks": 1, "table": 2}}, {}, 1.0)
     assert "\n        regions of joins: table ×2, tasks\n" in regions
+
+
+def test_rules_text():
+    text = rules_text({"bind": {}, "prepass": {"a": 1, "b": 2}, "search": {"join_to_hash_join": 1200}}, 40)
+    assert text == "rules   prepass: b ×2, a\n        search: join_to_hash_join ×1,200"
+    assert rules_text({"search": {}}) == ""
+    assert "\x1b" not in rules_text({"search": {"\x1b[31m": 1}})
 
 
 def test_text_tools():

@@ -1,0 +1,100 @@
+"""planscope diff: two searches side by side, of one query under two settings or of two trace files."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from dataclasses import replace
+from typing import Any
+
+import click
+
+from experiments.commands.inputs import Inputs, query_inputs
+from experiments.commands.output import format_of, text_width, write_text
+from experiments.commands.traced import TRACE, read_trace_file
+from memo_viz.text import shorten
+
+FORMATS = ("text", "json", "html")
+
+
+@click.command("other side", add_help_option=False)
+@query_inputs
+def _other_side(inputs: Inputs) -> Inputs:
+    """Reads the options after --."""
+    return inputs
+
+
+@click.command("diff", options_metavar="[OPTIONS] [-- OPTIONS]")
+@query_inputs
+@click.argument("other", nargs=-1, type=click.UNPROCESSED)
+@click.option("--format", "format", type=click.Choice(FORMATS), help="Default: what FILE's ending says, else text.")
+@click.option("-o", "--output", metavar="FILE", help="Write there instead of standard output; diff.html is a page.")
+@click.pass_obj
+def command(facts: dict[str, Any], /, inputs: Inputs, other: tuple[str, ...], format: str | None, output: str | None) -> None:
+    """Compare the plans and searches of one query under two settings, or of two trace files.
+
+    What stands before -- is for the first search, what stands after it for the second; the query and its data are for both. Shown
+    are plans, costs, winners, groups, expressions, rules fired, counts and the first event at which the searches part: no times.
+
+    \b
+    planscope diff tpch/q05 -d tpch:0.1 -- --disable join_to_merge_join
+    planscope diff job/17e --set pruning=none -- --set pruning=both
+    planscope diff a.jsonl b.jsonl -o diff.html
+    """
+    format = format_of(output, format, FORMATS)
+    files = inputs.sql.lower().endswith(TRACE)
+    if files and len(other) == 1:
+        names = inputs.sql, other[0]
+        traces = [read_trace_file(name, inputs.quiet) for name in names]
+    elif files:
+        raise click.UsageError("two trace files are compared: planscope diff a.jsonl b.jsonl")
+    else:
+        second = _second(inputs, other)
+        names = _called(inputs), _called(second)
+        traces = [_trace(each, facts) for each in (inputs, second)]
+    from memo_viz.comparison import compare, comparison_json, comparison_text
+
+    comparison = compare(traces[0], traces[1], names)
+    if format == "json":
+        write_text(json.dumps(comparison_json(comparison), indent=1, allow_nan=False), output)
+    elif format == "html":
+        from memo_viz.comparison_page import comparison_page
+        from memo_viz.plan_graph import winner_boxes
+        from optimizer.trace.replay import Replay
+
+        write_text(comparison_page(comparison, *(winner_boxes(Replay(trace).final()) for trace in traces)), output)
+    else:
+        write_text(comparison_text(comparison, text_width()), output)
+
+
+def _second(first: Inputs, options: tuple[str, ...]) -> Inputs:
+    """The other side: what `options` say of the same query. Raises UsageError."""
+    if any(each.lower().endswith(TRACE) for each in options):
+        raise click.UsageError("a query is compared under two settings, a trace file with another trace file")
+    second = _other_side.main([first.sql, *options], standalone_mode=False)
+    assert isinstance(second, Inputs)
+    second = replace(second, data=second.data or first.data, quiet=second.quiet or first.quiet)
+    if second == first:
+        raise click.UsageError(
+            "both sides are the same: say what differs after --, as in planscope diff SQL -- --set pruning=none"
+        )
+    return second
+
+
+def _called(inputs: Inputs) -> str:
+    """The side as one would type it."""
+    words = [part for pair in inputs.pairs for part in ("--set", pair)]
+    words += [part for rule in inputs.disable for part in ("--disable", rule)]
+    words += [part for file in inputs.plugins for part in ("--plugin", file)]
+    for option, value in (("--preset", inputs.preset), ("--settings", inputs.settings_file), ("--program", inputs.program_file)):
+        words += [] if value is None else [option, str(value)]
+    return " ".join([shorten(" ".join(inputs.sql.split()), 60), *map(shlex.quote, words)])
+
+
+def _trace(inputs: Inputs, facts: dict[str, Any]) -> list[dict[str, Any]]:
+    from optimizer.trace.recorder import Trace
+
+    session, sql = inputs.open(facts)
+    trace = Trace()
+    session.optimize(sql, trace)
+    return trace.events

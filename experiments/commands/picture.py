@@ -1,0 +1,131 @@
+"""planscope picture: what can be drawn of a search, each as SVG, PNG, PDF, DOT or JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from experiments.commands.inputs import Inputs, query_inputs
+from experiments.commands.output import format_of, sink, write_text
+from experiments.commands.traced import traced
+
+PICTURES = ("svg", "png", "pdf", "dot", "json")
+
+at_option = click.option("--at", type=click.IntRange(0), metavar="EVENT", help="As it was after this event of the trace.")
+
+
+def memo_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Adds the options that say what of a memo is shown, and how."""
+    for option in reversed((
+        click.option("--at", type=click.IntRange(0), metavar="EVENT", help="As the memo was after this event of the trace."),
+        click.option("--since", type=click.IntRange(0), metavar="EVENT", help="Mark what changed after this earlier event."),
+        click.option("--focus", metavar="G12", help="Only this group and what lies below it; a name such as orders will do."),
+        click.option("--depth", type=click.IntRange(0), metavar="N", help="Only N levels of input groups."),
+        click.option("--winners", is_flag=True, help="Only the chosen plan."),
+        click.option("--animate", type=click.FloatRange(1, 3600), metavar="SECONDS", help="An SVG in which the memo grows."),
+        click.option("--overview/--detail", default=None, help="Groups as squares by size, or every member; default: by size."),
+    )):  # fmt: skip
+        function = option(function)
+    return function
+
+
+def write_picture(picture: Any, output: str | None, format: str) -> None:
+    """A `memo_viz.pictures.Picture` to a file or standard output, as one of PICTURES."""
+    from memo_viz.svg import render
+
+    if format == "json":
+        write_text(json.dumps(picture.json, indent=1, allow_nan=False), output)
+    elif picture.svg is not None:
+        if format != "svg":
+            raise click.UsageError("an animated memo is an SVG: -o memo.svg")
+        write_text(picture.svg, output)
+    elif format in ("svg", "dot"):
+        write_text(render(picture.dot, format).decode("utf-8"), output)
+    else:
+        with sink(output) as file:
+            file.write(render(picture.dot, format))
+
+
+def drawn(name: str, *options: Callable[..., Any]) -> Callable[[Callable[..., Any]], click.Command]:
+    """A subcommand that draws what the function it decorates returns, a Picture of (events, title, options)."""
+
+    def decorate(function: Callable[..., Any]) -> click.Command:
+        def run(inputs: Inputs, output: str | None, format: str | None, **chosen: Any) -> None:
+            format = format_of(output, format, PICTURES)
+            events, title = traced(inputs, click.get_current_context().obj)
+            write_picture(function(events, title=title, **chosen), output, format)
+
+        run.__doc__ = function.__doc__
+        for option in (
+            *reversed(options),
+            click.option("--format", "format", type=click.Choice(PICTURES), help="Default: what FILE's ending says, else svg."),
+            click.option("-o", "--output", metavar="FILE", help="Write there instead of standard output."),
+        ):
+            run = option(run)
+        return command.command(name)(query_inputs(run))
+
+    return decorate
+
+
+@click.group("picture")
+def command() -> None:
+    """Draw a search: SVG, PNG, PDF, DOT or JSON. SQL may also be a trace file, trace.jsonl, which needs no data.
+
+    \b
+    planscope picture joins tpch/q05 -d tpch:0.1 -o joins.svg
+    planscope picture steps tpch/q02 -d tpch:0.1 -o steps.png
+    planscope picture plan trace.jsonl --at 900 -o plan.pdf
+    """
+
+
+@drawn("plan", at_option)
+def plan(events: Any, **chosen: Any) -> Any:
+    """The chosen plan: operators, rows, share of the cost."""
+    from memo_viz.pictures import plan_picture
+
+    return plan_picture(events, **chosen)
+
+
+@drawn("joins")
+def joins(events: Any, **chosen: Any) -> Any:
+    """The join graph: relations and the predicates that link them."""
+    from memo_viz.pictures import joins_picture
+
+    return joins_picture(events, **chosen)
+
+
+@drawn("steps", click.option("--stage", "stages", multiple=True, metavar="STAGE",
+                             help="Default: those that remove subqueries: subqueries, filters and decorrelate."))  # fmt: skip
+def steps(events: Any, stages: tuple[str, ...], **chosen: Any) -> Any:
+    """Each rewrite before the search, before and after; by default those that remove subqueries."""
+    from memo_viz.pictures import steps_picture
+    from memo_viz.rewrite_steps import SUBQUERIES
+
+    return steps_picture(events, stages=stages or SUBQUERIES, **chosen)
+
+
+@drawn("rules")
+def rules(events: Any, **chosen: Any) -> Any:
+    """Which rules fired on what other rules made, how often, and which made the plan."""
+    from memo_viz.pictures import rules_picture
+
+    return rules_picture(events, **chosen)
+
+
+@drawn("traits", at_option)
+def traits(events: Any, **chosen: Any) -> Any:
+    """The trait ledger: which orders and groupings were asked of which groups, how each was met, and at what cost."""
+    from memo_viz.pictures import traits_picture
+
+    return traits_picture(events, **chosen)
+
+
+@drawn("memo", memo_options)
+def picture_memo(events: Any, **chosen: Any) -> Any:
+    """The memo: groups, their members, and the chosen plan; .json has the graph that is drawn, for networkx."""
+    from memo_viz.pictures import memo_picture
+
+    return memo_picture(events, **chosen)

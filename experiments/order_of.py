@@ -1,0 +1,123 @@
+"""The join order that another system chooses for a query, so that it can be priced in our model.
+
+DuckDB plans the query over native tables with the same rows, and its optimized plan is read with `json_serialize_plan`. A plan
+names tables and not aliases, but numbers its scans in the order of FROM, as our bound tree has them. DuckDB is no dependency of
+planscope: it comes with the extra `test`.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any, NamedTuple
+
+from experiments.search_bench.duckdb_plans import duckdb_module, for_duckdb
+from optimizer.algebra.logical import Scan
+from optimizer.algebra.subqueries import subqueries_of
+from optimizer.algebra.trees import Tree, postorder
+from optimizer.catalog.table import Catalog
+from optimizer.errors import Unsupported
+from optimizer.joins.join_order import JoinOrder, show_join_order
+from optimizer.pipeline import OptimizedQuery
+
+# the first would share the scans of a table; the second, run after joins are ordered, leaves plans that cannot be written as JSON
+_WITHOUT = ("common_subplan", "column_lifetime")
+_READERS = {"parquet": "read_parquet", "csv": "read_csv"}
+
+
+class SystemOrder(NamedTuple):
+    """`system` with its version; `order` as `--join-order` takes it."""
+
+    system: str
+    order: str
+
+
+def duckdb_order(catalog: Catalog, query: OptimizedQuery) -> SystemOrder:
+    """DuckDB's join order of a query that we have planned. Relations that our pre-pass found to be of no use are left out.
+
+    Raises Unsupported where it is not known, or DuckDB is not there.
+    """
+    module = duckdb_module()
+    if module is None:
+        raise Unsupported("DuckDB is not installed", hint="pip install 'planscope[test]' or pip install duckdb")
+    if catalog.statistics_only:
+        raise Unsupported(f"the dataset {catalog.name} has statistics only, and DuckDB plans with rows")
+    aliases = _aliases(query.stages[0].tree)
+    kept = {
+        node.op.alias.lower() for node in postorder(query.stages[-1].tree) if isinstance(node, Tree) and isinstance(node.op, Scan)
+    }
+    connection: Any = module.connect(":memory:")
+    try:
+        for name in dict.fromkeys(table for table, _ in aliases):
+            table = catalog.tables[name]
+            if table.format not in _READERS:
+                raise Unsupported(f"{name} is stored as {table.format}, which DuckDB does not read")
+            files = {"files": [str(file) for file in table.files]}
+            connection.execute(f'create table "{name}" as from {_READERS[table.format]}($files)', files)
+        connection.execute(f"set disabled_optimizers = '{','.join(_WITHOUT)}'")
+        text = connection.execute("select json_serialize_plan(?, optimize := true)", [for_duckdb(query.sql)]).fetchone()[0]
+    except module.Error as error:
+        raise Unsupported(f"DuckDB does not plan this query: {str(error).splitlines()[0]}") from None
+    finally:
+        connection.close()
+    found = json.loads(text)
+    if found["error"]:
+        raise Unsupported(f"DuckDB does not show the plan of this query: {found.get('error_message', 'no reason given')}")
+    plan = found["plans"][0]
+    scans = _scans(plan.get("plan", plan), aliases)
+    order = _order(plan.get("plan", plan), {index: alias for index, alias in scans.items() if alias in kept})
+    if order is None or isinstance(order, str):
+        raise Unsupported("DuckDB's plan of this query joins nothing")
+    return SystemOrder(f"DuckDB {module.__version__}", show_join_order(order))
+
+
+def _aliases(tree: Tree) -> list[tuple[str, str]]:
+    """(table, alias) of each scan, in the order of FROM. Raises Unsupported where aliases do not tell them apart."""
+    found: list[tuple[str, str]] = []
+    pending: list[Any] = [tree]
+    while pending:
+        node = pending.pop()
+        if isinstance(node.op, Scan):
+            found.append((node.op.table, node.op.alias.lower()))
+        if subqueries_of(node.op.scalars()):
+            raise Unsupported("the order of a query with subqueries in expressions is not read off DuckDB's plan")
+        pending += reversed(node.inputs)
+    aliases = [alias for _, alias in found]
+    twice = next((alias for alias in aliases if aliases.count(alias) > 1), None)
+    if twice is not None:
+        raise Unsupported(f"two relations of the query are called {twice}", hint="give each an alias of its own")
+    return found
+
+
+def _scans(plan: dict[str, Any], aliases: list[tuple[str, str]]) -> dict[int, str]:
+    """The alias of each scan of the plan, by its number."""
+    scans: dict[int, str] = {}
+    pending = [plan]
+    while pending:
+        node = pending.pop()
+        if node["type"] == "LOGICAL_GET":
+            scans[node["table_index"]] = node["function_data"].get("table", "")
+        pending += node.get("children", [])
+    if [scans[i] for i in sorted(scans)] != [table for table, _ in aliases]:
+        raise Unsupported("DuckDB's plan does not scan the tables of FROM one by one, so its order is not known")
+    return {index: alias for index, (_, alias) in zip(sorted(scans), aliases, strict=True)}
+
+
+def _order(plan: dict[str, Any], scans: dict[int, str]) -> JoinOrder | None:
+    """The order of the joins of `scans` in a plan; None where it has none of them. Iterative: plans may be deep."""
+    built: list[JoinOrder | None] = []
+    stack = [(plan, False)]
+    while stack:
+        node, ready = stack.pop()
+        children = node.get("children", [])
+        if not ready:
+            stack += [(node, True), *((child, False) for child in reversed(children))]
+        elif node["type"] == "LOGICAL_GET":
+            built.append(scans.get(node["table_index"]))
+        else:
+            parts = built[len(built) - len(children) :]
+            del built[len(built) - len(children) :]
+            joined: JoinOrder | None = None
+            for part in parts:
+                joined = part if joined is None else joined if part is None else (joined, part)
+            built.append(joined)
+    return built[0]

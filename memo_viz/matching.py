@@ -1,0 +1,83 @@
+"""Groups of two memos that compute the same, found by what is in them and not by their numbers.
+
+Two groups match when an expression of one is an expression of the other: the same operator and payload over inputs that match.
+Sets of relations, and regions of joins, match when their relations do, whatever was expanded in them. Payloads are compared
+with the ids of columns first and without them then, since another setting may have numbered columns otherwise.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Hashable, Iterator, Mapping
+from functools import lru_cache
+
+from memo_viz.graph import REGIONS, joined_relations
+from memo_viz.names import canonical_group
+from optimizer.trace.state import MemoState, MExprState
+
+_ID = re.compile(r"'(?:[^']|'')*'|#\d+")
+
+
+def match_groups(a: MemoState, b: MemoState) -> dict[int, int]:
+    """The group of `b` for each group of `a` that has one; no group has two. Merged groups are left out."""
+    left, right = _Side(a), _Side(b)
+    pairs: dict[int, int] = {}
+    own = {id: id for id in right.groups}
+    for exact in (True, False):
+        while _match_once(left, right, pairs, own, exact):
+            pass
+    return pairs
+
+
+@lru_cache(maxsize=1 << 16)  # few payloads, asked for in every round
+def payload(detail: str, exact: bool = False) -> tuple[str, ...]:
+    """A payload as conjuncts in an order of its own, without ids of columns unless `exact`."""
+    text = detail if exact else _ID.sub(lambda found: "" if found[0].startswith("#") else found[0], detail)
+    return tuple(sorted(text.split(" AND ")))
+
+
+class _Side:
+    """One of the two memos."""
+
+    def __init__(self, state: MemoState) -> None:
+        self.state = state
+        self.groups = [id for id, group in state.groups.items() if group.merged_into is None]
+        self.leaves = joined_relations(state)
+
+    def signatures(self, id: int, inputs: Mapping[int, int], exact: bool) -> Iterator[Hashable]:
+        """What the group computes, in groups of `b`; what reads a group without a match says nothing."""
+        group = self.state.groups[id]
+        first = self.state.mexprs[min(group.logical)] if group.logical else None
+        for mexpr in map(self.state.mexprs.__getitem__, group.logical):
+            below = [inputs.get(canonical_group(self.state, i)) for i in mexpr.inputs]
+            if None not in below:
+                yield mexpr.op, payload(mexpr.detail, exact), tuple(below)
+        if group.relations is not None or (first is not None and first.op in REGIONS):
+            leaves = [inputs.get(leaf) for leaf in self.leaves[id]]
+            if None not in leaves:
+                yield frozenset(leaves)
+
+
+def _match_once(left: _Side, right: _Side, pairs: dict[int, int], own: Mapping[int, int], exact: bool) -> bool:
+    """Match what can be matched by the pairs so far. Was there anything?"""
+    taken = set(pairs.values())
+    offers: dict[Hashable, list[int]] = {}
+    for id in right.groups:
+        if id not in taken:
+            for signature in right.signatures(id, own, exact):
+                offers.setdefault(signature, []).append(id)
+    before = len(pairs)
+    for id in left.groups:
+        if id not in pairs:
+            found = (other for s in left.signatures(id, pairs, exact) for other in offers.get(s, ()) if other not in taken)
+            match = next(found, None)
+            if match is not None:
+                pairs[id] = match
+                taken.add(match)
+    return len(pairs) > before
+
+
+def expression_key(state: MemoState, mexpr: MExprState, inputs: Mapping[int, int]) -> Hashable:
+    """What an expression is, in groups of `b`; an input without a match is like no other."""
+    below = tuple(inputs.get(id, ("unmatched", id)) for id in (canonical_group(state, i) for i in mexpr.inputs))
+    return mexpr.op, payload(mexpr.detail), below

@@ -1,0 +1,147 @@
+"""What lies below the picture of a memo: the sets of relations that have no plan by name, or, where they are too many, all groups
+by the number of relations that they join, a square each.
+
+A square's sign says what became of its group. Names and figures are tooltips. A memo of thousands of groups has several of
+them in one square.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+
+import networkx as nx
+
+from memo_viz.difference import SIGNS, is_difference
+from memo_viz.graph import full_name, members
+from memo_viz.style import CHANGES, CHOSEN, INK, LOGICAL_ROW, anchor, tip
+from memo_viz.text import label_text, shorten
+from optimizer.algebra.printing import number
+
+STATES = {  # what became of a group -> sign, fill, ink, words
+    "chosen": ("★", CHOSEN, "white", "in the chosen plan"),
+    "planned": ("☆", "#bfe3d0", INK, "has a plan"),
+    "dear": ("✗", "#f3d9c2", "#7a3e00", "proven too dear"),
+    "open": ("○", "#cfe0f5", INK, "open"),
+    "idle": ("·", "#e3e8ee", "#55616d", "never asked for"),
+}
+SQUARES, A_LINE = 2000, 60  # squares in a picture, in a line
+NAMED, CHARACTERS = 60, 150  # sets that are named, characters of a line of them
+
+
+def sets_below(graph: nx.DiGraph, shelf: Sequence[str]) -> str:
+    """What lies below the picture: sets of relations by name, or, where they are too many, all groups as squares."""
+    return sizes_table(graph) if len(shelf) > NAMED else _shelf(graph, shelf) if shelf else ""
+
+
+def _shelf(graph: nx.DiGraph, groups: Sequence[str]) -> str:
+    """Sets of relations without a plan, by size: ✗ no plan of it can be cheap enough, ○ still open, others never asked for."""
+    nodes = graph.nodes
+    html = ['<TABLE BORDER="0" CELLBORDER="0" CELLSPACING="3" CELLPADDING="3"><TR>']
+    html.append('<TD ALIGN="LEFT" COLSPAN="2"><FONT POINT-SIZE="10">')
+    html.append("<B>Sets of relations without a plan</B> &#160; (≥ the least that a plan of it costs, ✗ proven too dear, ○ open)")
+    html.append("</FONT></TD></TR>")
+    for size in sorted({len(nodes[g]["relations"]) for g in groups}):
+        lines: list[list[str]] = [[]]
+        room = CHARACTERS
+        for group in sorted((g for g in groups if len(nodes[g]["relations"]) == size), key=lambda g: nodes[g]["lower"]):
+            data = nodes[group]
+            statuses = {status for _, status, _ in data["goals"]}
+            sign = "○ " if "open" in statuses else "✗ " if statuses & {"below", "impossible", "abandoned"} else ""
+            text = f"{SIGNS[data['change']]}{sign}{shorten(full_name(data), 60)} ≥ {number(data['lower'])}"
+            if room < len(text):
+                lines.append([])
+                room = CHARACTERS
+            room -= len(text) + 2
+            fill = CHANGES[data["change"]][1] if data["change"] else LOGICAL_ROW
+            lines[-1].append(
+                f'<TD BGCOLOR="{fill}" {tip(group_words(graph, group), anchor(graph, group))}>'
+                f'<FONT POINT-SIZE="8.5" COLOR="#55616d">{label_text(text)}</FONT></TD>'
+            )
+        for line in lines:
+            first = f"{size} relations" if line is lines[0] else " "
+            html.append(
+                f'<TR><TD ALIGN="RIGHT"><FONT POINT-SIZE="9.5">{first}</FONT></TD><TD ALIGN="LEFT" CELLPADDING="0">'
+                '<TABLE ALIGN="LEFT" BORDER="0" CELLBORDER="0" CELLSPACING="3" CELLPADDING="2">'
+                f"<TR>{''.join(line)}</TR></TABLE></TD></TR>"
+            )
+    return "<" + "".join([*html, "</TABLE>"]) + ">"
+
+
+def state_of(graph: nx.DiGraph, group: str) -> str:
+    """What became of a group: a key of STATES."""
+    data = graph.nodes[group]
+    if data["chosen"]:
+        return "chosen"
+    statuses = {status for _, status, _ in data["goals"]}
+    if any(cost is not None for _, _, cost in data["goals"]):
+        return "planned"
+    return "open" if "open" in statuses else "idle" if statuses <= {"new"} else "dear"
+
+
+def sizes_table(graph: nx.DiGraph) -> str:
+    """HTML-like label: a line for each number of relations, with counts and squares."""
+    groups = [n for n, kind in graph.nodes(data="kind") if kind == "group"]
+    by_size: dict[int, list[str]] = {}
+    for group in groups:
+        by_size.setdefault(len(graph.nodes[group]["relations"]), []).append(group)
+    each = max(1, math.ceil(len(groups) / SQUARES))
+    signs = [sign for sign, *_ in STATES.values()]
+    note = f"{len(groups):,} groups by the number of relations joined" + ("" if each == 1 else f"; a square is {each} groups")
+    words = ", ".join(f"{sign} {meaning}" for sign, _, _, meaning in STATES.values())
+    words += "; + new, − gone, ~ changed" if is_difference(graph) else ""
+    html = [
+        '<TABLE BORDER="0" CELLBORDER="0" CELLSPACING="2" CELLPADDING="3">',
+        f'<TR><TD ALIGN="LEFT" COLSPAN="9"><FONT POINT-SIZE="11"><B>{note}</B>&#160;&#160; {words}</FONT></TD></TR>',
+        "<TR>" + "".join(_cell(text, bold=True) for text in ("relations", "groups", "expressions", *signs)) + "<TD></TD></TR>",
+    ]
+    for size, found in sorted(by_size.items()):
+        states = {state: [g for g in found if state_of(graph, g) == state] for state in STATES}
+        expressions = sum(graph.out_degree(g) for g in found)
+        counts = [f"{len(s):,}" if s else "" for s in states.values()]
+        figures = "".join(map(_cell, ("1 or other" if size == 1 else str(size), f"{len(found):,}", f"{expressions:,}", *counts)))
+        html.append(f'<TR>{figures}<TD ALIGN="LEFT">{_squares(graph, states, each)}</TD></TR>')
+    return "<" + "".join([*html, "</TABLE>"]) + ">"
+
+
+def _squares(graph: nx.DiGraph, states: dict[str, list[str]], each: int) -> str:
+    squares: list[str] = []
+    for state, groups in states.items():
+        sign, fill, ink, _ = STATES[state]
+        groups = sorted(groups, key=lambda g: (graph.nodes[g]["change"], graph.nodes[g]["lower"]))
+        for start in range(0, len(groups), each):
+            some = groups[start : start + each]
+            change = graph.nodes[some[0]]["change"]
+            shown, color = (SIGNS[change], CHANGES[change][1]) if change else (sign, fill)
+            words = group_words(graph, some[0]) + (f" | and {len(some) - 1} more" if len(some) > 1 else "")
+            squares.append(
+                f'<TD WIDTH="12" HEIGHT="12" FIXEDSIZE="TRUE" BGCOLOR="{color}" {tip(words, anchor(graph, some[0]))}>'
+                f'<FONT COLOR="{ink}" POINT-SIZE="8">{shown}</FONT></TD>'
+            )
+    rows = [squares[i : i + A_LINE] for i in range(0, len(squares), A_LINE)]
+    size = f'FIXEDSIZE="TRUE" WIDTH="{13 * len(rows[0]) + 1}" HEIGHT="{13 * len(rows) + 1}"'
+    lines = "".join(f"<TR>{''.join(row)}</TR>" for row in rows)
+    return f'<TABLE ALIGN="LEFT" BORDER="0" CELLBORDER="0" CELLSPACING="1" CELLPADDING="0" {size}>{lines}</TABLE>'
+
+
+def group_words(graph: nx.DiGraph, group: str) -> str:
+    """All about a group, for a tooltip."""
+    data = graph.nodes[group]
+    name = full_name(data) + (f" G{data['id']}" if data["id"] >= 0 else "")
+    lines = [f"{name}: {number(data['rows'])} rows estimated, no plan costs less than {number(data['lower'])}"]
+    if data["columns"]:
+        lines.append(f"columns: {', '.join(data['columns'])}")
+    for traits, status, cost in data["goals"]:
+        lines.append(f"goal {traits}: {status}" + ("" if cost is None else f", best plan costs {number(cost)}"))
+    counts = Counter(graph.nodes[m]["logical"] for m in members(graph, group))
+    if counts:
+        lines.append(f"{counts[True]} logical and {counts[False]} physical members")
+    if not data["explored"] and data["id"] >= 0:
+        lines.append("not explored")
+    return " | ".join(lines)
+
+
+def _cell(text: str, bold: bool = False) -> str:
+    inner = f"<B>{label_text(text)}</B>" if bold else label_text(text) or " "
+    return f'<TD ALIGN="RIGHT"><FONT POINT-SIZE="9.5">{inner}</FONT></TD>'

@@ -1,0 +1,138 @@
+"""The rewrites of stages before the search, one below the other: the part of the tree before and after, what went and what came
+marked by sign and colour. What stayed as it was is folded into one line."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import graphviz
+
+from memo_viz.names import ColumnNames, column_labels
+from memo_viz.style import CHANGES, FAINT, FONT, INK, OTHER_TITLE, heading, tip
+from memo_viz.text import label_text, shorten, wrap
+from optimizer.errors import PlanscopeError
+from optimizer.trace.tree import FlatTree
+
+SUBQUERIES = ("subqueries", "filters", "decorrelate")
+LINES, CHARACTERS = 30, 64  # of a tree that are shown, of a line
+
+
+class Step(NamedTuple):
+    """A rewrite: trees are flat, see `optimizer.trace.tree`."""
+
+    stage: str
+    rule: str
+    note: str | None
+    before: FlatTree
+    after: FlatTree
+
+
+class Line(NamedTuple):
+    """An operator of a tree, `sign` "−", "+" or ""; `below`: how many operators under it are folded away."""
+
+    depth: int
+    text: str
+    sign: str
+    below: int
+
+
+def rewrite_steps(events: Iterable[Mapping[str, Any]], stages: Sequence[str] = SUBQUERIES) -> list[Step]:
+    """The rewrites of `stages`, in order. Raises PlanscopeError where a trace has none of these stages."""
+    events = list(events)
+    known = [event["name"] for event in events if event["kind"] == "stage"]
+    if not set(stages) & set(known):
+        what = "the query has no subquery, so nothing was decorrelated" if tuple(stages) == SUBQUERIES else (
+            f"there is no stage {', '.join(stages)}"
+        )  # fmt: skip
+        raise PlanscopeError(f"{what}; its stages are {', '.join(known) or 'none'}")
+    found = (event for event in events if event["kind"] == "rewrite" and event["stage"] in stages)
+    return [Step(e["stage"], e["rule"], e["note"], e["before"], e["after"]) for e in found]
+
+
+def steps_dot(steps: Sequence[Step], title: str = "") -> str:
+    """DOT source of one table. Any text is escaped."""
+    dot = graphviz.Digraph("steps")
+    dot.attr(fontname=FONT, fontsize="13", fontcolor=INK, bgcolor="white", pad="0.25")
+    legend = [(CHANGES["gone"][1], INK, "− goes"), (CHANGES["new"][1], INK, "+ comes"), ("white", INK, "stays")]
+    dot.attr(label=heading(title, legend), labelloc="t", labeljust="l")
+    dot.node("steps", shape="plain", fontname=FONT, fontsize="10", fontcolor=INK, label=_table(steps))
+    return str(dot.source)
+
+
+def changed_lines(before: FlatTree, after: FlatTree) -> tuple[list[Line], list[Line]]:
+    """Both trees, an operator a line; subtrees of two operators and more that both have are one line."""
+    return _lines(before, after, "−"), _lines(after, before, "+")
+
+
+def _lines(tree: FlatTree, other: FlatTree, sign: str) -> list[Line]:
+    kept = {_subtree(other, at) for at in range(len(other))}
+    single = Counter((op, detail) for _, op, detail in other)
+    lines: list[Line] = []
+    at = 0
+    while at < len(tree):
+        depth, op, detail = tree[at]
+        assert isinstance(depth, int)
+        text = f"{op}  {detail}".rstrip()
+        subtree = _subtree(tree, at)
+        if subtree in kept:
+            lines.append(Line(depth, text, "", len(subtree) - 1))
+            at += len(subtree)
+            continue
+        same = single[op, detail] > 0
+        single[op, detail] -= same
+        lines.append(Line(depth, text, "" if same else sign, 0))
+        at += 1
+    return lines
+
+
+def _subtree(tree: FlatTree, at: int) -> tuple[tuple[int, Any, Any], ...]:
+    """The operators of the tree at `at`, their depths from its root."""
+    start = tree[at][0]
+    assert isinstance(start, int)
+    found = [(0, tree[at][1], tree[at][2])]
+    for depth, op, detail in tree[at + 1 :]:
+        assert isinstance(depth, int)
+        if depth <= start:
+            break
+        found.append((depth - start, op, detail))
+    return tuple(found)
+
+
+def _table(steps: Sequence[Step]) -> str:
+    texts = (str(detail) for step in steps for tree in (step.before, step.after) for _, _, detail in tree)
+    columns = ColumnNames(label for text in texts for label in column_labels(text))
+    html = ['<TABLE BORDER="0" CELLBORDER="0" CELLSPACING="0" CELLPADDING="3">']
+    if not steps:
+        html.append('<TR><TD ALIGN="LEFT">nothing was rewritten</TD></TR>')
+    for number, step in enumerate(steps, 1):
+        stage = f'<FONT COLOR="#55616d">{label_text(step.stage)}</FONT>'
+        words = [f"<B>{number}&#160; {label_text(step.rule)}</B>&#160;&#160; {stage}"]
+        words += [label_text(line) for line in wrap(columns(step.note or ""), 2 * CHARACTERS, 3)]
+        head = '<BR ALIGN="LEFT"/>'.join(words) + '<BR ALIGN="LEFT"/>'
+        html.append(f'<TR><TD COLSPAN="5" ALIGN="LEFT" BALIGN="LEFT" BGCOLOR="{OTHER_TITLE}">{head}</TD></TR>')
+        before, after = (_cells(lines, columns) for lines in changed_lines(step.before, step.after))
+        for i in range(max(len(before), len(after))):
+            arrow = "→" if i == 0 else " "
+            left, right = (cells[i] if i < len(cells) else "<TD></TD><TD></TD>" for cells in (before, after))
+            html.append(f"<TR>{left}<TD>{arrow}</TD>{right}</TR>")
+    return "<" + "".join([*html, "</TABLE>"]) + ">"
+
+
+def _cells(lines: Sequence[Line], columns: ColumnNames) -> list[str]:
+    """Two cells a line: its sign and its text."""
+    cells = []
+    for line in lines[:LINES]:
+        fill = CHANGES["gone" if line.sign == "−" else "new"][1] if line.sign else "white"
+        ink = "#55616d" if line.below else INK
+        text = shorten(columns(line.text), max(16, CHARACTERS - 2 * line.depth))
+        more = f'&#160;&#160; <FONT COLOR="{FAINT}">over {line.below} as before</FONT>' if line.below else ""
+        indent = "&#160;" * (4 * min(line.depth, 20))
+        cells.append(
+            f'<TD><B>{line.sign or " "}</B></TD><TD ALIGN="LEFT" BGCOLOR="{fill}" {tip(line.text)}>'
+            f'{indent}<FONT COLOR="{ink}">{label_text(text)}</FONT>{more}</TD>'
+        )
+    if len(lines) > LINES:
+        cells.append(f'<TD></TD><TD ALIGN="LEFT"><FONT COLOR="{FAINT}">and {len(lines) - LINES} more</FONT></TD>')
+    return cells

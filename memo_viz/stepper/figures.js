@@ -1,0 +1,50 @@
+// Numbers for people.
+
+/**
+ * A cost or a number of rows with as many digits as it takes to tell bounds apart; as memo_viz/words.py writes it.
+ * @param {number | string} value
+ */
+export function figure(value) {
+  const number = Number(value === "inf" ? Infinity : value);
+  if (!Number.isFinite(number)) return "∞";
+  const size = Math.abs(number);
+  if (size >= 1e9 || (size > 0 && size < 0.01)) return fourDigits(number);
+  const [whole, part] = hundredths(number).split(".");
+  const digits = part.replace(/0+$/, "");
+  return thousands(whole) + (digits ? "." + digits : "");
+}
+
+/** The same without what lies behind the point, for places with little room.
+ * @param {number | null | undefined} value */
+export function rounded(value) {
+  if (value === null || value === undefined) return "–";
+  return Math.abs(value) >= 10 && Math.abs(value) < 1e9 ? thousands(Math.round(value).toString()) : figure(value);
+}
+
+/** @param {number} value */
+export function count(value) {
+  return thousands(String(value));
+}
+
+/** @param {string} digits */
+const thousands = (digits) => digits.replace(/\B(?=(\d{3})+$)/g, ",");
+
+/** Two places behind the point, the middle between two going to the even one.
+ * @param {number} value */
+function hundredths(value) {
+  const hundred = value * 100;
+  const below = Math.floor(hundred);
+  const middle = Number.isInteger(value * 8) && hundred - below === 0.5;
+  return middle ? ((below + Math.abs(below % 2)) / 100).toFixed(2) : value.toFixed(2);
+}
+
+/** Four digits, the middle between two going to the even one.
+ * @param {number} value */
+function fourDigits(value) {
+  const exact = value.toExponential(100);
+  const middle = /^-?\d\.\d\d[02468]50*e/.test(exact);
+  const [mantissa, exponent] = (middle ? exact.replace(/50*e/, "e") : value.toExponential(3)).split("e");
+  if (Number(exponent) >= -4 && Number(exponent) < 4) return String(Number(`${mantissa}e${exponent}`));
+  const sign = exponent.startsWith("-") ? "-" : "+";
+  return `${Number(mantissa)}e${sign}${exponent.replace(/^[+-]/, "").padStart(2, "0")}`;
+}

@@ -1,0 +1,207 @@
+// Events in words: fills the templates of optimizer/trace/vocabulary.json, as memo_viz/words.py does, and makes
+// links of what has a place on the page.
+
+import { visible } from "./dom.js";
+import { count, figure } from "./figures.js";
+
+/**
+ * @typedef {import("./model.js").State} State
+ * @typedef {import("./model.js").TraceEvent} TraceEvent
+ * @typedef {{text: string, group?: number, goal?: number, mexpr?: number, event?: number}} Part a piece of a sentence, and what it
+ *   leads to
+ * @typedef {{meaning: string, fields: Record<string, string[]>, sentence: string, parts?: Record<string, [string[], string][]>,
+ *   values?: Record<string, Record<string, string>>}} Kind
+ * @typedef {{types: Record<string, string>, facts: Record<string, string[]>, kinds: Record<string, Kind>}} Vocabulary
+ */
+
+/** A text in quotes, or a word with the number of its column. */
+const COLUMN = /'(?:[^']|'')*'|([^\s#(),[\]']+)(?:#(\d+))?/g;
+
+/** What the numbers in events stand for: names of groups, traits of goals and operators of expressions at the end of the search. */
+export class Names {
+  /** @param {{groups: Record<string, string>, goals: Record<string, [number, string]>, mexprs: Record<string, string>,
+   *   several: string[]}} data `several`: columns whose name alone is not enough
+   *  @param {Map<number, string>} tasks */
+  constructor(data, tasks) {
+    this.data = data;
+    this.tasks = tasks;
+    this.several = new Set(data.several);
+  }
+
+  /** @param {number} id */
+  group(id) {
+    return this.data.groups[id] ?? `G${id}`;
+  }
+
+  /** @param {number} id */
+  goal(id) {
+    const known = this.data.goals[id];
+    if (!known) return `goal ${id}`;
+    return this.group(known[0]) + (known[1] === "any" ? "" : ` ${this.traits(known[1])}`);
+  }
+
+  /** @param {number} id */
+  mexpr(id) {
+    const op = this.data.mexprs[id];
+    return op === undefined ? `m${id}` : `${op} m${id}`;
+  }
+
+  /** What a task does, with names for the numbers in it.
+   * @param {string} text @returns {Part[]} */
+  task(text) {
+    const said = text.replaceAll(" for any", "").replace(/ for ((?:order|group)\([^)]*\))/g, (_, traits) => " " + this.traits(traits));
+    return said.split(/\b((?:group|goal|expression) \d+)/).map((piece, i) => {
+      if (i % 2 === 0) return { text: this.line(piece) };
+      const [what, number] = piece.split(" ");
+      const id = Number(number);
+      if (what === "group") return { text: this.group(id), group: id };
+      return what === "goal" ? { text: this.goal(id), goal: id } : { text: this.mexpr(id), mexpr: id };
+    });
+  }
+
+  /** @param {string} text */
+  traits(text) {
+    const found = /^(order|group)\((.*)\)$/s.exec(text);
+    if (!found) return text === "any" ? "in any order" : this.text(text);
+    return `${found[1] === "order" ? "ordered" : "grouped"} by ${this.text(found[2])}`;
+  }
+
+  /** A text of the trace with columns as short as they may be.
+   * @param {string} text */
+  text(text) {
+    return this.line(text.replace(COLUMN, (whole, name, number) => (number && !this.several.has(name) ? name : whole)));
+  }
+
+  /** @param {string} text */
+  line(text) {
+    return visible(text).replaceAll("\n", " ");
+  }
+}
+
+/** @param {Part[]} parts */
+export const plain = (parts) => parts.map((part) => part.text).join("");
+
+/** Fills the templates of one event. */
+class Filler {
+  /** @param {TraceEvent} event @param {Kind} kind @param {Vocabulary} words @param {Names} names @param {State} state */
+  constructor(event, kind, words, names, state) {
+    this.kind = kind;
+    this.names = names;
+    this.state = state;
+    this.types = { ...words.facts, ...kind.fields };
+    /** @type {Record<string, any>} */
+    this.values = { ...event, ...facts(event, state) };
+  }
+
+  /** @param {string} template @returns {Part[]} */
+  fill(template) {
+    return template.split(/\{(\w+(?::\w+)?)\}/).flatMap((piece, i) => (i % 2 ? this.hole(piece) : piece ? [{ text: piece }] : []));
+  }
+
+  /** @param {string} hole a name, and what to show it as where that is not its own type @returns {Part[]} */
+  hole(hole) {
+    const [name, type] = hole.split(":");
+    const cases = this.kind.parts?.[name];
+    if (cases) return this.fill(/** @type {[string[], string]} */ (cases.find(([names]) => names.every((n) => this.there(n))))[1]);
+    const value = this.values[name];
+    const said = this.kind.values?.[name]?.[String(value)];
+    return said === undefined ? this.show(type ?? this.types[name][0].replace("?", ""), value) : this.fill(said);
+  }
+
+  /** @param {string} name */
+  there(name) {
+    const value = this.values[name];
+    return value !== null && value !== undefined && value !== false && !(Array.isArray(value) && value.length === 0);
+  }
+
+  /** @param {string} type @param {any} value @returns {Part[]} */
+  show(type, value) {
+    const names = this.names;
+    switch (type) {
+      case "count": return [{ text: count(value) }];
+      case "number": return [{ text: figure(value) }];
+      case "limit": return [{ text: value === Infinity ? "at any cost" : `for ${figure(value)} or less` }];
+      case "event": return [eventPart(value)];
+      case "group": return [{ text: names.group(value), group: value }];
+      case "goal": return [{ text: names.goal(value), goal: value }];
+      case "mexpr": return [{ text: names.mexpr(value), mexpr: value }];
+      case "task": return names.task(names.tasks.get(value) ?? `task ${value}`);
+      case "traits": return [{ text: names.traits(value) }];
+      case "choice": return [{ text: String(value) }];
+      case "groups": case "relations": return this.each(value, (id) => this.show("group", id));
+      case "goals": return this.each(value, (id) => this.show("goal", id));
+      case "mexprs": return this.each(value, (id) => this.show("mexpr", id));
+      case "each_traits": return this.each(value, (traits) => this.show("traits", traits));
+      case "columns": return this.each(value, (text) => [{ text: names.text(text) }]);
+      case "plans": return this.each(value, (id) => this.plan(id));
+      case "bounds": return this.each(value, (id) => this.bound(id));
+      default: return [{ text: names.text(String(value).trim().replace(/\s+/g, " ")) }];
+    }
+  }
+
+  /** @param {any[]} values @param {(value: any) => Part[]} show @returns {Part[]} */
+  each(values, show) {
+    return values.length ? values.flatMap((value, i) => (i ? [{ text: " and " }, ...show(value)] : show(value))) : [{ text: "nothing" }];
+  }
+
+  /** @param {number} id @returns {Part[]} */
+  plan(id) {
+    const best = this.state.goals.get(id)?.best;
+    const goal = { text: this.names.goal(id), goal: id };
+    return best ? [goal, { text: ` for ${figure(best.cost)}` }, ...by(best.event)] : [goal];
+  }
+
+  /** A goal, or a group where the way that was cut is a logical expression, and what it costs at least.
+   * @param {number} id @returns {Part[]} */
+  bound(id) {
+    const found = source(/** @type {TraceEvent} */ (this.values), id, this.state);
+    const part = found && "traits" in found ? { text: this.names.goal(id), goal: id } : { text: this.names.group(id), group: id };
+    return found ? [part, { text: ` at least ${figure(found.lower)}` }, ...by(found.lower_event)] : [{ text: this.names.goal(id), goal: id }];
+  }
+}
+
+/** @param {number} event @returns {Part} */
+const eventPart = (event) => ({ text: count(event), event });
+
+/** @param {number | null} event @returns {Part[]} */
+const by = (event) => (event === null ? [] : [{ text: " (event " }, eventPart(event), { text: ")" }]);
+
+/** Where the numbers of an event came from; see `facts` in the vocabulary.
+ * @param {TraceEvent} event @param {State} state @returns {Record<string, number>} */
+function facts(event, state) {
+  const goal = event.kind === "prune" ? state.goals.get(event.goal) : undefined;
+  return goal ? { ...cutSum(event, state), ...limitSource(goal) } : {};
+}
+
+/** What a way that is cut costs itself, and with its inputs by now, where they were proved to cost more since.
+ * @param {TraceEvent} event @param {State} state @returns {{own: number, now?: number}} */
+export function cutSum(event, state) {
+  const inputs = event.sources.reduce((/** @type {number} */ sum, /** @type {number} */ id) => sum + (source(event, id, state)?.lower ?? 0), 0);
+  const own = inputs < event.lower ? Math.max(event.local, event.lower - inputs) : event.local;
+  return own + inputs > event.lower * (1 + 1e-9) ? { own, now: own + inputs } : { own };
+}
+
+/** What gave a part of the bound of a way that is cut: a goal, or a group where the way is a logical expression.
+ * @param {TraceEvent} event @param {number} id @param {State} state */
+export function source(event, id, state) {
+  return state.mexprs.get(event.mexpr ?? NaN)?.logical ? state.groups.get(id) : state.goals.get(id);
+}
+
+/** What set the most that a plan for a goal may cost.
+ * @param {import("./model.js").Goal} goal @returns {Record<string, number>} */
+function limitSource(goal) {
+  if (goal.best && goal.best.cost <= goal.limit) return goal.best.event === null ? {} : { plan_event: goal.best.event };
+  if (goal.limit_event === null || goal.limit_goal === null) return {};
+  return { limit_event: goal.limit_event, limit_goal: goal.limit_goal };
+}
+
+/**
+ * One sentence on an event in the state after it.
+ * @param {TraceEvent} event @param {Vocabulary} words @param {Names} names @param {State} state
+ * @returns {Part[]}
+ */
+export function sentence(event, words, names, state) {
+  const kind = words.kinds[event.kind];
+  if (!kind) return [{ text: `An event of the kind ${names.line(event.kind)}.` }];
+  return new Filler(event, kind, words, names, state).fill(kind.sentence);
+}

@@ -1,0 +1,124 @@
+"""What orders and groupings were asked of which groups, and how each was met: an entry for each goal that asks for something."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import graphviz
+
+from memo_viz.names import ColumnNames, canonical_group, group_names
+from memo_viz.style import CHOSEN_ROW, FAINT, FONT, INK, LOGICAL_ROW, OTHER_TITLE, RULE, heading, tip
+from memo_viz.text import label_text, shorten
+from optimizer.algebra.printing import number
+from optimizer.trace.state import GoalState, MemoState
+
+LINES = 80  # entries in a picture; those without a plan are left out first
+SIGNS = {"optimal": "✓", "bounded": "≈", "open": "○", "new": "·", "below": "✗", "impossible": "✗", "abandoned": "✗"}
+
+
+class Entry(NamedTuple):
+    """A goal with traits. `plain`: what the group's best plan costs when nothing is asked of it (None: there is none); `chosen`:
+    it is part of the chosen plan."""
+
+    group: str
+    traits: str
+    status: str
+    cost: float | None
+    plain: float | None
+    met_by: str
+    chosen: bool
+
+
+def trait_ledger(state: MemoState) -> list[Entry]:
+    """From the root down, entries of a group as they were asked for."""
+    names = group_names(state)
+    columns = ColumnNames(label for group in state.groups.values() for label in group.columns)
+    chosen = set(state.winners())
+    plain = {goal.group: goal.best.cost for goal in state.goals.values() if goal.traits == "any" and goal.best is not None}
+    entries = []
+    place = {id: i for i, id in enumerate(_from_the_root(state))}
+    for goal in sorted(state.goals.values(), key=lambda g: (place.get(canonical_group(state, g.group), len(place)), g.group)):
+        if goal.traits != "any":
+            id = canonical_group(state, goal.group)
+            cost = None if goal.best is None else goal.best.cost
+            met = columns(_met_by(state, goal))
+            entries.append(
+                Entry(names[id], columns(goal.traits), goal.status, cost, plain.get(goal.group), met,
+                      goal.id in chosen)
+            )  # fmt: skip
+    return entries
+
+
+def ledger_json(entries: list[Entry]) -> list[dict[str, Any]]:
+    return [entry._asdict() for entry in entries]
+
+
+def ledger_dot(entries: list[Entry], title: str = "") -> str:
+    """DOT source of one table. Any text is escaped."""
+    dot = graphviz.Digraph("traits")
+    dot.attr(fontname=FONT, fontsize="13", fontcolor=INK, bgcolor="white", pad="0.25")
+    legend = [(CHOSEN_ROW, INK, "★ in the chosen plan")]
+    legend += [("white", INK, text) for text in ("✓ optimal", "≈ bounded", "○ open", "✗ proven too dear", "· never asked")]
+    dot.attr(label=heading(title, legend), labelloc="t", labeljust="l")
+    dot.node("ledger", shape="plain", fontname=FONT, fontsize="10.5", fontcolor=INK, label=_table(entries))
+    return str(dot.source)
+
+
+def _from_the_root(state: MemoState) -> list[int]:
+    """Groups breadth first; sets of relations that no expression reads come last, the larger ones first."""
+    queue = [] if state.root is None else [canonical_group(state, state.goals[state.root].group)]
+    seen = set(queue)
+    for id in queue:
+        for mexpr in (*state.groups[id].logical, *state.groups[id].physical):
+            for below in (canonical_group(state, i) for i in state.mexprs[mexpr].inputs):
+                if below not in seen:
+                    seen.add(below)
+                    queue.append(below)
+    rest = [group for group in state.groups.values() if group.id not in seen and group.merged_into is None]
+    return queue + [group.id for group in sorted(rest, key=lambda g: -len(g.relations or ()))]
+
+
+def _met_by(state: MemoState, goal: GoalState) -> str:
+    """The operator that delivers the traits, and what it asks of its inputs for that."""
+    best = goal.best
+    if best is None:
+        return ""
+    below = [state.goals[i] for i in best.inputs]
+    if best.mexpr is None:
+        return f"{best.op.replace('_', ' ')} over {below[0].traits}"
+    sides = ("its input",) if len(below) == 1 else ("left", "right")
+    needs = [f"{side} {g.traits}" for side, g in zip(sides, below, strict=False) if g.traits != "any"]
+    return best.op.replace("_", " ") + (f", asks {', '.join(needs)}" if needs else ", has it")
+
+
+def _table(entries: list[Entry]) -> str:
+    heads = ("", "group", "asked for", "", "cost", "without it", "more", "met by")
+    html = ['<TABLE BORDER="0" CELLBORDER="0" CELLSPACING="0" CELLPADDING="4">']
+    html.append("<TR>" + "".join(_cell(head, OTHER_TITLE, INK, bold=True) for head in heads) + "</TR>")
+    shown = sorted(entries, key=lambda e: (not e.chosen, e.cost is None))[:LINES]
+    last = None
+    for entry in (e for e in entries if e in shown):
+        fill = CHOSEN_ROW if entry.chosen else LOGICAL_ROW if entry.cost is not None else "white"
+        ink = INK if entry.cost is not None else FAINT
+        more = "" if entry.cost is None or not entry.plain else f"{100 * (entry.cost / entry.plain - 1):+.0f} %"
+        sign = f"{SIGNS.get(entry.status, '')} {entry.status}"
+        texts = ["★" if entry.chosen else "", entry.group if entry.group != last else "", entry.traits, sign,
+                 "" if entry.cost is None else number(entry.cost), "" if entry.plain is None else number(entry.plain), more,
+                 entry.met_by]  # fmt: skip
+        html.append("<TR>" + "".join(_cell(text, fill, ink, right=i in (4, 5, 6)) for i, text in enumerate(texts)) + "</TR>")
+        last = entry.group
+    if len(entries) > len(shown):
+        html.append(
+            f'<TR><TD COLSPAN="8" ALIGN="LEFT"><FONT COLOR="{FAINT}">and {len(entries) - len(shown)} more</FONT></TD></TR>'
+        )
+    if not entries:
+        html.append('<TR><TD COLSPAN="8" ALIGN="LEFT">no order and no grouping was asked for</TD></TR>')
+    return "<" + "".join([*html, "</TABLE>"]) + ">"
+
+
+def _cell(text: str, fill: str, ink: str, right: bool = False, bold: bool = False) -> str:
+    inner = label_text(shorten(text, 56)) or " "
+    inner = f"<B>{inner}</B>" if bold else inner
+    side = "RIGHT" if right else "LEFT"
+    look = f'ALIGN="{side}" BGCOLOR="{fill}" SIDES="B" BORDER="1" COLOR="{RULE}"'
+    return f'<TD {look} {tip(text)}><FONT COLOR="{ink}">{inner}</FONT></TD>'

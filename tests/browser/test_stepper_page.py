@@ -1,0 +1,258 @@
+"""The stepper page in a browser: its states are the replayer's, its keys and links lead where they say, its texts stay texts."""
+
+from __future__ import annotations
+
+import json
+import random
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+
+from memo_viz.stepper import page as stepper
+from memo_viz.stepper.page import in_frame, stepper_page
+from memo_viz.words import Names, sentence
+from optimizer.algebra.types import STRING
+from optimizer.catalog.table import Catalog, Table, TableColumn, TableStats
+from optimizer.pipeline import Optimizer
+from optimizer.settings import Settings
+from optimizer.trace.recorder import Trace
+from optimizer.trace.replay import Replay
+from optimizer.trace.state import MemoState
+from optimizer.trace.walk import Walk
+from tests.browser.conftest import traced
+
+ARROWS = ("ArrowRight", "ArrowLeft", "Shift+ArrowRight", "Shift+ArrowLeft", "ArrowDown", "ArrowUp")
+STEPS = (*ARROWS, "n", "N", "b", "B", "f", "F", "m", "]", "[", "End", "Home")
+
+
+def check_state(page, replay: Replay, first: int = 0) -> int:
+    """Asserts that the page's state is the replayer's at the same event. Returns the position."""
+    position, text = page.evaluate("[stepper.position, JSON.stringify(stepper.json())]")
+    assert json.loads(text, parse_int=float) == replay.seek(first + position).as_json(), f"after {first + position} events"
+    return first + position
+
+
+def test_keys_lead_to_the_replayers_states(show, q5, q5_page):
+    page, replay, random_keys = show(q5_page), Replay(q5.events), random.Random(5)
+    for _ in range(15):
+        page.keyboard.press(random_keys.choice(STEPS))
+        check_state(page, replay)
+        page.evaluate("p => stepper.seek(p)", random_keys.randrange(len(q5.events) + 1))
+        check_state(page, replay)
+
+
+def test_over_leads_where_the_walk_of_python_leads(show, q5, q5_page):
+    page, walk = show(q5_page), Walk(Replay(q5.events))
+    first = next(i for i, event in enumerate(q5.events) if event["kind"] == "task_start")
+    for position in range(first + 1, len(q5.events), 83):
+        page.evaluate("p => stepper.seek(p)", position)
+        page.keyboard.press("Shift+ArrowRight")
+        walk.replay.seek(position)
+        walk.forward(walk.over())
+        assert page.evaluate("stepper.position") == walk.replay.position
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("query", ["q5", "clique"])
+def test_200_steps_forward_and_back(show, query, request):
+    trace, html = request.getfixturevalue(query), request.getfixturevalue(f"{query}_page")
+    page, replay = show(html, f"#e={len(trace.events) // 2}"), Replay(trace.events)
+    start = check_state(page, replay)
+    for key, step in (("ArrowRight", 1), ("ArrowLeft", -1)):
+        for i in range(1, 201):
+            page.keyboard.press(key)
+            assert check_state(page, replay) == (start + i if step > 0 else start + 200 - i)
+
+
+@pytest.mark.parametrize(
+    ("query", "settings"),
+    [
+        ("tpch/q18", {}),
+        *(
+            pytest.param(query, settings, marks=pytest.mark.slow)
+            for query, settings in [
+                ("tpch/q02", {}), ("tpch/q20", {"exploration": "interleaved"}), ("tpch/q21", {"exploration": "interleaved"}),
+                ("tpch/q18", {"driver": "iterative"}), ("tpch/q21", {"enumeration": "rules"}), ("tpch/q09", {"region": "table"}),
+            ]
+        ),
+    ],
+)  # fmt: skip
+def test_every_kind_of_search_is_replayed(show, tpch, query, settings):
+    """Also across merges and restarts, there and back."""
+    events = traced(query, tpch, **settings).events
+    page, replay, numbers = show(stepper_page(events)), Replay(events), random.Random(7)
+    turns = [i for i, event in enumerate(events) if event["kind"] in ("merge", "restart", "table", "place")][:6]
+    walk = [len(events), *(i + step for i in turns for step in (0, 1, 2, 0)), *(numbers.randrange(len(events)) for _ in range(6))]
+    for position in walk:
+        page.evaluate("p => stepper.seek(p)", position)
+        check_state(page, replay)
+
+
+def said_at_every_event(page) -> list[str]:
+    return page.evaluate("""stepper.history.events.map((event, i) => {
+        stepper.model.seek(i + 1);
+        stepper.event = event;
+        return stepper.said();
+    })""")
+
+
+def test_sentences_are_those_of_python(show, q5, q5_page):
+    replay, said = Replay(q5.events), said_at_every_event(show(q5_page))
+    tasks = {event["id"]: event["text"] for event in q5.events if event["kind"] == "task_push"}
+    names = Names(replay.final(), tasks)
+    for i, event in enumerate(q5.events):
+        assert said[i].split() == sentence(event, names, replay.seek(i + 1)).split(), event["kind"]
+
+
+def test_figures_are_those_of_python(show, q5_page):
+    """To the last digit, also in the middle between two."""
+    numbers = random.Random(3)
+    values = [0.0, 0.125, 0.375, 2.5e-7, 0.0099999, 1e9 - 0.005, 1e9, 2.6325e15, 2.6335e15, 1.5e300]
+    values += [numbers.choice((1.0, 0.125, 1e-9, 1e6, 1e15)) * round(10 ** numbers.uniform(-3, 7), 3) for _ in range(2000)]
+    shared = {"t": 0, "kind": "enforce", "task": None, "goal": 0, "op": "sort", "inputs": [1]}
+    events = [{**shared, "seq": i, "local": value} for i, value in enumerate(values)]
+    said = said_at_every_event(show(stepper_page(events)))
+    assert said == [sentence(event, Names(MemoState(), {}), MemoState()) for event in events]
+
+
+def test_find_a_group_and_learn_why_it_lost(show, q5_page):
+    """What a student does who asks why lineitem ⋈ supplier was not joined first."""
+    page = show(q5_page)
+    page.keyboard.press("End")
+    page.keyboard.press("/")
+    page.keyboard.type("lineitem supplier")
+    page.keyboard.press("Enter")
+    group = page.locator(".group")
+    assert group.locator("h2").inner_text().startswith("{lineitem, supplier}")
+    why = group.locator(".why").inner_text()
+    assert "No. It was weighed as an input once so far, and cut." in why
+    assert "The best plan first joins" in why and "lineitem in {" in why and "supplier in {" in why
+    assert page.locator(".card.selected").count() == 1
+    number = page.locator(".use .link.event").first.inner_text()
+    page.locator(".use .link.event").first.click()
+    assert page.locator(".where b").inner_text() == number
+    assert "{lineitem, supplier}" in page.locator(".words").inner_text()
+    assert page.url.endswith(f"#e={number.replace(',', '')}&g={page.evaluate('stepper.selected')}")
+
+
+def test_links_point_at_steps(show, q5, q5_page):
+    prune = next(event for event in q5.events if event["kind"] == "prune")
+    page = show(q5_page, f"#e={prune['seq']}")
+    assert page.locator(".sentence .kind").inner_text() == "prune"
+    assert page.evaluate("stepper.event.seq") == prune["seq"]
+    link = page.locator(".words .link.event").first
+    target = link.get_attribute("href")
+    link.click()
+    assert page.evaluate("stepper.event.seq") == int(target.removeprefix("#e="))
+    page.evaluate("location.hash = '#e=3&v=plan'")
+    page.wait_for_function("stepper.event.seq === 3 && stepper.view === 'plan'")
+    page.evaluate("location.hash = '#e=99999999'")  # not in the trace: stays
+    page.wait_for_function("location.hash.startsWith('#e=3')")
+
+
+def test_the_time_line_seeks_and_looks_closer(show, q5, q5_page):
+    page = show(q5_page)
+    box = page.locator(".time-box").bounding_box()
+    middle = box["y"] + box["height"] / 2
+    page.mouse.click(box["x"] + box["width"] / 2, middle)
+    assert abs(page.evaluate("stepper.position") - len(q5.events) / 2) < 5
+    page.mouse.move(box["x"] + box["width"] * 0.5, middle)
+    page.mouse.down()
+    page.mouse.move(box["x"] + box["width"] * 0.75, middle)
+    page.mouse.up()
+    low, high = page.evaluate("[stepper.timeline.from, stepper.timeline.to]")
+    assert low == pytest.approx(len(q5.events) / 2, abs=5) and high == pytest.approx(len(q5.events) * 0.75, abs=5)
+    page.mouse.dblclick(box["x"] + 40, middle)
+    assert page.evaluate("stepper.timeline.from") == 0
+
+
+def test_the_picture_stays_where_it_is(show, q5_page):
+    """Groups have the same place at every event, and no two lie upon each other."""
+    page = show(q5_page)
+    places = "[...document.querySelectorAll('.card')].map(c => [c.dataset.group, c.getAttribute('transform')].join())"
+    seen = set()
+    for position in (30, 300, 500, 10_000):
+        page.evaluate("p => { stepper.seek(p); stepper.show('memo'); }", position)
+        seen.add(tuple(page.evaluate(places)))
+    assert len(seen) == 1
+    assert page.evaluate("document.querySelectorAll('.edge.chosen').length") > 5
+
+
+def test_panels_say_what_the_state_says(show, q5, q5_page):
+    replay = Replay(q5.events)
+    page = show(q5_page, "#e=700")
+    state = replay.seek(701)
+    assert page.locator(".task:not(.gone):not(.running)").count() == len(state.stack)
+    page.keyboard.press("End")
+    page.keyboard.press("3")
+    assert page.locator(".plan tbody tr").count() == len(replay.final().plan or [])
+    page.keyboard.press("1")
+    assert page.locator(".stages [aria-current]").count() == 1
+
+
+def test_the_plan_shows_what_really_happened(show, q5):
+    nodes = Replay(q5.events).final().plan
+    actual = [{"rows": 4 * node["rows"], "ms": 1.5} for node in nodes]
+    page = show(stepper_page(q5.events, actual=[None, *actual[1:]]))
+    page.keyboard.press("End")
+    errors = page.locator(".plan tbody td:nth-child(4)").all_inner_texts()
+    assert errors == ["–", *(["×4"] * (len(nodes) - 1))]
+
+
+@pytest.mark.parametrize("theme", ["light", *(pytest.param(name, marks=pytest.mark.slow) for name in ("dark", "projector"))])
+def test_accessible(show, q5_page, theme):
+    page = show(q5_page, "#e=470")
+    page.evaluate("name => stepper.setTheme(name)", theme)
+    for key in ("2", "1", "3", "?"):
+        page.keyboard.press(key)
+        found = Axe().run(page).response["violations"]
+        assert [(each["id"], [node["html"][:200] for node in each["nodes"]]) for each in found] == []
+
+
+HOSTILE = [
+    "</script><script>window.hacked = 1</script>",
+    "<img src=x onerror=window.hacked=1>",
+    "javascript:window.hacked=1",
+    "\u202egnp.exe\u2066",
+    "\"'`${window.hacked=1}",
+    "long " * 2000,
+]
+
+
+def test_hostile_names_are_text(show):
+    """Tables, columns, aliases, literals and titles."""
+    quoted = ['"' + text.replace('"', '""') + '"' for text in HOSTILE]
+    literals = ["'" + text.replace("'", "''") + "'" for text in HOSTILE]
+    columns = tuple(TableColumn(text, STRING) for text in HOSTILE)
+    tables = [Table(text, columns, stats=TableStats(100)) for text in HOSTILE[:3]]
+    outputs = ", ".join(f"x.{name} as {name}" for name in quoted)
+    conditions = " and ".join(f"x.{name} <> {literal}" for name, literal in zip(quoted, literals, strict=True))
+    joins = " ".join(f"join {quoted[i]} t{i} on x.{quoted[i]} = t{i}.{quoted[i]}" for i in (1, 2))
+    trace = Trace()
+    sql = f"select {outputs} from {quoted[0]} x {joins} where {conditions} order by {quoted[4]}"
+    Optimizer(Catalog("odd", tables), Settings(region="tasks")).optimize(sql, trace)
+    page = show(stepper_page(trace.events, title="".join(HOSTILE)))
+    for key in ("End", "1", "2", "3", "?", "Escape", "/", "s", "c"):
+        page.keyboard.press(key)
+    for position in range(0, len(trace.events), 7):
+        page.evaluate("p => { stepper.seek(p); stepper.show('memo'); }", position)
+    assert page.evaluate("typeof window.hacked") == "undefined"
+    assert page.evaluate("document.images.length + document.querySelectorAll('a[href^=\"javascript\"]').length") == 0
+    assert "<img src=x" in page.evaluate("document.body.textContent") and "\u202e" not in page.locator("body").inner_text()
+
+
+def test_a_window_of_a_long_trace(show, clique, monkeypatch):
+    monkeypatch.setattr(stepper, "PAGE_EVENTS", 300)
+    page, replay = show(stepper_page(clique.events, start=900)), Replay(clique.events)
+    assert "events 900 to 1,199 of" in page.locator(".partial").inner_text()
+    for position in (300, 120, 0, 299):
+        page.evaluate("p => stepper.seek(p)", position)
+        assert check_state(page, replay, 900) == 900 + position
+
+
+def test_in_the_frame_of_a_notebook(show, q5_page):
+    page = show(f"<!doctype html><title>notebook</title>{in_frame(q5_page)}", ready="iframe")
+    frame = page.frame_locator("iframe")
+    frame.locator("[data-ready]").wait_for(state="attached")
+    frame.get_by_role("button", name="To the end").click()
+    assert "The plan is chosen" in frame.locator(".words").inner_text()

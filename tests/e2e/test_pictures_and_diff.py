@@ -1,0 +1,123 @@
+"""planscope picture, memo at an event, and diff: from a query and from a written trace, into every format."""
+
+from __future__ import annotations
+
+import json
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.test_terminal import UNSAFE, harmless
+
+JOIN = "select p.name, count(*) as n from people p join sales s on p.id = s.person group by p.name order by n desc"
+
+
+@pytest.fixture
+def trace(planscope, shop, tmp_path):
+    """A written trace."""
+    path = tmp_path / "a.jsonl"
+    assert planscope("trace", JOIN, "-d", str(shop), "-o", str(path), "-q").code == 0
+    return str(path)
+
+
+@pytest.mark.parametrize("kind", ["memo", "plan", "joins", "rules", "traits"])
+def test_pictures_of_a_query_and_of_its_trace_are_the_same(planscope, shop, trace, tmp_path, kind):
+    dots = []
+    for source in ((JOIN, "-d", str(shop)), (trace,)):
+        done = planscope("picture", kind, *source, "-q", "--format", "dot")
+        assert done.code == 0, done.err
+        dots.append(done.out.replace("a.jsonl", JOIN[:79] + "…").splitlines()[3:])
+    assert dots[0][2:] == dots[1][2:]
+    for ending, head in (("svg", b"<?xml"), ("png", b"\x89PNG"), ("pdf", b"%PDF"), ("json", b"")):
+        path = tmp_path / f"out.{ending}"
+        assert planscope("picture", kind, trace, "-o", str(path)).code == 0
+        assert path.read_bytes().startswith(head)
+    ET.parse(tmp_path / "out.svg")
+    json.loads((tmp_path / "out.json").read_text("utf-8"))
+
+
+def test_steps_of_a_stage(planscope, shop, trace):
+    done = planscope("picture", "steps", trace)
+    assert done.code == 2 and "no subquery, so nothing was decorrelated" in done.err
+    steps = json.loads(planscope("picture", "steps", trace, "--stage", "prepass", "--format", "json").out)
+    assert steps and {step["stage"] for step in steps} == {"prepass"}
+    sql = "select id from people p where exists (select 1 as one from sales s where s.person = p.id)"
+    done = planscope("picture", "steps", sql, "-d", str(shop), "-q")
+    assert done.code == 0 and done.out.startswith("<?xml")
+
+
+def test_a_memo_at_an_event(planscope, trace, tmp_path):
+    text = planscope("memo", trace, "--at", "0").out
+    assert text.strip() == ""
+    assert "★" in planscope("memo", trace).out and "people" in planscope("memo", trace, "--focus", "p", "--depth", "0").out
+    path = tmp_path / "growth.svg"
+    assert planscope("memo", trace, "-o", str(path), "--animate", "5").code == 0
+    ET.parse(path)
+    for arguments, message in (
+        (("--at", "99999"), "there is no event 99999"),
+        (("--focus", "nosuch"), 'no group is called "nosuch"'),
+        (("--animate", "5", "-o", "x.png"), "an animated memo is an SVG"),
+        (("--since", "4", "-o", "x.json"), "memo.json holds the whole memo"),
+        (("--since", "9", "--at", "4"), "event 9 is not before event 4"),
+    ):
+        done = planscope("memo", trace, *arguments)
+        assert done.code == 2 and message in " ".join(done.err.split()), arguments
+
+
+def test_a_cut_trace_is_shown_as_far_as_it_goes(planscope, trace, tmp_path):
+    cut = tmp_path / "cut.jsonl"
+    lines = Path(trace).read_text("utf-8").splitlines()
+    cut.write_text("\n".join([*lines[:40], lines[40][:20]]), encoding="utf-8")
+    done = planscope("picture", "memo", str(cut))
+    assert done.code == 0 and "line 41: not a trace event" in done.err
+    (tmp_path / "none.jsonl").write_text("hello\n")
+    done = planscope("picture", "memo", str(tmp_path / "none.jsonl"))
+    assert done.code == 2 and "is not a planscope trace" in done.err
+
+
+def test_diff_of_a_query_under_two_settings(planscope, shop, tmp_path):
+    query = (JOIN, "-d", str(shop), "-q")
+    done = planscope("diff", *query, "--", "--disable", "join_to_hash_join")
+    assert done.code == 0, done.err
+    assert "disable = [] | ['join_to_hash_join']" in done.out and "- hash_join" in " ".join(done.out.split())
+    assert "join_to_hash_join" in done.out.split("firings")[1]
+    value = json.loads(planscope("diff", *query, "--set", "pruning=none", "--format", "json", "--", "--set", "pruning=both").out)
+    assert value["settings"] == {"pruning": ["none", "both"]} and value["same_plan"] is True
+    assert planscope("diff", *query, "--", "--disable", "join_to_hash_join").out == done.out, "no times"
+    page = tmp_path / "d.html"
+    assert planscope("diff", *query, "-o", str(page), "--", "--preset", "textbook").code == 0
+    assert page.read_text("utf-8").startswith("<!doctype html>")
+
+
+def test_diff_of_two_traces(planscope, shop, trace, tmp_path):
+    other = str(tmp_path / "b.jsonl")
+    assert planscope("trace", JOIN, "-d", str(shop), "-o", other, "-q", "--disable", "join_to_hash_join").code == 0
+    done = planscope("diff", trace, other)
+    assert done.code == 0 and "groups" in done.out and "events  the same up to number" in done.out
+    assert planscope("trace", "diff", trace, other).out == done.out, "the other way to say it"
+    assert "the same, one by one" in planscope("diff", trace, trace).out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("select 1 as x",), "both sides are the same"),
+        (("select 1 as x", "--", "--set", "pruning=sideways"), "pruning"),
+        (("select 1 as x", "--", "--nosuch"), "no such option"),
+        (("a.jsonl",), "two trace files are compared"),
+        (("select 1 as x", "--", "b.jsonl"), "a query is compared under two settings"),
+        (("nosuch.jsonl", "nosuch2.jsonl"), "cannot read trace nosuch.jsonl"),
+        (("select 1 as x", "-o", "d.png", "--", "--set", "pruning=none"), "no format goes by .png"),
+    ],
+)
+def test_diff_says_what_is_wrong(planscope, shop, arguments, message):
+    done = planscope("diff", "-d", str(shop), *arguments)
+    assert done.code == 2 and message.lower() in " ".join(done.err.lower().split())
+
+
+def test_nothing_that_a_terminal_obeys(planscope, shop):
+    sql = f"select id from people where name = '{UNSAFE}'"
+    for arguments in (("diff", sql, "-d", str(shop), "--", "--set", "pruning=none"), ("picture", "memo", sql, "-d", str(shop))):
+        done = planscope(*arguments)
+        assert done.code == 0 and harmless(done.err) and harmless(done.out.replace("\xa0", " "))

@@ -1,0 +1,292 @@
+"""Every kind of picture of a search: what it shows, at which event, in which format, and that hostile texts stay texts."""
+
+from __future__ import annotations
+
+import copy
+import json
+import re
+import xml.etree.ElementTree as ET
+from collections.abc import Callable
+from typing import Any
+
+import networkx as nx
+import pytest
+from test_memo_pictures import HOSTILE, texts, tips
+
+from executor.session import Session
+from experiments.workloads.queries import resolve_sql
+from memo_viz.graph import joined_relations, memo_graph
+from memo_viz.growth import growth_svg
+from memo_viz.join_graph import conjuncts, join_graphs
+from memo_viz.pictures import (
+    Picture,
+    find_group,
+    joins_picture,
+    memo_picture,
+    memo_shown,
+    plan_picture,
+    rules_picture,
+    steps_picture,
+    traits_picture,
+)  # fmt: skip
+from memo_viz.rewrite_steps import changed_lines
+from memo_viz.svg import render, render_svg
+from optimizer.catalog.table import Catalog
+from optimizer.errors import PlanscopeError
+from optimizer.trace.recorder import Trace
+from optimizer.trace.replay import Replay
+
+Events = list[dict[str, Any]]
+KINDS: dict[str, Callable[..., Picture]] = {
+    "memo": memo_picture,
+    "plan": plan_picture,
+    "joins": joins_picture,
+    "steps": steps_picture,
+    "rules": rules_picture,
+    "traits": traits_picture,
+}
+
+
+def recorded(catalog: Catalog, query: str, **settings: str) -> Events:
+    trace = Trace()
+    Session(catalog, {"region": "tasks", **settings}).optimize(resolve_sql(query), trace)
+    return trace.events
+
+
+@pytest.fixture(scope="module")
+def q5(tpch: Catalog) -> Events:
+    return recorded(tpch, "tpch/q05")
+
+
+@pytest.fixture(scope="module")
+def q17(tpch: Catalog) -> Events:
+    """It has a correlated subquery."""
+    return recorded(tpch, "tpch/q17")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_picture_in_every_format(kind: str, q17: Events) -> None:
+    picture = KINDS[kind](q17, title="Q17")
+    json.dumps(picture.json, allow_nan=False)
+    assert render(picture.dot, "dot").decode() == picture.dot
+    svg = render(picture.dot, "svg").decode()
+    assert "Q17" in texts(svg) and "xlink:href" not in svg
+    assert render(picture.dot, "png").startswith(b"\x89PNG")
+    assert render(picture.dot, "pdf").startswith(b"%PDF")
+
+
+def test_a_memo_at_an_event_and_what_changed_since(q5: Events) -> None:
+    first_best = next(e["seq"] for e in q5 if e["kind"] == "best")
+    early = memo_shown(q5, at=first_best)
+    assert sum(bool(data.get("best_for")) for _, data in early.nodes(data=True)) == 1
+    graph = memo_shown(q5, since=first_best)
+    final = memo_shown(q5)
+    changes = {node: data["change"] for node, data in graph.nodes(data=True)}
+    assert set(changes) == set(final), "nothing goes in this search"
+    assert {node for node, change in changes.items() if change == "new"} == set(final) - set(early)
+    assert "changed" in changes.values() and "" in changes.values()
+    seen = texts(render_svg(memo_picture(q5, since=first_best).dot))
+    assert "+ new" in seen and "+★ split" in seen and "~ {nation, region}" not in seen
+    with pytest.raises(PlanscopeError, match="event 20 is not before event 10"):
+        memo_shown(q5, at=10, since=20)
+    with pytest.raises(PlanscopeError, match="no event 99999; the trace has events 0 to"):
+        memo_shown(q5, at=99999)
+
+
+def test_a_set_of_relations_that_becomes_a_group_has_not_gone(q5: Events) -> None:
+    placed = [e for e in q5 if e["kind"] == "place"]
+    assert placed
+    graph = memo_shown(q5, at=placed[0]["seq"] + 1, since=placed[0]["seq"] - 2)
+    gone = [data["relations"] for _, data in graph.nodes(data=True) if data["kind"] == "group" and data["change"] == "gone"]
+    assert not gone
+
+
+def test_what_only_the_earlier_memo_has_is_struck_out(q5: Events) -> None:
+    before, after = (copy.deepcopy(memo_shown(q5)) for _ in range(2))
+    from memo_viz.difference import memo_difference
+    from memo_viz.dot import memo_dot
+
+    after.remove_node("m7")
+    graph = memo_difference(before, after)
+    assert graph.nodes["m7"]["change"] == "gone" and graph.nodes["G7"]["change"] == "changed"
+    assert "text-decoration" in render_svg(memo_dot(graph)) and "−" in texts(render_svg(memo_dot(graph)))
+
+
+def test_changes_are_marked_in_an_overview_too(q5: Events) -> None:
+    last = next(e["seq"] for e in q5 if e["kind"] == "plan")
+    seen = texts(render_svg(memo_picture(q5, at=last // 2, since=last // 4, overview=True).dot))
+    assert "+ new, − gone, ~ changed" in seen and "~\n" in seen and "+\n" in seen
+    assert "− gone" not in texts(render_svg(memo_picture(q5, overview=True).dot))
+
+
+def test_groups_are_found_by_name(q5: Events) -> None:
+    state = Replay(q5).final()
+    assert find_group(state, "G3") == find_group(state, "3") == find_group(state, "supplier") == 3
+    assert find_group(state, "{region, nation}") == find_group(state, "{nation,region}")
+    with pytest.raises(PlanscopeError, match='no group is called "nosuch"; groups are customer, orders'):
+        find_group(state, "nosuch")
+    assert memo_shown(q5, focus="{region, nation}", depth=1).nodes["G4"]["name"] == "nation"
+
+
+def test_the_memo_graph_is_one_for_networkx(q5: Events) -> None:
+    value = json.loads(json.dumps(memo_picture(q5).json, allow_nan=False))
+    graph = nx.node_link_graph(value, edges="edges")
+    assert set(graph) == set(memo_graph(Replay(q5).final()))
+    assert nx.is_directed_acyclic_graph(graph.subgraph(n for n, d in graph.nodes(data=True) if d["kind"] != "enforcer"))
+
+
+def test_relations_of_joins_are_those_below_them(q17: Events) -> None:
+    state = Replay(q17).final()
+    leaves = joined_relations(state)
+    for mexpr in state.mexprs.values():
+        if mexpr.op in ("hash_join", "merge_join"):
+            assert set(leaves[mexpr.group]) == {leaf for i in mexpr.inputs for leaf in leaves[i]}
+
+
+def test_plan(q5: Events) -> None:
+    boxes = plan_picture(q5).json
+    chosen = memo_shown(q5, winners=True)
+    assert len(boxes) == sum(1 for _, kind in chosen.nodes(data="kind") if kind != "group")
+    assert boxes[0]["op"] == "sort" and "l_orderkey = o_orderkey" in str(boxes)
+    assert plan_picture(q5, at=0).json == [] and "no plan yet" in plan_picture(q5, at=0).dot
+    before = next(e["seq"] for e in q5 if e["kind"] == "plan") - 1
+    assert [b["op"] for b in plan_picture(q5, at=before).json] == [b["op"] for b in boxes], "told at the end as it stood before"
+    assert [b["inputs"] for b in plan_picture(q5, at=before).json] and "{nation, region}" in str(plan_picture(q5, at=before).json)
+
+
+def test_join_graphs(q5: Events, tpch: Catalog) -> None:
+    (graph,) = join_graphs(Replay(q5).final())
+    names = nx.get_node_attributes(graph, "name")
+    edges = {frozenset((names[a], names[b])): data["texts"] for a, b, data in graph.edges(data=True)}
+    assert edges[frozenset(("nation", "region"))] == ["n_regionkey = r_regionkey"]
+    assert len(edges) == 6 and len(names) == 6
+    (graph,) = join_graphs(Replay(recorded(tpch, "tpch/q21")).final())
+    kinds = {frozenset((graph.nodes[a]["name"], graph.nodes[b]["name"])): d["join"] for a, b, d in graph.edges(data=True)}
+    assert kinds[frozenset(("l1", "l2"))] == "semi" and kinds[frozenset(("l1", "l3"))] == "anti"
+    sql = "select 1 as one from nation n, region r, supplier s where n_nationkey + s_nationkey = r_regionkey"
+    (graph,) = join_graphs(Replay(recorded(tpch, sql)).final())
+    (wide,) = (d["text"] for _, d in graph.nodes(data=True) if d["kind"] == "predicate")
+    assert wide == "r_regionkey = (n_nationkey + s_nationkey)" and len(graph) == 4
+    with pytest.raises(PlanscopeError, match="joins nothing"):
+        joins_picture(recorded(tpch, "select 1 as one from nation"))
+
+
+def test_conjuncts_are_told_from_names_and_texts() -> None:
+    labels = ["a#1", "b#2", "x AND y; z#3", "a#1 = b#2#4", "it's#5"]
+    found = list(conjuncts("inner on (a#1 = b#2) AND (x AND y; z#3 = 'a#1 AND (; '); anti on (a#1 = b#2#4 <> it's#5)", labels))
+    assert [(kind, read) for kind, _, read in found] == [
+        ("inner", ["a#1", "b#2"]), ("inner", ["x AND y; z#3"]), ("anti", ["a#1 = b#2#4", "it's#5"])
+    ]  # fmt: skip
+    assert [text for _, text, _ in found] == ["(a#1 = b#2)", "(x AND y; z#3 = 'a#1 AND (; ')", "(a#1 = b#2#4 <> it's#5)"]
+    assert list(conjuncts("on (a#1 = b#12)", ["a#1", "b#1"])) == [("inner", "(a#1 = b#12)", ["a#1"])]
+
+
+def test_rewrites_before_the_search(q17: Events, q5: Events) -> None:
+    steps = steps_picture(q17).json
+    assert steps[0]["stage"] == "subqueries" and any(s["stage"] == "decorrelate" for s in steps)
+    seen = texts(render_svg(steps_picture(q17).dot))
+    assert "remove_scalar_subquery" in seen.replace(" ", "_") and "as before" in seen
+    assert {s["stage"] for s in steps_picture(q5, stages=("prepass",)).json} == {"prepass"}
+    with pytest.raises(PlanscopeError, match="no subquery, so nothing was decorrelated; its stages are bind, prepass"):
+        steps_picture(q5)
+    with pytest.raises(PlanscopeError, match="no stage nosuch"):
+        steps_picture(q5, stages=("nosuch",))
+
+
+def test_changed_lines() -> None:
+    before = [[0, "filter", "p"], [1, "join", "c"], [2, "scan", "a"], [2, "scan", "b"]]
+    after = [[0, "project", "x"], [1, "join", "c"], [2, "scan", "a"], [2, "filter", "p"], [3, "scan", "b"]]
+    gone, new = changed_lines(before, after)
+    assert [(line.sign, line.text) for line in gone] == [("", "filter  p"), ("", "join  c"), ("", "scan  a"), ("", "scan  b")]
+    assert [line.sign for line in new] == ["+", "", "", "", ""]
+    gone, new = changed_lines(before, [[0, "limit", "1"], *([d + 1, op, text] for d, op, text in before[1:])])
+    assert [(line.sign, line.below) for line in gone] == [("−", 0), ("", 2)]
+    assert [(line.sign, line.below, line.depth) for line in new] == [("+", 0, 0), ("", 2, 2)]
+
+
+def test_rules_count_firings(q17: Events) -> None:
+    graph = nx.node_link_graph(rules_picture(q17).json, edges="edges")
+    fired = [e for e in q17 if e["kind"] == "fire"]
+    assert sum(data["fired"] for _, data in graph.nodes(data=True)) == len(fired)
+    assert sum(data["fired"] for *_, data in graph.edges(data=True)) == len(fired)
+    assert all(data["duplicates"] >= 0 for _, data in graph.nodes(data=True))
+    assert graph.nodes["scan_to_table_scan"]["chosen"] > 0
+
+
+def test_trait_ledger(q5: Events) -> None:
+    entries = {(e["group"], e["traits"]): e for e in traits_picture(q5).json}
+    root = entries["γ n_name", "order(revenue desc)"]
+    assert root["chosen"] and root["met_by"] == "sort over any" and root["cost"] > root["plain"]
+    assert sum(e["chosen"] for e in entries.values()) == 1
+    assert "not explored" not in str(entries) and all(e["traits"] != "any" for e in entries.values())
+
+
+def test_a_memo_grows_in_an_svg_without_a_script(q5: Events) -> None:
+    svg = growth_svg(q5, 12, "Q5")
+    tree = ET.fromstring(svg.encode())
+    assert "script" not in {e.tag.rpartition("}")[2] for e in tree.iter()} and "href" not in svg.replace("xlink:title", "")
+    classes = {e.get("class", "").split()[-1] for e in tree.iter() if re.search(r"\ba\d+$", e.get("class", ""))}
+    assert len(classes) > 40 and all(f"@keyframes {name}{{" in svg for name in classes)
+    assert "prefers-reduced-motion" in svg and f"event 0 of {len(q5) - 1:,}" not in texts(svg)
+    last = [text for text in texts(svg).split("\n") if "best plan " in text]
+    assert last and "12,4" in last[-1]
+    with pytest.raises(PlanscopeError, match="the whole memo is animated"):
+        memo_picture(q5, animate=5, winners=True)
+
+
+MORE = ('x" onload="alert(1)" href="javascript:alert(1)', "</svg><script>alert(1)</script>")
+
+
+@pytest.mark.parametrize("text", [HOSTILE[2], HOSTILE[3], "".join(HOSTILE), *MORE], ids=range(5))
+def test_hostile_names_are_inert_in_every_picture(text: str, q17: Events) -> None:
+    _inert(q17, text)
+
+
+def test_names_of_ten_thousand_characters_are_cut(tpch: Catalog) -> None:
+    sql = "select n_name from nation where n_nationkey > (select min(s_acctbal) from supplier where s_nationkey = n_nationkey)"
+    _inert(recorded(tpch, sql), "é<" * 5_000)
+
+
+def _inert(events: Events, text: str) -> None:
+    """Every picture of `events` has the same elements and attributes when `text` stands in them everywhere."""
+    spoiled = [_spoiled(event, text) for event in events]
+    for kind, draw in KINDS.items():
+        picture = draw(spoiled, title=text)
+        svg = render_svg(picture.dot)
+        plain = ET.fromstring(render_svg(draw(events).dot).encode())
+        tree = ET.fromstring(svg.encode())
+        assert {e.tag for e in tree.iter()} <= {e.tag for e in plain.iter()}, kind
+        assert {name for e in tree.iter() for name in e.attrib} <= {name for e in plain.iter() for name in e.attrib}, kind
+        assert all(len(tip) < 3000 for tip in tips(svg)), kind
+        json.dumps(picture.json, allow_nan=False)
+    assert render(plan_picture(spoiled, title=text).dot, "png").startswith(b"\x89PNG")
+    ET.fromstring(growth_svg(spoiled, 5, text).encode())
+
+
+def _spoiled(event: dict[str, Any], text: str) -> dict[str, Any]:
+    """The event with `text` wherever the query's own names and values could stand."""
+    spoiled = dict(event)
+    if "detail" in event:
+        spoiled["detail"] = f"{text} {event['detail']} {text}"
+    if "columns" in event:
+        spoiled["columns"] = [f"{text}{column}" for column in event["columns"]]
+    if event.get("traits", "any") != "any":
+        spoiled["traits"] = f"order({text})"
+    for name in ("before", "after", "tree"):
+        if name in event:
+            spoiled[name] = [[depth, op, f"{text} {detail}"] for depth, op, detail in event[name]]
+    if event["kind"] == "rewrite":
+        spoiled["note"] = text
+    if event["kind"] == "plan":
+        spoiled["nodes"] = [{**node, "detail": text, "delivered": f"order({text})"} for node in event["nodes"]]
+    return spoiled
+
+
+def test_a_session_gives_the_memo_as_a_graph_and_as_a_picture_that_fits_a_notebook(tpch: Catalog) -> None:
+    import memo_viz
+
+    memo = Session(tpch).explain("select n_name from nation, region where n_regionkey = r_regionkey").memo
+    assert set(memo.graph()) == set(memo_viz.memo_graph(memo.state))
+    assert memo._repr_svg_().startswith('<svg style="max-width:100%;height:auto" ')
+    with pytest.raises(AttributeError, match="no attribute 'nosuch'"):
+        memo_viz.nosuch  # noqa: B018
