@@ -21,7 +21,8 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pyarrow as pa
 
@@ -39,6 +40,7 @@ from optimizer.plugins.load import chosen_estimator, load_plugins
 from optimizer.prepass.instructions import Program
 from optimizer.prepass.program import PROGRAM
 from optimizer.settings import Settings
+from optimizer.sql.parameters import with_values
 from optimizer.stats.injected import for_query
 from optimizer.trace.recorder import Trace
 from optimizer.trace.replay import Replay
@@ -53,13 +55,18 @@ if TYPE_CHECKING:
     from optimizer.explanation.why import Why
 
 ENGINE = "arrow"
+MOST_PLANS = 100  # that a prepared query keeps
 LONGEST_COUNT = 60e6  # microseconds, by the cost model, that counting one relation set may take
+
+
+Values: TypeAlias = Sequence[Any] | Mapping[str, Any]
 
 
 class Session:
     """A dataset and settings, ready for queries.
 
-    `data`: a folder of tables, a built-in name such as `tpch:0.1` (made on first use), or a Catalog. `settings`: a Settings
+    `data`: a folder of tables, a built-in name such as `tpch:0.1` (made on first use), a Catalog, or tables by name as `register`
+    takes them. `settings`: a Settings
     object or a mapping of setting names to values. `program`: what the pre-pass does. `plugins`: files of rules and the like,
     on top of those of the setting. `timeout`: seconds that a query may run once it is planned; `memory_limit`: what its operators
     may hold together, bytes or a text such as "256MB". A query over a limit raises ExecutionError, which names the operator, and
@@ -68,7 +75,7 @@ class Session:
 
     def __init__(
         self,
-        data: str | os.PathLike[str] | Catalog,
+        data: str | os.PathLike[str] | Catalog | Mapping[str, Any],
         settings: Settings | dict[str, Any] | None = None,
         program: Program = PROGRAM,
         plugins: Sequence[str | os.PathLike[str]] = (),
@@ -76,9 +83,28 @@ class Session:
         memory_limit: int | str | None = None,
     ) -> None:
         self.limits = limits(timeout, memory_limit)
-        self.catalog = data if isinstance(data, Catalog) else open_data(data)
         self.settings = _settings(settings, plugins)
         self.program = program
+        self._folder: TemporaryDirectory[str] | None = None
+        if isinstance(data, Mapping):
+            self.catalog = Catalog("session", ())
+        else:
+            self.catalog = data if isinstance(data, Catalog) else open_data(data)
+        self.optimizer = self._optimizer(self.settings)
+        for name, table in data.items() if isinstance(data, Mapping) else ():
+            self.register(name, table)
+
+    def register(self, name: str, data: Any) -> None:
+        """A copy of `data` as the table `name`, instead of one that has this name. Raises CatalogError.
+
+        An Arrow table, a pandas or Polars DataFrame, anything with the Arrow C stream interface, or a mapping from column names
+        to lists or NumPy arrays.
+        """
+        from executor.registered import with_tables, written
+
+        if self._folder is None:
+            self._folder = TemporaryDirectory(prefix="planscope-")  # goes with the session
+        self.catalog = with_tables(self.catalog, [written(name, data, Path(self._folder.name))])
         self.optimizer = self._optimizer(self.settings)
 
     def optimize(self, sql: str, trace: Trace | None = None) -> OptimizedQuery:
@@ -112,10 +138,17 @@ class Session:
         query = self.optimize(sql)
         return Explanation(self, query, self._measure(query) if analyze else None)
 
-    def sql(self, sql: str, analyze: bool = False) -> Result:
-        """Plan and run `sql`. `analyze`: also count rows and time of each operator. Raises also ExecutionError."""
+    def sql(self, sql: str, analyze: bool = False, values: Values = ()) -> Result:
+        """Plan and run `sql`. `analyze`: also count rows and time of each operator. `values`: of its parameters, a sequence for
+        ?, a mapping for $name. Raises also ExecutionError."""
+        return self._result(self.optimize(_with_values(sql, values)), analyze)
+
+    def prepare(self, sql: str) -> Prepared:
+        """`sql` with parameters, to be run often. Raises SqlError for a built-in query that there is not."""
+        return Prepared(self, named_sql(sql))
+
+    def _result(self, query: OptimizedQuery, analyze: bool = False) -> Result:
         self.check_rows()
-        query = self.optimize(sql)
         counters = new_counters() if analyze else None
         table = reader(query, counters, self.limits).read_all()
         return Result(table, Explanation(self, query, None if counters is None else actuals(query.plan, counters)))
@@ -140,10 +173,10 @@ class Session:
         query = Session(self.catalog, self.settings.replace(region=region), self.program).optimize(sql, trace)
         return Why(query, trace, again, changes)
 
-    def batches(self, sql: str) -> pa.RecordBatchReader:
+    def batches(self, sql: str, values: Values = ()) -> pa.RecordBatchReader:
         """The rows of `sql` as a stream: it runs as it is read, and stops when it is dropped. Reading raises ExecutionError."""
         self.check_rows()
-        return reader(self.optimize(sql), None, self.limits)
+        return reader(self.optimize(_with_values(sql, values)), None, self.limits)
 
     def check_rows(self) -> None:
         """Raises CatalogError when the dataset has statistics only, so that nothing can be run on it."""
@@ -161,6 +194,23 @@ class Session:
 
     def __repr__(self) -> str:
         return f"Session({self.catalog!r})"
+
+
+class Prepared:
+    """A query with parameters: planned for the values that it is run with, once for the same values."""
+
+    def __init__(self, session: Session, sql: str) -> None:
+        self._session, self.text = session, sql
+        self._plans: dict[tuple[str, str], OptimizedQuery] = {}
+
+    def sql(self, values: Values = ()) -> Result:
+        """Raises as `Session.sql` does."""
+        key = self._session.catalog.digest, _with_values(self.text, values)
+        if key not in self._plans:
+            if len(self._plans) >= MOST_PLANS:
+                self._plans.clear()
+            self._plans[key] = self._session.optimize(key[1])
+        return self._session._result(self._plans[key])
 
 
 class Explanation:
@@ -436,6 +486,10 @@ class Memo:
         from memo_viz.svg import inline_svg
 
         return inline_svg(self.svg())
+
+
+def _with_values(sql: str, values: Values) -> str:
+    return with_values(named_sql(sql), values) if values else sql
 
 
 def _settings(settings: Settings | dict[str, Any] | None, plugins: Sequence[str | os.PathLike[str]]) -> Settings:

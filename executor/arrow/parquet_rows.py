@@ -56,22 +56,26 @@ class ParquetFiles:
             file = self._open[key] = pq.ParquetFile(
                 group.file.path,
                 metadata=metadata,
-                read_dictionary=_repeating(metadata),
+                read_dictionary=_repeating(metadata, columns),
                 page_checksum_verification=True,  # of pages that have checksums
             )
         yield from file.iter_batches(rows, [group.number], columns, use_threads=False)
 
 
-def _repeating(metadata: pq.FileMetaData) -> list[str]:
-    """Columns of texts that take few bytes a value: a file that has them writes places in a dictionary."""
-    bytes: dict[str, float] = {}
-    for number in range(metadata.num_row_groups):
-        group = metadata.row_group(number)
-        for i in range(group.num_columns):
-            chunk = group.column(i)
-            if chunk.physical_type == "BYTE_ARRAY":
-                bytes[chunk.path_in_schema] = bytes.get(chunk.path_in_schema, 0.0) + chunk.total_uncompressed_size
-    return [name for name, total in bytes.items() if total <= _DICTIONARY_BYTES * metadata.num_rows]
+def _repeating(metadata: pq.FileMetaData, columns: Sequence[str]) -> list[str]:
+    """Those of the columns that are texts and take few bytes a value, by a few row groups of the file: it has places in a
+    dictionary for them."""
+    count = metadata.num_row_groups
+    groups = [metadata.row_group(number) for number in sorted({0, count // 2, count - 1})] if count else []
+    places = {metadata.schema.column(i).path: i for i in range(metadata.num_columns)}
+    rows = sum(group.num_rows for group in groups)
+    found = []
+    for name in columns:
+        chunks = [group.column(places[name]) for group in groups] if name in places else []
+        if chunks and all(chunk.physical_type == "BYTE_ARRAY" for chunk in chunks):
+            if sum(chunk.total_uncompressed_size for chunk in chunks) <= _DICTIONARY_BYTES * rows:
+                found.append(name)
+    return found
 
 
 class Decoder:

@@ -51,7 +51,7 @@ class DuckDB:
         import duckdb
 
         self._connection = duckdb.connect(":memory:")
-        self._connection.execute(f"SET threads = {threads}")
+        self._connection.execute(f"SET threads = {threads}; SET enable_progress_bar = false")
         for table in catalog.tables.values():
             files = ", ".join("'" + str(file).replace("'", "''") + "'" for file in table.files)
             columns = ", ".join(_quoted(column.name) for column in table.columns)

@@ -16,7 +16,7 @@ from experiments.exec_bench.engines import NAMES, installed
 from experiments.exec_bench.measure import Row
 from experiments.search_bench.report import Section, environment
 
-MISSING = "{} is not installed, so its times are left out; to have them: pip install {}"
+MISSING = "{} is not installed, so its times are left out; to have them: pip install 'planscope[bench]'"
 
 
 def section(rows: Sequence[Row], data: str, threads: int) -> Section:
@@ -38,7 +38,7 @@ def section(rows: Sequence[Row], data: str, threads: int) -> Section:
     notes = ["milliseconds, the quickest of the rounds; MB: peak beyond the idle process; ratio: planscope's time to theirs"]
     notes += [summary(rows, name) for name in others]
     notes += [f"{row.query}, {row.engine}: {row.problem}" for row in rows if row.problem]
-    notes += [MISSING.format(name, name) for name in NAMES[1:] if not installed(name)]
+    notes += [MISSING.format(name) for name in NAMES[1:] if not installed(name)]
     return Section(f"Execution on {data}, {threads} threads", tuple(head), lines, 1, notes)
 
 

@@ -244,9 +244,10 @@ class ExpressionBinder:
         return self.source.unsupported(form_name(node), node)
 
 
+_PARAMETER = "write the value into the query, or give it: Session.sql(text, values=[...])"
 _FORMS: dict[Any, tuple[str, str | None]] = {
-    exp.Placeholder: ("a parameter", "write the value into the query"),
-    exp.Parameter: ("a parameter", "write the value into the query"),
+    exp.Placeholder: ("a parameter", _PARAMETER),
+    exp.Parameter: ("a parameter", _PARAMETER),
     exp.Struct: ("a STRUCT value", None),
     exp.Array: ("a list value", None),
     exp.Tuple: ("a row value", "rows can be compared, and looked up by IN; otherwise use their columns one by one"),

@@ -79,7 +79,7 @@ def test_a_process_told_to_ignore_it_does():
     assert done.returncode == 0 and done.stdout and done.stderr == ""
 
 
-# Ctrl-C inside a sort that goes on for minutes, on the thread of the query
+# Ctrl-C inside a sort that never ends, on the thread of the query
 SORTING = """
 import os, signal, sys, threading
 from executor.arrow import sort
@@ -100,7 +100,7 @@ def test_limits_of_the_command_line():
     endless = SORTING.replace("os.kill(os.getpid(), signal.SIGINT)", "pass")
     sql = "select * from orders order by o_totalprice"
     done = interrupted(endless, "run", sql, "-d", "tpch:0.01", "--timeout", "0.5")
-    assert done.returncode != 0 and done.stderr.startswith("error: sort: stopped after 0.5 s (timeout); sort holds ")
+    assert done.returncode != 0 and done.stderr.startswith("error: ") and "stopped after 0.5 s (timeout)" in done.stderr
     done = interrupted("import sys", "run", sql, "-d", "tpch:0.01", "--memory-limit", "100kB")
     assert done.returncode != 0 and "error: sort: it holds " in done.stderr and "(memory limit)" in done.stderr
     done = interrupted("import sys", "run", sql, "-d", "tpch:0.01", "--memory-limit", "100 apples")

@@ -49,6 +49,7 @@ OPTIMIZER = {
 FOLDERS = {
     "executor": "optimizer.algebra optimizer.errors",
     "executor/session.py": "optimizer memo_viz experiments.workloads",  # the front door from Python
+    "executor/registered.py": "optimizer",
     "memo_viz": "optimizer.algebra optimizer.errors optimizer.trace",
     "experiments": "optimizer executor memo_viz",
     "planscope": "optimizer executor memo_viz experiments",  # names only; nothing imports it

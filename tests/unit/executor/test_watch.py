@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from executor import Session
-from executor.arrow import sort
+from executor.arrow import sort, watch
 from executor.arrow.watch import Watch, at_work
 from executor.session import limits, reader
 from optimizer.errors import ExecutionError, SettingsError
@@ -34,10 +34,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def kernel(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
-    """Sorting takes until the event is set."""
-    ended, real = threading.Event(), sort.sorted_rows
+    """Sorting takes until the event is set, and an hour by the clock of limits, which stands still otherwise."""
+    ended, real, clock = threading.Event(), sort.sorted_rows, [0.0]
+    monkeypatch.setattr(watch, "monotonic", lambda: clock[0])
 
     def slow(*arguments: Any) -> pa.Table:
+        clock[0] += 3600.0
         ended.wait()
         return real(*arguments)
 
@@ -76,8 +78,8 @@ def test_the_limit_is_on_what_is_held_at_one_time(folder: Path) -> None:
 
 
 def test_over_time_inside_a_kernel(folder: Path, kernel: threading.Event) -> None:
-    session = Session(folder, timeout=0.2)
-    with pytest.raises(ExecutionError, match=r"^sort: stopped after 0.2 s \(timeout\); sort holds 3.2 MB$"):
+    session = Session(folder, timeout=60)
+    with pytest.raises(ExecutionError, match=r"^sort: stopped after 60 s \(timeout\); sort holds 3.2 MB$"):
         session.sql("select n, m from t order by m")
     assert at_work()
     session.limits = limits()

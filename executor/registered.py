@@ -1,0 +1,42 @@
+"""Tables of a program's own beside those of a dataset: anything Arrow can read, kept in a file for the executors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from tempfile import mkdtemp
+from typing import Any
+
+import pyarrow as pa
+
+from optimizer.catalog.table import Catalog, Table
+from optimizer.dataset import open_dataset
+from optimizer.errors import CatalogError
+
+
+def written(name: str, data: Any, folder: Path) -> Table:
+    """`data` as a table, in a file under `folder`: an Arrow table, a pandas or Polars DataFrame, whatever else has the Arrow C
+    stream interface, or a mapping from column names to lists or NumPy arrays. Raises CatalogError."""
+    try:
+        table = pa.table(dict(data)) if isinstance(data, Mapping) else pa.table(data)
+    except (TypeError, ValueError, pa.ArrowException) as error:
+        raise CatalogError(
+            f'"{name}" cannot be read as a table: {str(error).splitlines()[0]}\n'
+            "give an Arrow table, a DataFrame of pandas or Polars, or a mapping from column names to lists or NumPy arrays"
+        ) from error
+    if not table.num_columns:
+        raise CatalogError(f'"{name}" has no columns')
+    place = Path(mkdtemp(dir=folder))
+    with pa.OSFile(str(place / "t.arrow"), "wb") as file, pa.ipc.new_file(file, table.schema) as writer:
+        writer.write_table(table)
+    (found,) = open_dataset(place).tables.values()
+    return replace(found, name=name)
+
+
+def with_tables(catalog: Catalog, tables: Iterable[Table]) -> Catalog:
+    """The catalog with these tables, which take the place of others of their names."""
+    own = {table.name.lower(): table for table in tables}
+    kept = [table for table in catalog.tables.values() if table.name.lower() not in own]
+    files = (str(file) for table in own.values() for file in table.files)
+    return Catalog(catalog.name, [*kept, *own.values()], [catalog.digest, *files])

@@ -1,0 +1,93 @@
+"""Parameters: `?` by position, `$name` and `$1` by name, each given a value of Python's before the text is bound.
+
+A value is written into the text as a literal with its type, wherever the parameter stands; so a query is planned for its values,
+and what is said of an error shows the text with them. Quoted texts and comments are left alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import date, datetime
+from decimal import Decimal
+from typing import Any
+
+from sqlglot.dialects.duckdb import DuckDB
+from sqlglot.errors import TokenError
+from sqlglot.tokens import TokenType
+
+from optimizer.errors import SqlError
+
+
+def with_values(sql: str, values: Sequence[Any] | Mapping[str, Any]) -> str:
+    """`sql` with each parameter's value in its place. A sequence is for `?`, or for $1, $2 …; a mapping for names.
+
+    Raises SqlError for a parameter without a value, a value without a parameter, `?` beside `$`, and a value of another kind than
+    None, bool, int, float, Decimal, str, date and datetime.
+    """
+    named = dict(values) if isinstance(values, Mapping) else {str(i): value for i, value in enumerate(values, 1)}
+    parts, place = [], 0
+    used: set[str] = set()
+    signs: set[str] = set()
+    for start, end, name in _parameters(sql):
+        signs.add("$" if name else "?")
+        name = name or str(len(used) + 1)
+        if len(signs) == 2:
+            raise SqlError("a query has parameters of one kind: ? by position, or $name", hint="write $1, $2, … for all")
+        if name not in named:
+            raise SqlError(f'there is no value for the parameter "{name}"', hint=f"values were given for: {_listed(named)}")
+        used.add(name)
+        parts += [sql[place:start], literal(named[name], name)]
+        place = end
+    left = [name for name in named if name not in used]
+    if left:
+        raise SqlError(f'the query has no parameter "{left[0]}", for which there is a value', hint=f"it has: {_listed(used)}")
+    return "".join([*parts, sql[place:]])
+
+
+def _parameters(sql: str) -> list[tuple[int, int, str]]:
+    """Where each parameter begins and ends in the text, and its name, empty for `?`."""
+    try:
+        tokens = DuckDB().tokenize(sql)
+    except TokenError:
+        return []  # the parser says what is wrong with it
+    found = []
+    for i, token in enumerate(tokens):
+        if token.token_type is TokenType.PLACEHOLDER:
+            found.append((token.start, token.end + 1, ""))
+        elif token.token_type is TokenType.PARAMETER and token.text == "$" and i + 1 < len(tokens):
+            name = tokens[i + 1]
+            if name.start == token.end + 1:
+                found.append((token.start, name.end + 1, name.text))
+    return found
+
+
+def literal(value: Any, name: str = "") -> str:
+    """SQL for a value, with its type."""
+    if value is None:
+        return "NULL"
+    if isinstance(value, bool):
+        return "TRUE" if value else "FALSE"
+    if isinstance(value, int):
+        return f"({value})"
+    if isinstance(value, float):
+        return f"CAST('{value!r}' AS DOUBLE)"
+    if isinstance(value, Decimal) and value.is_finite():
+        digits, exponent = value.as_tuple()[1:]
+        assert isinstance(exponent, int)
+        scale = max(0, -exponent)
+        return f"CAST('{value:f}' AS DECIMAL({max(len(digits) + max(0, exponent), scale, 1)}, {scale}))"
+    if isinstance(value, str):
+        return "'" + value.replace("'", "''") + "'"
+    if isinstance(value, datetime) and value.tzinfo is None:
+        return f"CAST('{value.isoformat(sep=' ')}' AS TIMESTAMP)"
+    if isinstance(value, date) and not isinstance(value, datetime):
+        return f"CAST('{value.isoformat()}' AS DATE)"
+    of = f' of the parameter "{name}"' if name else ""
+    raise SqlError(
+        f"the value{of} cannot be written in SQL: {value!r:.60}",
+        hint="values are None, bool, int, float, Decimal, str, date and datetime without a time zone",
+    )
+
+
+def _listed(names: Any) -> str:
+    return ", ".join(map(str, sorted(names))) or "nothing"

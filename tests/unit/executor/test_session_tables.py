@@ -1,0 +1,126 @@
+"""Tables of a program's own, parameters, prepared queries."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+from executor import Session
+from optimizer.errors import CatalogError, PlanscopeError, SqlError
+from optimizer.sql.parameters import with_values
+
+
+class Stream:
+    """Nothing but the C stream interface."""
+
+    def __init__(self, table: pa.Table) -> None:
+        self._table = table
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        return self._table.__arrow_c_stream__(requested_schema)
+
+
+COLUMNS = {"k": [1, 2, 3, None], "s": ["a", "b", None, "a"]}
+
+
+@pytest.mark.parametrize(
+    "data",
+    [pa.table(COLUMNS), Stream(pa.table(COLUMNS)), pa.table(COLUMNS).to_pandas(types_mapper=pd.ArrowDtype), COLUMNS],
+    ids=["arrow", "stream", "pandas", "mapping"],
+)
+def test_registered_tables(data: Any) -> None:
+    session = Session({"own": data})
+    result = session.sql("select s, count(*) n, sum(k) total from own group by s order by s")
+    assert result.table.to_pydict() == {"s": ["a", "b", None], "n": [2, 1, 1], "total": [1, 2, 3]}
+
+
+def test_a_registered_table_beside_those_of_a_dataset(tpch: Any) -> None:
+    session = Session(tpch)
+    session.register("wanted", {"name": np.array(["ASIA", "EUROPE"])})
+    sql = "select r_name, count(*) n from region join nation on r_regionkey = n_regionkey where r_name in (select name from wanted) group by 1 order by 1"  # noqa: E501
+    assert session.sql(sql).table.to_pydict() == {"r_name": ["ASIA", "EUROPE"], "n": [5, 5]}
+    session.register("Wanted", {"name": ["AFRICA"]})  # instead of the other
+    assert session.sql(sql).table.to_pydict() == {"r_name": ["AFRICA"], "n": [5]}
+    assert "wanted" not in Session(tpch).catalog.tables
+
+
+def test_its_file_goes_with_the_session() -> None:
+    session = Session({"t": {"a": [1]}})
+    (file,) = session.catalog.tables["t"].files
+    assert Path(file).exists()
+    del session
+    assert not Path(file).exists()
+
+
+@pytest.mark.parametrize("data", [7, {}, {"a": [1], "b": [1, 2]}, pa.table({}), {"a": [1, "x"]}], ids=str)
+def test_what_is_no_table(data: Any) -> None:
+    with pytest.raises(CatalogError, match='"t"'):
+        Session({}).register("t", data)
+
+
+VALUES = [None, True, False, 0, -7, 2**62, -(2**63), 1.5, -0.0, float("inf"), Decimal("-12.340"), Decimal("1E+3"),
+          Decimal("0.001"), "", "it's $x ?", date(1998, 12, 1), datetime(2020, 1, 2, 3, 4, 5, 6), date(1, 1, 1)]  # fmt: skip
+
+
+@pytest.mark.parametrize("value", VALUES, ids=repr)
+def test_a_value_comes_back(value: Any) -> None:
+    session = Session({"t": {"a": [1]}})
+    for sql, values in (("select ? v from t", [value]), ("select $x v from t", {"x": value}), ("select $1 v from t", [value])):
+        found = session.sql(sql, values=values).table
+        assert repr(found["v"][0].as_py()) == repr(Decimal("1000") if value == Decimal("1E+3") else value)
+    if not isinstance(value, Decimal | str):
+        (expected,) = duckdb.execute("select ?", [value]).fetchone()
+        assert repr(expected) == repr(found["v"][0].as_py())
+
+
+def test_parameters_stand_where_values_may() -> None:
+    session = Session({"t": {"a": [1, 2, 3, 4], "s": ["x", "y", "z", "?"]}})
+    sql = "select a, '? $1' q from t -- ?\n where a > ? and s <> ? order by a limit ?"
+    assert session.sql(sql, values=[1, "z", 5]).table["a"].to_pylist() == [2, 4]
+    assert session.sql(sql, values=[3, "it's", 1]).table.to_pydict() == {"a": [4], "q": ["? $1"]}
+    named = session.sql("select count(*) n from t where a < $top and a + 1 < $top", values={"top": 4})
+    assert named.table.to_pydict() == {"n": [2]}
+    assert [batch.num_rows for batch in session.batches("select a from t where a = $1 or a = $2", [1, 3])] == [2]
+
+
+def test_a_prepared_query_is_planned_once_for_the_same_values(monkeypatch: pytest.MonkeyPatch) -> None:
+    session = Session({"t": {"a": [1, 2, 3]}})
+    planned: list[str] = []
+    optimize = Session.optimize
+    monkeypatch.setattr(Session, "optimize", lambda self, sql: (planned.append(sql), optimize(self, sql))[1])
+    prepared = session.prepare("select count(*) n from t where a >= ?")
+    assert [prepared.sql([v]).table["n"][0].as_py() for v in (1, 3, 1, 1.0, True)][:4] == [3, 1, 3, 3]
+    assert len(planned) == 4  # 1, 1.0 and TRUE are three values
+    session.register("t", {"a": [9]})
+    assert prepared.sql([1]).table["n"][0].as_py() == 1 and len(planned) == 5
+
+
+@pytest.mark.parametrize(
+    ("sql", "values", "message"),
+    [
+        ("select ?, ?", [1], 'no value for the parameter "2"'),
+        ("select ?", [1, 2], 'has no parameter "2"'),
+        ("select $a", {"b": 1}, 'no value for the parameter "a"'),
+        ("select $a, ?", {"a": 1}, "one kind"),
+        ("select ?", [[1]], r'the value of the parameter "1" cannot be written in SQL: \[1\]'),
+        ("select ?", [datetime(2020, 1, 1, tzinfo=UTC)], "without a time zone"),
+        ("select ?", [Decimal("NaN")], "cannot be written"),
+        ("select 'open", [1], 'has no parameter "1"'),
+    ],
+)
+def test_wrong_values(sql: str, values: Any, message: str) -> None:
+    with pytest.raises(SqlError, match=message):
+        with_values(sql, values)
+
+
+def test_a_parameter_without_values_is_refused() -> None:
+    with pytest.raises(PlanscopeError, match=r"values=\[\.\.\.\]"):
+        Session({"t": {"a": [1]}}).sql("select a from t where a = ?")
