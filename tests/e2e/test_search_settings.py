@@ -38,7 +38,8 @@ def test_a_wrong_value_is_named(planscope, command, setting, parts):
 def test_any_budget_leaves_a_plan_of_all_tables(planscope, query, budget, way):
     done = planscope("explain", query, "--set", budget, *way)
     assert done.code == 0
-    assert done.out.count("table_scan") == int(query.split("/")[1])
+    plan, _, _ = done.out.partition("\n\n")
+    assert plan.count("table_scan") == int(query.split("/")[1])
 
 
 def test_both_drivers_and_every_enumeration_of_all_orders_find_one_cost(planscope):

@@ -103,7 +103,7 @@ def test_rows_that_all_differ_are_grouped_by_what_determines_them_above() -> Non
     )  # fmt: skip
     join = HashJoin(JoinKind.INNER, ((ColumnRef(K, pa.int64()), ColumnRef(K1, pa.int64())),), ())
     asked = [reduce_traits(way.inputs[0], left) for way in join.pass_through(grouped(1 << K1), output, (left, RIGHT))]
-    assert asked == [grouped(1 << K), ANY]
+    assert list(dict.fromkeys(asked)) == [grouped(1 << K), ANY]
 
 
 def test_a_merge_join_tries_its_keys_in_every_permutation() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import threading
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -124,7 +125,15 @@ def test_a_live_search_can_be_given_up() -> None:
     assert not any(thread.name == "search" for thread in threading.enumerate())
 
 
-def test_ctrl_c_stops_a_live_search_where_it_is(events: list[dict[str, Any]]) -> None:
+@pytest.fixture
+def ctrl_c() -> Iterator[None]:
+    """Ctrl-C raises KeyboardInterrupt, whatever other tests of this process had it do."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+def test_ctrl_c_stops_a_live_search_where_it_is(events: list[dict[str, Any]], ctrl_c: None) -> None:
     live = LiveSearch(search)
     replay = live.start()
     walk = Walk(replay)
