@@ -37,7 +37,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def session(folder: Path) -> Callable[[str], Session]:
     catalog = open_dataset(folder)
-    return lambda method: Session(catalog, {"decorrelate": method})
+    return lambda method: Session(catalog, {"decorrelate": method, "runtime_filters": False})
 
 
 def operators(session: Session, sql: str) -> set[str]:
