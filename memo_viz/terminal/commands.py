@@ -385,4 +385,16 @@ VERBS: dict[str, Verb] = {
     "quit": Verb("quit", "Leave.", Stepper._quit),
 }
 
-ALIASES = {"s": "step", "n": "next", "o": "out", "u": "until", "r": "run", "b": "break", "g": "goto", "h": "help", "q": "quit"}
+ALIASES = {
+    "s": "step",
+    "n": "next",
+    "o": "out",
+    "u": "until",
+    "r": "run",
+    "c": "run",
+    "continue": "run",
+    "b": "break",
+    "g": "goto",
+    "h": "help",
+    "q": "quit",
+}
