@@ -179,23 +179,29 @@ def _bound(region: SetGoals, splits: SetSplits | None) -> Callable[[Relations, f
     the smallest pair counts. A sum in another order than a plan's may round up, so the bound gives way by a hair."""
     costs = region.costs
     assert costs is not None
-    floor, start_up, out, least_input = costs.floor, costs.start, costs.out, costs.least_input
-    leaves = [
-        figures.goal.lower + least_input * figures.rows + start_up
-        for s, figures in sorted(region.sets.items())
-        if not s & (s - 1)
-    ]
+    floor, start_up, out, least_input, n = costs.floor, costs.start, costs.out, costs.least_input, region.region.n
+    partner = np.zeros(n)  # the fewest rows that each relation is joined with
     edges = [1 << u | 1 << v for u, v in region.region.graph.edges()]
     pairs = sorted((max(region.estimates.rows(edge), floor), edge) for edge in edges)
-    smallest: dict[Relations, float] = {}
+    fewest: dict[Relations, float] = {}
     if splits is not None and splits.count <= BOUNDED_SPLITS:
         all_rows = np.maximum(region.estimates.vector(splits.sets), floor)
-        within = np.full(len(splits.sets), np.inf)  # the smallest join that is a proper part of a set
-        least = within.copy()  # or the set itself
+        partner[:] = np.inf
+        within = np.zeros(len(splits.sets))  # rows of all intermediate results of a set, at least
+        total = within.copy()  # and of the set itself, where it is a join
         for level in splits.levels:
-            within[level.sets] = np.minimum.reduceat(np.minimum(least[level.left], least[level.right]), level.starts)
-            least[level.sets] = np.minimum(within[level.sets], all_rows[level.sets])
-        smallest = dict(zip(splits.sets.tolist(), within.tolist(), strict=True))
+            within[level.sets] = np.minimum.reduceat(total[level.left] + total[level.right], level.starts)
+            total[level.sets] = within[level.sets] + all_rows[level.sets]
+            for one, other in ((level.left, level.right), (level.right, level.left)):
+                alone = one < n
+                np.minimum.at(partner, one[alone], all_rows[other[alone]])
+        fewest = dict(zip(splits.sets.tolist(), within.tolist(), strict=True))
+    leaves = []
+    for i, other in enumerate(partner.tolist()):
+        figures = region.sets[1 << i]
+        smaller = figures.rows <= other  # the smaller input of each join that reads it
+        each = costs.smaller_input(other, region.methods.merge) if smaller else least_input
+        leaves.append(figures.goal.lower + each * figures.rows + start_up)
 
     def bound(s: Relations, set_rows: float) -> float:
         total = out * set_rows - start_up
@@ -203,8 +209,8 @@ def _bound(region: SetGoals, splits: SetSplits | None) -> Callable[[Relations, f
             total += leaves[low.bit_length() - 1]
         k = s.bit_count()
         if k > 2:
-            if s in smallest:
-                total += (k - 2) * (least_input + out) * smallest[s]
+            if s in fewest:
+                total += (least_input + out) * fewest[s]
             else:
                 total += (least_input + out) * next((of_pair for of_pair, edge in pairs if not edge & ~s), 0.0)
         return total * ROUNDING

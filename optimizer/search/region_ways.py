@@ -8,11 +8,12 @@ A region is solved in one of two ways (setting `region`). By *tasks*, set by set
 search. By the *table* of all its sets (`set_table`) before its first goal is opened: then goals without traits arrive settled,
 and all others with bounds.
 
-Lower bound of a set of k relations, by tasks: every tree over it reads its k leaves, joins k - 1 times, feeds every leaf's rows
-and those of k - 2 intermediate results to a join, and gives the set's rows at the top. An intermediate result has at least m(S)
-rows, those of the smallest join of two relations or more that is part of the set. Hence
+Lower bound of a set of k relations, by tasks: every tree over it reads its k leaves, joins k - 1 times, feeds the rows of leaves
+and of k - 2 intermediate results to a join, and gives the set's rows at the top. The intermediate results of the best of all
+trees have I(S) rows together (C_out: Cluet and Moerkotte, ICDT 1995), and a row that is fed to a join costs at least `input`;
+for a leaf that is the smaller input of every join that may read it, `each` is what the smaller input costs (one builds on it):
 
-    bound(S) = Σ bound(leaf) + (k - 1) start + input · Σ rows(leaf) + out · rows(S) + (k - 2) (input + out) · m(S)
+    bound(S) = Σ (bound(leaf) + each(leaf) · rows(leaf)) + (k - 1) start + out · rows(S) + (input + out) · I(S)
 """
 
 from __future__ import annotations
