@@ -7,13 +7,6 @@ expressions when they are reached; no rule sees those.
 A region is solved in one of two ways (setting `region`). By *tasks*, set by set, from the whole down: for those who watch a
 search. By the *table* of all its sets (`set_table`) before its first goal is opened: then goals without traits arrive settled,
 and all others with bounds.
-
-Lower bound of a set of k relations, by tasks: every tree over it reads its k leaves, joins k - 1 times, feeds the rows of leaves
-and of k - 2 intermediate results to a join, and gives the set's rows at the top. The intermediate results of the best of all
-trees have I(S) rows together (C_out: Cluet and Moerkotte, ICDT 1995), and a row that is fed to a join costs at least `input`;
-for a leaf that is the smaller input of every join that may read it, `each` is what the smaller input costs (one builds on it):
-
-    bound(S) = Σ (bound(leaf) + each(leaf) · rows(leaf)) + (k - 1) start + out · rows(S) + (input + out) · I(S)
 """
 
 from __future__ import annotations
@@ -29,11 +22,12 @@ from optimizer.algebra.region_graph import RegionGraph
 from optimizer.algebra.traits import ANY, Alternative
 from optimizer.algebra.trees import Leaf, Tree
 from optimizer.joins.graph import Relations
+from optimizer.joins.set_bound import ROUNDING
 from optimizer.memo.goal import INFINITY, Goal, Implementation, Split, Status, Way
 from optimizer.memo.mexpr import LogicalExpr
 from optimizer.search.context import TIE, SearchContext
 from optimizer.search.group_ways import enforcing, rebound, waiting_way, within_bar
-from optimizer.search.set_goals import PARTITION, ROUNDING, SetGoals
+from optimizer.search.set_goals import PARTITION, SetGoals
 
 
 class RegionWays(SetGoals):

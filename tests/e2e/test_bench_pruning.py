@@ -83,19 +83,19 @@ def test_wrong_input(planscope, tmp_path, arguments, message):
 
 def _scale_bounds(monkeypatch, factor):
     """Bounds of relation sets that are too high."""
-    sound = region_start._bound
+    sound = region_start.set_bound
 
-    def scaled(region, splits):
-        bound = sound(region, splits)
+    def scaled(*of_region):
+        bound = sound(*of_region)
         return lambda s, rows: factor * bound(s, rows)
 
-    monkeypatch.setattr(region_start, "_bound", scaled)
+    monkeypatch.setattr(region_start, "set_bound", scaled)
 
 
 def test_an_unsound_skip_is_a_bug(planscope, monkeypatch, tmp_path):
     """The audit finds it even where the plan is still the cheapest; the message names query, mode, goal and numbers."""
     monkeypatch.setenv("PLANSCOPE_HOME", str(tmp_path))
-    plant((region_start, "_bound", too_high(1.4)), monkeypatch)
+    plant((region_start, "set_bound", too_high(1.4)), monkeypatch)
     done = planscope("bench", "pruning", "star/6", "--audit", "-q")
     assert done.code == 1
     assert "star/6, pruning=lower, seed=none: " in done.err
@@ -105,7 +105,7 @@ def test_an_unsound_skip_is_a_bug(planscope, monkeypatch, tmp_path):
 
 def test_modes_that_disagree_are_a_bug(planscope, monkeypatch, tmp_path):
     monkeypatch.setenv("PLANSCOPE_HOME", str(tmp_path))
-    plant((region_start, "_bound", too_high(4)), monkeypatch)
+    plant((region_start, "set_bound", too_high(4)), monkeypatch)
     done = planscope("bench", "pruning", "cycle/7", "-q")
     assert done.code == 1
     assert "cycle/7 costs " in done.err
