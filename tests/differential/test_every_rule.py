@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from executor import Session
+from optimizer.plan_space.expansion import expand_all
 from tests.differential.datasets import POOL, Dataset, dataset
 from tests.differential.queries import Query
 from tests.differential.test_random_queries import Engines, compare_engines
