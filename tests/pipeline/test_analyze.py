@@ -22,10 +22,10 @@ from experiments.commands.data.analyze import command
 from experiments.commands.data.show import command as show_command
 from experiments.pipeline.analyze import scan, sketch_files
 from experiments.pipeline.analyze.analyze import AnalyzeReport, analyze_dataset
-from experiments.pipeline.lock import hold
-from experiments.pipeline.manifest import manifest_path, read_manifest
 from experiments.pipeline.sketches.column import sketch_of
 from experiments.pipeline.sketches.hyperloglog import STANDARD_ERROR
+from experiments.pipeline.spark.lock import hold
+from experiments.pipeline.spark.manifest import manifest_path, read_manifest
 from optimizer.catalog.table import Catalog, ColumnStats
 from optimizer.dataset import open_dataset
 from optimizer.errors import CatalogError, OutputError, PlanscopeError

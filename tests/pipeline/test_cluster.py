@@ -116,7 +116,7 @@ def test_a_master_without_workers_is_said(tmp_path: Path) -> None:
     with cluster(tmp_path, workers=0) as running:
         arguments = ["data", "generate", "tpch", "--scale", "0.01", "-o", str(tmp_path / "out"), "--master", running.url]
         code = (
-            "import experiments.pipeline.driver as driver, experiments.cli, sys\n"
+            "import experiments.pipeline.spark.driver as driver, experiments.cli, sys\n"
             "driver._WORKER_SECONDS = 3\n"
             f"sys.exit(experiments.cli.main({arguments!r}))"
         )

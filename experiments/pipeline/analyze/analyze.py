@@ -23,11 +23,11 @@ from experiments.pipeline.analyze.scan import scan
 from experiments.pipeline.analyze.sketch_task import task_of
 from experiments.pipeline.analyze.table_figures import unique_columns, with_figures
 from experiments.pipeline.analyze.verify import verify
-from experiments.pipeline.lock import hold
-from experiments.pipeline.manifest import is_done, read_manifest, write_manifest
 from experiments.pipeline.sketches.column import ColumnSketch, sketch_of
 from experiments.pipeline.sketches.hyperloglog import HyperLogLog
 from experiments.pipeline.sketches.stored import VERSION
+from experiments.pipeline.spark.lock import hold
+from experiments.pipeline.spark.manifest import is_done, read_manifest, write_manifest
 from optimizer.catalog.findings import findings_file
 from optimizer.catalog.fingerprint import file_identities
 from optimizer.catalog.folder import METADATA_FOLDER, find_tables

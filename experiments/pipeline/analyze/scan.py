@@ -20,12 +20,12 @@ import pyarrow as pa
 
 from experiments.pipeline.analyze.sketch_files import Content, Joint, contents, from_registers
 from experiments.pipeline.analyze.sketch_task import sketch_piece
-from experiments.pipeline.failures import PipelineError
 from experiments.pipeline.sketches import stored
 from experiments.pipeline.sketches.column import ColumnSketch, merge_sketches
 from experiments.pipeline.sketches.hyperloglog import HyperLogLog
-from experiments.pipeline.tasks import collect
-from experiments.pipeline.worker import failure
+from experiments.pipeline.spark.errors import PipelineError
+from experiments.pipeline.spark.tasks import collect
+from experiments.pipeline.spark.worker import failure
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from experiments.pipeline.analyze.checks import Check, Sketches, checks, proved, run_check, tasks_of
 from experiments.pipeline.analyze.pieces import State, check_unchanged
-from experiments.pipeline.tasks import run_tasks
+from experiments.pipeline.spark.tasks import run_tasks
 from optimizer.catalog.findings import Constraint, read_findings
 from optimizer.catalog.table import Catalog, Table
 from optimizer.errors import CatalogError

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from experiments.pipeline.failures import translated
+from experiments.pipeline.spark.errors import translated
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -6,8 +6,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from experiments.pipeline.lock import holder
-from experiments.pipeline.manifest import manifest_path, read_manifest
+from experiments.pipeline.spark.lock import holder
+from experiments.pipeline.spark.manifest import manifest_path, read_manifest
 from experiments.pipeline.stages.stage import ORDER
 from experiments.pipeline.stages.state import lock_file, read_state
 from experiments.pipeline.stages.sweep_stage import error_text

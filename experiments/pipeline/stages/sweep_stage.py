@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from experiments.pipeline.manifest import is_done, write_manifest
+from experiments.pipeline.spark.manifest import is_done, write_manifest
 from experiments.pipeline.stages.stage import Context, Outcome
 from experiments.pipeline.sweep.problems import Problems
 from experiments.pipeline.sweep.run import run_sweep

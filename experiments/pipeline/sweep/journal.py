@@ -14,7 +14,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from experiments.pipeline.failures import PipelineError
+from experiments.pipeline.spark.errors import PipelineError
 
 
 class Journal:

@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from executor.atomic import make_folder
-from experiments.pipeline.failures import PipelineError
-from experiments.pipeline.lock import hold
+from experiments.pipeline.spark.errors import PipelineError
+from experiments.pipeline.spark.lock import hold
+from experiments.pipeline.spark.tasks import run_tasks
 from experiments.pipeline.sweep.chunk import chunk_file, run_chunk
 from experiments.pipeline.sweep.plan import PLAN_FILE, SweepPlan, read_plan, write_plan
 from experiments.pipeline.sweep.results import chunks_done, progress_of, read_results, run_folder, runs
-from experiments.pipeline.tasks import run_tasks
 from optimizer.errors import CatalogError, InternalError, Interrupted
 
 if TYPE_CHECKING:

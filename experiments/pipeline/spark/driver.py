@@ -18,10 +18,10 @@ from pathlib import Path
 from subprocess import Popen
 from typing import TYPE_CHECKING, Any
 
-from experiments.pipeline.address import check_reachable
-from experiments.pipeline.driver_settings import configuration, environment, is_local
-from experiments.pipeline.failures import PipelineError, explain, is_sparks
-from experiments.pipeline.ship import ship
+from experiments.pipeline.spark.address import check_reachable
+from experiments.pipeline.spark.driver_settings import configuration, environment, is_local
+from experiments.pipeline.spark.errors import PipelineError, explain, is_sparks
+from experiments.pipeline.spark.ship import ship
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

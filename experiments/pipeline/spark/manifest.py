@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from executor.atomic import make_folder, write_file
-from experiments.pipeline.failures import PipelineError
+from experiments.pipeline.spark.errors import PipelineError
 
 VERSION = 1
 _PACKAGES = ("planscope", "pyarrow", "pyspark")

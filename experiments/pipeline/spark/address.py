@@ -7,7 +7,7 @@ import re
 import socket
 from contextlib import suppress
 
-from experiments.pipeline.failures import PipelineError
+from experiments.pipeline.spark.errors import PipelineError
 
 _PORTS = {"spark": 7077, "sc": 15002}  # where none is given
 _SECONDS = 10

@@ -17,14 +17,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from experiments.pipeline.failures import PipelineError
-from experiments.pipeline.scratch import Scratch
+from experiments.pipeline.spark.errors import PipelineError
+from experiments.pipeline.spark.scratch import Scratch
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from experiments.pipeline.connect import Remote
-    from experiments.pipeline.driver import Driver
+    from experiments.pipeline.spark.connect import Remote
+    from experiments.pipeline.spark.driver import Driver
 
 Progress = Callable[[str], None]
 DEFAULT_MASTER = "local[*]"
@@ -92,9 +92,9 @@ def stop_session() -> None:
 
 def _start(place: str, remote: bool, folder: Path, progress: Progress | None, conf: Mapping[str, str]) -> Driver | Remote:
     if remote:
-        from experiments.pipeline.connect import connect
+        from experiments.pipeline.spark.connect import connect
 
         return connect(place, folder, progress, conf)
-    from experiments.pipeline.driver import start_driver
+    from experiments.pipeline.spark.driver import start_driver
 
     return start_driver(place, folder, progress, conf)

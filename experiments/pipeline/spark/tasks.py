@@ -17,8 +17,8 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from experiments.pipeline.failures import PipelineError, explain, is_sparks, translated
-from experiments.pipeline.worker import Outcome, run_one
+from experiments.pipeline.spark.errors import PipelineError, explain, is_sparks, translated
+from experiments.pipeline.spark.worker import Outcome, run_one
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, Row, SparkSession

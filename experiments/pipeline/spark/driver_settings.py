@@ -7,9 +7,9 @@ import re
 import sys
 from pathlib import Path
 
-from experiments.pipeline.address import address_towards
-from experiments.pipeline.java import java_environment
-from experiments.pipeline.ship import ROOT
+from experiments.pipeline.spark.address import address_towards
+from experiments.pipeline.spark.java import java_environment
+from experiments.pipeline.spark.ship import ROOT
 
 _TRIES = 4  # of a task whose process died: Spark's default on clusters, while on one machine it is 1
 _LOOPBACK = "127.0.0.1"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from experiments.pipeline.staging import Request, read_request, scratch_folder, staged
+from experiments.pipeline.spark.publish import Request, read_request, scratch_folder, staged
 from optimizer.dataset import open_dataset
 from optimizer.errors import CatalogError, Interrupted, OutputError
 

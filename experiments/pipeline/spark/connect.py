@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from experiments.pipeline.address import addresses, check_reachable
-from experiments.pipeline.failures import PipelineError, translated
-from experiments.pipeline.ship import ship
+from experiments.pipeline.spark.address import addresses, check_reachable
+from experiments.pipeline.spark.errors import PipelineError, translated
+from experiments.pipeline.spark.ship import ship
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
