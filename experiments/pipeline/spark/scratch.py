@@ -8,43 +8,29 @@ folder removes those beside it whose locks are free.
 
 from __future__ import annotations
 
-import os
 import shutil
 import tempfile
-from contextlib import suppress
+from contextlib import ExitStack
 from pathlib import Path
 
-try:
-    import fcntl
-except ImportError:  # Windows
-    fcntl = None  # type: ignore[assignment]
+from experiments.pipeline.spark.lock import hold, holder
 
-_PREFIX, _NEW = "planscope-spark-", ".planscope-spark-"
-_HELD = ".held"
+_PREFIX, _HELD = "planscope-spark-", ".held"
 
 
 class Scratch:
     """`folder`: new and empty but for hidden files, until `remove`."""
 
     def __init__(self) -> None:
-        if fcntl is not None:
-            _remove_abandoned()
-        new = Path(tempfile.mkdtemp(prefix=_NEW))
-        self._lock = (new / _HELD).open("wb")
-        if fcntl is not None:
-            fcntl.flock(self._lock, fcntl.LOCK_EX)
+        for held in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*/{_HELD}"):  # of this user: others' folders cannot be read
+            if holder(held) is None:
+                shutil.rmtree(held.parent, ignore_errors=True)
+        new = Path(tempfile.mkdtemp(prefix=f".{_PREFIX}"))
+        self._lock = ExitStack()
+        self._lock.enter_context(hold(new / _HELD, str(new)))
         self.folder = new.with_name(new.name.removeprefix("."))
         new.rename(self.folder)  # only now can others see it: with its lock
 
     def remove(self) -> None:
         shutil.rmtree(self.folder, ignore_errors=True)
         self._lock.close()
-
-
-def _remove_abandoned() -> None:
-    """The folders of this user whose processes are gone."""
-    for held in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*/{_HELD}"):
-        with suppress(OSError), held.open("r+b") as lock:
-            if os.fstat(lock.fileno()).st_uid == os.getuid():
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                shutil.rmtree(held.parent, ignore_errors=True)

@@ -1,4 +1,4 @@
-"""Runs a function on many tasks in Spark, one Spark task each, and hands the results over as they come.
+"""Spark jobs of this process: a function run on many tasks, each with its result as it comes, or all rows of a DataFrame.
 
 Tasks go to Spark in jobs of a few (mostly one), several jobs at a time: Spark hands over the rows of a job only when all of it
 is done. Only DataFrames are used, so the same code runs on a cluster behind Spark Connect.
@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import re
-import threading
 import time
 import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -18,7 +17,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from experiments.pipeline.spark.errors import PipelineError, explain, is_sparks, translated
-from experiments.pipeline.spark.worker import Outcome, run_one
+from experiments.pipeline.spark.session import is_remote
+from experiments.pipeline.spark.worker import run_one
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, Row, SparkSession
@@ -52,18 +52,32 @@ def run_tasks(
     texts = [json.dumps(task) for task in every]
     name = _name_of(function)
     results: list[Result | None] = [None] * len(every)
-    run = _Run(spark, name, texts, what or function.__name__)
-    try:
-        for position, outcome in run.outcomes():
-            if outcome["error"] is not None:
-                raise PipelineError(f"{_which(position, every)}: {outcome['error']}")
-            result = results[position] = json.loads(outcome["result"] or "null")
-            if on_done is not None:
-                on_done(position, result)
-    except _JobFailed as failed:
-        raise PipelineError(f"{_which(failed.position, every)}: {explain(failed.cause)}") from failed.cause
-    finally:
-        run.cancel()
+    slots, count = parallelism(spark), len(every)
+    size = max(1, -(-count // _MOST_JOBS), -(-slots // _MOST_THREADS))
+    waiting = [range(start, min(start + size, count)) for start in range(0, count, size)][::-1]
+    threads = -(-slots // size) + 1  # one job more than there is room for: no slot waits for the driver
+    with _Jobs(spark, threads) as jobs:
+        under_way: dict[Future[list[Row]], range] = {}
+        while waiting or under_way:
+            while waiting and len(under_way) < threads:
+                at = waiting.pop()
+                which = f"{at[0] + 1} to {at[-1] + 1}" if len(at) > 1 else f"{at[0] + 1}"
+                frame = partial(_frame, spark, name, [texts[position] for position in at])
+                under_way[jobs.submit(frame, f"{what or function.__name__}: {which} of {count}")] = at
+            for future in wait(under_way, timeout=_PATIENCE, return_when=FIRST_COMPLETED).done:
+                at = under_way.pop(future)
+                try:
+                    rows = future.result()
+                except Exception as error:
+                    if not is_sparks(error):
+                        raise
+                    raise PipelineError(f"{_which(at[_failed_partition(error, len(at))], every)}: {explain(error)}") from error
+                for position, outcome in ((at[row["id"]], json.loads(row["outcome"])) for row in rows):
+                    if outcome["error"] is not None:
+                        raise PipelineError(f"{_which(position, every)}: {outcome['error']}")
+                    result = results[position] = json.loads(outcome["result"] or "null")
+                    if on_done is not None:
+                        on_done(position, result)
     missing = [position for position, result in enumerate(results) if result is None]
     if missing:
         raise PipelineError(f"{_which(missing[0], every)}: Spark gave no result for it, and for {len(missing) - 1} more")
@@ -75,124 +89,75 @@ def collect(spark: SparkSession, frame: DataFrame, what: str, say: Callable[[str
 
     Raises PipelineError. Ctrl-C cancels what runs.
     """
-    tag = f"planscope-{uuid.uuid4().hex}"
+    with translated(what), _Jobs(spark, 1) as jobs:
+        future, said = jobs.submit(lambda: frame, what), time.monotonic()
+        while not wait([future], timeout=_PATIENCE).done:
+            if time.monotonic() - said > _SAY_SECONDS and (done := _tasks_done(spark)):
+                said = time.monotonic()
+                say(f"{what}: {done}")
+        return future.result()
 
-    def job() -> list[Row]:
-        _mark_this_thread(spark, tag, what)
-        rows: list[Row] = frame.collect()
-        return rows
 
-    with ThreadPoolExecutor(1, thread_name_prefix="spark-job") as pool, translated(what):
-        future, said = pool.submit(job), time.monotonic()
-        try:
-            while not wait([future], timeout=_PATIENCE).done:
-                if time.monotonic() - said > _SAY_SECONDS and (done := _tasks_done(spark)):
-                    said = time.monotonic()
-                    say(f"{what}: {done}")
-            return future.result()
-        finally:
-            while not future.done():  # a job that Spark still plans cannot be cancelled yet
-                with suppress(Exception):
-                    _cancel_tagged(spark, tag)
-                wait([future], timeout=_PATIENCE)
+def parallelism(spark: SparkSession) -> int:
+    """How many tasks run at a time; behind Spark Connect, which does not say, a guess."""
+    return _MOST_THREADS if is_remote(spark) else max(1, spark.sparkContext.defaultParallelism)
+
+
+class _Jobs:
+    """Jobs under way, each in a thread that waits for it. Leaving ends what runs: jobs at once, the processes of their tasks
+    within the few seconds that Spark gives them."""
+
+    def __init__(self, spark: SparkSession, threads: int) -> None:
+        self._spark, self._pool = spark, ThreadPoolExecutor(threads, thread_name_prefix="spark-job")
+        self._tag = f"planscope-{uuid.uuid4().hex}"
+        self._futures: set[Future[list[Row]]] = set()
+
+    def submit(self, frame: Callable[[], DataFrame], what: str) -> Future[list[Row]]:
+        """Collects `frame()`, called in the job's thread. `what` describes the job in Spark's UI."""
+
+        def job() -> list[Row]:
+            if is_remote(self._spark):
+                self._spark.addTag(self._tag)
+            else:
+                self._spark.sparkContext.setJobDescription(what)
+                self._spark.sparkContext.addJobTag(self._tag)  # a session's tags mark no jobs without Connect (tried with 4.3)
+            rows: list[Row] = frame().collect()
+            return rows
+
+        future = self._pool.submit(job)
+        self._futures.add(future)
+        return future
+
+    def __enter__(self) -> _Jobs:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        left = {future for future in self._futures if not future.done() and not future.cancel()}
+        while left:  # a job that Spark still plans cannot be cancelled yet: tried again until none is left
+            with suppress(Exception):  # the session may be gone, and the jobs with it
+                cancel = self._spark.interruptTag if is_remote(self._spark) else self._spark.sparkContext.cancelJobsWithTag
+                cancel(self._tag)
+            left = wait(left, timeout=_PATIENCE).not_done
+        self._pool.shutdown()
+
+
+def _frame(spark: SparkSession, name: str, texts: Sequence[str]) -> DataFrame:
+    """`outcome` of each task, by `id`."""
+    from pyspark.sql.functions import udf
+
+    # neither Arrow nor pandas: it is one short row a task; and not deterministic, or Spark might call it twice
+    run = udf(partial(run_one, name=name, tasks=texts), "string", useArrow=False).asNondeterministic()
+    return spark.range(0, len(texts), 1, len(texts)).select("id", run("id").alias("outcome"))
 
 
 def _tasks_done(spark: SparkSession) -> str:
     """`3 of 8 tasks done` of the stages that run; "" if Spark does not say."""
-    if _is_remote(spark):
+    if is_remote(spark):
         return ""
     tracker = spark.sparkContext.statusTracker()
     stages = [stage for number in tracker.getActiveStageIds() if (stage := tracker.getStageInfo(number)) is not None]
     total = sum(stage.numTasks for stage in stages)
     return f"{sum(stage.numCompletedTasks for stage in stages)} of {total} tasks done" if total else ""
-
-
-class _JobFailed(Exception):
-    """`cause` ended the job that holds the task at `position`, the one it happened in if Spark says."""
-
-    def __init__(self, position: int, cause: Exception) -> None:
-        self.position, self.cause = position, cause
-
-
-class _Run:
-    """The jobs of one call: some under way, each in a thread of its own that waits for it, and those still to come."""
-
-    def __init__(self, spark: SparkSession, name: str, texts: Sequence[str], what: str) -> None:
-        self._spark, self._name, self._texts, self._what = spark, name, texts, what
-        self._tag = f"planscope-{uuid.uuid4().hex}"
-        slots = parallelism(spark)
-        size = max(1, -(-len(texts) // _MOST_JOBS), -(-slots // _MOST_THREADS))
-        self._waiting = [range(start, min(start + size, len(texts))) for start in range(0, len(texts), size)][::-1]
-        self._threads = -(-slots // size) + 1  # one job more than there is room for: no slot waits for the driver
-        self._stopped = threading.Event()
-        self._pool = ThreadPoolExecutor(self._threads, thread_name_prefix="spark-job")
-        self._under_way: dict[Future[list[tuple[int, Outcome]]], range] = {}
-
-    def outcomes(self) -> Iterable[tuple[int, Outcome]]:
-        """(position, outcome) of every task, as jobs end. Raises _JobFailed."""
-        while self._waiting or self._under_way:
-            while self._waiting and len(self._under_way) < self._threads:
-                positions = self._waiting.pop()
-                self._under_way[self._pool.submit(self._job, positions)] = positions
-            done, _ = wait(self._under_way, timeout=_PATIENCE, return_when=FIRST_COMPLETED)
-            for future in done:
-                positions = self._under_way.pop(future)
-                try:
-                    rows = future.result()
-                except Exception as error:
-                    if not is_sparks(error):
-                        raise
-                    raise _JobFailed(positions[_failed_partition(error, len(positions))], error) from error
-                yield from rows
-
-    def _job(self, positions: range) -> list[tuple[int, Outcome]]:
-        from pyspark.sql.functions import udf
-
-        if self._stopped.is_set():
-            return []
-        first, last, count = positions[0] + 1, positions[-1] + 1, len(self._texts)
-        which = f"{first} to {last}" if last > first else f"{first}"
-        _mark_this_thread(self._spark, self._tag, f"{self._what}: {which} of {count}")
-        run = partial(run_one, name=self._name, tasks=[self._texts[position] for position in positions])
-        # neither Arrow nor pandas: it is one short row a task; and not deterministic, or Spark might call it twice
-        column = udf(run, "string", useArrow=False).asNondeterministic()("id").alias("outcome")
-        rows = self._spark.range(0, len(positions), 1, len(positions)).select("id", column).collect()
-        return [(positions[row["id"]], json.loads(row["outcome"])) for row in rows]
-
-    def cancel(self) -> None:
-        """Ends what runs: jobs at once, the processes of their tasks within the few seconds that Spark gives them."""
-        self._stopped.set()
-        left = {future for future in self._under_way if not future.cancel()}
-        while left:  # a job that Spark still plans cannot be cancelled yet: tried again until none is left
-            with suppress(Exception):  # the session may be gone, and the jobs with it
-                _cancel_tagged(self._spark, self._tag)
-            _, left = wait(left, timeout=_PATIENCE)
-        self._pool.shutdown()
-
-
-def _mark_this_thread(spark: SparkSession, tag: str, what: str) -> None:
-    """The jobs that this thread starts get a tag, to be cancelled by, and a description for Spark's UI."""
-    if _is_remote(spark):
-        spark.addTag(tag)
-    else:
-        spark.sparkContext.setJobDescription(what)
-        spark.sparkContext.addJobTag(tag)  # the session's own tags mark no jobs without Spark Connect (tried with 4.3)
-
-
-def _cancel_tagged(spark: SparkSession, tag: str) -> None:
-    if _is_remote(spark):
-        spark.interruptTag(tag)
-    else:
-        spark.sparkContext.cancelJobsWithTag(tag)
-
-
-def _is_remote(spark: SparkSession) -> bool:
-    return ".connect." in type(spark).__module__
-
-
-def parallelism(spark: SparkSession) -> int:
-    """How many tasks run at a time; behind Spark Connect, which does not say, a guess."""
-    return _MOST_THREADS if _is_remote(spark) else max(1, spark.sparkContext.defaultParallelism)
 
 
 def _name_of(function: Callable[..., Any]) -> str:
