@@ -97,10 +97,15 @@ def pieces(
             units = [units[int((i + random.random()) / sample)] for i in range(int(len(units) * sample))]
             units = list(_in_runs(units, max(1, min(len(units) // _ENOUGH, int(PIECE / each)))))
         else:
-            units, share = list(_joined(units)), sample
+            units, share = parts_of(table), sample
     else:
-        units = list(_joined(units))
+        units = parts_of(table)
     return [Piece(table, file, identities[file.name], states[file], groups, share, home) for file, groups in units]
+
+
+def parts_of(table: Table) -> list[tuple[Path, tuple[int, ...] | None]]:
+    """Files of a table, and of each the row groups that one task reads, if it is Parquet: some PIECE bytes of it."""
+    return list(_joined(list(_units(table))))
 
 
 def _units(table: Table) -> Iterator[tuple[Path, tuple[int, ...] | None]]:
