@@ -36,7 +36,7 @@ from typing import Any
 from experiments.pipeline.sweep.code_version import code_digest
 from experiments.pipeline.sweep.grid import SEED_SETTINGS, check_seeds, variants_of
 from experiments.pipeline.sweep.places import Places
-from experiments.pipeline.sweep.plan import MEASURE, PlannedQuery, SweepPlan, chunks_for
+from experiments.pipeline.sweep.plan import MEASURE, PlannedQuery, SweepPlan, chunk_of
 from experiments.pipeline.sweep.problems import Problems
 from experiments.pipeline.sweep.query_names import NamedQuery, find_queries
 from experiments.workloads.data import BUILT_IN, open_data
@@ -151,7 +151,7 @@ def plan_sweep(
         repeats=spec.repeats,
         timeout=float(spec.timeout),
         memory=spec.memory,
-        chunks=chunks_for(size, spec.chunk),
+        chunk=spec.chunk or chunk_of(size),
         code=(code_digest() if code is None else code) + _digest_of(plugins) if spec.same_code else "",
         measure=measure,
     )

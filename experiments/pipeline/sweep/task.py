@@ -1,79 +1,39 @@
-"""The Spark task of a sweep: the items of one chunk, in a child process, to one Parquet file.
+"""The Spark task of a sweep: some items, in a child process, each with its row appended as soon as it is done.
 
-    OUT/results/run=RUN/chunk-00017.parquet
-
-The file appears whole or not at all, so a task may be repeated, or run twice at a time: every attempt writes the same rows
-(but for times) to the same name.
+A task may be repeated: what earlier attempts have a row of is not done again. Run twice at a time it makes rows twice, of which
+one counts.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
 from dataclasses import replace
-from datetime import datetime
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.parquet as pq
-
-from executor.atomic import atomic_output
-from experiments.pipeline.sweep.columns import SCHEMA
-from experiments.pipeline.sweep.journal import Journal
 from experiments.pipeline.sweep.keeper import Keeper
 from experiments.pipeline.sweep.plan import SweepPlan, read_plan
+from experiments.pipeline.sweep.results import Appender, appended
 
-_keepers: list[Keeper] = []  # at most one: that of the run this process worked on last, kept for its next chunk
+_keepers: list[Keeper] = []  # at most one: that of the run this process worked on last, kept for its next task
 
 
-def run_chunk(task: dict[str, Any]) -> dict[str, Any]:
-    """Makes the chunk `task["chunk"]` of the run in the folder `task["folder"]`, and says how many items and errors it has.
+def run_items(task: dict[str, Any]) -> dict[str, Any]:
+    """Makes the items `task["numbers"]` of the run in the folder `task["folder"]`, and says how many of them are errors.
 
-    `task["measure"]`: the function that makes a row. Raises PipelineError and OutputError; an item that fails is a row.
+    `task["measure"]`: the function that makes a row. Raises PipelineError; an item that fails is a row.
     """
-    folder, chunk = Path(task["folder"]), task["chunk"]
+    folder = Path(task["folder"])
     plan = replace(_plan(folder), measure=task["measure"])
-    target = chunk_file(folder, chunk)
-    if not is_whole(target, plan.chunk_size(chunk)):  # it is, where a Spark task is repeated after it was done
-        with Journal(folder, chunk) as journal:
-            items = list(plan.items(chunk))
-            keeper = _keeper(folder, plan)
-            for item in items:
-                if item.id not in journal.rows:
-                    journal.add(keeper.row(item.number))
-            write_rows(target, (journal.rows[item.id] for item in items))
-            journal.drop()
-    status = pq.read_table(target, columns=["status"], page_checksum_verification=True).column("status").to_pylist()
-    return {"chunk": chunk, "items": len(status), "errors": status.count("error")}
-
-
-def chunk_file(folder: Path, chunk: int) -> Path:
-    return folder / f"chunk-{chunk:05}.parquet"
-
-
-def is_whole(path: Path, rows: int) -> bool:
-    """Whether there is a Parquet file with so many rows."""
-    try:
-        return bool(pq.read_metadata(path).num_rows == rows)
-    except (OSError, pa.ArrowException):
-        return False
-
-
-def write_rows(path: Path, rows: Iterable[dict[str, Any]]) -> None:
-    """Rows by column name, absent ones NULL, as a Parquet file. Raises OutputError."""
-    table = pa.Table.from_pylist([_typed(row) for row in rows], SCHEMA)
-    with atomic_output(path) as file:
-        pq.write_table(table, file, write_page_checksum=True)
-
-
-def _typed(row: dict[str, Any]) -> dict[str, Any]:
-    """With a time for the text that a journal has, and lists of pairs for maps."""
-    row = {name: list(value.items()) if isinstance(value, dict) else value for name, value in row.items()}
-    if row.get("started") is not None:
-        row["started"] = datetime.fromisoformat(row["started"])
-    return row
+    items = [plan.item(number) for number in task["numbers"]]
+    rows = appended(folder, items[0].id)
+    with Appender(folder, items[0].id) as file:
+        for item in items:
+            if item.id not in rows:
+                rows[item.id] = _keeper(folder, plan).row(item.number)
+                file.add(rows[item.id])
+    return {"items": len(items), "errors": sum(rows[item.id]["status"] == "error" for item in items)}
 
 
 @lru_cache(maxsize=4)
