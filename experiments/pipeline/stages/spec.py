@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from experiments.pipeline.stages.data_stages import Analyze, Generate, Import
-from experiments.pipeline.stages.stage import FIELDS, ORDER, Stage, read_words
+from experiments.pipeline.stages.stage import ORDER, Stage
 from experiments.pipeline.stages.sweep_stages import MakeReport, Sweep
+from experiments.pipeline.sweep.fields import FIELDS, read_words
 from experiments.pipeline.sweep.places import Places
 from experiments.pipeline.sweep.problems import Problems, SpecError, suggestion
 from experiments.pipeline.sweep.spec import SweepSpec
@@ -50,7 +51,7 @@ def read_pipeline(file: Path) -> Pipeline:
 
 
 def _stages(tables: dict[str, Any], base: Path, problems: Problems) -> tuple[Stage, ...]:
-    words = {name: read_words(tables[name], name, problems) for name in FIELDS if name in tables}
+    words = {name: read_words(tables[name], name, problems) for name in FIELDS if name in tables and name != "sweep"}
     found: list[Stage] = []
     made: dict[str, str] = {}  # workload ("*": any) -> folder of the dataset that is made
     if (said := words.get("generate")) is not None:
