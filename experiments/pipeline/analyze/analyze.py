@@ -20,7 +20,6 @@ from experiments.pipeline.analyze.joint import joint_sets
 from experiments.pipeline.analyze.keys import declared, verify
 from experiments.pipeline.analyze.pieces import check_unchanged, file_name, pieces, sketch_folder, state_of
 from experiments.pipeline.analyze.scan import scan
-from experiments.pipeline.analyze.sketch_task import task_of
 from experiments.pipeline.analyze.table_figures import unique_columns, with_figures
 from experiments.pipeline.sketches.column import ColumnSketch, sketch_of
 from experiments.pipeline.sketches.hyperloglog import HyperLogLog
@@ -88,7 +87,7 @@ def analyze_dataset(
     verified then. Raises CatalogError for a table that cannot be read, and for a declared key or foreign key that the data
     contradicts (then that is all that is written), or that changed meanwhile; PipelineError, also when another process is at it.
     """
-    began = time.perf_counter()
+    began, folder = time.perf_counter(), folder.absolute()
     say = progress or _silent
     sample = None if sample is not None and sample >= 1.0 else sample
     states = {file: state_of(file) for table in find_tables(folder) for file in table.files}  # before anything is read
@@ -107,7 +106,7 @@ def analyze_dataset(
             return AnalyzeReport(folder, tables_then, time.perf_counter() - began)
         cut = {name: pieces(folder, table, known[name], states, sample) for name, table in chosen.items()}
         reports = {name: TableReport(name, table.stats.rows, len(cut[name])) for name, table in chosen.items()}
-        scanned = scan([task_of(piece, together[piece.table.name]) for each in cut.values() for piece in each], start, say)
+        scanned = scan([piece for each in cut.values() for piece in each], together, start, say)
         merged = {name: _whole(table, scanned.columns.get(name, {})) for name, table in chosen.items()}
         for name, each in reports.items():
             each.read, each.seconds = scanned.read.get(name, 0), scanned.seconds.get(name, 0.0)

@@ -3,33 +3,29 @@
     pieces -> the key's columns, read as queries read them -> groupBy(key) with a count above 1
                                                            -> left anti join with the keys referred to
 
-Values of the two sides of a foreign key are brought to one type first, and what Spark compares otherwise than SQL here (floats)
-or has no type for is passed on as whole numbers.
+Values of the two sides of a foreign key are brought to one type first. For Spark, too, NaN is NaN and -0.0 is 0.0.
 """
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Callable, Mapping, Sequence
 from functools import reduce
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from executor.arrow.comparisons import normalized
-from experiments.pipeline.analyze.pieces import State, check_unchanged, parts_of
+from experiments.pipeline.analyze.pieces import State, bare, check_unchanged, fragment_of, parts_of
 from experiments.pipeline.sketches.column import ColumnSketch
 from experiments.pipeline.sketches.figures import is_unique
 from experiments.pipeline.sketches.hashing import hashes
-from experiments.pipeline.spark.tasks import collect, run_tasks
+from experiments.pipeline.spark.tasks import collect
 from optimizer.catalog.findings import Constraint, read_findings
 from optimizer.catalog.order import rows_ascend
-from optimizer.catalog.source import open_source
-from optimizer.catalog.table import Catalog, Table, TableColumn
-from optimizer.catalog.value_text import text
+from optimizer.catalog.table import Catalog, Table
 from optimizer.errors import CatalogError
 
 if TYPE_CHECKING:
@@ -109,52 +105,42 @@ def count_against(
     catalog: Catalog, every: Sequence[Constraint], spark: SparkSession, say: Callable[[str], None]
 ) -> dict[Constraint, tuple[int, list[str]]]:
     """How many values of a key several rows have, or how many rows refer to nothing, and one of these as texts. Raises
-    CatalogError, PipelineError."""
+    PipelineError."""
     from pyspark.sql import functions as f
 
-    in_order = [one for one in every if not one.target and _is_stored_by(catalog.tables[one.table], one.columns)]
-    tasks = [_source(catalog.tables[one.table], one.columns) for one in in_order]
-    results = run_tasks(spark, ascends, tasks, what="verify keys in stored order") if tasks else []
-    found: dict[Constraint, tuple[int, list[str]]] = {
-        one: (0, []) for one, result in zip(in_order, results, strict=True) if result["ascends"]
-    }
+    found: dict[Constraint, tuple[int, list[str]]] = {}
+    if in_order := [one for one in every if not one.target and _is_stored_by(catalog.tables[one.table], one.columns)]:
+        tables = [bare(catalog.tables[one.table]) for one in in_order]
+        ascends = f.udf(lambda i: rows_ascend(tables[i], tables[i].order[: len(in_order[i].columns)], strictly=True), "boolean")
+        frame = spark.range(0, len(tables), 1, len(tables)).select("id", ascends.asNondeterministic()("id").alias("ascends"))
+        rows = collect(spark, frame, f"verify {len(tables)} keys in stored order", say)
+        found = {in_order[row["id"]]: (0, []) for row in rows if row["ascends"]}
     left = [one for one in every if one not in found]
     counted: list[DataFrame] = []
     for i, one in enumerate(left):
-        rows, types = _against(spark, catalog, one)
-        shown = [
-            f.base64(name) if pa.types.is_binary(type) else f.col(name).cast("string")
-            for name, type in zip(rows.columns, types, strict=True)
-        ]
-        first = f.min(f.array(*shown)).alias("first")
-        counted.append(rows.agg(f.lit(i).alias("which"), f.count(f.lit(1)).alias("rows"), first))
+        against = _against(spark, catalog, one)
+        shown = [f.base64(name) if type == "binary" else f.col(name).cast("string") for name, type in against.dtypes]
+        first = f.min(f.array(*(f.coalesce(text, f.lit("NULL")) for text in shown)))
+        counted.append(against.agg(f.lit(i).alias("which"), f.count(f.lit(1)).alias("rows"), first.alias("first")))
     what = f"verify {len(left)} keys of {', '.join(dict.fromkeys(one.table for one in left))}"
     for row in collect(spark, reduce(lambda a, b: a.union(b), counted), what, say) if counted else []:
-        one = left[row["which"]]
-        _, types = _sides(catalog, one)
-        found[one] = (row["rows"], [_shown(value, type) for value, type in zip(row["first"] or [], types, strict=False)])
+        found[left[row["which"]]] = (row["rows"], row["first"] or [])
     return found
 
 
-def _against(spark: SparkSession, catalog: Catalog, one: Constraint) -> tuple[DataFrame, list[pa.DataType]]:
-    """The values of a key that several rows have, or the rows without NULL in a foreign key that refer to no row; and their
-    types."""
+def _against(spark: SparkSession, catalog: Catalog, one: Constraint) -> DataFrame:
+    """The values of a key that several rows have, or those of rows without NULL in a foreign key that refer to no row."""
     from pyspark.sql import functions as f
 
-    sides, types = _sides(catalog, one)
+    sides = [(catalog.tables[one.table], one.columns)]
+    sides += [(catalog.tables[one.target], one.referenced)] if one.target else []
+    found = [[table.schema.field(name).type for name in names] for table, names in sides]
+    types = [reduce(common_type, each) for each in zip(*found, strict=True)]
     rows, *others = [_rows(spark, table, names, types) for table, names in sides]
     if others:
-        return rows.na.drop().join(others[0], rows.columns, "left_anti"), types
-    return rows.groupBy(*rows.columns).agg(f.count(f.lit(1)).alias("count")).where("count > 1").drop("count"), types
-
-
-def _sides(catalog: Catalog, one: Constraint) -> tuple[list[tuple[Table, Sequence[str]]], list[pa.DataType]]:
-    """The table, and the one that it refers to, each with its columns; and the types that hold the values of both."""
-    sides = [(catalog.tables[one.table], one.columns)]
-    if one.target:
-        sides.append((catalog.tables[one.target], one.referenced))
-    found = [[table.schema.field(name).type for name in names] for table, names in sides]
-    return [*sides], [reduce(common_type, types) for types in zip(*found, strict=True)]
+        present = reduce(lambda a, b: a & b, (f.col(name).isNotNull() for name in rows.columns))
+        return rows.where(present).join(others[0], rows.columns, "left_anti")
+    return rows.groupBy(*rows.columns).agg(f.count(f.lit(1)).alias("count")).where("count > 1").drop("count")
 
 
 def common_type(one: pa.DataType, other: pa.DataType) -> pa.DataType:
@@ -174,103 +160,38 @@ def common_type(one: pa.DataType, other: pa.DataType) -> pa.DataType:
 def _rows(spark: SparkSession, table: Table, names: Sequence[str], types: Sequence[pa.DataType]) -> DataFrame:
     """The named columns of all rows, as `types`, called k0, k1, …; read by tasks, as queries read them."""
     from pyspark.sql import functions as f
+    from pyspark.sql.pandas.types import from_arrow_type
 
-    shares = 1 if table.format == "parquet" else 1 + table.stats.rows // (len(table.files) * _ROWS)
-    source = _source(table, names)
-    parts = [(str(file), groups, share, shares) for file, groups in parts_of(table) for share in range(shares)]
-    wanted = [_SQL.get(str(_passed(pa.array([], type)).type), str(type).replace("128", "")) for type in types]
+    there, shares = bare(table), 1 if table.format == "parquet" else 1 + table.stats.rows // (len(table.files) * _ROWS)
+    parts = [(file, groups, share) for file, groups in parts_of(there) for share in range(shares)]
+    row = pa.struct([(f"k{i}", type) for i, type in enumerate(types)])
 
     def read(ids: pa.Array) -> pa.Array:
-        return pa.concat_arrays([_part(source, types, *parts[i]) for i in ids.to_pylist()])
+        found = []
+        for i in ids.to_pylist():
+            file, groups, share = parts[i]
+            batches = [pa.array([], row)]
+            for batch in fragment_of(there, file, groups).to_batches(schema=there.schema, columns=list(names)):
+                columns = [normalized(column.cast(type)) for column, type in zip(batch.columns, types, strict=True)]
+                mine = pa.array(hashes(*columns) % np.uint64(shares) == np.uint64(share)) if shares > 1 else None
+                rows = pa.StructArray.from_arrays(columns, fields=list(row))
+                batches.append(rows if mine is None else rows.filter(mine))
+            rows = pa.concat_arrays(batches)
+            found.append(pa.ListArray.from_arrays(pa.array([0, len(rows)], pa.int32()), rows))
+        return pa.concat_arrays(found)
 
     read.__annotations__ = {"ids": pa.Array, "return": pa.Array}
-    struct = ", ".join(f"k{i}: {name}" for i, name in enumerate(wanted))
-    rows = f.arrow_udf(read, f"array<struct<{struct}>>").asNondeterministic()
+    sql = from_arrow_type(pa.list_(row), prefer_timestamp_ntz=True)
+    rows = f.arrow_udf(read, sql).asNondeterministic()
     return spark.range(0, len(parts), 1, len(parts)).select(f.explode(rows("id")).alias("row")).select("row.*")
-
-
-_SQL = {"int64": "bigint", "string": "string", "binary": "binary"}
-
-
-def _part(
-    source: Mapping[str, Any], types: Sequence[pa.DataType], file: str, groups: Sequence[int] | None, share: int, shares: int
-) -> pa.Array:
-    """One list of the rows of a part of a file, those of one of `shares` shares by their hash."""
-    fragment = next(iter(open_source(_table({**source, "files": [file]})).get_fragments()))
-    fragment = fragment if groups is None else fragment.subset(row_group_ids=groups)
-    table = _table(source)
-    found = []
-    for batch in fragment.to_batches(schema=table.schema, columns=source["columns"]):
-        columns = [_passed(normalized(column.cast(type))) for column, type in zip(batch.columns, types, strict=True)]
-        rows = pa.StructArray.from_arrays(columns, [f"k{i}" for i in range(len(columns))])
-        found.append(rows if shares == 1 else rows.filter(pa.array(hashes(*columns) % np.uint64(shares) == np.uint64(share))))
-    empty = pa.StructArray.from_arrays([_passed(pa.array([], type)) for type in types], [f"k{i}" for i in range(len(types))])
-    rows = pa.concat_arrays([empty, *found])
-    return pa.ListArray.from_arrays(pa.array([0, len(rows)], pa.int32()), rows)
-
-
-def _passed(values: pa.Array) -> pa.Array:
-    """Values as Spark gets them: numbers that are equal where the values are; decimals, texts and bytes as they are."""
-    t, type = pa.types, values.type
-    if t.is_floating(type):
-        return values.cast(pa.float64()).view(pa.int64())
-    if t.is_date32(type):
-        return values.view(pa.int32()).cast(pa.int64())
-    if t.is_timestamp(type):
-        return values.view(pa.int64())
-    return values.cast(pa.int64()) if t.is_integer(type) or t.is_boolean(type) else values
-
-
-def _shown(value: str | None, type: pa.DataType) -> str:
-    """The text of a value that Spark made a text of what was `_passed`."""
-    t = pa.types
-    if value is None:
-        return "NULL"
-    if t.is_decimal(type) or t.is_string(type) or t.is_binary(type):
-        return value
-    number = pa.array([int(value)])
-    if t.is_floating(type):
-        number = number.view(pa.float64())
-    elif t.is_timestamp(type):
-        number = number.view(type)
-    else:
-        number = number.cast(pa.int32()).view(type) if t.is_date32(type) else number.cast(type)
-    return text(number[0].as_py())
 
 
 def _is_stored_by(table: Table, columns: Sequence[str]) -> bool:
     return set(table.order[: len(columns)]) == set(columns)
 
 
-def ascends(task: Mapping[str, Any]) -> dict[str, Any]:
-    """Whether the rows are stored in order of the key, no two of them equal in it. Raises CatalogError."""
-    table = _table(task)
-    try:
-        return {"ascends": rows_ascend(table, task["order"], strictly=True)}
-    except (pa.ArrowException, OSError) as error:
-        raise CatalogError(f"cannot read the files in {table.files[0].parent}: {str(error).splitlines()[0]}") from error
-
-
-def _source(table: Table, names: Sequence[str]) -> dict[str, Any]:
-    """What a worker has to know of a table to read some columns of it."""
-    return {
-        "table": table.name,
-        "files": [str(file.absolute()) for file in table.files],
-        "format": table.format,
-        "schema": base64.b64encode(table.schema.serialize()).decode("ascii"),
-        "columns": list(names),
-        "order": list(table.order[: len(names)]),
-    }
-
-
-def _table(source: Mapping[str, Any]) -> Table:
-    schema = pa.ipc.read_schema(pa.py_buffer(base64.b64decode(source["schema"])))
-    columns = tuple(TableColumn(field.name, field.type) for field in schema)
-    return Table(source["table"], columns, files=tuple(map(Path, source["files"])), format=source["format"])
-
-
 def _complaint(one: Constraint, rows: int, example: Sequence[str]) -> str:
-    """ "" where nothing is against it."""
+    """What is said of a declaration that does not hold; of another one nothing."""
     if not rows:
         return ""
     columns, values = ", ".join(one.columns), ", ".join(example)
