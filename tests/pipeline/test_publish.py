@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from experiments.pipeline.staging import Request, read_request, scratch_folder, staged
+from experiments.pipeline.spark.errors import PipelineError
+from experiments.pipeline.spark.publish import Request, read_request, scratch_folder, staged
 from optimizer.dataset import open_dataset
 from optimizer.errors import CatalogError, Interrupted, OutputError
 
@@ -102,7 +103,10 @@ def test_a_kill_while_everything_moves(tmp_path: Path, moved: int) -> None:
 def test_one_process_at_a_time(tmp_path: Path) -> None:
     with staged(tmp_path / "data", REQUEST) as inside:
         assert inside is not None
-        with pytest.raises(OutputError, match="another process is making a dataset in"), staged(tmp_path / "data", REQUEST):
+        with (
+            pytest.raises(PipelineError, match="another process is at work on the dataset in"),
+            staged(tmp_path / "data", REQUEST),
+        ):
             raise AssertionError("two at work")
         fill(inside)
     assert set(open_dataset(tmp_path / "data").tables) == {"t", "u"}

@@ -23,13 +23,9 @@ from pathlib import Path
 from typing import Any
 
 from executor.atomic import make_folder
+from experiments.pipeline.spark.lock import hold, holder
 from optimizer.catalog.folder import METADATA_FOLDER, REQUEST, UNFINISHED
 from optimizer.errors import Interrupted, OutputError, PlanscopeError
-
-try:
-    import fcntl
-except ImportError:  # Windows
-    fcntl = None  # type: ignore[assignment]
 
 _VERSION = 1
 _LOCK = ".lock"
@@ -94,14 +90,14 @@ def staged(folder: Path, request: Request) -> Iterator[Path | None]:
     """The folder to fill with the dataset, absolute; None when all of it was made earlier and only had to move.
 
     When the block ends well, its contents have moved into `folder`. When it fails, they stay for the next time, unless there
-    is no table yet: then nothing remains. Raises OutputError (`check_target`; another process at work; no space), and
-    Interrupted in place of KeyboardInterrupt.
+    is no table yet: then nothing remains. Raises OutputError (`check_target`; no space), PipelineError (another process is at
+    work), and Interrupted in place of KeyboardInterrupt.
     """
     check_target(folder, request)
     new = not folder.exists()
     inside = make_folder(folder.absolute() / METADATA_FOLDER / UNFINISHED)
     try:
-        with _locked(inside / _LOCK, folder), _complaints(request, inside):
+        with hold(inside / _LOCK, f"the dataset in {folder}"), _complaints(request, inside):
             check_target(folder, request)
             left = read_request(folder)
             if left is not None and left["complete"]:
@@ -114,7 +110,7 @@ def staged(folder: Path, request: Request) -> Iterator[Path | None]:
                 _write_request(inside, request, complete=True)
             _publish(inside, folder.absolute())
     except BaseException:
-        if not _has_tables(inside) and not _held(inside / _LOCK):
+        if not _has_tables(inside) and holder(inside / _LOCK) is None:
             shutil.rmtree(inside, ignore_errors=True)
             with contextlib.suppress(OSError):
                 inside.parent.rmdir()
@@ -190,29 +186,3 @@ def _complaints(request: Request, inside: Path) -> Iterator[None]:
 
 def _go_on(request: Request) -> str:
     return f"what is there stays: {request.resume}\ngoes on where it stopped" if request.resume else "nothing of it remains"
-
-
-@contextlib.contextmanager
-def _locked(path: Path, folder: Path) -> Iterator[None]:
-    """Hold an exclusive lock, which ends with the process at the latest. Raises OutputError when somebody else has it."""
-    if fcntl is None:
-        yield
-        return
-    with path.open("w") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise OutputError(f"another process is making a dataset in {folder}; wait for it, or name another folder") from None
-        yield
-
-
-def _held(path: Path) -> bool:
-    """Whether some process holds the lock file."""
-    if fcntl is None or not path.exists():
-        return False
-    with path.open("w") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return True
-    return False

@@ -11,12 +11,12 @@ import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from experiments.pipeline.failures import translated
+from experiments.pipeline.spark.errors import translated
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-ROOT = Path(__file__).resolve().parent.parent.parent
+ROOT = Path(__file__).resolve().parent.parent.parent.parent
 PACKAGES = ("planscope", "optimizer", "executor", "memo_viz", "experiments")
 _EPOCH = (1980, 1, 1, 0, 0, 0)  # no times inside: equal contents are equal bytes
 

@@ -1,6 +1,6 @@
-"""[sweep]: queries under many settings; its keys are those of `experiments.pipeline.sweep.spec`.
+"""[sweep], whose keys are those of `experiments.pipeline.sweep.spec`, and [report].
 
-Where the pipeline makes a dataset and the table gives no data, queries of its workload run on that: tpch/… on a generated tpch,
+Where the pipeline makes a dataset and [sweep] gives no data, queries of its workload run on that: tpch/… on a generated tpch,
 job/… on imdb_like, chain/4 on joingraph, everything on an imported one.
 """
 
@@ -9,11 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
-from experiments.pipeline.manifest import is_done, write_manifest
+from experiments.pipeline.spark.manifest import is_done, write_manifest
 from experiments.pipeline.stages.stage import Context, Outcome
-from experiments.pipeline.sweep.problems import Problems
 from experiments.pipeline.sweep.run import run_sweep
 from experiments.pipeline.sweep.spec import SweepSpec, plan_sweep
 
@@ -25,12 +23,6 @@ class Sweep:
     spec: SweepSpec
     made: Mapping[str, str]
     name: str = "sweep"
-
-    @classmethod
-    def from_table(cls, table: dict[str, Any], base: Path, made: Mapping[str, str], problems: Problems) -> Sweep | None:
-        """None when there are mistakes, which go to `problems`."""
-        spec = SweepSpec.from_table(table, base, problems)
-        return None if spec is None else cls(spec, made)
 
     def check(self, out: Path) -> None:
         plan_sweep(self._spec(out), later=out)
@@ -51,10 +43,25 @@ class Sweep:
         return replace(self.spec, data={workload: str(out / folder) for workload, folder in self.made.items()})
 
 
+@dataclass(frozen=True)
+class MakeReport:
+    """`baseline`: the variant that others are compared with; by default the first."""
+
+    baseline: str | None = None
+    name: str = "report"
+
+    def check(self, out: Path) -> None:
+        """What can be wrong depends on the sweep."""
+
+    def run(self, context: Context) -> Outcome:
+        from experiments.pipeline.report.report import write_report
+
+        report = write_report(context.out, context.spark, self.baseline, progress=context.say)
+        return Outcome(report.made, f"{context.out / report.page}, compared with {report.baseline}")
+
+
 def error_text(errors: Mapping[str, int]) -> str:
     """`, 3 errors (2 timeout, 1 crash)`; nothing when there are none."""
-    if not errors:
-        return ""
     kinds = ", ".join(f"{count:,} {kind}" for kind, count in errors.items())
     total = sum(errors.values())
-    return f", {total:,} error{'s' if total > 1 else ''} ({kinds})"
+    return f", {total:,} error{'s' if total > 1 else ''} ({kinds})" if errors else ""

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from executor.atomic import make_folder, write_file
-from experiments.pipeline.failures import PipelineError
+from experiments.pipeline.spark.errors import PipelineError
 
 VERSION = 1
 _PACKAGES = ("planscope", "pyarrow", "pyspark")
@@ -78,10 +78,19 @@ def is_done(folder: str | os.PathLike[str], stage: str, inputs: Mapping[str, Any
     manifest = read_manifest(folder, stage)
     if manifest is None or manifest["inputs"] != _plain(inputs) or manifest["settings"] != _plain(settings):
         return False
-    try:
-        return all((Path(folder) / name).stat().st_size == facts["bytes"] for name, facts in manifest["files"].items())
-    except (OSError, KeyError, TypeError):
-        return False
+    return not damaged_files(folder, manifest)
+
+
+def damaged_files(folder: str | os.PathLike[str], manifest: Mapping[str, Any]) -> list[str]:
+    """The files of a manifest that are not there, or of another size."""
+
+    def size(name: str) -> int | None:
+        try:
+            return (Path(folder) / name).stat().st_size
+        except OSError:
+            return None
+
+    return [name for name, facts in manifest["files"].items() if size(name) != facts.get("bytes")]
 
 
 def manifest_path(folder: str | os.PathLike[str], stage: str) -> Path:

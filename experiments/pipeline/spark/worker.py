@@ -17,7 +17,7 @@ import zipfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from experiments.pipeline.failures import explain
+from experiments.pipeline.spark.errors import explain
 from optimizer.errors import PlanscopeError
 
 Outcome = dict[str, str | None]
@@ -79,5 +79,5 @@ def _unpacked(archive: Path) -> Callable[[str, str], Outcome]:
         for module in [module for module in sys.modules if module.partition(".")[0] in packages]:
             del sys.modules[module]
         importlib.invalidate_caches()
-    unpacked: Callable[[str, str], Outcome] = importlib.import_module("experiments.pipeline.worker").outcome
+    unpacked: Callable[[str, str], Outcome] = importlib.import_module("experiments.pipeline.spark.worker").outcome
     return unpacked
