@@ -49,7 +49,7 @@ class _Run:
         self.python: dict[str, Any] = {"__name__": "__main__"}
         self.value: Any = None
         self.printed = ""
-        self.steps: Iterator[tuple[str, str]] = iter(())
+        self.steps: Iterator[str] = iter(())
 
     def whole(self) -> Shown:
         pieces, at = [], 0
@@ -66,25 +66,22 @@ class _Run:
                 if (made := self._picture(part)) is not None:
                     pictures[part.target] = made
                 continue
-            if part.kind == "output":
-                kept = is_shown(self.printed, part.text)
-                pieces += [self.text[at : part.start], part.text if kept else self.printed]
-                at = part.end
-                continue
-            self._block(part, [other for other in found[i + 1 :] if isinstance(other, Block)])
+            later = [other for other in found[i + 1 :] if isinstance(other, Block)]
+            pieces += [self.text[at : part.start], self._block(part, later)]
+            at = part.end
         return Shown("".join((*pieces, self.text[at:])), pictures)
 
-    def _block(self, block: Block, later: list[Block]) -> None:
-        if _file_name(block):
-            return
-        if block.kind == "python":
-            self._python(block)
-        elif block.kind == "sh":
+    def _block(self, block: Block, later: list[Block]) -> str:
+        """What the block should be."""
+        if block.kind == "output":
+            return block.text if is_shown(self.printed, block.text) else self.printed.lstrip("\n")
+        if block.kind == "console":
+            return self._console(block, later)
+        if block.kind == "sh":
             self.printed = "".join(self._command(line, block) for line in block.text.replace("\\\n", "").splitlines())
-        elif block.kind == "console":
-            self._console(block, later)
-        else:
-            self._parse(block)
+        elif not _file_name(block):
+            (self._python if block.kind == "python" else self._parse)(block)
+        return block.text
 
     def _python(self, block: Block) -> None:
         where = f"{self.name}:{block.line}"
@@ -127,23 +124,21 @@ class _Run:
                 except (click.ClickException, PlanscopeError) as error:
                     raise PageError(f"{self.name}:{block.line}: {line}\n{error}") from error
 
-    def _console(self, block: Block, later: list[Block]) -> None:
+    def _console(self, block: Block, later: list[Block]) -> str:
         """A session of the stepper may go on in later blocks, up to the next `$ `."""
         commands = _commands(block.text)
+        lines = []
         for i, (command, page) in enumerate(commands):
+            following = (each for other in later if other.kind == "console" for each in _commands(other.text))
             if command.startswith("$ planscope step"):
-                following = [
-                    *commands[i + 1 :],
-                    *(each for other in later if other.kind == "console" for each in _commands(other.text)),
-                ]
-                self.steps = self._stepped(command, following, block)
-            printed = next(self.steps)[1] if command.startswith("» ") or "planscope step" in command else None
-            if printed is None:
-                printed = self._command(command[2:], block)
-            if not is_shown(printed, page):
-                raise PageError(f"{self.name}:{block.line}: {command} prints\n{printed}\nthe page shows\n{page}")
+                self.steps = self._stepped(command, [*commands[i + 1 :], *following], block)
+            stepped = command.startswith(("» ", "$ planscope step"))
+            printed = next(self.steps) if stepped else self._command(command[2:], block)
+            shown = page if is_shown(printed, page) else "\n".join(line.rstrip() for line in printed.rstrip("\n").split("\n"))
+            lines += [command, shown.strip("\n")] + [""] * (i + 1 < len(commands))
+        return "\n".join([*lines, ""])
 
-    def _stepped(self, command: str, following: list[tuple[str, str]], block: Block) -> Iterator[tuple[str, str]]:
+    def _stepped(self, command: str, following: list[tuple[str, str]], block: Block) -> Iterator[str]:
         script = []
         for other, _ in following:
             if other.startswith("$ "):
@@ -154,7 +149,7 @@ class _Run:
         shown = re.split(r"\n\n» .*\n", printed.rstrip("\n"))
         if len(shown) != len(script) + 1:
             raise PageError(f"{self.name}:{block.line}: {command} shows {len(shown)} things for {len(script)} commands")
-        return iter(list(zip(["", *script], shown, strict=True)))
+        return iter(shown)
 
     def _picture(self, picture: Picture) -> str | None:
         """The text of what a link points to, where the page made it: a file, or the value of the block before."""

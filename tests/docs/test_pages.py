@@ -64,7 +64,6 @@ def test_links_lead_somewhere() -> None:
         ("```sh\nplanscope explain nothing/1\n```\n", "page.md:2: planscope explain nothing/1\nexit code 2"),
         ("```sh\nrm file\n```\n", "page.md:2: only planscope is run, not rm"),
         ("```text\nplanscope explain chain/3 --fast\n```\n", "No such option"),
-        ("```console\n$ planscope rules --format json\nnone\n```\n", "the page shows\nnone"),
     ],
 )
 def test_a_page_that_is_wrong_is_told_where(text: str, message: str, tmp_path: Path) -> None:
@@ -77,6 +76,9 @@ def test_output_is_written_into_the_page(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     page.write_text("```python\nx = 6\nprint(x)\nx * 7\n```\n\n```output\nold\n```\n", "utf-8")
     assert carry_out(page, tmp_path).text.endswith("```output\n6\n42\n```\n")
+    page.write_text("```console\n$ planscope step chain/3\n…\n\n» goto 1\nold\n```\n\n```console\n» next\n…\n```\n", "utf-8")
+    text = carry_out(page, tmp_path).text
+    assert "step chain/3\n…\n\n» goto 1\nevent 1  stage\n" in text and text.endswith("» next\n…\n```\n")
 
 
 def test_dots_stand_for_any_lines() -> None:
