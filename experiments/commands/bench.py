@@ -12,9 +12,26 @@ from experiments.commands.output import say, table_text
 PARTS = ("rates", "graphs", "job", "memory", "tracing")  # of bench search
 
 
-@click.group("bench")
+class Experiments(click.Group):
+    """The commands below, and one for each registered experiment, imported on demand."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        from experiments.bench.registry import EXPERIMENTS
+
+        return sorted({*super().list_commands(ctx), *EXPERIMENTS, "report"})
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        from experiments.bench import command as made
+        from experiments.bench.registry import EXPERIMENTS
+
+        if name in EXPERIMENTS:
+            return made.command_of(name)
+        return made.report_command if name == "report" else super().get_command(ctx, name)
+
+
+@click.group("bench", cls=Experiments)
 def command() -> None:
-    """Experiments that compare parts of the optimizer; each prints tables and writes them with -o."""
+    """Experiments that compare parts of the optimizer; each prints tables, and keeps results, tables and figures with -o."""
 
 
 @command.command("enumeration")
