@@ -1,7 +1,7 @@
 """QuickPick: join trees made by drawing edges at random.
 
-Edges are drawn uniformly and without replacement, and each that links two trees joins them. Every tree without cross products can come
-up, but not all equally often: for that count and unrank the plan space.
+Edges are drawn uniformly and without replacement, and each that links two trees joins them. Every tree without cross
+products can come up, but not all equally often: for that count and unrank the plan space.
 
 Source: Waas and Pellenkoft, Join Order Selection (Good Enough Is Easy), BNCOD 2000.
 """

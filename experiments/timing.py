@@ -1,7 +1,7 @@
 """How long a plan runs: the quickest of a few runs, on two clocks.
 
-Costs are work, and so is the CPU time of all threads; on a machine with other work the elapsed time says more about that than about
-the plan.
+Costs are work, and so is the CPU time of all threads; on a machine with other work the elapsed time says more about
+that than about the plan.
 """
 
 from __future__ import annotations

@@ -63,16 +63,16 @@ class Table:
 
 @dataclass(frozen=True)
 class Figure:
-    """A figure as data: columns `x`, `y` and `series`, and `panel` for several side by side. `x` may be text, for bars.
+    """A figure as data: columns `x`, `y` and `series`, and `panel` for several side by side. `x` may be text, for bars and cells.
 
     `lines` joins points by x, `points` does not; `shares` draws for each series the share of its rows with a value of at most x
-    (it needs no `y`).
+    (it needs no `y`); `cells` is a matrix of `value` over x and y, both in the order in which they come, dark where it is large.
     """
 
     name: str
     caption: str
     data: pa.Table
-    kind: Literal["lines", "points", "shares", "bars"]
+    kind: Literal["lines", "points", "shares", "bars", "cells"]
     x_label: str
     y_label: str
     log_x: bool = False

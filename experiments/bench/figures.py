@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import matplotlib
+import numpy as np
 from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure as Drawing
 
 from experiments.bench.experiment import Figure
@@ -31,7 +33,10 @@ def draw(figure: Figure) -> Drawing | None:
     columns = min(_MOST_COLUMNS, len(panels))
     lines = -(-len(panels) // columns)
     with matplotlib.rc_context(STYLE):
-        drawing = Drawing(figsize=(5.2 if columns == 1 else 3.1 * columns, 2.7 * lines + 0.5), layout="constrained")
+        size = (5.2 if columns == 1 else 3.1 * columns, 2.7 * lines + 0.5)
+        if figure.kind == "cells":
+            size = tuple(1.8 + 0.3 * len({row[axis] for row in rows}) for axis in ("x", "y"))
+        drawing = Drawing(figsize=size, layout="constrained")
         FigureCanvasAgg(drawing)
         grid = drawing.subplots(lines, columns, sharey=True, squeeze=False)
         for place, axes in enumerate(grid.flat):
@@ -58,7 +63,27 @@ def _shown(figure: Figure, row: dict[str, Any]) -> bool:
     return row["x"] is not None and row.get("y", 0) is not None and all(value > 0 for value in logarithmic)
 
 
+def _cells(axes: Axes, rows: Points) -> None:
+    """A matrix; places without a value are empty."""
+    xs, ys = (list(dict.fromkeys(row[axis] for row in rows)) for axis in ("x", "y"))
+    values = np.full((len(ys), len(xs)), np.nan)
+    for row in rows:
+        values[ys.index(row["y"]), xs.index(row["x"])] = row["value"]
+    image = axes.imshow(values, cmap="Blues", norm=LogNorm() if np.nanmin(values) > 0 else None, aspect="auto")
+    for (y, x), value in np.ndenumerate(values):
+        if not np.isnan(value):
+            axes.text(
+                x, y, f"{value:g}", ha="center", va="center", fontsize=6, color="white" if image.norm(value) > 0.5 else "black"
+            )
+    axes.grid(False)
+    axes.set_xticks(range(len(xs)), map(str, xs), rotation=60, ha="right")
+    axes.set_yticks(range(len(ys)), map(str, ys))
+
+
 def _panel(axes: Axes, figure: Figure, rows: Points, series: Sequence[Any]) -> None:
+    if figure.kind == "cells":
+        _cells(axes, rows)
+        return
     texts = list(dict.fromkeys(str(row["x"]) for row in rows)) if isinstance(rows[0]["x"], str) else None
     for number, name in enumerate(series):
         mine = [row for row in rows if row["series"] == name]
