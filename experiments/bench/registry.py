@@ -7,7 +7,7 @@ from typing import cast
 
 from experiments.bench.experiment import Experiment
 
-EXPERIMENTS: tuple[str, ...] = ()
+EXPERIMENTS = ("pruning",)
 
 
 def load(name: str) -> Experiment:
