@@ -134,11 +134,10 @@ def _default_queries(options: Options) -> tuple[str, ...]:
 def _query(text: str, data: str | None) -> Item:
     """What an item says of its query: a name and a dataset, and the text of one that is not built in, since files change and
     standard input is read once. Raises SqlError."""
-    known = default_data(text) or _DATA.get(text.partition("/")[0])
+    sql, known = resolve_sql(text), default_data(text) or _DATA.get(text.partition("/")[0])
     found = data or known
     if found is None:
         raise SqlError(f'"{text}" needs data', hint="-d names a folder of tables, or a built-in dataset such as tpch:0.1")
-    sql = resolve_sql(text)
     if known:
         return {"query": text, "data": found}
     return {"query": query_name(text) or " ".join(sql.split())[:60], "data": found, "sql": sql}
