@@ -35,7 +35,7 @@ def draw(figure: Figure) -> Drawing | None:
     with matplotlib.rc_context(STYLE):
         size = (5.2 if columns == 1 else 3.1 * columns, 2.7 * lines + 0.5)
         if figure.kind == "cells":
-            size = tuple(1.8 + 0.3 * len({row[axis] for row in rows}) for axis in ("x", "y"))
+            size = (1.8 + 0.3 * len({row["x"] for row in rows}), 1.8 + 0.3 * len({row["y"] for row in rows}))
         drawing = Drawing(figsize=size, layout="constrained")
         FigureCanvasAgg(drawing)
         grid = drawing.subplots(lines, columns, sharey=True, squeeze=False)
@@ -72,9 +72,8 @@ def _cells(axes: Axes, rows: Points) -> None:
     image = axes.imshow(values, cmap="Blues", norm=LogNorm() if np.nanmin(values) > 0 else None, aspect="auto")
     for (y, x), value in np.ndenumerate(values):
         if not np.isnan(value):
-            axes.text(
-                x, y, f"{value:g}", ha="center", va="center", fontsize=6, color="white" if image.norm(value) > 0.5 else "black"
-            )
+            dark = float(np.asarray(image.norm(value))) > 0.5
+            axes.text(x, y, f"{value:g}", ha="center", va="center", fontsize=6, color="white" if dark else "black")
     axes.grid(False)
     axes.set_xticks(range(len(xs)), map(str, xs), rotation=60, ha="right")
     axes.set_yticks(range(len(ys)), map(str, ys))

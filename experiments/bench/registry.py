@@ -7,7 +7,7 @@ from typing import cast
 
 from experiments.bench.experiment import Experiment
 
-EXPERIMENTS: tuple[str, ...] = ("decorrelation", "quality", "robustness", "rules", "space")
+EXPERIMENTS = ("decorrelation", "pruning", "quality", "robustness", "rules", "space")
 
 
 def load(name: str) -> Experiment:
