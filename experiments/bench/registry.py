@@ -7,7 +7,7 @@ from typing import cast
 
 from experiments.bench.experiment import Experiment
 
-EXPERIMENTS = ("pruning",)
+EXPERIMENTS = ("anchors", "pruning")
 
 
 def load(name: str) -> Experiment:
