@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import tempfile
+import textwrap
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
@@ -19,14 +20,14 @@ from experiments.bench.report import failed_section, write_report
 from experiments.bench.results import Results, read_environment, read_rows
 from experiments.bench.runner import Limits, run
 from experiments.commands.inputs import DATA_HELP, progress
-from experiments.commands.output import say, table_text
+from experiments.commands.output import say, table_text, text_width
 from experiments.pipeline.report.tables import plain
 from optimizer.errors import InternalError, OutputError, PlanscopeError
 from optimizer.settings import Settings
 
 TIMEOUT, QUICK_TIMEOUT = 60.0, 10.0  # seconds for an item
 MEMORY = 4096  # megabytes
-_MOST_ROWS = 40  # of a table, on a terminal
+_MOST_ROWS = 40  # of a table that a terminal shows
 
 
 def command_of(name: str) -> click.Command:
@@ -113,9 +114,10 @@ def _show(experiment: Experiment, rows: pa.Table, folder: Path, about: dict[str,
 
 def section_lines(section: Section) -> list[str]:
     """A section for a terminal."""
-    lines = [section.title, *(line for line in section.text.splitlines() if line)]
+    lines = [section.title, *(line for part in section.text.splitlines() for line in textwrap.wrap(part, text_width()))]
     for table in section.tables:
-        lines += ["", table.caption, *_table_lines(table.data)]
+        few = table.data.num_rows <= _MOST_ROWS
+        lines += ["", table.caption, *(_table_lines(table.data) if few else [f"{table.data.num_rows:,} rows, kept with -o"])]
     return [*lines, ""]
 
 
@@ -123,13 +125,12 @@ def _table_lines(table: pa.Table) -> list[str]:
     kept = [name for name in table.column_names if table.column(name).null_count < table.num_rows]
     if not kept:
         return []
-    rows = [tuple(plain(value) for value in row.values()) for row in table.select(kept).slice(0, _MOST_ROWS).to_pylist()]
-    left = table.num_rows - len(rows)
+    rows = [tuple(plain(value) for value in row.values()) for row in table.select(kept).to_pylist()]
     widths = [max(len(row[i]) for row in [tuple(kept), *rows]) for i in range(len(kept))]
     numeric = [pa.types.is_integer(type) or pa.types.is_floating(type) for type in table.select(kept).schema.types]
     shape = list(zip(widths, numeric, strict=True))
     lines = [tuple(cell.rjust(width) if right else cell for cell, (width, right) in zip(row, shape, strict=True)) for row in rows]
-    return [table_text(tuple(kept), lines), *([f"and {left:,} more rows"] if left else [])]
+    return [table_text(tuple(kept), lines)]
 
 
 def _modes(experiment: Experiment, text: str | None) -> tuple[str, ...]:

@@ -13,14 +13,16 @@ from __future__ import annotations
 
 import itertools
 import tempfile
+from operator import itemgetter
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 
 from executor.arrow.watch import LimitReached
-from experiments.bench.aggregate import by, geometric_mean, table
 from experiments.bench.experiment import Figure, Item, Options, Row, Section, Table
+from experiments.bench.results import table_of
+from experiments.bench.summary import geometric_mean, grouped
 from experiments.calibration.data import described, write_rows
 from experiments.same_rows import difference
 from experiments.timing import run, timed
@@ -77,7 +79,7 @@ def tables(folder: Path, outer: int, inner: int, duplicates: int, index: bool) -
     for name, rows, order in (("o", outer, ()), ("i", inner, ("k",) if index else ())):
         k = np.arange(rows) % keys if name == "o" else random.integers(0, keys, rows)
         k = np.sort(k) if order else random.permutation(k)
-        rows_of = pa.table({"k": pa.array(k), "v": pa.array(random.integers(0, 1000, rows))})
+        rows_of = pa.table_of({"k": pa.array(k), "v": pa.array(random.integers(0, 1000, rows))})
         made.append(described(name, rows_of, write_rows(rows_of, folder / f"{name}.parquet"), order))
     return Catalog("decorrelation", made)
 
@@ -116,7 +118,7 @@ def report(rows: pa.Table) -> list[Section]:
     if not found:
         return []
     summary = []
-    for (form, method), own in by(found, "form", "method"):
+    for (form, method), own in grouped(found, itemgetter("form", "method")).items():
         regrets = [row["regret"] for row in own]
         summary.append({
             "form": form, "method": method, "items": len(own), "quickest within 20 %": sum(regret <= 1.2 for regret in regrets),
@@ -124,7 +126,7 @@ def report(rows: pa.Table) -> list[Section]:
             "not ended": sum(row["cpu_ms"] is None for row in own),
         })  # fmt: skip
     where, choices = [], []
-    for _, own in by(found, "item"):
+    for _, own in grouped(found, itemgetter("item")).items():
         times = {row["method"]: row["cpu_ms"] for row in own}
         point = {name: own[0][name] for name in ("form", "outer", "inner", "duplicates", "index")}
         where.append({**point, "quickest": min(own, key=lambda row: row["regret"])["method"], **times})
@@ -143,8 +145,8 @@ def report(rows: pa.Table) -> list[Section]:
     shares = [{"x": row["regret"], "series": row["method"], "panel": row["form"]} for row in found]
     about = "Regret: CPU time over that of the quickest method of the item; what did not end counts with the limit."
     about_where = "CPU milliseconds of each method, and the quickest; none: it did not end."
-    tables = [Table("methods", about, table(summary)), Table("where", about_where, table(where))]
+    tables = [Table("methods", about, table_of(summary)), Table("where", about_where, table_of(where))]
     about = "Share of items in which a method takes at most so many times as long as the quickest."
     labels = "CPU time over the quickest", "share of items"
-    figure = Figure("regret", about, table(shares), "shares", *labels, log_x=True)
+    figure = Figure("regret", about, table_of(shares), "shares", *labels, log_x=True)
     return [Section("Methods of decorrelation", text, tables, [figure])]

@@ -35,7 +35,7 @@ def draw(figure: Figure) -> Drawing | None:
     with matplotlib.rc_context(STYLE):
         size = (5.2 if columns == 1 else 3.1 * columns, 2.7 * lines + 0.5)
         if figure.kind == "cells":
-            size = tuple(1.8 + 0.3 * len({row[axis] for row in rows}) for axis in ("x", "y"))
+            size = (1.8 + 0.3 * len({row["x"] for row in rows}), 1.8 + 0.3 * len({row["y"] for row in rows}))
         drawing = Drawing(figsize=size, layout="constrained")
         FigureCanvasAgg(drawing)
         grid = drawing.subplots(lines, columns, sharey=True, squeeze=False)
@@ -69,12 +69,11 @@ def _cells(axes: Axes, rows: Points) -> None:
     values = np.full((len(ys), len(xs)), np.nan)
     for row in rows:
         values[ys.index(row["y"]), xs.index(row["x"])] = row["value"]
-    image = axes.imshow(values, cmap="Blues", norm=LogNorm() if np.nanmin(values) > 0 else None, aspect="auto")
+    axes.imshow(values, cmap="Blues", norm=LogNorm() if np.nanmin(values) > 0 else None, aspect="auto")
+    half = float(np.nanmax(values) * max(0.0, np.nanmin(values))) ** 0.5  # of a logarithmic scale
     for (y, x), value in np.ndenumerate(values):
         if not np.isnan(value):
-            axes.text(
-                x, y, f"{value:g}", ha="center", va="center", fontsize=6, color="white" if image.norm(value) > 0.5 else "black"
-            )
+            axes.text(x, y, f"{value:g}", ha="center", va="center", fontsize=6, color="white" if value > half else "black")
     axes.grid(False)
     axes.set_xticks(range(len(xs)), map(str, xs), rotation=60, ha="right")
     axes.set_yticks(range(len(ys)), map(str, ys))

@@ -7,7 +7,7 @@ from typing import cast
 
 from experiments.bench.experiment import Experiment
 
-EXPERIMENTS: tuple[str, ...] = ("decorrelation", "quality", "robustness", "rules", "space")
+EXPERIMENTS = ("pruning", "quality", "space", "decorrelation", "rules", "robustness")
 
 
 def load(name: str) -> Experiment:

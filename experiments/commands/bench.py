@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import click
 
-from experiments.commands.inputs import plugin_option, progress
+from experiments.commands.inputs import progress
 from experiments.commands.output import say, table_text
 
 PARTS = ("rates", "graphs", "job", "memory", "tracing")  # of bench search
@@ -153,43 +153,6 @@ def execution(
     say("\n".join([section.title, table_text(section.head, lines), *section.notes]))
     if output is not None:
         for path in report.write_results(rows, data, threads, output):
-            click.echo(f"wrote {path}", err=True)
-
-
-@command.command("pruning")
-@click.argument("queries", nargs=-1, metavar="[SQL]...")
-@click.option("-d", "--data", metavar="DATA", help="A folder of tables, or a built-in dataset such as tpch:0.1 or job.")
-@click.option("--set", "pairs", multiple=True, metavar="NAME=VALUE", help="Change a setting in all modes (repeatable).")
-@plugin_option
-@click.option("--audit", "audited", is_flag=True, help="Compare every skip with the exhaustive search of the same memo.")
-@click.option("-o", "--output", metavar="DIR", help="Write pruning.csv and pruning.json there as well.")
-@click.option("-q", "--quiet", is_flag=True, help="No progress on standard error.")
-def pruning(
-    queries: tuple[str, ...], data: str | None, pairs: tuple[str, ...], plugins: tuple[str, ...], audited: bool,
-    output: str | None, quiet: bool,
-) -> None:  # fmt: skip
-    """Pruning modes and seeds: alternatives costed and skipped, goals, tasks, time.
-
-    Without queries: chain/8, star/8, clique/6 and some of job; with -d tpch:SF some of tpch. Budgets are off. It fails if
-    two modes prove different costs, or the audit finds a skip that is unsound.
-
-    \b
-    planscope bench pruning
-    planscope bench pruning star/8 job/4a --audit -o results
-    planscope bench pruning -d tpch:0.01 --set expand_joins=0
-    planscope bench pruning job/4a --plugin mine.py --set cost_model=mine --audit
-    """
-    from experiments.pruning import compare, default_queries, describe, write_results
-
-    if plugins:
-        pairs = (*pairs, f"plugins={','.join(plugins)}")
-    done = []
-    for comparison in compare(queries or default_queries(data), data, pairs, audited, progress(quiet)):
-        done.append(comparison)
-        title, head, rows = describe(comparison, audited)
-        say("\n".join([title, table_text(head, _right_aligned(head, rows)), ""]))
-    if output is not None:
-        for path in write_results(done, output):
             click.echo(f"wrote {path}", err=True)
 
 
