@@ -79,7 +79,7 @@ def tables(folder: Path, outer: int, inner: int, duplicates: int, index: bool) -
     for name, rows, order in (("o", outer, ()), ("i", inner, ("k",) if index else ())):
         k = np.arange(rows) % keys if name == "o" else random.integers(0, keys, rows)
         k = np.sort(k) if order else random.permutation(k)
-        rows_of = pa.table_of({"k": pa.array(k), "v": pa.array(random.integers(0, 1000, rows))})
+        rows_of = pa.table({"k": pa.array(k), "v": pa.array(random.integers(0, 1000, rows))})
         made.append(described(name, rows_of, write_rows(rows_of, folder / f"{name}.parquet"), order))
     return Catalog("decorrelation", made)
 

@@ -69,11 +69,11 @@ def _cells(axes: Axes, rows: Points) -> None:
     values = np.full((len(ys), len(xs)), np.nan)
     for row in rows:
         values[ys.index(row["y"]), xs.index(row["x"])] = row["value"]
-    axes.imshow(values, cmap="Blues", norm=LogNorm() if np.nanmin(values) > 0 else None, aspect="auto")
-    half = float(np.nanmax(values) * max(0.0, np.nanmin(values))) ** 0.5  # of a logarithmic scale
+    image = axes.imshow(values, cmap="Blues", norm=LogNorm() if np.nanmin(values) > 0 else None, aspect="auto")
     for (y, x), value in np.ndenumerate(values):
         if not np.isnan(value):
-            axes.text(x, y, f"{value:g}", ha="center", va="center", fontsize=6, color="white" if value > half else "black")
+            dark = float(np.asarray(image.norm(value))) > 0.5
+            axes.text(x, y, f"{value:g}", ha="center", va="center", fontsize=6, color="white" if dark else "black")
     axes.grid(False)
     axes.set_xticks(range(len(xs)), map(str, xs), rotation=60, ha="right")
     axes.set_yticks(range(len(ys)), map(str, ys))

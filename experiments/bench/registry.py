@@ -7,7 +7,7 @@ from typing import cast
 
 from experiments.bench.experiment import Experiment
 
-EXPERIMENTS = ("pruning", "quality", "space", "decorrelation", "rules", "robustness")
+EXPERIMENTS = ("decorrelation", "pruning", "quality", "robustness", "rules", "space")
 
 
 def load(name: str) -> Experiment:
