@@ -10,13 +10,13 @@ import os
 import pyarrow as pa
 import pytest
 
-from experiments.pipeline.failures import PipelineError
 from experiments.pipeline.intake.csv_records import CsvFile
 from experiments.pipeline.intake.json_records import JsonFile
 from experiments.pipeline.intake.parts import PartWriter
 from experiments.pipeline.intake.records import numbers_without
 from experiments.pipeline.intake.sources import find_sources
 from experiments.pipeline.intake.typed_records import TypedFile
+from experiments.pipeline.spark.errors import PipelineError
 
 
 def rows_of(file):

@@ -10,7 +10,6 @@ from decimal import Decimal
 import pyarrow as pa
 import pytest
 
-from experiments.pipeline.failures import PipelineError
 from experiments.pipeline.intake.checked import checked
 from experiments.pipeline.intake.inference import Inference, inferred_type
 from experiments.pipeline.intake.records import Records
@@ -18,6 +17,7 @@ from experiments.pipeline.intake.resolve import FileColumns, resolve
 from experiments.pipeline.intake.schema_file import Declared, Reference, schema_sql
 from experiments.pipeline.intake.target import Target, as_schema
 from experiments.pipeline.intake.values import from_text, from_values
+from experiments.pipeline.spark.errors import PipelineError
 from optimizer.catalog.declarations import ColumnDeclaration, TableDeclaration
 from optimizer.sql.schema import parse_schema
 

@@ -19,7 +19,6 @@ from typing import Any
 
 import pyarrow as pa
 
-from experiments.pipeline.failures import PipelineError
 from experiments.pipeline.intake.checked import checked
 from experiments.pipeline.intake.csv_records import CsvFile
 from experiments.pipeline.intake.json_records import JsonFile
@@ -27,6 +26,7 @@ from experiments.pipeline.intake.parts import PartWriter, RejectWriter, part_fac
 from experiments.pipeline.intake.records import Records
 from experiments.pipeline.intake.target import text_schema
 from experiments.pipeline.intake.typed_records import TypedFile
+from experiments.pipeline.spark.errors import PipelineError
 
 
 def convert(task: dict[str, Any]) -> dict[str, Any]:

@@ -16,9 +16,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv as pacsv
 
-from experiments.pipeline.failures import PipelineError
 from experiments.pipeline.intake.records import Records, Reject, numbers_without
 from experiments.pipeline.intake.stream import Decoded
+from experiments.pipeline.spark.errors import PipelineError
 
 OPTIONS = {
     "delimiter": "between fields; default a comma, in .tsv files a tab",

@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from experiments.pipeline.failures import PipelineError
 from experiments.pipeline.intake.records import Records, Reject
 from experiments.pipeline.intake.stream import MARKS, Decoded
+from experiments.pipeline.spark.errors import PipelineError
 
 OPTIONS = {"encoding": "default utf-8"}
 _BATCH = 16_384  # records

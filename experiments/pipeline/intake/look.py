@@ -12,12 +12,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from experiments.pipeline.failures import PipelineError
 from experiments.pipeline.intake.csv_records import CsvFile
 from experiments.pipeline.intake.inference import Inference
 from experiments.pipeline.intake.json_records import JsonFile
 from experiments.pipeline.intake.target import schema_text
 from experiments.pipeline.intake.typed_records import TypedFile
+from experiments.pipeline.spark.errors import PipelineError
 
 
 def look(task: dict[str, Any]) -> dict[str, Any]:

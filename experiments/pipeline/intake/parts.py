@@ -14,8 +14,8 @@ from uuid import uuid4
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from experiments.pipeline.failures import PipelineError
 from experiments.pipeline.intake.records import REJECT_SCHEMA, Reject, reject_table, storable
+from experiments.pipeline.spark.errors import PipelineError
 
 COMPRESSION = "zstd"
 _GROUP_ROWS = 122_880

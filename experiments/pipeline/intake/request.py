@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from experiments.pipeline.failures import PipelineError
 from experiments.pipeline.intake import csv_records, json_records
 from experiments.pipeline.intake.sources import FILE_FORMATS, TableSource, find_sources
 from experiments.pipeline.intake.spark_source import SparkTable, is_secret, redacted, spark_tables
+from experiments.pipeline.spark.errors import PipelineError
 from optimizer.catalog.constraints import near
 from optimizer.catalog.declarations import TableDeclaration
 from optimizer.dataset import read_declarations

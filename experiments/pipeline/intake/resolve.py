@@ -8,10 +8,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from experiments.pipeline.failures import PipelineError
 from experiments.pipeline.intake.inference import Inference, inferred_type
 from experiments.pipeline.intake.target import Target, text_schema
 from experiments.pipeline.intake.values import can_become
+from experiments.pipeline.spark.errors import PipelineError
 from optimizer.algebra.columns import DataType
 from optimizer.algebra.types import type_name
 from optimizer.catalog.constraints import near

@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from executor.atomic import write_file
-from experiments.pipeline.failures import PipelineError, translated
 from experiments.pipeline.intake.constraints import check_constraints, declared_tables
 from experiments.pipeline.intake.convert import convert
 from experiments.pipeline.intake.finish import finish
@@ -41,9 +40,10 @@ from experiments.pipeline.intake.spark_source import SparkTable, add_jars, open_
 from experiments.pipeline.intake.state import State
 from experiments.pipeline.intake.summary import shown_rejects
 from experiments.pipeline.intake.target import as_schema, schema_text
-from experiments.pipeline.manifest import is_done, read_manifest, write_manifest
-from experiments.pipeline.staging import Request, staged
-from experiments.pipeline.tasks import run_tasks
+from experiments.pipeline.spark.errors import PipelineError, translated
+from experiments.pipeline.spark.manifest import is_done, read_manifest, write_manifest
+from experiments.pipeline.spark.publish import Request, staged
+from experiments.pipeline.spark.tasks import run_tasks
 from optimizer.catalog.folder import METADATA_FOLDER
 from optimizer.errors import InternalError
 

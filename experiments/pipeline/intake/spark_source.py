@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from experiments.pipeline.failures import PipelineError, explain, is_sparks
 from experiments.pipeline.intake.parts import PartWriter, whole
 from experiments.pipeline.intake.resolve import FileColumns
 from experiments.pipeline.intake.sources import check_table_name, table_name
 from experiments.pipeline.intake.target import Target
+from experiments.pipeline.spark.errors import PipelineError, explain, is_sparks
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

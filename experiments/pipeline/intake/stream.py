@@ -14,7 +14,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from experiments.pipeline.failures import PipelineError
+from experiments.pipeline.spark.errors import PipelineError
 
 MARKS = "\U0010fe00-\U0010feff"  # byte b as U+10FE00 + b; within [] of a regular expression
 _FIRST = 0x10FE00

@@ -13,9 +13,9 @@ import pyarrow.ipc as ipc
 import pyarrow.orc as orc
 import pyarrow.parquet as pq
 
-from experiments.pipeline.failures import PipelineError
 from experiments.pipeline.intake.records import Records
 from experiments.pipeline.intake.stream import Digesting
+from experiments.pipeline.spark.errors import PipelineError
 
 _BATCH = 65_536  # rows
 
