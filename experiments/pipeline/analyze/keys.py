@@ -3,7 +3,7 @@
     pieces -> the key's columns, read as queries read them -> groupBy(key) with a count above 1
                                                            -> left anti join with the keys referred to
 
-Values of the two sides of a foreign key are brought to one type first. For Spark, too, NaN is NaN and -0.0 is 0.0.
+Values of the two sides of a foreign key are brought to one type first.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from experiments.pipeline.analyze.pieces import State, bare, check_unchanged, fr
 from experiments.pipeline.sketches.column import ColumnSketch
 from experiments.pipeline.sketches.figures import is_unique
 from experiments.pipeline.sketches.hashing import hashes
+from experiments.pipeline.spark.keys import dangling, repeated
 from experiments.pipeline.spark.tasks import collect
 from optimizer.catalog.findings import Constraint, read_findings
 from optimizer.catalog.order import rows_ascend
@@ -130,17 +131,12 @@ def count_against(
 
 def _against(spark: SparkSession, catalog: Catalog, one: Constraint) -> DataFrame:
     """The values of a key that several rows have, or those of rows without NULL in a foreign key that refer to no row."""
-    from pyspark.sql import functions as f
-
     sides = [(catalog.tables[one.table], one.columns)]
     sides += [(catalog.tables[one.target], one.referenced)] if one.target else []
     found = [[table.schema.field(name).type for name in names] for table, names in sides]
     types = [reduce(common_type, each) for each in zip(*found, strict=True)]
     rows, *others = [_rows(spark, table, names, types) for table, names in sides]
-    if others:
-        present = reduce(lambda a, b: a & b, (f.col(name).isNotNull() for name in rows.columns))
-        return rows.where(present).join(others[0], rows.columns, "left_anti")
-    return rows.groupBy(*rows.columns).agg(f.count(f.lit(1)).alias("count")).where("count > 1").drop("count")
+    return dangling(rows, rows.columns, others[0]) if others else repeated(rows, rows.columns).drop("count")
 
 
 def common_type(one: pa.DataType, other: pa.DataType) -> pa.DataType:
