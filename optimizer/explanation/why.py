@@ -30,6 +30,7 @@ from optimizer.joins.placed_order import OrderRefused, place_order
 from optimizer.memo.goal import Split, Way
 from optimizer.memo.mexpr import LogicalExpr
 from optimizer.pipeline import OptimizedQuery
+from optimizer.plan_space.expansion import expand_all
 from optimizer.plan_space.of_search import full_space
 from optimizer.plan_space.settle import cost_of, settle
 from optimizer.search.set_goals import PARTITION
@@ -173,7 +174,7 @@ class Why:
             self._open_along(order)
         found = Matcher(self._search).match(self._search.root, asked)
         if found is None and self._search.exploration != "all":
-            self._search.expand_all()
+            expand_all(self._search)
             found = Matcher(self._search).match(self._search.root, asked)
         return found
 

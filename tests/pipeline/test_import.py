@@ -16,10 +16,10 @@ import pytest
 
 from executor import Session
 from experiments.cli import main
-from experiments.pipeline.failures import PipelineError
 from experiments.pipeline.intake.request import ImportRequest
 from experiments.pipeline.intake.run import import_dataset
 from experiments.pipeline.intake.summary import summary_text
+from experiments.pipeline.spark.errors import PipelineError
 from optimizer.dataset import open_dataset
 from optimizer.errors import CatalogError, Interrupted, OutputError
 

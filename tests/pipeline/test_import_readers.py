@@ -10,11 +10,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from experiments.pipeline.failures import PipelineError
 from experiments.pipeline.intake.csv_files import CsvFiles
 from experiments.pipeline.intake.json_files import JsonFiles
 from experiments.pipeline.intake.prepare import codec_name, is_needed, prepare
 from experiments.pipeline.intake.sources import find_sources
+from experiments.pipeline.spark.errors import PipelineError
 
 
 def rows_of(one):

@@ -10,13 +10,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from experiments.pipeline.failures import PipelineError
 from experiments.pipeline.intake.frames import Opened
 from experiments.pipeline.intake.resolve import resolve
 from experiments.pipeline.intake.schema_file import Declared, Reference, schema_sql
 from experiments.pipeline.intake.target import Target
 from experiments.pipeline.intake.typed_files import open_typed
 from experiments.pipeline.intake.values import converted, literal, possible, trimmed, type_of
+from experiments.pipeline.spark.errors import PipelineError
 from optimizer.catalog.declarations import ColumnDeclaration, TableDeclaration
 from optimizer.sql.schema import parse_schema
 

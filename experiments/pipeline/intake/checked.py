@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow.parquet as pq
 
-from experiments.pipeline.failures import PipelineError
 from experiments.pipeline.intake.frames import Opened, batches, damaged, damaged_file, union
 from experiments.pipeline.intake.target import Target, as_schema
 from experiments.pipeline.intake.values import converted, is_bytes, literal, not_a, possible, quoted, trimmed, type_of
-from experiments.pipeline.tasks import parallelism
+from experiments.pipeline.spark.errors import PipelineError
+from experiments.pipeline.spark.tasks import parallelism
 from optimizer.algebra.columns import DataType
 
 if TYPE_CHECKING:

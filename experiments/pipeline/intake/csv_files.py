@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from experiments.pipeline.failures import PipelineError
 from experiments.pipeline.intake.frames import Opened, numbered, reader, union, uri
 from experiments.pipeline.intake.values import literal
+from experiments.pipeline.spark.errors import PipelineError
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, Row, SparkSession

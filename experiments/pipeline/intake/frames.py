@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import reduce
 from typing import TYPE_CHECKING, TypeVar
 
-from experiments.pipeline.failures import PipelineError, is_sparks
+from experiments.pipeline.spark.errors import PipelineError, is_sparks
 from optimizer.algebra.columns import DataType
 
 if TYPE_CHECKING:

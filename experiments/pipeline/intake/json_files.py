@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from experiments.pipeline.failures import PipelineError
 from experiments.pipeline.intake.frames import Opened, numbered, reader, union, uri
 from experiments.pipeline.intake.values import TIMES, bits, literal
+from experiments.pipeline.spark.errors import PipelineError
 from optimizer.algebra.columns import DataType
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from experiments.pipeline.failures import translated
+from experiments.pipeline.spark.errors import translated
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

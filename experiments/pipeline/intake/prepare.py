@@ -16,8 +16,8 @@ import pyarrow.ipc as ipc
 import pyarrow.parquet as pq
 
 from executor.atomic import make_folder
-from experiments.pipeline.failures import PipelineError
 from experiments.pipeline.intake.frames import damaged
+from experiments.pipeline.spark.errors import PipelineError
 
 _BLOCK = 1 << 20
 _NONE = "\udcff"  # becomes the byte FF

@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from experiments.pipeline.failures import PipelineError
 from experiments.pipeline.intake import csv_files, json_files
 from experiments.pipeline.intake.prepare import codec_name
 from experiments.pipeline.intake.sources import FILE_FORMATS, TableSource, find_sources, kind_of
 from experiments.pipeline.intake.spark_source import SparkTable, is_secret, redacted, spark_tables
+from experiments.pipeline.spark.errors import PipelineError
 from optimizer.catalog.constraints import near
 from optimizer.catalog.declarations import TableDeclaration
 from optimizer.dataset import read_declarations

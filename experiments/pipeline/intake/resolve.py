@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 
 import pyarrow as pa
 
-from experiments.pipeline.failures import PipelineError
 from experiments.pipeline.intake.frames import Opened
 from experiments.pipeline.intake.target import Target
 from experiments.pipeline.intake.values import can_become, read_type
+from experiments.pipeline.spark.errors import PipelineError
 from optimizer.algebra.columns import DataType
 from optimizer.algebra.types import type_name
 from optimizer.catalog.constraints import near

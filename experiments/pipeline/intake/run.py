@@ -19,7 +19,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from executor.atomic import make_folder, write_file
-from experiments.pipeline.failures import PipelineError, translated
 from experiments.pipeline.intake.checked import TableWriter, inferred, without_damaged
 from experiments.pipeline.intake.constraints import check_constraints, declared_tables
 from experiments.pipeline.intake.csv_files import CsvFiles
@@ -38,9 +37,10 @@ from experiments.pipeline.intake.summary import shown_rejects
 from experiments.pipeline.intake.target import as_schema
 from experiments.pipeline.intake.typed_files import open_typed
 from experiments.pipeline.intake.values import literal, partition_types
-from experiments.pipeline.manifest import is_done, read_manifest, write_manifest
-from experiments.pipeline.staging import Request, staged
-from experiments.pipeline.tasks import run_tasks
+from experiments.pipeline.spark.errors import PipelineError, translated
+from experiments.pipeline.spark.manifest import is_done, read_manifest, write_manifest
+from experiments.pipeline.spark.publish import Request, staged
+from experiments.pipeline.spark.tasks import run_tasks
 from optimizer.catalog.folder import METADATA_FOLDER
 from optimizer.errors import InternalError
 

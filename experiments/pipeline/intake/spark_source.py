@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from experiments.pipeline.failures import PipelineError, explain, is_sparks
 from experiments.pipeline.intake.frames import Opened
 from experiments.pipeline.intake.sources import TableSource, check_table_name, partition_values, table_name
 from experiments.pipeline.intake.typed_files import selected
+from experiments.pipeline.spark.errors import PipelineError, explain, is_sparks
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

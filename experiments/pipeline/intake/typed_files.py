@@ -10,9 +10,9 @@ import pyarrow as pa
 import pyarrow.orc as orc
 import pyarrow.parquet as pq
 
-from experiments.pipeline.failures import PipelineError
 from experiments.pipeline.intake.frames import Opened, damaged, numbered, reader, uri
 from experiments.pipeline.intake.values import quoted, read_type
+from experiments.pipeline.spark.errors import PipelineError
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -19,8 +19,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
-from experiments.pipeline.failures import PipelineError
-from experiments.pipeline.ship import ROOT
+from experiments.pipeline.spark.errors import PipelineError
+from experiments.pipeline.spark.ship import ROOT
 from experiments.pipeline.sweep.child import describe_item
 from experiments.pipeline.sweep.plan import SweepPlan
 

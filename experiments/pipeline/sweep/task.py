@@ -1,0 +1,51 @@
+"""The Spark task of a sweep: some items, in a child process, each with its row appended as soon as it is done.
+
+A task may be repeated: what earlier attempts have a row of is not done again. Run twice at a time it makes rows twice, of which
+one counts.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from experiments.pipeline.sweep.keeper import Keeper
+from experiments.pipeline.sweep.plan import SweepPlan, read_plan
+from experiments.pipeline.sweep.results import Appender, appended
+
+_keepers: list[Keeper] = []  # at most one: that of the run this process worked on last, kept for its next task
+
+
+def run_items(task: dict[str, Any]) -> dict[str, Any]:
+    """Makes the items `task["numbers"]` of the run in the folder `task["folder"]`, and says how many of them are errors.
+
+    `task["measure"]`: the function that makes a row. Raises PipelineError; an item that fails is a row.
+    """
+    folder = Path(task["folder"])
+    plan = replace(_plan(folder), measure=task["measure"])
+    items = [plan.item(number) for number in task["numbers"]]
+    rows = appended(folder, items[0].id)
+    with Appender(folder, items[0].id) as file:
+        for item in items:
+            if item.id not in rows:
+                rows[item.id] = _keeper(folder, plan).row(item.number)
+                file.add(rows[item.id])
+    return {"items": len(items), "errors": sum(rows[item.id]["status"] == "error" for item in items)}
+
+
+@lru_cache(maxsize=4)
+def _plan(folder: Path) -> SweepPlan:
+    return read_plan(folder)
+
+
+def _keeper(folder: Path, plan: SweepPlan) -> Keeper:
+    """The keeper of this worker process, whose child has imported everything and opened the data already."""
+    wanted = (folder, plan, plan.measure, os.getpid())
+    if not _keepers or (_keepers[0].folder, _keepers[0].plan, _keepers[0].plan.measure, _keepers[0].process) != wanted:
+        for other in _keepers:
+            other.close()
+        _keepers[:] = [Keeper(folder, plan)]
+    return _keepers[0]
