@@ -114,7 +114,7 @@ class Choices:
 
     def regrets(self, rows: Rows, least: float) -> list[float]:
         """Of each plan under these row counts, where the cheapest costs `least`."""
-        costs = self.memo.plan_costs(self.plans, rows)
+        costs = self.memo.costs_of(self.plans, rows)
         if min(costs) < least * (1.0 - 1e-6):
             raise InternalError(f"a plan costs {min(costs)!r} under row counts whose cheapest plan is said to cost {least!r}")
         return [max(1.0, cost / least) if least > 0.0 else 1.0 for cost in costs]
