@@ -18,6 +18,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
+from operator import itemgetter
 from pathlib import Path
 
 import click
@@ -26,8 +27,9 @@ import pyarrow as pa
 
 from executor.arrow.watch import LimitReached
 from executor.session import Session
-from experiments.bench.aggregate import by, geometric_mean, table
 from experiments.bench.experiment import Figure, Item, Options, Row, Section, Table
+from experiments.bench.results import table_of
+from experiments.bench.summary import geometric_mean, grouped
 from experiments.duckdb_estimates import DuckDBEstimates, FlatQuery
 from experiments.order_of import SystemOrder, duckdb_order, postgres_order
 from experiments.search_bench.duckdb_plans import duckdb_module
@@ -298,19 +300,21 @@ def _estimates_section(rows: list[Row]) -> Section | None:
     for scope, own in scopes.items():
         lines = [
             {"workload": workload, "estimator": name, **_percentiles(each)}
-            for (workload, name), each in by(own, "workload", "by")
+            for (workload, name), each in grouped(own, itemgetter("workload", "by")).items()
             if scope == "stored" or name != DUCKDB
         ]
         if lines:
-            tables.append(Table(f"q_errors_{scope}", captions[scope], table(lines)))
+            tables.append(Table(f"q_errors_{scope}", captions[scope], table_of(lines)))
     known = {row["workload"] for row in scopes["stored"]}  # elsewhere there are no rows at all
     sized = [row for row in rows if row["with_rows"] or row["workload"] not in known]
     by_size = [
         {"workload": workload, "estimator": name, "relations": relations, **_percentiles(each)}
-        for (workload, name, relations), each in sorted(by(sized, "workload", "by", "relations"), key=lambda found: found[0])
+        for (workload, name, relations), each in sorted(
+            grouped(sized, itemgetter("workload", "by", "relations")).items(), key=lambda found: found[0]
+        )
     ]
     caption = "q-errors by number of relations; of workloads with rows, those sub-plans whose tables all have some."
-    tables.append(Table("q_errors_by_relations", caption, table(by_size)))
+    tables.append(Table("q_errors_by_relations", caption, table_of(by_size)))
     points = [
         {"x": line["relations"], "y": line[column], "series": f"{line['estimator']}, {column}", "panel": line["workload"]}
         for column in ("median", "95 %")
@@ -319,7 +323,7 @@ def _estimates_section(rows: list[Row]) -> Section | None:
     figure = Figure(
         "q_errors",
         "q-errors grow with the number of relations.",
-        table(points),
+        table_of(points),
         "lines",
         "relations joined",
         "q-error",
@@ -347,7 +351,7 @@ def _plans_sections(rows: list[Row]) -> Iterator[Section]:
     if not rows:
         return
     lines = []
-    for (workload, model, name), own in by(rows, "workload", "cost_model", "by"):
+    for (workload, model, name), own in grouped(rows, itemgetter("workload", "cost_model", "by")).items():
         ratios = [row["ratio"] for row in own]
         median, p90 = (float(x) for x in np.percentile(ratios, (50, 90)))
         lines.append({
@@ -362,18 +366,18 @@ def _plans_sections(rows: list[Row]) -> Iterator[Section]:
     ]
     caption = "Cost under true rows of the chosen plan over that of the cheapest; other systems' orders with our operators."
     figure = Figure(
-        "ratios", "Share of queries whose plan costs at most so many times the cheapest.", table(shares), "shares",
+        "ratios", "Share of queries whose plan costs at most so many times the cheapest.", table_of(shares), "shares",
         "cost over the cheapest's, true rows", "share of queries", log_x=True,
     )  # fmt: skip
     notes = "job_m: rows of single relations were not published; those of the histogram estimator stand for them everywhere."
     text = notes if any(row["workload"] == "job_m" for row in rows) else ""
-    yield Section("Plans under true rows", text, [Table("plans", caption, table(lines))], [figure])
+    yield Section("Plans under true rows", text, [Table("plans", caption, table_of(lines))], [figure])
     ran = [row for row in rows if row.get("cpu_ms") is not None]
     if not ran:
         return
     least = {(row["query"], row["cost_model"]): row["cpu_ms"] for row in ran if row["by"] == TRUE}
     lines = []
-    for (workload, name), own in by(ran, "workload", "by"):
+    for (workload, name), own in grouped(ran, itemgetter("workload", "by")).items():
         ratios = [row["cpu_ms"] / least[row["query"], row["cost_model"]] for row in own]
         lines.append({
             "workload": workload, "chosen by": name, "queries": len(own), "CPU s": sum(row["cpu_ms"] for row in own) / 1e3,
@@ -385,4 +389,4 @@ def _plans_sections(rows: list[Row]) -> Iterator[Section]:
         "that did not end "
         f"within {SECONDS:g} s counts with these."
     )
-    yield Section("Measured times", "", [Table("times", caption, table(lines))])
+    yield Section("Measured times", "", [Table("times", caption, table_of(lines))])

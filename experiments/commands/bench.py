@@ -18,7 +18,7 @@ class Experiments(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:
         from experiments.bench.registry import EXPERIMENTS
 
-        return sorted({*super().list_commands(ctx), *EXPERIMENTS, "report"})
+        return sorted({*super().list_commands(ctx), *EXPERIMENTS, "report", "compare"})
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
         from experiments.bench import command as made
@@ -26,7 +26,8 @@ class Experiments(click.Group):
 
         if name in EXPERIMENTS:
             return made.command_of(name)
-        return made.report_command if name == "report" else super().get_command(ctx, name)
+        own = {"report": made.report_command, "compare": made.compare_command}
+        return own.get(name) or super().get_command(ctx, name)
 
 
 @click.group("bench", cls=Experiments)

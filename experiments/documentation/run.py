@@ -74,7 +74,7 @@ class _Run:
     def _block(self, block: Block, later: list[Block]) -> str:
         """What the block should be."""
         if block.kind == "output":
-            return block.text if is_shown(self.printed, block.text) else self.printed.lstrip("\n")
+            return block.text if is_shown(self.printed, block.text) else self.printed.strip("\n") + "\n"
         if block.kind == "console":
             return self._console(block, later)
         if block.kind == "sh":

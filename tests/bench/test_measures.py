@@ -200,7 +200,6 @@ def test_the_plan_under_true_rows_is_the_cheapest_under_true_rows(query, others,
         (quality, Options(own={"estimators": "nothing:Such"}), "there is no module"),
         (quality, Options(own={"cost_models": "guess"}), 'setting cost_model cannot be "guess"'),
         (decorrelation, Options(("some",)), 'there is no form "some"'),
-        (decorrelation, Options(data="tpch:0.01"), "makes tables of its own"),
     ],
 )
 def test_bad_input(module, options, message) -> None:
