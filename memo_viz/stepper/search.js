@@ -117,7 +117,7 @@ export class SearchBox {
         h(
           "li",
           { class: "quiet", role: "option", "aria-disabled": "true", "aria-selected": "false" },
-          "nothing of that name in this search",
+          number ? "no event of that number on this page" : "nothing of that name in this search",
         ),
       more > 0 &&
         h("li", { class: "quiet", role: "option", "aria-disabled": "true", "aria-selected": "false" }, `and ${count(more)} more`),
