@@ -14,10 +14,11 @@ import click
 import pyarrow as pa
 from click.core import ParameterSource
 
+from executor.atomic import make_folder
 from experiments.bench.experiment import Experiment, Options, Section
 from experiments.bench.registry import EXPERIMENTS, load
 from experiments.bench.report import failed_section, write_report
-from experiments.bench.results import Results, read_environment, read_rows
+from experiments.bench.results import Results, environment, read_environment, read_rows
 from experiments.bench.runner import Limits, run
 from experiments.commands.inputs import DATA_HELP, progress
 from experiments.commands.output import say, table_text, text_width
@@ -25,7 +26,7 @@ from experiments.pipeline.report.tables import plain
 from optimizer.errors import InternalError, OutputError, PlanscopeError
 from optimizer.settings import Settings
 
-TIMEOUT, QUICK_TIMEOUT = 60.0, 10.0  # seconds for an item
+TIMEOUT, QUICK_TIMEOUT = 60.0, 30.0  # seconds for an item
 MEMORY = 4096  # megabytes
 _MOST_ROWS = 40  # of a table that a terminal shows
 
@@ -97,6 +98,25 @@ def report_command(folder: Path) -> None:
     if about is None or about["experiment"] not in EXPERIMENTS:
         raise OutputError(f"there are no results of an experiment in {folder}")
     _show(load(about["experiment"]), read_rows(folder), folder, about, True)
+
+
+@click.command("compare")
+@click.argument("first", type=click.Path(path_type=Path))
+@click.argument("second", type=click.Path(path_type=Path))
+@click.option("-o", "--output", metavar="DIR", help="Write the comparison there as a report.")
+def compare_command(first: Path, second: Path, output: str | None) -> None:
+    """What changed between two runs of an experiment, with significance.
+
+    Items are paired by query, settings and seed; a column with one value in each run, and another one, is what was changed.
+    """
+    from experiments.bench.compare import compare
+
+    sections = compare(first, second)
+    for section in sections:
+        say("\n".join(section_lines(section)))
+    if output is not None:
+        about = {"command": f"planscope bench compare {first} {second}", **environment()}
+        click.echo(f"wrote {write_report(make_folder(output), 'planscope bench compare', sections, about)[0]}", err=True)
 
 
 def _show(experiment: Experiment, rows: pa.Table, folder: Path, about: dict[str, Any], kept: bool) -> None:

@@ -23,7 +23,7 @@ A module may also define
     PARAMETERS = (click.Option(...), ...)             options of its own; their values are in `options.own`
     TIMEOUT = 60.0                                    seconds for an item, unless --timeout says otherwise
     KEYS = ("aliases",)                               columns that tell the rows of an item apart, for `bench compare`
-    LOWER = ("costed",)                               columns to compare, in this order; all numbers without it
+    COMPARED = ("costed",)                            measures that `bench compare` compares; all numbers without it
 """
 
 from __future__ import annotations

@@ -10,6 +10,7 @@ import numpy as np
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure as Drawing
+from matplotlib.ticker import MaxNLocator
 
 from experiments.bench.experiment import Figure
 from experiments.pipeline.report.figures import COLOURS, DASHES, MARKERS, STYLE, plain_axis
@@ -102,6 +103,8 @@ def _panel(axes: Axes, figure: Figure, rows: Points, series: Sequence[Any]) -> N
             case "bars":
                 width = 0.8 / len(series)
                 axes.bar([x + (number - (len(series) - 1) / 2) * width for x in xs], ys, width, color=colour, label=name)
+    if all(isinstance(row["x"], int) for row in rows):
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=7, min_n_ticks=1))
     if figure.log_x:
         axes.set_xscale("log")
         plain_axis(axes.xaxis)

@@ -10,14 +10,16 @@
 A sub-plan is a set of relations of a query joined under all predicates among them; true rows are the published ones.
 Rules that put aggregates or lookups between joins are off, since these are counts of joins. DuckDB estimates and
 plans over native tables with the same rows. PostgreSQL's orders are read from files that EXPLAIN (FORMAT JSON) wrote,
-one a query: DIR/stats/001.json.
+one a query; those of stats are recorded beside its queries.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from functools import lru_cache
+from operator import itemgetter
 from pathlib import Path
 
 import click
@@ -26,10 +28,13 @@ import pyarrow as pa
 
 from executor.arrow.watch import LimitReached
 from executor.session import Session
-from experiments.bench.aggregate import by, geometric_mean, table
+from experiments import workloads
 from experiments.bench.experiment import Figure, Item, Options, Row, Section, Table
+from experiments.bench.results import table_of
+from experiments.bench.summary import geometric_mean, grouped
 from experiments.duckdb_estimates import DuckDBEstimates, FlatQuery
 from experiments.order_of import SystemOrder, duckdb_order, postgres_order
+from experiments.plan_space import plan_key
 from experiments.search_bench.duckdb_plans import duckdb_module
 from experiments.sub_plans import JOINS_ALONE, SubPlans, scan_of
 from experiments.timing import run, timed
@@ -40,7 +45,7 @@ from optimizer.algebra.columns import Columns
 from optimizer.algebra.plan import PlanNode
 from optimizer.catalog.table import Catalog
 from optimizer.cost.model import CostModel
-from optimizer.errors import InternalError, SqlError, Unsupported
+from optimizer.errors import InternalError, SettingsError, SqlError, Unsupported
 from optimizer.pipeline import OptimizedQuery, Optimizer
 from optimizer.plugins.load import chosen_cost_model, chosen_estimator, load_plugins
 from optimizer.settings import Settings
@@ -62,11 +67,14 @@ ESTIMATORS, COST_MODELS = "histogram,system_r,upper_bound", "c_out,arrow"
 PARAMETERS = (
     click.Option(["--estimators"], metavar="A,B,...", default=ESTIMATORS, show_default=True, help="As the setting estimator."),
     click.Option(["--cost-models"], metavar="A,B,...", default=COST_MODELS, show_default=True, help="As the setting cost_model."),
-    click.Option(["--postgres"], metavar="DIR", help="PostgreSQL's plans: DIR/stats/001.json and so on."),
+    click.Option(
+        ["--postgres"], metavar="DIR", help="PostgreSQL's plans: DIR/stats/001.json and so on; default: those recorded."
+    ),
 )
 NO_BUDGETS = ("budget_tasks=0", "budget_mexprs=0", "budget_groups=0")
 TOLERANCE = 1e-6
 SECONDS = 20.0  # for one run
+RECORDED = Path(workloads.__file__ or "").parent
 TRUE, DUCKDB, POSTGRES = "true rows", "DuckDB", "PostgreSQL"
 
 
@@ -185,10 +193,13 @@ def too_low(estimate: float, true: float) -> bool:
 def other_orders(
     catalog: Catalog, name: str, sql: str, settings: Settings, postgres: str | None
 ) -> Iterator[tuple[str, SystemOrder]]:
-    """The join orders of other systems, as far as they are known."""
+    """The join orders of other systems, as far as they are known. Those by equalities that others imply are not in our space."""
     if not catalog.statistics_only and _stored(catalog, FlatQuery(sql).tables.values()) and duckdb_module() is not None:
-        yield DUCKDB, duckdb_order(catalog, Optimizer(catalog, settings).optimize(sql))
-    if postgres is not None and (file := Path(postgres) / f"{name}.json").exists():
+        with suppress(Unsupported):  # its plan does not scan the tables of FROM one by one
+            yield DUCKDB, duckdb_order(catalog, Optimizer(catalog, settings).optimize(sql))
+    workload, _, number = name.partition("/")
+    file = RECORDED / workload / "postgres" / f"{number}.json" if postgres is None else Path(postgres) / f"{name}.json"
+    if file.exists():
         yield POSTGRES, postgres_order(file)
 
 
@@ -221,7 +232,7 @@ def plans(
     for name, found in others:
         try:
             query = Optimizer(catalog, settings.replace(join_order=found.order), estimator=injected).optimize(sql)
-        except Unsupported:  # it joins by equalities that others imply, which is not in our space
+        except SettingsError:  # not in our space
             continue
         chosen.append((name, query, query.cost))
     result: list[Row] = []
@@ -232,7 +243,7 @@ def plans(
         row: Row = {"what": "plan", "by": name, "cost_model": model, "relations": len(truth.aliases), "cost": cost, "best": best}
         row["ratio"] = max(1.0, cost) / max(1.0, best)  # a plan whose joins are all empty costs nothing in c_out
         if runnable:
-            same = tuple(f"{node.op.name} {node.op.describe(str)}" for node in query.plan.walk())
+            same = plan_key(query.plan)
             took[same] = took.get(same) or times(query)
             row |= took[same]
         result.append(row)
@@ -298,19 +309,21 @@ def _estimates_section(rows: list[Row]) -> Section | None:
     for scope, own in scopes.items():
         lines = [
             {"workload": workload, "estimator": name, **_percentiles(each)}
-            for (workload, name), each in by(own, "workload", "by")
+            for (workload, name), each in grouped(own, itemgetter("workload", "by")).items()
             if scope == "stored" or name != DUCKDB
         ]
         if lines:
-            tables.append(Table(f"q_errors_{scope}", captions[scope], table(lines)))
+            tables.append(Table(f"q_errors_{scope}", captions[scope], table_of(lines)))
     known = {row["workload"] for row in scopes["stored"]}  # elsewhere there are no rows at all
     sized = [row for row in rows if row["with_rows"] or row["workload"] not in known]
     by_size = [
         {"workload": workload, "estimator": name, "relations": relations, **_percentiles(each)}
-        for (workload, name, relations), each in sorted(by(sized, "workload", "by", "relations"), key=lambda found: found[0])
+        for (workload, name, relations), each in sorted(
+            grouped(sized, itemgetter("workload", "by", "relations")).items(), key=lambda found: found[0]
+        )
     ]
     caption = "q-errors by number of relations; of workloads with rows, those sub-plans whose tables all have some."
-    tables.append(Table("q_errors_by_relations", caption, table(by_size)))
+    tables.append(Table("q_errors_by_relations", caption, table_of(by_size)))
     points = [
         {"x": line["relations"], "y": line[column], "series": f"{line['estimator']}, {column}", "panel": line["workload"]}
         for column in ("median", "95 %")
@@ -319,7 +332,7 @@ def _estimates_section(rows: list[Row]) -> Section | None:
     figure = Figure(
         "q_errors",
         "q-errors grow with the number of relations.",
-        table(points),
+        table_of(points),
         "lines",
         "relations joined",
         "q-error",
@@ -347,7 +360,7 @@ def _plans_sections(rows: list[Row]) -> Iterator[Section]:
     if not rows:
         return
     lines = []
-    for (workload, model, name), own in by(rows, "workload", "cost_model", "by"):
+    for (workload, model, name), own in grouped(rows, itemgetter("workload", "cost_model", "by")).items():
         ratios = [row["ratio"] for row in own]
         median, p90 = (float(x) for x in np.percentile(ratios, (50, 90)))
         lines.append({
@@ -362,18 +375,18 @@ def _plans_sections(rows: list[Row]) -> Iterator[Section]:
     ]
     caption = "Cost under true rows of the chosen plan over that of the cheapest; other systems' orders with our operators."
     figure = Figure(
-        "ratios", "Share of queries whose plan costs at most so many times the cheapest.", table(shares), "shares",
+        "ratios", "Share of queries whose plan costs at most so many times the cheapest.", table_of(shares), "shares",
         "cost over the cheapest's, true rows", "share of queries", log_x=True,
     )  # fmt: skip
     notes = "job_m: rows of single relations were not published; those of the histogram estimator stand for them everywhere."
     text = notes if any(row["workload"] == "job_m" for row in rows) else ""
-    yield Section("Plans under true rows", text, [Table("plans", caption, table(lines))], [figure])
+    yield Section("Plans under true rows", text, [Table("plans", caption, table_of(lines))], [figure])
     ran = [row for row in rows if row.get("cpu_ms") is not None]
     if not ran:
         return
     least = {(row["query"], row["cost_model"]): row["cpu_ms"] for row in ran if row["by"] == TRUE}
     lines = []
-    for (workload, name), own in by(ran, "workload", "by"):
+    for (workload, name), own in grouped(ran, itemgetter("workload", "by")).items():
         ratios = [row["cpu_ms"] / least[row["query"], row["cost_model"]] for row in own]
         lines.append({
             "workload": workload, "chosen by": name, "queries": len(own), "CPU s": sum(row["cpu_ms"] for row in own) / 1e3,
@@ -385,4 +398,4 @@ def _plans_sections(rows: list[Row]) -> Iterator[Section]:
         "that did not end "
         f"within {SECONDS:g} s counts with these."
     )
-    yield Section("Measured times", "", [Table("times", caption, table(lines))])
+    yield Section("Measured times", "", [Table("times", caption, table_of(lines))])

@@ -7,7 +7,7 @@ from typing import cast
 
 from experiments.bench.experiment import Experiment
 
-EXPERIMENTS = ("decorrelation", "pruning", "quality", "robustness", "rules", "space")
+EXPERIMENTS = ("anchors", "decorrelation", "pruning", "quality", "robustness", "rules", "space")
 
 
 def load(name: str) -> Experiment:

@@ -94,7 +94,8 @@ def _page(title: str, sections: Sequence[Section], svgs: dict[str, str], about: 
     command = html.escape(about["command"])
     parts = ['<!doctype html>\n<html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">']
     parts.append(f"<title>{html.escape(title)}</title><style>{_STYLE}</style>\n<h1>{html.escape(title)}</h1>")
-    parts.append(f'<p class="source">made by <code>{command}</code>, {about["started"]}, code {about["code"]}</p>')
+    code = f", code {about['code']}" if "code" in about else ""
+    parts.append(f'<p class="source">made by <code>{command}</code>, {about["started"]}{code}</p>')
     parts += [f'<p class="problem">{_text(problem)}</p>' for section in sections for problem in section.problems]
     for section in sections:
         parts.append(f"<h2>{html.escape(section.title)}</h2>")

@@ -54,7 +54,7 @@ class Results:
                 f"-o, or remove it; planscope bench report {folder} makes its report again"
             )
         make_folder(self.folder / "items")
-        self.environment = {**environment(experiment, code), "command": command}
+        self.environment = {"experiment": experiment.NAME, "command": command, "code": code, **environment(), "item_columns": []}
         if known is not None:
             self.environment["started"] = known["started"]
             self.environment["item_columns"] = known["item_columns"]
@@ -139,15 +139,13 @@ def code_of(experiment: Experiment) -> str:
     return hashlib.sha256(code_digest().encode() + own.read_bytes()).hexdigest()[:12]
 
 
-def environment(experiment: Experiment, code: str) -> dict[str, Any]:
-    """What results depend on."""
+def environment() -> dict[str, Any]:
+    """What results depend on besides code and command."""
     versions = {}
     for name in _PACKAGES:
         with suppress(importlib.metadata.PackageNotFoundError):
             versions[name] = importlib.metadata.version(name)
     return {
-        "experiment": experiment.NAME,
-        "code": code,
         "versions": versions,
         "python": f"{platform.python_implementation()} {platform.python_version()}",
         "system": f"{platform.system()} {platform.release()}",
@@ -158,7 +156,6 @@ def environment(experiment: Experiment, code: str) -> dict[str, Any]:
         "hash_seed": os.environ.get("PYTHONHASHSEED", "random" if sys.flags.hash_randomization else "0"),
         "started": _now(),
         "finished": None,
-        "item_columns": [],
     }
 
 

@@ -21,22 +21,23 @@ Haritsa, VLDB 2007.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import itemgetter
 from random import Random
 
 import pyarrow as pa
 
 from executor.arrow.watch import LimitReached
 from executor.session import Session, new_counters
-from experiments.bench.aggregate import by, geometric_mean, table
 from experiments.bench.experiment import Figure, Item, Options, Row, Section, Table
-from experiments.plan_space import visible_keys
+from experiments.bench.results import table_of
+from experiments.bench.summary import geometric_mean, grouped
+from experiments.plan_space import plan_key, visible_keys
 from experiments.random_orders import random_left_deep, random_order
 from experiments.same_rows import difference
 from experiments.sub_plans import JOINS_ALONE, SubPlans
 from experiments.timing import run, timed
 from experiments.workloads.data import open_data
 from experiments.workloads.queries import default_data, resolve_sql
-from optimizer.algebra.plan import PlanNode
 from optimizer.errors import InternalError
 from optimizer.explanation.changed import Rows
 from optimizer.explanation.diagram import axis, plan_line
@@ -99,12 +100,12 @@ class Choices:
     """Plans of one query that are the cheapest under some row counts, each once; the first is that of the estimate."""
 
     def __init__(self, query: OptimizedQuery) -> None:
-        self.memo, self.plans, self._numbers = Recosting(query.engine), [query.plan], {_key(query.plan): 0}
+        self.memo, self.plans, self._numbers = Recosting(query.engine), [query.plan], {plan_key(query.plan): 0}
 
     def add(self, rows: Rows) -> tuple[int, float]:
         """Number and cost of the cheapest plan under these row counts."""
         found = self.memo.under(rows)
-        number = self._numbers.setdefault(_key(found.plan), len(self.plans))
+        number = self._numbers.setdefault(plan_key(found.plan), len(self.plans))
         if number == len(self.plans):
             assert found.search.root is not None
             give_groups(found.search, found.search.root, found.plan)
@@ -113,14 +114,10 @@ class Choices:
 
     def regrets(self, rows: Rows, least: float) -> list[float]:
         """Of each plan under these row counts, where the cheapest costs `least`."""
-        costs = self.memo.plan_costs(self.plans, rows)
+        costs = self.memo.costs_of(self.plans, rows)
         if min(costs) < least * (1.0 - 1e-6):
             raise InternalError(f"a plan costs {min(costs)!r} under row counts whose cheapest plan is said to cost {least!r}")
         return [max(1.0, cost / least) if least > 0.0 else 1.0 for cost in costs]
-
-
-def _key(plan: PlanNode) -> tuple[str, ...]:
-    return tuple(f"{node.op.name} {node.op.describe(str)}" for node in plan.walk())
 
 
 def scenario(sub_plans: SubPlans, q: float, random: Random) -> dict[frozenset[str], float]:
@@ -231,7 +228,7 @@ def report(rows: pa.Table) -> list[Section]:
 
 def _diagrams_section(rows: list[Row]) -> Section:
     lines = []
-    for (query,), own in by(rows, "query"):
+    for query, own in grouped(rows, itemgetter("query")).items():
         lines.append({
             "query": query, "rows of": f"{own[0]['x_of']}, {own[0]['y_of']}", "cells": len(own),
             "plans": len({row["plan"] for row in own}), "plans within 20 %": len({row["reduced"] for row in own}),
@@ -244,20 +241,20 @@ def _diagrams_section(rows: list[Row]) -> Section:
         "cells of the plan chosen from estimates, and of the plan for which it is least."
     )
     figures = []
-    for number, ((query,), own) in enumerate(by(rows, "query"), 1):
+    for number, (query, own) in enumerate(grouped(rows, itemgetter("query")).items(), 1):
         points = [
             {"x": row["x"], "y": row["y"], "series": f"plan {row['plan'] + 1}"}
             for row in sorted(own, key=lambda row: row["plan"])
         ]
         about = f"{query}: which plan wins, by number; plan 1 is that of the estimate."
         labels = f"rows of {own[0]['x_of']}", f"rows of {own[0]['y_of']}"
-        figures.append(Figure(f"diagram_{number}", about, table(points), "points", *labels, log_x=True, log_y=True))
-    return Section("Plan diagrams", "", [Table("diagrams", caption, table(lines))], figures)
+        figures.append(Figure(f"diagram_{number}", about, table_of(points), "points", *labels, log_x=True, log_y=True))
+    return Section("Plan diagrams", "", [Table("diagrams", caption, table_of(lines))], figures)
 
 
 def _errors_section(rows: list[Row]) -> Section:
     lines = []
-    for (query, q), own in by(rows, "query", "q"):
+    for (query, q), own in grouped(rows, itemgetter("query", "q")).items():
         chosen, bounded = [row["regret"] for row in own], [row["bounded_regret"] for row in own]
         lines.append({
             "query": query, "q": q, "scenarios": len(own), "mean regret": geometric_mean(chosen), "largest": max(chosen),
@@ -270,21 +267,21 @@ def _errors_section(rows: list[Row]) -> Section:
     )
     shares = [
         {"x": row[column], "series": name, "panel": f"errors up to {q:g}"}
-        for (q,), own in by(rows, "q")
+        for q, own in grouped(rows, itemgetter("q")).items()
         for row in own
         for name, column in (("chosen from estimates", "regret"), ("bounded choice", "bounded_regret"))
     ]
     figure = Figure(
-        "regret", "Share of scenarios with at most that regret.", table(shares), "shares", "regret", "share", log_x=True
+        "regret", "Share of scenarios with at most that regret.", table_of(shares), "shares", "regret", "share", log_x=True
     )
     text = f"Largest regret over all scenarios: {max(r['regret'] for r in rows):.3g} of the plans chosen from estimates, "
     text += f"{max(r['bounded_regret'] for r in rows):.3g} of the bounded choice."
-    return Section("Regret under wrong row counts", text, [Table("errors", caption, table(lines))], [figure])
+    return Section("Regret under wrong row counts", text, [Table("errors", caption, table_of(lines))], [figure])
 
 
 def _orders_section(rows: list[Row]) -> Section:
     lines = []
-    for (query, filters), own in by(rows, "query", "filters"):
+    for (query, filters), own in grouped(rows, itemgetter("query", "filters")).items():
         ran = [row for row in own if row["cpu_ms"] is not None]
         (first,) = (row for row in own if row["shape"] == "chosen")
         if not ran or first["cpu_ms"] is None:
@@ -309,7 +306,7 @@ def _orders_section(rows: list[Row]) -> Section:
         if row["cpu_ms"]
     ]
     shares = []
-    for (query,), own in by(rows, "query"):
+    for query, own in grouped(rows, itemgetter("query")).items():
         ran = [row for row in own if row["cpu_ms"] is not None]
         fastest = min((row["cpu_ms"] for row in ran), default=1.0)
         shares += [
@@ -317,11 +314,13 @@ def _orders_section(rows: list[Row]) -> Section:
             for row in ran
         ]
     figures = [
-        Figure("orders_time", "A point for each join order and setting.", table(points), "points", "", "CPU ms", log_y=True),
+        Figure("orders_time", "A point for each join order and setting.", table_of(points), "points", "", "CPU ms", log_y=True),
         Figure(
             "orders_shares",
-            "Share of join orders that take at most so many times as long as the fastest of all.", table(shares), "shares",
+            "Share of join orders that take at most so many times as long as the fastest of all.", table_of(shares), "shares",
             "CPU time over the fastest", "share of orders", log_x=True,
         ),
     ]  # fmt: skip
-    return Section("Random join orders, with and without run-time filters", "", [Table("orders", caption, table(lines))], figures)
+    return Section(
+        "Random join orders, with and without run-time filters", "", [Table("orders", caption, table_of(lines))], figures
+    )

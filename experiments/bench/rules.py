@@ -13,13 +13,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from copy import copy
+from operator import itemgetter
 from time import process_time, thread_time
 from typing import Any, TypeVar
 
 import pyarrow as pa
 
-from experiments.bench.aggregate import by, table
 from experiments.bench.experiment import Figure, Item, Options, Row, Section, Table
+from experiments.bench.results import table_of
+from experiments.bench.summary import grouped
 from experiments.workloads.data import open_data
 from experiments.workloads.queries import default_data, resolve_sql
 from optimizer.catalog.table import Catalog
@@ -188,7 +190,7 @@ def report(rows: pa.Table) -> list[Section]:
     found = [row for row in rows.to_pylist() if row["status"] == "ok"]
     kinds = {doc.name: doc.kind for doc in describe_rules()}
     sections = []
-    for (mode,), own in by(found, "enumeration"):
+    for mode, own in grouped(found, itemgetter("enumeration")).items():
         rules, pairs = ([row for row in own if row["what"] == what] for what in ("rule", "pair"))
         sections.append(_section(mode, rules, pairs, kinds))
     return sections
@@ -197,7 +199,7 @@ def report(rows: pa.Table) -> list[Section]:
 def _section(mode: str, rules: list[Row], pairs: list[Row], kinds: dict[str, str]) -> Section:
     lines, dead = [], []
     problems: list[str] = []
-    for (rule,), own in by(rules, "rule"):
+    for rule, own in grouped(rules, itemgetter("rule")).items():
         kind = kinds.get(rule, "own")
         totals: dict[str, int | None] = {
             each: sum(row[each] for row in own) for each in ("bindings", "firings", "new", "duplicates")
@@ -224,24 +226,24 @@ def _section(mode: str, rules: list[Row], pairs: list[Row], kinds: dict[str, str
             )
     linked = [
         {"maker": maker, "rule": rule, "firings": sum(r["firings"] for r in own), "undone": sum(r["undone"] for r in own)}
-        for (maker, rule), own in by(pairs, "maker", "rule")
+        for (maker, rule), own in grouped(pairs, itemgetter("maker", "rule")).items()
     ]
     undoing = [f"`{row['rule']}` undoes `{row['maker']}` ({row['undone']:,} times)" for row in linked if row["undone"]]
     queries = len({row["query"] for row in rules})
     text = f"{queries} queries. Never fired: {', '.join(dead) or 'none'}.\n\nUndoing pairs: {'; '.join(undoing) or 'none'}."
-    tables = [Table(f"rules_{mode}", _CAPTION, table(lines))]
+    tables = [Table(f"rules_{mode}", _CAPTION, table_of(lines))]
     figures, places = [], {rule: place for place, rule in enumerate(kinds)}
     if linked:
         caption = (
             "How often a rule fired on an expression that another made, and gave back what that one had begun with (undone)."
         )
-        tables.append(Table(f"interactions_{mode}", caption, table(linked)))
+        tables.append(Table(f"interactions_{mode}", caption, table_of(linked)))
         cells = sorted(linked, key=lambda row: (places[row["maker"]], places[row["rule"]]))
         grid = [{"x": row["rule"], "y": row["maker"], "series": "", "value": row["firings"]} for row in cells]
         caption = (
             "The graph of interactions, as a matrix: how often the rule of the column fired on what the rule of the row made."
         )
-        figures.append(Figure(f"graph_{mode}", caption, table(grid), "cells", "fires on", "made by"))
+        figures.append(Figure(f"graph_{mode}", caption, table_of(grid), "cells", "fires on", "made by"))
     return Section(f"enumeration={mode}", text, tables, figures, problems)
 
 

@@ -15,6 +15,7 @@ within a limit have no time, and are counted.
 
 from __future__ import annotations
 
+from operator import itemgetter
 from random import Random
 from statistics import mean
 
@@ -22,8 +23,9 @@ import pyarrow as pa
 
 from executor.arrow.watch import LimitReached
 from executor.session import Session, new_counters
-from experiments.bench.aggregate import by, geometric_mean, table
 from experiments.bench.experiment import Figure, Item, Options, Row, Section, Table
+from experiments.bench.results import table_of
+from experiments.bench.summary import geometric_mean, grouped
 from experiments.calibration.recost import cost_of, ran_operators
 from experiments.plan_space import draw, plan_line, ready
 from experiments.random_orders import random_order
@@ -176,8 +178,8 @@ def _spaces(counted: list[Row], drawn: list[Row]) -> list[Section]:
     shares = [{"x": row["ratio"], "series": names[row["what"]], "panel": row["query"]} for row in drawn]
     caption_of = "Share of random plans that cost at most so many times as much as the chosen one."
     labels = "cost over the chosen plan's", "share of plans"
-    figures = [Figure("costs", caption_of, table(shares), "shares", *labels, log_x=True)] if shares else []
-    return [Section("Plans and their costs", "", [Table("spaces", caption, table(lines))], figures, problems)]
+    figures = [Figure("costs", caption_of, table_of(shares), "shares", *labels, log_x=True)] if shares else []
+    return [Section("Plans and their costs", "", [Table("spaces", caption, table_of(lines))], figures, problems)]
 
 
 def _runs(rows: list[Row]) -> list[Section]:
@@ -188,13 +190,13 @@ def _runs(rows: list[Row]) -> list[Section]:
     models = []
     for column, model in columns.items():
         for clock, name in CLOCKS.items():
-            scores = [_scores(own, column, clock) for _, own in by(ran, "query")]
+            scores = [_scores(own, column, clock) for _, own in grouped(ran, itemgetter("query")).items()]
             models.append({
                 "costs": model, "clock": name, "Spearman": _scores(ran, column, clock)[0], "TAQO": _scores(ran, column, clock)[1],
                 "Spearman within queries": _mean([s for s, _ in scores]), "TAQO within queries": _mean([w for _, w in scores]),
             })  # fmt: skip
     queries = []
-    for (query,), own in by(ran, "query"):
+    for query, own in grouped(ran, itemgetter("query")).items():
         chosen = next((row["cpu_ms"] for row in own if row["number"] == 0), None)
         rho, score = _scores(own, "true_arrow", "cpu_ms")
         queries.append({
@@ -211,8 +213,8 @@ def _runs(rows: list[Row]) -> list[Section]:
     )
     points = [{"x": row["true_arrow"] / 1e3, "y": row["cpu_ms"], "series": row["query"]} for row in ran]
     about = "Each plan that was run: CPU time over arrow's cost under true rows."
-    figure = Figure("times", about, table(points), "points", "cost, ms", "CPU ms", log_x=True, log_y=True)
-    tables = [Table("models", about_models, table(models)), Table("runs", about_runs, table(queries))]
+    figure = Figure("times", about, table_of(points), "points", "cost, ms", "CPU ms", log_x=True, log_y=True)
+    tables = [Table("models", about_models, table_of(models)), Table("runs", about_runs, table_of(queries))]
     return [Section("Costs and times", text, tables, [figure])]
 
 

@@ -16,6 +16,7 @@ import pytest
 
 from experiments.pipeline.analyze import keys as module
 from experiments.pipeline.analyze.keys import common_type, count_against, declared, proved
+from experiments.pipeline.intake.keys import RawTable, places, write_dangling, write_duplicates
 from experiments.pipeline.sketches import frequent
 from experiments.pipeline.sketches.column import ColumnSketch, merge_sketches, sketch_of
 from optimizer.catalog.findings import Constraint
@@ -131,6 +132,19 @@ def test_odd_values_and_other_formats(tmp_path: Path, spark: SparkSession, monke
         "m": (1, ["2020-01-01 00:00:00.000001", "/wA="]),
         "bools": (1, ["true"]),
     }
+
+
+def test_an_import_finds_repeated_nan(tmp_path: Path, spark: SparkSession) -> None:
+    """As an analysis does: it would contradict the key that the import has let pass."""
+    rows = pa.table({"x": [float("nan"), 1.0, float("nan"), None, None, 0.0, -0.0]})
+    pq.write_table(rows, tmp_path / "part-0.parquet")
+    table = RawTable("t", (tmp_path / "part-0.parquet",), rows.schema)
+    assert write_duplicates(spark, table, ["x"], tmp_path / "later") == 2
+    assert places(tmp_path / "later", 0).tolist() == [2, 6]
+    assert (
+        write_dangling(spark, table, ["x"], RawTable("u", table.parts, rows.schema, [tmp_path / "later"]), ["x"], tmp_path / "d")
+        == 0
+    )
 
 
 @pytest.mark.parametrize(

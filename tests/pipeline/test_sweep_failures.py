@@ -11,11 +11,12 @@ from typing import Any
 import pytest
 
 from experiments.pipeline.spark.errors import PipelineError
+from experiments.pipeline.spark.lock import hold
 from experiments.pipeline.sweep import task as tasks
 from experiments.pipeline.sweep.columns import SETTLED
 from experiments.pipeline.sweep.keeper import Keeper
 from experiments.pipeline.sweep.plan import SweepPlan, write_plan
-from experiments.pipeline.sweep.results import drop_damaged, progress_of, read_results, settle
+from experiments.pipeline.sweep.results import LOCK, drop_damaged, progress_of, read_results, settle
 from experiments.pipeline.sweep.spec import SweepSpec, plan_sweep
 from experiments.pipeline.sweep.task import run_items
 from tests.pipeline.failing import log_file
@@ -37,7 +38,7 @@ def keeper(tmp_path: Path) -> Iterator[Any]:
 
     def make(plan: SweepPlan) -> Keeper:
         write_plan(tmp_path, plan)
-        made.append(Keeper(tmp_path, plan))
+        made.append(Keeper(plan))
         return made[-1]
 
     yield make
@@ -114,7 +115,7 @@ def test_modules_in_the_current_folder_do_not_run(
 def test_a_process_that_does_not_start_ends_the_task(tmp_path: Path) -> None:
     write_plan(tmp_path, planned(["one"], measure="tests.pipeline.failing:nothing"))
     with pytest.raises(PipelineError, match=r"does not start.*nothing"):
-        run_items({"folder": str(tmp_path), "numbers": [0], "measure": "tests.pipeline.failing:nothing"})
+        run_items({"folder": str(tmp_path), "numbers": [0], "measure": "tests.pipeline.failing:nothing", "remote": False})
     assert progress_of(tmp_path).done == 0
 
 
@@ -124,11 +125,11 @@ def test_no_process_outlives_its_parent(keeper: Any) -> None:
     assert made.row(0)["status"] == "ok"
     child = made._child
     begun = log_file(plan)
-    child._ask({"item": 1})
+    child._ask(1)
     wait_until(begun.exists, "it does not begin")
     begun.unlink()
     assert child.alive()
-    child._process.stdin.close()  # what the death of the parent does
+    child._pipe.close()  # what the death of the parent does
     assert child._process.wait(PATIENCE) == 0
 
 
@@ -145,7 +146,7 @@ def test_other_data_than_planned_is_an_error(keeper: Any, tmp_path: Path) -> Non
 def test_a_task_goes_on_where_it_was_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     plan = planned([f"q{i}" for i in range(6)], measure="tests.pipeline.failing:counting", code=str(tmp_path))
     write_plan(tmp_path, plan)
-    task = {"folder": str(tmp_path), "numbers": list(range(6)), "measure": plan.measure}
+    task = {"folder": str(tmp_path), "numbers": list(range(6)), "measure": plan.measure, "remote": False}
     real, calls = Keeper.row, []
 
     def dies_at_the_fourth(self: Keeper, number: int) -> dict[str, Any]:
@@ -172,10 +173,21 @@ def test_a_task_goes_on_where_it_was_stopped(tmp_path: Path, monkeypatch: pytest
     assert read_results(tmp_path).column("query").to_pylist() == [f"q{i}" for i in range(6)]
 
 
+def test_a_server_stops_when_its_client_is_gone(tmp_path: Path) -> None:
+    plan = planned(["one", "two"])
+    write_plan(tmp_path, plan)
+    task = {"folder": str(tmp_path), "measure": FAILING, "remote": True}
+    with hold(tmp_path / LOCK, "the sweep"):
+        assert run_items({**task, "numbers": [0]})["items"] == 1
+    with pytest.raises(PipelineError, match=f"the process that ran sweep {plan.run} has ended"):
+        run_items({**task, "numbers": [0, 1]})
+    assert progress_of(tmp_path).done == 1
+
+
 def test_items_of_a_damaged_file_are_done_again(tmp_path: Path) -> None:
     write_plan(tmp_path, planned(["one", "two"]))
     for number in range(2):
-        run_items({"folder": str(tmp_path), "numbers": [number], "measure": FAILING})
+        run_items({"folder": str(tmp_path), "numbers": [number], "measure": FAILING, "remote": False})
     settle(tmp_path)
     rows = read_results(tmp_path).select(SETTLED)
     first, _ = tmp_path.glob("rows-*.parquet")
@@ -183,7 +195,7 @@ def test_items_of_a_damaged_file_are_done_again(tmp_path: Path) -> None:
     assert progress_of(tmp_path).done == 1
     drop_damaged(tmp_path)
     for number in range(2):
-        run_items({"folder": str(tmp_path), "numbers": [number], "measure": FAILING})
+        run_items({"folder": str(tmp_path), "numbers": [number], "measure": FAILING, "remote": False})
     settle(tmp_path)
     assert read_results(tmp_path).select(SETTLED).equals(rows), "an item that was made twice counts once"
 

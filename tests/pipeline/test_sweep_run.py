@@ -18,8 +18,8 @@ from experiments.pipeline.spark.lock import hold
 from experiments.pipeline.sweep.child import Server
 from experiments.pipeline.sweep.columns import SCHEMA, SETTLED
 from experiments.pipeline.sweep.plan import MEASURE, SweepPlan, write_plan
-from experiments.pipeline.sweep.results import RESULTS, progress_of, read_results, run_folder, runs
-from experiments.pipeline.sweep.run import LOCK, run_sweep
+from experiments.pipeline.sweep.results import LOCK, RESULTS, progress_of, read_results, run_folder, runs
+from experiments.pipeline.sweep.run import run_sweep
 from experiments.pipeline.sweep.spec import SweepSpec, plan_sweep
 from optimizer.errors import CatalogError, InternalError
 from tests.pipeline.driver import plan_of

@@ -1,9 +1,9 @@
 """Whether declared keys and foreign keys hold: proved by sketches, known from an earlier run, or else counted by Spark.
 
-    pieces -> the key's columns, read as queries read them -> groupBy(key) with a count above 1
-                                                           -> left anti join with the keys referred to
+    the key's columns, as queries read them -> groupBy(key) with a count above 1
+                                            -> left anti join with the keys referred to
 
-Values of the two sides of a foreign key are brought to one type first. For Spark, too, NaN is NaN and -0.0 is 0.0.
+Values of the two sides of a foreign key are brought to one type first.
 """
 
 from __future__ import annotations
@@ -16,12 +16,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 
 from executor.arrow.comparisons import normalized
 from experiments.pipeline.analyze.pieces import State, bare, check_unchanged, fragment_of, parts_of
 from experiments.pipeline.sketches.column import ColumnSketch
 from experiments.pipeline.sketches.figures import is_unique
 from experiments.pipeline.sketches.hashing import hashes
+from experiments.pipeline.spark.keys import dangling, repeated
 from experiments.pipeline.spark.tasks import collect
 from optimizer.catalog.findings import Constraint, read_findings
 from optimizer.catalog.order import rows_ascend
@@ -130,17 +132,12 @@ def count_against(
 
 def _against(spark: SparkSession, catalog: Catalog, one: Constraint) -> DataFrame:
     """The values of a key that several rows have, or those of rows without NULL in a foreign key that refer to no row."""
-    from pyspark.sql import functions as f
-
     sides = [(catalog.tables[one.table], one.columns)]
     sides += [(catalog.tables[one.target], one.referenced)] if one.target else []
     found = [[table.schema.field(name).type for name in names] for table, names in sides]
     types = [reduce(common_type, each) for each in zip(*found, strict=True)]
     rows, *others = [_rows(spark, table, names, types) for table, names in sides]
-    if others:
-        present = reduce(lambda a, b: a & b, (f.col(name).isNotNull() for name in rows.columns))
-        return rows.where(present).join(others[0], rows.columns, "left_anti")
-    return rows.groupBy(*rows.columns).agg(f.count(f.lit(1)).alias("count")).where("count > 1").drop("count")
+    return dangling(rows, rows.columns, others[0]) if others else repeated(rows, rows.columns).drop("count")
 
 
 def common_type(one: pa.DataType, other: pa.DataType) -> pa.DataType:
@@ -158,10 +155,18 @@ def common_type(one: pa.DataType, other: pa.DataType) -> pa.DataType:
 
 
 def _rows(spark: SparkSession, table: Table, names: Sequence[str], types: Sequence[pa.DataType]) -> DataFrame:
-    """The named columns of all rows, as `types`, called k0, k1, …; read by tasks, as queries read them."""
+    """The named columns of all rows, as `types`, called k0, k1, …: read by Spark where it reads what queries do, else by tasks,
+    with what queries read with."""
     from pyspark.sql import functions as f
-    from pyspark.sql.pandas.types import from_arrow_type
+    from pyspark.sql.pandas.types import from_arrow_schema, from_arrow_type
 
+    if _is_read_alike(table, names):
+        schema = from_arrow_schema(pa.schema([table.schema.field(name) for name in names]))
+        read_all = spark.read.schema(schema).option("__globPaths__", "false")  # a path is a path, even with brackets in it
+        stored = read_all.option("recursiveFileLookup", "true").parquet(*(f"file:{file.absolute()}" for file in table.files))
+        return stored.toDF(*(f"k{i}" for i in range(len(names)))).select(
+            *(f.col(f"k{i}").cast(from_arrow_type(type)).alias(f"k{i}") for i, type in enumerate(types))
+        )
     there, shares = bare(table), 1 if table.format == "parquet" else 1 + table.stats.rows // (len(table.files) * _ROWS)
     parts = [(file, groups, share) for file, groups in parts_of(there) for share in range(shares)]
     row = pa.struct([(f"k{i}", type) for i, type in enumerate(types)])
@@ -183,7 +188,21 @@ def _rows(spark: SparkSession, table: Table, names: Sequence[str], types: Sequen
     read.__annotations__ = {"ids": pa.Array, "return": pa.Array}
     sql = from_arrow_type(pa.list_(row), prefer_timestamp_ntz=True)
     rows = f.arrow_udf(read, sql).asNondeterministic()
-    return spark.range(0, len(parts), 1, len(parts)).select(f.explode(rows("id")).alias("row")).select("row.*")
+    found = spark.range(0, len(parts), 1, len(parts)).select(f.explode(rows("id")).alias("row")).select("row.*")
+    return found.hint("merge")  # Spark believes that these are few rows, and would send all of them to each worker
+
+
+def _is_read_alike(table: Table, names: Sequence[str]) -> bool:
+    """Whether Spark reads of a table what queries do: whole numbers, decimals and texts that Parquet files store as such."""
+    types = {name: table.schema.field(name).type for name in names}
+    if table.format != "parquet" or not all(map(_is_plain, types.values())):
+        return False
+    schemas = [pq.read_schema(file) for file in table.files]
+    return all(name in schema.names and schema.field(name).type == type for schema in schemas for name, type in types.items())
+
+
+def _is_plain(type: pa.DataType) -> bool:
+    return bool(pa.types.is_integer(type) or pa.types.is_decimal(type) or pa.types.is_string(type))
 
 
 def _is_stored_by(table: Table, columns: Sequence[str]) -> bool:

@@ -11,8 +11,7 @@ from experiments.pipeline.spark.manifest import damaged_files, manifest_path, re
 from experiments.pipeline.stages.stage import ORDER
 from experiments.pipeline.stages.state import lock_file, read_state
 from experiments.pipeline.stages.sweep_stages import error_text
-from experiments.pipeline.sweep.results import progress_of, run_folder, runs
-from experiments.pipeline.sweep.run import LOCK
+from experiments.pipeline.sweep.results import LOCK, progress_of, run_folder, runs
 from optimizer.errors import CatalogError
 
 

@@ -29,6 +29,7 @@ from experiments.pipeline.sweep.plan import PLAN_FILE, read_plan
 from optimizer.errors import CatalogError
 
 RESULTS = "results"
+LOCK = "_lock"  # of a run: held by the process that goes on with it
 PARTS = "rows-*.parquet"
 _RUN = "run="
 Row = dict[str, Any]

@@ -13,9 +13,11 @@ from typing import TYPE_CHECKING
 from executor.atomic import make_folder
 from experiments.pipeline.spark.errors import PipelineError
 from experiments.pipeline.spark.lock import hold
+from experiments.pipeline.spark.session import is_remote
 from experiments.pipeline.spark.tasks import run_tasks
 from experiments.pipeline.sweep.plan import PLAN_FILE, SweepPlan, read_plan, write_plan
 from experiments.pipeline.sweep.results import (
+    LOCK,
     PARTS,
     done_items,
     drop_damaged,
@@ -32,7 +34,6 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 Say = Callable[[str], None]
-LOCK = "_lock"
 _SAY_SECONDS = 2.0  # between lines of progress
 
 
@@ -93,7 +94,7 @@ def _make(plan: SweepPlan, folder: Path, missing: list[int], spark: Callable[[],
     count = -(-len(missing) // plan.chunk)
     session = spark()
     say(f"sweep {plan.run}: {len(missing):,} items in {count:,} Spark tasks")
-    common = {"folder": str(folder), "measure": plan.measure}
+    common = {"folder": str(folder), "measure": plan.measure, "remote": is_remote(session)}
     meter = _Meter(plan.size, len(missing), say)
     run_tasks(
         session,
