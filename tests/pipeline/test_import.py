@@ -390,3 +390,25 @@ def test_a_partition_that_is_a_column_too(importer, tmp_path):
         importer(tmp_path / "t")
     folder, _ = importer(tmp_path / "t" / "A=1" / "x.parquet", name="alone")
     assert rows(folder, "x") == [{"a": 2}]
+
+
+def test_uris_and_tables_of_the_catalog(importer, spark, tmp_path):
+    for day, text in (("2024-01-01", '{"x": 1, "y": "p"}\n{"x": 2}\nbad}\n'), ("2024-01-02", '{"x": 3}\n')):
+        (tmp_path / "t" / f"day={day}").mkdir(parents=True)
+        (tmp_path / "t" / f"day={day}" / "a.json").write_text(text)
+    folder, _ = importer(f"file://{tmp_path / 't'}", name="uri", format="json")
+    local, _ = importer(tmp_path / "t", name="local")
+    assert (
+        rows(folder, "t")
+        == rows(local, "t")
+        == [
+            {"x": 1, "y": "p", "day": date(2024, 1, 1)},
+            {"x": 2, "y": None, "day": date(2024, 1, 1)},
+            {"x": 3, "y": None, "day": date(2024, 1, 2)},
+        ]
+    )
+    assert rejects(folder, "t") == rejects(local, "t") == {("a.json", 3, None, "not JSON")}
+    spark.range(3).createOrReplaceTempView("three")
+    assert [row["id"] for row in rows(importer("three", name="table", format="table")[0], "three")] == [0, 1, 2]
+    with pytest.raises(PipelineError, match="say --format"):
+        importer("s3a://bucket/orders", name="s3")

@@ -33,6 +33,8 @@ _LONGEST = 80
 
 def inferred(files: Sequence[Opened], names: Sequence[str]) -> dict[str, DataType]:
     """The type that all texts of each column have, among those that the files' hints leave. Looks at every value."""
+    from pyspark.sql import functions as F
+
     found = {name: hint for name in names if (hint := next((f.hints[name] for f in files if name in f.hints), None)) is not None}
     masks: dict[str, int] = {}
     for some in batches(files):
@@ -41,13 +43,14 @@ def inferred(files: Sequence[Opened], names: Sequence[str]) -> dict[str, DataTyp
             asked = [name for name in names if name not in found and masks.get(name, -1) & _among(files, name)]
             if not asked:
                 break
-            frame = union([file.aligned(asked) for file in some]).where("_broken IS NULL")
-            frame = frame.selectExpr(*(f"{trimmed(f'v{i}')} AS t{i}" for i in range(len(asked))))
+            frame = union([(file.texts or file.aligned)(asked) for file in some]).where("_broken IS NULL")
             frame = frame if most is None else frame.limit(most)
-            row = frame.selectExpr(*(f"bit_and({possible(f't{i}')})" for i in range(len(asked)))).head()
-            for name, mask in zip(asked, row or (), strict=False):
-                if mask is not None:
-                    masks[name] = masks.get(name, -1) & mask
+            # a row for each value, so that Spark compiles one expression for all columns
+            values = ", ".join(f"{i}, v{i}" for i in range(len(asked)))
+            rows = frame.selectExpr(f"stack({len(asked)}, {values}) AS (i, text)").selectExpr("i", f"{trimmed('text')} AS text")
+            for row in rows.groupBy("i").agg(F.expr(f"bit_and({possible('text')})").alias("mask")).collect():
+                if row["mask"] is not None:
+                    masks[asked[row["i"]]] = masks.get(asked[row["i"]], -1) & row["mask"]
     return found | {name: type_of(masks.get(name), _among(files, name)) for name in names if name not in found}
 
 
