@@ -100,12 +100,11 @@ class TableWriter:
         self.spark, self.name, self.targets, self.folder = spark, name, targets, folder
         self.files, self.batches = files, batches(files)
         self.numbered = all(file.numbered for file in files)
-        # a large file is for all cores, many small ones are for one each
-        splits = max(1, 2 * parallelism(spark) // max(1, len(files)))
-        spark.conf.set("spark.sql.files.minPartitionNum", str(splits))
+        # a large file is for all cores, many small ones are for one each; kept for later, since ids follow from it
+        self.splits = max(1, 2 * parallelism(spark) // max(1, len(files)))
 
     def write(self, say: Callable[[str], None]) -> dict[str, Any]:
-        """{"read", "rejected", "parts"}; raises what Spark raises.
+        """{"read", "rejected", "parts", "splits"}; raises what Spark raises.
 
         `rejected`: [{"reason", "column", "rows", "value", "file", "row"}]; `parts`: [{"batch", "partition", "rows"}].
         """
@@ -122,7 +121,7 @@ class TableWriter:
         if not parts:
             pq.write_table(as_schema(self.targets).empty_table(), self.part(0))
             parts.append({"batch": 0, "partition": 0, "rows": 0})
-        return {"read": read, "rejected": self._rejected(), "parts": parts}
+        return {"read": read, "rejected": self._rejected(), "parts": parts, "splits": self.splits}
 
     def part(self, number: int) -> Path:
         return self.folder / f"part-{number:05d}.parquet"
@@ -132,8 +131,10 @@ class TableWriter:
         return self.folder / "rejects"
 
     def _frame(self, batch: int) -> DataFrame:
+        """To be run before the next one is made: how files are split is a setting of the session."""
         from pyspark.sql import functions as F
 
+        self.spark.conf.set("spark.sql.files.minPartitionNum", str(self.splits))
         return union([checked(file, self.targets) for file in self.batches[batch]]).withColumn(
             "id", F.monotonically_increasing_id()
         )
