@@ -38,7 +38,7 @@ def keeper(tmp_path: Path) -> Iterator[Any]:
 
     def make(plan: SweepPlan) -> Keeper:
         write_plan(tmp_path, plan)
-        made.append(Keeper(tmp_path, plan))
+        made.append(Keeper(plan))
         return made[-1]
 
     yield make
@@ -125,11 +125,11 @@ def test_no_process_outlives_its_parent(keeper: Any) -> None:
     assert made.row(0)["status"] == "ok"
     child = made._child
     begun = log_file(plan)
-    child._ask({"item": 1})
+    child._ask(1)
     wait_until(begun.exists, "it does not begin")
     begun.unlink()
     assert child.alive()
-    child._process.stdin.close()  # what the death of the parent does
+    child._pipe.close()  # what the death of the parent does
     assert child._process.wait(PATIENCE) == 0
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import socket
@@ -13,11 +14,6 @@ from typing import Any
 
 from experiments.pipeline.spark.errors import PipelineError
 
-try:
-    import fcntl
-except ImportError:  # Windows
-    fcntl = None  # type: ignore[assignment]
-
 
 @contextmanager
 def hold(path: Path, what: str) -> Iterator[None]:
@@ -27,11 +23,10 @@ def hold(path: Path, what: str) -> Iterator[None]:
     except OSError as error:
         raise PipelineError(f"cannot write {path}: {error.strerror}") from error
     with file:
-        if fcntl is not None:
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError:
-                raise PipelineError(f"another process is at work on {what}{_who(path)}; wait for it, or end it") from None
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise PipelineError(f"another process is at work on {what}{_who(path)}; wait for it, or end it") from None
         file.truncate(0)
         file.write(json.dumps({"host": socket.gethostname(), "process": os.getpid(), "since": _now()}))
         file.flush()
@@ -43,12 +38,11 @@ def holder(path: Path) -> dict[str, Any] | None:
     """{"host", "process", "since"} of who holds the lock; None when nobody does."""
     try:
         with path.open("r", encoding="utf-8") as file:
-            if fcntl is not None:
-                try:
-                    fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-                    return None
-                except OSError:
-                    pass
+            try:
+                fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+                return None
+            except OSError:
+                pass
             found = json.loads(file.read() or "null")
     except (OSError, ValueError):
         return None

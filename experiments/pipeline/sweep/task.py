@@ -37,7 +37,7 @@ def run_items(task: dict[str, Any]) -> dict[str, Any]:
             if item.id not in rows:
                 if task["remote"] and holder(folder / LOCK) is None:
                     raise PipelineError(f"the process that ran sweep {plan.run} has ended")
-                rows[item.id] = _keeper(folder, plan).row(item.number)
+                rows[item.id] = _keeper(plan).row(item.number)
                 file.add(rows[item.id])
     return {"items": len(items), "errors": sum(rows[item.id]["status"] == "error" for item in items)}
 
@@ -47,11 +47,11 @@ def _plan(folder: Path) -> SweepPlan:
     return read_plan(folder)
 
 
-def _keeper(folder: Path, plan: SweepPlan) -> Keeper:
+def _keeper(plan: SweepPlan) -> Keeper:
     """The keeper of this worker process, whose child has imported everything and opened the data already."""
-    wanted = (folder, plan, plan.measure, os.getpid())
-    if not _keepers or (_keepers[0].folder, _keepers[0].plan, _keepers[0].plan.measure, _keepers[0].process) != wanted:
+    wanted = (plan, plan.measure, os.getpid())
+    if not _keepers or (_keepers[0].plan, _keepers[0].plan.measure, _keepers[0].process) != wanted:
         for other in _keepers:
             other.close()
-        _keepers[:] = [Keeper(folder, plan)]
+        _keepers[:] = [Keeper(plan)]
     return _keepers[0]
