@@ -125,6 +125,11 @@ def plan_line(plan: PlanNode) -> str:
     return made[id(plan)]
 
 
+def plan_key(plan: PlanNode) -> tuple[str, ...]:
+    """Equal for plans of the same operators in the same places."""
+    return tuple(f"{len(node.inputs)} {node.op.name} {node.op.describe(str)}" for node in plan.walk())
+
+
 def costs_at(space: PlanSpace, positions: Sequence[int]) -> list[tuple[int, float]]:
     """(position, cost) of the plans that are the 1st, 2nd, … cheapest, as far as there are so many."""
     found = []

@@ -10,13 +10,14 @@
 A sub-plan is a set of relations of a query joined under all predicates among them; true rows are the published ones.
 Rules that put aggregates or lookups between joins are off, since these are counts of joins. DuckDB estimates and
 plans over native tables with the same rows. PostgreSQL's orders are read from files that EXPLAIN (FORMAT JSON) wrote,
-one a query: DIR/stats/001.json.
+one a query; those of stats are recorded beside its queries.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from functools import lru_cache
 from operator import itemgetter
 from pathlib import Path
@@ -27,11 +28,13 @@ import pyarrow as pa
 
 from executor.arrow.watch import LimitReached
 from executor.session import Session
+from experiments import workloads
 from experiments.bench.experiment import Figure, Item, Options, Row, Section, Table
 from experiments.bench.results import table_of
 from experiments.bench.summary import geometric_mean, grouped
 from experiments.duckdb_estimates import DuckDBEstimates, FlatQuery
 from experiments.order_of import SystemOrder, duckdb_order, postgres_order
+from experiments.plan_space import plan_key
 from experiments.search_bench.duckdb_plans import duckdb_module
 from experiments.sub_plans import JOINS_ALONE, SubPlans, scan_of
 from experiments.timing import run, timed
@@ -42,7 +45,7 @@ from optimizer.algebra.columns import Columns
 from optimizer.algebra.plan import PlanNode
 from optimizer.catalog.table import Catalog
 from optimizer.cost.model import CostModel
-from optimizer.errors import InternalError, SqlError, Unsupported
+from optimizer.errors import InternalError, SettingsError, SqlError, Unsupported
 from optimizer.pipeline import OptimizedQuery, Optimizer
 from optimizer.plugins.load import chosen_cost_model, chosen_estimator, load_plugins
 from optimizer.settings import Settings
@@ -64,11 +67,14 @@ ESTIMATORS, COST_MODELS = "histogram,system_r,upper_bound", "c_out,arrow"
 PARAMETERS = (
     click.Option(["--estimators"], metavar="A,B,...", default=ESTIMATORS, show_default=True, help="As the setting estimator."),
     click.Option(["--cost-models"], metavar="A,B,...", default=COST_MODELS, show_default=True, help="As the setting cost_model."),
-    click.Option(["--postgres"], metavar="DIR", help="PostgreSQL's plans: DIR/stats/001.json and so on."),
+    click.Option(
+        ["--postgres"], metavar="DIR", help="PostgreSQL's plans: DIR/stats/001.json and so on; default: those recorded."
+    ),
 )
 NO_BUDGETS = ("budget_tasks=0", "budget_mexprs=0", "budget_groups=0")
 TOLERANCE = 1e-6
 SECONDS = 20.0  # for one run
+RECORDED = Path(workloads.__file__ or "").parent
 TRUE, DUCKDB, POSTGRES = "true rows", "DuckDB", "PostgreSQL"
 
 
@@ -187,10 +193,13 @@ def too_low(estimate: float, true: float) -> bool:
 def other_orders(
     catalog: Catalog, name: str, sql: str, settings: Settings, postgres: str | None
 ) -> Iterator[tuple[str, SystemOrder]]:
-    """The join orders of other systems, as far as they are known."""
+    """The join orders of other systems, as far as they are known. Those by equalities that others imply are not in our space."""
     if not catalog.statistics_only and _stored(catalog, FlatQuery(sql).tables.values()) and duckdb_module() is not None:
-        yield DUCKDB, duckdb_order(catalog, Optimizer(catalog, settings).optimize(sql))
-    if postgres is not None and (file := Path(postgres) / f"{name}.json").exists():
+        with suppress(Unsupported):  # its plan does not scan the tables of FROM one by one
+            yield DUCKDB, duckdb_order(catalog, Optimizer(catalog, settings).optimize(sql))
+    workload, _, number = name.partition("/")
+    file = RECORDED / workload / "postgres" / f"{number}.json" if postgres is None else Path(postgres) / f"{name}.json"
+    if file.exists():
         yield POSTGRES, postgres_order(file)
 
 
@@ -223,7 +232,7 @@ def plans(
     for name, found in others:
         try:
             query = Optimizer(catalog, settings.replace(join_order=found.order), estimator=injected).optimize(sql)
-        except Unsupported:  # it joins by equalities that others imply, which is not in our space
+        except SettingsError:  # not in our space
             continue
         chosen.append((name, query, query.cost))
     result: list[Row] = []
@@ -234,7 +243,7 @@ def plans(
         row: Row = {"what": "plan", "by": name, "cost_model": model, "relations": len(truth.aliases), "cost": cost, "best": best}
         row["ratio"] = max(1.0, cost) / max(1.0, best)  # a plan whose joins are all empty costs nothing in c_out
         if runnable:
-            same = tuple(f"{node.op.name} {node.op.describe(str)}" for node in query.plan.walk())
+            same = plan_key(query.plan)
             took[same] = took.get(same) or times(query)
             row |= took[same]
         result.append(row)

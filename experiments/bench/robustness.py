@@ -31,14 +31,13 @@ from executor.session import Session, new_counters
 from experiments.bench.experiment import Figure, Item, Options, Row, Section, Table
 from experiments.bench.results import table_of
 from experiments.bench.summary import geometric_mean, grouped
-from experiments.plan_space import visible_keys
+from experiments.plan_space import plan_key, visible_keys
 from experiments.random_orders import random_left_deep, random_order
 from experiments.same_rows import difference
 from experiments.sub_plans import JOINS_ALONE, SubPlans
 from experiments.timing import run, timed
 from experiments.workloads.data import open_data
 from experiments.workloads.queries import default_data, resolve_sql
-from optimizer.algebra.plan import PlanNode
 from optimizer.errors import InternalError
 from optimizer.explanation.changed import Rows
 from optimizer.explanation.diagram import axis, plan_line
@@ -101,12 +100,12 @@ class Choices:
     """Plans of one query that are the cheapest under some row counts, each once; the first is that of the estimate."""
 
     def __init__(self, query: OptimizedQuery) -> None:
-        self.memo, self.plans, self._numbers = Recosting(query.engine), [query.plan], {_key(query.plan): 0}
+        self.memo, self.plans, self._numbers = Recosting(query.engine), [query.plan], {plan_key(query.plan): 0}
 
     def add(self, rows: Rows) -> tuple[int, float]:
         """Number and cost of the cheapest plan under these row counts."""
         found = self.memo.under(rows)
-        number = self._numbers.setdefault(_key(found.plan), len(self.plans))
+        number = self._numbers.setdefault(plan_key(found.plan), len(self.plans))
         if number == len(self.plans):
             assert found.search.root is not None
             give_groups(found.search, found.search.root, found.plan)
@@ -119,10 +118,6 @@ class Choices:
         if min(costs) < least * (1.0 - 1e-6):
             raise InternalError(f"a plan costs {min(costs)!r} under row counts whose cheapest plan is said to cost {least!r}")
         return [max(1.0, cost / least) if least > 0.0 else 1.0 for cost in costs]
-
-
-def _key(plan: PlanNode) -> tuple[str, ...]:
-    return tuple(f"{node.op.name} {node.op.describe(str)}" for node in plan.walk())
 
 
 def scenario(sub_plans: SubPlans, q: float, random: Random) -> dict[frozenset[str], float]:

@@ -179,6 +179,31 @@ def trace(query: str, quiet: bool) -> None:
     say(table_text(HEAD, [(what, figure.rjust(widest), unit, notes) for what, figure, unit, notes in rows]))
 
 
+@command.command("plan")
+@click.argument("workloads", nargs=-1, type=click.Choice(("job", "tpch", "tpcds")), metavar="[WORKLOAD]...")
+@click.option("--rounds", type=click.IntRange(1), default=3, show_default=True, metavar="N", help="Rounds that count.")
+@click.option("--quick", is_flag=True, help="Every twelfth query, one round: to see that it works.")
+@click.option("-q", "--quiet", is_flag=True, help="No progress on standard error.")
+def plan(workloads: tuple[str, ...], rounds: int, quick: bool, quiet: bool) -> None:
+    """How long planning takes, from SQL text to plan and stage by stage, with DuckDB's PREPARE beside.
+
+    Milliseconds of CPU time for all queries of job, tpch and tpcds (default: all three). DuckDB has tables with rows, is
+    in the same process, and takes turns with planscope; where it is not installed its times are left out.
+
+    \b
+    planscope bench plan
+    planscope bench plan tpch --rounds 5
+    """
+    from experiments.plan_bench import HEAD, fast, measure
+    from experiments.search_bench.duckdb_plans import MISSING, duckdb_module
+
+    rows = [row.cells() for row in measure(workloads, 1 if quick else rounds, quick, progress(quiet))]
+    say(table_text(HEAD, _right_aligned(HEAD, rows, 1)))
+    say(f"CPU milliseconds; sqlglot is {'compiled' if fast() else 'not compiled: planscope[fast] brings that'}")
+    if duckdb_module() is None:
+        say(MISSING)
+
+
 def _names(text: str | None) -> list[str]:
     """`a,b` as a list; empty for None."""
     return [name.strip() for name in (text or "").split(",") if name.strip()]

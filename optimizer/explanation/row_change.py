@@ -16,7 +16,7 @@ from optimizer.search.extract import give_groups
 FARTHEST = 1e6  # the largest factor that is tried
 STEP = 1.25  # between two factors that are tried, at least: a plan that wins for a shorter stretch may be overlooked
 LEAP = 100.0  # the same where the plan falls behind
-MOST_TRIES = 600
+MOST_TRIES = 300
 PRECISION = 1.01  # of the factor in the answer
 EQUAL = 1e-9  # relative
 

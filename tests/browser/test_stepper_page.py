@@ -8,6 +8,7 @@ import random
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 
+from experiments.workloads.data import open_data
 from memo_viz.stepper import page as stepper
 from memo_viz.stepper.page import in_frame, stepper_page
 from memo_viz.words import Names, sentence
@@ -122,9 +123,21 @@ def test_figures_are_those_of_python(show, q5_page):
     assert said == [sentence(event, Names(MemoState(), {}), MemoState()) for event in events]
 
 
-def test_find_a_group_and_learn_why_it_lost(show, q5_page):
-    """What a student does who asks why lineitem ⋈ supplier was not joined first."""
+def test_a_set_that_no_goal_asked_for(show, q5_page):
     page = show(q5_page)
+    page.keyboard.press("/")
+    page.keyboard.type("supplier lineitem")
+    assert "{supplier, lineitem}" in (first := page.locator("#found-0").inner_text()) and "no goal asked for it" in first
+    page.keyboard.press("Enter")
+    assert page.locator(".group h2").inner_text().startswith("{lineitem, supplier, nation, region}")
+    page.keyboard.press("/")
+    page.keyboard.type("nation region")
+    assert "no goal" not in page.locator("#found-0").inner_text()
+
+
+def test_find_a_group_and_learn_why_it_lost(show):
+    """What a student does who asks why lineitem ⋈ supplier was not joined first."""
+    page = show(stepper_page(traced("tpch/q05", open_data("tpch:0.1")).events))
     page.keyboard.press("End")
     page.keyboard.press("/")
     page.keyboard.type("lineitem supplier")

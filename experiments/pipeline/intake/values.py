@@ -76,7 +76,8 @@ def _from_text(text: str, type: DataType) -> str:
     if kinds.is_date(type):
         return _if(_is(text, _DATE), cast)
     cut = f"regexp_replace({text}, r'([.][0-9]{{6}})0+', '$1')"
-    hours = f"regexp_replace(upper({cut}), r'([+-][0-9]{{2}})$', '$1:00')"
+    seconds = f"regexp_replace(upper({cut}), r'([ T][0-9]{{2}}:[0-9]{{2}})([-+Z])', '$1:00$2')"
+    hours = f"regexp_replace({seconds}, r'([+-][0-9]{{2}})$', '$1:00')"
     zoned = f"regexp_replace({hours}, r'([+-][0-9]{{2}})([0-9]{{2}})$', '$1:$2')"
     utc = f"CAST(try_cast({zoned} AS timestamp) AS timestamp_ntz)"
     return f"CASE WHEN {_is(text, _LOCAL)} THEN try_cast({cut} AS {to}) WHEN {_is(text, _ZONED)} THEN {utc} END"
