@@ -7,6 +7,7 @@
 #   make bench-plan    how long planning takes, stage by stage, with DuckDB's PREPARE beside: a table (minutes)
 #   make bench-exec    how fast queries run on TPC-H, with DuckDB beside: a table, and files in bench-exec/ (minutes)
 #   make bench-trace   how fast a trace of a million events is walked through, and its memory (minutes)
+#   make docs          the documentation as a site, in build/site
 #   make lint          ruff and mypy only
 #   make setup         the virtual environment .venv, redone when pyproject.toml changes
 #   make clean         remove .venv, caches and what the demo wrote
@@ -15,7 +16,7 @@
 
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-all bench-search bench-plan bench-trace bench-exec lint clean
+.PHONY: help setup demo test test-all bench-search bench-plan bench-trace bench-exec docs lint clean
 
 VENV := .venv
 PY := $(VENV)/bin/python
@@ -45,6 +46,10 @@ bench-trace: setup
 
 bench-exec: setup
 	@$(VENV)/bin/planscope bench exec -o bench-exec
+
+docs: setup
+	@$(PY) -c 'import furo, myst_parser, sphinx' 2>/dev/null || $(PY) -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
+	@$(PY) -m experiments.documentation.site
 
 lint: setup
 	$(PY) -m ruff check .

@@ -65,6 +65,12 @@ class Settings:
         "outer values), general (unnesting of every form), none (they are evaluated for each row), cost (the search picks)",
         ("none", "quick", "value_generator", "general", "cost"),
     )
+    ctes: str = _knob(
+        "cost",
+        "common table expressions that are read several times: computed for each reference (inline), once and kept (spool), or "
+        "what costs less for all of a query (cost); MATERIALIZED and NOT MATERIALIZED are heeded, volatile ones computed once",
+        ("cost", "inline", "spool"),
+    )
     prepass: bool = _knob(True, "run the heuristic pre-pass before the search")
     prepass_limit: int = _knob(10_000, "rule firings after which the pre-pass stops and says that it did not converge")
     cross_products: bool = _knob(False, "let join reordering make cross products also where the join graph is connected")

@@ -6,11 +6,13 @@ from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
-from optimizer.algebra.columns import Columns, column_set
-from optimizer.algebra.logical import Project, ProjectItem
+from optimizer.algebra.columns import ColumnId, Columns, ColumnSet, column_ids, column_set
+from optimizer.algebra.ctes import inlined_spools, map_parts, operators_inlined, references
+from optimizer.algebra.logical import Choice, Project, ProjectItem
 from optimizer.algebra.printing import show_tree
 from optimizer.algebra.query import BoundQuery
 from optimizer.algebra.scalars import ColumnRef
+from optimizer.algebra.spools import Spool, With
 from optimizer.algebra.trees import Tree
 from optimizer.decorrelate.methods import decorrelate, has_apply
 from optimizer.decorrelate.removal import remove_subqueries
@@ -75,6 +77,25 @@ class Rewritten(NamedTuple):
     given: tuple[Firing, ...] = ()
 
 
+Rewrite = Callable[[Tree, Given], Rewritten | None]
+
+MOST_INLINED = 1_000  # operators of a query in which common table expressions are computed for each reference
+
+
+def _ctes(tree: Tree, given: Given) -> Rewritten | None:
+    """Two ways to treat common table expressions that are read several times: all are computed for each reference, but those that
+    must not be, or all are computed once."""
+    setting, spools = given.context.settings.ctes, [each.op for each in tree.inputs if isinstance(each, Tree)]
+    free = [op.id for op in spools if isinstance(tree.op, With) and isinstance(op, Spool) and not op.forced]
+    if not free or setting == "spool" or operators_inlined(tree) > MOST_INLINED:
+        return None
+    inline = inlined_spools(tree, free, given.bound.columns)
+    if setting == "inline":
+        return Rewritten(inline, (Firing("cte_inline", tree, inline),))
+    both = Tree(Choice(column_set(_needed(given.bound))), (inline, tree))
+    return Rewritten(both, (Firing("cte_inline or spool", tree, both),))
+
+
 def _subqueries(tree: Tree, given: Given) -> Rewritten | None:
     removed, steps = remove_subqueries(tree, given.bound.columns)
     return Rewritten(removed, _firings(steps)) if removed is not tree or has_apply(removed) else None
@@ -96,29 +117,77 @@ def _decorrelate(tree: Tree, given: Given) -> Rewritten | None:
     return Rewritten(unnested.tree, _firings(unnested.steps))
 
 
-def _prepass(tree: Tree, given: Given) -> Rewritten | None:
-    if not given.context.settings.prepass:
-        return None
-    needed = required_only(given.bound, tree)
-    first = () if needed is tree else (Firing("required_only", tree, needed),)
-    done = run_program(given.program, needed, given.context)
+def _normalized(tree: Tree, needed: Sequence[ColumnId], given: Given) -> Rewritten:
+    narrow = _only(tree, needed, given.bound.columns)
+    done = run_program(given.program, narrow, given.context)
+    first = () if narrow is tree else (Firing("required_only", tree, narrow),)
     return Rewritten(done.tree, done.firings, done.converged, done.batches, first)
 
 
-STAGES: tuple[tuple[str, Callable[[Tree, Given], Rewritten | None]], ...] = (
-    ("subqueries", _subqueries),
-    ("filters", _filters),
-    ("decorrelate", _decorrelate),
+def _prepass(tree: Tree, given: Given) -> Rewritten | None:
+    """A spool keeps what its readers read, which is known when these are done."""
+    if not given.context.settings.prepass:
+        return None
+    read: dict[int, ColumnSet] = {}
+
+    def one(part: Tree, spool: Spool | None) -> Rewritten:
+        if spool is None:
+            read.clear()
+        done = _normalized(part, _needed(given.bound) if spool is None else list(column_ids(read[spool.id])), given)
+        for reference in references(done.tree):
+            read[reference.spool] = read.get(reference.spool, 0) | column_set(c.source for c in reference.columns)
+        return done
+
+    return _over_parts(tree, one)
+
+
+def _each_part(rewrite: Rewrite) -> Rewrite:
+    """A stage that knows nothing of spools, for what they hold and for who reads them."""
+    return lambda tree, given: _over_parts(tree, lambda part, spool: rewrite(part, given))
+
+
+def _over_parts(tree: Tree, rewrite: Callable[[Tree, Spool | None], Rewritten | None]) -> Rewritten | None:
+    made: list[Rewritten] = []
+
+    def one(part: Tree, spool: Spool | None) -> Tree:
+        done = rewrite(part, spool)
+        if done is None:
+            return part
+        made.append(done)
+        return done.tree
+
+    whole = map_parts(tree, one)
+    if not made:
+        return None
+    firings = [firing for each in made for firing in (*each.given, *each.firings)]
+    if len(made) == 1:
+        return made[0]._replace(tree=whole)
+    return Rewritten(whole, firings, all(each.converged for each in made), [run for each in made for run in each.batches])
+
+
+STAGES: tuple[tuple[str, Rewrite], ...] = (
+    ("ctes", _ctes),
+    ("subqueries", _each_part(_subqueries)),
+    ("filters", _each_part(_filters)),
+    ("decorrelate", _each_part(_decorrelate)),
     ("prepass", _prepass),
 )
 
 
 def required_only(bound: BoundQuery, tree: Tree) -> Tree:
     """The tree of a bound query under a projection to what the result and its order read, for column pruning to start from."""
-    needed = list(dict.fromkeys([*(o.id for o in bound.outputs), *(k.column for k in bound.order)]))
+    return _only(tree, _needed(bound), bound.columns)
+
+
+def _only(tree: Tree, needed: Sequence[ColumnId], columns: Columns) -> Tree:
     if column_set(needed) == tree.columns:
         return tree
-    return Tree(Project(tuple(ProjectItem(id, ColumnRef(id, bound.columns[id].type)) for id in needed)), (tree,))
+    return Tree(Project(tuple(ProjectItem(id, ColumnRef(id, columns[id].type)) for id in needed)), (tree,))
+
+
+def _needed(bound: BoundQuery) -> list[ColumnId]:
+    """The columns that the result and its order read."""
+    return list(dict.fromkeys([*(o.id for o in bound.outputs), *(k.column for k in bound.order)]))
 
 
 def _firings(steps: Sequence[Step]) -> list[Firing]:

@@ -17,6 +17,7 @@ from optimizer.algebra.plan import PlanNode
 
 if TYPE_CHECKING:
     from executor.arrow.runtime_filters import RuntimeFilters
+    from executor.arrow.spools import SpoolRows
     from executor.arrow.watch import Watch
 
 Made = TypeVar("Made")
@@ -60,7 +61,7 @@ class Tuning:
 class Context:
     """`opener` starts a node's plan: a generator of its batches. `memory`: what operators keep from one run of their plan to the
     next, by node; None where a plan runs once. `filters`: what finished build sides say of scans; None where nobody asks them.
-    `watch`: who looks after limits, if anybody."""
+    `watch`: who looks after limits, if anybody. `spools`: the rows that spools hold, by number."""
 
     columns: Columns
     sources: Mapping[str, TableSource]
@@ -70,6 +71,7 @@ class Context:
     memory: dict[int, Any] | None = None
     filters: RuntimeFilters | None = None
     watch: Watch | None = None
+    spools: Mapping[int, SpoolRows] = field(default_factory=dict)
 
     def open(self, node: PlanNode) -> Batches:
         return self.opener(node, self)

@@ -33,6 +33,7 @@ from executor.arrow import (
     range_lookup,
     scan,
     sort,
+    spools,
     streaming_aggregate,
     top_k,
     union_all,
@@ -49,6 +50,7 @@ from executor.arrow.watch import Watch, watched
 from optimizer.algebra.columns import Columns, column_ids
 from optimizer.algebra.physical import (
     ConstantRows,
+    FillSpool,
     FilterRows,
     HashAggregate,
     HashGroupingSets,
@@ -64,12 +66,14 @@ from optimizer.algebra.physical import (
     PhysicalOperator,
     ProjectRows,
     RangeLookup,
+    ReadSpool,
     Sort,
     StreamingAggregate,
     TableScan,
     TopK,
     UnionAll,
     WindowRows,
+    WithSpools,
 )
 from optimizer.algebra.plan import PlanNode
 from optimizer.algebra.types import is_string
@@ -80,6 +84,7 @@ MakeStage = Callable[[PlanNode, Context], Stage]
 
 SOURCES: dict[type[PhysicalOperator], MakeBatches] = {
     ConstantRows: constant_rows.produce,
+    FillSpool: spools.produce_fill,
     HashAggregate: hash_aggregate.produce,
     HashGroupingSets: hash_grouping_sets.produce,
     HashSetOp: hash_set_op.produce,
@@ -91,11 +96,13 @@ SOURCES: dict[type[PhysicalOperator], MakeBatches] = {
     NestedApply: nested_apply.produce,
     PartialSort: partial_sort.produce,
     RangeLookup: range_lookup.produce,
+    ReadSpool: spools.produce_read,
     Sort: sort.produce,
     StreamingAggregate: streaming_aggregate.produce,
     TopK: top_k.produce,
     UnionAll: union_all.produce,
     WindowRows: window_rows.produce,
+    WithSpools: spools.produce_with,
 }
 
 STAGES: dict[type[PhysicalOperator], MakeStage] = {

@@ -36,6 +36,7 @@ from optimizer.algebra.logical import (
     Window,
 )
 from optimizer.algebra.scalars import Call, ColumnRef, Predicate, Scalar, combined
+from optimizer.algebra.spools import CteReference
 from optimizer.algebra.traits import Collation
 from optimizer.algebra.trees import Leaf, Node, Tree, postorder
 
@@ -94,6 +95,8 @@ def _written(tree: Tree, below: Sequence[_Known]) -> tuple[str, dict[ColumnId, s
             limit = "" if op.limit is None else f" limit {op.limit}"
             limit += f" after {op.offset}" if op.offset else ""
             return f"scan {json.dumps(op.table)}{_predicate(op.predicate, names)}{limit}", names
+        case CteReference():
+            return f"spool {op.spool}", {c.id: f"#{c.source}" for c in op.columns}
         case Values():
             rows = "; ".join(", ".join(_scalar(item, {}) for item in row) for row in op.rows)
             return f"values({rows})", {c: f"#{i}" for i, c in enumerate(op.columns)}

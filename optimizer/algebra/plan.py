@@ -53,7 +53,6 @@ def prune_columns(plan: PlanNode, columns: ColumnSet) -> None:
         node, wanted = stack.pop()
         kept = node.columns & wanted
         node.columns = kept or node.columns & -node.columns
-        below = node.op.used_columns(node.columns)
-        stack.extend((child, below) for child in node.inputs)
+        stack.extend((child, node.op.columns_of_input(i, node.columns)) for i, child in enumerate(node.inputs))
     for number, node in enumerate(plan.walk()):
         node.id = number

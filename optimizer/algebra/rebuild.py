@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any
 
 from optimizer.algebra.columns import ColumnId, Columns, ColumnSet, column_ids, column_set
@@ -32,6 +33,7 @@ from optimizer.algebra.logical import (
     WindowItem,
 )
 from optimizer.algebra.scalars import ColumnRef, Literal, OuterRef, Scalar, conjunction, rewrite
+from optimizer.algebra.spools import CteReference, Spool, SpoolColumn, With
 from optimizer.algebra.subqueries import AnySubquery, ScalarSubquery, Subquery
 from optimizer.algebra.traits import Collation
 from optimizer.algebra.trees import Node, Tree, postorder
@@ -122,7 +124,7 @@ def with_literals(root: Tree, row: Mapping[ColumnId, Any]) -> Tree:
 def defined_columns(op: LogicalOperator) -> ColumnSet:
     """The columns that come into being at this operator, and not below it."""
     match op:
-        case Scan(columns=scanned):
+        case Scan(columns=scanned) | CteReference(columns=scanned):
             return column_set(c.id for c in scanned)
         case Values(columns=ids) | SetOp(columns=ids):
             return column_set(ids)
@@ -139,9 +141,12 @@ def defined_columns(op: LogicalOperator) -> ColumnSet:
     return 0
 
 
-def copy_tree(root: Tree, columns: Columns) -> tuple[Tree, dict[ColumnId, ColumnId]]:
-    """The same rows under fresh column ids, and which id became which. References to outer columns stay."""
-    new: dict[ColumnId, ColumnId] = {}
+def copy_tree(
+    root: Tree, columns: Columns, known: Mapping[ColumnId, ColumnId] = MappingProxyType({})
+) -> tuple[Tree, dict[ColumnId, ColumnId]]:
+    """The same rows under fresh column ids, and which id became which; `known`: what some are to become. References to outer
+    columns stay."""
+    new = dict(known)
     copied = _copied(root, columns, new)
     return copied, new
 
@@ -222,6 +227,11 @@ def renamed(op: LogicalOperator, new: Mapping[ColumnId, ColumnId]) -> LogicalOpe
             return replace(op, columns=tuple(map(one, op.columns)), sources=tuple(tuple(map(one, s)) for s in op.sources))
         case Choice(ids):
             return Choice(many(ids))
+        case CteReference():
+            read = tuple(SpoolColumn(one(c.id), c.source) for c in op.columns)
+            return replace(op, columns=read, keys=tuple(many(k) for k in op.keys), not_null=many(op.not_null))
+        case With() | Spool():
+            return op
     raise AssertionError(f"{op.name} does not say how its columns are renamed")
 
 

@@ -19,7 +19,8 @@ Ours, in the same spirit: a row made or put into a table counts 1, a row passed 
     top-k                          τ · |in| + sort of the k rows kept
     window                         |in| for each function
     UNION ALL merging its inputs   τ · |out|
-    VALUES                         τ · |out|
+    VALUES, reading a spool        τ · |out|
+    filling a spool                |out|
     projection, limit, UNION ALL   0
 
 Lower bound of a group of joins: its rows and the bounds of its leaves, as for C_out: each join costs at least its output, and
@@ -50,6 +51,7 @@ from optimizer.algebra.logical import (
 )
 from optimizer.algebra.physical import (
     ConstantRows,
+    FillSpool,
     FilterRows,
     HashAggregate,
     HashGroupingSets,
@@ -65,15 +67,18 @@ from optimizer.algebra.physical import (
     PhysicalOperator,
     ProjectRows,
     RangeLookup,
+    ReadSpool,
     Sort,
     StreamingAggregate,
     TableScan,
     TopK,
     UnionAll,
     WindowRows,
+    WithSpools,
 )
 from optimizer.algebra.region_graph import RegionGraph
 from optimizer.algebra.scalars import is_key
+from optimizer.algebra.spools import CteReference, Spool
 from optimizer.algebra.traits import TraitSet
 from optimizer.cost.by_operator import ByOperator
 from optimizer.cost.joins import JoinCosts
@@ -123,6 +128,9 @@ def nothing(op: PhysicalOperator, output: RelationStats, inputs: Inputs) -> floa
 _LISTED: dict[type[PhysicalOperator], Callable[[Any, RelationStats, Inputs], float]] = {
     TableScan: lambda op, out, i: TAU * out.base_rows,
     ConstantRows: lambda op, out, i: TAU * out.rows,
+    FillSpool: lambda op, out, i: out.rows,
+    ReadSpool: lambda op, out, i: TAU * out.rows,
+    WithSpools: nothing,
     FilterRows: lambda op, out, i: TAU * i[0].rows,
     LookupRows: lambda op, out, i: TAU * out.rows,
     RangeLookup: lambda op, out, i: TAU * out.rows,
@@ -165,8 +173,10 @@ class CMm:
                 return applied(output, inputs)
             case Scan():
                 return TAU * output.base_rows
-            case Values():
+            case Values() | CteReference():
                 return TAU * output.rows
+            case Spool():
+                return output.rows
             case Filter(predicate):
                 if any(conjunct.outer for conjunct in predicate):  # it may be a lookup
                     return TAU * min(output.rows, inputs[0].rows)

@@ -17,6 +17,7 @@ from optimizer.algebra.functions import COMPARISONS
 from optimizer.algebra.logical import Aggregate, AggregateItem, GroupingSets, Project, Scan, Window
 from optimizer.algebra.physical import (
     ConstantRows,
+    FillSpool,
     FilterRows,
     HashAggregate,
     HashGroupingSets,
@@ -32,12 +33,14 @@ from optimizer.algebra.physical import (
     PhysicalOperator,
     ProjectRows,
     RangeLookup,
+    ReadSpool,
     Sort,
     StreamingAggregate,
     TableScan,
     TopK,
     UnionAll,
     WindowRows,
+    WithSpools,
 )
 from optimizer.algebra.scalars import Call, ColumnRef, Predicate, Scalar, walk
 from optimizer.cost.applies import nested_apply, rows_read
@@ -84,6 +87,9 @@ class Work:
         listed: dict[type[PhysicalOperator], Callable[[Any, RelationStats, Inputs], float]] = {
             TableScan: lambda op, out, i: self.scan(op.scan, out, op.scan.predicate),
             ConstantRows: lambda op, out, i: self.copied(out.rows),
+            FillSpool: lambda op, out, i: self.copied(out.rows),
+            ReadSpool: lambda op, out, i: self.copied(out.rows),
+            WithSpools: lambda op, out, i: 0.0,
             FilterRows: lambda op, out, i: self.filter(op.predicate, i[0]),
             LookupRows: self.lookup,
             RangeLookup: self.range_lookup,

@@ -13,6 +13,7 @@ from optimizer.algebra.physical import MergeUnion, PhysicalOperator, ProjectRows
 from optimizer.algebra.props import LogicalProps
 from optimizer.algebra.region_graph import RegionGraph
 from optimizer.algebra.scalars import Call, ColumnRef, equality_sides
+from optimizer.algebra.spools import With
 from optimizer.algebra.traits import ANY, SortKey, TraitSet, ascending, reduce_traits, satisfies
 from optimizer.cost.arrow import ArrowCost
 from optimizer.cost.c_mm import CMm
@@ -90,6 +91,8 @@ def offers(op: LogicalOperator, props: LogicalProps, inputs: Sequence[Offering])
             rows = WindowRows(partition, order, items)
             found = _through(rows, props, inputs[0])  # its own order, whoever makes it, is there for all above
             found.append(TraitSet((*ascending(partition), *order)))
+        case With():
+            found = list(inputs[-1].offers)
         case Limit(order=order):
             found = [TraitSet(order)] if order else list(inputs[0].offers)
             found += [offer for offer in inputs[0].offers if satisfies(offer, TraitSet(order), inputs[0].props)]

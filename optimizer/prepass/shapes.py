@@ -15,6 +15,7 @@ from optimizer.algebra.functions import MIRRORED
 from optimizer.algebra.logical import LogicalOperator, Scan
 from optimizer.algebra.rebuild import defined_columns, map_scalars, renamed
 from optimizer.algebra.scalars import Call, Scalar, compare, rewrite
+from optimizer.algebra.spools import CteReference
 from optimizer.algebra.trees import Leaf, Node, Tree, postorder
 
 _Key: TypeAlias = tuple[LogicalOperator, ColumnSet, tuple[int, ...]]
@@ -84,7 +85,9 @@ def _sorted(scalar: Scalar) -> Scalar:
 
 
 def _plain(op: LogicalOperator) -> LogicalOperator:
-    """A scan without what its table says anyway and without its alias."""
+    """A scan without what its table says anyway and without its alias; likewise a reference to a spool."""
+    if isinstance(op, CteReference):
+        return replace(op, keys=(), not_null=0)
     if not isinstance(op, Scan):
         return op
     columns = tuple(sorted(op.columns, key=lambda column: column.source))

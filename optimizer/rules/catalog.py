@@ -11,6 +11,7 @@ from optimizer.rules.implement.aggregate_to_hash_aggregate import AggregateToHas
 from optimizer.rules.implement.aggregate_to_streaming_aggregate import AggregateToStreamingAggregate
 from optimizer.rules.implement.apply_to_cached_apply import ApplyToCachedApply
 from optimizer.rules.implement.apply_to_nested_apply import ApplyToNestedApply
+from optimizer.rules.implement.cte_reference_to_read_spool import CteReferenceToReadSpool
 from optimizer.rules.implement.filter_to_filter_rows import FilterToFilterRows
 from optimizer.rules.implement.filter_to_lookup_rows import FilterToLookupRows
 from optimizer.rules.implement.filter_to_range_lookup import FilterToRangeLookup
@@ -23,10 +24,12 @@ from optimizer.rules.implement.limit_to_top_k import LimitToTopK
 from optimizer.rules.implement.project_to_project_rows import ProjectToProjectRows
 from optimizer.rules.implement.scan_to_table_scan import ScanToTableScan
 from optimizer.rules.implement.setop_to_hash_set_op import SetOpToHashSetOp
+from optimizer.rules.implement.spool_to_fill_spool import SpoolToFillSpool
 from optimizer.rules.implement.union_to_merge_union import UnionToMergeUnion
 from optimizer.rules.implement.union_to_union_all import UnionToUnionAll
 from optimizer.rules.implement.values_to_constant_rows import ValuesToConstantRows
 from optimizer.rules.implement.window_to_window_rows import WindowToWindowRows
+from optimizer.rules.implement.with_to_with_spools import WithToWithSpools
 from optimizer.rules.interface import ImplementationRule, Rule, TransformationRule
 from optimizer.rules.transform.aggregate_pull_join import AggregatePullJoin
 from optimizer.rules.transform.aggregate_push_join import AggregatePushJoin
@@ -94,6 +97,9 @@ IMPLEMENTATIONS: tuple[ImplementationRule, ...] = (
     UnionToMergeUnion(),
     SetOpToHashSetOp(),
     WindowToWindowRows(),
+    WithToWithSpools(),
+    SpoolToFillSpool(),
+    CteReferenceToReadSpool(),
 )
 
 ENFORCERS = (sort.name, partial_sort.name)

@@ -8,6 +8,7 @@ from optimizer.algebra.query import BoundQuery
 from optimizer.catalog.table import Catalog
 from optimizer.errors import SqlError
 from optimizer.sql.context import Context
+from optimizer.sql.ctes import with_definitions
 from optimizer.sql.deep import with_deep_stack
 from optimizer.sql.parse import parse
 from optimizer.sql.query import bind_query
@@ -32,4 +33,4 @@ def _bind(sql: str, catalog: Catalog, ms: dict[str, float] | None) -> BoundQuery
         ms["parse"] = 1000 * (perf_counter() - start)
     context = Context(source, catalog)
     bound = bind_query(context, tree, None)
-    return BoundQuery(bound.tree, context.columns, bound.outputs, bound.order)
+    return BoundQuery(with_definitions(context, bound.tree), context.columns, bound.outputs, bound.order)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from optimizer.sql.expressions import ExpressionBinder
 
 MAX_LEVELS = 200  # of subqueries: later stages recurse over them
-MAX_BLOCKS = 5_000  # a CTE is bound once per reference, so a chain of doubling references would never end
+MAX_BLOCKS = 5_000  # a CTE that reads outer columns is bound once per reference, so a chain of doubling ones would never end
 
 
 class Bound(NamedTuple):
@@ -34,7 +34,8 @@ class Bound(NamedTuple):
 class Ctes(NamedTuple):
     """The innermost common table expression in reach; `outer` are those its own body can refer to.
 
-    `enclosing`: what stood around the WITH. The body may read its columns, wherever the expression is used.
+    `enclosing`: what stood around the WITH. The body may read its columns, wherever the expression is used. `materialized`: as
+    the query says, None where it says nothing.
     """
 
     name: str
@@ -42,6 +43,7 @@ class Ctes(NamedTuple):
     columns: tuple[Any, ...]
     outer: Ctes | None
     enclosing: ExpressionBinder | None
+    materialized: bool | None = None
 
     def find(self, name: str) -> Ctes | None:
         wanted = name.lower()
@@ -58,12 +60,21 @@ class Ctes(NamedTuple):
         return around is not None
 
 
+class Definition(NamedTuple):
+    """A common table expression that was bound, and the number of its spool."""
+
+    cte: Ctes
+    bound: Bound
+    spool: int
+
+
 class Context:
     """One per query text.
 
     `enclosing` is what stands around the query being bound: the binder of the clause that it is a subquery in, or of the part
     of FROM to its left; that binder knows what stands around it in turn. `subqueries`, those bound so far by their AST, and
-    `shapes`, their trees, are `same_subquery`'s.
+    `shapes`, their trees, are `same_subquery`'s. `definitions`: those bound so far by the ids of their `Ctes`, each after those
+    that it reads; `read`: the spools that something refers to.
     """
 
     __slots__ = (
@@ -73,7 +84,9 @@ class Context:
         "_volatile",
         "catalog",
         "columns",
+        "definitions",
         "enclosing",
+        "read",
         "shapes",
         "source",
         "subqueries",
@@ -85,6 +98,8 @@ class Context:
         self.enclosing: ExpressionBinder | None = None
         self.subqueries: dict[Any, list[Subquery]] = {}
         self.shapes: dict[Any, Tree] = {}
+        self.definitions: dict[int, Definition] = {}
+        self.read: set[int] = set()
         self._blocks = self._unnamed = self._levels = 0
         self._volatile: dict[int, tuple[Tree, Ctes]] = {}  # references to volatile CTEs, by their trees
 
@@ -124,8 +139,8 @@ class Context:
             self._levels -= 1
 
     def refer(self, cte: Ctes, tree: Tree, node: Any) -> None:
-        """Note that `tree` stands for the common table expression. A CTE is evaluated once, but here anew for each reference:
-        raises Unsupported where that can be seen."""
+        """Note that `tree` stands for a common table expression that is evaluated anew for each reference. Raises Unsupported
+        where that can be seen."""
         if not tree.volatile:
             return
         if any(known.body is cte.body for _, known in self._volatile.values()):

@@ -1,6 +1,6 @@
 """FROM: tables, derived tables, common table expressions, VALUES, and the joins between them.
 
-Every reference gets fresh column ids, also of the same table or CTE. A comma is a cross join that binds less tightly
+Every reference gets column ids of its own, also of the same table or CTE. A comma is a cross join that binds less tightly
 than JOIN.
 """
 
@@ -18,6 +18,7 @@ from optimizer.algebra.traits import ascending
 from optimizer.algebra.trees import Tree
 from optimizer.catalog.table import Table
 from optimizer.sql.context import Bound, Context, Ctes
+from optimizer.sql.ctes import bind_reference
 from optimizer.sql.expressions import ExpressionBinder
 from optimizer.sql.joins import FromItem, cross, join
 from optimizer.sql.parse import COMMA_JOIN
@@ -115,8 +116,6 @@ def _has_clauses(node: Any) -> bool:
 
 
 def _table(context: Context, node: Any, ctes: Ctes | None) -> FromItem:
-    from optimizer.sql.query import bind_query
-
     source = context.source
     if isinstance(node.this, exp.Values):  # VALUES at the start of a join in parentheses
         source.only(node, "this", "alias", "joins")
@@ -132,9 +131,7 @@ def _table(context: Context, node: Any, ctes: Ctes | None) -> FromItem:
     name = node.name
     cte = ctes.find(name) if ctes is not None and node.args.get("db") is None else None
     if cte is not None:
-        with context.inside(cte.enclosing):
-            bound = bind_query(context, cte.body, cte.outer)
-        context.refer(cte, bound.tree, node)
+        bound = bind_reference(context, cte, node)
         relation = _named(context, cte.columns, cte.name, _relation(context, cte.name, bound))
         item = FromItem(bound.tree, relation_scope(relation))
         item = _renamed(context, node, item) if node.args.get("alias") is not None else item

@@ -60,7 +60,7 @@ def with_ctes(context: Context, node: Any, ctes: Ctes | None) -> Ctes | None:
     source.only(clause, "expressions", "recursive")
     names: set[str] = set()
     for cte in clause.expressions:
-        source.only(cte, "this", "alias", ignored=("materialized",))
+        source.only(cte, "this", "alias", "materialized")
         alias = cte.args["alias"]
         source.only(alias, "this", "columns")
         source.name(alias.this)
@@ -69,7 +69,8 @@ def with_ctes(context: Context, node: Any, ctes: Ctes | None) -> Ctes | None:
         if alias.name.lower() in names:
             raise source.error(f'CTE "{alias.name}" is defined twice', alias.this)
         names.add(alias.name.lower())
-        ctes = Ctes(alias.name, cte.this, tuple(alias.args.get("columns") or ()), ctes, context.enclosing)
+        columns, materialized = tuple(alias.args.get("columns") or ()), cte.args.get("materialized")
+        ctes = Ctes(alias.name, cte.this, columns, ctes, context.enclosing, materialized)
     return ctes
 
 

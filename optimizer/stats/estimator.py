@@ -33,6 +33,7 @@ from optimizer.algebra.logical import (
 )
 from optimizer.algebra.props import LogicalProps
 from optimizer.algebra.scalars import Call, ColumnRef, Literal, Predicate, Scalar, combined, conjunction
+from optimizer.algebra.spools import CteReference, Spool, With
 from optimizer.catalog.table import Catalog, Table
 from optimizer.stats.filtered import filtered_figures
 from optimizer.stats.matches import LEAST_SHARE, bounded, mark_figures, per_row_figures, some_row_share
@@ -52,6 +53,7 @@ class Estimator:
 
     def __init__(self, catalog: Catalog, columns: Columns) -> None:
         self.catalog, self.columns = catalog, columns
+        self._spools: dict[int, RelationStats] = {}  # by number, as they were estimated
 
     def estimate(self, op: LogicalOperator, props: LogicalProps, inputs: Sequence[RelationStats]) -> RelationStats:
         """The same result, bit by bit, for every expression of a group."""
@@ -94,6 +96,14 @@ class Estimator:
                 return self._setop(op, props, inputs)
             case Window():
                 return self._window(op, props, inputs[0])
+            case With():
+                return RelationStats(inputs[-1].rows, inputs[-1].columns, keys=props.keys)
+            case Spool(id):
+                self._spools[id] = inputs[0]
+                return RelationStats(inputs[0].rows, inputs[0].columns, keys=props.keys)
+            case CteReference(id, _, columns):
+                held = self._spools[id]
+                return RelationStats(held.rows, {c.id: held.columns[c.source] for c in columns}, keys=props.keys)
         raise AssertionError(f"no estimate for {op.name}")
 
     # -- leaves ---------------------------------------------------------------------------------------------------------

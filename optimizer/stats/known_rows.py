@@ -38,11 +38,12 @@ from optimizer.algebra.logical import (
 )
 from optimizer.algebra.props import LogicalProps
 from optimizer.algebra.scalars import Call, ColumnRef, InList, Literal, Predicate
+from optimizer.algebra.spools import CteReference, Spool, With
 from optimizer.algebra.trees import Tree
 from optimizer.catalog.table import Catalog
 from optimizer.stats.estimator import Estimator
 from optimizer.stats.relation import ColumnFigures, RelationStats
-from optimizer.stats.relation_set import RelationSet, expression, joined
+from optimizer.stats.relation_set import RelationSet, expression, joined, under_columns
 
 Leaves = int  # a set of the leaves of a region, as bits
 
@@ -65,6 +66,10 @@ class KnownRows(Estimator):
     def estimate(self, op: LogicalOperator, props: LogicalProps, inputs: Sequence[RelationStats]) -> RelationStats:
         if isinstance(op, JoinGraph) or (isinstance(op, Join) and op.kind is JoinKind.INNER):
             return super().estimate(op, props, inputs)  # which asks for `inner_region`
+        if isinstance(op, With | Spool | CteReference):
+            stats = super().estimate(op, props, inputs)
+            stats.tree = self._read_spool(op) if isinstance(op, CteReference) else inputs[-1].tree
+            return stats
         tree = expression(op, inputs)
         rows = None if tree is None or follows_from_input(op) else self.known(self.relation_set(tree))
         if rows is None:
@@ -73,6 +78,11 @@ class KnownRows(Estimator):
             stats = self._with_rows(op, props, inputs, max(0.0, rows))
         stats.tree = tree
         return stats
+
+    def _read_spool(self, op: CteReference) -> Tree | None:
+        """What a spool holds, under the columns of a reference."""
+        held = self._spools[op.spool].tree
+        return None if held is None else under_columns(held, op, self.columns)
 
     def _with_rows(self, op: LogicalOperator, props: LogicalProps, inputs: Sequence[RelationStats], rows: float) -> RelationStats:
         """Figures for an operator with so many rows."""

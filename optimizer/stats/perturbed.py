@@ -17,11 +17,12 @@ from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical import Aggregate, Join, Limit, LogicalOperator, Scan, SetOp, Values
 from optimizer.algebra.props import LogicalProps
 from optimizer.algebra.scalars import combined
+from optimizer.algebra.spools import CteReference, Spool, With
 from optimizer.catalog.table import Catalog
 from optimizer.stats.estimator import Estimator
 from optimizer.stats.known_rows import follows_from_input, narrowed
 from optimizer.stats.relation import RelationStats
-from optimizer.stats.relation_set import RelationSet, expression, joined
+from optimizer.stats.relation_set import RelationSet, expression, joined, under_columns
 
 
 class PerturbedStats(RelationStats):
@@ -41,6 +42,8 @@ class Perturbed(Estimator):
 
     def estimate(self, op: LogicalOperator, props: LogicalProps, inputs: Sequence[RelationStats]) -> RelationStats:
         exact = self._exact.estimate(op, props, [_exact(stats) for stats in inputs])
+        if isinstance(op, With | Spool | CteReference):
+            return self._spooled(op, props, inputs, exact)
         if isinstance(op, JoinGraph) or (isinstance(op, Join) and op.kind is JoinKind.INNER):
             leaves = sorted((leaf for stats in inputs for leaf in stats.leaves), key=lambda leaf: min(leaf.columns, default=-1))
             predicate = combined([*op.predicate, *(s for stats in inputs for s in stats.predicate)])
@@ -56,6 +59,18 @@ class Perturbed(Estimator):
             base = rows if exact.base_rows == exact.rows else exact.base_rows
             stats = PerturbedStats(rows, narrowed(exact.columns, (), rows), base, props.keys)
         stats.tree, stats.exact = tree, exact
+        return stats
+
+    def _spooled(
+        self, op: LogicalOperator, props: LogicalProps, inputs: Sequence[RelationStats], exact: RelationStats
+    ) -> RelationStats:
+        """No error but that of what a spool holds."""
+        below = super().estimate(op, props, inputs)
+        stats = PerturbedStats(below.rows, below.columns, None, props.keys)
+        held = self._spools[op.spool].tree if isinstance(op, CteReference) else inputs[-1].tree
+        assert held is not None, "every group made here has an expression"
+        stats.tree = under_columns(held, op, self.columns) if isinstance(op, CteReference) else held
+        stats.exact = exact
         return stats
 
     def _rows(self, op: LogicalOperator, exact: RelationStats, inputs: Sequence[RelationStats], relations: RelationSet) -> float:

@@ -9,10 +9,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from optimizer.algebra.canonical import CanonicalTexts, digest
+from optimizer.algebra.columns import Columns
 from optimizer.algebra.join_graph import JoinGraph
 from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical import Filter, Join, LogicalOperator, Project, Scan
+from optimizer.algebra.rebuild import copy_tree
 from optimizer.algebra.scalars import Predicate
+from optimizer.algebra.spools import CteReference
 from optimizer.algebra.trees import Tree, postorder
 from optimizer.stats.estimator import Estimator
 from optimizer.stats.relation import RelationStats
@@ -86,6 +89,11 @@ def estimated(estimator: Estimator, tree: Tree) -> RelationStats:
         assert isinstance(node, Tree), "a relation set holds no memo groups"
         found[id(node)] = estimator.estimate(node.op, node.props, [found[id(child)] for child in node.inputs])
     return found[id(tree)]
+
+
+def under_columns(held: Tree, op: CteReference, columns: Columns) -> Tree:
+    """The rows that a spool holds, as a reference to it has them."""
+    return copy_tree(held, columns, {c.source: c.id for c in op.columns})[0]
 
 
 def expression(op: LogicalOperator, inputs: Sequence[RelationStats]) -> Tree | None:

@@ -32,6 +32,7 @@ from optimizer.algebra.logical import (
 )
 from optimizer.algebra.props import LogicalProps
 from optimizer.algebra.scalars import ColumnRef, Predicate, Scalar, combined, conjunction
+from optimizer.algebra.spools import CteReference, Spool, With
 from optimizer.stats.bounded_filter import StoredColumn, filtered, stored_column
 from optimizer.stats.bounded_joins import InnerJoin
 from optimizer.stats.bounds import BoundedStats, Bounds, ColumnBounds, bounds_of
@@ -95,8 +96,11 @@ class UpperBound(Estimator):
                 return Bounds(rows, props, _Same(inputs[0]).describe)
             case SetOp():
                 return _setop(op, props, inputs)
-            case Window():
-                return Bounds(inputs[0].rows, props, _Same(inputs[0]).describe)
+            case Window() | Spool() | With():
+                return Bounds(inputs[-1].rows, props, _Same(inputs[-1]).describe)
+            case CteReference(id, _, columns):
+                held = bounds_of(self._spools[id])
+                return Bounds(held.rows, props, _Renamed(held, dict(columns)).describe)
         raise AssertionError(f"no bound for {op.name}")
 
     def _stored_rows(self, op: Scan, props: LogicalProps) -> Bounds:

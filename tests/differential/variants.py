@@ -20,6 +20,7 @@ KNOBS: dict[str, tuple[Any, ...]] = {
     "partitioner": ("conservative",),
     "cross_products": (True,),
     "prepass": (False,),
+    "ctes": ("spool", "inline"),
     "cost_model": ("c_out",),
     "rule_order": (3, 7, 11),
     "gap": (0.05, 0.5),

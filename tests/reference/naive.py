@@ -56,6 +56,7 @@ from optimizer.algebra.scalars import (
     predicate_scalar,
     rewrite,
 )
+from optimizer.algebra.spools import CteReference, Spool, With
 from optimizer.algebra.subqueries import AnySubquery, ScalarSubquery, has_subquery
 from optimizer.algebra.traits import Collation
 from optimizer.algebra.trees import Node, Tree
@@ -64,7 +65,8 @@ from tests.reference.naive_window import window_rows
 from tests.reference.props import assert_props_hold
 
 Row = dict[ColumnId, Value]
-Tables = Mapping[str, pa.Table]
+Tables = Mapping[str, Any]
+"""An Arrow table by its name; the rows of a spool, as they are, by that of the spool."""
 
 
 def run_query(bound: BoundQuery, tables: Tables) -> list[tuple[Value, ...]]:
@@ -79,8 +81,17 @@ def run_query(bound: BoundQuery, tables: Tables) -> list[tuple[Value, ...]]:
 def run(tree: Tree, columns: Columns, tables: Tables) -> list[Row]:
     """The rows of `tree` over `tables`, with a check that what the algebra derives of each node's rows is true.
 
-    Each row has exactly the tree's columns. Not recursive: a tree may be deep.
+    Each row has exactly the tree's columns. Not recursive: a tree may be deep. What a spool holds is evaluated once, before all
+    that reads it, and stands among the tables.
     """
+    if isinstance(tree.op, With):
+        *spools, body = (each for each in tree.inputs if isinstance(each, Tree))
+        for spool in spools:
+            assert isinstance(spool.op, Spool)
+            tables = {**tables, spool_name(spool.op.id): run(subtree(spool, 0), columns, tables)}
+        return run(body, columns, tables)
+    if isinstance(tree.op, Choice) and any(isinstance(each, Tree) and isinstance(each.op, With) for each in tree.inputs):
+        return choice_rows(tree.op, [run(subtree(tree, i), columns, tables) for i in range(len(tree.inputs))])
     results: dict[int, list[Row]] = {}
     for node in evaluated_once(tree):
         if isinstance(node.op, Apply):
@@ -92,6 +103,17 @@ def run(tree: Tree, columns: Columns, tables: Tables) -> list[Row]:
         assert_props_hold(node.op.name, node.props, produced)
         results[id(node)] = produced
     return results[id(tree)]
+
+
+def subtree(tree: Tree, number: int) -> Tree:
+    found = tree.inputs[number]
+    assert isinstance(found, Tree), "a memo group has no rows"
+    return found
+
+
+def spool_name(number: int) -> str:
+    """Under which name the rows of a spool stand among the tables."""
+    return f"spool {number}"
 
 
 def evaluated_once(tree: Tree) -> list[Tree]:
@@ -213,6 +235,8 @@ def run_operator(op: LogicalOperator, inputs: list[list[Row]], nodes: list[Node]
     match op:
         case Scan():
             return scan_rows(op, tables[op.table])
+        case CteReference():
+            return [{c.id: row[c.source] for c in op.columns} for row in tables[spool_name(op.spool)]]
         case Values():
             return [{c: evaluate(item, {}) for c, item in zip(op.columns, row, strict=True)} for row in op.rows]
         case Filter():

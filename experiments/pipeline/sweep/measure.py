@@ -18,8 +18,8 @@ from optimizer.settings import Settings
 from optimizer.stats.injected import for_query
 
 _STAGES = {
-    "parse": ("parse",), "bind": ("bind",), "decorrelate": ("subqueries", "filters", "decorrelate"), "prepass": ("prepass",),
-    "search": ("search",),
+    "parse": ("parse",), "bind": ("bind",), "decorrelate": ("ctes", "subqueries", "filters", "decorrelate"),
+    "prepass": ("prepass",), "search": ("search",),
 }  # fmt: skip
 _AS_THEY_ARE = (
     "groups", "mexprs_logical", "mexprs_physical", "duplicates", "merges", "tasks", "goals", "goals_opened", "costed",

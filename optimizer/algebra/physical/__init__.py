@@ -18,10 +18,12 @@ from optimizer.algebra.physical.operator import PhysicalOperator
 from optimizer.algebra.physical.ordering import LimitRows, PartialSort, Sort, TopK
 from optimizer.algebra.physical.rows import FilterRows, ProjectRows
 from optimizer.algebra.physical.setops import HashSetOp, MergeUnion, UnionAll
+from optimizer.algebra.physical.spools import FillSpool, ReadSpool, WithSpools
 from optimizer.algebra.physical.window import WindowRows
 
 OPERATORS: tuple[type[PhysicalOperator], ...] = (
     ConstantRows,
+    FillSpool,
     FilterRows,
     HashAggregate,
     HashGroupingSets,
@@ -36,17 +38,20 @@ OPERATORS: tuple[type[PhysicalOperator], ...] = (
     PartialSort,
     ProjectRows,
     RangeLookup,
+    ReadSpool,
     Sort,
     StreamingAggregate,
     TableScan,
     TopK,
     UnionAll,
     WindowRows,
+    WithSpools,
 )
 
 __all__ = [
     "OPERATORS",
     "ConstantRows",
+    "FillSpool",
     "FilterRows",
     "HashAggregate",
     "HashGroupingSets",
@@ -62,10 +67,12 @@ __all__ = [
     "PhysicalOperator",
     "ProjectRows",
     "RangeLookup",
+    "ReadSpool",
     "Sort",
     "StreamingAggregate",
     "TableScan",
     "TopK",
     "UnionAll",
     "WindowRows",
+    "WithSpools",
 ]

@@ -38,6 +38,10 @@ class PhysicalOperator:
         """Columns the operator must get from its inputs to produce the columns `output`."""
         return output
 
+    def columns_of_input(self, index: int, output: ColumnSet) -> ColumnSet:
+        """Of these the columns that it gets from input `index`, and perhaps some that this input does not have."""
+        return self.used_columns(output)
+
     def scalars(self) -> tuple[Scalar, ...]:
         """Every scalar of the payload, wherever it stands in it."""
         return tuple(_scalars(self))

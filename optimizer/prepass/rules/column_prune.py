@@ -34,6 +34,7 @@ from optimizer.algebra.logical import (
     Values,
     Window,
 )
+from optimizer.algebra.spools import CteReference
 from optimizer.algebra.traits import Collation
 from optimizer.algebra.trees import Node, Tree
 from optimizer.rules.interface import RewriteRule, RuleContext, node
@@ -121,6 +122,9 @@ def _narrow_one(tree: Tree, needed: ColumnSet, context: RuleContext) -> tuple[Lo
                 return scan, 0
             columns = tuple(c for c in scan.columns if used >> c.id & 1)
             return replace(scan, columns=columns, order=available_prefix(scan.order, used)), 0
+        case CteReference() as reference:
+            needed = needed or 1 << narrowest((c.id for c in reference.columns), context)
+            return replace(reference, columns=tuple(c for c in reference.columns if needed >> c.id & 1)), 0
         case Values(columns, types, rows):
             keep = [i for i, c in enumerate(columns) if needed >> c & 1 or any(row[i].volatile for row in rows)] or [0]
             return Values(

@@ -12,15 +12,12 @@ import pyarrow as pa
 from executor.session import Session
 from optimizer.algebra.query import BoundQuery
 from optimizer.dataset import open_dataset
-from optimizer.decorrelate.methods import decorrelate
-from optimizer.decorrelate.removal import remove_subqueries
 from optimizer.errors import InternalError, PlanscopeError, SqlError
-from optimizer.prepass.hep import run_program
-from optimizer.prepass.program import PROGRAM, before_decorrelation
+from optimizer.prepass.program import PROGRAM
 from optimizer.rules.interface import RuleContext
 from optimizer.settings import Settings
 from optimizer.sql.bind import bind
-from optimizer.stages import required_only
+from optimizer.stages import STAGES, Given
 from tests.differential.correlated.tables import Dataset, dataset
 from tests.reference.compare import Row, assert_same_bag, assert_same_kinds, assert_same_list, rows_of
 from tests.reference.naive import run_query
@@ -54,18 +51,19 @@ class Engines:
         return self._naively(bind(sql, self.catalog))
 
     def by_trees(self, sql: str, method: str) -> dict[str, list[Row] | Failed]:
-        """The naive evaluation of the tree after each stage: without subqueries, filters moved, decorrelated, after the pre-pass.
+        """The naive evaluation of the tree after each stage: CTEs in their places, without subqueries, filters moved,
+        decorrelated, after the pre-pass.
 
         Where a tree has a choice, all its trees are evaluated and must give the same rows.
         """
         bound = bind(sql, self.catalog)
-        removed, _ = remove_subqueries(bound.tree, bound.columns)
-        context = RuleContext(bound.columns, Settings(decorrelate=method))
-        moved = run_program(before_decorrelation(PROGRAM), removed, context).tree
-        unnested = decorrelate(moved, method, context).tree
-        rewritten = run_program(PROGRAM, required_only(bound, unnested), context).tree
-        stages = {"removal": removed, "filters": moved, method: unnested, f"{method} and pre-pass": rewritten}
-        return {name: self._naively(bound._replace(tree=tree)) for name, tree in stages.items()}
+        given = Given(bound, PROGRAM, RuleContext(bound.columns, Settings(decorrelate=method)))
+        tree, trees = bound.tree, {}
+        for name, rewrite in STAGES:
+            done = rewrite(tree, given)
+            tree = tree if done is None else done.tree
+            trees[name] = self._naively(bound._replace(tree=tree))
+        return trees
 
     def _naively(self, bound: BoundQuery) -> list[Row] | Failed:
         try:

@@ -1,0 +1,135 @@
+"""Trees with references to common table expressions: how often each is read, and references replaced by what they stand for."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator
+
+from optimizer.algebra.columns import Columns
+from optimizer.algebra.logical import Choice
+from optimizer.algebra.rebuild import copy_tree, map_scalars, map_tree
+from optimizer.algebra.scalars import Scalar, rewrite
+from optimizer.algebra.spools import CteReference, Spool, With
+from optimizer.algebra.subqueries import Subquery, subqueries_of
+from optimizer.algebra.trees import Node, Tree, postorder
+
+
+def references(root: Node) -> Iterator[CteReference]:
+    """Those in a tree and in the subqueries of its scalars."""
+    for node in postorder(root):
+        if isinstance(node, Tree):
+            if isinstance(node.op, CteReference):
+                yield node.op
+            for subquery in subqueries_of(node.op.scalars()):
+                yield from references(subquery.tree)
+
+
+def is_read_per_row(root: Tree, spool: int) -> bool:
+    """Whether a reference stands in what reads columns of a query around it, and may be evaluated for each of many rows."""
+    pending: list[Node] = [root]
+    while pending:
+        node = pending.pop()
+        if isinstance(node, Tree):
+            if node.outer and any(op.spool == spool for op in references(node)):
+                return True
+            pending += [*node.inputs, *(part.tree for part in subqueries_of(node.op.scalars()))]
+    return False
+
+
+def inlined(root: Tree, spool: int, definition: Tree, columns: Columns) -> Tree:
+    """`root` with the references to a spool replaced by what it holds: one that has the columns of the definition by the
+    definition itself, others by copies under columns of their own."""
+
+    def change(tree: Tree) -> Tree:
+        op = tree.op
+        if not isinstance(op, CteReference) or op.spool != spool:
+            return tree
+        new = {c.source: c.id for c in op.columns}
+        if all(source == id for source, id in new.items()):
+            return definition
+        return copy_tree(definition, columns, new)[0]
+
+    return _map_everywhere(root, change, {})
+
+
+def inlined_spools(root: Tree, spools: Collection[int], columns: Columns) -> Tree:
+    """A With without these spools: what they hold takes the place of the references to them."""
+    parts = [each for each in root.inputs if isinstance(each, Tree)]
+    kept: list[Tree] = []
+    while len(parts) > 1:
+        spool, *parts = parts
+        match spool:
+            case Tree(Spool(id), (Tree() as held,)) if id in spools:
+                parts = [inlined(each, id, held, columns) for each in parts]
+            case _:
+                kept.append(spool)
+    return with_spools(kept, parts[0])
+
+
+def operators_inlined(root: Tree) -> int:
+    """How many operators a With would have if all its spools were put in place of the references to them."""
+    sizes: dict[int, int] = {}
+    total = 0
+    for part in root.inputs:
+        total = _operators(part) + sum(sizes[op.spool] - 1 for op in references(part))
+        if isinstance(part, Tree) and isinstance(part.op, Spool):
+            sizes[part.op.id] = total - 1
+    return total
+
+
+def _operators(root: Node) -> int:
+    """Those in a tree and in the subqueries of its scalars."""
+    total = 0
+    for node in postorder(root):
+        total += 1
+        for subquery in subqueries_of(node.op.scalars()) if isinstance(node, Tree) else ():
+            total += _operators(subquery.tree)
+    return total
+
+
+def _map_everywhere(root: Tree, change: Callable[[Tree], Tree], done: dict[int, Tree]) -> Tree:
+    """As `map_tree`, also in the trees of subqueries. `done`: those by the ids of the trees that they were, so that one that
+    stands in two places stays one."""
+
+    def inside(part: Scalar) -> Scalar | None:
+        if not isinstance(part, Subquery):
+            return None
+        known = done.get(id(part.tree))
+        if known is None:
+            known = done[id(part.tree)] = _map_everywhere(part.tree, change, done)
+        return None if known is part.tree else part.with_tree(known)
+
+    def one(tree: Tree) -> Tree:
+        op = map_scalars(tree.op, lambda scalar: rewrite(scalar, inside))
+        return change(tree if op is tree.op else Tree(op, tree.inputs))
+
+    return map_tree(root, one)
+
+
+def with_spools(spools: Iterable[Tree], body: Tree) -> Tree:
+    """The body with those of the spools that something reads; each stands before those that read it."""
+    kept: list[Tree] = []
+    read = Counter(op.spool for op in references(body))
+    for spool in reversed(list(spools)):
+        assert isinstance(spool.op, Spool)
+        if read[spool.op.id]:
+            kept.insert(0, spool)
+            read.update(op.spool for op in references(spool))
+    return Tree(With(), (*kept, body)) if kept else body
+
+
+def map_parts(root: Tree, change: Callable[[Tree, Spool | None], Tree]) -> Tree:
+    """`change` made to each part of a query that has no With in it: to what a spool holds, and to bodies (None); readers come
+    before what they read."""
+    if isinstance(root.op, Choice) and any(isinstance(each, Tree) and isinstance(each.op, With) for each in root.inputs):
+        return root.with_inputs(tuple(map_parts(each, change) for each in root.inputs if isinstance(each, Tree)))
+    if not isinstance(root.op, With):
+        return change(root, None)
+    made: list[Node] = []
+    for each in reversed(root.inputs):
+        match each:
+            case Tree(Spool() as spool, (Tree() as held,)):
+                made.append(each.with_inputs((change(held, spool),)))
+            case Tree():
+                made.append(change(each, None))
+    return root.with_inputs(tuple(reversed(made)))

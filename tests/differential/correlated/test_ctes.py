@@ -1,0 +1,121 @@
+"""Common table expressions: DuckDB = naive evaluation, which fills a spool once = every way to treat them, by every method.
+
+Where one is volatile its rows cannot be compared with another engine's, but all its readers must have the same.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from executor.session import Session
+from tests.differential.correlated.engines import METHODS, Engines, Failed, assert_agree, assert_rows, engines_over
+from tests.differential.correlated.tables import RICH_DATA
+from tests.reference.compare import rows_of
+
+SUMS = "with s as (select a, sum(c) as x, count(*) as n from q group by a)"
+QUERIES = (
+    f"{SUMS} select * from s",
+    f"{SUMS} select u.a, v.x from s u join s v on u.a = v.n order by u.a, v.x",
+    f"{SUMS} select u.a, v.n from s u, s v where u.a < 2 and v.a = 1 and u.n >= v.n",
+    f"{SUMS} select a, x from s where x = (select max(x) from s)",
+    f"{SUMS} select r.a, (select max(s.x) from s where s.a = r.b), (select min(n) from s) from r",
+    f"{SUMS} select r.a from r where exists (select 1 from s where s.a = r.a and s.n > r.b) or r.b in (select n from s)",
+    f"{SUMS} select r.a, u.n from r left join s u on u.a = r.a left join s v on v.a = u.n where v.n is null or v.n < 4",
+    f"{SUMS}, t2 as (select n, max(x) as m from s group by n) select * from t2 u full join t2 v on u.n = v.m join s on s.n = u.n",
+    f"{SUMS} select x from s union all select n from s order by 1 nulls first",
+    f"{SUMS} select n from s except select a from s",
+    f"{SUMS} select count(*) from s u, s v",
+    "with s (k, k2) as (select a, a from q where a > 0) select u.k2, v.k from s u join s v on u.k = v.k2",
+    "with s as materialized (select a, b from q) select a from s where b = 2",
+    "with s as not materialized (select a, b from q) select u.a from s u join s v on u.a = v.a where v.b = 2",
+    "select r.a, (with s as (select a, b from q) select count(*) from s u, s v where u.a = v.a and u.b = r.b) from r",
+    "select r.a, (with s as (select a, b from q where a = r.a) select count(*) from s u, s v where u.b = v.b) from r",
+    "with s as (select a, b from e) select u.a from s u left join s v on u.a = v.b",
+    "with s as (select a, row_number() over (partition by b order by a, c) as p from q) select u.a, v.p from s u, s v"
+    " where u.a = v.p and v.a is not null",
+    "with s as (select a, b, sum(c) as x from q group by rollup(a, b)) select u.x, v.x from s u join s v on u.a = v.b",
+    "select * from (with s as (select distinct a, b from q) select u.a, v.b from s u, s v where u.a = v.a) x, r where x.a = r.b",
+)
+WAYS: tuple[dict[str, Any], ...] = tuple({"ctes": way} for way in ("cost", "spool", "inline"))
+SETTINGS: tuple[dict[str, Any], ...] = (
+    {"driver": "iterative"}, {"prepass": False}, {"prepass": False, "ctes": "spool"}, {"cost_model": "c_mm"},
+    {"exploration": "on_demand"}, {"cost_model": "c_out"}, {"cost_model": "spark"}, {"estimator": "upper_bound"},
+    {"estimator": "true"}, {"estimator": "perturbed", "ctes": "spool"}, {"enumeration": "rules", "rule_order": 3},
+    {"pruning": "none", "ctes": "spool"},
+)  # fmt: skip
+RANDOM = "with q as (select random() as r)"
+SAME_FOR_ALL = (
+    f"{RANDOM} select a.r = b.r from q a, q b",
+    f"{RANDOM} select a.r = b.r from q a join q b on true",
+    f"{RANDOM} select count(distinct r) = 1 from (select r from q union all select r from q)",
+    f"{RANDOM} select r = (select r from q) from q",
+    f"{RANDOM}, p as (select r + 1 as s from q) select x.s = y.s from p x, p y",
+    f"{RANDOM}, p as (select r + 1 as s from q) select s = r + 1 from p, q",
+    f"{RANDOM} select count(distinct v) = 1 from (select (select r from q where r.a is null or true) as v from r)",
+    f"{RANDOM} select count(distinct x.s) = 1 from r, lateral (select q.r + 0 * coalesce(r.a, 0) as s from q) x",
+    "with q as not materialized (select random() as r) select a.r = b.r from q a, q b",
+)
+
+
+@pytest.fixture(scope="module")
+def engines(tmp_path_factory: pytest.TempPathFactory) -> Engines:
+    return engines_over(tmp_path_factory.mktemp("ctes"), RICH_DATA)
+
+
+def is_ordered(sql: str) -> bool:
+    return "order by" in sql.rpartition(")")[2]
+
+
+@pytest.mark.parametrize("number", range(len(QUERIES)))
+def test_ctes(number: int, engines: Engines) -> None:
+    check(QUERIES[number], METHODS[number % len(METHODS)], engines)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("method", METHODS)
+def test_ctes_by_every_method(method: str, engines: Engines) -> None:
+    for sql in QUERIES:
+        check(sql, method, engines)
+
+
+def check(sql: str, method: str, engines: Engines) -> None:
+    expected, naive = engines.by_duckdb(sql), engines.by_definition(sql)
+    assert not isinstance(expected, Failed), f"{expected}"
+    assert_rows(rows_of(expected), naive)
+    for name, rows in engines.by_trees(sql, method).items():
+        assert not isinstance(naive, Failed) and not isinstance(rows, Failed), f"{name}: {naive}, {rows}"
+        assert_rows(naive, rows)
+    for way in WAYS:
+        assert_agree(expected, engines.by_method(sql, method, **way), is_ordered(sql))
+
+
+@pytest.mark.parametrize("number", range(len(SETTINGS)))
+def test_settings(number: int, engines: Engines) -> None:
+    for sql in QUERIES[number % 6 :: 6]:
+        expected = engines.by_duckdb(sql)
+        assert not isinstance(expected, Failed), f"{expected}"
+        assert_agree(expected, engines.by_method(sql, "general", **SETTINGS[number]), is_ordered(sql))
+
+
+@pytest.mark.parametrize("sql", SAME_FOR_ALL)
+def test_a_volatile_one_is_evaluated_once(sql: str, engines: Engines) -> None:
+    assert engines.by_definition(sql) == [(True,)]
+    for method in ("none", "cost"):
+        answer = engines.by_method(sql, method)
+        assert not isinstance(answer, Failed), f"{answer}"
+        assert rows_of(answer) == [(True,)], method
+
+
+def test_what_the_query_says_is_heeded(engines: Engines) -> None:
+    twice = "(select a, count(*) as n from q group by a) select u.a, v.n from s u join s v on u.a = v.n"
+    for way, word, spooled in (("inline", "materialized", True), ("spool", "not materialized", False)):
+        plan = Session(engines.catalog, {"ctes": way}).optimize(f"with s as {word} {twice}").plan
+        assert ("fill_spool" in [node.op.name for node in plan.walk()]) == spooled
+
+
+def test_references_that_double_do_not_multiply_the_query(engines: Engines) -> None:
+    chain = ", ".join(f"c{i} as (select distinct x.a from c{i - 1} x, c{i - 1} y)" for i in range(1, 30))
+    query = Session(engines.catalog).optimize(f"with c0 as (select a from q), {chain} select count(*) from c29")
+    assert sum(node.op.name == "fill_spool" for node in query.plan.walk()) == 29
