@@ -4,8 +4,10 @@
 #   make test          lint, types and all tests but the slow ones (minutes)
 #   make test-all      the slow tests too
 #   make bench-search  how fast the search is, with DuckDB beside: tables, and files in bench-search/ (minutes)
+#   make bench-plan    how long planning takes, stage by stage, with DuckDB's PREPARE beside: a table (minutes)
 #   make bench-exec    how fast queries run on TPC-H, with DuckDB beside: a table, and files in bench-exec/ (minutes)
 #   make bench-trace   how fast a trace of a million events is walked through, and its memory (minutes)
+#   make docs          the documentation as a site, in build/site
 #   make lint          ruff and mypy only
 #   make setup         the virtual environment .venv, redone when pyproject.toml changes
 #   make clean         remove .venv, caches and what the demo wrote
@@ -14,7 +16,7 @@
 
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-all bench-search bench-trace bench-exec lint clean
+.PHONY: help setup demo test test-all bench-search bench-plan bench-trace bench-exec docs lint clean
 
 VENV := .venv
 PY := $(VENV)/bin/python
@@ -36,11 +38,18 @@ test-all: lint
 bench-search: setup
 	@$(VENV)/bin/planscope bench search -o bench-search
 
+bench-plan: setup
+	@$(VENV)/bin/planscope bench plan
+
 bench-trace: setup
 	@$(VENV)/bin/planscope bench trace
 
 bench-exec: setup
 	@$(VENV)/bin/planscope bench exec -o bench-exec
+
+docs: setup
+	@$(PY) -c 'import furo, myst_parser, sphinx' 2>/dev/null || $(PY) -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
+	@$(PY) -m experiments.documentation.site
 
 lint: setup
 	$(PY) -m ruff check .

@@ -8,6 +8,7 @@ planscope: it comes with the extra `test`.
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from experiments.search_bench.duckdb_plans import duckdb_module, for_duckdb
@@ -121,3 +122,26 @@ def _order(plan: dict[str, Any], scans: dict[int, str]) -> JoinOrder | None:
                 joined = part if joined is None else joined if part is None else (joined, part)
             built.append(joined)
     return built[0]
+
+
+def postgres_order(file: Path) -> SystemOrder:
+    """The join order in what `EXPLAIN (FORMAT JSON)` of PostgreSQL wrote. Raises Unsupported where it holds no plan of joins."""
+    try:
+        plan = json.loads(file.read_text(encoding="utf-8"))[0]["Plan"]
+        order = _postgres_order(plan)
+    except (OSError, ValueError, LookupError, TypeError) as error:
+        raise Unsupported(f"{file} is not what EXPLAIN (FORMAT JSON) writes: {error!r}") from None
+    if order is None or isinstance(order, str):
+        raise Unsupported(f"the plan in {file} joins nothing")
+    return SystemOrder("PostgreSQL", show_join_order(order))
+
+
+def _postgres_order(node: dict[str, Any]) -> JoinOrder | None:
+    """Scans name their alias; what is below a bitmap scan names none. Plans that expressions run are no part of the joins."""
+    if "Alias" in node and node["Node Type"].endswith("Scan"):
+        return str(node["Alias"]).lower()
+    joined: JoinOrder | None = None
+    for child in node.get("Plans", ()):
+        part = None if child.get("Parent Relationship") in ("InitPlan", "SubPlan") else _postgres_order(child)
+        joined = part if joined is None else joined if part is None else (joined, part)
+    return joined

@@ -7,14 +7,13 @@ its order does not tell apart, or a function is volatile, results may rightly di
 from __future__ import annotations
 
 from collections.abc import Sequence
-from copy import copy
 from random import Random
-from time import perf_counter
 from typing import NamedTuple
 
 import pyarrow as pa
 
 from experiments.same_rows import difference
+from experiments.timing import timed
 from optimizer.algebra.columns import column_set
 from optimizer.algebra.functions import AGGREGATE_FUNCTIONS
 from optimizer.algebra.logical import Aggregate, Filter, Join, Limit, Project, Window
@@ -27,7 +26,6 @@ from optimizer.pipeline import OptimizedQuery
 from optimizer.plan_space import PlanSpace
 
 DRAWS = 1000  # for each plan wanted, before drawing among cheap ones gives up
-RUNS, ENOUGH_MS = 3, 500.0  # of each plan: short runs are noisy
 
 
 class Run(NamedTuple):
@@ -67,31 +65,13 @@ def draw(space: PlanSpace, size: int, random: Random, within: float | None = Non
     return list(found)
 
 
-def execute(query: OptimizedQuery, plan: PlanNode) -> tuple[pa.Table, float]:
-    """The result of `plan`, and the milliseconds it took: the best of up to RUNS runs that fit into ENOUGH_MS.
-
-    Raises ExecutionError.
-    """
-    from executor.session import reader
-
-    variant = copy(query)
-    variant.plan = plan
-    times: list[float] = []
-    while True:
-        start = perf_counter()
-        table = reader(variant).read_all()
-        times.append((perf_counter() - start) * 1000)
-        if len(times) == RUNS or sum(times) + min(times) > ENOUGH_MS:
-            return table, min(times)
-
-
 def compare_run(query: OptimizedQuery, plan: PlanNode, expected: pa.Table) -> Run:
     """Run `plan` and compare what it gives with `expected`, the result of the chosen plan."""
     try:
-        table, ms = execute(query, plan)
+        found = timed(query, plan)
     except ExecutionError as error:
         return Run(0, 0.0, f"fails: {str(error).splitlines()[0]}")
-    return Run(table.num_rows, ms, difference(expected, table, visible_keys(query)))
+    return Run(found.table.num_rows, found.ms, difference(expected, found.table, visible_keys(query)))
 
 
 def visible_keys(query: OptimizedQuery) -> list[int]:
@@ -143,6 +123,11 @@ def plan_line(plan: PlanNode) -> str:
         else:
             made[id(node)] = node.op.name
     return made[id(plan)]
+
+
+def plan_key(plan: PlanNode) -> tuple[str, ...]:
+    """Equal for plans of the same operators in the same places."""
+    return tuple(f"{len(node.inputs)} {node.op.name} {node.op.describe(str)}" for node in plan.walk())
 
 
 def costs_at(space: PlanSpace, positions: Sequence[int]) -> list[tuple[int, float]]:

@@ -9,6 +9,7 @@ from optimizer.algebra.join_graph import JoinGraph
 from optimizer.algebra.logical import Scan
 from optimizer.algebra.scalars import Call, ColumnRef, Predicate, Scalar, combined, compare
 from optimizer.errors import Unsupported
+from optimizer.joins.graph import JoinGraph as Links
 from optimizer.joins.graph import Relations
 from optimizer.joins.inner import InnerRegion, inner_region
 from optimizer.memo.group import Group
@@ -41,6 +42,11 @@ class SubPlans:
         self._region = inner_region(tuple(leaf.props.columns for leaf in self._leaves), predicate, False)
         self._rows = memo.figures.region_rows(self._region, self._leaves).rows
         self._equal = _equated_columns(predicate)
+
+    @property
+    def graph(self) -> Links:
+        """The join graph; its relations are numbered as `aliases` are."""
+        return self._region.graph
 
     def rows(self, aliases: Iterable[str]) -> float:
         """Estimated rows of the join of these relations under all predicates among them, filters of each included.

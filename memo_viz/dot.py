@@ -68,6 +68,7 @@ def memo_dot(graph: nx.DiGraph, layout: Layout | None = None, title: str = "") -
     """
     total = [n for n, kind in graph.nodes(data="kind") if kind == "group"]
     groups = [g for g in total if graph.nodes[g]["root"] or graph.nodes[g]["chosen"] or not _is_only_a_set(graph, g)]
+    groups = groups or total  # a set that is looked at by itself
     if layout is None and len(groups) > MEDIUM_MEMO:
         return overview_dot(graph, title)
     if layout is None:

@@ -65,7 +65,7 @@ def rules_dot(graph: nx.DiGraph, title: str = "") -> str:
     with dot.subgraph(name="cluster_rules") as inner:  # its label is what lies below the picture
         inner.attr(peripheries="0", labelloc="b", labeljust="l", label=_idle(graph))
         for node, data in graph.nodes(data=True):
-            if data["fired"] or node == QUERY:
+            if _drawn(graph, node):
                 inner.node(f"r_{node}", label=_box(node, data))
         for a, b, data in graph.edges(data=True):
             width = 0.8 + 0.9 * math.log10(data["fired"])
@@ -76,10 +76,15 @@ def rules_dot(graph: nx.DiGraph, title: str = "") -> str:
 
 def _idle(graph: nx.DiGraph) -> str:
     """HTML-like label: the rules that were asked and never fired."""
-    idle = [f"{name.replace('_', ' ')} ({data['bound']:,})" for name, data in graph.nodes(data=True) if not data["fired"]]
-    lines = wrap("Bound, never fired: " + ", ".join(n for n in idle if not n.startswith(QUERY + " (")), 150, 8)
+    idle = [f"{name.replace('_', ' ')} ({data['bound']:,})" for name, data in graph.nodes(data=True) if not _drawn(graph, name)]
+    lines = wrap("Bound, never fired: " + ", ".join(idle), 150, 8)
     text = "<BR ALIGN='LEFT'/>".join(map(label_text, lines))
-    return f'<<FONT POINT-SIZE="10">{text}<BR ALIGN="LEFT"/></FONT>>' if len(idle) > 1 else ""
+    return f'<<FONT POINT-SIZE="10">{text}<BR ALIGN="LEFT"/></FONT>>' if idle else ""
+
+
+def _drawn(graph: nx.DiGraph, rule: str) -> bool:
+    """Whether it made something: a rule that stands for splits of sets of relations fires none of them."""
+    return rule == QUERY or graph.degree(rule) > 0
 
 
 def _box(name: str, data: Mapping[str, Any]) -> str:
@@ -89,7 +94,8 @@ def _box(name: str, data: Mapping[str, Any]) -> str:
     figures = f"{data['new']:,} expressions given"
     if name != QUERY:
         figures = f"bound {data['bound']:,} · " if data["bound"] else ""  # implementation rules always apply
-        figures += f"fired {data['fired']:,} · new {data['new']:,}"
+        fired = f"fired {data['fired']:,} · new {data['new']:,}"
+        figures += fired if data["fired"] else "what it makes was searched set by set"
         figures += f" · {data['duplicates']:,} known" if data["duplicates"] else ""
     lines = [f"<B>{label_text(title)}</B>&#160;", f'<FONT POINT-SIZE="9">{figures}</FONT>']
     if chosen:

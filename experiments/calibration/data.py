@@ -31,8 +31,7 @@ def make_catalog(folder: Path, sizes: Sequence[int]) -> Catalog:
             random = np.random.default_rng([rows, ord(kind)])
             path = folder / f"{kind}{rows}.parquet"
             table = _rows(rows, random, ordered=kind == "s")
-            pq.write_table(table, path, row_group_size=ROW_GROUP, compression="snappy")
-            tables.append(_described(f"{kind}{rows}", table, path, SORTED if kind == "s" else ()))
+            tables.append(described(f"{kind}{rows}", table, write_rows(table, path), SORTED if kind == "s" else ()))
     return Catalog("calibration", tables)
 
 
@@ -54,8 +53,13 @@ def _rows(rows: int, random: np.random.Generator, ordered: bool) -> pa.Table:
     return pa.table({name: values if isinstance(values, pa.Array) else pa.array(values) for name, values in columns.items()})
 
 
-def _described(name: str, table: pa.Table, path: Path, order: tuple[str, ...]) -> Table:
-    """With exact statistics."""
+def write_rows(table: pa.Table, path: Path) -> Path:
+    pq.write_table(table, path, row_group_size=ROW_GROUP, compression="snappy")
+    return path
+
+
+def described(name: str, table: pa.Table, path: Path, order: tuple[str, ...]) -> Table:
+    """A table with its exact statistics."""
     columns = tuple(TableColumn(field.name, field.type, False) for field in table.schema)
     stats = {}
     for field in table.schema:

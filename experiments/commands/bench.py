@@ -6,15 +6,33 @@ from collections.abc import Sequence
 
 import click
 
-from experiments.commands.inputs import plugin_option, progress
+from experiments.commands.inputs import progress
 from experiments.commands.output import say, table_text
 
 PARTS = ("rates", "graphs", "job", "memory", "tracing")  # of bench search
 
 
-@click.group("bench")
+class Experiments(click.Group):
+    """The commands below, and one for each registered experiment, imported on demand."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        from experiments.bench.registry import EXPERIMENTS
+
+        return sorted({*super().list_commands(ctx), *EXPERIMENTS, "report", "compare"})
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        from experiments.bench import command as made
+        from experiments.bench.registry import EXPERIMENTS
+
+        if name in EXPERIMENTS:
+            return made.command_of(name)
+        own = {"report": made.report_command, "compare": made.compare_command}
+        return own.get(name) or super().get_command(ctx, name)
+
+
+@click.group("bench", cls=Experiments)
 def command() -> None:
-    """Experiments that compare parts of the optimizer; each prints tables and writes them with -o."""
+    """Experiments that compare parts of the optimizer; each prints tables, and keeps results, tables and figures with -o."""
 
 
 @command.command("enumeration")
@@ -139,125 +157,6 @@ def execution(
             click.echo(f"wrote {path}", err=True)
 
 
-@command.command("pruning")
-@click.argument("queries", nargs=-1, metavar="[SQL]...")
-@click.option("-d", "--data", metavar="DATA", help="A folder of tables, or a built-in dataset such as tpch:0.1 or job.")
-@click.option("--set", "pairs", multiple=True, metavar="NAME=VALUE", help="Change a setting in all modes (repeatable).")
-@plugin_option
-@click.option("--audit", "audited", is_flag=True, help="Compare every skip with the exhaustive search of the same memo.")
-@click.option("-o", "--output", metavar="DIR", help="Write pruning.csv and pruning.json there as well.")
-@click.option("-q", "--quiet", is_flag=True, help="No progress on standard error.")
-def pruning(
-    queries: tuple[str, ...], data: str | None, pairs: tuple[str, ...], plugins: tuple[str, ...], audited: bool,
-    output: str | None, quiet: bool,
-) -> None:  # fmt: skip
-    """Pruning modes and seeds: alternatives costed and skipped, goals, tasks, time.
-
-    Without queries: chain/8, star/8, clique/6 and some of job; with -d tpch:SF some of tpch. Budgets are off. It fails if
-    two modes prove different costs, or the audit finds a skip that is unsound.
-
-    \b
-    planscope bench pruning
-    planscope bench pruning star/8 job/4a --audit -o results
-    planscope bench pruning -d tpch:0.01 --set expand_joins=0
-    planscope bench pruning job/4a --plugin mine.py --set cost_model=mine --audit
-    """
-    from experiments.pruning import compare, default_queries, describe, write_results
-
-    if plugins:
-        pairs = (*pairs, f"plugins={','.join(plugins)}")
-    done = []
-    for comparison in compare(queries or default_queries(data), data, pairs, audited, progress(quiet)):
-        done.append(comparison)
-        title, head, rows = describe(comparison, audited)
-        say("\n".join([title, table_text(head, _right_aligned(head, rows)), ""]))
-    if output is not None:
-        for path in write_results(done, output):
-            click.echo(f"wrote {path}", err=True)
-
-
-@command.command("estimates")
-@click.argument("workloads", nargs=-1, metavar="[WORKLOAD]...")
-@click.option("--estimators", metavar="A,B,...", help="As for the setting estimator; default: histogram,system_r,upper_bound.")
-@click.option("--set", "pairs", multiple=True, metavar="NAME=VALUE", help="Change a setting for all of them (repeatable).")
-@click.option("--worst", type=click.IntRange(0), default=0, metavar="N", help="Show the N largest errors of each estimator.")
-@click.option("--duckdb/--no-duckdb", default=True, show_default=True, help="DuckDB's estimates beside, where there are rows.")
-@click.option("-o", "--output", metavar="DIR", help="Write the tables (CSV, JSON, Markdown) and all sub-plans there as well.")
-@click.option("-q", "--quiet", is_flag=True, help="No progress on standard error.")
-def estimates(
-    workloads: tuple[str, ...],
-    estimators: str | None,
-    pairs: tuple[str, ...],
-    worst: int,
-    duckdb: bool,
-    output: str | None,
-    quiet: bool,
-) -> None:
-    """Estimated rows of sub-plans beside true ones: q-errors by estimator.
-
-    Workloads: stats, job_m, job_light (default: all). An error of 2 is a factor of 2 up or down; "under" is the share of
-    sub-plans with too few rows.
-
-    \b
-    planscope bench estimates
-    planscope bench estimates stats --estimators histogram --worst 10
-    """
-    from experiments.estimates import ESTIMATORS, compare, describe, write_results
-
-    names = _names(estimators) or list(ESTIMATORS)
-    done = []
-    for comparison in compare(workloads, names, pairs, duckdb, progress(quiet)):
-        done.append(comparison)
-        for section in describe(comparison, worst):
-            rows = _right_aligned(section.head, section.rows, section.texts)
-            say("\n".join([section.title, table_text(section.head, rows), ""]))
-        say("".join(f"{note}\n" for note in comparison.notes))
-    if output is not None:
-        for path in write_results(done, output):
-            click.echo(f"wrote {path}", err=True)
-
-
-@command.command("quality")
-@click.argument("workloads", nargs=-1, metavar="[WORKLOAD]...")
-@click.option("--estimators", metavar="A,B,...", help="As for the setting estimator; default: histogram,system_r,upper_bound.")
-@click.option("--cost-models", metavar="A,B,...", help="As for the setting cost_model; default: c_out,arrow.")
-@click.option("--set", "pairs", multiple=True, metavar="NAME=VALUE", help="Change a setting for all of them (repeatable).")
-@click.option("--worst", type=click.IntRange(0), default=0, metavar="N", help="Show the N largest ratios of each.")
-@click.option("-o", "--output", metavar="DIR", help="Write the tables (CSV, JSON, Markdown) and all queries there as well.")
-@click.option("-q", "--quiet", is_flag=True, help="No progress on standard error.")
-def quality(
-    workloads: tuple[str, ...],
-    estimators: str | None,
-    cost_models: str | None,
-    pairs: tuple[str, ...],
-    worst: int,
-    output: str | None,
-    quiet: bool,
-) -> None:
-    """Plan quality: what wrong estimates cost.
-
-    The plan chosen under each estimator, costed with true cardinalities, over the plan chosen with these. Workloads: stats,
-    job_m (default: both), job_light.
-
-    \b
-    planscope bench quality
-    planscope bench quality stats --estimators histogram,upper_bound --worst 5
-    """
-    from experiments.plan_quality import COST_MODELS, ESTIMATORS, compare, describe, write_results
-
-    names = _names(estimators) or list(ESTIMATORS)
-    done = []
-    for comparison in compare(workloads, names, _names(cost_models) or list(COST_MODELS), pairs, progress(quiet)):
-        done.append(comparison)
-        for section in describe(comparison, worst):
-            rows = _right_aligned(section.head, section.rows, section.texts)
-            say("\n".join([section.title, table_text(section.head, rows), ""]))
-        say("".join(f"{note}\n" for note in comparison.notes))
-    if output is not None:
-        for path in write_results(done, output):
-            click.echo(f"wrote {path}", err=True)
-
-
 @command.command("trace")
 @click.argument("query", default="clique/8", metavar="[QUERY]")
 @click.option("-q", "--quiet", is_flag=True, help="No progress on standard error.")
@@ -280,65 +179,29 @@ def trace(query: str, quiet: bool) -> None:
     say(table_text(HEAD, [(what, figure.rjust(widest), unit, notes) for what, figure, unit, notes in rows]))
 
 
-@command.command("costs")
-@click.argument("queries", nargs=-1, metavar="[SQL]...")
-@click.option("-d", "--data", default="tpch:0.1", show_default=True, metavar="DATA",
-              help="A folder of tables, or a built-in dataset with rows.")  # fmt: skip
-@click.option("--plans", type=click.IntRange(2), default=200, show_default=True, metavar="N", help="So many plans in all.")
-@click.option("--within", type=click.FloatRange(1.0), default=10.0, show_default=True, metavar="X",
-              help="Plans of at most X times the least predicted cost of their query.")  # fmt: skip
-@click.option("--timeout", type=click.FloatRange(0.1), default=20.0, show_default=True, metavar="S",
-              help="Leave a plan out that runs for more than S seconds.")  # fmt: skip
-@click.option("--clock", type=click.Choice(("cpu", "elapsed")), default="cpu", show_default=True,
-              help="Time of the table by query and of the scatter plot.")  # fmt: skip
-@click.option("--seed", type=int, default=0, show_default=True, metavar="S", help="Seed of the sample.")
-@click.option("--set", "pairs", multiple=True, metavar="NAME=VALUE", help="Change a setting (repeatable): coefficients=FILE.")
-@click.option("-o", "--output", metavar="DIR", help="Write costs.csv, costs.svg and costs.png there as well.")
+@command.command("plan")
+@click.argument("workloads", nargs=-1, type=click.Choice(("job", "tpch", "tpcds")), metavar="[WORKLOAD]...")
+@click.option("--rounds", type=click.IntRange(1), default=3, show_default=True, metavar="N", help="Rounds that count.")
+@click.option("--quick", is_flag=True, help="Every twelfth query, one round: to see that it works.")
 @click.option("-q", "--quiet", is_flag=True, help="No progress on standard error.")
-def costs(
-    queries: tuple[str, ...], data: str, plans: int, within: float, timeout: float, clock: str, seed: int,
-    pairs: tuple[str, ...], output: str | None, quiet: bool,
-) -> None:  # fmt: skip
-    """How well cost models order plans by measured time, given true cardinalities.
+def plan(workloads: tuple[str, ...], rounds: int, quick: bool, quiet: bool) -> None:
+    """How long planning takes, from SQL text to plan and stage by stage, with DuckDB's PREPARE beside.
 
-    Plans are drawn from the spaces of the queries (all of TPC-H unless some are named), run, and costed anew with the rows
-    that were counted. Correlations over all plans, and within queries; a scatter plot.
+    Milliseconds of CPU time for all queries of job, tpch and tpcds (default: all three). DuckDB has tables with rows, is
+    in the same process, and takes turns with planscope; where it is not installed its times are left out.
 
     \b
-    planscope bench costs
-    planscope bench costs tpch/q05 tpch/q10 --plans 40 -o results
-    planscope bench costs --set coefficients=machine.json
+    planscope bench plan
+    planscope bench plan tpch --rounds 5
     """
-    from executor.atomic import make_folder
-    from executor.session import Session
-    from experiments import cost_quality
-    from experiments.workloads.data import open_data
-    from optimizer.settings import Settings
+    from experiments.plan_bench import HEAD, fast, measure
+    from experiments.search_bench.duckdb_plans import MISSING, duckdb_module
 
-    if output is not None:
-        make_folder(output)
-    # models cost operators by the rows that plans say: a filter at run time would change these
-    session = Session(open_data(data, progress(quiet)), Settings.from_pairs(pairs, runtime_filters=False))
-    session.check_rows()
-    chosen = queries or cost_quality.QUERIES
-    sampled = cost_quality.sample_plans(session, chosen, plans, within, timeout, seed, progress(quiet))
-    for name, why in sampled.skipped.items():
-        say(f"left out {name}: {why}")
-    if sampled.timed_out:
-        say(f"left out {sampled.timed_out} plans that ran for more than {timeout:g} s")
-    runs = sampled.runs
-    if len(runs) < 2:
-        raise click.UsageError("there are not two plans to compare: sample more, of larger spaces, or allow more time")
-    say(f"{len(runs)} plans, at most {within:g} times the least predicted cost of their query; seed {seed}\n")
-    for head, rows, texts in (
-        (cost_quality.QUALITY_HEAD, cost_quality.quality_rows(runs), 2),
-        (cost_quality.QUERY_HEAD, cost_quality.query_rows(runs, clock), 1),
-    ):
-        say(table_text(head, _right_aligned(head, rows, texts)) + "\n")
-    say("\n".join(cost_quality.scatter_lines(runs, clock)))
-    if output is not None:
-        for path in cost_quality.write_results(runs, clock, output):
-            click.echo(f"wrote {path}", err=True)
+    rows = [row.cells() for row in measure(workloads, 1 if quick else rounds, quick, progress(quiet))]
+    say(table_text(HEAD, _right_aligned(HEAD, rows, 1)))
+    say(f"CPU milliseconds; sqlglot is {'compiled' if fast() else 'not compiled: planscope[fast] brings that'}")
+    if duckdb_module() is None:
+        say(MISSING)
 
 
 def _names(text: str | None) -> list[str]:

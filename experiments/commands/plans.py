@@ -160,19 +160,20 @@ def _ratio(cost: float, space: PlanSpace) -> float | None:
 
 def _execution(query: OptimizedQuery, plans: list[dict[str, Any]]) -> tuple[dict[str, Any], list[str]]:
     """Run the plans, note time, rows and verdict with each; the figures over all, and what must not be."""
-    from experiments.plan_space import compare_run, execute, leaves_choice
+    from experiments.plan_space import compare_run, leaves_choice
     from experiments.rank_correlation import kendall_tau, weighted_correlation
+    from experiments.timing import run, timed
 
-    execute(query, query.plan)  # so that files are cached for all alike
-    expected, chosen_ms = execute(query, query.plan)
+    run(query)  # so that files are cached for all alike
+    expected, chosen_ms, _ = timed(query)
     choice = leaves_choice(query)
     wrong: list[str] = []
     for plan in plans:
-        run = compare_run(query, plan["node"], expected)
-        plan["rows"], plan["ms"] = run.rows, round(run.ms, 3)
-        plan["result"] = "same" if run.difference is None else run.difference
-        if run.difference is not None and not choice:
-            wrong.append(f"plan {plan['rank']}: {run.difference}")
+        found = compare_run(query, plan["node"], expected)
+        plan["rows"], plan["ms"] = found.rows, round(found.ms, 3)
+        plan["result"] = "same" if found.difference is None else found.difference
+        if found.difference is not None and not choice:
+            wrong.append(f"plan {plan['rank']}: {found.difference}")
     ran = [plan for plan in plans if not str(plan["result"]).startswith("fails")]
     costs, times = [p["node"].cost for p in ran], [p["ms"] for p in ran]
     facts = {

@@ -33,7 +33,7 @@ def is_made(kind: str, argument: str) -> bool:
 
 def seconds_of_steps(folder: Path) -> dict[str, float]:
     """How long each step took, by the manifests: `session` (to start Spark), `generate`, `analyze`; those that are known."""
-    from experiments.pipeline.manifest import read_manifest
+    from experiments.pipeline.spark.manifest import read_manifest
 
     generated, analyzed = read_manifest(folder, "generate"), read_manifest(folder, "analyze")
     seconds = {} if generated is None else dict(generated["counts"]["seconds"])
@@ -50,7 +50,7 @@ def _build(folder: Path, kind: str, scale: Decimal, progress: Progress) -> None:
     from experiments.pipeline.analyze.analyze import analyze_dataset
     from experiments.pipeline.generate.generate import generate
     from experiments.pipeline.generate.kinds import recipe
-    from experiments.pipeline.session import is_running, spark_session, stop_session
+    from experiments.pipeline.spark.session import is_running, spark_session, stop_session
 
     wanted = recipe(kind, scale)
     ours = not is_running()

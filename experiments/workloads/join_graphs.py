@@ -1,4 +1,5 @@
-"""Join graphs by name: `chain/8`, `star/8`, `cycle/8`, `clique/8`, `grid/3x4`, `random/10/1`; their edges and their SQL.
+"""Join graphs by name: `chain/8`, `star/8`, `cycle/8`, `clique/8`, `grid/3x4`, `snowflake/3x2`,
+`random/10/1`; their edges and their SQL.
 
 Relations are r0, r1, …; every edge has a column of its own on either side, `r2.to5 = r5.to2`, so no predicate implies
 another. The tables are those of the dataset `joingraph` (`joingraph_data`), which has statistics and no rows.
@@ -18,6 +19,7 @@ FAMILIES = {
     "cycle/N": "N relations in a ring (2 to 300)",
     "clique/N": "N relations, an edge between any two (2 to 200)",
     "grid/RxC": "R times C relations, each joined with its neighbours (2 to 300)",
+    "snowflake/AxL": "a hub r0 and A arms around it, each L relations in a row (2 to 300)",
     "random/N/SEED": "a random tree of N relations and N/2 more edges (2 to 300)",
 }
 MOST_RELATIONS = 300
@@ -48,30 +50,33 @@ class JoinGraph(NamedTuple):
 
 def is_graph_name(text: str) -> bool:
     """Whether `text` begins like the name of a join graph: it is one, or a mistake worth a message of its own."""
-    return re.fullmatch(r"(chain|star|cycle|clique|grid|random)/[\w/.+-]*", text, re.IGNORECASE) is not None
+    return re.fullmatch(r"(chain|star|cycle|clique|grid|snowflake|random)/[\w/.+-]*", text, re.IGNORECASE) is not None
 
 
 def join_graph(name: str) -> JoinGraph:
     """The graph of that name. Raises SqlError for a name of no graph, or too few or too many relations."""
     shape, _, rest = name.lower().partition("/")
     form = next((family for family in FAMILIES if family.startswith(shape + "/")), None)
-    pattern = {"grid": r"(\d{1,4})x(\d{1,4})", "random": r"(\d{1,4})/(\d{1,9})"}.get(shape, r"(\d{1,4})")
+    pattern = {"grid": r"(\d{1,4})x(\d{1,4})", "snowflake": r"(\d{1,4})x(\d{1,4})", "random": r"(\d{1,4})/(\d{1,9})"}.get(
+        shape, r"(\d{1,4})"
+    )
     found = re.fullmatch(pattern, rest)
     if form is None or found is None:
         hint = f"write {form}: {FAMILIES[form]}" if form else f"join graphs are {', '.join(FAMILIES)}"
         raise SqlError(f'there is no join graph "{name}"', hint=hint)
     numbers = [int(number) for number in found.groups()]
-    relations = numbers[0] * numbers[1] if shape == "grid" else numbers[0]
+    relations = numbers[0] * numbers[1] if shape in ("grid", "snowflake") else numbers[0]
+    relations += shape == "snowflake"
     most = MOST_OF_A_CLIQUE if shape == "clique" else MOST_RELATIONS
     if not 2 <= relations <= most:
         raise SqlError(f'"{name}" has {relations} relations; {form} can have 2 to {most}')
-    normal = f"{shape}/" + ("x" if shape == "grid" else "/").join(map(str, numbers))
+    normal = f"{shape}/" + ("x" if shape in ("grid", "snowflake") else "/").join(map(str, numbers))
     return JoinGraph(normal, relations, _edges(shape, relations, numbers))
 
 
 def graph_of_table(table: str) -> JoinGraph | None:
     """The graph that has the table of this lower-case name, such as `grid_3x4_r5`; None when none has."""
-    found = re.fullmatch(r"(chain|star|cycle|clique|grid|random)_([\dx_]+)_r(\d{1,3})", table)
+    found = re.fullmatch(r"(chain|star|cycle|clique|grid|snowflake|random)_([\dx_]+)_r(\d{1,3})", table)
     if found is None:
         return None
     try:
@@ -97,6 +102,8 @@ def _edges(shape: str, n: int, numbers: list[int]) -> tuple[Edge, ...]:
             columns = numbers[1]
             across = [(i, i + 1) for i in range(n) if (i + 1) % columns]
             return tuple(sorted(across + [(i, i + columns) for i in range(n - columns)]))
+        case "snowflake":  # arm by arm, from the hub outwards
+            return tuple((0 if (i - 1) % numbers[1] == 0 else i - 1, i) for i in range(1, n))
     generator = random.Random(f"edges {n} {numbers[1]}")
     edges = {(generator.randrange(i), i) for i in range(1, n)}
     wanted = min(n - 1 + n // 2, n * (n - 1) // 2)

@@ -2,7 +2,8 @@
 
 The table of relation i of a graph has one column `toJ` for each edge i–J. Everything follows from the graph's name:
 
-    rows       spread evenly by magnitude: 300 to 1 million; the hub of a star 1 to 10 million; fewer in graphs of more than 65
+    rows       spread evenly by magnitude: 300 to 1 million; the hub of a star or snowflake 1 to 10 million; fewer in graphs of
+               more than 65
     main edge  every relation but r0 has one, to a relation before it: in seven of ten its own column is a key, and in most of
                those every value of the other column finds a partner, in the others some do not; in the rest a value
                occurs a few times on both sides. No foreign keys are declared, so that no join is dropped for being one
@@ -97,7 +98,7 @@ def _scaled(count: int, scale: float) -> int:
 
 def _rows(graph: JoinGraph, relation: int) -> int:
     generator = random.Random(f"rows {graph.shape} {relation}")
-    if graph.shape == "star" and relation == 0:
+    if graph.shape in ("star", "snowflake") and relation == 0:
         return _round(10 ** generator.uniform(6.0, 7.0), generator)
     # up to 100 relations their product stays within the range of floats, whatever order an estimator multiplies in
     scale = max(0.66, min(1.0, 65 / graph.relations))

@@ -35,7 +35,7 @@ def stats_folder(progress: Progress) -> Path:
 def _build(folder: Path, progress: Progress) -> None:
     """Copy, remember that every table is sorted by its key, analyze, which verifies the declared keys."""
     from experiments.pipeline.analyze.analyze import analyze_dataset
-    from experiments.pipeline.session import spark_session
+    from experiments.pipeline.spark.session import spark_session
 
     progress("stats: copying six tables")
     for file in [_HERE / "schema.sql", _HERE / "SOURCE.md", *sorted((_HERE / "data").iterdir())]:

@@ -125,9 +125,9 @@ export class App {
           { class: "bar-row" },
           h("div", { class: "tabs", role: "tablist", "aria-label": "What is shown" }, this.tabs),
           this.memo.status,
-          this.partial(),
           this.memo.buttons,
         ),
+        this.partial(),
         this.stage,
       ),
       h("aside", { class: "right", "aria-label": "Event and group", tabindex: 0 }, this.eventPanel.element, this.group.element),
@@ -144,7 +144,8 @@ export class App {
     return h(
       "p",
       { class: "partial" },
-      `This page has events ${count(first)} to ${count(last)} of ${count(this.data.total)}; --from ${last + 1} gives the next.`,
+      `This page has events ${count(first)} to ${count(last)} of ${count(this.data.total)}. `,
+      last + 1 < this.data.total ? `planscope trace … --from ${last + 1} makes a page of the next.` : "",
     );
   }
 
@@ -330,6 +331,7 @@ export class App {
   /** @param {KeyboardEvent} event */
   key(event) {
     if (event.ctrlKey || event.metaKey || event.altKey || this.help.isOpen) return;
+    if (this.memo.key(event.key)) return event.preventDefault();
     const { history, position } = this;
     const over = event.shiftKey;
     const ahead = (/** @type {1 | -1} */ direction) =>
@@ -350,6 +352,7 @@ export class App {
       "?": () => this.help.open(),
       t: () => this.nextTheme(),
       x: () => this.memo.toggle("folded"),
+      X: () => this.memo.turn(this.shown),
       ".": () => this.memo.toggle("near"),
       0: () => this.memo.fit(),
       "+": () => this.memo.zoom(1.25),

@@ -203,7 +203,7 @@ export class EventPanel {
         h("span", { class: `key part-${i}`, "aria-hidden": "true" }),
         name,
         how && h("span", { class: "quiet" }, ` ${how}`),
-        event !== null && [" ", this.app.eventLink(event)],
+        event !== null && h("span", { class: "number" }, "event ", this.app.eventLink(event)),
       ),
       h("td", {}, figure(value)),
     );

@@ -32,6 +32,10 @@ export class MemoView {
     this.follow = true;
     this.folded = false;
     this.near = false;
+    /** @type {Set<number>} places of groups that differ from `folded`: one by one, the user wanted them so */
+    this.turned = new Set();
+    /** @type {number | null} the place that Tab leads to */
+    this.stop = null;
     /** @type {Map<number, {element: SVGElement, drawn: string}>} */
     this.cards = new Map();
     this.edges = s("g", { class: "edges" });
@@ -42,8 +46,12 @@ export class MemoView {
         class: "card absent",
         transform: `translate(${box.x - box.width / 2} ${box.y})`,
         "data-group": id,
+        role: "button",
+        tabindex: -1,
       });
       element.addEventListener("click", () => this.moved || app.select(this.standing(id)));
+      element.addEventListener("dblclick", () => this.turn(id));
+      element.addEventListener("focus", () => this.focused(id));
       this.cards.set(id, { element, drawn: "" });
       cards.append(element);
     }
@@ -84,6 +92,7 @@ export class MemoView {
   /** @param {"follow" | "folded" | "near"} what */
   toggle(what) {
     this[what] = !this[what];
+    if (what === "folded") this.turned.clear();
     this.render();
     if (what === "follow") this.keepInView(true);
   }
@@ -108,7 +117,7 @@ export class MemoView {
       if (group && focus && group.id === focus.group) classes.push("focus");
       else if (group && focus?.inputs.includes(group.id)) classes.push("input");
       if (neighbours && !(group && neighbours.has(group.id))) classes.push("away");
-      if (this.folded) classes.push("folded");
+      if (this.isFolded(id)) classes.push("folded");
       const goal = group && mainGoal(group.goals.map((each) => /** @type {import("./model.js").Goal} */ (state.goals.get(each))));
       if (goal) classes.push(`is-${goal.status}`);
       const text = classes.join(" ");
@@ -116,6 +125,7 @@ export class MemoView {
       this.draw(id, card, group, plan);
     }
     this.drawEdges(plan, neighbours);
+    this.setStop();
     for (const [key, element] of /** @type {const} */ ([
       ["follow", this.followButton],
       ["folded", this.foldButton],
@@ -140,7 +150,8 @@ export class MemoView {
     const main = mainGoal(goals);
     const figures = group ? this.figures(group, main) : "";
     const members = group ? new Set([...group.logical, ...group.physical]) : new Set();
-    const shown = box.rows.filter((mexpr) => members.has(mexpr));
+    const later = [...members].filter((mexpr) => !box.rows.includes(mexpr));
+    const shown = [...box.rows.filter((mexpr) => members.has(mexpr)), ...later].slice(0, box.rows.length).sort((a, b) => a - b);
     const hidden = members.size - shown.length;
     const rows = shown.map((mexpr) => {
       const known = /** @type {import("./model.js").MExpr} */ (state.mexprs.get(mexpr));
@@ -163,14 +174,16 @@ export class MemoView {
       };
     });
     const signs = goals.slice(0, 3).map((goal) => goal.status);
-    const drawn = JSON.stringify([figures, rows, hidden, signs, group?.id]);
+    const said = this.describe(id, group, goals);
+    const drawn = JSON.stringify([figures, rows, hidden, signs, group?.id, said, this.isFolded(id)]);
     if (drawn === card.drawn) return;
     card.drawn = drawn;
     const y0 = box.title.length * TITLE_LINE + PADDING / 2;
-    const height = group ? box.height : y0 + PADDING;
+    const height = group ? this.height(id, box) : y0 + PADDING;
+    card.element.setAttribute("aria-label", said);
     put(
       card.element,
-      s("title", {}, this.describe(id, group, goals)),
+      s("title", {}, said),
       s("rect", { class: "body", width: box.width, height, rx: group && group.id >= 0 ? 5 : 9 }),
       box.title.map((line, i) => s("text", { class: "name", x: PADDING, y: (i + 1) * TITLE_LINE - 1 }, line)),
       group && s("text", { class: "figures", x: PADDING, y: y0 + 10 }, figures),
@@ -267,14 +280,79 @@ export class MemoView {
     const [a, b] = [this.place(above), this.place(below)];
     if (!a || !b) return null;
     const up = a.y <= b.y;
-    const [y1, y2] = up ? [a.y + this.height(a), b.y] : [a.y, b.y + this.height(b)];
+    const [y1, y2] = up ? [a.y + this.height(above, a), b.y] : [a.y, b.y + this.height(below, b)];
     const bend = Math.max(14, Math.abs(y2 - y1) / 2) * (up ? 1 : -1);
     return s("path", { class: `edge ${kind}`, d: `M${a.x} ${y1} C${a.x} ${y1 + bend} ${b.x} ${y2 - bend} ${b.x} ${y2}` });
   }
 
-  /** @param {Box} box */
-  height(box) {
-    return this.folded ? box.title.length * TITLE_LINE + 15 + PADDING : box.height;
+  // -- folds, and the keyboard in the picture --------------------------------------------------------------------------------
+
+  /** @param {number} id @param {Box} box */
+  height(id, box) {
+    return this.isFolded(id) ? box.title.length * TITLE_LINE + 15 + PADDING : box.height;
+  }
+
+  /** Whether only the name of a group is shown.
+   * @param {number} id */
+  isFolded(id) {
+    return this.folded !== this.turned.has(this.alias[id] ?? id);
+  }
+
+  /** Folds one group, or unfolds it.
+   * @param {number | null} group */
+  turn(group) {
+    if (group === null) return;
+    const id = this.alias[group] ?? group;
+    if (!this.turned.delete(id)) this.turned.add(id);
+    this.render();
+  }
+
+  /** @param {number} id */
+  focused(id) {
+    this.stop = id;
+    this.show(id);
+    this.setStop();
+  }
+
+  /** Tab leads to one group of the picture, from where arrows lead to the others: the one that was there last, else the one
+   * that the panel shows, else the first. */
+  setStop() {
+    const { shown } = this.app;
+    const there = (/** @type {number | null | undefined} */ id) =>
+      id !== null && id !== undefined && this.cards.get(id)?.element.classList.contains("absent") === false;
+    const inside = document.activeElement?.closest(".card");
+    const wanted = [inside ? this.stop : null, shown === null ? null : (this.alias[shown] ?? shown), this.stop];
+    this.stop = wanted.find(there) ?? [...this.cards.keys()].find(there) ?? null;
+    for (const [id, { element }] of this.cards) {
+      const index = id === this.stop ? "0" : "-1";
+      if (element.getAttribute("tabindex") !== index) element.setAttribute("tabindex", index);
+    }
+  }
+
+  /** A key while a group of the picture has the focus. Returns whether it was of use.
+   * @param {string} key */
+  key(key) {
+    const id = Number(document.activeElement?.closest(".card")?.getAttribute("data-group") ?? NaN);
+    const here = this.boxes.get(id);
+    const way = { ArrowRight: [1, 0], ArrowLeft: [-1, 0], ArrowDown: [0, 1], ArrowUp: [0, -1] }[key];
+    if (!here || !(way || key === "Enter" || key === " ")) return false;
+    if (!way) this.app.select(this.standing(id));
+    else this.cards.get(this.beside(id, here, way[0], way[1]))?.element.focus();
+    return true;
+  }
+
+  /** The group that lies nearest in a direction; the same one where none does.
+   * @param {number} id @param {Box} here @param {number} right @param {number} down */
+  beside(id, here, right, down) {
+    let [nearest, least] = [id, Infinity];
+    for (const [other, box] of this.boxes) {
+      if (this.cards.get(other)?.element.classList.contains("absent")) continue;
+      const [x, y] = [box.x - here.x, box.y - here.y];
+      const [along, across] = right ? [x * right, Math.abs(y)] : [y * down, Math.abs(x)];
+      const far = along + 3 * across;
+      if (along > 1 && far < least) [nearest, least] = [other, far];
+    }
+    return nearest;
   }
 
   legend() {
@@ -369,6 +447,10 @@ export class MemoView {
       if (clientWidth) this.known = { clientWidth, clientHeight };
     }).observe(picture);
     this.moved = false;
+    picture.addEventListener("mousedown", (event) => {
+      event.preventDefault(); // a click selects, and leaves the arrow keys to the steps
+      if (document.activeElement instanceof HTMLElement || document.activeElement instanceof SVGElement) document.activeElement.blur();
+    });
     picture.addEventListener(
       "wheel",
       (event) => {

@@ -6,6 +6,7 @@ import { count } from "./figures.js";
 /** @typedef {import("./app.js").App} App @typedef {{title: string, kind: string, text: string, go: () => void}} Found */
 
 const SHOWN = 12;
+const UNASKED = "no goal asked for it: larger sets that hold it were cut first, such as the next one";
 
 export class SearchBox {
   /** @param {App} app */
@@ -106,9 +107,10 @@ export class SearchBox {
     }
     const fits = words.length ? this.all.filter(({ text }) => words.every((word) => text.includes(word))) : [];
     fits.sort((a, b) => Number(a.kind.startsWith("m")) - Number(b.kind.startsWith("m")) || a.title.length - b.title.length);
-    this.found = [...events, ...fits].slice(0, SHOWN);
+    const unasked = fits.length && this.isUnasked(words) ? [{ ...fits[0], title: `{${words.join(", ")}}`, kind: UNASKED }] : [];
+    this.found = [...events, ...unasked, ...fits].slice(0, SHOWN);
     this.active = 0;
-    const more = events.length + fits.length - this.found.length;
+    const more = events.length + unasked.length + fits.length - this.found.length;
     const none = this.input.value.trim() && !this.found.length;
     put(
       this.results,
@@ -117,7 +119,7 @@ export class SearchBox {
         h(
           "li",
           { class: "quiet", role: "option", "aria-disabled": "true", "aria-selected": "false" },
-          "nothing of that name in this search",
+          number ? "no event of that number on this page" : "nothing of that name in this search",
         ),
       more > 0 &&
         h("li", { class: "quiet", role: "option", "aria-disabled": "true", "aria-selected": "false" }, `and ${count(more)} more`),
@@ -125,6 +127,15 @@ export class SearchBox {
     this.results.hidden = !this.found.length && !none;
     this.input.setAttribute("aria-expanded", String(!this.results.hidden));
     this.mark();
+  }
+
+  /** Whether words name relations, two or more, whose set no goal asked for.
+   * @param {string[]} words */
+  isUnasked(words) {
+    const names = [...this.app.groupIds].map((id) => this.app.names.group(id).toLowerCase());
+    const set = [...words].sort().join();
+    const isSet = (/** @type {string} */ name) => name.startsWith("{") && name.slice(1, -1).split(", ").sort().join() === set;
+    return new Set(words).size > 1 && words.every((word) => names.includes(word)) && !names.some(isSet);
   }
 
   /** @param {Found} each @param {number} i */

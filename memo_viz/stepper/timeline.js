@@ -134,7 +134,16 @@ export class Timeline {
     const path = (/** @type {Float64Array} */ values) => this.steps(values, width, y);
     const curve = (/** @type {string} */ kind, /** @type {Float64Array} */ values) =>
       s("path", { class: `curve ${kind}`, d: path(values) });
-    return [curve("own bound", ownLower), curve("own best", ownBest), curve("bound", lower), curve("best", best)];
+    const scale = (/** @type {number} */ value, /** @type {number} */ at) =>
+      s("text", { class: "scale", x: 3, y: at }, figure(Math.round(value)));
+    return [
+      scale(high, y(high) + 8),
+      high > low && scale(low, y(low)),
+      curve("own bound", ownLower),
+      curve("own best", ownBest),
+      curve("bound", lower),
+      curve("best", best),
+    ];
   }
 
   /** The same two figures for the goal of the selected group that asks for no traits, or for its first.
@@ -174,7 +183,7 @@ export class Timeline {
     return Number.isNaN(before) ? path : `${path}H${this.x(this.to).toFixed(1)}`;
   }
 
-  /** One mark an event; where several fall on a pixel, darker.
+  /** One mark an event; where several fall together they are one, taller the more there are.
    * @param {typeof MARKS[number]} mark @param {number} lane @param {number} width */
   lane(mark, lane, width) {
     const { events } = this.app.history;
@@ -186,14 +195,18 @@ export class Timeline {
       const bin = Math.round(this.x(i + 1) / wide);
       bins.set(bin, (bins.get(bin) ?? 0) + 1);
     }
-    const y = AXIS + CHART + lane * LANE + 2;
-    const paths = ["", "", ""];
-    for (const [bin, many] of bins) paths[many > 4 ? 2 : many > 1 ? 1 : 0] += `M${(bin * wide).toFixed(1)} ${y}v${LANE - 3}`;
+    const y = AXIS + CHART + (lane + 1) * LANE - 1;
+    const most = extremes([...bins.values()])[1];
+    let marks = "";
+    for (const [bin, many] of bins) {
+      const tall = (LANE - 3) * (most > 4 ? 0.2 + 0.8 * Math.sqrt(many / most) : 1);
+      marks += `M${(bin * wide).toFixed(1)} ${y}v${(-tall).toFixed(1)}`;
+    }
     return s(
       "g",
       { class: `lane mark-${lane}` },
-      s("path", { class: "lane-line", d: `M0 ${y + LANE - 3}H${width}` }),
-      paths.map((d, i) => d && s("path", { class: `marks many-${i}`, d, "stroke-width": wide })),
+      s("path", { class: "lane-line", d: `M0 ${y}H${width}` }),
+      marks && s("path", { class: "marks", d: marks, "stroke-width": wide }),
     );
   }
 

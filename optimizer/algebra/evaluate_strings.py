@@ -64,6 +64,8 @@ def like(text: str, pattern: str, escape: str = "") -> bool:
     """
     if len(escape) > 1:
         raise ExecutionError(f"ESCAPE must be empty or one character, not {escape!r}")
+    if not escape and "_" not in pattern:
+        return _in_turn(text, pattern.split("%"))
     t = p = 0
     retry: tuple[int, int] | None = None  # after the last %: its pattern position, and the text position to try next
     while True:
@@ -91,3 +93,20 @@ def like(text: str, pattern: str, escape: str = "") -> bool:
             retry = (p, t + 1)
         else:
             return False
+
+
+def _in_turn(text: str, parts: list[str]) -> bool:
+    """Whether a text is these parts, one after the other with anything between them."""
+    first, *between = parts
+    if not between:
+        return text == first
+    last, at = between.pop(), len(first)
+    end = len(text) - len(last)
+    if at > end or not (text.startswith(first) and text.endswith(last)):
+        return False
+    for part in between:
+        found = text.find(part, at, end)
+        if found < 0:
+            return False
+        at = found + len(part)
+    return True

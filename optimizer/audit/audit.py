@@ -23,6 +23,7 @@ from optimizer.algebra.traits import ANY
 from optimizer.audit.ledger import Claim, Ledger, Skip
 from optimizer.audit.optima import Optima
 from optimizer.memo.goal import INFINITY, Goal, Status
+from optimizer.plan_space.expansion import expand_all
 from optimizer.search.search import Search
 from optimizer.trace.recorder import Trace
 
@@ -84,7 +85,7 @@ class _Audit:
         self._goals = list(search.memo.goals)
         self._groups = {g.id: g.lower for g in search.memo.live_groups()}
         self._logical = {mexpr.id: mexpr for group in search.memo.live_groups() for mexpr in group.members()}
-        self._complete = search.expand_all()
+        self._complete = expand_all(search)
         self._tabled = self._goals_of_sets()
         self._optima = Optima(search, [*self._goals, *(goal for goal, _, _ in self._tabled)])
         self._epsilon = self._allowed_by_epsilon()

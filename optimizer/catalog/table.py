@@ -104,9 +104,10 @@ class Catalog:
     """The tables of one dataset by name, in name order.
 
     `digest` is the same for the same tables, declarations and data, wherever they lie and whenever they were written.
+    `figures`: what estimators made of stored columns, by table and column; kept for the queries that follow.
     """
 
-    __slots__ = ("_by_lower_name", "digest", "name", "tables")
+    __slots__ = ("_by_lower_name", "digest", "figures", "name", "tables")
 
     def __init__(self, name: str, tables: Iterable[Table], fingerprints: Iterable[str] = ()) -> None:
         """`fingerprints` stand for the contents of the tables' files; without files there are none.
@@ -114,6 +115,7 @@ class Catalog:
         Raises CatalogError when two names differ at most in letter case: SQL could not tell them apart.
         """
         self.name = name
+        self.figures: dict[tuple[str, str], Any] = {}
         self.tables: dict[str, Table] = {}
         self._by_lower_name: dict[str, Table] = {}
         for table in sorted(tables, key=lambda table: table.name):

@@ -42,6 +42,11 @@ class JoinCosts(NamedTuple):
         loops = self.loop + (self.pair / 2 if self.floor >= 1.0 else 0.0)
         return min(self.build, self.probe, self.merge, loops)
 
+    def smaller_input(self, other: float, merging: bool) -> float:
+        """The same of an input that has no more rows than the other, which has at least `other` rows."""
+        loops = self.loop + self.pair / 2 * other
+        return min(max(self.build, self.probe), self.merge if merging else loops, loops)
+
     @property
     def hash_beats_merge(self) -> bool:
         """Whether building on the smaller input never costs more than merging: build · s + probe · b ≤ merge · (s + b) for

@@ -31,7 +31,7 @@ class Answer(NamedTuple):
     """`status`: "chosen" (it is the plan), "exists" (the space has it, at `cost`), "absent", or "unused" (a rule
     or an expression that nothing of the plan comes from). `reason`: the first one, None for
     what was chosen. `chosen_cost`: of the chosen plan. `notes`: further sentences.
-    `change`: of one row count, that would make it win, if there is one and it was `sought`."""
+    `change`: of one row count, that would make it win; or the factor below which none does; None where it was not sought."""
 
     asked: str
     status: str
@@ -39,9 +39,8 @@ class Answer(NamedTuple):
     cost: float | None
     chosen_cost: float
     operators: tuple[Operator, ...] = ()
-    change: RowChange | None = None
+    change: RowChange | float | None = None
     notes: tuple[str, ...] = ()
-    sought: bool = False
 
     @property
     def json(self) -> dict[str, Any]:
@@ -53,9 +52,10 @@ class Answer(NamedTuple):
             "cost": self.cost,
             "chosen_cost": self.chosen_cost,
             "operators": [each._asdict() for each in self.operators],
-            "change": None
-            if change is None
-            else {**change._asdict(), "aliases": sorted(change.aliases), "factor": change.factor},
+            "change": {**change._asdict(), "aliases": sorted(change.aliases), "factor": change.factor}
+            if isinstance(change, RowChange)
+            else None,
+            "no_change_below": None if isinstance(change, RowChange) else change,
             "notes": list(self.notes),
         }
 
@@ -68,8 +68,8 @@ class Answer(NamedTuple):
                 lines.append(f"look at event {self.reason.event}")
         if self.operators:
             lines += ["", *self._table()]
-        if self.status == "exists" and self.sought:
-            lines += ["", self._change()]
+        if self.change is not None:
+            lines += ["", _text_of(self.change)]
         return "\n".join(lines)
 
     def __repr__(self) -> str:
@@ -103,13 +103,13 @@ class Answer(NamedTuple):
         lines = [f"{'own cost':<{left}}  {'asked':>{sizes[0]}}  {'chosen':>{sizes[1]}}"]
         return lines + [f"{text:<{left}}  {a:>{sizes[0]}}  {c:>{sizes[1]}}" for text, a, c in rows]
 
-    def _change(self) -> str:
-        change = self.change
-        if change is None:
-            return "no change of one row count was found that would make it win"
-        by = f"{'×' if change.after > change.before else '÷'} {change.factor:.3g}"
-        rows = f"{number(change.after)} rows rather than {number(change.before)} ({by})"
-        return f"it would win, at a cost of {number(change.cost)}, if {show_set(change.aliases)} had {rows}"
+
+def _text_of(change: RowChange | float) -> str:
+    if not isinstance(change, RowChange):
+        return f"no change of one row count by a factor below {number(change)}, up or down, was found that would make it win"
+    by = f"{'×' if change.after > change.before else '÷'} {change.factor:.3g}"
+    rows = f"{number(change.after)} rows rather than {number(change.before)} ({by})"
+    return f"it would win, at a cost of {number(change.cost)}, if {show_set(change.aliases)} had {rows}"
 
 
 def compared(asked: PlanNode, chosen: PlanNode) -> tuple[Operator, ...]:

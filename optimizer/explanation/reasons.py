@@ -19,7 +19,7 @@ class Kind(StrEnum):
     WON = "won"  # it is part of the chosen plan
     LOST = "lost"  # it was costed to its end, and another was cheaper
     PRUNED = "pruned"  # a bound said that it could not win
-    DOMINATED = "dominated"  # a hash join of the same inputs never costs more
+    DOMINATED = "dominated"  # a plan that never costs more: a hash join of the same inputs, or one that costs the least possible
     NOT_SEARCHED = "not searched"  # a heuristic, a gap or a budget left it out
     OFF = "rule off"
     GUARD = "guard"  # a rule was tried and refused
@@ -120,6 +120,8 @@ class Judge:
             return self._pruned(step, skip)
         if known and goal.best_cost < float("inf"):
             return self._lost(step, total, skip)
+        if goal.way is not None and goal.lower >= goal.best_cost * (1.0 - 1e-9):
+            return self._not_needed(step)
         search = self._search
         why = search.counters.heuristic or ("a budget, gap or epsilon ended the search" if not search.counters.proven else "")
         if why:
@@ -217,6 +219,17 @@ class Judge:
             f"{number(goal.best_cost)} = {self._sum(theirs)}\nit lost most by {most}: {number(dearer[most])} more"
         )
         return Reason(Kind.LOST, text, event, by)
+
+    def _not_needed(self, step: Step) -> Reason:
+        """The first plan of the goal cost as little as any can, so no other was looked at."""
+        goal = step.goal
+        assert goal.way is not None
+        other = self._named(self._search.sources.of(self._search, goal).implementation(self._search, goal, goal.way), goal.way)
+        text = (
+            f"{self._what(step)} was not looked at: {other} was found first and costs {number(goal.best_cost)}, and no plan for "
+            f"{self.names.goal(goal)} can cost less than {number(goal.lower)}"
+        )
+        return Reason(Kind.DOMINATED, text, self._best(goal), bound=goal.lower, limit=goal.best_cost)
 
     def _named(self, what: Implementation, way: Way) -> str:
         inputs = " and ".join(self.names.goal(each) for each in way.inputs)

@@ -24,8 +24,6 @@ from optimizer.search.extract import extract
 from optimizer.search.failures import why_no_plan
 from optimizer.search.figures import Figures
 from optimizer.search.search import Search
-from optimizer.stats.estimator import Estimator
-from optimizer.stats.relation import RelationStats
 
 
 def show_set(aliases: frozenset[str]) -> str:
@@ -98,7 +96,16 @@ class Recosting:
 
     def cost_of(self, plan: PlanNode, rows: Rows | None = None, factors: Mapping[str, float] | None = None) -> float:
         """What a plan costs with these row counts and factors; each of its nodes has a group."""
+        return self.costs_of((plan,), rows, factors)[0]
+
+    def costs_of(
+        self, plans: Sequence[PlanNode], rows: Rows | None = None, factors: Mapping[str, float] | None = None
+    ) -> list[float]:
+        """The same for several plans. Much quicker than to search where many relations are joined."""
         search = self._refigured(rows or {}, changed_cost(self.figures.cost, factors or {}))
+        return [self._cost(plan, search) for plan in plans]
+
+    def _cost(self, plan: PlanNode, search: Search) -> float:
         groups = search.memo
         total: dict[int, float] = {}
         for node in reversed(list(plan.walk())):
@@ -108,40 +115,6 @@ class Recosting:
                 cost += total[id(below)]
             total[id(node)] = cost
         return total[id(plan)]
-
-    def plan_costs(self, plans: Sequence[PlanNode], rows: Rows) -> list[float]:
-        """What plans cost with these row counts, by the figures of their own groups alone: quicker than `cost_of`."""
-        memo = self._first.memo
-        if any(memo.group(node.group).outer for plan in plans for node in plan.walk()):  # evaluated more than once
-            return [self.cost_of(plan, rows) for plan in plans]
-        estimator, known = changed_estimator(self.figures.estimator, rows), dict[int, RelationStats]()
-        return [self._plan_cost(plan, estimator, known) for plan in plans]
-
-    def _plan_cost(self, plan: PlanNode, estimator: Estimator, known: dict[int, RelationStats]) -> float:
-        figures = Figures(estimator, self.figures.cost)
-        stats = {id(node): self._stats(node.group, figures, known) for node in plan.walk()}
-        total: dict[int, float] = {}
-        for node in reversed(list(plan.walk())):
-            inputs = [stats[id(below)] for below in node.inputs]
-            cost = figures.cost.local(node.op, node.alternative.delivered, stats[id(node)], inputs)
-            total[id(node)] = cost + sum(total[id(below)] for below in node.inputs)
-        return total[id(plan)]
-
-    def _stats(self, gid: int, figures: Figures, known: dict[int, RelationStats]) -> RelationStats:
-        """The statistics of a group, from its first expression. Iterative."""
-        memo = self._first.memo
-        stack = [memo.find(gid)]
-        while stack:
-            made = memo.group(stack[-1]).logical[0]
-            inputs = [memo.find(each) for each in made.inputs]
-            missing = [each for each in inputs if each not in known]
-            if missing:
-                stack += missing
-                continue
-            here = stack.pop()
-            if here not in known:
-                known[here] = figures.estimate(made.op, memo.group(here).props, [known[each] for each in inputs])
-        return known[memo.find(gid)]
 
     def _refigured(self, rows: Rows, cost: CostModel) -> Search:
         """A new search over the memo, whose groups have the figures that follow."""

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable
-from heapq import heappop, heappush
+from heapq import heapify, heappop, heappush
 from typing import NamedTuple
 
 from optimizer.algebra.physical import TableScan
 from optimizer.algebra.plan import PlanNode
 from optimizer.explanation.changed import Rows
 from optimizer.explanation.recost import Recosting
+from optimizer.search.extract import give_groups
 
-STEP = 2.0  # factor between two row counts that are tried
-MOST_SEARCHES = 12  # changes that are compared with every plan, before the answer is that there is none
 FARTHEST = 1e6  # the largest factor that is tried
-HALVINGS = 8
+STEP = 1.25  # between two factors that are tried, at least: a plan that wins for a shorter stretch may be overlooked
+LEAP = 100.0  # the same where the plan falls behind
+MOST_TRIES = 300
+PRECISION = 1.01  # of the factor in the answer
 EQUAL = 1e-9  # relative
 
 
@@ -32,67 +34,92 @@ class RowChange(NamedTuple):
         return max(self.after / self.before, self.before / self.after)
 
 
+class _Direction(NamedTuple):
+    """The rows of a set, up or down. `factor`, `gap`: the last that was tried, and by how much the plan asked about was dearer
+    than the cheapest; `won`: the least factor known with which it is not."""
+
+    aliases: frozenset[str]
+    before: float
+    up: bool
+    factor: float
+    gap: float
+    won: float | None = None
+
+    def rows(self, factor: float) -> float:
+        return self.before * factor if self.up else self.before / factor
+
+    @property
+    def farthest(self) -> float:
+        return FARTHEST if self.up else min(FARTHEST, max(self.before, STEP))
+
+
 def smallest_change(
     memo: Recosting, asked: PlanNode, chosen: PlanNode, cost_of_asked: Callable[[Rows], float] | None = None
-) -> RowChange | None:
-    """The change of the rows of one set of relations, by the least factor up or down, that makes a plan the cheapest; None where
-    no factor up to FARTHEST was found that does. Tried are single relations and the sets that one of the plans joins and the
-    other does not; nodes of both plans have groups.
+) -> RowChange | float:
+    """The change of the rows of one set of relations, by the least factor up or down, that makes a plan the cheapest; or the
+    factor below which there was none. Tried are single relations and the sets that one of the plans joins and the other does
+    not; nodes of both plans have groups. No set gets less than one row, or more than FARTHEST times its rows.
 
-    A row count has to make the plan no dearer than the one chosen now, which is quickly told, and then than every other.
+    A try compares the plan with those that were the cheapest before, and where it costs no more than they do, with every plan;
+    the cheapest is then known too. The direction whose next try is the nearest is tried first, so that the first that wins does
+    so by the smallest change. What a plan costs is about linear in the rows of one set, so by how much it is dearer than the
+    cheapest of several is about convex: the line through two tries does not reach zero later, and the next try is there.
     `cost_of_asked`: what is asked costs under a change, where that is not one plan but the cheapest of several.
     """
-    own = cost_of_asked or (lambda rows: memo.plan_costs((asked,), rows)[0])
+    own = cost_of_asked or (lambda rows: memo.cost_of(asked, rows))
+    rivals = [chosen]
 
-    def wins(aliases: frozenset[str], rows: float) -> bool:
-        changed = {aliases: rows}
-        return own(changed) <= memo.under(changed).cost * (1.0 + EQUAL)
+    def gap(changed: Rows) -> float:
+        mine, least = own(changed), min(memo.costs_of(rivals, changed))
+        if mine <= least * (1.0 + EQUAL):
+            found = memo.under(changed)
+            least = found.cost
+            if mine <= least * (1.0 + EQUAL):
+                return 0.0
+            assert found.search.root is not None
+            give_groups(found.search, found.search.root, found.plan)
+            rivals.append(found.plan)
+        return mine - least
 
-    waiting: list[tuple[float, int, frozenset[str], float, bool]] = []
+    first = gap({})
+    waiting: list[tuple[float, int, _Direction]] = []
     for aliases in _sets((asked, chosen)):
         before = memo.rows(aliases)
         for up in (True, False) if before is not None and before > 0.0 else ():
             assert before is not None
-            waiting.append((1.0, len(waiting), aliases, before, up))
-    searches = 0
-    while waiting and searches < MOST_SEARCHES:
-        last, order, aliases, before, up = heappop(waiting)
-        factor = _next(memo, asked, chosen, aliases, before, up, last)
-        if factor is None:
-            continue
-        if waiting and factor > max(waiting[0][0], last * STEP):  # another set may be nearer
-            heappush(waiting, (factor / STEP, order, aliases, before, up))
-            continue
-        searches += 1
-        if not wins(aliases, _changed(before, factor, up)):
-            heappush(waiting, (factor, order, aliases, before, up))
-            continue
-        low, high = last, factor
-        for _ in range(HALVINGS):
-            middle = (low * high) ** 0.5
-            low, high = (low, middle) if wins(aliases, _changed(before, middle, up)) else (middle, high)
-        after = _changed(before, high, up)
-        return RowChange(aliases, before, after, own({aliases: after}))
-    return None
-
-
-def _next(
-    memo: Recosting, asked: PlanNode, chosen: PlanNode, aliases: frozenset[str], before: float, up: bool, last: float
-) -> float | None:
-    """The next factor that is tried after `last` at which a plan costs no more than the chosen one."""
-    factor = last
-    while True:
-        factor *= STEP
-        rows = _changed(before, factor, up)
-        if factor > FARTHEST or (not up and rows < min(1.0, before / STEP)):
-            return None
-        mine, theirs = memo.plan_costs((asked, chosen), {aliases: rows})
-        if mine <= theirs * (1.0 + EQUAL):
+            direction = _Direction(aliases, before, up, 1.0, first)
+            waiting.append((min(STEP, direction.farthest), len(waiting), direction))
+    heapify(waiting)
+    tries = 0
+    while waiting:
+        factor, order, direction = heappop(waiting)
+        if direction.won is not None:
+            after = direction.rows(direction.won)
+            return RowChange(direction.aliases, direction.before, after, own({direction.aliases: after}))
+        if tries == MOST_TRIES:
             return factor
+        tries += 1
+        found = gap({direction.aliases: direction.rows(factor)})
+        if found == 0.0:
+            low, high = direction.factor, factor
+            while high / low > PRECISION:
+                middle = (low * high) ** 0.5
+                low, high = (low, middle) if gap({direction.aliases: direction.rows(middle)}) == 0.0 else (middle, high)
+            heappush(waiting, (high, order, direction._replace(won=high)))
+        elif factor < direction.farthest:
+            further = min(_next(direction, factor, found), direction.farthest)
+            heappush(waiting, (further, order, direction._replace(factor=factor, gap=found)))
+    return FARTHEST
 
 
-def _changed(before: float, factor: float, up: bool) -> float:
-    return before * factor if up else before / factor
+def _next(last: _Direction, factor: float, gap: float) -> float:
+    """The factor to try after `factor`: where the line through the last two gaps is zero."""
+    if gap >= last.gap:
+        return factor * LEAP
+    x0, x1 = last.rows(last.factor), last.rows(factor)
+    zero = x1 - gap * (x1 - x0) / (gap - last.gap)
+    reached = zero / last.before if last.up else last.before / zero if zero > 0.0 else FARTHEST
+    return max(factor * STEP, reached)
 
 
 def _sets(plans: Iterable[PlanNode]) -> list[frozenset[str]]:

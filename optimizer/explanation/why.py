@@ -8,6 +8,7 @@ that the search did not choose has a reason in the trace (`reasons`). What is in
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 from optimizer.algebra.physical import PhysicalOperator
@@ -30,6 +31,7 @@ from optimizer.joins.placed_order import OrderRefused, place_order
 from optimizer.memo.goal import Split, Way
 from optimizer.memo.mexpr import LogicalExpr
 from optimizer.pipeline import OptimizedQuery
+from optimizer.plan_space.expansion import expand_all
 from optimizer.plan_space.of_search import full_space
 from optimizer.plan_space.settle import cost_of, settle
 from optimizer.search.set_goals import PARTITION
@@ -173,7 +175,7 @@ class Why:
             self._open_along(order)
         found = Matcher(self._search).match(self._search.root, asked)
         if found is None and self._search.exploration != "all":
-            self._search.expand_all()
+            expand_all(self._search)
             found = Matcher(self._search).match(self._search.root, asked)
         return found
 
@@ -198,15 +200,12 @@ class Why:
         if first is None:
             return Answer(asked, "chosen", None, plan.cost, self._query.cost)
         reason = self._with_inputs(*first)  # before the goals are forgotten
-        change: RowChange | None = None
-        sought = self._changes
-        if sought:
-            try:
+        change: RowChange | float | None = None
+        if self._changes:
+            with suppress(SettingsError):  # the estimator cannot be told row counts
                 change = smallest_change(Recosting(self._search), plan, chosen, own)
-            except SettingsError:  # the estimator cannot be told row counts
-                sought = False
         operators = compared(plan, chosen)
-        return Answer(asked, "exists", reason, plan.cost, self._query.cost, operators, change, sought=sought)
+        return Answer(asked, "exists", reason, plan.cost, self._query.cost, operators, change)
 
     def _with_inputs(self, step: Step, reason: Reason) -> Reason:
         """The reason, and what the plan asked about adds to it further down: its inputs may be dearer than they need to be."""

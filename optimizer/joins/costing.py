@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from typing import NamedTuple, Protocol
 
-from optimizer.joins.graph import JoinTree, Relations
+import numpy as np
+import numpy.typing as npt
+
+from optimizer.joins.graph import JoinTree, Relations, bits
+
+
+class SetRows(Protocol):
+    """Estimated rows of sets of relations, one by one or of many at once."""
+
+    def rows(self, s: Relations) -> float: ...
+
+    def vector(self, sets: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]: ...
 
 
 class JoinCosting(Protocol):
@@ -46,12 +57,12 @@ class COutCosting:
         known = self._rows.get(s)
         if known is None:
             known = 1.0
-            for i, cardinality in enumerate(self.cardinalities):
-                if s >> i & 1:
-                    known *= cardinality
-                    for lower, share in self.to_lower[i]:
-                        if s & lower:
-                            known *= share
+            for low in bits(s):
+                i = low.bit_length() - 1
+                known *= self.cardinalities[i]
+                for lower, share in self.to_lower[i]:
+                    if s & lower:
+                        known *= share
             self._rows[s] = known
         return known
 

@@ -21,6 +21,7 @@ from optimizer.memo.binding import matches
 from optimizer.memo.goal import Goal, Split
 from optimizer.memo.mexpr import LogicalExpr, PhysicalExpr
 from optimizer.plan_space import Choice, PlanSpace, Way
+from optimizer.plan_space.expansion import expand_all
 from optimizer.rules.enforce.moves import enforcers
 from optimizer.search.alternatives import alternatives
 from optimizer.search.failures import rule_failed
@@ -47,7 +48,7 @@ def full_space(search: Search, root: Goal | None = None) -> PlanSpace:
     Groups that the search left unexpanded are expanded first. Reads the memo and adds goals to it, which stay unsearched;
     expressions the search never implemented are implemented on the side.
     """
-    search.expand_all()
+    expand_all(search)
     goal = root if root is not None else search.root
     assert goal is not None, "the plan space of a search that has not run"
     space = _space(search, goal, AllMoves(search).of)

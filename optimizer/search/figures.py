@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -17,19 +16,12 @@ from optimizer.algebra.traits import TraitSet
 from optimizer.algebra.trees import Leaf, postorder
 from optimizer.cost.model import CostModel
 from optimizer.engines.arrow import offers
+from optimizer.joins.costing import SetRows
 from optimizer.joins.graph import Relations
 from optimizer.joins.inner import InnerRegion
 from optimizer.memo.group import Group
 from optimizer.stats.estimator import Estimator, distinct_rows
 from optimizer.stats.relation import RelationStats
-
-
-class SetRows(Protocol):
-    """Estimated rows of sets of relations, one by one or of many at once."""
-
-    def rows(self, s: Relations) -> float: ...
-
-    def vector(self, sets: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]: ...
 
 
 class Figures:

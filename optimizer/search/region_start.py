@@ -13,25 +13,25 @@ from collections.abc import Callable
 
 import numpy as np
 
-from optimizer.joins.costing import COutCosting, Ordered
+from optimizer.joins.costing import Ordered
 from optimizer.joins.goo_dp import goo_dp
-from optimizer.joins.graph import JoinGraph, JoinTree, Relations, bits, joins_of
+from optimizer.joins.graph import JoinTree, Relations, joins_of
 from optimizer.joins.greedy import greedy
 from optimizer.joins.inner import InnerRegion
 from optimizer.joins.linearized import linearized
 from optimizer.joins.partition import PARTITIONERS
 from optimizer.joins.policy import Choice, Enumeration, choose
+from optimizer.joins.region_costing import RegionCosting, smallest_first
+from optimizer.joins.set_bound import ROUNDING, set_bound
 from optimizer.joins.set_splits import OutOfTime, SetSplits, set_splits
 from optimizer.joins.set_table import Methods, SetTable
 from optimizer.memo.goal import INFINITY
 from optimizer.rules.interface import Partition
-from optimizer.search.set_goals import ROUNDING, SetGoals
+from optimizer.search.set_goals import SetGoals
 from optimizer.settings import Settings
 
-EXACT_ROWS_UP_TO = 20  # relations up to which heuristics ask the estimator for rows; beyond they multiply selectivities
 FEW = 5  # relations up to which tasks are as fast as the table
 TASKS_SETS = 10_000  # connected sets up to which tasks search a region exactly
-BOUNDED_SPLITS = 500_000  # splits up to which tasks use the bound that needs a pass over all of them
 
 
 def start(region: SetGoals) -> None:
@@ -70,7 +70,8 @@ def _start(region: SetGoals) -> None:
         _fill_table(region, splits)
         return
     if search.use_bounds:
-        region.bound = _bound(region, splits)
+        lower = [goal.lower for goal in region.leaf_goals]
+        region.bound = set_bound(region.region.graph, costs, region.methods, splits, region.estimates, _rows(region), lower)
     choice = choice_of(region.region, settings)
     if choice.enumeration is not Enumeration.EXACT:
         better = "linearized" if choice.enumeration is Enumeration.LINEARIZED else "goo_dp"
@@ -174,44 +175,6 @@ def _fill_table(region: SetGoals, splits: SetSplits) -> None:
             region.prove(goal, bound * ROUNDING, "the table of all sets")
 
 
-def _bound(region: SetGoals, splits: SetSplits | None) -> Callable[[Relations, float], float]:
-    """The bound of a set with so many rows: see the head of `region_ways`. Without the splits, of the intermediate results only
-    the smallest pair counts. A sum in another order than a plan's may round up, so the bound gives way by a hair."""
-    costs = region.costs
-    assert costs is not None
-    floor, start_up, out, least_input = costs.floor, costs.start, costs.out, costs.least_input
-    leaves = [
-        figures.goal.lower + least_input * figures.rows + start_up
-        for s, figures in sorted(region.sets.items())
-        if not s & (s - 1)
-    ]
-    edges = [1 << u | 1 << v for u, v in region.region.graph.edges()]
-    pairs = sorted((max(region.estimates.rows(edge), floor), edge) for edge in edges)
-    smallest: dict[Relations, float] = {}
-    if splits is not None and splits.count <= BOUNDED_SPLITS:
-        all_rows = np.maximum(region.estimates.vector(splits.sets), floor)
-        within = np.full(len(splits.sets), np.inf)  # the smallest join that is a proper part of a set
-        least = within.copy()  # or the set itself
-        for level in splits.levels:
-            within[level.sets] = np.minimum.reduceat(np.minimum(least[level.left], least[level.right]), level.starts)
-            least[level.sets] = np.minimum(within[level.sets], all_rows[level.sets])
-        smallest = dict(zip(splits.sets.tolist(), within.tolist(), strict=True))
-
-    def bound(s: Relations, set_rows: float) -> float:
-        total = out * set_rows - start_up
-        for low in bits(s):
-            total += leaves[low.bit_length() - 1]
-        k = s.bit_count()
-        if k > 2:
-            if s in smallest:
-                total += (k - 2) * (least_input + out) * smallest[s]
-            else:
-                total += (least_input + out) * next((of_pair for of_pair, edge in pairs if not edge & ~s), 0.0)
-        return total * ROUNDING
-
-    return bound
-
-
 def _one_by_one(tree: JoinTree) -> bool:
     """Whether each join of a tree has a single relation on one side: no other may be a seed where only such are searched."""
     return all(not a & (a - 1) or not b & (b - 1) for a, b in joins_of(tree))
@@ -220,98 +183,17 @@ def _one_by_one(tree: JoinTree) -> bool:
 def _ordered(region: SetGoals, kind: str) -> Ordered:
     """What a heuristic makes of a region."""
     orderer = {"greedy": greedy, "linearized": linearized, "goo_dp": goo_dp}[kind]
-    return region.region.ordered(_Costing(region), orderer)
+    assert region.costs is not None
+    plans = [goal.best_cost for goal in region.leaf_goals]
+    return region.region.ordered(
+        RegionCosting(region.costs, region.region.graph, region.estimates, _rows(region), plans), orderer
+    )
 
 
 def _by_rows(region: SetGoals, s: Relations = 0) -> JoinTree:
-    """Smallest results first (GOO), by products of the selectivities between two relations; of a part of the region."""
-    whole = region.region.graph
-    graph, members = _within(whole, whole.all if region.region.forced.sets else s or whole.all)
-    single = [region.sets[1 << m].rows for m in members]
-    shares = {}
-    for u, v in graph.edges():
-        product = single[u] * single[v]
-        shares[u, v] = min(1.0, region.estimates.rows(1 << members[u] | 1 << members[v]) / product) if product else 1.0
-    costing = COutCosting(single, shares)
-    if region.region.forced.sets:
-        return region.region.ordered(costing, greedy, s or graph.all).tree
-    return _renumbered(greedy(graph, costing).tree, members)
+    return smallest_first(region.region, region.estimates, _rows(region), s)
 
 
-def _within(graph: JoinGraph, s: Relations) -> tuple[JoinGraph, list[int]]:
-    """The part of a graph that joins the relations in `s`, renumbered from 0, and their numbers in the whole."""
-    members = [low.bit_length() - 1 for low in bits(s)]
-    if len(members) == graph.n:
-        return graph, members
-    number = {m: i for i, m in enumerate(members)}
-    edges = [(number[u], number[v]) for u, v in graph.edges() if u in number and v in number]
-    return JoinGraph(len(members), edges), members
-
-
-def _renumbered(tree: JoinTree, members: list[int]) -> JoinTree:
-    built: list[JoinTree] = []
-    stack: list[tuple[JoinTree, bool]] = [(tree, False)]
-    while stack:
-        node, ready = stack.pop()
-        if isinstance(node, int):
-            built.append(members[node])
-        elif ready:
-            right, left = built.pop(), built.pop()
-            built.append((left, right))
-        else:
-            stack += [(node, True), (node[1], False), (node[0], False)]
-    return built[0]
-
-
-class _Costing:
-    """Rows and join costs of a region for the heuristics.
-
-    Beyond EXACT_ROWS_UP_TO relations rows are products of pairwise selectivities, built up one relation at a time; the tree
-    that is found is costed by the estimator all the same.
-    """
-
-    def __init__(self, region: SetGoals) -> None:
-        costs, graph = region.costs, region.region.graph
-        assert costs is not None
-        self._region, self._costs, self._graph = region, costs, graph
-        self._exact = graph.n <= EXACT_ROWS_UP_TO
-        self._rows: dict[Relations, float] = {1 << i: region.sets[1 << i].rows for i in range(graph.n)}
-        self._selectivity: dict[Relations, float] = {}
-        if not self._exact:
-            for u, v in graph.edges():
-                pair = 1 << u | 1 << v
-                product = self._rows[1 << u] * self._rows[1 << v]
-                self._selectivity[pair] = min(1.0, max(region.estimates.rows(pair), costs.floor) / product) if product else 1.0
-
-    def leaf(self, relation: int) -> float:
-        return self._region.sets[1 << relation].goal.best_cost
-
-    def rows(self, s: Relations) -> float:
-        known = self._rows.get(s)
-        if known is None:
-            known = self._rows[s] = max(self._region.estimates.rows(s), self._costs.floor) if self._exact else self._product(s)
-        return known
-
-    def join(self, left: Relations, right: Relations) -> float:
-        costs = self._costs
-        x, y = max(self.rows(left), costs.floor), max(self.rows(right), costs.floor)
-        hashed = min(costs.build * x + costs.probe * y, costs.build * y + costs.probe * x)
-        loops = costs.loop * (x + y) + costs.pair * x * y
-        return costs.start + costs.out * max(self.rows(left | right), costs.floor) + min(hashed, loops)
-
-    def _product(self, s: Relations) -> float:
-        """Rows by the relation taken off last: the set without its highest relation first. No recursion."""
-        pending = [s]
-        while pending[-1] not in self._rows:
-            last = pending[-1]
-            pending.append(last ^ (1 << last.bit_length() - 1))
-        while pending:
-            part = pending.pop()
-            if part in self._rows:
-                continue
-            top = 1 << part.bit_length() - 1
-            rows = self._rows[part ^ top] * self._rows[top]
-            for low in bits(self._graph.adjacency[top.bit_length() - 1] & part):
-                rows *= self._selectivity[low | top]
-            self._rows[part] = rows
-        return self._rows[s]
+def _rows(region: SetGoals) -> list[float]:
+    """The rows of each relation."""
+    return [region.sets[1 << i].rows for i in range(region.region.n)]

@@ -7,12 +7,6 @@ expressions when they are reached; no rule sees those.
 A region is solved in one of two ways (setting `region`). By *tasks*, set by set, from the whole down: for those who watch a
 search. By the *table* of all its sets (`set_table`) before its first goal is opened: then goals without traits arrive settled,
 and all others with bounds.
-
-Lower bound of a set of k relations, by tasks: every tree over it reads its k leaves, joins k - 1 times, feeds every leaf's rows
-and those of k - 2 intermediate results to a join, and gives the set's rows at the top. An intermediate result has at least m(S)
-rows, those of the smallest join of two relations or more that is part of the set. Hence
-
-    bound(S) = Σ bound(leaf) + (k - 1) start + input · Σ rows(leaf) + out · rows(S) + (k - 2) (input + out) · m(S)
 """
 
 from __future__ import annotations
@@ -28,11 +22,12 @@ from optimizer.algebra.region_graph import RegionGraph
 from optimizer.algebra.traits import ANY, Alternative
 from optimizer.algebra.trees import Leaf, Tree
 from optimizer.joins.graph import Relations
+from optimizer.joins.set_bound import ROUNDING
 from optimizer.memo.goal import INFINITY, Goal, Implementation, Split, Status, Way
 from optimizer.memo.mexpr import LogicalExpr
 from optimizer.search.context import TIE, SearchContext
 from optimizer.search.group_ways import enforcing, rebound, waiting_way, within_bar
-from optimizer.search.set_goals import PARTITION, ROUNDING, SetGoals
+from optimizer.search.set_goals import PARTITION, SetGoals
 
 
 class RegionWays(SetGoals):

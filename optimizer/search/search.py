@@ -19,7 +19,6 @@ from optimizer.algebra.traits import ANY, TraitSet
 from optimizer.algebra.trees import Tree
 from optimizer.cost.model import CostModel
 from optimizer.errors import Interrupted, NoPlan
-from optimizer.memo.binding import matches
 from optimizer.memo.bounds import lower_bounds_fall
 from optimizer.memo.goal import INFINITY, Goal, Status
 from optimizer.memo.memo import Memo
@@ -27,7 +26,6 @@ from optimizer.memo.mexpr import LogicalExpr
 from optimizer.rules.catalog import RuleSet
 from optimizer.rules.interface import RuleContext
 from optimizer.search.context import SearchContext, Task
-from optimizer.search.counters import Counters
 from optimizer.search.failures import what_was_found, why_no_plan
 from optimizer.search.figures import Figures
 from optimizer.search.first_plan import GivenWays
@@ -47,7 +45,7 @@ class Search(SearchContext):
     def __init__(self, memo: Memo, rules: RuleSet, context: RuleContext, cost: CostModel, trace: Trace | None = None) -> None:
         super().__init__(memo, rules, context, cost, trace)
         self.regions = self.sources = Regions(self)
-        self._budget = context.settings.budget_tasks or INFINITY
+        self.budget = context.settings.budget_tasks or INFINITY
         self._deep = tuple(  # bit, rule, and what it looks for at each level below its root
             (bit, rule, tuple(rule.pattern.operators(level) for level in range(rule.pattern.depth)))
             for bit, rule in self.numbered_rules
@@ -85,7 +83,7 @@ class Search(SearchContext):
         root, _ = self.insert(tree)
         if self.exploration == "all":
             self.push(ExploreInput(root))
-            self._drain()
+            self.drain()
             for group in lower_bounds_fall(self.memo) if self.memo.merges or self._open_rules else ():
                 if self.trace is not None:
                     self.trace.emit("lower", group=group.id, lower=group.lower, because="other expressions")
@@ -96,7 +94,7 @@ class Search(SearchContext):
         goal = self._root(root, required)
         while True:
             self.ask(goal, limit)
-            if not self._drain():
+            if not self.drain():
                 self._take_first_plan(goal)
                 return goal
             if not self.stale:
@@ -118,11 +116,11 @@ class Search(SearchContext):
         if self.trace is not None:
             self.trace.emit("restart")
 
-    def _drain(self) -> bool:
+    def drain(self) -> bool:
         """Perform tasks until there are none. False when a budget was spent before that."""
         stack, counters, trace = self.stack, self.counters, self.trace
         while stack:
-            if counters.tasks >= self._budget or self.late():
+            if counters.tasks >= self.budget or self.late():
                 return False
             task = stack.pop()
             counters.tasks += 1
@@ -154,11 +152,11 @@ class Search(SearchContext):
                     self.emit_close(goal)
         if not root.settled:
             self.sources = GivenWays(self.regions)
-            self._budget = self.deadline = INFINITY
+            self.budget = self.deadline = INFINITY
             self.prune = self.pass_limits = False
             self.exploration = "all"
             self.ask(root)
-            self._drain()
+            self.drain()
 
     # -- what tasks ask -----------------------------------------------------------------------------------------------------
 
@@ -208,35 +206,3 @@ class Search(SearchContext):
                                 self.push(ApplyRule(rule, parent, mexpr))
             if distance + 1 < self._deepest:
                 level = [above for parent in level for above in self.memo.group(parent.group).parents]
-
-    # -- for those who look at the whole memo -------------------------------------------------------------------------------
-
-    def expand_all(self) -> bool:
-        """Explore everything that was left for later: regions whose joins are no expressions, groups nobody asked for.
-
-        Figures, goals and plans of the search stay as they are; the limits on the size of the memo hold: False
-        when one of them left something out.
-        """
-        counters, self.counters = self.counters, Counters()
-        trace, self.trace, self.memo.trace = self.trace, None, None
-        budget, self._budget, deadline, self.deadline = self._budget, INFINITY, self.deadline, INFINITY
-        exploration, self.exploration = self.exploration, "all"
-        seen: set[int] = set()
-        while True:
-            for group in self.memo.live_groups():
-                self.push(ExploreInput(group.id))
-                for mexpr in group.logical:
-                    for bit, rule in self.regions.partitioning:
-                        if not mexpr.applied & bit and matches(mexpr, rule.pattern):
-                            mexpr.applied |= bit
-                            self.push(ApplyRule(rule, mexpr))
-            self._drain()
-            grown = {group.id for group in self.memo.live_groups()}
-            if grown <= seen:
-                break
-            seen = grown
-        complete = self.counters.proven
-        self.counters, self._budget, self.deadline, self.stale = counters, budget, deadline, False
-        self.trace = self.memo.trace = trace
-        self.exploration = exploration
-        return complete

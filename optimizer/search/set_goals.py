@@ -17,18 +17,18 @@ from optimizer.algebra.scalars import Predicate
 from optimizer.algebra.traits import ANY, TraitSet
 from optimizer.algebra.trees import Node, Tree
 from optimizer.cost.joins import JoinCosts
+from optimizer.joins.costing import SetRows
 from optimizer.joins.graph import JoinTree, Relations, joins_of
 from optimizer.joins.inner import InnerRegion
 from optimizer.joins.order_keys import OrderKey, order_keys
+from optimizer.joins.set_bound import ROUNDING
 from optimizer.joins.set_table import Methods, SetTable
 from optimizer.memo.goal import INFINITY, Goal, Split, Status, Way
 from optimizer.memo.group import Group
 from optimizer.memo.mexpr import LogicalExpr
 from optimizer.search.context import SearchContext
-from optimizer.search.figures import SetRows
 
 PARTITION = "partition_joins"
-ROUNDING = 1.0 - 1e-12
 LOOK = 1023  # splits between two looks at the clock, as a mask
 
 

@@ -17,6 +17,7 @@ from sqlglot.tokens import TokenType
 
 from optimizer.algebra.functions import AGGREGATE_NAMES, SCALAR_NAMES
 from optimizer.errors import SqlError, Unsupported
+from optimizer.sql.derivable import parser_class
 from optimizer.sql.source import Source
 from optimizer.sql.tokens import check_closed, check_neighbours
 
@@ -33,9 +34,7 @@ _QUANTIFIERS = {TokenType.ALL: exp.All, TokenType.SOME: exp.Any}
 _NO_QUANTIFIER_AFTER = frozenset({TokenType.DOT, TokenType.LIKE, TokenType.ILIKE})
 
 
-class Plus(exp.Unary):  # type: ignore[misc]
-    """The sign in `+a`, which sqlglot drops: it takes numbers only."""
-
+Plus = exp.Prior  # the sign in `+a`, which sqlglot drops: it takes numbers only. No text in DuckDB's dialect gives this node
 
 _OURS = frozenset(name.upper() for name in (*AGGREGATE_NAMES, *SCALAR_NAMES)) | {
     "LOG",
@@ -44,7 +43,7 @@ _OURS = frozenset(name.upper() for name in (*AGGREGATE_NAMES, *SCALAR_NAMES)) | 
     "RANGE",
     "GENERATE_SERIES",
 }
-_BASE = DuckDB().parser_class
+_BASE = parser_class()
 
 
 class _Parser(_BASE):  # type: ignore[misc, valid-type]

@@ -69,7 +69,7 @@ class KnownRows(Estimator):
         if isinstance(op, With | Spool | CteReference | Recursion):
             stats = super().estimate(op, props, inputs)
             if not isinstance(op, Recursion):  # which nobody counts: it may not end
-                stats.tree = self._read(op) if isinstance(op, CteReference) else inputs[-1].tree
+                stats.tree = self._read_spool(op) if isinstance(op, CteReference) else inputs[-1].tree
             return stats
         tree = expression(op, inputs)
         rows = None if tree is None or follows_from_input(op) else self.known(self.relation_set(tree))
@@ -80,7 +80,7 @@ class KnownRows(Estimator):
         stats.tree = tree
         return stats
 
-    def _read(self, op: CteReference) -> Tree | None:
+    def _read_spool(self, op: CteReference) -> Tree | None:
         """What a spool holds, under the columns of a reference."""
         held = self._spools[op.spool].tree
         return None if held is None else under_columns(held, op, self.columns)

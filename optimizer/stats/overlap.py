@@ -10,6 +10,7 @@ Cutting a piece in two changes nothing, so a set of columns has one answer, whic
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -22,27 +23,41 @@ MOST_BUCKETS = 50  # of a column: neighbours are put together beyond
 class Overlap:
     """Equated columns, one of each relation: `columns[i]` is member i."""
 
-    __slots__ = ("_bounded", "_common", "_distinct", "_frequency", "_informed", "_left", "_mean", "_plain")
+    __slots__ = ("_bounded", "_common", "_distinct", "_frequency", "_informed", "_known", "_left", "_mean", "_plain")
 
     def __init__(self, columns: Sequence[ColumnFigures]) -> None:
-        rests = [_Rest(f) for f in columns]
+        rests = [_rest(f) for f in columns]
         self._informed = np.array([f.spread is not None or bool(f.frequent) for f in columns])
         self._plain = [1.0 / max(1.0, f.ndv) for f in columns]
         values = list(dict.fromkeys(value for rest in rests for value in rest.points))
-        self._common = np.array([[value in rest.points for value in values] for rest in rests]).reshape(len(columns), -1)
-        frequencies = [[rest.frequency(value) for value in values] for rest in rests]
-        self._frequency = np.array(frequencies, float).reshape(len(columns), -1)
+        self._common = np.zeros((len(columns), len(values)), bool)
+        self._frequency = np.zeros((len(columns), len(values)))
+        places = [as_place(value) for value in values]
+        numeric = np.array([isinstance(place, float) for place in places], bool)
+        numbers = np.array([place if isinstance(place, float) else 0.0 for place in places])
+        for i, rest in enumerate(rests) if values else ():
+            own = list(map(rest.points.get, values))
+            self._common[i] = [share is not None for share in own]
+            others = rest.frequencies(numbers, numeric)
+            self._frequency[i] = [other if share is None else share for share, other in zip(own, others.tolist(), strict=True)]
         self._bounded = [rest.ends is not None for rest in rests]
         cuts = np.unique(np.concatenate([rest.ends for rest in rests if rest.ends is not None] or [np.zeros(1)]))
         pieces = [rest.pieces(cuts) for rest in rests]
         self._distinct = np.array([distinct for distinct, _ in pieces])
         self._mean = np.array([mean for _, mean in pieces])
         self._left = [(rest.distinct, rest.share) for rest in rests]
+        self._known: dict[tuple[int, ...], float] = {}
 
     def correction(self, members: Sequence[int]) -> float:
         """The share of the members' cross product that joins, over what 1/ndv of all columns but the one with the fewest values
         gives; 1 where fewer than two of them have anything but a distinct count."""
-        rows = list(members)
+        rows = tuple(members)
+        known = self._known.get(rows)
+        if known is None:
+            known = self._known[rows] = self._correction(list(rows))
+        return known
+
+    def _correction(self, rows: list[int]) -> float:
         if self._informed[rows].sum() < 2:
             return 1.0
         common = self._common[rows].any(axis=0)
@@ -58,6 +73,19 @@ class Overlap:
         plain = sorted((self._plain[i] for i in rows), reverse=True)
         base = float(np.prod(plain[1:]))
         return share / base if base > 0.0 else 1.0
+
+
+@lru_cache(maxsize=256)
+def overlap_of(columns: tuple[ColumnFigures, ...]) -> Overlap:
+    """The overlap of these columns; kept, as groups of one query and queries over the same tables ask for it again."""
+    return Overlap(columns)
+
+
+def _rest(figures: ColumnFigures) -> _Rest:
+    if figures.buckets is None:
+        figures.buckets = _Rest(figures)
+    rest: _Rest = figures.buckets
+    return rest
 
 
 class _Rest:
@@ -96,18 +124,16 @@ class _Rest:
             self.ends = np.array([self.low, self.high])
             self.ndvs, self.each = np.array([self.distinct]), np.array([self.share / self.distinct])
 
-    def frequency(self, value: Any) -> float:
-        """The share of `value`, which is a point of some column."""
-        share = self.points.get(value)
-        if share is not None:
-            return share
-        place = as_place(value)
-        if self.ends is None or isinstance(place, str) or place is None:
-            return self.share / self.distinct if self.distinct else 0.0
-        bucket = int(np.searchsorted(self.ends, place)) - 1
-        if place == self.ends[0]:
-            bucket = 0
-        return float(self.each[bucket]) if 0 <= bucket < len(self.each) else 0.0
+    def frequencies(self, places: np.ndarray[Any, Any], numeric: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        """The share of each of some values that are no points of this column, by their places; not `numeric`: they have none."""
+        unplaced = self.share / self.distinct if self.distinct else 0.0
+        if self.ends is None:
+            return np.full(len(places), unplaced)
+        if not len(self.each):
+            return np.where(numeric, 0.0, unplaced)
+        buckets = np.where(places == self.ends[0], 0, np.searchsorted(self.ends, places) - 1)
+        inside = (buckets >= 0) & (buckets < len(self.each))
+        return np.where(numeric, np.where(inside, self.each[np.where(inside, buckets, 0)], 0.0), unplaced)
 
     def pieces(self, cuts: np.ndarray[Any, Any]) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
         """(distinct values, share of one value) in each piece between two cuts."""

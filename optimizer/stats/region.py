@@ -21,7 +21,7 @@ import numpy.typing as npt
 from optimizer.algebra.columns import ColumnId, ColumnSet, column_ids, column_set
 from optimizer.algebra.props import united
 from optimizer.algebra.scalars import Call, Cast, ColumnRef, Predicate, Scalar
-from optimizer.stats.overlap import Overlap
+from optimizer.stats.overlap import Overlap, overlap_of
 from optimizer.stats.relation import ColumnFigures, RelationStats
 from optimizer.stats.selectivity import Combine, back_off, selectivity
 
@@ -268,7 +268,7 @@ class _EqualityClass:
                 return 1.0
             members.append(self._members[columns.bit_length() - 1])
         if self._overlap is None:
-            self._overlap = Overlap(self._figures)
+            self._overlap = overlap_of(tuple(self._figures))
         return self._overlap.correction(members)
 
 

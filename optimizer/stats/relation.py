@@ -21,9 +21,9 @@ class ColumnFigures:
     """`ndv`: distinct non-NULL values of the column's domain (not reduced by filters on other columns).
     `null_fraction`: 0 to 1. `low`, `high`: bounds of the values as numbers, None when they have no numeric meaning.
     `frequent`: the most common values, each with its share of the values that are not NULL; empty when unknown. `spread`: the
-    histogram of the other values."""
+    histogram of the other values. `buckets`: these in the form in which they are compared with another column's (`overlap`)."""
 
-    __slots__ = ("frequent", "high", "low", "ndv", "null_fraction", "spread", "width")
+    __slots__ = ("buckets", "frequent", "high", "low", "ndv", "null_fraction", "spread", "width")
 
     def __init__(
         self,
@@ -37,6 +37,7 @@ class ColumnFigures:
     ) -> None:
         self.ndv, self.null_fraction, self.low, self.high, self.width = ndv, null_fraction, low, high, width
         self.frequent, self.spread = frequent, spread
+        self.buckets: Any = None
 
     def with_nulls(self, fraction: float) -> ColumnFigures:
         """The same values with `fraction` of all rows NULL-extended on top."""

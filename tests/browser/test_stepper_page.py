@@ -8,6 +8,7 @@ import random
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 
+from experiments.workloads.data import open_data
 from memo_viz.stepper import page as stepper
 from memo_viz.stepper.page import in_frame, stepper_page
 from memo_viz.words import Names, sentence
@@ -122,9 +123,21 @@ def test_figures_are_those_of_python(show, q5_page):
     assert said == [sentence(event, Names(MemoState(), {}), MemoState()) for event in events]
 
 
-def test_find_a_group_and_learn_why_it_lost(show, q5_page):
-    """What a student does who asks why lineitem ⋈ supplier was not joined first."""
+def test_a_set_that_no_goal_asked_for(show, q5_page):
     page = show(q5_page)
+    page.keyboard.press("/")
+    page.keyboard.type("supplier lineitem")
+    assert "{supplier, lineitem}" in (first := page.locator("#found-0").inner_text()) and "no goal asked for it" in first
+    page.keyboard.press("Enter")
+    assert page.locator(".group h2").inner_text().startswith("{lineitem, supplier, nation, region}")
+    page.keyboard.press("/")
+    page.keyboard.type("nation region")
+    assert "no goal" not in page.locator("#found-0").inner_text()
+
+
+def test_find_a_group_and_learn_why_it_lost(show):
+    """What a student does who asks why lineitem ⋈ supplier was not joined first."""
+    page = show(stepper_page(traced("tpch/q05", open_data("tpch:0.1")).events))
     page.keyboard.press("End")
     page.keyboard.press("/")
     page.keyboard.type("lineitem supplier")
@@ -167,8 +180,34 @@ def test_near_fold_and_select(show, q5_page):
     assert 0 < page.locator(".card:not(.away)").count() < page.locator(".card").count()
     page.keyboard.press("x")
     assert page.locator(".card.folded").count() == page.locator(".card").count()
+    page.keyboard.press("X")
+    assert page.locator(".card:not(.folded)").count() == page.locator(".card.selected:not(.folded)").count() == 1
+    page.keyboard.press("x")
     page.keyboard.press("Escape")
-    assert page.locator(".card.selected, .card.away").count() == 0
+    assert page.locator(".card.selected, .card.away, .card.folded").count() == 0
+    page.locator(".card .name", has_text="nation").last.dblclick()
+    assert page.locator(".card.folded").count() == 1
+
+
+def test_the_keyboard_goes_through_the_picture(show, q5_page):
+    """One stop for Tab, arrows from there; the name of a group says what a look at it tells."""
+    page = show(q5_page)
+    page.keyboard.press("End")
+    page.keyboard.press("2")
+    assert page.locator(".card[tabindex='0']").count() == 1
+    page.get_by_role("button", name="Only what is next to").focus()
+    position = page.evaluate("stepper.position")
+    page.keyboard.press("Tab")
+    been = set()
+    for key in ("ArrowDown", "ArrowDown", "ArrowRight", "ArrowRight", "ArrowUp", "ArrowLeft"):
+        page.keyboard.press(key)
+        been.add(page.evaluate("document.activeElement.dataset.group"))
+    assert len(been) > 3 and page.evaluate("stepper.position") == position
+    page.keyboard.press("Enter")
+    group = page.evaluate("document.activeElement.dataset.group")
+    assert page.locator(".card.selected").get_attribute("data-group") == group
+    said = page.evaluate("document.activeElement.getAttribute('aria-label')")
+    assert said.startswith(page.locator(".group h2").evaluate("h => h.firstChild.textContent")) and " rows" in said
 
 
 def test_links_point_at_steps(show, q5, q5_page):
@@ -290,7 +329,11 @@ def test_hostile_names_are_text(show):
 def test_a_window_of_a_long_trace(show, clique, monkeypatch):
     monkeypatch.setattr(stepper, "PAGE_EVENTS", 300)
     page, replay = show(stepper_page(clique.events, start=900)), Replay(clique.events)
-    assert "events 900 to 1,199 of" in page.locator(".partial").inner_text()
+    assert "events 900 to 1,199 of" in (notice := page.locator(".partial").inner_text()) and "--from 1200" in notice
+    page.keyboard.press("g")
+    page.keyboard.type("1300")
+    assert "no event of that number on this page" in page.locator(".found").inner_text()
+    page.keyboard.press("Escape")
     for position in (300, 120, 0, 299):
         page.evaluate("p => stepper.seek(p)", position)
         assert check_state(page, replay, 900) == 900 + position

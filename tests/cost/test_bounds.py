@@ -19,6 +19,7 @@ from optimizer.engines.arrow import COST_MODELS
 from optimizer.memo.goal import Status
 from optimizer.memo.memo import Memo
 from optimizer.pipeline import Optimizer
+from optimizer.plan_space.expansion import expand_all
 from optimizer.plan_space.of_search import full_space
 from optimizer.rules.catalog import rule_set
 from optimizer.rules.interface import RuleContext
@@ -60,7 +61,7 @@ def test_no_implementation_undercuts_least(tpch, sql: str, decorrelate: str) -> 
     """Every logical expression of an explored memo, every operator that implements it, every model; in a large memo the models
     take turns."""
     query = Optimizer(tpch, Settings(decorrelate=decorrelate, pruning="none")).optimize(sql)
-    query.engine.expand_all()
+    expand_all(query.engine)
     memo, checked, every = query.memo, 0, list(models())
     pairs = [(g, m, physical.op) for g in memo.live_groups() for m in g.logical for physical in m.physical]
     turns = 1 + len(pairs) // 400

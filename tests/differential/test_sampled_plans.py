@@ -17,7 +17,8 @@ from hypothesis import HealthCheck, given, seed, settings
 from hypothesis import strategies as st
 
 from executor.session import Session
-from experiments.plan_space import compare_run, draw, execute, leaves_choice, plan_line, ready
+from experiments.plan_space import compare_run, draw, leaves_choice, plan_line, ready
+from experiments.timing import run
 from optimizer.catalog.table import Catalog
 from optimizer.dataset import open_dataset
 from optimizer.errors import PlanscopeError
@@ -37,7 +38,7 @@ def run_sample(session: Session, sql: str, size: int, random: Random, most: floa
     plan's rows."""
     query = session.optimize(sql)
     space = full_space(query.engine)
-    expected, _ = execute(query, query.plan)
+    expected = run(query)
     ranks = draw(space, size, random, most / space.best_cost)
     if space.count < 20_000:
         assert len(ranks) == min(size, sum(plan.cost <= most for plan in space.enumerate()))
@@ -45,8 +46,8 @@ def run_sample(session: Session, sql: str, size: int, random: Random, most: floa
         assert len(ranks) == size
     for rank in ranks:
         plan = ready(space.unrank(rank), query)
-        run = compare_run(query, plan, expected)
-        assert run.difference is None, f"plan {rank}, {plan_line(plan)}: {run.difference}"
+        found = compare_run(query, plan, expected)
+        assert found.difference is None, f"plan {rank}, {plan_line(plan)}: {found.difference}"
     return len(ranks)
 
 
@@ -74,7 +75,7 @@ class Sampler:
         session = Session(open_dataset(dataset(self._root, index).folder), RULES)
         try:
             optimized = session.optimize(query.sql)
-            expected = rows_of(execute(optimized, optimized.plan)[0])
+            expected = rows_of(run(optimized))
             everything = rows_of(session.sql(query.unlimited).table)
         except PlanscopeError:  # the statement overflows, say: then there is no result to compare with
             return
@@ -82,7 +83,7 @@ class Sampler:
         for rank in draw(space, plans, Random(number)):
             plan = ready(space.unrank(rank), optimized)
             try:
-                assert_agrees(query, expected, everything, rows_of(execute(optimized, plan)[0]))
+                assert_agrees(query, expected, everything, rows_of(run(optimized, plan)))
             except Exception as error:
                 message = f"plan {rank}, {plan_line(plan)}: {type(error).__name__}: {error}\n\n{query.sql}\n\ndataset {index}"
                 raise AssertionError(message) from error
@@ -138,7 +139,7 @@ def test_a_wrong_plan_is_noticed(tpch: Catalog) -> None:
     """The comparison that the tests above rest on tells a wrong plan of another query from the right one."""
     session = Session(tpch, RULES)
     right, wrong = (session.optimize(f"select n_name from nation where n_regionkey {test} 1") for test in ("=", "<="))
-    expected, _ = execute(right, right.plan)
+    expected = run(right)
     wrong.columns = right.columns
-    run: Any = compare_run(wrong, wrong.plan, expected)
-    assert run.difference == "10 rows, not 5"
+    found: Any = compare_run(wrong, wrong.plan, expected)
+    assert found.difference == "10 rows, not 5"

@@ -1,67 +1,95 @@
-"""planscope bench pruning: tables, files, modes that have to agree, and audits that have to pass."""
+"""planscope bench pruning: what is measured, modes that have to agree, and audits that have to pass."""
 
 from __future__ import annotations
 
-import csv
-import json
-
+import pyarrow.parquet as pq
 import pytest
 
-from experiments import pruning
+from experiments.bench import pruning
+from experiments.bench.experiment import Options
+from experiments.bench.pruning_report import FACTORS, MODES
 from optimizer.search import region_start
 from tests.search.mutations import plant, too_high
 
+HERE = ("--timeout", "0", "-q")  # in this process, which is quicker, and where defects can be planted
 
-def test_tables_and_files(planscope, tmp_path):
-    folder = tmp_path / "new" / "results"
-    done = planscope("bench", "pruning", "star/6", "clique/5", "job/1a", "-o", str(folder))
+
+def _rows(folder):
+    return pq.read_table(folder / "results.parquet").to_pylist()
+
+
+def test_every_mode_finds_the_same_cost_and_pruning_saves_work(planscope, tmp_path):
+    done = planscope("bench", "pruning", "star/6", "job/1a", *HERE, "-o", str(tmp_path))
     assert done.code == 0
-    titles = [line for line in done.out.splitlines() if " relations, " in line]
-    assert titles == [f"{query} relations, regions of joins: tasks" for query in ("star/6: 6", "clique/5: 5", "job/1a: 5")]
-    assert done.err.splitlines()[:3] == ["star/6", "clique/5", "job/1a"]
-    records = json.loads((folder / "pruning.json").read_text("utf-8"))
-    with (folder / "pruning.csv").open(encoding="utf-8", newline="") as file:
-        rows = list(csv.DictReader(file))
-    assert [{name: "" if value is None else str(value) for name, value in record.items()} for record in records] == rows
-    for query in ("star/6", "clique/5", "job/1a"):
-        of = {(r["pruning"], r["seed"]): r for r in records if r["query"] == query}
-        assert tuple(of) == pruning.MODES
-        assert len({round(r["cost"], 6) for r in of.values()}) == 1
-        assert all(r["proven"] and r["audited"] is None and r["ms"] > 0 for r in of.values())
-        none, best = of["none", "none"], of["both", "best"]
-        assert none["ratio"] == 1.0
-        assert none["group_bound"] == none["predicted"] == none["accumulated"] == none["limit"] == 0
-        assert best["ratio"] == pytest.approx(none["costed"] / best["costed"])
-        assert best["costed"] * 5 < none["costed"]
-        assert best["goals_opened"] < none["goals_opened"]
-        assert best["group_bound"] > 0
-        assert {r["regions"] for r in of.values()} == {"tasks"}
-        assert [r["dominated"] > 0 for r in of.values()] == [mode in ("lower", "both") for mode, _ in of]
+    assert "2 queries" in done.out and "the largest relative difference of their costs is" in " ".join(done.out.split())
+    rows = _rows(tmp_path)
+    for query in ("star/6", "job/1a"):
+        of = {row["mode"]: row for row in rows if row["query"] == query}
+        assert tuple(of) == MODES
+        assert len({round(row["cost"], 6) for row in of.values()}) == 1
+        assert all(row["proven"] and "audited" not in row for row in of.values())
+        none, best = of["none"], of["both+best"]
+        assert none["skipped"] == none["group_bound"] == none["limit"] == 0 < none["bindings"]
+        assert best["costed"] * 5 < none["costed"] and best["goals_opened"] < none["goals_opened"] and best["group_bound"] > 0
+        assert none["task_OptimizeGroup"] > best["task_OptimizeGroup"] > 0
+        assert (
+            none["anytime_cost"][-1] == none["cost"] == min(none["anytime_cost"]) and none["anytime_tasks"][-1] == none["tasks"]
+        )
+        assert [row["dominated"] > 0 for row in of.values()] == [mode not in ("none", "upper") for mode in of]
+    page = (tmp_path / "report.html").read_text("utf-8")
+    assert page.count("<svg") == 4 and "saving, mean" in page
+
+
+def test_counts_are_the_same_for_equal_seeds(tmp_path, planscope):
+    """Whatever process measures them; another seed is another order of rules, with the same cost."""
+    counts = {}
+    for name, limit in (("a", ("--timeout", "0")), ("b", ("--timeout", "600", "--jobs", "2"))):
+        folder = tmp_path / name
+        arguments = ("cycle/5", "--modes", "both,none", "--searches", "rules", "--seeds", "2", *limit, "-q", "-o", str(folder))
+        assert planscope("bench", "pruning", *arguments).code == 0
+        timed = ("ms_", "item_", "peak_mb")
+        counts[name] = [{key: value for key, value in row.items() if not key.startswith(timed)} for row in _rows(folder)]
+    assert counts["a"] == counts["b"] and len(counts["a"]) == 4
+    assert len({round(row["cost"], 6) for row in counts["a"]}) == 1
+
+
+def test_factors_are_compared(planscope, tmp_path):
+    chosen = ("--searches", "branch,rules,left_deep,table", "--cost-models", "arrow,c_out", "--orders", "none,key")
+    done = planscope("bench", "pruning", "chain/5", "--modes", "both+best,none", *chosen, *HERE, "-o", str(tmp_path))
+    assert done.code == 0
+    assert len(_rows(tmp_path)) == 2 * 4 * 2 * 2
+    for title in ("By search", "By cost model", "By order"):
+        assert title in done.out
+    assert "By driver" not in done.out
 
 
 def test_an_audit_says_how_many_skips_it_checked(planscope, tmp_path):
-    done = planscope("bench", "pruning", "cycle/5", "--audit", "-q", "-o", str(tmp_path))
+    done = planscope("bench", "pruning", "cycle/5", "--audit", *HERE, "-o", str(tmp_path))
     assert done.code == 0
-    records = json.loads((tmp_path / "pruning.json").read_text("utf-8"))
-    audited = {(r["pruning"], r["seed"]): r["audited"] for r in records}
-    assert audited["none", "none"] == 0
-    assert all(count > 0 for mode, count in audited.items() if mode != ("none", "none"))
-    assert f"cycle/5: 5 relations, regions of joins: tasks, {sum(audited.values()):,} skips audited, all sound" in done.out
-    assert "audited" in done.out.splitlines()[1]
+    audited = {row["mode"]: row["audited"] for row in _rows(tmp_path)}
+    assert audited["none"] == 0 and all(count > 0 for mode, count in audited.items() if mode != "none")
+    assert f"The audit compared {sum(audited.values()):,} skips with the true optima; all are sound." in done.out
 
 
-def test_queries_over_data_and_other_settings(planscope, tpch):
+def test_queries_over_data_and_other_settings(planscope, tpch, tmp_path):
     joined = "o_custkey = c_custkey and c_nationkey = n_nationkey"
-    sql = f"select o_totalprice, c_name, n_name from orders, customer, nation where {joined}"
-    done = planscope("bench", "pruning", sql, "-d", "tpch:0.01", "--set", "enumeration=rules", "--audit", "-q")
+    (tmp_path / "mine.sql").write_text(f"select o_totalprice, c_name, n_name from orders, customer, nation where {joined}")
+    file = str(tmp_path / "mine.sql")
+    done = planscope("bench", "pruning", file, "-d", "tpch:0.01", "--set", "enumeration=rules", "--audit", *HERE)
     assert done.code == 0
-    assert f"{sql}: 3 relations" in done.out
+    assert "mine" in done.out
 
 
-def test_the_default_queries():
-    assert pruning.default_queries(None) == (*pruning.GRAPHS, *pruning.JOB)
-    assert pruning.GRAPHS == ("chain/8", "star/8", "clique/6")
-    assert pruning.default_queries("tpch:0.01") == pruning.TPCH
+def test_what_is_measured_when_no_query_is_named():
+    everything = pruning.items(Options(data=None, modes=MODES, quick=True))
+    assert {item["query"] for item in everything} >= set(pruning.QUICK)
+    usual = {name: values[0] for name, values in FACTORS.items()}
+    for factor, values in FACTORS.items():
+        for value in values:
+            wanted = {**usual, factor: value}
+            assert any(wanted.items() <= item.items() for item in everything)
+    tpch = pruning.items(Options(data="tpch:0.01", modes=("none",), quick=True))
+    assert {item["query"] for item in tpch} >= {"tpch/q03", "tpch/q05"}
 
 
 @pytest.mark.parametrize(
@@ -70,7 +98,10 @@ def test_the_default_queries():
         (("ring/5",), 'there is no built-in query "ring/5"'),
         (("select 1",), '"select 1" needs data'),
         (("star/4", "--set", "pruning"), "is not a setting"),
-        (("-d", "job"), "there are no default queries for job"),
+        (("star/4", "--modes", "most"), 'there is no mode "most"'),
+        (("star/4", "--searches", "luck"), 'there is no search "luck"'),
+        (("job/1a", "--orders", "key"), "an order can be asked of join graphs"),
+        (("-d", "imdb_like:0.001"), "there are no default queries for imdb_like"),
         (("star/4", "-o", "{file}"), "cannot make folder"),
     ],
 )
@@ -81,32 +112,19 @@ def test_wrong_input(planscope, tmp_path, arguments, message):
     assert message in done.err
 
 
-def _scale_bounds(monkeypatch, factor):
-    """Bounds of relation sets that are too high."""
-    sound = region_start._bound
-
-    def scaled(region, splits):
-        bound = sound(region, splits)
-        return lambda s, rows: factor * bound(s, rows)
-
-    monkeypatch.setattr(region_start, "_bound", scaled)
-
-
 def test_an_unsound_skip_is_a_bug(planscope, monkeypatch, tmp_path):
     """The audit finds it even where the plan is still the cheapest; the message names query, mode, goal and numbers."""
     monkeypatch.setenv("PLANSCOPE_HOME", str(tmp_path))
-    plant((region_start, "_bound", too_high(1.4)), monkeypatch)
-    done = planscope("bench", "pruning", "star/6", "--audit", "-q")
+    plant((region_start, "set_bound", too_high(1.4)), monkeypatch)
+    done = planscope("bench", "pruning", "star/6", "--audit", *HERE)
     assert done.code == 1
-    assert "star/6, pruning=lower, seed=none: " in done.err
-    assert "UNSOUND" in done.err
+    assert "star/6, mode lower, search branch: " in done.err and "UNSOUND" in done.err
     assert "costs less than was proved" in done.err
 
 
 def test_modes_that_disagree_are_a_bug(planscope, monkeypatch, tmp_path):
     monkeypatch.setenv("PLANSCOPE_HOME", str(tmp_path))
-    plant((region_start, "_bound", too_high(4)), monkeypatch)
-    done = planscope("bench", "pruning", "cycle/7", "-q")
+    plant((region_start, "set_bound", too_high(4)), monkeypatch)
+    done = planscope("bench", "pruning", "cycle/7", *HERE)
     assert done.code == 1
-    assert "cycle/7 costs " in done.err
-    assert "with pruning=none, seed=none" in done.err
+    assert "cycle/7 lower branch" in done.err and "finds a plan of cost" in done.err and "cycle/7 none branch" in done.err

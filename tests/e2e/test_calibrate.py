@@ -1,4 +1,4 @@
-"""planscope calibrate and bench costs: what they print and write, and what they refuse."""
+"""planscope calibrate: what it prints and writes, and what it refuses."""
 
 from __future__ import annotations
 
@@ -46,16 +46,3 @@ def test_a_bad_file_is_named(planscope, tmp_path: Path) -> None:
 def test_every_model_plans(planscope, model: str) -> None:
     done = planscope("explain", "job/1a", "--set", f"cost_model={model}")
     assert done.code == 0 and "proven to be the cheapest" in done.out
-
-
-def test_bench_costs(planscope, tmp_path: Path) -> None:
-    done = planscope("bench", "costs", "tpch/q12", "tpch/q03", "-d", "tpch:0.01", "--plans", "8", "-o", str(tmp_path / "out"))
-    assert done.code == 0
-    assert "8 plans, at most 10 times the least predicted cost" in done.out and "measured ms of CPU time" in done.out
-    for word in ("arrow", "c_out", "c_mm", "spark", "as planned, estimated rows", "tpch/q12", "Spearman"):
-        assert word in done.out
-    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["costs.csv", "costs.png", "costs.svg"]
-    done = planscope("bench", "costs", "tpch/q06", "-d", "tpch:0.01")
-    assert done.code == 2 and "there are not two plans to compare" in done.err
-    done = planscope("bench", "costs", "job/1a", "-d", "job")
-    assert done.code == 2 and "statistics only" in done.err

@@ -16,6 +16,8 @@ from optimizer.errors import SettingsError
 from optimizer.explanation.answer import Answer
 from optimizer.explanation.asked import Asked, asked_plan, order_of
 from optimizer.explanation.reasons import Kind
+from optimizer.explanation.recost import Recosting
+from optimizer.explanation.row_change import RowChange
 from optimizer.joins.join_order import show_join_order
 from optimizer.plan_space.of_search import full_space
 from tests.search.independent.queries import random_query
@@ -97,13 +99,33 @@ def test_costs_operator_by_operator_add_up() -> None:
 def test_the_smallest_change_makes_it_win() -> None:
     answer = why(changes=True, join_order="((a b) c) d")
     change = answer.change
-    assert change is not None and "it would win" in answer.text
+    assert isinstance(change, RowChange) and "it would win" in answer.text
     after = Session(SHOP).what_if(CHAIN).under({change.aliases: change.after})
     assert after.plan.cost == pytest.approx(change.cost, rel=1e-6)
     halfway = change.before * (change.after / change.before) ** 0.5
     forced = Session(SHOP, {"join_order": "((a b) c) d"}).what_if(CHAIN)
     free = Session(SHOP).what_if(CHAIN)
     assert forced.under({change.aliases: halfway}).plan.cost > free.under({change.aliases: halfway}).plan.cost
+
+
+@pytest.mark.parametrize("order", ["((a b) c) d", pytest.param("(a b) (c d)", marks=pytest.mark.slow)])
+def test_no_smaller_change_makes_it_win(order: str) -> None:
+    """Against all changes by a factor of a grid."""
+    change = why(changes=True, join_order=order).change
+    forced, free = (Recosting(Session(SHOP, settings).optimize(CHAIN).engine) for settings in ({"join_order": order}, {}))
+    sets = [frozenset(names) for names in ("a", "b", "c", "d", "ab", "bc", "cd", "abc", "bcd")]
+    before = {names: rows for names in sets if (rows := free.rows(names)) is not None}
+    wins = []
+    for names, rows in before.items():
+        for factor in (2.0**i for i in range(1, 13)):
+            for after in (rows * factor, rows / factor):
+                changed = {names: after}
+                if after >= 1.0 and forced.under(changed).cost <= free.under(changed).cost * (1 + 1e-9):
+                    wins.append(factor)
+    if isinstance(change, RowChange):
+        assert change.factor <= min(wins, default=float("inf")) * 1.01
+    else:
+        assert not wins
 
 
 @pytest.mark.parametrize(

@@ -30,6 +30,7 @@ from optimizer.algebra.trees import Tree, postorder
 from optimizer.dataset import open_dataset
 from optimizer.decorrelate.methods import METHODS
 from optimizer.pipeline import OptimizedQuery, Optimizer
+from optimizer.plan_space.expansion import expand_all
 from optimizer.prepass.instructions import rules_of
 from optimizer.prepass.program import PROGRAM
 from optimizer.rules.catalog import ENFORCERS, IMPLEMENTATIONS, TRANSFORMATIONS
@@ -100,7 +101,7 @@ def catalog(folder: Path) -> object:
 def plan(case: Case, folder: Path) -> OptimizedQuery:
     query = Optimizer(catalog(folder), Settings.from_pairs(case.settings)).optimize(case.sql)
     if case.stage == "explore":
-        query.engine.expand_all()  # joins of regions that were searched without expressions
+        expand_all(query.engine)  # joins of regions that were searched without expressions
     return query
 
 

@@ -7,8 +7,9 @@ from random import Random
 
 import pytest
 
+from experiments.random_orders import random_tree
 from optimizer.joins.graph import JoinGraph, JoinTree, chain, clique, cycle, random_graph, relations_of
-from tests.joins.quickpick import quickpick, random_tree
+from tests.joins.quickpick import quickpick
 from tests.joins.random_costs import HashJoinCosting, brute_force, check_tree, cost_of, random_c_out
 from tests.joins.test_goo import random_hypergraph, wide_c_out
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from experiments.pipeline.java import java_environment
+from experiments.pipeline.spark.java import java_environment
 from tests.processes import wait_until
 
 LOOPBACK = "127.0.0.1"
@@ -49,7 +49,7 @@ class Cluster:
 
     def unpacked(self) -> list[Path]:
         """Where workers unpacked the product's code."""
-        return list(self._folder.rglob("planscope-*.unpacked/experiments/pipeline/worker.py"))
+        return list(self._folder.rglob("planscope-*.unpacked/experiments/pipeline/spark/worker.py"))
 
     def _start(self, name: str, role: str, *options: str) -> subprocess.Popen[bytes]:
         import pyspark

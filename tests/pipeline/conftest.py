@@ -17,7 +17,7 @@ QUICK = {"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSeria
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
     """Spark with two slots on this machine, from the first test that asks for it. A session that a command left ends first."""
-    from experiments.pipeline.session import spark_session, stop_session
+    from experiments.pipeline.spark.session import spark_session, stop_session
 
     stop_session()
     yield spark_session("local[2]", conf=QUICK)

@@ -6,7 +6,7 @@ import os
 import sys
 from pathlib import Path
 
-from experiments.pipeline.session import spark_session
+from experiments.pipeline.spark.session import spark_session
 from experiments.pipeline.sweep.plan import SweepPlan
 from experiments.pipeline.sweep.run import run_sweep
 from experiments.pipeline.sweep.spec import SweepSpec, plan_sweep

@@ -116,8 +116,8 @@ def test_a_master_without_workers_is_said(tmp_path: Path) -> None:
     with cluster(tmp_path, workers=0) as running:
         arguments = ["data", "generate", "tpch", "--scale", "0.01", "-o", str(tmp_path / "out"), "--master", running.url]
         code = (
-            "import experiments.pipeline.driver as driver, experiments.cli, sys\n"
-            "driver._WORKER_SECONDS = 3\n"
+            "import experiments.pipeline.spark.session as session, experiments.cli, sys\n"
+            "session._WORKER_SECONDS = 3\n"
             f"sys.exit(experiments.cli.main({arguments!r}))"
         )
         done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=PATIENCE)

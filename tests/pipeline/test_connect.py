@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 import pyspark
 import pytest
 
-from experiments.pipeline.java import java_environment
+from experiments.pipeline.spark.java import java_environment
 from optimizer.dataset import open_dataset
 from tests.processes import wait_until
 

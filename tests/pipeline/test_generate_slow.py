@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from experiments.pipeline.failures import PipelineError
 from experiments.pipeline.generate import generate as module
 from experiments.pipeline.generate.generate import generate
 from experiments.pipeline.generate.kinds import recipe
 from experiments.pipeline.generate.tpch import generator
+from experiments.pipeline.spark.errors import PipelineError
 from optimizer.dataset import open_dataset
 from optimizer.errors import CatalogError
 from tests.pipeline.test_generate import files_of, no_spark, silent

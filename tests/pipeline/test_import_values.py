@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import datetime as dt
 import math
-import random
 from decimal import Decimal
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
-from experiments.pipeline.failures import PipelineError
-from experiments.pipeline.intake.checked import checked
-from experiments.pipeline.intake.inference import Inference, inferred_type
-from experiments.pipeline.intake.records import Records
-from experiments.pipeline.intake.resolve import FileColumns, resolve
+from experiments.pipeline.intake.frames import Opened
+from experiments.pipeline.intake.resolve import resolve
 from experiments.pipeline.intake.schema_file import Declared, Reference, schema_sql
-from experiments.pipeline.intake.target import Target, as_schema
-from experiments.pipeline.intake.values import from_text, from_values
+from experiments.pipeline.intake.target import Target
+from experiments.pipeline.intake.typed_files import open_typed
+from experiments.pipeline.intake.values import converted, literal, possible, trimmed, type_of
+from experiments.pipeline.spark.errors import PipelineError
 from optimizer.catalog.declarations import ColumnDeclaration, TableDeclaration
 from optimizer.sql.schema import parse_schema
 
@@ -64,39 +63,32 @@ def noon(day, hour=12, micro=0):
     ],
     ids=str,
 )
-def test_texts(type, cases):
-    values, failed = from_text(pa.array([*cases, None], pa.string()), type)
-    assert values.type == type
-    got = [BAD if bad else value for value, bad in zip(values.to_pylist(), failed.tolist(), strict=True)]
-    assert got == [*cases.values(), None]
-    alone = [from_text(pa.array([text], pa.string()), type) for text in cases]
-    assert [BAD if bad[0] else value[0].as_py() for value, bad in alone] == list(cases.values())
+def test_texts(spark, type, cases):
+    rows = ", ".join(f"({i}, {literal(text)})" for i, text in enumerate([*cases, None]))
+    found = spark.sql(f"SELECT {converted('t', None, type)} AS c FROM VALUES {rows} AS texts(i, t) ORDER BY i")
+    got = [BAD if row[0] is None else row[0] for row in found.collect()]
+    assert got == [*cases.values(), BAD]
 
 
-def test_no_texts_at_all():
-    for type in (pa.int32(), pa.bool_(), pa.float64(), pa.decimal128(5, 2), pa.date32(), pa.timestamp("us"), pa.string()):
-        values, failed = from_text(pa.array([], pa.string()), type)
-        assert values.type == type and len(values) == len(failed) == 0
+def test_stored_values(spark, tmp_path):
+    """As they are written and read: exactly, or not at all."""
 
+    def become(values, type):
+        path = tmp_path / "t.parquet"
+        pq.write_table(pa.table({"v": values}), path)
+        spark.conf.set("spark.sql.legacy.parquet.nanosAsLong", "true")
+        opened = open_typed(spark, "parquet", {"t": str(path)})["t"]
+        return [row[0] for row in opened.rows(["v"]).selectExpr(converted("v0", values.type, type)).collect()]
 
-def test_stored_values():
-    berlin = pa.array([0, 1_000, 1], pa.timestamp("ns", "Europe/Berlin"))
-    values, failed = from_values(berlin, pa.timestamp("us"))
-    assert values.to_pylist()[:2] == [dt.datetime(1970, 1, 1), dt.datetime(1970, 1, 1, 0, 0, 0, 1)] and failed.tolist() == [
-        False,
-        False,
-        True,
-    ]
-    values, failed = from_values(pa.array([1, 2**64 - 1], pa.uint64()), pa.decimal128(20, 0))
-    assert values.to_pylist() == [1, 2**64 - 1] and not failed.any()
-    values, failed = from_values(pa.array([1, 300]), pa.int8())
-    assert values.to_pylist() == [1, None] and failed.tolist() == [False, True]
-    values, failed = from_values(pa.array([1.0, 1.5, None]), pa.int32())
-    assert values.to_pylist() == [1, None, None] and failed.tolist() == [False, True, False]
-    values, failed = from_values(pa.array(["a", None]).dictionary_encode(), pa.string())
-    assert values.to_pylist() == ["a", None] and values.type == pa.string()
-    values, failed = from_values(pa.array([b"ok", b"\xff"]), pa.string())
-    assert values.to_pylist() == ["ok", None] and failed.tolist() == [False, True]
+    berlin = pa.array([0, 1_000, -1_000, 1], pa.timestamp("ns", "Europe/Berlin"))
+    epoch, micro = dt.datetime(1970, 1, 1), dt.timedelta(microseconds=1)
+    assert become(berlin, pa.timestamp("us")) == [epoch, epoch + micro, epoch - micro, None]
+    assert become(pa.array([1, 2**64 - 1], pa.uint64()), pa.decimal128(20, 0)) == [1, 2**64 - 1]
+    assert become(pa.array([1, 300]), pa.int8()) == [1, None]
+    assert become(pa.array([1.0, 1.5, None]), pa.int32()) == [1, None, None]
+    assert become(pa.array([2**53, 2**53 + 1]), pa.float64()) == [2.0**53, None]
+    assert become(pa.array(["a", None]).dictionary_encode(), pa.string()) == ["a", None]
+    assert become(pa.array([b"ok", b"\xff"]), pa.string()) == ["ok", None]
 
 
 @pytest.mark.parametrize(
@@ -120,83 +112,35 @@ def test_stored_values():
         ([], pa.string()),
     ],
 )
-def test_inference(texts, type):
-    one = Inference()
-    one.see(pa.array(texts, pa.string()))
-    assert inferred_type([one.as_json()]) == type
-    parts = [Inference() for _ in texts] or [Inference()]
-    for part, text in zip(parts, texts, strict=False):  # the same from as many files as there are values
-        part.see(pa.array([text], pa.string()))
-    assert inferred_type([part.as_json() for part in parts]) == type
-    assert not from_text(pa.array(texts, pa.string()), type)[1].any()
-
-
-def test_inferred_types_hold_every_value():
-    choose = random.Random(5)
-    pool = [
-        "1",
-        "-7",
-        "1.5",
-        "1e9",
-        "true",
-        "2020-01-01",
-        "2020-01-01 10:00",
-        "2020-01-01T10:00:00Z",
-        "x",
-        "",
-        "9" * 25,
-        None,
-        "nan",
-    ]
-    for _ in range(300):
-        texts = pa.array(choose.choices(choose.sample(pool, choose.randint(1, 3)), k=choose.randint(1, 150)), pa.string())
-        inference = Inference()
-        inference.see(texts)
-        values, failed = from_text(texts, inferred_type([inference.as_json()]))
-        assert not failed.any() and values.is_null().equals(texts.is_null())
-
-
-def test_kinds_of_json_values_bound_the_type():
-    digits = Inference()
-    digits.see(pa.array(["1", "2"]))
-    assert inferred_type([digits.as_json()], ["number"]) == pa.int64()
-    assert inferred_type([digits.as_json()], ["text"]) == pa.string()
-    assert inferred_type([digits.as_json()], ["number", "text"]) == pa.string()
-
-
-def test_one_reject_for_each_bad_row():
-    schema = as_schema((Target("id", pa.int32(), True), Target("day", pa.date32()), Target("more", pa.string())))
-    columns = {"id": pa.array(["1", "x", None, "4", "5"]), "day": pa.array(["2020-01-01", "no", "no", "no", None])}
-    batch, rejects = checked(Records(columns, pa.array([3, 4, 5, 6, 9]).to_numpy()), schema)
-    assert batch.to_pylist() == [
-        {"id": 1, "day": dt.date(2020, 1, 1), "more": None},
-        {"id": 5, "day": None, "more": None},
-    ]
-    assert batch.schema == schema
-    assert [(r.row, r.column, r.reason, r.value) for r in rejects] == [
-        (4, "id", "not a INTEGER", "x"),
-        (5, "id", "NULL, which is forbidden here", None),
-        (6, "day", "not a DATE", "no"),
-    ]
-    assert rejects[0].record == '{"id": "x", "day": "no"}'
+def test_inference(spark, texts, type):
+    rows = ", ".join(f"({literal(text)})" for text in [*texts, None])
+    select = f"FROM VALUES {rows} AS texts(t)"
+    mask = spark.sql(f"SELECT bit_and({possible(trimmed('t'))}) {select}").head()[0]
+    assert type_of(mask) == type
+    cast = converted("t", None, type)
+    assert spark.sql(f"SELECT count(*) {select} WHERE t IS NOT NULL AND {cast} IS NULL").head()[0] == 0
 
 
 def typed(file, **types):
-    return FileColumns(file, dict(types))
+    return Opened(file, dict(types), lambda names: None)
+
+
+def inferred(files, names):
+    raise AssertionError("nothing is text here")
 
 
 def test_files_that_differ():
     a, b = typed("a.parquet", x=pa.int32(), y=pa.string()), typed("b.parquet", x=pa.int64())
     with pytest.raises(PipelineError, match=r'a\.parquet has a column "y", b\.parquet has none\n--merge-schema'):
-        resolve("t", [a, b], None, merge=False)
-    assert resolve("t", [a, b], None, merge=True).targets == (Target("x", pa.int64()), Target("y", pa.string()))
+        resolve("t", [a, b], None, False, inferred)
+    assert resolve("t", [a, b], None, True, inferred).targets == (Target("x", pa.int64()), Target("y", pa.string()))
     with pytest.raises(PipelineError, match=r'"x" is INTEGER in a\.parquet and BIGINT in b\.parquet'):
-        resolve("t", [typed("a.parquet", x=pa.int32()), b], None, merge=False)
+        resolve("t", [typed("a.parquet", x=pa.int32()), b], None, False, inferred)
     with pytest.raises(PipelineError, match="INTEGER in a and VARCHAR in b"):
-        resolve("t", [typed("a", x=pa.int32()), typed("b", x=pa.string())], None, merge=True)
-    empty = resolve("t", [typed("a", x=pa.null()), typed("b", x=pa.string())], None, merge=False)
+        resolve("t", [typed("a", x=pa.int32()), typed("b", x=pa.string())], None, True, inferred)
+    empty = resolve("t", [typed("a", x=pa.null()), typed("b", x=pa.string())], None, False, inferred)
     assert empty.targets == (Target("x", pa.string()),)
-    mixed = resolve("t", [typed("a", x=pa.int32()), typed("b", x=pa.decimal128(5, 2))], None, merge=True)
+    mixed = resolve("t", [typed("a", x=pa.int32()), typed("b", x=pa.decimal128(5, 2))], None, True, inferred)
     assert mixed.targets == (Target("x", pa.decimal128(12, 2)),)
 
 
@@ -206,27 +150,25 @@ def declared(*columns, **more):
 
 def test_types_planscope_lacks_are_dropped_by_name():
     file = typed("f", a=pa.int8(), l=pa.list_(pa.int8()), t=pa.time64("us"), d=pa.decimal256(50, 2), z=pa.timestamp("s", "UTC"))
-    found = resolve("t", [file], None, merge=False)
+    found = resolve("t", [file], None, False, inferred)
     assert found.targets == (Target("a", pa.int8()), Target("z", pa.timestamp("us")))
     assert list(found.dropped) == ["l", "t", "d"] and "list<" in found.dropped["l"]
-    wanted = declared(
-        ("D", pa.float64(), "DOUBLE"), ("t", pa.string(), "VARCHAR"), ("l", pa.string(), "VARCHAR"), primary_key=("a",)
-    )
+    wanted = declared(("l", pa.string(), "VARCHAR"), primary_key=("a",))
     wanted.columns.append(ColumnDeclaration("a", pa.int32(), "INT", True))
-    found = resolve("t", [file], wanted, merge=False)
-    assert found.targets[0] == Target("a", pa.int32(), True) and Target("d", pa.float64()) in found.targets
-    assert list(found.dropped) == ["l"]
+    found = resolve("t", [file], wanted, False, inferred)
+    assert found.targets[0] == Target("a", pa.int32(), True)
+    assert list(found.dropped) == ["l", "t", "d"]
     with pytest.raises(PipelineError, match="has no column to import: l: is list"):
-        resolve("t", [typed("f", l=pa.list_(pa.int8()))], None, merge=False)
+        resolve("t", [typed("f", l=pa.list_(pa.int8()))], None, False, inferred)
     with pytest.raises(PipelineError, match="it has none at all"):
-        resolve("t", [typed("f")], None, merge=False)
+        resolve("t", [typed("f")], None, False, inferred)
 
 
 def test_declarations_that_do_not_fit():
     with pytest.raises(PipelineError, match=r'(?s)"agee" of table t is declared, but not there.*did you mean "age"'):
-        resolve("t", [typed("f", age=pa.int32())], declared(("agee", pa.int32(), "INT")), merge=False)
+        resolve("t", [typed("f", age=pa.int32())], declared(("agee", pa.int32(), "INT")), False, inferred)
     with pytest.raises(PipelineError, match="declared as DATE, but f holds int32"):
-        resolve("t", [typed("f", age=pa.int32())], declared(("age", pa.date32(), "DATE")), merge=False)
+        resolve("t", [typed("f", age=pa.int32())], declared(("age", pa.date32(), "DATE")), False, inferred)
 
 
 def test_schema_sql_reads_back():

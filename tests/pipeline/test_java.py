@@ -10,15 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from experiments.pipeline.failures import PipelineError
-from experiments.pipeline.java import java_environment
+from experiments.pipeline.spark.errors import PipelineError
+from experiments.pipeline.spark.java import java_environment
 
 ROOT = Path(__file__).parent.parent.parent
 NEEDED = ("bash", "dirname", "env", "ps", "sh")  # by Spark's launch scripts
 
 SESSION = """
-from experiments.pipeline.session import spark_session
-from experiments.pipeline.tasks import run_tasks
+from experiments.pipeline.spark.session import spark_session
+from experiments.pipeline.spark.tasks import run_tasks
 from tests.pipeline.functions import double
 spark = spark_session("local[1]")
 print(spark.sparkContext._jvm.System.getProperty("java.home"))
@@ -63,7 +63,7 @@ def test_the_shim_drops_one_option_and_keeps_all_others(tmp_path: Path, monkeypa
     wheel.write_text('#!/bin/sh\nif [ "$1" = -version ]; then echo \'version "21"\'; else printf "<%s>" "$@"; fi\n')
     wheel.chmod(0o755)
     monkeypatch.setenv("PLANSCOPE_HOME", str(tmp_path / "home"))
-    monkeypatch.setattr("experiments.pipeline.java._java_of_the_wheel", lambda: wheel)
+    monkeypatch.setattr("experiments.pipeline.spark.java._java_of_the_wheel", lambda: wheel)
     home = java_environment({"PATH": ""})["JAVA_HOME"]
     assert home is not None
     java = Path(home, "bin", "java")
@@ -76,7 +76,7 @@ def test_the_shim_drops_one_option_and_keeps_all_others(tmp_path: Path, monkeypa
     assert shown("--add-modules", "java.sql", "Main", "--add-modules") == "<--add-modules><java.sql><Main><--add-modules>"
     moved = tmp_path / "moved"
     shutil.copy(wheel, moved)
-    monkeypatch.setattr("experiments.pipeline.java._java_of_the_wheel", lambda: moved)
+    monkeypatch.setattr("experiments.pipeline.spark.java._java_of_the_wheel", lambda: moved)
     java_environment({"PATH": ""})
     assert str(moved) in java.read_text()
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from experiments.pipeline.failures import PipelineError
-from experiments.pipeline.manifest import file_facts, is_done, manifest_path, read_manifest, write_manifest
+from experiments.pipeline.spark.errors import PipelineError
+from experiments.pipeline.spark.manifest import file_facts, is_done, manifest_path, read_manifest, write_manifest
 
 INPUTS = {"source": Path("a b.csv"), "sizes": (1, 2)}
 SETTINGS = {"scale": Decimal("0.1"), "seed": 7, "é": None}

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from experiments.cli import main
-from experiments.pipeline.failures import PipelineError
-from experiments.pipeline.lock import hold
+from experiments.pipeline.spark.errors import PipelineError
+from experiments.pipeline.spark.lock import hold
 from experiments.pipeline.stages.run import run_pipeline
 from experiments.pipeline.stages.spec import read_pipeline
 from experiments.pipeline.stages.state import lock_file, read_state

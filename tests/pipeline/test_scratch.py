@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from experiments.pipeline.scratch import Scratch
+from experiments.pipeline.spark.scratch import Scratch
 
 HOLD = """
-from experiments.pipeline.scratch import Scratch
+from experiments.pipeline.spark.scratch import Scratch
 scratch = Scratch()
 (scratch.folder / "blockmgr").mkdir()
 print(scratch.folder, flush=True)

@@ -10,15 +10,15 @@ from typing import Any
 
 import pytest
 
-from experiments.pipeline.failures import PipelineError
-from experiments.pipeline.sweep import chunk as chunks
-from experiments.pipeline.sweep.chunk import chunk_file, run_chunk
+from experiments.pipeline.spark.errors import PipelineError
+from experiments.pipeline.spark.lock import hold
+from experiments.pipeline.sweep import task as tasks
 from experiments.pipeline.sweep.columns import SETTLED
-from experiments.pipeline.sweep.journal import journals
 from experiments.pipeline.sweep.keeper import Keeper
 from experiments.pipeline.sweep.plan import SweepPlan, write_plan
-from experiments.pipeline.sweep.results import progress_of, read_results
+from experiments.pipeline.sweep.results import LOCK, drop_damaged, progress_of, read_results, settle
 from experiments.pipeline.sweep.spec import SweepSpec, plan_sweep
+from experiments.pipeline.sweep.task import run_items
 from tests.pipeline.failing import log_file
 from tests.processes import PATIENCE, wait_until
 
@@ -26,7 +26,7 @@ FAILING = "tests.pipeline.failing:measure"
 
 
 def planned(names: list[str], measure: str = FAILING, code: str = "test", **keys: Any) -> SweepPlan:
-    """One item for each name, in one chunk unless `keys` say otherwise; names are of the query `select 1`."""
+    """One item for each name, in one task unless `keys` say otherwise; names are of the query `select 1`."""
     queries = [{"query": f"select {i} as n", "name": name, "data": "joingraph"} for i, name in enumerate(names)]
     return plan_sweep(SweepSpec(queries, **{"chunk": len(names), **keys}), measure=measure, code=code)
 
@@ -38,7 +38,7 @@ def keeper(tmp_path: Path) -> Iterator[Any]:
 
     def make(plan: SweepPlan) -> Keeper:
         write_plan(tmp_path, plan)
-        made.append(Keeper(tmp_path, plan))
+        made.append(Keeper(plan))
         return made[-1]
 
     yield make
@@ -49,9 +49,9 @@ def keeper(tmp_path: Path) -> Iterator[Any]:
 @pytest.fixture(autouse=True)
 def _no_kept_processes() -> Iterator[None]:
     yield
-    for each in chunks._keepers:
+    for each in tasks._keepers:
         each.close()
-    chunks._keepers.clear()
+    tasks._keepers.clear()
 
 
 def rows_of(keeper: Keeper) -> dict[str, dict[str, Any]]:
@@ -115,8 +115,8 @@ def test_modules_in_the_current_folder_do_not_run(
 def test_a_process_that_does_not_start_ends_the_task(tmp_path: Path) -> None:
     write_plan(tmp_path, planned(["one"], measure="tests.pipeline.failing:nothing"))
     with pytest.raises(PipelineError, match=r"does not start.*nothing"):
-        run_chunk({"folder": str(tmp_path), "chunk": 0, "measure": "tests.pipeline.failing:nothing"})
-    assert not chunk_file(tmp_path, 0).exists()
+        run_items({"folder": str(tmp_path), "numbers": [0], "measure": "tests.pipeline.failing:nothing", "remote": False})
+    assert progress_of(tmp_path).done == 0
 
 
 def test_no_process_outlives_its_parent(keeper: Any) -> None:
@@ -125,11 +125,11 @@ def test_no_process_outlives_its_parent(keeper: Any) -> None:
     assert made.row(0)["status"] == "ok"
     child = made._child
     begun = log_file(plan)
-    child._ask({"item": 1})
+    child._ask(1)
     wait_until(begun.exists, "it does not begin")
     begun.unlink()
     assert child.alive()
-    child._process.stdin.close()  # what the death of the parent does
+    child._pipe.close()  # what the death of the parent does
     assert child._process.wait(PATIENCE) == 0
 
 
@@ -143,10 +143,10 @@ def test_other_data_than_planned_is_an_error(keeper: Any, tmp_path: Path) -> Non
     assert row["error_kind"] == "data" and str(data) in row["error"]
 
 
-def test_a_chunk_goes_on_where_it_was_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_task_goes_on_where_it_was_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     plan = planned([f"q{i}" for i in range(6)], measure="tests.pipeline.failing:counting", code=str(tmp_path))
     write_plan(tmp_path, plan)
-    task = {"folder": str(tmp_path), "chunk": 0, "measure": plan.measure}
+    task = {"folder": str(tmp_path), "numbers": list(range(6)), "measure": plan.measure, "remote": False}
     real, calls = Keeper.row, []
 
     def dies_at_the_fourth(self: Keeper, number: int) -> dict[str, Any]:
@@ -157,32 +157,47 @@ def test_a_chunk_goes_on_where_it_was_stopped(tmp_path: Path, monkeypatch: pytes
 
     monkeypatch.setattr(Keeper, "row", dies_at_the_fourth)
     with pytest.raises(KeyboardInterrupt):
-        run_chunk(task)
-    progress = progress_of(tmp_path)
-    assert (progress.done, progress.under_way, progress.complete) == (3, 3, False)
-    (journal,) = journals(tmp_path)
-    with journal.open("a") as file:
+        run_items(task)
+    assert (progress_of(tmp_path).done, progress_of(tmp_path).complete) == (3, False)
+    (rows,) = tmp_path.glob(".rows-*.jsonl")
+    with rows.open("a") as file:
         file.write('{"item": "cut off in the midd')
-    assert run_chunk(task) == {"chunk": 0, "items": 6, "errors": 0}
+    assert run_items(task) == {"items": 6, "errors": 0}
     log = log_file(plan)
     assert sorted(map(int, log.read_text().split())) == list(range(6)), "an item ran twice, or never"
     log.unlink()
-    assert journals(tmp_path) == []
+    assert run_items(task) == {"items": 6, "errors": 0}, "a task that is repeated after it was done"
+    assert not log.exists()
+    settle(tmp_path)
+    assert not list(tmp_path.glob(".rows-*")) and progress_of(tmp_path).complete
     assert read_results(tmp_path).column("query").to_pylist() == [f"q{i}" for i in range(6)]
 
 
-def test_a_chunk_that_is_there_is_not_made_again_and_a_damaged_one_is(tmp_path: Path) -> None:
+def test_a_server_stops_when_its_client_is_gone(tmp_path: Path) -> None:
+    plan = planned(["one", "two"])
+    write_plan(tmp_path, plan)
+    task = {"folder": str(tmp_path), "measure": FAILING, "remote": True}
+    with hold(tmp_path / LOCK, "the sweep"):
+        assert run_items({**task, "numbers": [0]})["items"] == 1
+    with pytest.raises(PipelineError, match=f"the process that ran sweep {plan.run} has ended"):
+        run_items({**task, "numbers": [0, 1]})
+    assert progress_of(tmp_path).done == 1
+
+
+def test_items_of_a_damaged_file_are_done_again(tmp_path: Path) -> None:
     write_plan(tmp_path, planned(["one", "two"]))
-    task = {"folder": str(tmp_path), "chunk": 0, "measure": FAILING}
-    run_chunk(task)
-    target = chunk_file(tmp_path, 0)
-    first, rows = target.stat().st_mtime_ns, read_results(tmp_path).select(SETTLED)
-    run_chunk(task)
-    assert target.stat().st_mtime_ns == first
-    target.write_bytes(target.read_bytes()[:-20])
-    assert progress_of(tmp_path).chunks_done == 0
-    run_chunk(task)
-    assert read_results(tmp_path).select(SETTLED).equals(rows)
+    for number in range(2):
+        run_items({"folder": str(tmp_path), "numbers": [number], "measure": FAILING, "remote": False})
+    settle(tmp_path)
+    rows = read_results(tmp_path).select(SETTLED)
+    first, _ = tmp_path.glob("rows-*.parquet")
+    first.write_bytes(first.read_bytes()[:-20])
+    assert progress_of(tmp_path).done == 1
+    drop_damaged(tmp_path)
+    for number in range(2):
+        run_items({"folder": str(tmp_path), "numbers": [number], "measure": FAILING, "remote": False})
+    settle(tmp_path)
+    assert read_results(tmp_path).select(SETTLED).equals(rows), "an item that was made twice counts once"
 
 
 def test_a_killed_process_between_items_is_replaced(keeper: Any) -> None:

@@ -13,13 +13,13 @@ import pyarrow.dataset as ds
 import pytest
 
 from executor.atomic import make_folder
-from experiments.pipeline.failures import PipelineError
-from experiments.pipeline.lock import hold
+from experiments.pipeline.spark.errors import PipelineError
+from experiments.pipeline.spark.lock import hold
 from experiments.pipeline.sweep.child import Server
 from experiments.pipeline.sweep.columns import SCHEMA, SETTLED
 from experiments.pipeline.sweep.plan import MEASURE, SweepPlan, write_plan
-from experiments.pipeline.sweep.results import RESULTS, progress_of, read_results, run_folder, runs
-from experiments.pipeline.sweep.run import LOCK, run_sweep
+from experiments.pipeline.sweep.results import LOCK, RESULTS, progress_of, read_results, run_folder, runs
+from experiments.pipeline.sweep.run import run_sweep
 from experiments.pipeline.sweep.spec import SweepSpec, plan_sweep
 from optimizer.errors import CatalogError, InternalError
 from tests.pipeline.driver import plan_of
@@ -87,7 +87,7 @@ def test_two_processes_do_not_run_one_sweep(tmp_path: Path) -> None:
     plan = plan_sweep(SweepSpec(["chain/3"]), code="test")
     folder = run_folder(tmp_path, plan.run)
     folder.mkdir(parents=True)
-    command = "import signal, sys\nfrom experiments.pipeline.lock import hold\nfrom pathlib import Path\n"
+    command = "import signal, sys\nfrom experiments.pipeline.spark.lock import hold\nfrom pathlib import Path\n"
     command += "with hold(Path(sys.argv[1]), 'it'):\n print('held', flush=True)\n signal.pause()"
     other = subprocess.Popen([sys.executable, "-c", command, str(folder / LOCK)], cwd=ROOT, stdout=subprocess.PIPE, text=True)
     try:
@@ -107,12 +107,13 @@ def test_results_that_are_not_complete_or_not_the_plan_s_are_refused(tmp_path: P
     first, second = done.files[1:]
     kept = second.read_bytes()
     second.unlink()
-    with pytest.raises(CatalogError, match="not complete: 1 of 2 chunks"):
+    with pytest.raises(CatalogError, match="not complete: 1 of 2 items"):
         read_results(done.folder)
     second.write_bytes(first.read_bytes())
+    second.with_name("rows-more.parquet").write_bytes(kept)
     with pytest.raises(InternalError, match="each once"):
         run_sweep(plan, tmp_path, no_spark)
-    second.write_bytes(kept)
+    second.unlink()
     assert run_sweep(plan, tmp_path, no_spark).items == 2
 
 

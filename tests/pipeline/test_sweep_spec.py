@@ -12,7 +12,7 @@ import pytest
 from executor.session import Session
 from experiments.pipeline.sweep.measure import measure, settings_of
 from experiments.pipeline.sweep.places import Places
-from experiments.pipeline.sweep.plan import MEASURE, SweepPlan, chunks_for, read_plan, write_plan
+from experiments.pipeline.sweep.plan import MEASURE, SweepPlan, chunk_of, read_plan, write_plan
 from experiments.pipeline.sweep.problems import Problems, SpecError
 from experiments.pipeline.sweep.spec import SweepSpec, plan_sweep
 from experiments.workloads.data import open_data
@@ -191,21 +191,9 @@ def test_the_grid_is_crossed_and_variants_come_on_top() -> None:
     assert [v.name for v in plan_of('[sweep]\nqueries = ["chain/3"]\n[[sweep.variants]]\ngap = 0.1').variants] == ["gap=0.1"]
 
 
-def test_every_item_is_in_one_chunk_and_has_an_id_of_its_own() -> None:
+def test_every_item_has_an_id_of_its_own() -> None:
     plan = plan_of(GRID)
-    assert plan.chunks == 6
-    dealt = [item for chunk in range(plan.chunks) for item in plan.items(chunk)]
-    assert sorted(item.number for item in dealt) == list(range(28))
-    assert len({item.id for item in dealt}) == 28
-    assert [plan.chunk_size(chunk) for chunk in range(6)] == [5, 5, 5, 5, 4, 4]
-    assert all(len({item.variant.name for item in plan.items(chunk)}) > 1 for chunk in range(6))
-
-
-@pytest.mark.parametrize("size", [1, 2, 3, 10, 97, 100, 2000])
-def test_any_number_of_items_is_dealt_out_whole(size: int) -> None:
-    plan = plan_sweep(SweepSpec(["chain/2"], seeds=range(size)), code="test")
-    numbers = [item.number for chunk in range(plan.chunks) for item in plan.items(chunk)]
-    assert sorted(numbers) == list(range(size))
+    assert plan.chunk == 5 and len({plan.item(number).id for number in range(28)}) == 28 == plan.size
 
 
 def test_ids_and_runs_follow_from_what_is_done() -> None:
@@ -239,9 +227,8 @@ def test_a_plan_is_read_back_as_it_was(tmp_path: Path) -> None:
         read_plan(tmp_path)
 
 
-def test_chunks_do_not_depend_on_the_machine() -> None:
-    assert [chunks_for(n) for n in (1, 4, 5, 200, 2000, 100_000)] == [1, 1, 2, 50, 100, 2000]
-    assert chunks_for(2000, 7) == 286
+def test_items_of_a_task_do_not_depend_on_the_machine() -> None:
+    assert [chunk_of(n) for n in (1, 4, 5, 500, 2000, 100_000)] == [4, 4, 4, 5, 20, 50]
 
 
 PLUGIN = """

@@ -36,7 +36,7 @@ def plant(override: Override, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def too_high(factor: float) -> Callable[[Any], Any]:
-    """Makes of `region_start._bound` one whose bounds of sets of relations are multiplied."""
+    """Makes of `region_start.set_bound` one whose bounds of sets of relations are multiplied."""
 
     def make(bound: Callable[..., Any]) -> Callable[..., Any]:
         def mutated(*args: Any) -> Any:

@@ -177,7 +177,7 @@ def first_finding(settings: dict[str, Any], queries: int = 40) -> AuditReport:
 
 
 def test_an_inadmissible_bound_of_join_sets_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    plant((region_start, "_bound", too_high(1.3)), monkeypatch)
+    plant((region_start, "set_bound", too_high(1.3)), monkeypatch)
     report = first_finding({"region": "tasks"})
     assert report.finding is not None
     assert report.finding.kind in ("bound", "skip")

@@ -187,7 +187,7 @@ def test_a_late_member_reaches_patterns_that_look_deeper() -> None:
     assert len(watch.seen) == 1
     _, new = bench.memo.insert(join(b, a, compare("=", x, y)))
     bench.search.arrived(new)
-    bench.search._drain()
+    bench.search.drain()
     assert watch.seen == [watch.seen[0], watch.seen[0][::-1]]
 
 

@@ -362,7 +362,7 @@ MUTATIONS = (
     *bug("an enforcer of a set is fed by the goal that it serves", "S21", (region_ways, "enforcing", fed_by_themselves), TASKS,
         TABLE),
     *bug("the bound of groups is too high", "S14, §1.5", (ArrowCost, "lower_bound", times(1.3)), RULES),
-    *bug("the bound of sets of relations is too high", "S14, §1.5", (region_start, "_bound", too_high(1.3)), TASKS),
+    *bug("the bound of sets of relations is too high", "S14, §1.5", (region_start, "set_bound", too_high(1.3)), TASKS),
     *bug("the bound of sets in an order is too high", "S14, §1.5", (SetTable, "_kept", times(1.3)), TABLE),
     *bug("an input that is not settled is expected to cost more than its bound", "§1.7",
         (group_ways, "at_least", instead(dearer_unless_settled)), RULES),

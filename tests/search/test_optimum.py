@@ -12,6 +12,9 @@ from random import Random
 
 import pytest
 
+from executor import Session
+from experiments.workloads.data import open_data
+from experiments.workloads.queries import default_data, resolve_sql
 from optimizer.algebra.logical import Join
 from optimizer.audit.ledger import Ledger, Opening
 from optimizer.memo.goal import Status
@@ -232,6 +235,16 @@ def test_pruning_costs_fewer_alternatives(shape: str) -> None:
     costed = {mode: sum(plan(graph_query(shape, 5, s), pruning=mode)[0].counters.costed for s in range(2)) for mode in MODES}
     assert costed["both"] <= costed["lower"] < costed["none"]
     assert costed["both"] < costed["upper"] < costed["none"]
+
+
+@pytest.mark.parametrize(("graph", "factor"), [("star/8", 10), ("star/12", 10), ("clique/8", 50)])
+def test_bounds_of_regions_skip_most_joins(graph: str, factor: int) -> None:
+    """Of the hash joins and nested loops of a region searched by tasks, for the same plan cost."""
+    data, sql = open_data(default_data(graph)), resolve_sql(graph)
+    settings = {"region": "tasks", "disable": ["join_to_merge_join"]}
+    every, few = (Session(data, settings | {"pruning": pruning}).optimize(sql) for pruning in ("none", "both"))
+    assert few.cost == pytest.approx(every.cost, rel=1e-9)
+    assert few.search.costed * factor <= every.search.costed
 
 
 def test_no_implementation_undercuts_the_least_cost_of_its_expression() -> None:

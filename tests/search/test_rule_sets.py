@@ -20,6 +20,7 @@ from optimizer.errors import SettingsError
 from optimizer.joins.dp_ccp import pairs as dp_ccp_pairs
 from optimizer.joins.graph import JoinGraph
 from optimizer.pipeline import Optimizer
+from optimizer.plan_space.expansion import expand_all
 from optimizer.rules.catalog import IMPLEMENTATIONS, TRANSFORMATIONS, RuleSet, rule_set
 from optimizer.rules.interface import TransformationRule
 from optimizer.rules.transform.join_exchange_inner import JoinExchangeInner
@@ -65,7 +66,7 @@ def explored(query: GraphQuery, tree: Tree, rules: RuleSet | None = None, **sett
     if rules is not None:
         search = Search(search.memo, rules, search.context, search.cost)
     search.explore(tree)
-    search.expand_all()
+    expand_all(search)
     return search
 
 
@@ -222,7 +223,7 @@ def test_partitioning_makes_no_join_twice(seed: int) -> None:
     query = graph_query(SHAPES[seed % len(SHAPES)], 5, seed)
     for exploration in ("all", "on_demand"):
         search, _ = plan(query, enumeration="partition", pruning="none", exploration=exploration)
-        search.expand_all()
+        expand_all(search)
         joins = [e for g in search.memo.live_groups() for e in g.logical if isinstance(e.op, Join)]
         graph = JoinGraph(len(query.scans), [(i, j) for i, j, _ in query.edges])
         assert len(joins) == 2 * len(list(dp_ccp_pairs(graph)))

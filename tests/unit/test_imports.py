@@ -59,7 +59,7 @@ FOLDERS = {
 ONLY_IN = {
     "sqlglot": ("optimizer/sql/",),
     "pyspark": ("executor/spark/", "experiments/pipeline/"),
-    "matplotlib": ("experiments/pipeline/report/figures.py", "experiments/scatter.py"),
+    "matplotlib": ("experiments/bench/figures.py", "experiments/pipeline/report/figures.py"),
     "duckdb": (
         "tests/",
         "experiments/pipeline/generate/tpcds.py",

@@ -39,7 +39,7 @@ def command(
     facts["data"] = data
     sets = [_joint(text) for text in joint]
     from experiments.pipeline.analyze.analyze import analyze_dataset
-    from experiments.pipeline.session import spark_session
+    from experiments.pipeline.spark.session import spark_session
     from experiments.workloads.data import dataset_folder
 
     said = progress(quiet)

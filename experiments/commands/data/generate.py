@@ -41,7 +41,7 @@ def command(
     from experiments.pipeline.generate.generate import generate
     from experiments.pipeline.generate.kinds import recipe
     from experiments.pipeline.generate.space import size_text
-    from experiments.pipeline.session import spark_session
+    from experiments.pipeline.spark.session import spark_session
     from experiments.workloads.scale import parse_scale
 
     said = progress(quiet)

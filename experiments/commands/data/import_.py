@@ -56,7 +56,7 @@ def command(facts: dict[str, Any], /, sources: tuple[str, ...], pairs: tuple[str
     from experiments.pipeline.intake.request import ImportRequest
     from experiments.pipeline.intake.run import import_dataset
     from experiments.pipeline.intake.summary import summary_text
-    from experiments.pipeline.session import spark_session
+    from experiments.pipeline.spark.session import spark_session
 
     request = ImportRequest(sources, options=_options(pairs), **rest)
     manifest, was_there = import_dataset(request, lambda: spark_session(master, remote, say, conf), say or _silent, _resume())

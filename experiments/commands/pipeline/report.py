@@ -21,7 +21,7 @@ def command(
 ) -> None:
     """Write DIR/report: tables (Parquet, CSV, Markdown) and figures (SVG, PDF) of a complete sweep in DIR/results."""
     from experiments.pipeline.report.report import write_report
-    from experiments.pipeline.session import spark_session
+    from experiments.pipeline.spark.session import spark_session
 
     said = progress(quiet)
     report = write_report(folder, lambda: spark_session(master, remote, said, conf), baseline, run, said)

@@ -39,7 +39,7 @@ def command(
     planscope pipeline run join_graphs.toml -o /shared/results --master spark://host:7077
     """
     facts["data"] = str(spec)
-    from experiments.pipeline.session import spark_session
+    from experiments.pipeline.spark.session import spark_session
     from experiments.pipeline.stages.run import run_pipeline
     from experiments.pipeline.stages.spec import read_pipeline
 

@@ -16,18 +16,16 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from executor.atomic import make_folder
-from experiments.pipeline.analyze.checks import checks
 from experiments.pipeline.analyze.joint import joint_sets
+from experiments.pipeline.analyze.keys import declared, verify
 from experiments.pipeline.analyze.pieces import check_unchanged, file_name, pieces, sketch_folder, state_of
 from experiments.pipeline.analyze.scan import scan
-from experiments.pipeline.analyze.sketch_task import task_of
 from experiments.pipeline.analyze.table_figures import unique_columns, with_figures
-from experiments.pipeline.analyze.verify import verify
-from experiments.pipeline.lock import hold
-from experiments.pipeline.manifest import is_done, read_manifest, write_manifest
 from experiments.pipeline.sketches.column import ColumnSketch, sketch_of
 from experiments.pipeline.sketches.hyperloglog import HyperLogLog
 from experiments.pipeline.sketches.stored import VERSION
+from experiments.pipeline.spark.lock import hold
+from experiments.pipeline.spark.manifest import is_done, read_manifest, write_manifest
 from optimizer.catalog.findings import findings_file
 from optimizer.catalog.fingerprint import file_identities
 from optimizer.catalog.folder import METADATA_FOLDER, find_tables
@@ -61,13 +59,6 @@ class TableReport:
     unique: list[str] = field(default_factory=list)
     probably_unique: list[str] = field(default_factory=list)
 
-    def count(self, kind: str) -> None:
-        """One more declaration that holds: a "key" or a "foreign key"."""
-        if kind == "key":
-            self.keys += 1
-        else:
-            self.foreign_keys += 1
-
 
 @dataclass(slots=True)
 class AnalyzeReport:
@@ -96,7 +87,7 @@ def analyze_dataset(
     verified then. Raises CatalogError for a table that cannot be read, and for a declared key or foreign key that the data
     contradicts (then that is all that is written), or that changed meanwhile; PipelineError, also when another process is at it.
     """
-    began = time.perf_counter()
+    began, folder = time.perf_counter(), folder.absolute()
     say = progress or _silent
     sample = None if sample is not None and sample >= 1.0 else sample
     states = {file: state_of(file) for table in find_tables(folder) for file in table.files}  # before anything is read
@@ -108,21 +99,22 @@ def analyze_dataset(
         for file in (file for table in catalog.tables.values() for file in table.files):
             check_unchanged(file, states.get(file))
         together = joint_sets(folder, catalog, chosen, joint)
-        inputs = {"tables": known, "declared": checks(catalog, chosen)}
+        inputs = {"tables": known, "declared": declared(catalog, chosen)}
         settings = {"tables": list(chosen), "sample": sample, "joint": together, "sketches": VERSION}
         if is_done(folder, STAGE, inputs, settings) and (done := read_manifest(folder, STAGE)) is not None:
             tables_then = [TableReport(**{**table, "read": 0, "seconds": 0.0}) for table in done["counts"]["tables"]]
             return AnalyzeReport(folder, tables_then, time.perf_counter() - began)
         cut = {name: pieces(folder, table, known[name], states, sample) for name, table in chosen.items()}
         reports = {name: TableReport(name, table.stats.rows, len(cut[name])) for name, table in chosen.items()}
-        scanned = scan([task_of(piece, together[piece.table.name]) for each in cut.values() for piece in each], start, say)
+        scanned = scan([piece for each in cut.values() for piece in each], together, start, say)
         merged = {name: _whole(table, scanned.columns.get(name, {})) for name, table in chosen.items()}
         for name, each in reports.items():
             each.read, each.seconds = scanned.read.get(name, 0), scanned.seconds.get(name, 0.0)
         if sample is None:
-            for check in verify(folder, catalog, chosen, merged, known, states, start, say):
-                if check["table"] in reports:
-                    reports[check["table"]].count(check["kind"])
+            for one in verify(folder, catalog, chosen, merged, known, states, start, say):
+                if one.table in reports:
+                    reports[one.table].keys += not one.target
+                    reports[one.table].foreign_keys += bool(one.target)
         joined = {name: {n: HyperLogLog() for n in together[name]} | scanned.joint.get(name, {}) for name in chosen}
         analyzed = [with_figures(table, merged[name], joined[name], cut[name]) for name, table in chosen.items()]
         for file in (file for table in chosen.values() for file in table.files):

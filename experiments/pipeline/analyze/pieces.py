@@ -10,15 +10,17 @@ import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow.parquet as pq
 
 from experiments.pipeline.sketches.stored import VERSION
 from optimizer.catalog.folder import METADATA_FOLDER
+from optimizer.catalog.source import open_source
 from optimizer.catalog.table import Table
 from optimizer.errors import CatalogError
 
@@ -88,19 +90,36 @@ def pieces(
     With `sample`, that share of the table: of its row groups (files, if not Parquet), spread over all of it, if these are many;
     else of the rows of each. Raises OSError.
     """
-    home = sketch_folder(folder)
+    home, table = sketch_folder(folder).absolute(), bare(table)
     units, share = list(_units(table)), 1.0
     if sample is not None and sample < 1.0:
         if len(units) * sample >= _ENOUGH:
             random = np.random.default_rng(0)  # one in each stretch, not always at the same place: data may be periodic
-            each = table.stats.bytes / len(units)
+            each = sum(file.stat().st_size for file in table.files) / len(units)
             units = [units[int((i + random.random()) / sample)] for i in range(int(len(units) * sample))]
             units = list(_in_runs(units, max(1, min(len(units) // _ENOUGH, int(PIECE / each)))))
         else:
-            units, share = list(_joined(units)), sample
+            units, share = parts_of(table), sample
     else:
-        units = list(_joined(units))
+        units = parts_of(table)
     return [Piece(table, file, identities[file.name], states[file], groups, share, home) for file, groups in units]
+
+
+def bare(table: Table) -> Table:
+    """What a worker has to know of a table to read it: no figures."""
+    files = tuple(file.absolute() for file in table.files)
+    return Table(table.name, table.columns, files=files, format=table.format, order=table.order)
+
+
+def fragment_of(table: Table, file: Path, groups: Sequence[int] | None) -> Any:
+    """A file of a table, or some row groups of it, to be read as queries read it."""
+    fragment = next(iter(open_source(replace(table, files=(file,))).get_fragments()))
+    return fragment if groups is None else fragment.subset(row_group_ids=groups)
+
+
+def parts_of(table: Table) -> list[tuple[Path, tuple[int, ...] | None]]:
+    """Files of a table, and of each the row groups that one task reads, if it is Parquet: some PIECE bytes of it."""
+    return list(_joined(list(_units(table))))
 
 
 def _units(table: Table) -> Iterator[tuple[Path, tuple[int, ...] | None]]:

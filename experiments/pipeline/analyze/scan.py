@@ -13,19 +13,27 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
-from experiments.pipeline.analyze.sketch_files import Content, Joint, contents, from_registers
-from experiments.pipeline.analyze.sketch_task import sketch_piece
-from experiments.pipeline.failures import PipelineError
+from experiments.pipeline.analyze.piece_sketches import (
+    Content,
+    Joint,
+    contents,
+    from_registers,
+    is_missing,
+    sketch_piece,
+    sketches_of,
+)
+from experiments.pipeline.analyze.pieces import Piece
 from experiments.pipeline.sketches import stored
 from experiments.pipeline.sketches.column import ColumnSketch, merge_sketches
 from experiments.pipeline.sketches.hyperloglog import HyperLogLog
-from experiments.pipeline.tasks import collect
-from experiments.pipeline.worker import failure
+from experiments.pipeline.spark.errors import PipelineError
+from experiments.pipeline.spark.tasks import collect
+from experiments.pipeline.spark.worker import failure
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -33,7 +41,7 @@ if TYPE_CHECKING:
 FAN = 64  # sketches of a column that one task merges
 _SPARK_ROW = "struct<table: string, columns: array<string>, number: int, content: binary>"
 _ROW = pa.struct([("table", pa.string()), ("columns", pa.list_(pa.string())), ("number", pa.int32()), ("content", pa.binary())])
-Task = Mapping[str, Any]
+Combinations = Mapping[str, Sequence[tuple[str, ...]]]  # of columns that are counted together, by table
 Row = tuple[str, list[str], int, bytes]  # table, its column or columns (none: a note), number of the piece, sketch
 
 
@@ -46,26 +54,24 @@ class Scanned(NamedTuple):
     seconds: dict[str, float]
 
 
-def scan(tasks: Sequence[Task], spark: Callable[[], SparkSession], say: Callable[[str], None]) -> Scanned:
-    """Sketches of all pieces, merged; `tasks` (`task_of`) in the order of the pieces. Raises CatalogError, PipelineError."""
-    missing = sum(bool(task["sketch"] or task["joint"]) for task in tasks)
-    if not missing and len(tasks) <= FAN:
-        return _result(_grouped(row for number, task in enumerate(tasks) for row in _rows_of(number, task)))
+def scan(pieces: Sequence[Piece], joint: Combinations, spark: Callable[[], SparkSession], say: Callable[[str], None]) -> Scanned:
+    """Sketches of all pieces, merged in their order. Raises CatalogError, PipelineError."""
+    missing = sum(is_missing(piece, joint[piece.table.name]) for piece in pieces)
+    if not missing and len(pieces) <= FAN:
+        return _result(_grouped(row for number, piece in enumerate(pieces) for row in _rows_of(number, piece, joint)))
     session = spark()
-    say(f"analyzing: {missing} of {len(tasks)} parts of files to read")
-    tables = ", ".join(dict.fromkeys(task["table"] for task in tasks))
-    found = collect(session, _frame(session, tasks), f"analyze {tables}: {missing} parts", say)
+    say(f"analyzing: {missing} of {len(pieces)} parts of files to read")
+    tables = ", ".join(dict.fromkeys(piece.table.name for piece in pieces))
+    found = collect(session, _frame(session, pieces, joint), f"analyze {tables}: {missing} parts", say)
     return _result({(row["table"], tuple(row["columns"])): bytes(row["content"]) for row in found})
 
 
-def _frame(spark: SparkSession, tasks: Sequence[Task]) -> DataFrame:
+def _frame(spark: SparkSession, pieces: Sequence[Piece], joint: Combinations) -> DataFrame:
     """table, columns, content of all pieces together."""
     from pyspark.sql import functions as f
 
-    texts = [json.dumps(task) for task in tasks]
-
     def sketched(ids: pa.Array) -> pa.Array:
-        rows = [[dict(zip(_ROW.names, row, strict=True)) for row in _rows_of(i, json.loads(texts[i]))] for i in ids.to_pylist()]
+        rows = [[dict(zip(_ROW.names, row, strict=True)) for row in _rows_of(i, pieces[i], joint)] for i in ids.to_pylist()]
         return pa.array(rows, pa.list_(_ROW))
 
     def merged(columns: pa.Array, number: pa.Array, content: pa.Array) -> bytes:
@@ -74,9 +80,9 @@ def _frame(spark: SparkSession, tasks: Sequence[Task]) -> DataFrame:
     sketched.__annotations__ = {"ids": pa.Array, "return": pa.Array}
     merged.__annotations__ = {"columns": pa.Array, "number": pa.Array, "content": pa.Array, "return": bytes}
     scan_rows, merge = f.arrow_udf(sketched, f"array<{_SPARK_ROW}>").asNondeterministic(), f.arrow_udf(merged, "binary")
-    frame = spark.range(0, len(tasks), 1, len(tasks)).select(f.explode(scan_rows("id")).alias("row")).select("row.*")
+    frame = spark.range(0, len(pieces), 1, len(pieces)).select(f.explode(scan_rows("id")).alias("row")).select("row.*")
     together = merge("columns", "number", "content").alias("content")
-    count = len(tasks)
+    count = len(pieces)
     while count > FAN:
         parent = f.floor(f.col("number") / FAN).cast("int").alias("number")
         frame = frame.groupBy("table", "columns", parent).agg(together).select("table", "columns", "number", "content")
@@ -84,13 +90,14 @@ def _frame(spark: SparkSession, tasks: Sequence[Task]) -> DataFrame:
     return frame.groupBy("table", "columns").agg(together)
 
 
-def _rows_of(number: int, task: Task) -> Iterator[Row]:
+def _rows_of(number: int, piece: Piece, joint: Combinations) -> Iterator[Row]:
     """What Spark calls for each piece: has it sketched if need be. A failure is a note, so that Spark does not repeat it."""
-    table, note = task["table"], {}
+    table, together = piece.table.name, joint[piece.table.name]
+    note: dict[str, float | str] = {}
     try:
-        if task["sketch"] or task["joint"]:
-            note = {"seconds": sketch_piece(task)["seconds"]}
-        for columns, content in [row for path in task["files"] for row in contents(path)]:
+        if is_missing(piece, together):
+            note = {"seconds": sketch_piece(piece, together)}
+        for columns, content in [row for path in sketches_of(piece, together) for row in contents(path)]:
             yield table, list(columns), number, content
     except Exception as error:
         note = {"error": failure(error)}

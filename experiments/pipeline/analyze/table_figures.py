@@ -10,8 +10,8 @@ from datetime import UTC, datetime
 import numpy as np
 import pyarrow as pa
 
+from experiments.pipeline.analyze.piece_sketches import contents
 from experiments.pipeline.analyze.pieces import Piece
-from experiments.pipeline.analyze.sketch_files import contents
 from experiments.pipeline.sketches import stored
 from experiments.pipeline.sketches.column import ColumnSketch
 from experiments.pipeline.sketches.figures import column_stats, distinct_values, is_unique

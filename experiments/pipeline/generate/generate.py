@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from experiments.pipeline.generate.recipe import Progress, Recipe
 from experiments.pipeline.generate.space import check_space
-from experiments.pipeline.manifest import file_facts, is_done, read_manifest, write_manifest
-from experiments.pipeline.staging import Request, read_request, staged
+from experiments.pipeline.spark.manifest import file_facts, is_done, read_manifest, write_manifest
+from experiments.pipeline.spark.publish import Request, read_request, staged
 from optimizer.catalog.dataset import SCHEMA_FILE
 from optimizer.dataset import open_dataset
 from optimizer.errors import OutputError

@@ -23,8 +23,8 @@ import pyarrow as pa
 
 from experiments.pipeline.generate.recipe import Facts, Progress
 from experiments.pipeline.generate.space import size_text
-from experiments.pipeline.manifest import file_facts
-from experiments.pipeline.staging import scratch_folder
+from experiments.pipeline.spark.manifest import file_facts
+from experiments.pipeline.spark.publish import scratch_folder
 from optimizer.catalog.order import rows_ascend
 from optimizer.catalog.parquet_files import parquet_facts
 from optimizer.catalog.source import open_source
@@ -100,7 +100,7 @@ def make_parts(
     small parts one call writes. Raises PipelineError with what `write` raises, and OutputError when files were written
     where this machine does not see them.
     """
-    from experiments.pipeline.tasks import run_tasks
+    from experiments.pipeline.spark.tasks import run_tasks
 
     tasks: list[dict[str, Any]] = []
     for part in sorted(parts, key=lambda part: -part.bytes):  # the largest first: no task runs long after all others

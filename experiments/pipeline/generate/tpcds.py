@@ -77,7 +77,7 @@ def tpcds(scale: Decimal, parts: int | None = None) -> Recipe:
     text = f"{scale.normalize():f}"
 
     def fill(spark: SparkSession, folder: Path, progress: Progress) -> Facts:
-        from experiments.pipeline.tasks import run_tasks
+        from experiments.pipeline.spark.tasks import run_tasks
 
         label = f"tpcds:{text}"
         progress(f"{label}: dsdgen fills a database, on one core")

@@ -1,67 +1,210 @@
-"""Records checked against the columns they are to fill: rows of the right types, and rejected rows with the reason."""
+"""Rows as their table is to have them, or with the reason why not; written by Spark in parts, a Spark partition each.
+
+FOLDER/part-00000.parquet   good rows, in the order of the files and of their rows
+FOLDER/rejects/*.parquet    the others: reason, column, value, record, file, row
+"""
 
 from __future__ import annotations
 
-import json
-from typing import Any
+import os
+import shutil
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
+import pyarrow.parquet as pq
 
-from experiments.pipeline.intake.records import Records, Reject
-from experiments.pipeline.intake.stream import MARKS
-from experiments.pipeline.intake.values import from_values, is_text
-from optimizer.algebra.types import type_name
+from experiments.pipeline.intake.frames import Opened, batches, damaged, damaged_file, union
+from experiments.pipeline.intake.target import Target, as_schema
+from experiments.pipeline.intake.values import converted, is_bytes, literal, not_a, possible, quoted, trimmed, type_of
+from experiments.pipeline.spark.errors import PipelineError
+from experiments.pipeline.spark.tasks import parallelism
+from optimizer.algebra.columns import DataType
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
 
 _NOT_TEXT = "bytes that are no text in this encoding"
+_MISSING = "NULL, which is forbidden here"
+_PLACE_BITS = 33  # of an id: the rest numbers the partition
+_SAMPLE = 1000
+_LONGEST = 80
 
 
-def checked(records: Records, schema: pa.Schema) -> tuple[pa.RecordBatch, list[Reject]]:
-    """The good rows of `records`, in order, and one Reject for each other row, for the first column at fault.
-
-    A column of `schema` that the records lack is NULL; one that is not nullable must have no NULL.
-    """
-    count = len(records)
-    good = np.ones(count, bool)
-    columns: list[pa.Array] = []
-    rejects = list(records.broken)
-    for field in schema:
-        stored = records.columns.get(field.name)
-        if stored is None:
-            stored = pa.nulls(count, field.type)
-        if records.marked and is_text(stored.type):
-            dirty = pc.fill_null(pc.match_substring_regex(stored, f"[{MARKS}]"), False).to_numpy(zero_copy_only=False)
-            _reject(records, good & dirty, _NOT_TEXT, field.name, rejects)
-            good &= ~dirty
-        values, failed = from_values(stored, field.type)
-        _reject(records, good & failed, f"not a {type_name(field.type)}", field.name, rejects)
-        good &= ~failed
-        if not field.nullable:
-            missing = values.is_null().to_numpy(zero_copy_only=False)
-            _reject(records, good & missing, "NULL, which is forbidden here", field.name, rejects)
-            good &= ~missing
-        columns.append(values)
-    batch = pa.RecordBatch.from_arrays(columns, schema=pa.schema([field.with_nullable(True) for field in schema]))
-    batch = batch if good.all() else batch.filter(pa.array(good))
-    return pa.RecordBatch.from_arrays(batch.columns, schema=schema), rejects
+def inferred(files: Sequence[Opened], names: Sequence[str]) -> dict[str, DataType]:
+    """The type that all texts of each column have, among those that the files' hints leave. Looks at every value."""
+    found = {name: hint for name in names if (hint := next((f.hints[name] for f in files if name in f.hints), None)) is not None}
+    masks: dict[str, int] = {}
+    for some in batches(files):
+        # the first rows of JSON rule out most: whatever is no time
+        for most in (_SAMPLE, None) if some[0].open else (None,):
+            asked = [name for name in names if name not in found and masks.get(name, -1) & _among(files, name)]
+            if not asked:
+                break
+            frame = union([file.aligned(asked) for file in some]).where("_broken IS NULL")
+            frame = frame.selectExpr(*(f"{trimmed(f'v{i}')} AS t{i}" for i in range(len(asked))))
+            frame = frame if most is None else frame.limit(most)
+            row = frame.selectExpr(*(f"bit_and({possible(f't{i}')})" for i in range(len(asked)))).head()
+            for name, mask in zip(asked, row or (), strict=False):
+                if mask is not None:
+                    masks[name] = masks.get(name, -1) & mask
+    return found | {name: type_of(masks.get(name), _among(files, name)) for name in names if name not in found}
 
 
-def _reject(records: Records, mask: np.ndarray, reason: str, column: str, rejects: list[Reject]) -> None:
-    for i in np.flatnonzero(mask).tolist():
-        row = None if records.rows is None else int(records.rows[i])
-        rejects.append(Reject(reason, column, shown(_at(records, column, i)), record_text(records.columns, i), row))
+def _among(files: Sequence[Opened], name: str) -> int:
+    return next((file.among[name] for file in files if name in file.among), -1)
 
 
-def _at(records: Records, column: str, i: int) -> Any:
-    stored = records.columns.get(column)
-    return None if stored is None else stored[i].as_py()
+def checked(file: Opened, targets: Sequence[Target]) -> DataFrame:
+    """`c0`, `c1` …: the targets' values of all rows; `reason`, NULL for good rows, `column`, `value`, `record`; `file`."""
+    stored = [file.types.get(target.name) for target in targets]
+    values = [
+        f"{converted(f'v{i}', type, target.type)} AS c{i}" for i, (target, type) in enumerate(zip(targets, stored, strict=True))
+    ]
+    frame = file.aligned([target.name for target in targets]).selectExpr("*", *values)
+    faults = [
+        "WHEN _broken IS NOT NULL THEN struct(_broken AS reason, CAST(NULL AS string) AS column, CAST(NULL AS string) AS value)"
+    ]
+    record = []
+    for i, (target, type) in enumerate(zip(targets, stored, strict=True)):
+        shown = f"lower(hex(v{i}))" if type is not None and is_bytes(type) else f"CAST(v{i} AS string)"
+        record.append(f"{shown} AS {quoted(target.name)}")
+        conditions = [(f"v{i} IS NOT NULL AND c{i} IS NULL", not_a(target.type))]
+        if file.marked and type is None:
+            conditions.insert(0, (f"contains(v{i}, '\ufffd')", _NOT_TEXT))
+        if target.required:
+            conditions.append((f"c{i} IS NULL", _MISSING))
+        for condition, reason in conditions:
+            told = f"{literal(reason)} AS reason, {literal(target.name)} AS column, {shown} AS value"
+            faults.append(f"WHEN {condition} THEN struct({told})")
+    line = f"coalesce(_line, to_json(struct({', '.join(record)}), map('ignoreNullFields', 'false')))"
+    return frame.selectExpr("*", f"CASE {' '.join(faults)} END AS fault").selectExpr(
+        *(f"c{i}" for i in range(len(targets))),
+        "fault.reason",
+        "fault.column",
+        "fault.value",
+        f"CASE WHEN fault IS NOT NULL THEN {line} END AS record",
+        f"{literal(file.label)} AS file",
+    )
 
 
-def shown(value: Any) -> str | None:
-    return value if isinstance(value, str) or value is None else value.hex() if isinstance(value, bytes) else str(value)
+class TableWriter:
+    """Writes one table to `folder`; what was written of it before is written anew."""
+
+    def __init__(
+        self, spark: SparkSession, name: str, files: Sequence[Opened], targets: tuple[Target, ...], folder: Path
+    ) -> None:
+        self.spark, self.name, self.targets, self.folder = spark, name, targets, folder
+        self.files, self.batches = files, batches(files)
+        self.numbered = all(file.numbered for file in files)
+        # a large file is for all cores, many small ones are for one each
+        splits = max(1, 2 * parallelism(spark) // max(1, len(files)))
+        spark.conf.set("spark.sql.files.minPartitionNum", str(splits))
+
+    def write(self, say: Callable[[str], None]) -> dict[str, Any]:
+        """{"read", "rejected", "parts"}; raises what Spark raises.
+
+        `rejected`: [{"reason", "column", "rows", "value", "file", "row"}]; `parts`: [{"batch", "partition", "rows"}].
+        """
+        shutil.rmtree(self.folder, ignore_errors=True)
+        read, parts = 0, list[dict[str, Any]]()
+        for number in range(len(self.batches)):
+            rows, bad, made = self._write_batch(number, len(parts))
+            read += rows
+            parts += made
+            if bad:
+                self._write_rejects(number)
+            done = sum(map(len, self.batches[: number + 1]))
+            say(f"{self.name}: {done} of {len(self.files)} files, {read:,} rows read")
+        if not parts:
+            pq.write_table(as_schema(self.targets).empty_table(), self.part(0))
+            parts.append({"batch": 0, "partition": 0, "rows": 0})
+        return {"read": read, "rejected": self._rejected(), "parts": parts}
+
+    def part(self, number: int) -> Path:
+        return self.folder / f"part-{number:05d}.parquet"
+
+    @property
+    def rejects(self) -> Path:
+        return self.folder / "rejects"
+
+    def _frame(self, batch: int) -> DataFrame:
+        from pyspark.sql import functions as F
+
+        return union([checked(file, self.targets) for file in self.batches[batch]]).withColumn(
+            "id", F.monotonically_increasing_id()
+        )
+
+    def _write_batch(self, batch: int, after: int) -> tuple[int, int, list[dict[str, Any]]]:
+        """Rows read and rejected, and the parts written, which are numbered from `after` on."""
+        from pyspark.sql import Observation
+        from pyspark.sql import functions as F
+
+        seen = Observation()
+        frame = self._frame(batch).observe(seen, F.count(F.lit(1)).alias("read"), F.count("reason").alias("bad"))
+        columns = [f"c{i} AS {quoted(target.name)}" for i, target in enumerate(self.targets)]
+        written = self.folder / f"batch-{batch}"
+        good = frame.where("reason IS NULL").selectExpr(*columns)
+        good.write.mode("overwrite").option("compression", "zstd").parquet(f"file:{written}")
+        parts: list[dict[str, Any]] = []
+        for path in sorted(written.glob("part-*.parquet")):
+            rows = pq.read_metadata(path).num_rows
+            if rows or path.name.startswith("part-00000"):
+                os.replace(path, self.part(after + len(parts)))
+                parts.append({"batch": batch, "partition": int(path.name[5:10]), "rows": rows})
+        shutil.rmtree(written)
+        return int(seen.get["read"]), int(seen.get["bad"]), parts
+
+    def starts(self, batch: int) -> dict[int, tuple[str, int | None, int]]:
+        """By partition: its file, how many rows of that come before it (None: rows have no numbers), how many it has."""
+        from pyspark.sql import functions as F
+
+        partition = F.shiftright("id", _PLACE_BITS).alias("partition")
+        counted = self._frame(batch).groupBy("file", partition).count().orderBy("partition").collect()
+        before: dict[str, int] = {}
+        found: dict[int, tuple[str, int | None, int]] = {}
+        for row in counted:
+            found[row["partition"]] = (row["file"], before.get(row["file"], 0) if self.numbered else None, row["count"])
+            before[row["file"]] = before.get(row["file"], 0) + row["count"]
+        return found
+
+    def _write_rejects(self, batch: int) -> None:
+        from pyspark.sql import functions as F
+
+        starts = [(partition, before) for partition, (_, before, _) in self.starts(batch).items()]
+        known = self.spark.createDataFrame(starts, "partition long, before long")
+        bad = self._frame(batch).where("reason is not null").withColumn("partition", F.shiftright("id", _PLACE_BITS))
+        row = F.col("before") + 1 + F.col("id").bitwiseAND((1 << _PLACE_BITS) - 1)
+        numbered = bad.join(F.broadcast(known), "partition").select(
+            "reason", "column", "value", "record", "file", row.alias("row")
+        )
+        numbered.write.mode("append").option("compression", "zstd").parquet(f"file:{self.rejects}")
+
+    def _rejected(self) -> list[dict[str, Any]]:
+        """An entry for each reason and column, with the first such row."""
+        from pyspark.sql import functions as F
+
+        if not self.rejects.exists():
+            return []
+        first = F.min(F.struct("file", "row", F.substring(F.coalesce("value", "record"), 1, _LONGEST).alias("value")))
+        found = self.spark.read.parquet(f"file:{self.rejects}").groupBy("reason", "column")
+        rows = found.agg(F.count(F.lit(1)).alias("rows"), first.alias("first")).collect()
+        entries = [
+            {**row["first"].asDict(), "reason": row["reason"], "column": row["column"], "rows": row["rows"]} for row in rows
+        ]
+        return sorted(entries, key=lambda one: (one["file"], one["row"] or 0, one["column"] or ""))
 
 
-def record_text(columns: dict[str, pa.Array], i: int) -> str:
-    """One row as a JSON object."""
-    return json.dumps({name: column[i].as_py() for name, column in columns.items()}, ensure_ascii=False, default=shown)
+def without_damaged(files: dict[str, Any], format: str, aside: dict[str, str], job: Callable[[dict[str, Any]], Any]) -> Any:
+    """`job` of the files, again without each one that Spark finds damaged, which goes to `aside` with the reason."""
+    while True:
+        try:
+            return job(files)
+        except Exception as error:
+            label = damaged_file(error, list(files))
+            if label is None:
+                raise
+            aside[label] = str(damaged(label, format, error))
+            files = {other: file for other, file in files.items() if other != label}
+            if not files:
+                raise PipelineError(aside[label] + "\nnothing was imported") from error

@@ -1,76 +1,75 @@
 """A raw part into its final one, without the rows that checks of keys removed: a task.
 
-    in   {"raw", "raw_rejects", "part", "rejects", "number", "file", "removed": [{"folder", "reason", "column"}], "numbered"}
-    out  {"kept", "part": {"bytes", "sha256"}, "rejected": as in `convert`, "reject_file"}
+    in   {"raw", "part", "rejects", "earlier", "number", "file", "before", "count", "removed": [{"folder", "reason", "column"}]}
+    out  {"rows", "rejected": as in `checked`}
 
-`numbered`: whether the place of a row tells its number in the file it came from. May be repeated: raw files stay.
+`earlier`: where the rows that were rejected before are; `before`: how many rows of `file` come before those of the part, and
+`count` how many it had with the rejected ones, from which their numbers follow; null where rows have none. May be repeated.
 """
 
 from __future__ import annotations
 
+import json
+import os
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 
-from experiments.pipeline.intake.checked import record_text, shown
+from executor.atomic import make_folder
 from experiments.pipeline.intake.keys import places
-from experiments.pipeline.intake.parts import COMPRESSION, PartWriter, RejectWriter, part_facts, whole
-from experiments.pipeline.intake.records import REJECT_SCHEMA, Reject, numbers_without
 
-_BATCH = 65_536
+REJECT_SCHEMA = pa.schema(
+    [(name, pa.string()) for name in ("reason", "column", "value", "record", "file")] + [("row", pa.int64())]
+)
+_GROUP_ROWS = 122_880
 
 
 def finish(task: dict[str, Any]) -> dict[str, Any]:
-    raw, part, rejects = Path(task["raw"]), Path(task["part"]), Path(task["rejects"])
-    earlier = _earlier(Path(task["raw_rejects"]))
-    gone = [(places(Path(one["folder"]), task["number"]), one["reason"], one["column"]) for one in task["removed"]]
-    with pq.ParquetFile(raw, page_checksum_verification=True) as file, whole(rejects) as reject_path, whole(part) as part_path:
-        rows = numbers_without(1, file.metadata.num_rows, _numbers(earlier)) if task["numbered"] else None
-        writer, aside = PartWriter(part_path, file.schema_arrow), _Appending(reject_path, task["file"], earlier)
-        before = 0
-        for batch in file.iter_batches(_BATCH):
-            keep = np.ones(batch.num_rows, bool)
-            for found, reason, column in gone:
-                here = found[(found >= before) & (found < before + batch.num_rows)] - before
-                here = here[keep[here]]
-                keep[here] = False
-                aside.write([_reject(batch, int(i), before, rows, reason, column) for i in here])
-            writer.write(batch if keep.all() else batch.filter(pa.array(keep)))
-            before += batch.num_rows
-        writer.close()
-        any_rejected = aside.close()
-    return {"kept": writer.rows, "part": part_facts(part), "rejected": aside.as_json(), "reject_file": any_rejected}
+    table = pq.read_table(task["raw"], page_checksum_verification=True)
+    numbers = row_numbers(table.num_rows, task["file"], task["before"], task["count"], Path(task["earlier"]))
+    keep = np.ones(table.num_rows, bool)
+    rejects, counts = [], []
+    for one in task["removed"]:
+        gone = places(Path(one["folder"]), task["number"])
+        gone = gone[keep[gone]]
+        keep[gone] = False
+        names = one["column"].split("\0")
+        column = ", ".join(names)
+        for place, record in zip(gone.tolist(), table.take(pa.array(gone)).to_pylist(), strict=True):
+            value = ", ".join(str(_shown(record[name])) for name in names)
+            row = None if numbers is None else int(numbers[place])
+            text = json.dumps(record, ensure_ascii=False, default=_shown)
+            rejects.append(
+                {"reason": one["reason"], "column": column, "value": value, "record": text, "file": task["file"], "row": row}
+            )
+        if len(gone):
+            counts.append({**rejects[-len(gone)], "value": rejects[-len(gone)]["value"][:80], "rows": len(gone)})
+    _write(pa.Table.from_pylist(rejects, REJECT_SCHEMA), Path(task["rejects"]))
+    _write(table.filter(pa.array(keep)), Path(task["part"]))
+    return {"rows": int(keep.sum()), "rejected": counts}
 
 
-def source_row(raw_rejects: Path, place: int) -> int:
-    """The number, in the file it came from, of the row at `place` of a raw part."""
-    return int(numbers_without(1, place + 1, _numbers(_earlier(raw_rejects)))[place])
+def row_numbers(rows: int, file: str, before: int | None, count: int, rejects: Path) -> np.ndarray | None:
+    """The numbers, in the file they came from, of the rows of a raw part, which rejected ones are missing from."""
+    if before is None:
+        return None
+    numbers = np.arange(before + 1, before + count + 1)
+    if rejects.exists():
+        gone = ds.dataset(rejects).to_table(columns=["row"], filter=ds.field("file") == file)["row"].to_numpy()
+        numbers = numbers[~np.isin(numbers, gone)]
+    return numbers[:rows]
 
 
-def _reject(batch: pa.RecordBatch, i: int, before: int, rows: np.ndarray | None, reason: str, column: str) -> Reject:
-    columns = dict(zip(batch.schema.names, batch.columns, strict=True))
-    names = column.split("\0")
-    value = ", ".join(str(shown(columns[name][i].as_py())) for name in names)
-    row = None if rows is None else int(rows[before + i])
-    return Reject(reason, ", ".join(names), value, record_text(columns, i), row)
+def _write(table: pa.Table, path: Path) -> None:
+    make_folder(path.parent)
+    temporary = path.with_name(f".{path.name}.part")
+    pq.write_table(table, temporary, row_group_size=_GROUP_ROWS, compression="zstd", write_page_checksum=True)
+    os.replace(temporary, path)
 
 
-def _earlier(path: Path) -> pa.Table:
-    return pq.read_table(path) if path.exists() else REJECT_SCHEMA.empty_table()
-
-
-def _numbers(rejects: pa.Table) -> list[int]:
-    return sorted(row for row in rejects.column("row").to_pylist() if row is not None)
-
-
-class _Appending(RejectWriter):
-    """Rejected rows after those of an earlier step, which are not counted again."""
-
-    def __init__(self, path: Path, file: str, earlier: pa.Table) -> None:
-        super().__init__(path, file)
-        if earlier.num_rows:
-            self._writer = pq.ParquetWriter(path, REJECT_SCHEMA, compression=COMPRESSION, write_page_checksum=True)
-            self._writer.write_table(earlier.cast(REJECT_SCHEMA))
+def _shown(value: Any) -> str | None:
+    return value if isinstance(value, str) or value is None else value.hex() if isinstance(value, bytes) else str(value)

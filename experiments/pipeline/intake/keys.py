@@ -16,7 +16,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from experiments.pipeline.failures import translated
+from experiments.pipeline.spark.errors import translated
+from experiments.pipeline.spark.keys import dangling, repeated, with_values
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -42,8 +43,7 @@ def write_duplicates(spark: SparkSession, table: RawTable, key: Sequence[str], f
         rows = _rows(spark, table, key)
         names = _key_names(key)
         first = F.min(F.struct("part", "place")).alias("first")
-        repeated = rows.groupBy(*names).agg(F.count(F.lit(1)).alias("count"), first).where("count > 1")
-        later = rows.join(repeated, names).where("struct(part, place) <> first").select("part", "place")
+        later = rows.join(repeated(rows, names, first), names).where("struct(part, place) <> first").select("part", "place")
         return _write(later, folder)
 
 
@@ -53,7 +53,7 @@ def write_dangling(
     """Writes the places of the rows of `child` that refer to no row of `parent` into `folder`. How many they are."""
     with translated(f"checking that {child.name} ({', '.join(columns)}) refers to rows of {parent.name}"):
         rows, others = _rows(spark, child, columns), _rows(spark, parent, referenced).select(*_key_names(referenced))
-        return _write(rows.join(others, _key_names(columns), "left_anti").select("part", "place"), folder)
+        return _write(dangling(rows, _key_names(columns), others).select("part", "place"), folder)
 
 
 def places(folder: Path, part: int) -> np.ndarray:
@@ -91,7 +91,7 @@ def _rows(spark: SparkSession, table: RawTable, key: Sequence[str]) -> DataFrame
     place = F.col("_metadata.row_index").alias("place")
     part = F.regexp_extract("_metadata.file_name", r"(\d+)\.parquet$", 1).cast("int").alias("part")
     columns = [F.col("`" + name.replace("`", "``") + "`").alias(k) for name, k in zip(key, _key_names(key), strict=True)]
-    rows = stored.select(part, place, *columns).na.drop(subset=_key_names(key))
+    rows = with_values(stored.select(part, place, *columns), _key_names(key))
     for folder in table.removed:
         rows = rows.join(reader.parquet(f"file:{folder}"), ["part", "place"], "left_anti")
     return rows

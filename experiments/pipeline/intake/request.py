@@ -8,15 +8,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from experiments.pipeline.failures import PipelineError
-from experiments.pipeline.intake import csv_records, json_records
-from experiments.pipeline.intake.sources import FILE_FORMATS, TableSource, find_sources
+from experiments.pipeline.intake import csv_files, json_files
+from experiments.pipeline.intake.prepare import codec_name
+from experiments.pipeline.intake.sources import FILE_FORMATS, TableSource, find_sources, kind_of
 from experiments.pipeline.intake.spark_source import SparkTable, is_secret, redacted, spark_tables
+from experiments.pipeline.spark.errors import PipelineError
 from optimizer.catalog.constraints import near
 from optimizer.catalog.declarations import TableDeclaration
 from optimizer.dataset import read_declarations
 
-_OPTIONS = {"csv": csv_records.OPTIONS, "json": json_records.OPTIONS}
+_OPTIONS = {"csv": csv_files.OPTIONS, "json": json_files.OPTIONS}
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +46,7 @@ class Plan:
     skipped: tuple[Path, ...]
     inputs: dict[str, Any]
     settings: dict[str, Any]
+    schema: Path | None = None
 
 
 def planned(request: ImportRequest) -> Plan:
@@ -52,12 +54,7 @@ def planned(request: ImportRequest) -> Plan:
     tables: tuple[TableSource | SparkTable, ...]
     skipped: tuple[Path, ...] = ()
     schema = request.schema
-    if request.format in (None, *FILE_FORMATS):
-        remote = next((source for source in request.sources if "://" in source), None)
-        if remote is not None:
-            raise PipelineError(
-                f"{remote}: {request.format or 'such'} files are read from folders of this machine or shared ones; copy it there"
-            )
+    if request.format in (None, *FILE_FORMATS) and not any("://" in source for source in request.sources):
         if not request.sources:
             raise PipelineError("name a file or folder to import")
         if len(request.tables) > 1:
@@ -69,16 +66,35 @@ def planned(request: ImportRequest) -> Plan:
         )
         tables, skipped, schema = found.tables, found.skipped, schema or found.schema
         _check_options(request.options, {table.format for table in found.tables})
+        codec_name(request.options.get("encoding", "utf-8"))
     else:
-        assert request.format is not None
-        tables = tuple(spark_tables(request.format, request.options, request.sources, request.tables))
+        tables = tuple(_remote_tables(request))
     declared = _declarations(schema)
     names = [table.name for table in tables]
     if declared and not any(name.lower() in declared for name in names):
         raise PipelineError(
             f"{schema} declares none of the tables to import ({', '.join(names[:5])})\n{near(names[0], sorted(declared))}"
         )
-    return Plan(tables, declared, skipped, _inputs(tables, schema), _settings(request))
+    return Plan(tables, declared, skipped, _inputs(tables, schema), _settings(request, tables), schema)
+
+
+def _remote_tables(request: ImportRequest) -> list[SparkTable]:
+    """Raises PipelineError for a URI whose files are of no known kind, or of one that only local folders may hold."""
+    format = request.format
+    if format is None:
+        kinds = {kind_of(source.rstrip("/").rpartition("/")[2], None) for source in request.sources}
+        if len(kinds) > 1 or None in kinds:
+            raise PipelineError(f"{request.sources[0]}: what kind of files are there? say --format")
+        (format,) = kinds
+    assert format is not None
+    encoding = request.options.get("encoding", "utf-8")
+    if format == "arrow" or (codec_name(encoding) != "utf-8" and format in ("csv", "json")):
+        raise PipelineError(
+            f"Spark reads {format} files from URIs in UTF-8 only, and no Arrow files; copy {request.sources[0]} to a folder"
+        )
+    if format in _OPTIONS:
+        _check_options(request.options, {format})
+    return spark_tables(format, request.options, request.sources, request.tables)
 
 
 def _check_options(options: dict[str, str], formats: set[str]) -> None:
@@ -102,8 +118,16 @@ def _declarations(schema: Path | None) -> dict[str, TableDeclaration]:
         raise PipelineError(f"{schema} is not UTF-8 text") from error
 
 
+def read_inputs(plan: Plan) -> dict[str, Any]:
+    """The inputs as they are now. Raises PipelineError when one is gone."""
+    try:
+        return _inputs(plan.tables, plan.schema)
+    except OSError as error:
+        raise PipelineError(f"cannot read {error.filename}: {error.strerror}") from error
+
+
 def _inputs(tables: tuple[TableSource | SparkTable, ...], schema: Path | None) -> dict[str, Any]:
-    files = [file for table in tables if isinstance(table, TableSource) for file in table.files]
+    files = [Path(file) for table in tables if isinstance(table, TableSource) for file in table.files]
     found = {}
     for file in [*files, *([schema] if schema is not None else [])]:
         stat = file.stat()
@@ -111,14 +135,14 @@ def _inputs(tables: tuple[TableSource | SparkTable, ...], schema: Path | None) -
     return found
 
 
-def _settings(request: ImportRequest) -> dict[str, Any]:
+def _settings(request: ImportRequest, tables: tuple[TableSource | SparkTable, ...]) -> dict[str, Any]:
     options = {name: "***" if is_secret(name) else redacted(value) for name, value in sorted(request.options.items())}
     return {
         "format": request.format,
         "tables": list(request.tables),
         "options": options,
         "options_digest": hashlib.sha256(json.dumps(sorted(request.options.items())).encode()).hexdigest(),
-        "sources": [] if request.format in (None, *FILE_FORMATS) else list(request.sources),
+        "sources": list(request.sources) if isinstance(tables[0], SparkTable) else [],
         "on_reject": request.on_reject,
         "on_dangling": request.on_dangling,
         "merge": request.merge,

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 import pyarrow as pa
 
-from experiments.pipeline.failures import PipelineError
-from experiments.pipeline.intake.inference import Inference, inferred_type
-from experiments.pipeline.intake.target import Target, text_schema
-from experiments.pipeline.intake.values import can_become
+from experiments.pipeline.intake.frames import Opened
+from experiments.pipeline.intake.target import Target
+from experiments.pipeline.intake.values import can_become, read_type
+from experiments.pipeline.spark.errors import PipelineError
 from optimizer.algebra.columns import DataType
 from optimizer.algebra.types import type_name
 from optimizer.catalog.constraints import near
 from optimizer.catalog.declarations import ColumnDeclaration, TableDeclaration
 from optimizer.catalog.types import canonical_type
+
+Infer = Callable[[Sequence[Opened], Sequence[str]], dict[str, DataType]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,68 +28,15 @@ class Resolved:
     dropped: dict[str, str] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class FileColumns:
-    """The columns of one file or query result, in its order: stored types, or for texts what was seen of their values.
-
-    `open`: a column that this file lacks is one of NULLs, as in JSON.
-    """
-
-    file: str
-    types: dict[str, DataType] | None = None
-    seen: dict[str, Mapping[str, Any]] = field(default_factory=dict)
-    open: bool = False
-
-    @property
-    def names(self) -> list[str]:
-        return list(self.seen if self.types is None else self.types)
-
-
-def columns_of(file: str, format: str, looked: Mapping[str, Any]) -> FileColumns:
-    """What `look` said about a file. Raises PipelineError when a name is there twice."""
-    names = [column["name"] for column in looked["columns"]]
-    spelled: dict[str, str] = {}
-    for i, name in enumerate(names):
-        other = spelled.setdefault(name.lower(), name)
-        if other != name or names.index(name) != i:
-            what = f'more than one column "{name}"' if other == name else f'columns "{other}" and "{name}", the same to SQL'
-            raise PipelineError(f"{file} has {what}; rename all but one of them")
-    if looked["schema"] is not None:
-        schema = text_schema(looked["schema"])
-        return FileColumns(file, dict(zip(schema.names, schema.types, strict=True)))
-    return FileColumns(file, seen={column["name"]: column for column in looked["columns"]}, open=format == "json")
-
-
-def with_partitions(files: Sequence[FileColumns], partitions: Sequence[Mapping[str, str | None]]) -> list[FileColumns]:
-    """The files' columns and those that their folders are named after, of the first type that all these names have.
-
-    Raises PipelineError for a file that has a column of that name itself.
-    """
-    seen: dict[str, Inference] = {}
-    for partition in partitions:
-        for name, value in partition.items():
-            seen.setdefault(name, Inference()).see(pa.array([value], pa.string()))
-    found = []
-    for file, partition in zip(files, partitions, strict=True):
-        own = {name.lower() for name in file.names}
-        if (twin := next((name for name in partition if name.lower() in own), None)) is not None:
-            raise PipelineError(f'{file.file} has a column "{twin}" and lies in a folder {twin}=...; rename one of them')
-        if file.types is None:
-            added = {name: {"name": name, "seen": seen[name].as_json()} for name in partition}
-            found.append(replace(file, seen={**file.seen, **added}))
-        else:
-            types = {name: inferred_type([seen[name].as_json()], set()) for name in partition}
-            found.append(replace(file, types={**file.types, **types}))
-    return found
-
-
-def resolve(name: str, files: Sequence[FileColumns], declared: TableDeclaration | None, merge: bool) -> Resolved:
-    """The columns of table `name`, in the order of first sight.
+def resolve(name: str, files: Sequence[Opened], declared: TableDeclaration | None, merge: bool, infer: Infer) -> Resolved:
+    """The columns of table `name`, in the order of first sight; `infer` gives the types of texts that are not declared.
 
     `merge`: a column that some files lack is NULL there, and stored number types that differ meet in one that holds both.
     Raises PipelineError: files that differ, declared columns that no file has or whose values are of another kind, no column.
     """
-    names = list(dict.fromkeys(column for file in files for column in file.names))
+    for file in files:
+        _check_names(file)
+    names = list(dict.fromkeys(column for file in files for column in file.types))
     spelled: dict[str, str] = {}
     for column in names:
         other = spelled.setdefault(column.lower(), column)
@@ -97,11 +45,11 @@ def resolve(name: str, files: Sequence[FileColumns], declared: TableDeclaration 
                 f'the files of table "{name}" differ: a column is "{other}" in some and "{column}" in others; rename one'
             )
     for column in names:
-        missing = next((file for file in files if column not in file.names and not file.open), None)
+        missing = next((file for file in files if column not in file.types and not file.open), None)
         if missing is not None and not merge:
-            having = next(file for file in files if column in file.names)
+            having = next(file for file in files if column in file.types)
             raise PipelineError(
-                f'the files of table "{name}" differ: {having.file} has a column "{column}", {missing.file} has none\n'
+                f'the files of table "{name}" differ: {having.label} has a column "{column}", {missing.label} has none\n'
                 "--merge-schema imports both, with NULLs for what is missing"
             )
     wanted = {column.name.lower(): column for column in declared.columns} if declared is not None else {}
@@ -109,9 +57,14 @@ def resolve(name: str, files: Sequence[FileColumns], declared: TableDeclaration 
     _check_declared(name, names, wanted)
     targets: list[Target] = []
     dropped: dict[str, str] = {}
+    known = {column for column in names if (one := wanted.get(column.lower())) is not None and one.type is not None}
+    texts = [
+        c for c in names if c not in known and all(file.types.get(c, pa.string()) is None for file in files if c in file.types)
+    ]
+    inferred = infer(files, texts) if texts else {}
     for column in names:
         declaration = wanted.get(column.lower())
-        type, reason = _type(name, column, files, declaration, merge)
+        type, reason = _type(name, column, files, declaration, merge, inferred)
         if type is None:
             dropped[column] = reason
         else:
@@ -119,8 +72,16 @@ def resolve(name: str, files: Sequence[FileColumns], declared: TableDeclaration 
             targets.append(Target(column, type, not_null))
     if not targets:
         kinds = ", ".join(f"{column}: {reason}" for column, reason in dropped.items())
-        raise PipelineError(f'table "{name}" ({files[0].file}) has no column to import: {kinds or "it has none at all"}')
+        raise PipelineError(f'table "{name}" ({files[0].label}) has no column to import: {kinds or "it has none at all"}')
     return Resolved(tuple(targets), dropped)
+
+
+def _check_names(file: Opened) -> None:
+    spelled: dict[str, str] = {}
+    for name in file.types:
+        other = spelled.setdefault(name.lower(), name)
+        if other != name:
+            raise PipelineError(f'{file.label} has columns "{other}" and "{name}", the same to SQL; rename all but one of them')
 
 
 def _check_declared(table: str, names: Sequence[str], wanted: Mapping[str, ColumnDeclaration]) -> None:
@@ -133,20 +94,23 @@ def _check_declared(table: str, names: Sequence[str], wanted: Mapping[str, Colum
 
 
 def _type(
-    table: str, column: str, files: Sequence[FileColumns], declared: ColumnDeclaration | None, merge: bool
+    table: str,
+    column: str,
+    files: Sequence[Opened],
+    declared: ColumnDeclaration | None,
+    merge: bool,
+    inferred: Mapping[str, DataType],
 ) -> tuple[DataType | None, str]:
     """The canonical type of a column, or None and why it is dropped."""
     if declared is not None and declared.type is None:
         return None, f"declared as {declared.sql_type}, which planscope lacks"
-    having = [file for file in files if column in file.names]
-    if having[0].types is None:
-        kinds = {kind for file in having for kind in file.seen[column].get("kinds", ())}
-        if "nested" in kinds:
+    having = [file for file in files if column in file.types]
+    stored = [(file.label, type) for file in having if (type := file.types[column]) is not None]
+    if not stored:
+        hint = next((file.hints[column] for file in having if column in file.hints), None)
+        if hint is not None and pa.types.is_nested(hint):
             return None, "has objects or arrays in it, which planscope lacks"
-        if declared is not None:
-            return declared.type, ""
-        return inferred_type([file.seen[column]["seen"] for file in having], kinds), ""
-    stored = [(file.file, (file.types or {})[column]) for file in having]
+        return declared.type if declared is not None else inferred[column], ""
     if declared is not None and declared.type is not None:
         return _declared_type(table, column, stored, declared)
     return _stored_type(table, column, stored, merge)
@@ -158,7 +122,7 @@ def _declared_type(
     type = declared.type
     assert type is not None
     for file, found in stored:
-        if pa.types.is_nested(found):
+        if read_type(found) is None:
             return None, f"is {_short(found)}, which planscope lacks"
         if not can_become(found, type):
             raise PipelineError(
@@ -171,8 +135,7 @@ def _stored_type(table: str, column: str, stored: Sequence[tuple[str, DataType]]
     types = [(file, found, _canonical(found)) for file, found in stored]
     lacking = next((found for _, found, type in types if type is None), None)
     if lacking is not None:
-        hint = f"; declared as {_FITTING}, it would be imported" if can_become(lacking, pa.string()) else ""
-        return None, f"is {_short(lacking)}, which planscope lacks{hint}"
+        return None, f"is {_short(lacking)}, which planscope lacks"
     first, type, meeting = types[0][0], types[0][2], types[0][2]
     for file, found, other in types[1:]:
         if other == type or pa.types.is_null(found):
@@ -190,10 +153,9 @@ def _stored_type(table: str, column: str, stored: Sequence[tuple[str, DataType]]
     return meeting, ""
 
 
-_FITTING = "DOUBLE or VARCHAR"
-
-
 def _canonical(stored: DataType) -> DataType | None:
+    if read_type(stored) is None:
+        return None
     return pa.timestamp("us") if pa.types.is_timestamp(stored) else canonical_type(stored)
 
 

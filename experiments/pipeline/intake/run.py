@@ -1,57 +1,60 @@
 """An import from start to end: everything in a folder of its own until all is done, and going on where an earlier run stopped.
 
-    DIR/TABLE/part-00000.parquet                        a part for each file, or Spark partition
-    DIR/schema.sql                                      types, and the keys that the rows fulfil
-    DIR/_planscope/rejected/TABLE/part-00000.parquet    rejected rows of that file: reason, column, value, record, file, row
-    DIR/_planscope/manifests/import.json                inputs, settings, counts, versions, checksums
-What an interrupted run has read from files or databases is not read again by the next one.
+    DIR/TABLE/part-00000.parquet               a part for each Spark partition, in the order of the files and their rows
+    DIR/schema.sql                             types, and the keys that the rows fulfil
+    DIR/_planscope/rejected/TABLE/*.parquet    rejected rows: reason, column, value, record, file, row
+    DIR/_planscope/manifests/import.json       inputs, settings, counts, versions, checksums
+A table that an interrupted run has read is not read again by the next one.
 """
 
 from __future__ import annotations
 
+import os
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from executor.atomic import write_file
-from experiments.pipeline.failures import PipelineError, translated
+from executor.atomic import make_folder, write_file
+from experiments.pipeline.intake.checked import TableWriter, inferred, without_damaged
 from experiments.pipeline.intake.constraints import check_constraints, declared_tables
-from experiments.pipeline.intake.convert import convert
-from experiments.pipeline.intake.finish import finish
+from experiments.pipeline.intake.csv_files import CsvFiles
+from experiments.pipeline.intake.finish import finish, row_numbers
+from experiments.pipeline.intake.frames import BATCH, Opened, numbered
+from experiments.pipeline.intake.json_files import JsonFiles
 from experiments.pipeline.intake.keys import RawTable, parts_with_places
-from experiments.pipeline.intake.look import look
-from experiments.pipeline.intake.raw_parts import (
-    Raw,
-    merged_rejects,
-    move,
-    part_name,
-    raw_paths,
-    rejects_of,
-    row_text,
-    table_counts,
-    without_dangling,
-)
-from experiments.pipeline.intake.request import ImportRequest, Plan, planned
-from experiments.pipeline.intake.resolve import Resolved, columns_of, resolve, with_partitions
+from experiments.pipeline.intake.prepare import is_needed, prepare
+from experiments.pipeline.intake.request import ImportRequest, Plan, planned, read_inputs
+from experiments.pipeline.intake.resolve import Resolved, resolve
 from experiments.pipeline.intake.schema_file import Declared, schema_sql
 from experiments.pipeline.intake.sources import TableSource
-from experiments.pipeline.intake.spark_source import SparkTable, add_jars, open_frame, write_frame
+from experiments.pipeline.intake.spark_source import SparkTable, add_jars, listed, open_table, unreadable
 from experiments.pipeline.intake.state import State
 from experiments.pipeline.intake.summary import shown_rejects
-from experiments.pipeline.intake.target import as_schema, schema_text
-from experiments.pipeline.manifest import is_done, read_manifest, write_manifest
-from experiments.pipeline.staging import Request, staged
-from experiments.pipeline.tasks import run_tasks
+from experiments.pipeline.intake.target import as_schema
+from experiments.pipeline.intake.typed_files import open_typed
+from experiments.pipeline.intake.values import literal, partition_types
+from experiments.pipeline.spark.errors import PipelineError, translated
+from experiments.pipeline.spark.manifest import is_done, read_manifest, write_manifest
+from experiments.pipeline.spark.publish import Request, staged
+from experiments.pipeline.spark.tasks import run_tasks
 from optimizer.catalog.folder import METADATA_FOLDER
 from optimizer.errors import InternalError
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
 STAGE = "import"
 Progress = Callable[[str], None]
+_CONF = {
+    "spark.sql.legacy.parquet.nanosAsLong": "true",
+    "spark.sql.files.minPartitionNum": "1",
+    "spark.sql.ansi.enabled": "true",
+    "spark.sql.session.timeZone": "UTC",
+}
 
 
 def import_dataset(
@@ -68,8 +71,9 @@ def import_dataset(
     what = "import of " + ", ".join(table.name for table in plan.tables[:5]) + (" and others" if len(plan.tables) > 5 else "")
     with staged(request.folder, Request(what, {"inputs": plan.inputs, "settings": plan.settings}, resume)) as inside:
         if inside is not None:
-            with translated("importing"):
-                _Import(request, plan, session(), inside, progress).run()
+            spark = session()
+            with translated("importing"), _configured(spark):
+                _Import(request, plan, spark, inside, progress).run()
     return _manifest(request.folder), False
 
 
@@ -80,14 +84,26 @@ def _manifest(folder: Path) -> dict[str, Any]:
     return found
 
 
+@contextmanager
+def _configured(spark: SparkSession) -> Iterator[None]:
+    before = {name: spark.conf.get(name, None) for name in _CONF}
+    try:
+        for name, value in _CONF.items():
+            spark.conf.set(name, value)
+        yield
+    finally:
+        for name, value in before.items():
+            spark.conf.unset(name) if value is None else spark.conf.set(name, value)
+
+
 class _Import:
     """One import into the unfinished dataset folder `inside`; raw parts lie in its metadata until the end."""
 
     def __init__(self, request: ImportRequest, plan: Plan, spark: SparkSession, inside: Path, progress: Progress) -> None:
         self.request, self.plan, self.spark, self.inside, self.progress = request, plan, spark, inside, progress
-        self.damaged: dict[str, str] = {}  # files that were put aside, with the reason
         self.raw = inside / METADATA_FOLDER / "raw"
         self.state = State(self.raw)
+        self.damaged: dict[str, str] = self.state.get("damaged") or {}  # files that were put aside, with the reason
 
     def run(self) -> None:
         if not is_done(self.inside, STAGE, self.plan.inputs, self.plan.settings):
@@ -99,192 +115,171 @@ class _Import:
             shutil.rmtree(gone)
 
     def _make(self) -> None:
-        from_spark = isinstance(self.plan.tables[0], SparkTable)
-        resolved, raw = self._from_spark() if from_spark else self._from_files()
+        add_jars(self.spark, self.request.jars)
+        resolved: dict[str, Resolved] = {}
+        writers: dict[str, TableWriter] = {}
+        opened = [self._open(number, table) for number, table in enumerate(self.plan.tables)]
+        for number, (table, whole) in enumerate(zip(self.plan.tables, opened, strict=True)):
+            declaration = self.plan.declared.get(table.name.lower())
+            columns = resolved[table.name] = resolve(table.name, whole, declaration, self.request.merge, inferred)
+            writers[table.name] = TableWriter(self.spark, table.name, whole, columns.targets, self.raw / str(number))
+        results: dict[str, dict[str, Any]] = {}
+        for number, table in enumerate(self.plan.tables):
+            results[table.name] = self.state.once(f"table-{number}", partial(self._write, table, writers))
+        if self.plan.inputs != read_inputs(self.plan):
+            raise PipelineError("files changed while they were imported; import them again into a new folder")
+        self._refuse_rejects({name: one["rejected"] for name, one in results.items()})
         declared = declared_tables({name: one.targets for name, one in resolved.items()}, self.plan.declared)
-        self._refuse_rejects({name: one.results for name, one in raw.items()})
-        checks = self.state.once("checks", lambda: self._checks(declared, raw))
-        results = {name: self._finish(one, checks[name]["removed"]) for name, one in raw.items()}
-        self._refuse_rejects(results)
-        declared = {name: without_dangling(one, checks[name]["dangling"]) for name, one in declared.items()}
+        checks = self.state.once("checks", lambda: self._checks(declared, writers, results))
+        made = {name: self._finish(writers[name], found, checks[name]["removed"]) for name, found in results.items()}
+        self._refuse_rejects({name: one["rejected"] for name, one in made.items()})
+        declared = {name: _without_dangling(one, checks[name]["dangling"]) for name, one in declared.items()}
         write_file(self.inside / "schema.sql", schema_sql(list(declared.values())))
-        counts = {
-            "tables": {name: table_counts(found, resolved[name], declared[name]) for name, found in results.items()},
-            "sources": {file: facts for one in raw.values() for file, facts in one.checksums()},
-            "skipped": [str(path) for path in self.plan.skipped],
-            "damaged": self.damaged,
+        tables = {
+            name: {**found, "dropped": resolved[name].dropped, "left_out": list(declared[name].left_out)}
+            for name, found in made.items()
         }
-        files = {f"{name}/{part_name(i)}": result["part"] for name, found in results.items() for i, result in enumerate(found)}
+        counts = {"tables": tables, "skipped": [str(path) for path in self.plan.skipped], "damaged": self.damaged}
+        files = [path for name in made for path in sorted((self.inside / name).glob("*.parquet"))]
         write_manifest(self.inside, STAGE, inputs=self.plan.inputs, settings=self.plan.settings, counts=counts, files=files)
 
     # what the sources hold
 
-    def _from_files(self) -> tuple[dict[str, Resolved], dict[str, Raw]]:
-        sources = [table for table in self.plan.tables if isinstance(table, TableSource)]
-        looked = self.state.get("look") or self._look(sources)
-        damaged = {file: found["trouble"] for file, found in looked.items() if found["trouble"] is not None}
-        sources = self._without(sources, damaged)
-        resolved: dict[str, Resolved] = {}
-        for table in sources:
-            columns = [columns_of(str(file), table.format, looked[str(file)]) for file in table.files]
-            columns = with_partitions(columns, [table.partition(file) for file in table.files])
-            resolved[table.name] = resolve(table.name, columns, self.plan.declared.get(table.name.lower()), self.request.merge)
-        self.state.put("look", looked)
-        return resolved, {table.name: self._convert(i, table, resolved[table.name]) for i, table in enumerate(sources)}
+    def _open(self, number: int, table: TableSource | SparkTable) -> list[Opened]:
+        """The files of a table; damaged ones are put aside.
 
-    def _look(self, sources: list[TableSource]) -> dict[str, Any]:
-        tasks = [self._task(table, file) for table in sources for file in table.files]
-        done = 0
-
-        def report(position: int, result: dict[str, Any]) -> None:
-            nonlocal done
-            done += 1
-            self.progress(f"looked at {done} of {len(tasks)} files: {tasks[position]['path']}")
-
-        results = run_tasks(self.spark, look, tasks, report, "look at files")
-        return {task["path"]: result for task, result in zip(tasks, results, strict=True)}
-
-    def _without(self, tables: list[TableSource], damaged: Mapping[str, str]) -> list[TableSource]:
-        """The tables without their damaged files, which are put aside, each with the reason.
-
-        Raises PipelineError with --on-reject fail, and for a table that would be left without a file.
+        Raises PipelineError with --on-reject fail, and when no file is left.
         """
-        left = [replace(table, files=tuple(file for file in table.files if str(file) not in damaged)) for table in tables]
-        if damaged and (self.request.on_reject == "fail" or not all(table.files for table in left)):
-            reasons = list(damaged.values())
+        if isinstance(table, SparkTable):
+            if table.format not in ("csv", "json"):
+                self.progress(f"{table.name}: reading {table.label}")
+                return [open_table(self.spark, table)]
+            table = listed(self.spark, table)
+        files = {str(file): str(file) for file in table.files if str(file) not in self.damaged}
+        trouble: dict[str, str] = {}
+        format = table.format
+        encoding = self.request.options.get("encoding", "utf-8")
+        if is_needed(format, encoding):
+            files = self._prepared(number, files, format, encoding, trouble)
+            format = "parquet" if format == "arrow" else format
+        found: dict[str, Opened | PipelineError] = {}
+        labels = list(files)
+        for first in range(0, len(labels), BATCH):
+            some = {label: files[label] for label in labels[first : first + BATCH]}
+            found |= without_damaged(some, format, trouble, partial(self._open_files, table, format))
+            self.progress(f"{table.name}: looked at {min(first + BATCH, len(labels))} of {len(labels)} files")
+        trouble |= {label: str(one) for label, one in found.items() if isinstance(one, PipelineError)}
+        opened = [one for label in labels if isinstance(one := found.get(label), Opened)]
+        self._put_aside(trouble, bool(opened))
+        return _partitioned(self.spark, opened, {str(file): table.partition(file) for file in table.files})
+
+    def _open_files(self, table: TableSource, format: str, files: dict[str, str]) -> dict[str, Opened | PipelineError]:
+        if format == "json":
+            return JsonFiles(self.spark).open(files)
+        if format != "csv":
+            return open_typed(self.spark, format, files)
+        declaration = self.plan.declared.get(table.name.lower())
+        lower = {name.lower() for file in table.files for name in table.partition(file)}
+        names = [column.name for column in declaration.columns if column.name.lower() not in lower] if declaration else []
+        return CsvFiles(self.spark, self.request.options, names or None).open(files)
+
+    def _prepared(
+        self, number: int, files: dict[str, str], format: str, encoding: str, trouble: dict[str, str]
+    ) -> dict[str, str]:
+        folder = self.raw / f"{number}-prepared"
+        targets = {label: folder / f"{i}{'.parquet' if format == 'arrow' else ''}" for i, label in enumerate(files)}
+        missing = [label for label in files if not targets[label].exists()]
+        tasks = [
+            {"path": files[label], "format": format, "encoding": encoding, "target": str(targets[label])} for label in missing
+        ]
+        for label, done in zip(missing, run_tasks(self.spark, prepare, tasks, what="prepare files"), strict=True):
+            if done["trouble"] is not None:
+                trouble[label] = done["trouble"]
+        return {label: str(target) for label, target in targets.items() if label not in trouble}
+
+    def _put_aside(self, trouble: Mapping[str, str], any_left: bool) -> None:
+        """Raises PipelineError with --on-reject fail, and when no file is left."""
+        if trouble and (self.request.on_reject == "fail" or not any_left):
+            reasons = list(trouble.values())
             more = f"\n… and {len(reasons) - 5} more such files" if len(reasons) > 5 else ""
             raise PipelineError("\n".join(reasons[:5]) + more + "\nnothing was imported")
-        for reason in damaged.values():
+        for reason in trouble.values():
             self.progress(f"put aside: {reason.splitlines()[0]}")
-        self.damaged |= damaged
-        return left
-
-    def _task(self, table: TableSource, file: Path) -> dict[str, Any]:
-        declaration = self.plan.declared.get(table.name.lower())
-        columns = declaration.columns if declaration is not None else []
-        partition = table.partition(file)
-        lower = {name.lower() for name in partition}
-        return {
-            "table": table.name,
-            "path": str(file.absolute()),
-            "format": table.format,
-            "options": self.request.options,
-            "partition": partition,
-            "names": [column.name for column in columns if column.name.lower() not in lower] or None,
-            "declared": [column.name.lower() for column in columns if column.type is not None],
-        }
-
-    def _from_spark(self) -> tuple[dict[str, Resolved], dict[str, Raw]]:
-        add_jars(self.spark, self.request.jars)
-        resolved: dict[str, Resolved] = {}
-        raw: dict[str, Raw] = {}
-        for number, table in enumerate(self.plan.tables):
-            assert isinstance(table, SparkTable)
-            self.progress(f"{table.name}: reading {table.label}")
-            frame, columns = open_frame(self.spark, table)
-            one = resolve(table.name, [columns], self.plan.declared.get(table.name.lower()), merge=False)
-            folder = self.raw / f"{number}-read"
-            files = self.state.once(
-                f"read-{number}",
-                lambda: [str(f) for f in write_frame(frame, table, one.targets, folder)],  # noqa: B023
-            )
-            resolved[table.name] = one
-            source = TableSource(table.name, "parquet", tuple(map(Path, files)))
-            raw[table.name] = self._convert(number, source, one, table.label)
-        return resolved, raw
+        if trouble:
+            self.damaged |= trouble
+            self.state.put("damaged", self.damaged)
 
     # rows into raw parts
 
-    def _convert(self, number: int, table: TableSource, resolved: Resolved, label: str | None = None) -> Raw:
-        """`label`: what to call files that Spark wrote, whose columns are c0, c1 ..."""
-        folder = self.raw / str(number)
-        schema = schema_text(as_schema(resolved.targets))
-        stored = None if label is None else [f"c{i}" for i in range(len(resolved.targets))]
-        labels = [label or str(file) for file in table.files]
-        done = [self.state.get(f"part-{number}-{i}") for i in range(len(table.files))]
-        positions = [i for i, result in enumerate(done) if result is None]
-        common = {"schema": schema, "merge": self.request.merge, "stored": stored}
-        tasks = []
-        for i in positions:
-            part, rejects = raw_paths(folder, i)
-            place = {"part": str(part), "rejects": str(rejects), "label": labels[i]}
-            tasks.append({**self._task(table, table.files[i]), **common, **place})
+    def _write(self, table: TableSource | SparkTable, writers: dict[str, TableWriter]) -> dict[str, Any]:
+        writer, trouble = writers[table.name], dict[str, str]()
 
-        def keep(position: int, result: dict[str, Any]) -> None:
-            i = positions[position]
-            done[i] = self.state.put(f"part-{number}-{i}", result)
-            finished = [one for one in done if one is not None]
-            rows = sum(one.get("read", 0) for one in finished)
-            self.progress(f"{table.name}: {len(finished)} of {len(done)} files, {rows:,} rows read")
+        def write(files: dict[str, Opened]) -> dict[str, Any]:
+            one = writers[table.name] = TableWriter(self.spark, table.name, list(files.values()), writer.targets, writer.folder)
+            return one.write(self.progress)
 
-        run_tasks(self.spark, convert, tasks, keep, f"import {table.name}")
-        results = [result for result in done if result is not None]
-        damaged = {str(table.files[i]): one["trouble"] for i, one in enumerate(results) if "trouble" in one}
-        if damaged and label is not None:
-            raise PipelineError("\n".join(damaged.values()))
-        self._without([table], damaged)
-        whole = [i for i, result in enumerate(results) if "trouble" not in result]
-        raw = RawTable(table.name, tuple(raw_paths(folder, i)[0] for i in whole), as_schema(resolved.targets))
-        return Raw(raw, [results[i] for i in whole], [labels[i] for i in whole], numbered=label is None)
+        try:
+            done: dict[str, Any] = without_damaged({file.label: file for file in writer.files}, table.format, trouble, write)
+        except Exception as error:
+            if isinstance(table, SparkTable):
+                raise unreadable(table, error) from error
+            raise
+        self._put_aside(trouble, any_left=True)
+        return done
 
     # keys
 
-    def _checks(self, declared: Mapping[str, Declared], raw: Mapping[str, Raw]) -> dict[str, Any]:
-        tables = {name: one.table for name, one in raw.items()}
-        folder = self.raw / "checks"
+    def _checks(
+        self, declared: Mapping[str, Declared], writers: Mapping[str, TableWriter], results: Mapping[str, dict[str, Any]]
+    ) -> dict[str, Any]:
+        tables = {}
+        for name, writer in writers.items():
+            parts = tuple(writer.part(i) for i in range(len(results[name]["parts"])))
+            tables[name] = RawTable(name, parts, as_schema(writer.targets))
         reject = self.request.on_dangling == "reject"
-        found = check_constraints(self.spark, declared, tables, folder, reject, self.progress)
+        found = check_constraints(self.spark, declared, tables, self.raw / "checks", reject, self.progress)
         for name, one in found.items():
             for dangling in one["dangling"]:
-                dangling["first"] = row_text(raw[name], *dangling["first"])
+                number, place = dangling["first"]
+                part = results[name]["parts"][number]
+                file, before, count = writers[name].starts(part["batch"])[part["partition"]]
+                numbers = row_numbers(part["rows"], file, before, count, writers[name].rejects)
+                dangling["first"] = f"one from {file}" if numbers is None else f"row {numbers[place]:,} of {file}"
         return found
 
     # raw parts into final ones
 
-    def _finish(self, raw: Raw, removed: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        """What `finish` or `convert` says of each part."""
-        tasks, positions = [], []
-        results: list[dict[str, Any]] = []
+    def _finish(self, writer: TableWriter, result: dict[str, Any], removed: list[dict[str, Any]]) -> dict[str, Any]:
+        """{"read", "kept", "rejected"} of the table, whose parts are in their place then."""
+        target, rejected = self.inside / writer.name, self.inside / METADATA_FOLDER / "rejected" / writer.name
         touched = [parts_with_places(Path(one["folder"])) for one in removed]
-        for i, path in enumerate(raw.table.parts):
+        tasks = []
+        kept = 0
+        starts: dict[int, dict[int, tuple[str, int | None, int]]] = {}
+        for i, part in enumerate(result["parts"]):
             here = [one for one, parts in zip(removed, touched, strict=True) if i in parts]
-            result = raw.results[i]
-            target, rejects = self._final(raw.table.name, i)
-            if here:
-                positions.append(i)
-                tasks.append(
-                    {
-                        "raw": str(path),
-                        "raw_rejects": str(rejects_of(path)),
-                        "part": str(target),
-                        "rejects": str(rejects),
-                        "number": i,
-                        "file": raw.files[i],
-                        "removed": here,
-                        "numbered": raw.numbered,
-                    }
-                )
-            else:
-                move(path, target)
-                if result["reject_file"]:
-                    move(rejects_of(path), rejects)
-            results.append(result)
-        for i, result in zip(positions, run_tasks(self.spark, finish, tasks, what=f"finish {raw.table.name}"), strict=True):
-            results[i] = {**raw.results[i], **result, "rejected": [*raw.results[i]["rejected"], *result["rejected"]]}
-        for result in results:
-            rejected = sum(one["rows"] for one in result["rejected"])
-            if result["kept"] + rejected != result["read"]:
-                raise InternalError(
-                    f"{raw.table.name}: {result['read']} rows read, {result['kept']} kept and {rejected} rejected"
-                )
-        return results
+            if not here:
+                _move(writer.part(i), target / writer.part(i).name)
+                kept += part["rows"]
+                continue
+            batch = part["batch"]
+            starts[batch] = starts.get(batch) or writer.starts(batch)
+            file, before, count = starts[batch][part["partition"]]
+            place = {"raw": str(writer.part(i)), "part": str(target / writer.part(i).name), "earlier": str(writer.rejects)}
+            facts = {"file": file, "before": before, "count": count, "number": i, "removed": here}
+            tasks.append({**place, **facts, "rejects": str(rejected / f"keys-{i:05d}.parquet")})
+        done = run_tasks(self.spark, finish, tasks, what=f"finish {writer.name}") if tasks else []
+        for path in writer.rejects.glob("*.parquet"):  # copied: an interrupted run needs them again
+            make_folder(rejected)
+            shutil.copyfile(path, rejected / path.name)
+        kept += sum(one["rows"] for one in done)
+        rejects = _merged([*result["rejected"], *(entry for one in done for entry in one["rejected"])])
+        if kept + sum(one["rows"] for one in rejects) != result["read"]:
+            raise InternalError(f"{writer.name}: {result['read']} rows read, {kept} kept, rejected: {rejects}")
+        return {"read": result["read"], "kept": kept, "rejected": rejects}
 
-    def _final(self, table: str, part: int) -> tuple[Path, Path]:
-        return self.inside / table / part_name(part), self.inside / METADATA_FOLDER / "rejected" / table / part_name(part)
-
-    def _refuse_rejects(self, results: Mapping[str, list[dict[str, Any]]]) -> None:
+    def _refuse_rejects(self, rejected: Mapping[str, list[dict[str, Any]]]) -> None:
         """With --on-reject fail, ends the import as soon as rows are rejected, and leaves nothing of it."""
-        rejected = {name: merged_rejects(found) for name, found in results.items()}
         if self.request.on_reject != "fail" or not any(rejected.values()):
             return
         for entry in self.inside.iterdir():
@@ -292,3 +287,54 @@ class _Import:
                 shutil.rmtree(entry, ignore_errors=True)
         lines = [line for name, found in rejected.items() for line in shown_rejects(name, found)]
         raise PipelineError("\n".join(["rows were rejected, so nothing was imported (--on-reject fail):", *lines]))
+
+
+def _partitioned(spark: SparkSession, files: list[Opened], partitions: Mapping[str, Mapping[str, str | None]]) -> list[Opened]:
+    """The files with the columns that their folders are named after, of the first type that all these names have.
+
+    Raises PipelineError for a file that has a column of that name itself.
+    """
+    values: dict[str, list[str | None]] = {}
+    for file in files:
+        for name, value in partitions[file.label].items():
+            values.setdefault(name, []).append(value)
+    hints = partition_types(spark, values)
+    found = []
+    for file in files:
+        texts = partitions[file.label]
+        own = {name.lower() for name in file.types}
+        if (twin := next((name for name in texts if name.lower() in own), None)) is not None:
+            raise PipelineError(f'{file.label} has a column "{twin}" and lies in a folder {twin}=...; rename one of them')
+        types = {**file.types, **dict.fromkeys(texts)}
+        rows = partial(_with_texts, file, texts)
+        found.append(replace(file, types=types, rows=rows, hints={**file.hints, **hints}) if texts else file)
+    return found
+
+
+def _with_texts(file: Opened, texts: Mapping[str, str | None], names: list[str]) -> DataFrame:
+    own = [name for name in names if name not in texts]
+    values = [literal(texts[name]) if name in texts else f"v{own.index(name)}" for name in names]
+    return file.rows(own).selectExpr(*numbered(values), "_broken", "_line")
+
+
+def _without_dangling(declared: Declared, dangling: list[dict[str, Any]]) -> Declared:
+    broken = [one["key"] for one in dangling]
+    kept = tuple(key for key in declared.references if key.text() not in broken)
+    reasons = [f"foreign key {one['key']}: {one['rows']:,} rows refer to no row, first {one['first']}" for one in dangling]
+    return replace(declared, references=kept, left_out=(*declared.left_out, *reasons))
+
+
+def _merged(rejected: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """One entry for each reason and column, with the first row of all."""
+    merged: dict[tuple[str, str | None], dict[str, Any]] = {}
+    for one in rejected:
+        known = merged.setdefault((one["reason"], one["column"]), {**one, "record": None, "rows": 0})
+        known["rows"] += one["rows"]
+    return list(merged.values())
+
+
+def _move(source: Path, target: Path) -> None:
+    """By renaming; nothing is left to do when that happened in an earlier run."""
+    make_folder(target.parent)
+    if source.exists() or not target.exists():
+        os.replace(source, target)

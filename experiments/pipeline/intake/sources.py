@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import unquote
 
-from experiments.pipeline.failures import PipelineError
+from experiments.pipeline.spark.errors import PipelineError
 
 SCHEMA_FILE = "schema.sql"
 KINDS = {
@@ -30,7 +30,8 @@ KINDS = {
     ".ipc": "arrow",
 }
 FILE_FORMATS = tuple(dict.fromkeys(KINDS.values()))
-Partitions = dict[Path, Mapping[str, str | None]]
+File = Path | str  # a URI
+Partitions = dict[File, Mapping[str, str | None]]
 _NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
 _COMPRESSED = (".gz", ".bz2", ".zst")
 
@@ -43,10 +44,10 @@ class TableSource:
 
     name: str
     format: str
-    files: tuple[Path, ...]
-    partitions: Mapping[Path, Mapping[str, str | None]] = field(default_factory=dict)
+    files: tuple[File, ...]
+    partitions: Mapping[File, Mapping[str, str | None]] = field(default_factory=dict)
 
-    def partition(self, file: Path) -> dict[str, str | None]:
+    def partition(self, file: File) -> dict[str, str | None]:
         return dict(self.partitions.get(file, {}))
 
 
@@ -116,6 +117,12 @@ def check_table_name(name: str) -> str:
     return name
 
 
+def partition_values(folders: Sequence[str]) -> dict[str, str | None]:
+    """What the names COLUMN=VALUE of folders say; None is NULL."""
+    pairs = [folder.split("=", 1) for folder in folders if "=" in folder]
+    return {unquote(column): None if value == _NO_VALUE else unquote(value) for column, value in pairs}
+
+
 def _add(tables: dict[str, TableSource], name: str, files: list[Path], format: str | None, partitions: Partitions) -> None:
     check_table_name(name)
     kinds = sorted({_kind(file, format) or "" for file in files})
@@ -143,8 +150,7 @@ def _files(
     files = []
     for entry in _entries(folder):
         if _is_partition(entry):
-            column, value = entry.name.split("=", 1)
-            here = {**inside, unquote(column): None if value == _NO_VALUE else unquote(value)}
+            here = {**inside, **partition_values([entry.name])}
             files += _files(entry, format, skipped, partitions, here)
             continue
         if entry.is_dir():
@@ -161,7 +167,12 @@ def _files(
 
 
 def _kind(file: Path, format: str | None) -> str | None:
-    name = file.name.lower()
+    return kind_of(file.name, format)
+
+
+def kind_of(name: str, format: str | None) -> str | None:
+    """The format of a file of this name, if `format` does not say; None: unknown."""
+    name = name.lower()
     if format is not None:
         return None if name.endswith(".sql") else format
     for ending in _COMPRESSED:

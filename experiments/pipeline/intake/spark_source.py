@@ -1,7 +1,7 @@
-"""Tables read by Spark itself: over JDBC, or in any format that its installation knows.
+"""Tables that Spark itself finds: over JDBC, in its catalog, at a URI, or in any format that its installation knows.
 
-Such rows have neither a file nor a number, and come in no particular order: of two rows with one key, the one that stays is the
-first of the first Spark partition.
+Such rows have no number, and come in no particular order: of two rows with one key, the one that stays is the first of the first
+Spark partition.
 """
 
 from __future__ import annotations
@@ -9,24 +9,20 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from experiments.pipeline.failures import PipelineError, explain, is_sparks
-from experiments.pipeline.intake.parts import PartWriter, whole
-from experiments.pipeline.intake.resolve import FileColumns
-from experiments.pipeline.intake.sources import check_table_name, table_name
-from experiments.pipeline.intake.target import Target
+from experiments.pipeline.intake.frames import Opened
+from experiments.pipeline.intake.sources import TableSource, check_table_name, partition_values, table_name
+from experiments.pipeline.intake.typed_files import selected
+from experiments.pipeline.spark.errors import PipelineError, explain, is_sparks
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import SparkSession
 
-_EXACT_TIMES = {  # as stored: neither nanoseconds, which end in 2262, nor another calendar before 1582
-    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
-    "spark.sql.parquet.datetimeRebaseModeInWrite": "CORRECTED",
-}
 _SECRET = re.compile(r"pass|pwd|secret|token|credential|key$", re.IGNORECASE)
 _SECRET_IN_URL = re.compile(r"((?:password|pwd|token|secret)=)[^;&]*|(?<=://)([^/@:]+:)[^@/]+(?=@)", re.IGNORECASE)
 
@@ -93,6 +89,47 @@ def is_secret(option: str) -> bool:
     return _SECRET.search(option) is not None
 
 
+def open_table(spark: SparkSession, table: SparkTable) -> Opened:
+    """Raises PipelineError with Spark's or the database's reason."""
+    from pyspark.sql.pandas.types import to_arrow_type
+
+    try:
+        if table.format == "table":
+            frame = spark.read.table(table.path or "")
+        else:
+            source = spark.read.format(table.format).options(**dict(table.options))
+            frame = source.load(table.path) if table.path is not None else source.load()
+        fields = frame.schema.fields
+    except Exception as error:
+        raise unreadable(table, error) from error
+    types: dict[str, pa.DataType | None] = {}
+    for one in fields:
+        try:
+            types[one.name] = to_arrow_type(one.dataType, timezone="UTC")
+        except Exception:  # a type of Spark's own
+            types[one.name] = pa.struct([pa.field(one.dataType.simpleString(), pa.null())])
+    if len(types) < len(fields):
+        raise PipelineError(f"{table.label} has two columns of one name; rename one of them")
+    return Opened(table.label, types, partial(selected, frame), numbered=False)
+
+
+def listed(spark: SparkSession, table: SparkTable) -> TableSource:
+    """The files of text at a URI, with the values that the names of their folders say. Raises PipelineError."""
+    from pyspark.sql import functions as F
+
+    assert table.path is not None, f"{table.name} has a path"
+    try:
+        found = spark.read.format("binaryFile").option("recursiveFileLookup", "true").load(table.path).select(F.col("path"))
+        paths = sorted(row["path"] for row in found.collect())
+    except Exception as error:
+        raise unreadable(table, error) from error
+    if not paths:
+        raise PipelineError(f"there is no file in {table.path}")
+    inside = len(table.path.rstrip("/"))
+    values = {path: partition_values(path[inside:].split("/")[:-1]) for path in paths}
+    return TableSource(table.name, table.format, tuple(paths), values)
+
+
 def add_jars(spark: SparkSession, jars: Sequence[Path]) -> None:
     """Makes classes of these files known to the session, such as a JDBC driver. Raises PipelineError."""
     for jar in jars:
@@ -101,50 +138,7 @@ def add_jars(spark: SparkSession, jars: Sequence[Path]) -> None:
         spark.sql(f"ADD JAR '{jar.absolute()!s}'").collect()
 
 
-def open_frame(spark: SparkSession, table: SparkTable) -> tuple[DataFrame, FileColumns]:
-    """Raises PipelineError with Spark's or the database's reason."""
-    from pyspark.sql.pandas.types import to_arrow_type
-
-    reader = spark.read.format(table.format).options(**dict(table.options))
-    try:
-        frame = reader.load(table.path) if table.path is not None else reader.load()
-        fields = frame.schema.fields
-    except Exception as error:
-        raise _unreadable(table, error) from error
-    types: dict[str, pa.DataType] = {}
-    spelled: dict[str, str] = {}
-    for field in fields:
-        other = spelled.setdefault(field.name.lower(), field.name)
-        if field.name in types or other != field.name:
-            raise PipelineError(f'{table.label} has columns "{other}" and "{field.name}", the same to SQL; rename one of them')
-        try:
-            types[field.name] = to_arrow_type(field.dataType, timezone="UTC")
-        except Exception:  # a type of Spark's own
-            types[field.name] = pa.struct([pa.field(field.dataType.simpleString(), pa.null())])
-    return frame, FileColumns(table.label, types)
-
-
-def write_frame(frame: DataFrame, table: SparkTable, targets: tuple[Target, ...], folder: Path) -> list[Path]:
-    """What Spark reads, as Parquet files in `folder`, a file for each of its partitions; the targets' columns are c0, c1 ..."""
-    from pyspark.sql import functions as F
-
-    columns = [F.col("`" + target.name.replace("`", "``") + "`").alias(f"c{i}") for i, target in enumerate(targets)]
-    try:
-        for option, value in _EXACT_TIMES.items():
-            frame.sparkSession.conf.set(option, value)
-        frame.select(*columns).write.mode("overwrite").parquet(f"file:{folder}")
-    except Exception as error:
-        raise _unreadable(table, error) from error
-    files = sorted(folder.glob("*.parquet"))
-    if not files:  # no partition at all
-        files = [folder / "part-empty.parquet"]
-        fields = [pa.field(f"c{i}", target.type) for i, target in enumerate(targets)]
-        with whole(files[0]) as path:
-            PartWriter(path, pa.schema(fields)).close()
-    return files
-
-
-def _unreadable(table: SparkTable, error: Exception) -> Exception:
+def unreadable(table: SparkTable, error: Exception) -> Exception:
     if isinstance(error, PipelineError) or not is_sparks(error):
         return error
     text = str(error)

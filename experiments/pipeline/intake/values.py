@@ -1,153 +1,239 @@
-"""Values of a source as values of a column's type, each one exactly or not at all.
+"""Values of a source as values of a column's type, each one exactly or not at all: expressions of Spark SQL, as text.
 
-Texts are read as DuckDB casts them, with these differences, so that nothing is changed on the way: a decimal with more digits
-than its type has is refused rather than rounded, and so is a time with more than microseconds. Blanks around anything but
-texts do not count. A time with a zone becomes UTC.
+A text has to have the form that a type asks for, and the cast has to succeed: Spark's own casts round decimals, cut what is
+beyond microseconds and take 2020-1-5 for a date, and here such values fail. Stored values are cast there and back. Blanks around
+anything but texts do not count. A time with a zone becomes UTC.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
-import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.types as kinds
 
 from optimizer.algebra.columns import DataType
+from optimizer.algebra.types import type_name
 
-Converted = tuple[pa.Array, np.ndarray]  # values, NULL where there are none or it failed; where it failed
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
-_TRUE = pa.array(["true", "t", "yes", "y", "on", "1"])
-_FALSE = pa.array(["false", "f", "no", "n", "off", "0"])
+_BLANK = r"' \t\r\n'"
 _INTEGER = r"^[+-]?[0-9]+$"
-_INFINITE = r"(?i)^[+-]?inf(inity)?$"
-_ZONE = r"[0-9:.]([Zz]|[+-][0-9]{2}(:?[0-9]{2})?)$"
-_SPARE_ZEROS = r"(\.[0-9]{6})0+([Zz]|[+-][0-9:]+)?$"
+_NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
+_NO_NUMBER = r"^([+-]?(?i:inf|infinity)|(?i:nan))$"
+_DATE = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$"
+_LOCAL = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}([ T][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,6}0*)?)?)?$"
+_ZONED = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,6}0*)?)?([Zz]|[+-][0-9]{2}(:?[0-9]{2})?)$"
+_TRUE = "'true', 't', 'yes', 'y', 'on', '1'"
+_FALSE = "'false', 'f', 'no', 'n', 'off', '0'"
 
 
-def from_text(texts: pa.Array, type: DataType) -> Converted:
-    """`texts` (strings, NULLs allowed) as `type`, which is canonical."""
-    if kinds.is_string(type) or kinds.is_binary(type):
-        return texts.cast(type), np.zeros(len(texts), bool)
-    texts = pc.utf8_trim(texts, " \t\r\n")
+def spark_type(type: DataType) -> str:
+    """Spark's name of a canonical type."""
+    if kinds.is_decimal(type):
+        return f"decimal({type.precision},{type.scale})"
+    return _SPARK_TYPES[type]
+
+
+_SPARK_TYPES = {
+    pa.int8(): "tinyint",
+    pa.int16(): "smallint",
+    pa.int32(): "int",
+    pa.int64(): "bigint",
+    pa.float32(): "float",
+    pa.float64(): "double",
+    pa.bool_(): "boolean",
+    pa.string(): "string",
+    pa.binary(): "binary",
+    pa.date32(): "date",
+    pa.timestamp("us"): "timestamp_ntz",
+}
+
+
+def converted(value: str, stored: DataType | None, type: DataType) -> str:
+    """`value`, a text (`stored` is None) or stored with a type, as `type`, which is canonical; NULL where that fails."""
+    if stored is None or is_text(stored):
+        return value if kinds.is_string(type) else _from_text(trimmed(value), type)
+    return _from_stored(value, stored, type)
+
+
+def _from_text(text: str, type: DataType) -> str:
+    to = spark_type(type)
+    cast = f"try_cast({text} AS {to})"
+    if kinds.is_binary(type):
+        return f"CAST({text} AS binary)"
     if kinds.is_boolean(type):
-        return _truths(texts)
+        return f"CASE WHEN lower({text}) IN ({_TRUE}) THEN true WHEN lower({text}) IN ({_FALSE}) THEN false END"
     if kinds.is_integer(type):
-        return _guarded(texts, _INTEGER, lambda t: pc.utf8_ltrim(t, "+").cast(type))
+        return _if(_is(text, _INTEGER), cast)
     if kinds.is_floating(type):
-        return _floats(texts, type)
-    if kinds.is_timestamp(type):
-        return _times(texts)
-    return one_by_one(texts, lambda t: t.cast(type))
+        within = f"abs({cast}) < CAST('Infinity' AS double)"  # nothing beyond the type's range
+        return f"CASE WHEN {_is(text, _NUMBER)} THEN {_if(within, cast)} WHEN {_is(text, _NO_NUMBER)} THEN {cast} END"
+    if kinds.is_decimal(type):
+        return _decimal(text, type)
+    if kinds.is_date(type):
+        return _if(_is(text, _DATE), cast)
+    cut = f"regexp_replace({text}, r'([.][0-9]{{6}})0+', '$1')"
+    seconds = f"regexp_replace(upper({cut}), r'([ T][0-9]{{2}}:[0-9]{{2}})([-+Z])', '$1:00$2')"
+    hours = f"regexp_replace({seconds}, r'([+-][0-9]{{2}})$', '$1:00')"
+    zoned = f"regexp_replace({hours}, r'([+-][0-9]{{2}})([0-9]{{2}})$', '$1:$2')"
+    utc = f"CAST(try_cast({zoned} AS timestamp) AS timestamp_ntz)"
+    return f"CASE WHEN {_is(text, _LOCAL)} THEN try_cast({cut} AS {to}) WHEN {_is(text, _ZONED)} THEN {utc} END"
 
 
-def from_values(values: pa.Array, type: DataType) -> Converted:
-    """Stored values as `type`, which is canonical and one of those that `can_become` allows."""
-    if kinds.is_dictionary(values.type):
-        values = values.dictionary_decode()
-    if is_text(values.type) and not kinds.is_string(type):
-        return from_text(values.cast(pa.string()), type)
-    if kinds.is_timestamp(values.type) and kinds.is_timestamp(type):
-        zone = values.type.tz
-        return one_by_one(values, lambda v: v.cast(pa.timestamp("us", zone)).view(pa.int64()).view(pa.timestamp("us")))
-    if kinds.is_binary(values.type) and kinds.is_string(type):
-        return one_by_one(values, lambda v: _checked_utf8(v))
-    return one_by_one(values, lambda v: v.cast(type))
+def _decimal(text: str, type: DataType) -> str:
+    number, scale = f"try_cast({text} AS {spark_type(type)})", type.scale
+    plain = _is(text, rf"^[+-]?([0-9]+([.][0-9]{{0,{scale}}}0*)?|[.][0-9]{{1,{max(1, scale)}}}0*)$")
+    most = 38 - (type.precision - scale)  # digits after the point that fit beside as many before it
+    if most <= scale:
+        return _if(plain, number)
+    exact = f"{_is(text, _NUMBER)} AND length({text}) < 38 AND {number} = try_cast({text} AS decimal(38,{most}))"
+    return f"CASE WHEN {plain} THEN {number} WHEN {text} RLIKE '[eE]' AND {exact} THEN {number} END"
+
+
+def _is(text: str, form: str) -> str:
+    return f"{text} RLIKE r'{form}'"
+
+
+def _if(condition: str, value: str) -> str:
+    return f"CASE WHEN {condition} THEN {value} END"
+
+
+def _from_stored(value: str, stored: DataType, type: DataType) -> str:
+    if kinds.is_dictionary(stored):
+        return converted(value, stored.value_type, type)
+    to = spark_type(type)
+    there = f"try_cast({value} AS {to})"
+    if kinds.is_timestamp(stored) and stored.unit == "ns" and kinds.is_timestamp(type):  # read as a count of nanoseconds
+        return _if(f"pmod({value}, 1000) = 0", f"CAST(timestamp_micros(({value} - pmod({value}, 1000)) div 1000) AS {to})")
+    if is_bytes(stored) and kinds.is_string(type):
+        return _if(f"is_valid_utf8(CAST({value} AS string))", f"CAST({value} AS string)")
+    if _is_number(stored) and _is_number(type) and not (kinds.is_floating(type) and not kinds.is_integer(stored)):
+        return _if(f"try_cast({there} AS {_read_type(stored)}) = {value}", there)
+    return there
+
+
+def _read_type(stored: DataType) -> str:
+    found = read_type(stored)
+    assert found is not None, f"{stored} is read by Spark"
+    return found
+
+
+def read_type(stored: DataType) -> str | None:
+    """As what Spark reads a stored type, NULLs as texts; None: it does not."""
+    if kinds.is_dictionary(stored):
+        return read_type(stored.value_type)
+    if kinds.is_decimal(stored):
+        return spark_type(stored) if stored.precision <= 38 else None
+    if kinds.is_timestamp(stored):
+        return "bigint" if stored.unit == "ns" else "timestamp_ntz" if stored.tz is None else "timestamp"
+    if is_text(stored) or kinds.is_null(stored):
+        return "string"
+    if is_bytes(stored):
+        return "binary"
+    unsigned = {pa.uint8(): "smallint", pa.uint16(): "int", pa.uint32(): "bigint", pa.uint64(): "decimal(20,0)"}
+    return _SPARK_TYPES.get(stored) or unsigned.get(stored)
 
 
 def can_become(stored: DataType, type: DataType) -> bool:
     """Whether values stored as `stored` may be declared as the canonical `type`; single values may still not fit."""
     if kinds.is_dictionary(stored):
         return can_become(stored.value_type, type)
-    if kinds.is_nested(stored):
+    if read_type(stored) is None:
         return False
-    if kinds.is_string(type):
-        return not kinds.is_duration(stored) and not kinds.is_interval(stored)
+    if kinds.is_string(type) or kinds.is_null(stored):
+        return True
     if is_text(stored):
         return not kinds.is_binary(type)
-    groups = (_is_number, kinds.is_boolean, kinds.is_date, kinds.is_timestamp, _is_bytes, kinds.is_null)
-    return any(test(stored) and test(type) for test in groups) or kinds.is_null(stored)
+    groups = (_is_number, kinds.is_boolean, kinds.is_date, kinds.is_timestamp, is_bytes)
+    return any(test(stored) and test(type) for test in groups)
 
 
 def is_text(type: DataType) -> bool:
     return bool(kinds.is_string(type) or kinds.is_large_string(type) or kinds.is_string_view(type))
 
 
-def one_by_one(values: pa.Array, convert: Callable[[pa.Array], pa.Array]) -> Converted:
-    """`convert` of all values for which it does not fail; halves what fails until the single values are found."""
-    failed = np.zeros(len(values), bool)
-    parts: list[pa.Array] = []
-    waiting = [(0, values)]
-    while waiting:
-        start, piece = waiting.pop()
-        try:
-            parts.append(convert(piece))
-        except (pa.ArrowInvalid, pa.ArrowNotImplementedError, OverflowError):
-            if len(piece) == 1:
-                failed[start] = True
-                parts.append(None)
-            else:
-                middle = len(piece) // 2
-                waiting += [(start + middle, piece[middle:]), (start, piece[:middle])]
-    type = next((part.type for part in parts if part is not None), None)
-    if type is None:
-        type = convert(values[:0]).type
-    return pa.concat_arrays([pa.nulls(1, type) if part is None else part for part in parts]), failed
-
-
-def _guarded(texts: pa.Array, pattern: str, convert: Callable[[pa.Array], pa.Array]) -> Converted:
-    """`convert` where the texts have this form."""
-    wrong = pc.fill_null(pc.invert(pc.match_substring_regex(texts, pattern)), False)
-    converted, failed = one_by_one(_without(texts, wrong), convert)
-    return converted, failed | _mask(wrong)
-
-
-def _truths(texts: pa.Array) -> Converted:
-    lower = pc.utf8_lower(texts)
-    true, false = pc.is_in(lower, _TRUE), pc.is_in(lower, _FALSE)
-    known = pc.or_(true, false)
-    return pc.if_else(known, true, pa.scalar(None, pa.bool_())), _mask(pc.and_(pc.invert(known), pc.is_valid(texts)))
-
-
-def _floats(texts: pa.Array, type: DataType) -> Converted:
-    numbers, failed = one_by_one(texts, lambda t: t.cast(type))
-    infinite = pc.fill_null(pc.is_inf(numbers), False)
-    if pc.any(infinite).as_py():  # a number beyond the type's range, unless the text says so
-        failed |= _mask(pc.and_not(infinite, pc.fill_null(pc.match_substring_regex(texts, _INFINITE), False)))
-    return _without(numbers, pa.array(failed)), failed
-
-
-def _times(texts: pa.Array) -> Converted:
-    texts = pc.replace_substring_regex(texts, _SPARE_ZEROS, r"\1\2")
-    zoned = pc.fill_null(pc.match_substring_regex(texts, r":.*" + _ZONE), False)
-    local, failed = one_by_one(_without(texts, zoned), lambda t: t.cast(pa.timestamp("us")))
-    if pc.any(zoned).as_py():
-        inside = _without(texts, pc.invert(zoned))
-        utc, wrong = one_by_one(inside, lambda t: t.cast(pa.timestamp("us", "UTC")).view(pa.int64()).view(pa.timestamp("us")))
-        return pc.if_else(zoned, utc, local), failed | wrong
-    return local, failed
-
-
-def _without(values: pa.Array, mask: pa.Array) -> pa.Array:
-    return pc.if_else(mask, pa.scalar(None, values.type), values)
-
-
-def _mask(values: pa.Array) -> np.ndarray:
-    return np.asarray(values.to_numpy(zero_copy_only=False), dtype=bool).copy()
-
-
-def _checked_utf8(values: pa.Array) -> pa.Array:
-    texts = values.cast(pa.binary()).cast(pa.string())
-    texts.validate(full=True)
-    return texts
+def is_bytes(type: DataType) -> bool:
+    tests = (kinds.is_binary, kinds.is_large_binary, kinds.is_fixed_size_binary, kinds.is_binary_view)
+    return any(test(type) for test in tests)
 
 
 def _is_number(type: DataType) -> bool:
     return bool(kinds.is_integer(type) or kinds.is_floating(type) or kinds.is_decimal(type))
 
 
-def _is_bytes(type: DataType) -> bool:
-    return bool(
-        kinds.is_binary(type) or kinds.is_large_binary(type) or kinds.is_fixed_size_binary(type) or kinds.is_binary_view(type)
-    )
+# what texts may be, a bit each, the narrowest type first
+_BITS: tuple[tuple[str, DataType], ...] = (
+    ("integer", pa.int64()),
+    ("long integer", pa.decimal128(38, 0)),
+    ("truth", pa.bool_()),
+    ("date", pa.date32()),
+    ("time", pa.timestamp("us")),
+    ("time with zone", pa.timestamp("us")),
+    ("number", pa.float64()),
+)
+TIMES = ("date", "time", "time with zone")
+
+
+def possible(text: str) -> str:
+    """Which of the types a text may have, as bits; NULL for NULL. A column may have what all its texts may: `bit_and`.
+
+    `text` is without blanks around it. A whole number of 17 digits or more is no DOUBLE, which might not hold it.
+    """
+    short, long = bits("integer", "long integer", "number"), bits("integer", "long integer")
+
+    def fits(type: DataType, found: int) -> str:
+        return f"CASE WHEN {_from_text(text, type)} IS NOT NULL THEN {found} ELSE 0 END"
+
+    whole = f"CASE WHEN {text} RLIKE '[0-9]{{17}}' THEN {long} ELSE {short} END"
+    cases = [
+        (f"{text} IS NULL", "NULL"),
+        (f"NOT {_is(text, '^[-+.0-9tTfFiInN]')}", "0"),
+        (f"{_is(text, _INTEGER)} AND try_cast({text} AS bigint) IS NOT NULL", whole),
+        (_is(text, _INTEGER), fits(pa.decimal128(38, 0), bits("long integer"))),
+        (f"lower({text}) IN ('true', 'false')", str(bits("truth"))),
+        (_is(text, _DATE), fits(pa.date32(), bits("date", "time"))),
+        (_is(text, _LOCAL), fits(pa.timestamp("us"), bits("time"))),
+        (_is(text, _ZONED), fits(pa.timestamp("us"), bits("time with zone"))),
+    ]
+    listed = " ".join(f"WHEN {condition} THEN {found}" for condition, found in cases)
+    return f"CASE {listed} ELSE {fits(pa.float64(), bits('number'))} END"
+
+
+def trimmed(text: str) -> str:
+    return f"btrim({text}, {_BLANK})"
+
+
+def bits(*names: str) -> int:
+    return sum(1 << i for i, (name, _) in enumerate(_BITS) if name in names)
+
+
+def type_of(mask: int | None, among: int = -1) -> DataType:
+    """The narrowest type of a mask that is among others; VARCHAR when there is none, or no value."""
+    return next((type for i, (_, type) in enumerate(_BITS) if mask is not None and mask & among & 1 << i), pa.string())
+
+
+def partition_types(spark: SparkSession, values: Mapping[str, Sequence[str | None]]) -> dict[str, DataType]:
+    """The type that all texts of each name have."""
+    found = {}
+    for name, texts in values.items():
+        listed = ", ".join(f"({literal(text)})" for text in dict.fromkeys(texts))
+        mask = spark.sql(f"SELECT bit_and({possible(trimmed('text'))}) FROM VALUES {listed} AS texts(text)").head()
+        found[name] = type_of(mask[0] if mask is not None else None)
+    return found
+
+
+def literal(text: str | None) -> str:
+    """A text in Spark SQL."""
+    return "CAST(NULL AS string)" if text is None else "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
+
+
+def quoted(name: str) -> str:
+    """A name in Spark SQL."""
+    return "`" + name.replace("`", "``") + "`"
+
+
+def not_a(type: DataType) -> str:
+    return f"not a {type_name(type)}"

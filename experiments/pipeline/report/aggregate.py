@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from experiments.pipeline.failures import translated
+from experiments.pipeline.spark.errors import translated
+from experiments.pipeline.sweep.results import PARTS
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -31,7 +32,7 @@ def aggregate(spark: SparkSession, folder: Path, baseline: str) -> dict[str, pa.
     errors         a row for each variant and kind of error
     """
     with translated("summing up the sweep"):
-        read = spark.read.option("pathGlobFilter", "chunk-*.parquet")
+        read = spark.read.option("pathGlobFilter", PARTS)
         read.parquet(str(folder)).createOrReplaceTempView("sweep_items")
         spark.sql(_PAIRED, args={"baseline": baseline}).createOrReplaceTempView("sweep_paired")
         by_query = spark.sql(_BY_QUERY).toArrow()

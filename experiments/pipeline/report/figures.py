@@ -33,13 +33,13 @@ if TYPE_CHECKING:
 
 MOST_VARIANTS = 8  # in one figure: more could not be told apart
 MOST_PANELS = 6
-_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#999933")
-_MARKERS = "osD^vPX*"
-_DASHES = ("-", (0, (5, 1.5)), (0, (1, 1)), (0, (4, 1, 1, 1)), (0, (7, 2)), (0, (2, 1)), (0, (3, 1, 1, 1, 1, 1)), (0, (1, 2)))
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#999933")
+MARKERS = "osD^vPX*"
+DASHES = ("-", (0, (5, 1.5)), (0, (1, 1)), (0, (4, 1, 1, 1)), (0, (7, 2)), (0, (2, 1)), (0, (3, 1, 1, 1, 1, 1)), (0, (1, 2)))
 _ROUNDING = 1e-9  # ratios this near to 1 are 1
 _LINEAR_BELOW = 2.0  # greatest figure over the least, where a logarithmic scale would show few numbers
 _WIDE = 34  # characters of a variant's name from which on the legend has one column
-_STYLE = {
+STYLE = {
     "svg.hashsalt": "planscope",
     "pdf.fonttype": 42,
     "font.family": "DejaVu Sans",
@@ -64,7 +64,7 @@ def make_figures(tables: dict[str, pa.Table], variants: Sequence[str], baseline:
     note = "" if len(shown) == len(variants) else f"{len(shown)} of {len(variants)} variants; the tables have all"
     q_error = "q_error_max" if any(row["q_error_max"] is not None for row in by_query) else "q_error"
     what = "largest q-error of an operator" if q_error == "q_error_max" else "q-error of the rows of the result"
-    with matplotlib.rc_context(_STYLE):
+    with matplotlib.rc_context(STYLE):
         made = {
             "planning_time": _panels(by_relations, "plan_ms", shown, "planning time, median (ms)", note),
             "costed": _panels(by_relations, "costed", shown, "alternatives costed, median", note),
@@ -84,7 +84,7 @@ def write_figure(figure: Figure, folder: Path, name: str) -> list[Path]:
         "pdf": {"CreationDate": None, "Creator": "planscope", "Producer": None},
     }
     for ending, metadata in dates.items():
-        with matplotlib.rc_context(_STYLE):
+        with matplotlib.rc_context(STYLE):
             content = io.BytesIO()
             figure.savefig(content, format=ending, metadata=metadata, bbox_inches="tight")
         paths.append(folder / f"{name}.{ending}")
@@ -125,11 +125,11 @@ def _panels(rows: list[Row], column: str, variants: Sequence[str], label: str, n
             mine = [row for row in found if (row["workload"], row["variant"]) == (workloads[position], variant)]
             points = sorted((row["relations"], row[column]) for row in mine)
             axes.plot(
-                [x for x, _ in points], [y for _, y in points], marker=_MARKERS[i], markersize=3.5, linewidth=1.2,
-                color=_COLOURS[i], linestyle=_DASHES[i], label=variant,
+                [x for x, _ in points], [y for _, y in points], marker=MARKERS[i], markersize=3.5, linewidth=1.2,
+                color=COLOURS[i], linestyle=DASHES[i], label=variant,
             )  # fmt: skip
         axes.set_yscale("log")
-        _plain(axes.yaxis)
+        plain_axis(axes.yaxis)
         axes.set_title(workloads[position])
         axes.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=7))
         if position + columns >= len(workloads):
@@ -165,13 +165,13 @@ def _ecdf(
         figures, shares = zip(*points, strict=True)
         axes.step(
             [least, figures[0], *figures, most], [0.0, 0.0, *shares, shares[-1]], where="post", linewidth=1.4,
-            color=_COLOURS[i], linestyle=_DASHES[i], label=variant,
+            color=COLOURS[i], linestyle=DASHES[i], label=variant,
         )  # fmt: skip
     margin = max(1.02, (most / least) ** 0.03)
     axes.set_xlim(least / margin, most * margin)
     if most / least > _LINEAR_BELOW:
         axes.set_xscale("log")
-        _plain(axes.xaxis)
+        plain_axis(axes.xaxis)
     axes.set_ylim(0, 1.02)
     axes.set_ylabel("share of queries")
     axes.set_xlabel(label)
@@ -186,7 +186,7 @@ def _shares(rows: list[Row], column: str) -> list[tuple[float, float]]:
     return [(value, share / len(rows)) for (value, _), share in zip(found, upto, strict=True)]
 
 
-def _plain(axis: Axis) -> None:
+def plain_axis(axis: Axis) -> None:
     """Numbers as people write them on a logarithmic axis: 0.05, 20, 3000; between powers of ten only where there are few."""
     low, high = sorted(axis.get_view_interval())
     write = FuncFormatter(lambda value, _: f"{value:g}")

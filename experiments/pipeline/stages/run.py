@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from executor.atomic import make_folder
-from experiments.pipeline.lock import hold
+from experiments.pipeline.spark.lock import hold
 from experiments.pipeline.stages.spec import Pipeline
 from experiments.pipeline.stages.stage import Context, Outcome, Say, Stage
 from experiments.pipeline.stages.state import State, lock_file, read_state

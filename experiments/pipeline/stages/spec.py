@@ -10,14 +10,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from experiments.pipeline.stages.analyze_stage import Analyze
-from experiments.pipeline.stages.generate_stage import Generate
-from experiments.pipeline.stages.import_stage import Import
-from experiments.pipeline.stages.report_stage import MakeReport
+from experiments.pipeline.stages.data_stages import Analyze, Generate, Import
 from experiments.pipeline.stages.stage import ORDER, Stage
-from experiments.pipeline.stages.sweep_stage import Sweep
+from experiments.pipeline.stages.sweep_stages import MakeReport, Sweep
+from experiments.pipeline.sweep.fields import FIELDS, read_words
 from experiments.pipeline.sweep.places import Places
 from experiments.pipeline.sweep.problems import Problems, SpecError, suggestion
+from experiments.pipeline.sweep.spec import SweepSpec
 
 
 @dataclass(frozen=True)
@@ -52,29 +51,28 @@ def read_pipeline(file: Path) -> Pipeline:
 
 
 def _stages(tables: dict[str, Any], base: Path, problems: Problems) -> tuple[Stage, ...]:
-    found: list[Stage | None] = []
+    words = {name: read_words(tables[name], name, problems) for name in FIELDS if name in tables and name != "sweep"}
+    found: list[Stage] = []
     made: dict[str, str] = {}  # workload ("*": any) -> folder of the dataset that is made
-    folders: list[str] = []
-    if "generate" in tables:
-        generate = Generate.from_table(tables["generate"], problems)
+    if (said := words.get("generate")) is not None:
+        generate = Generate(said)
+        generate.complain(problems)
         found.append(generate)
-        if generate is not None:
-            made.update((workload, generate.into) for workload in generate.workloads())
-            folders.append(generate.into)
-    if "import" in tables:
-        imported = Import.from_table(tables["import"], base, problems)
+        made = dict.fromkeys(generate.workloads, generate.into)
+    if (said := words.get("import")) is not None:
+        imported = Import(said, base)
+        if imported.into in made.values():
+            problems.add(
+                f'[generate] and [import] both make the folder {imported.into}: give one of them into = "…"', "import", "into"
+            )
         found.append(imported)
-        if imported is not None:
-            made["*"] = imported.into
-            if imported.into in folders:
-                problems.add(
-                    f'[generate] and [import] both make the folder {imported.into}: give one of them into = "…"', "import", "into"
-                )
-            folders.append(imported.into)
-    if "analyze" in tables:
-        found.append(Analyze.from_table(tables["analyze"], base, folders, problems))
-    if "sweep" in tables:
-        found.append(Sweep.from_table(tables["sweep"], base, made, problems))
-    if "report" in tables:
-        found.append(MakeReport.from_table(tables["report"], problems))
-    return tuple(stage for stage in found if stage is not None)
+        made["*"] = imported.into
+    if (said := words.get("analyze")) is not None:
+        analyze = Analyze(said, base, tuple(dict.fromkeys(made.values())))
+        analyze.complain(problems)
+        found.append(analyze)
+    if "sweep" in tables and (spec := SweepSpec.from_table(tables["sweep"], base, problems)) is not None:
+        found.append(Sweep(spec, made))
+    if (said := words.get("report")) is not None:
+        found.append(MakeReport(**said))
+    return tuple(found)

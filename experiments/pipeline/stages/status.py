@@ -6,13 +6,12 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from experiments.pipeline.lock import holder
-from experiments.pipeline.manifest import manifest_path, read_manifest
+from experiments.pipeline.spark.lock import holder
+from experiments.pipeline.spark.manifest import damaged_files, manifest_path, read_manifest
 from experiments.pipeline.stages.stage import ORDER
 from experiments.pipeline.stages.state import lock_file, read_state
-from experiments.pipeline.stages.sweep_stage import error_text
-from experiments.pipeline.sweep.results import progress_of, run_folder, runs
-from experiments.pipeline.sweep.run import LOCK
+from experiments.pipeline.stages.sweep_stages import error_text
+from experiments.pipeline.sweep.results import LOCK, progress_of, run_folder, runs
 from optimizer.errors import CatalogError
 
 
@@ -65,14 +64,7 @@ def _missing(folder: Path, name: str) -> list[str]:
     manifest = read_manifest(folder, name)
     if manifest is None:
         return [str(manifest_path(folder, name))]
-    return [file for file, facts in manifest["files"].items() if not _is_there(folder / file, facts["bytes"])]
-
-
-def _is_there(path: Path, size: int) -> bool:
-    try:
-        return path.stat().st_size == size
-    except OSError:
-        return False
+    return damaged_files(folder, manifest)
 
 
 def _run(out: Path, name: str) -> dict[str, Any]:

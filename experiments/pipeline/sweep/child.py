@@ -1,21 +1,20 @@
-"""The process that runs the items of a sweep, one after the other: `python -m experiments.pipeline.sweep.child`.
+"""The process that runs the items of a sweep, one after the other: `python -m experiments.pipeline.sweep.child DESCRIPTOR`.
 
-It reads one JSON object a line from standard input and answers in lines on standard output:
+Over the pipe DESCRIPTOR it receives the plan, then numbers of items, and sends:
 
-    {"plan": RUN-FOLDER, "memory": MB, "measure": "MODULE:FUNCTION"}    {"ready": true}
-    {"item": 17}                            {"row": {...}}; before, when a dataset has to be opened, {"opening": true} and
-                                            {"opening": false} when that is done
+    ("ready", {})          everything is imported
+    ("opening", True)      a dataset has to be opened; ("opening", False) when that is done
+    ("row", {...})         the row of the item
 
 It is started as a new program and not forked: the parent is a Spark worker whose Arrow threads a fork would not carry over,
-and their locks for ever. Its start takes half a second, which is why it is kept from item to item. It ends when standard
-input does, also in the middle of an item, so that no process outlives the worker that wanted it.
+and their locks for ever. Its start takes half a second, which is why it is kept from item to item. It ends when the pipe
+does, also in the middle of an item, so that no process outlives the worker that wanted it.
 """
 
 from __future__ import annotations
 
 import gc
 import importlib
-import json
 import os
 import platform
 import queue
@@ -25,16 +24,16 @@ import sys
 import threading
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import replace
 from datetime import UTC, datetime
+from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
 import pyarrow as pa
 
 from experiments.pipeline.sweep.code_version import code_digest
 from experiments.pipeline.sweep.columns import setting_columns
-from experiments.pipeline.sweep.plan import Item, SweepPlan, read_plan
+from experiments.pipeline.sweep.plan import Item, SweepPlan
 from experiments.workloads.data import open_data
 from optimizer.catalog.table import Catalog
 from optimizer.errors import (
@@ -63,47 +62,28 @@ _DEEP_STACK = 1 << 30
 
 
 def main() -> None:
-    """Serves requests until standard input ends."""
-    answers = _private_output()
-    requests: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
+    """Serves requests until the pipe ends."""
+    pipe: Connection = Connection(int(sys.argv[1]))
+    requests: queue.SimpleQueue[Any] = queue.SimpleQueue()
     with suppress(ValueError, OSError):
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's business
-    threading.Thread(target=_read, args=(requests,), daemon=True).start()
-    server: Server | None = None
+    threading.Thread(target=_receive, args=(pipe, requests), daemon=True).start()
+    plan: SweepPlan = requests.get()
+    server = Server(plan, lambda begins: pipe.send(("opening", begins)))
+    _limit_memory(plan.memory)
+    gc.collect()
+    gc.freeze()  # what is there now stays; collections during items pass it over
+    pipe.send(("ready", {}))
     while True:
-        request = requests.get()
-        if "plan" in request:
-            plan = replace(read_plan(Path(request["plan"])), measure=request["measure"])
-            server = Server(plan, lambda begins: _answer(answers, {"opening": begins}))
-            _limit_memory(request["memory"])
-            gc.collect()
-            gc.freeze()  # what is there now stays; collections during items pass it over
-            _answer(answers, {"ready": True})
-        else:
-            assert server is not None, "an item came before a plan"
-            _answer(answers, {"row": server.row(request["item"])})
+        pipe.send(("row", server.row(requests.get())))
 
 
-def _private_output() -> TextIO:
-    """Standard output for answers alone; what libraries print there goes to standard error."""
-    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    os.dup2(2, 1)
-    return answers
-
-
-def _read(requests: queue.SimpleQueue[dict[str, Any]]) -> None:
+def _receive(pipe: Connection, requests: queue.SimpleQueue[Any]) -> None:
     """Passes requests on, and ends the process when no more can come: nobody would read the answers."""
-    for line in sys.stdin:
-        requests.put(json.loads(line))
+    with suppress(EOFError, OSError):
+        while True:
+            requests.put(pipe.recv())
     os._exit(0)
-
-
-def _answer(answers: TextIO, value: dict[str, Any]) -> None:
-    try:
-        answers.write(json.dumps(value) + "\n")
-        answers.flush()
-    except BrokenPipeError:
-        os._exit(0)
 
 
 def _limit_memory(megabytes: int) -> None:

@@ -6,21 +6,18 @@ may have failed because of those, so the item gets a second try in a fresh one; 
 
 from __future__ import annotations
 
-import json
 import os
-import queue
 import signal
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from contextlib import suppress
-from pathlib import Path
-from typing import IO, Any, NamedTuple
+from multiprocessing import Pipe
+from typing import Any, NamedTuple
 
-from experiments.pipeline.failures import PipelineError
-from experiments.pipeline.ship import ROOT
+from experiments.pipeline.spark.errors import PipelineError
+from experiments.pipeline.spark.ship import ROOT
 from experiments.pipeline.sweep.child import describe_item
 from experiments.pipeline.sweep.plan import SweepPlan
 
@@ -45,10 +42,10 @@ class Answer(NamedTuple):
 
 
 class Keeper:
-    """Rows of the items of the run in `folder`, made by one child process at a time. `process`: id of the one that made this."""
+    """Rows of the items of a plan, made by one child process at a time. `process`: id of the one that made this."""
 
-    def __init__(self, folder: Path, plan: SweepPlan) -> None:
-        self.folder, self.plan, self.process = folder, plan, os.getpid()
+    def __init__(self, plan: SweepPlan) -> None:
+        self.plan, self.process = plan, os.getpid()
         self._child: Child | None = None
         self._failed_starts = 0
 
@@ -85,7 +82,7 @@ class Keeper:
         if self._child is not None and not self._child.alive():
             self.close()
         while self._child is None:
-            child = Child(self.folder, self.plan.memory, self.plan.measure)
+            child = Child(self.plan)
             try:
                 child.wait_ready()
             except Ended as ended:
@@ -101,22 +98,22 @@ class Keeper:
 class Child:
     """One child process. `answered`: items it has run."""
 
-    def __init__(self, folder: Path, memory: int, measure: str) -> None:
-        self._memory = memory
+    def __init__(self, plan: SweepPlan) -> None:
+        self._memory = plan.memory
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the process
         paths = [str(ROOT), *filter(None, sys.path)]  # without the current folder: modules there are none of ours
-        self._process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "experiments.pipeline.sweep.child"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=self._errors,
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
-        )
-        self._answers: queue.SimpleQueue[dict[str, Any] | None] = queue.SimpleQueue()
-        assert self._process.stdout is not None
-        threading.Thread(target=_read, args=(self._process.stdout, self._answers), daemon=True).start()
+        self._pipe, other = Pipe()
+        with other:
+            self._process = subprocess.Popen(
+                [sys.executable, "-P", "-m", "experiments.pipeline.sweep.child", str(other.fileno())],
+                stdin=subprocess.DEVNULL,
+                stdout=self._errors,
+                stderr=self._errors,
+                env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
+                pass_fds=[other.fileno()],
+            )
         self.answered = 0
-        self._ask({"plan": str(folder), "memory": memory, "measure": measure})
+        self._ask(plan)
 
     def wait_ready(self) -> None:
         """Raises Ended when it does not come up."""
@@ -124,7 +121,7 @@ class Child:
 
     def run(self, number: int, timeout: float) -> Answer:
         """The row of an item, within `timeout` seconds (0: however long), not counting the opening of a dataset. Raises Ended."""
-        self._ask({"item": number})
+        self._ask(number)
         answer = self._wait(timeout or None)
         self.answered += 1
         return answer
@@ -135,34 +132,29 @@ class Child:
     def kill(self) -> None:
         self._process.kill()
         self._process.wait()
-        for stream in (self._process.stdin, self._errors):
-            if stream is not None:
-                with suppress(OSError):  # what was still to be sent to a dead process
-                    stream.close()
+        self._pipe.close()
+        self._errors.close()
 
-    def _ask(self, request: dict[str, Any]) -> None:
-        assert self._process.stdin is not None
+    def _ask(self, request: SweepPlan | int) -> None:
         with suppress(OSError):  # if it is dead, waiting for its answer shows that
-            self._process.stdin.write(json.dumps(request).encode() + b"\n")
-            self._process.stdin.flush()
+            self._pipe.send(request)
 
     def _wait(self, timeout: float | None) -> Answer:
         """What the child answers, with the most memory that it was seen to occupy meanwhile. Raises Ended."""
         allowed, start, most = timeout, time.monotonic(), None
         while True:
-            try:
-                answer = self._answers.get(timeout=_LOOK_SECONDS)
-            except queue.Empty:
-                most = self._look(most)
-                if allowed is not None and time.monotonic() > start + allowed:
-                    raise Ended("timeout", f"it took more than {allowed:g} s and was stopped", most) from None
-                continue
+            answered = self._pipe.poll(_LOOK_SECONDS)
             most = self._look(most)
-            if answer is None:
-                raise self._crash(most)
-            if "opening" not in answer:
-                return Answer(answer.get("row", {}), most)
-            allowed, start = OPEN_SECONDS if answer["opening"] else timeout, time.monotonic()
+            if answered:
+                try:
+                    kind, value = self._pipe.recv()
+                except (EOFError, OSError):
+                    raise self._crash(most) from None
+                if kind != "opening":
+                    return Answer(value, most)
+                allowed, start = OPEN_SECONDS if value else timeout, time.monotonic()
+            elif allowed is not None and time.monotonic() > start + allowed:
+                raise Ended("timeout", f"it took more than {allowed:g} s and was stopped", most)
 
     def _look(self, most: int | None) -> int | None:
         """The greater of `most` and the MB occupied now. Raises Ended where that is more than the limit."""
@@ -183,13 +175,6 @@ class Child:
         said = [line for line in self._errors.read().decode("utf-8", "replace").splitlines() if line.strip()]
         kind = "memory" if any("MemoryError" in line or "bad_alloc" in line for line in said[-3:]) else "crash"
         return Ended(kind, f"its process ended with {how}" + (f": {said[-1].strip()[:300]}" if said else ""), most)
-
-
-def _read(stream: IO[bytes], answers: queue.SimpleQueue[dict[str, Any] | None]) -> None:
-    """Passes answers on, and None when no more can come."""
-    for line in stream:
-        answers.put(json.loads(line))
-    answers.put(None)
 
 
 def _signal_name(number: int) -> str:

@@ -1,17 +1,16 @@
 """What a sweep does, item by item: (query, variant of the settings, seed), numbered, each with a stable id.
 
 A plan is written beside the results (`_plan.json`) before anything runs. Whoever works on the sweep reads it: a task needs
-the number of its chunk and no more, so tasks stay small, and a resumed run deals the same items to the same chunks.
+the numbers of its items and no more.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
-from math import gcd
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +18,7 @@ from executor.atomic import write_file
 from optimizer.errors import CatalogError
 from optimizer.settings import Settings
 
-VERSION = 1
+VERSION = 2
 PLAN_FILE = "_plan.json"
 MEASURE = "experiments.pipeline.sweep.measure:measure"
 SMALLEST_CHUNK, LARGEST_CHUNK, CHUNKS = 4, 50, 100  # a chunk costs a Spark task: some 50 ms
@@ -58,9 +57,9 @@ class Item:
 @dataclass(frozen=True)
 class SweepPlan:
     """All items and how they are run. `seed_settings`: which settings a seed is the value of. `timeout`: seconds for an item,
-    0 without limit. `memory`: MB that the process which runs it may occupy, 0 without limit. `chunks`: Spark tasks. `code`:
-    digest of the code whose results count ("": of any version). `measure`: `module:function` that makes a row; it goes with
-    the tasks, never by way of a file."""
+    0 without limit. `memory`: MB that the process which runs it may occupy, 0 without limit. `chunk`: items of a Spark task.
+    `code`: digest of the code whose results count ("": of any version). `measure`: `module:function` that makes a row; it goes
+    with the tasks, never by way of a file."""
 
     queries: tuple[PlannedQuery, ...]
     variants: tuple[Variant, ...]
@@ -71,7 +70,7 @@ class SweepPlan:
     repeats: int
     timeout: float
     memory: int
-    chunks: int
+    chunk: int
     code: str = ""
     version: int = VERSION
     measure: str = field(default=MEASURE, compare=False)
@@ -99,22 +98,6 @@ class SweepPlan:
         key = _digest([query.name, query.sql, query.digest, full, seed])
         return Item(key[:20], number, query, variant, seed, settings)
 
-    def items(self, chunk: int) -> Iterator[Item]:
-        """The items of one chunk.
-
-        They are dealt out in strides of about 0.62 of all, so that neighbours in the plan, which take about as long, spread
-        over the chunks, and no chunk has all items of one variant.
-        """
-        return (self.item(turn * self._stride % self.size) for turn in range(chunk, self.size, self.chunks))
-
-    @cached_property
-    def _stride(self) -> int:
-        """Without a common divisor with the number of items, so that every item has its turn."""
-        return next(stride for stride in range(max(1, self.size * 618 // 1000), self.size + 1) if gcd(stride, self.size) == 1)
-
-    def chunk_size(self, chunk: int) -> int:
-        return len(range(chunk, self.size, self.chunks))
-
     def as_dict(self) -> dict[str, Any]:
         """Fit for JSON; `from_dict` reads it."""
         return {name: value for name, value in asdict(self).items() if name != "measure"}
@@ -136,13 +119,9 @@ class SweepPlan:
         )
 
 
-def chunks_for(items: int, chunk: int | None = None) -> int:
-    """How many Spark tasks run `items` items, of `chunk` items each if that is given.
-
-    The number does not depend on the machine, so that a run can be resumed on another.
-    """
-    size = chunk or min(LARGEST_CHUNK, max(SMALLEST_CHUNK, -(-items // CHUNKS)))
-    return max(1, -(-items // size))
+def chunk_of(items: int) -> int:
+    """How many of `items` items a Spark task runs, if nobody says: a hundredth, but 4 to 50. The same on every machine."""
+    return min(LARGEST_CHUNK, max(SMALLEST_CHUNK, -(-items // CHUNKS)))
 
 
 def write_plan(folder: Path, plan: SweepPlan) -> None:

@@ -1,4 +1,4 @@
-"""Runs a sweep: plans it, has its chunks made by Spark tasks, goes on where an earlier run stopped."""
+"""Runs a sweep: Spark tasks make the items that have no row yet; once all have one, rows become Parquet."""
 
 from __future__ import annotations
 
@@ -7,22 +7,33 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
+from random import Random
 from typing import TYPE_CHECKING
 
 from executor.atomic import make_folder
-from experiments.pipeline.failures import PipelineError
-from experiments.pipeline.lock import hold
-from experiments.pipeline.sweep.chunk import chunk_file, run_chunk
+from experiments.pipeline.spark.errors import PipelineError
+from experiments.pipeline.spark.lock import hold
+from experiments.pipeline.spark.session import is_remote
+from experiments.pipeline.spark.tasks import run_tasks
 from experiments.pipeline.sweep.plan import PLAN_FILE, SweepPlan, read_plan, write_plan
-from experiments.pipeline.sweep.results import chunks_done, progress_of, read_results, run_folder, runs
-from experiments.pipeline.tasks import run_tasks
+from experiments.pipeline.sweep.results import (
+    LOCK,
+    PARTS,
+    done_items,
+    drop_damaged,
+    progress_of,
+    read_results,
+    run_folder,
+    runs,
+    settle,
+)
+from experiments.pipeline.sweep.task import run_items
 from optimizer.errors import CatalogError, InternalError, Interrupted
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 Say = Callable[[str], None]
-LOCK = "_lock"
 _SAY_SECONDS = 2.0  # between lines of progress
 
 
@@ -41,8 +52,8 @@ class SweepResult:
 def run_sweep(plan: SweepPlan, out: Path, spark: Callable[[], SparkSession], progress: Say | None = None) -> SweepResult:
     """All rows of `plan` in `out/results/run=RUN`, which all workers have to reach under the same path.
 
-    What is there of the same plan stays and is not done again, not even in a chunk that was under way; `spark` is asked for a
-    session only if something is missing. Raises PipelineError, OutputError, and Interrupted in place of KeyboardInterrupt.
+    What is there of the same plan stays and is not done again; `spark` is asked for a session only if an item is missing. Raises
+    PipelineError, OutputError, and Interrupted in place of KeyboardInterrupt.
     """
     say = progress if progress is not None else _say_nothing
     out = out.absolute()
@@ -54,13 +65,16 @@ def run_sweep(plan: SweepPlan, out: Path, spark: Callable[[], SparkSession], pro
             write_plan(folder, plan)
         if read_plan(folder) != plan:
             raise PipelineError(f"{folder} holds the plan of another sweep\nmove it away, and the sweep is run anew")
-        before = progress_of(folder)
-        if before.done:
-            say(f"sweep {plan.run}: {before.done:,} of {plan.size:,} items are done already")
-        if not before.complete:
-            with _interruptible(folder, plan):
-                _make(plan, folder, spark, say, before.done)
-        return _checked(plan, folder, before.done)
+        drop_damaged(folder)
+        before = done_items(folder)
+        if before:
+            say(f"sweep {plan.run}: {len(before):,} of {plan.size:,} items are done already")
+        missing = [number for number in range(plan.size) if plan.item(number).id not in before]
+        with _interruptible(folder, plan):
+            if missing:
+                _make(plan, folder, missing, spark, say)
+            settle(folder)
+        return _checked(plan, folder, len(before))
 
 
 def _of_other_code(plan: SweepPlan, out: Path) -> list[str]:
@@ -74,19 +88,20 @@ def _of_other_code(plan: SweepPlan, out: Path) -> list[str]:
     return found[-1:]
 
 
-def _make(plan: SweepPlan, folder: Path, spark: Callable[[], SparkSession], say: Say, before: int) -> None:
-    """Have the chunks made that are missing, and say how that goes."""
-    missing = sorted(set(range(plan.chunks)) - set(chunks_done(folder, plan)))
+def _make(plan: SweepPlan, folder: Path, missing: list[int], spark: Callable[[], SparkSession], say: Say) -> None:
+    """Have the missing items made, and say how that goes. They are dealt out at random: neighbours take about as long."""
+    dealt = Random(0).sample(missing, len(missing))
+    count = -(-len(missing) // plan.chunk)
     session = spark()
-    say(f"sweep {plan.run}: {plan.size - before:,} items in {len(missing):,} Spark tasks")
-    common = {"folder": str(folder), "measure": plan.measure}
-    meter = _Meter(plan.size, sum(plan.chunk_size(chunk) for chunk in missing), before, say)
+    say(f"sweep {plan.run}: {len(missing):,} items in {count:,} Spark tasks")
+    common = {"folder": str(folder), "measure": plan.measure, "remote": is_remote(session)}
+    meter = _Meter(plan.size, len(missing), say)
     run_tasks(
         session,
-        run_chunk,
-        [{**common, "chunk": chunk, "name": f"chunk {chunk} of sweep {plan.run}"} for chunk in missing],
+        run_items,
+        [{**common, "numbers": dealt[i::count], "name": f"{i + 1} of sweep {plan.run}"} for i in range(count)],
         on_done=lambda _, result: meter.add(result["items"], result["errors"]),
-        what=f"sweep {plan.run}, chunk",
+        what=f"sweep {plan.run}, task",
     )
     meter.end()
 
@@ -97,7 +112,7 @@ def _checked(plan: SweepPlan, folder: Path, before: int) -> SweepResult:
     expected = [plan.item(number).id for number in range(plan.size)]
     if rows.column("item").to_pylist() != expected:
         raise InternalError(f"the results in {folder} are not the items of their plan, each once")
-    files = (folder / PLAN_FILE, *(chunk_file(folder, chunk) for chunk in range(plan.chunks)))
+    files = (folder / PLAN_FILE, *sorted(folder.glob(PARTS)))
     return SweepResult(plan.run, folder, plan.size, plan.size - before, progress_of(folder).errors, files)
 
 
@@ -116,8 +131,8 @@ class _Meter:
     The estimate goes by what was done since the first result came: before that, processes start.
     """
 
-    def __init__(self, size: int, missing: int, before: int, say: Say) -> None:
-        self._size, self._missing, self._before, self._say = size, missing, before, say
+    def __init__(self, size: int, missing: int, say: Say) -> None:
+        self._size, self._missing, self._say = size, missing, say
         self._done = self._errors = self._first = 0
         self._begun = self._said = time.monotonic()
         self._first_at = 0.0
@@ -136,7 +151,7 @@ class _Meter:
 
     def end(self) -> None:
         took = show_time(time.monotonic() - self._begun)
-        self._say(f"sweep: all {self._size:,} items are done, {self._size - self._before:,} of them in {took}")
+        self._say(f"sweep: all {self._size:,} items are done, {self._missing:,} of them in {took}")
 
 
 def show_time(seconds: float) -> str:

@@ -1,42 +1,21 @@
 """What a user asks of a sweep: the table `[sweep]` of a pipeline specification, or the same as a Python object.
 
-    [sweep]
-    queries = ["chain/4..9", "tpch/*", "@mine.sql", {query = "job/1a", data = "imdb", name = "first"}]
-    data = {tpch = "tpch:0.1"}   # by workload ("*": all others), or one text for all; not needed for job/… and join graphs
-    seeds = [0, 1, 2]            # values of seed_settings, by default rule_order and estimate_seed
-    execute = false              # run the plans too
-    analyze = false              # execute, and once more with counters, for q-errors of every operator
-    repeats = 1                  # of planning and of execution; times are medians
-    timeout = 60                 # seconds for an item, all its repeats together; 0: none
-    memory = 4096                # MB that the process of an item may occupy; 0: no limit
-    chunk = 20                   # items of a Spark task; by default a hundredth of all, 4 to 50
-    plugins = ["mine.py"]        # files of rules, operators, cost models and estimators of one's own, for all settings
-    same_code = true             # results of other versions of the code (plug-ins included) do not count as done
-
-    [sweep.settings]             # a list makes a dimension of the grid
-    pruning = ["none", "both"]
-    budget_tasks = 0
-
-    [[sweep.variants]]           # besides the grid, on top of the settings above that have one value
-    name = "greedy only"
-    exact_below = 0
-
-`plan_sweep` checks all of it, opens the datasets and binds every query, before anything runs.
+docs/pipeline.md has its keys. `plan_sweep` checks all of it, opens the datasets and binds every query, before anything runs.
 """
 
 from __future__ import annotations
 
 import hashlib
-import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from experiments.pipeline.sweep.code_version import code_digest
+from experiments.pipeline.sweep.fields import read_words
 from experiments.pipeline.sweep.grid import SEED_SETTINGS, check_seeds, variants_of
 from experiments.pipeline.sweep.places import Places
-from experiments.pipeline.sweep.plan import MEASURE, PlannedQuery, SweepPlan, chunks_for
+from experiments.pipeline.sweep.plan import MEASURE, PlannedQuery, SweepPlan, chunk_of
 from experiments.pipeline.sweep.problems import Problems
 from experiments.pipeline.sweep.query_names import NamedQuery, find_queries
 from experiments.workloads.data import BUILT_IN, open_data
@@ -51,7 +30,7 @@ QUERY_KEYS = ("query", "data", "name")
 
 @dataclass(frozen=True)
 class SweepSpec:
-    """The keys above; `base` is the folder that files and folders are named from, `places` where everything stands."""
+    """The keys of `[sweep]`; `base` is the folder that files and folders are named from, `places` where everything stands."""
 
     queries: Sequence[str | Mapping[str, str]]
     data: str | Mapping[str, str] | None = None
@@ -73,47 +52,10 @@ class SweepSpec:
     @classmethod
     def from_table(cls, table: Mapping[str, Any], base: Path, problems: Problems) -> SweepSpec | None:
         """From the table `[sweep]` of a TOML file; None when keys are missing, unknown or of another type (see `problems`)."""
-        before = len(problems)
-        known = [f.name for f in fields(cls) if f.name not in ("base", "places")]
-        problems.unknown_keys(table, known, "sweep")
         if "queries" not in table:
             problems.add('there are no queries: write queries = ["chain/4..9"]', "sweep")
-        for name, value in table.items():
-            if name in _TYPES and not _TYPES[name][1](value):
-                problems.add(f"{name} is {_TYPES[name][0]}, not {value!r}", "sweep", name)
-        return cls(**table, base=base, places=problems.places) if len(problems) == before else None
-
-
-def _is_whole(least: int) -> Callable[[Any], bool]:
-    return lambda value: isinstance(value, int) and not isinstance(value, bool) and value >= least
-
-
-def _is_list(value: Any) -> bool:
-    return isinstance(value, (list, tuple))
-
-
-_TYPES: dict[str, tuple[str, Callable[[Any], bool]]] = {
-    "queries": ("a list of queries", lambda value: _is_list(value) and len(value) > 0),
-    "data": (
-        "a dataset, or a table of workload = dataset",
-        lambda value: isinstance(value, str) or (isinstance(value, dict) and all(isinstance(v, str) for v in value.values())),
-    ),
-    "settings": ("a table of settings", lambda value: isinstance(value, dict)),
-    "variants": ("a list of tables", lambda value: _is_list(value) and all(isinstance(v, dict) for v in value)),
-    "seeds": ("a list of whole numbers", _is_list),
-    "seed_settings": ("a list of settings", lambda value: _is_list(value) and all(isinstance(v, str) for v in value)),
-    "execute": ("true or false", lambda value: isinstance(value, bool)),
-    "analyze": ("true or false", lambda value: isinstance(value, bool)),
-    "repeats": ("a whole number from 1 up", _is_whole(1)),
-    "timeout": (
-        "a number of seconds from 0 up",
-        lambda value: isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value < math.inf,
-    ),
-    "memory": ("a whole number of MB: 0 for no limit, or from 256 up", lambda value: _is_whole(256)(value) or value == 0),
-    "chunk": ("a whole number from 1 up", _is_whole(1)),
-    "plugins": ("a list of files", lambda value: _is_list(value) and all(isinstance(v, str) for v in value)),
-    "same_code": ("true or false", lambda value: isinstance(value, bool)),
-}
+        words = read_words(table, "sweep", problems)
+        return None if words is None or "queries" not in table else cls(**words, base=base, places=problems.places)
 
 
 def plan_sweep(
@@ -151,7 +93,7 @@ def plan_sweep(
         repeats=spec.repeats,
         timeout=float(spec.timeout),
         memory=spec.memory,
-        chunks=chunks_for(size, spec.chunk),
+        chunk=spec.chunk or chunk_of(size),
         code=(code_digest() if code is None else code) + _digest_of(plugins) if spec.same_code else "",
         measure=measure,
     )

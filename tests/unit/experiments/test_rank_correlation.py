@@ -6,7 +6,7 @@ from random import Random
 
 import pytest
 
-from experiments.rank_correlation import kendall_tau, weighted_correlation
+from experiments.rank_correlation import kendall_tau, spearman, weighted_correlation
 
 
 @pytest.mark.parametrize(
@@ -25,6 +25,23 @@ from experiments.rank_correlation import kendall_tau, weighted_correlation
 def test_kendall_tau(estimates: list[float], actuals: list[float], tau: float | None) -> None:
     assert kendall_tau(estimates, actuals) == (None if tau is None else pytest.approx(tau))
     assert kendall_tau(actuals, estimates) == (None if tau is None else pytest.approx(tau))
+
+
+@pytest.mark.parametrize(
+    ("estimates", "actuals", "rho"),
+    [
+        ([1, 2, 3, 4, 5], [5, 6, 7, 8, 7], 0.8207826816681233),  # with a tie, an example of SciPy's documentation
+        ([1, 2, 3], [1, 4, 9], 1.0),
+        ([1, 2, 3], [9, 4, 1], -1.0),
+        ([1, 1, 2, 2], [3, 3, 3, 4], 1 / 3**0.5),
+        ([1, 1], [1, 2], None),
+        ([1], [1], None),
+        ([], [], None),
+    ],
+)
+def test_spearman(estimates: list[float], actuals: list[float], rho: float | None) -> None:
+    assert spearman(estimates, actuals) == (None if rho is None else pytest.approx(rho))
+    assert spearman(actuals, estimates) == (None if rho is None else pytest.approx(rho))
 
 
 def test_weighted_correlation() -> None:

@@ -18,6 +18,7 @@ from experiments.workloads.queries import resolve_sql
 from memo_viz.graph import joined_relations, memo_graph
 from memo_viz.growth import growth_svg
 from memo_viz.join_graph import conjuncts, join_graphs
+from memo_viz.names import group_names
 from memo_viz.pictures import (
     Picture,
     find_group,
@@ -128,6 +129,14 @@ def test_groups_are_found_by_name(q5: Events) -> None:
     assert memo_shown(q5, focus="{region, nation}", depth=1).nodes["G4"]["name"] == "nation"
 
 
+def test_a_set_without_a_plan_is_drawn_when_it_is_looked_at(q5: Events) -> None:
+    goal = next(e for e in q5 if e["kind"] == "goal" and len(e.get("relations") or ()) > 1)
+    names = group_names(Replay(q5).final())
+    focus = "{" + ", ".join(names[id] for id in goal["relations"]) + "}"
+    seen = texts(render_svg(memo_picture(q5, at=goal["seq"], focus=focus).dot))
+    assert all(names[id] in seen for id in goal["relations"])
+
+
 def test_the_memo_graph_is_one_for_networkx(q5: Events) -> None:
     value = json.loads(json.dumps(memo_picture(q5).json, allow_nan=False))
     graph = nx.node_link_graph(value, edges="edges")
@@ -211,6 +220,11 @@ def test_rules_count_firings(q17: Events) -> None:
     assert sum(data["fired"] for *_, data in graph.edges(data=True)) == len(fired)
     assert all(data["duplicates"] >= 0 for _, data in graph.nodes(data=True))
     assert graph.nodes["scan_to_table_scan"]["chosen"] > 0
+
+
+def test_a_rule_that_stands_for_splits_has_its_box(q5: Events) -> None:
+    seen = texts(render_svg(rules_picture(q5).dot))
+    assert "partition joins\n" in seen and "searched set by set" in seen
 
 
 def test_trait_ledger(q5: Events) -> None:

@@ -121,6 +121,12 @@ def test_what_a_prune_says_adds_up(local: float, lower: float, said: str) -> Non
     assert f"a plan through it costs at least {figure(lower)} {said}, but" in sentence(event, Names(state, {}), state)
 
 
+def test_a_merge_tells_the_two_groups_apart() -> None:
+    state = MemoState(groups={3: GroupState(3, ["a#1"], 5, 0.0), 7: GroupState(7, ["a#1"], 5, 0.0, merged_into=3)})
+    said = sentence({"kind": "merge", "gone": 7, "into": 3, "because": "insert"}, Names(state, {}), state)
+    assert said.startswith("G7 and G3 turn out to compute the same, G3 (insert)")
+
+
 def test_figures_tell_bounds_apart() -> None:
     assert [figure(v) for v in (0.0, 554.0, 10589.078, 10589.213, "inf", 1e12, 0.00125)] == [
         "0", "554", "10,589.08", "10,589.21", "∞", "1e+12", "0.00125",

@@ -1,0 +1,179 @@
+"""The command of an experiment: `planscope bench NAME`, made from its module."""
+
+from __future__ import annotations
+
+import shlex
+import tempfile
+import textwrap
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import click
+import pyarrow as pa
+from click.core import ParameterSource
+
+from executor.atomic import make_folder
+from experiments.bench.experiment import Experiment, Options, Section
+from experiments.bench.registry import EXPERIMENTS, load
+from experiments.bench.report import failed_section, write_report
+from experiments.bench.results import Results, environment, read_environment, read_rows
+from experiments.bench.runner import Limits, run
+from experiments.commands.inputs import DATA_HELP, progress
+from experiments.commands.output import say, table_text, text_width
+from experiments.pipeline.report.tables import plain
+from optimizer.errors import InternalError, OutputError, PlanscopeError
+from optimizer.settings import Settings
+
+TIMEOUT, QUICK_TIMEOUT = 60.0, 30.0  # seconds for an item
+MEMORY = 4096  # megabytes
+_MOST_ROWS = 40  # of a table that a terminal shows
+
+
+def command_of(name: str) -> click.Command:
+    """The command of an experiment."""
+    experiment = load(name)
+    modes: Sequence[str] = getattr(experiment, "MODES", ())
+    number, count = click.FloatRange(0), click.IntRange(1)
+    usual = f"Default: {_usual_timeout(experiment):g}; {QUICK_TIMEOUT:g} with --quick."
+    parameters: list[click.Parameter] = [
+        click.Argument(["queries"], nargs=-1, metavar="[SQL]..."),
+        click.Option(["-d", "--data"], metavar="DATA", help=DATA_HELP),
+        click.Option(
+            ["--set", "pairs"], multiple=True, metavar="NAME=VALUE", help="Change a setting for all items (repeatable)."
+        ),
+        click.Option(["--plugin", "plugins"], multiple=True, metavar="FILE.py", help="Rules, cost models, ... (repeatable)."),
+        *([click.Option(["--modes"], metavar="A,B,...", help=f"Of {', '.join(modes)}. Default: all.")] if modes else []),
+        *getattr(experiment, "PARAMETERS", ()),
+        click.Option(["--seeds"], type=count, default=1, show_default=True, metavar="N", help="Seeds 0 to N-1, if it has any."),
+        click.Option(["--quick"], is_flag=True, help="Fewer and smaller items: to see that it works."),
+        click.Option(["--timeout"], type=number, metavar="S", help=f"Seconds for an item, 0 for any. {usual}"),
+        click.Option(
+            ["--memory"], type=click.IntRange(0), default=MEMORY, show_default=True, metavar="MB", help="Of an item, 0: any."
+        ),
+        click.Option(
+            ["--jobs"], type=count, default=1, show_default=True, metavar="N", help="Items at a time; they disturb each other."
+        ),
+        click.Option(["--retry"], is_flag=True, help="Measure again what failed in an earlier run into the same folder."),
+        click.Option(["-o", "--output"], metavar="DIR", help="Keep the results there; the same command goes on with them."),
+        click.Option(["-q", "--quiet"], is_flag=True, help="No progress on standard error."),
+    ]
+    return click.Command(name, params=parameters, help=experiment.HELP, callback=partial(_run, experiment))
+
+
+def _usual_timeout(experiment: Experiment) -> float:
+    return float(getattr(experiment, "TIMEOUT", TIMEOUT))
+
+
+def _run(
+    experiment: Experiment, queries: tuple[str, ...], data: str | None, pairs: tuple[str, ...], plugins: tuple[str, ...],
+    seeds: int, quick: bool, timeout: float | None, memory: int, jobs: int, retry: bool, output: str | None, quiet: bool,
+    modes: str | None = None, **own: Any,
+) -> None:  # fmt: skip
+    if plugins:
+        pairs = (*pairs, f"plugins={','.join(plugins)}")
+    Settings.from_pairs(pairs)
+    items = experiment.items(Options(queries, data, pairs, _modes(experiment, modes), seeds, quick, own))
+    if timeout is None:
+        timeout = min(QUICK_TIMEOUT, _usual_timeout(experiment)) if quick else _usual_timeout(experiment)
+    with tempfile.TemporaryDirectory() as temporary:
+        results = Results(output or temporary, experiment, _command_line())
+        if retry:
+            results.forget_failed()
+        try:
+            run(experiment, items, results, Limits(timeout, memory, jobs), progress(quiet))
+        except KeyboardInterrupt:
+            if output is not None and not quiet:
+                click.echo(f"{len(results.finished()):,} items are kept in {output}; the same command goes on", err=True)
+            raise
+        _show(experiment, results.finish(items), results.folder, results.environment, output is not None)
+
+
+@click.command("report")
+@click.argument("folder", type=click.Path(path_type=Path))
+def report_command(folder: Path) -> None:
+    """Make the report of a run again, finished or not, from its results."""
+    about = read_environment(folder)
+    if about is None or about["experiment"] not in EXPERIMENTS:
+        raise OutputError(f"there are no results of an experiment in {folder}")
+    _show(load(about["experiment"]), read_rows(folder), folder, about, True)
+
+
+@click.command("compare")
+@click.argument("first", type=click.Path(path_type=Path))
+@click.argument("second", type=click.Path(path_type=Path))
+@click.option("-o", "--output", metavar="DIR", help="Write the comparison there as a report.")
+def compare_command(first: Path, second: Path, output: str | None) -> None:
+    """What changed between two runs of an experiment, with significance.
+
+    Items are paired by query, settings and seed; a column with one value in each run, and another one, is what was changed.
+    """
+    from experiments.bench.compare import compare
+
+    sections = compare(first, second)
+    for section in sections:
+        say("\n".join(section_lines(section)))
+    if output is not None:
+        about = {"command": f"planscope bench compare {first} {second}", **environment()}
+        click.echo(f"wrote {write_report(make_folder(output), 'planscope bench compare', sections, about)[0]}", err=True)
+
+
+def _show(experiment: Experiment, rows: pa.Table, folder: Path, about: dict[str, Any], kept: bool) -> None:
+    """Prints the report, and writes it where results are kept. Raises InternalError for problems."""
+    sections = [*experiment.report(rows), *failed_section(rows)]
+    for section in sections:
+        say("\n".join(section_lines(section)))
+    if kept:
+        for path in write_report(folder, f"planscope bench {experiment.NAME}", sections, about)[:1]:
+            click.echo(f"wrote {path}", err=True)
+    problems = [problem for section in sections for problem in section.problems]
+    if problems:
+        raise InternalError(f"bench {experiment.NAME}: " + "; ".join(problems[:5]))
+
+
+def section_lines(section: Section) -> list[str]:
+    """A section for a terminal."""
+    lines = [section.title, *(line for part in section.text.splitlines() for line in textwrap.wrap(part, text_width()))]
+    for table in section.tables:
+        few = table.data.num_rows <= _MOST_ROWS
+        lines += ["", table.caption, *(_table_lines(table.data) if few else [f"{table.data.num_rows:,} rows, kept with -o"])]
+    return [*lines, ""]
+
+
+def _table_lines(table: pa.Table) -> list[str]:
+    kept = [name for name in table.column_names if table.column(name).null_count < table.num_rows]
+    if not kept:
+        return []
+    rows = [tuple(plain(value) for value in row.values()) for row in table.select(kept).to_pylist()]
+    widths = [max(len(row[i]) for row in [tuple(kept), *rows]) for i in range(len(kept))]
+    numeric = [pa.types.is_integer(type) or pa.types.is_floating(type) for type in table.select(kept).schema.types]
+    shape = list(zip(widths, numeric, strict=True))
+    lines = [tuple(cell.rjust(width) if right else cell for cell, (width, right) in zip(row, shape, strict=True)) for row in rows]
+    return [table_text(tuple(kept), lines)]
+
+
+def _modes(experiment: Experiment, text: str | None) -> tuple[str, ...]:
+    known: Sequence[str] = getattr(experiment, "MODES", ())
+    chosen = tuple(dict.fromkeys(name.strip() for name in (text or "").split(",") if name.strip())) or tuple(known)
+    if unknown := [name for name in chosen if name not in known]:
+        raise PlanscopeError(f'there is no mode "{unknown[0]}" in bench {experiment.NAME}; modes: {", ".join(known)}')
+    return chosen
+
+
+def _command_line() -> str:
+    """What the user typed, but for where results go, with options in their order of declaration."""
+    context = click.get_current_context()
+    words = ["planscope", "bench", context.command.name or ""]
+    for parameter in context.command.params:
+        typed = context.get_parameter_source(parameter.name or "") == ParameterSource.COMMANDLINE
+        if not typed or parameter.name in ("output", "quiet"):
+            continue
+        value = context.params[parameter.name or ""]
+        values = value if isinstance(value, tuple) else (value,)
+        for each in values:
+            if isinstance(parameter, click.Argument):
+                words.append(str(each))
+            elif each is not False:
+                words += [parameter.opts[0], *([] if each is True else [f"{each:g}" if isinstance(each, float) else str(each)])]
+    return shlex.join(words)

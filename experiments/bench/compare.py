@@ -1,0 +1,181 @@
+"""What changed between two runs of an experiment, measure by measure, over the items that both have.
+
+Items are paired by their columns; those that have one value in each run, and another one, are what was changed on purpose (a
+setting, a plug-in). For each measure the ratios of the pairs, second run over first: geometric mean with a 95 % interval by
+bootstrap, and the probability of a shift as large by chance: Wilcoxon's signed-rank test on the logarithms, by random flips of
+signs, so that ties need no correction. Several measures are several chances: probabilities are corrected by Holm's method.
+
+Source: Wilcoxon, Biometrics Bulletin 1945; Holm, Scandinavian Journal of Statistics 1979; Efron and Tibshirani, An Introduction
+to the Bootstrap, 1993.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from experiments.bench.experiment import Row, Section, Table
+from experiments.bench.registry import load
+from experiments.bench.results import read_environment, read_rows
+from experiments.bench.summary import grouped
+from optimizer.errors import OutputError, PlanscopeError
+
+Rows = dict[tuple[Any, ...], list[Row]]
+
+RESAMPLES = 10_000
+SIGNIFICANT = 0.05
+_SAME = 1e-9  # relative difference below which two figures are the same
+_LARGEST = 5  # pairs that are shown for each measure
+
+
+def compare(first: Path, second: Path) -> list[Section]:
+    """What changed from the first run to the second. Raises OutputError, and PlanscopeError for runs of different experiments."""
+    one, two = (_about(folder) for folder in (first, second))
+    if one["experiment"] != two["experiment"]:
+        raise PlanscopeError(f"{first} is of bench {one['experiment']}, {second} of bench {two['experiment']}")
+    experiment = load(one["experiment"])
+    tables = [read_rows(folder) for folder in (first, second)]
+    columns = dict.fromkeys((*one["item_columns"], *two["item_columns"]))
+    changed = {name: values for name in columns if (values := _changed(tables, name)) is not None}
+    same = [name for name in columns if name not in changed]
+    items = [_by(table, same) for table in tables]
+    if not items[0].keys() & items[1].keys():
+        raise PlanscopeError(f"{first} and {second} have no item in common: their items differ in {', '.join(columns)}")
+    paired = [*same, *getattr(experiment, "KEYS", ())]
+    before, after = (_by(table, paired) for table in tables)
+    both = [key for key in before if key in after]
+    wanted = getattr(experiment, "COMPARED", None)
+    lines, largest = [], []
+    for name in _measures(tables, paired):
+        pairs = [(_value(before[key], name), _value(after[key], name), key) for key in both]
+        known = [(a, b, key) for a, b, key in pairs if a is not None and b is not None]
+        if known and (wanted is None or name in wanted):
+            lines.append({"measure": name, **shift([a for a, _, _ in known], [b for _, b, _ in known])})
+            moved = sorted((pair for pair in known if not _equal(*pair[:2])), key=lambda pair: -_size(*pair[:2]))
+            largest += [{"measure": name, **dict(zip(paired, key, strict=True)), "first": a, "second": b}
+                        for a, b, key in moved[:_LARGEST]]  # fmt: skip
+    _holm(lines)
+    text = _what(one, two, changed, items[0], items[1])
+    caption = "`ratio`: second over first, geometric mean, with its 95 % interval; `p`: probability of such a shift by chance."
+    sections = [Section(f"{first} and {second}", text, [Table("changes", caption, pa.Table.from_pylist(lines))] * bool(lines))]
+    if largest:
+        sections.append(Section("Largest changes", "", [Table("largest", "By measure.", _without_constants(largest))]))
+    return [*sections, *_endings(items[0], items[1], same)]
+
+
+def _by(table: pa.Table, columns: Sequence[str]) -> Rows:
+    return grouped(table.to_pylist(), lambda row: tuple(row.get(name) for name in columns))
+
+
+def _about(folder: Path) -> dict[str, Any]:
+    found = read_environment(folder)
+    if found is None:
+        raise OutputError(f"there are no results of an experiment in {folder}")
+    return found
+
+
+def shift(first: Sequence[float], second: Sequence[float]) -> Row:
+    """Sums, how many pairs changed, and how the ratios of positive pairs are distributed."""
+    logs = np.array([math.log(b / a) for a, b in zip(first, second, strict=True) if a > 0 and b > 0])
+    logs[np.abs(logs) < _SAME] = 0.0
+    row: Row = {
+        "pairs": len(first),
+        "changed": sum(not _equal(a, b) for a, b in zip(first, second, strict=True)),
+        "first, sum": float(sum(first)),
+        "second, sum": float(sum(second)),
+    }
+    if not len(logs):
+        return row
+    generator = np.random.default_rng(0)
+    means = logs[generator.integers(0, len(logs), (RESAMPLES, len(logs)))].mean(axis=1) if len(logs) > 1 else logs
+    low, high = np.exp(np.percentile(means, (2.5, 97.5)))
+    return {**row, "ratio": float(np.exp(logs.mean())), "low": float(low), "high": float(high), "p": signed_rank(logs)}
+
+
+def signed_rank(differences: np.ndarray[Any, np.dtype[np.float64]]) -> float:
+    """Two-sided probability of a sum of signed ranks as far from 0, if either sign were as likely; zeros are left out."""
+    differences = differences[differences != 0.0]
+    if not len(differences):
+        return 1.0
+    sizes = np.abs(differences)
+    _, inverse, counts = np.unique(sizes, return_inverse=True, return_counts=True)
+    ranks = (np.cumsum(counts) - (counts - 1) / 2)[inverse]  # the mean rank of those that are equal
+    observed = abs(float(np.sum(np.sign(differences) * ranks)))
+    if len(ranks) <= 13:  # all flips
+        signs = 1.0 - 2.0 * ((np.arange(1 << len(ranks))[:, None] >> np.arange(len(ranks))) & 1)
+        return float(np.mean(np.abs(signs @ ranks) >= observed - 1e-9))
+    signs = np.random.default_rng(0).choice((-1.0, 1.0), (RESAMPLES, len(ranks)))
+    return float((1 + np.sum(np.abs(signs @ ranks) >= observed - 1e-9)) / (1 + RESAMPLES))
+
+
+def _holm(lines: list[Row]) -> None:
+    """Corrects `p` of all lines for their number, and says which shifts are significant."""
+    tested = sorted((line for line in lines if line.get("p") is not None), key=lambda line: float(line["p"]))
+    least = 0.0
+    for place, line in enumerate(tested):
+        least = line["p"] = min(1.0, max(least, line["p"] * (len(tested) - place)))
+        line["significant"] = least < SIGNIFICANT
+
+
+def _changed(tables: Sequence[pa.Table], name: str) -> tuple[Any, Any] | None:
+    """The one value that a column has in each run, where they differ."""
+    values = [set(table[name].to_pylist()) if name in table.column_names else {None} for table in tables]
+    if any(len(each) != 1 for each in values) or values[0] == values[1]:
+        return None
+    return values[0].pop(), values[1].pop()
+
+
+def _measures(tables: Sequence[pa.Table], keys: Sequence[str]) -> list[str]:
+    """Columns of numbers that both runs have."""
+    types = [{field.name: field.type for field in table.schema} for table in tables]
+    numbers = [{name for name, type in each.items() if pa.types.is_integer(type) or pa.types.is_floating(type)} for each in types]
+    return [name for name in types[0] if all(name in each for each in numbers) and name not in keys]
+
+
+def _value(rows: Sequence[Row], name: str) -> float | None:
+    """The mean of a measure over the rows of one key; None without any."""
+    values = [row[name] for row in rows if row.get(name) is not None and math.isfinite(row[name])]
+    return float(sum(values) / len(values)) if values else None
+
+
+def _equal(a: float, b: float) -> bool:
+    return math.isclose(a, b, rel_tol=_SAME)
+
+
+def _size(a: float, b: float) -> float:
+    return abs(math.log(b / a)) if a > 0 and b > 0 else math.inf
+
+
+def _what(one: Row, two: Row, changed: Mapping[str, tuple[Any, Any]], first: Rows, second: Rows) -> str:
+    text = f"bench {one['experiment']}: {len(first.keys() & second.keys()):,} items in both runs"
+    if first.keys() != second.keys():
+        text += (
+            f", {len(first.keys() - second.keys()):,} in the first only, {len(second.keys() - first.keys()):,} in the second only"
+        )
+    differs = [f"{name}: {a!r} and {b!r}" for name, (a, b) in changed.items()]
+    same = ("code", "processor", "python")
+    differs += [f"{name}: {one.get(name)} and {two.get(name)}" for name in same if one.get(name) != two.get(name)]
+    return f"{text}. " + (f"What differs: {'; '.join(differs)}." if differs else "Items, code and machine are the same.")
+
+
+def _endings(first: Rows, second: Rows, columns: Sequence[str]) -> list[Section]:
+    """Items that failed in one run and not in the other, or otherwise."""
+    rows = [
+        {**dict(zip(columns, key, strict=True)), "first": first[key][0]["status"], "second": second[key][0]["status"]}
+        for key in first if key in second and first[key][0]["status"] != second[key][0]["status"]
+    ]  # fmt: skip
+    if not rows:
+        return []
+    return [Section("Other endings", "", [Table("endings", "Items that ended otherwise.", _without_constants(rows))])]
+
+
+def _without_constants(rows: list[Row]) -> pa.Table:
+    """The rows without columns that say the same in all of several rows."""
+    always = ("measure", "first", "second")
+    kept = [name for name in rows[0] if len(rows) == 1 or name in always or len({row[name] for row in rows}) > 1]
+    return pa.Table.from_pylist([{name: row[name] for name in kept} for row in rows])

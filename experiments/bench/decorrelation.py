@@ -1,0 +1,170 @@
+"""Methods of decorrelation on two tables: where each wins, and what the cost-based choice loses to the quickest.
+
+Outer table `o` and inner table `i` share a key of outer rows / duplicates values. A correlated subquery over `i` is
+planned by each method and run. With `index` the inner table is stored by the key, so that an evaluation for one outer
+row reads a few rows of it.
+
+The regret of a method is its time over that of the quickest method of the same item, at least 1. A method that did
+not end within the limit is counted with the limit, so its regret is a lower bound. All methods must give the same
+rows.
+"""
+
+from __future__ import annotations
+
+import itertools
+import tempfile
+from contextlib import suppress
+from operator import itemgetter
+from pathlib import Path
+from time import process_time
+
+import numpy as np
+import pyarrow as pa
+
+from executor.arrow.watch import LimitReached
+from experiments.bench.experiment import Figure, Item, Options, Row, Section, Table
+from experiments.bench.results import table_of
+from experiments.bench.summary import geometric_mean, grouped
+from experiments.calibration.data import described, write_rows
+from experiments.plan_space import plan_key, plan_line
+from experiments.same_rows import difference
+from experiments.timing import run, timed
+from experiments.workloads.data import open_data
+from experiments.workloads.queries import default_data, query_name, resolve_sql
+from optimizer.catalog.table import Catalog
+from optimizer.decorrelate.methods import METHODS
+from optimizer.errors import InternalError, PlanscopeError
+from optimizer.pipeline import Optimizer
+from optimizer.settings import Settings
+
+FORMS = {
+    "exists": "select count(*) n from o where exists (select * from i where i.k = o.k and i.v > o.v)",
+    "not-in": "select count(*) n from o where o.v not in (select i.v from i where i.k = o.k)",
+    "average": "select count(*) n from o where o.v < (select avg(i.v) from i where i.k = o.k)",
+    "selective": "select count(*) n from o where o.v < 5 and o.v < (select avg(i.v) from i where i.k = o.k)",
+    "first": "select sum((select i.v from i where i.k = o.k and i.v <> o.v order by i.v limit 1)) n from o",
+    "inequality": "select sum((select count(*) from i where i.k < o.k)) n from o",
+}
+"""`v` is one of 1,000 values in both tables."""
+
+SIZES = {"outer": (100, 10_000, 100_000), "inner": (1_000, 100_000, 1_000_000), "duplicates": (1, 100), "index": (False, True)}
+QUICK = {"outer": (100, 5_000), "inner": (1_000, 50_000), "duplicates": (1, 100), "index": (False, True)}
+SECONDS, QUICK_SECONDS = 5.0, 1.0  # for one run
+PLANNED = 3  # times, the least counts
+
+NAME = "decorrelation"
+HELP = """Methods of decorrelation: where each wins, and the regret of the cost-based choice.
+
+Correlated subqueries over two tables, by rows of the outer and of the inner one, outer rows for each key, and whether the inner
+table is stored by the key. Name forms: exists, not-in, average, selective, first, inequality (the default: all of them), or
+queries: tpch/q02.
+"""
+TIMEOUT = 300.0
+KEYS = ("method",)
+LOWER = ("regret", "cost")
+
+
+def items(options: Options) -> list[Item]:
+    if unknown := [form for form in options.queries if form not in FORMS and not query_name(form)]:
+        raise PlanscopeError(f'there is no form "{unknown[0]}" of subquery; forms: {", ".join(FORMS)}; or name a query: tpch/q02')
+    sizes = QUICK if options.quick else SIZES
+    seconds = QUICK_SECONDS if options.quick else SECONDS
+    shared = {"seconds": seconds, "pairs": list(options.pairs)}
+    found: list[Item] = []
+    for form in options.queries or FORMS:
+        if form in FORMS:
+            found += (
+                {"form": form, **dict(zip(sizes, point, strict=True)), **shared} for point in itertools.product(*sizes.values())
+            )
+        else:
+            found.append({"form": form, "data": options.data or default_data(form) or "tpch:0.01", **shared})
+    return found
+
+
+def tables(folder: Path, outer: int, inner: int, duplicates: int, index: bool) -> Catalog:
+    """`o` and `i`, the same for the same sizes."""
+    random = np.random.default_rng([outer, inner, duplicates])
+    keys = max(1, outer // duplicates)
+    made = []
+    for name, rows, order in (("o", outer, ()), ("i", inner, ("k",) if index else ())):
+        k = np.arange(rows) % keys if name == "o" else random.integers(0, keys, rows)
+        k = np.sort(k) if order else random.permutation(k)
+        rows_of = pa.table({"k": pa.array(k), "v": pa.array(random.integers(0, 1000, rows))})
+        made.append(described(name, rows_of, write_rows(rows_of, folder / f"{name}.parquet"), order))
+    return Catalog("decorrelation", made)
+
+
+def measure(item: Item) -> list[Row]:
+    """A row for each method: planning time and whether the search was exhaustive, cost of its plan, times (None: not within the
+    limit), operators, regret."""
+    rows: list[Row] = []
+    settings, sql = Settings.from_pairs(item["pairs"]), FORMS.get(item["form"]) or resolve_sql(item["form"])
+    with tempfile.TemporaryDirectory() as folder:
+        catalog = open_data(item["data"]) if "data" in item else tables(Path(folder), *(item[name] for name in SIZES))
+        expected: pa.Table | None = None
+        took: dict[tuple[str, ...], Row] = {}
+        for method in METHODS:
+            optimizer, spent = Optimizer(catalog, settings.replace(decorrelate=method)), []
+            for _ in range(PLANNED):
+                start = process_time()
+                query = optimizer.optimize(sql)
+                spent.append((process_time() - start) * 1e3)
+            row = {"method": method, "plan_ms": min(spent), "proven": query.search.proven, "cost": query.cost}
+            row["plan"] = plan_line(query.plan)
+            same = plan_key(query.plan)
+            if same not in took:  # a plan that several methods make is run once
+                took[same] = {"ms": None, "cpu_ms": None}
+                with suppress(LimitReached):
+                    run(query, seconds=item["seconds"])  # so that files are cached for all alike
+                    found = timed(query, seconds=item["seconds"])
+                    if expected is not None and (differs := difference(expected, found.table)):
+                        raise InternalError(f"{item}: decorrelate={method} gives {differs}")
+                    expected = found.table
+                    took[same] = {"ms": found.ms, "cpu_ms": found.cpu_ms}
+            rows.append({**row, **took[same]})
+    return with_regret(rows, item["seconds"] * 1e3)
+
+
+def with_regret(rows: list[Row], limit_ms: float) -> list[Row]:
+    """Rows of one item, each with its CPU time over the least of all. A plan that did not end took the limit, or more."""
+    times = [limit_ms if row["cpu_ms"] is None else row["cpu_ms"] for row in rows]
+    return [{**row, "regret": time / min(times)} for row, time in zip(rows, times, strict=True)]
+
+
+def report(rows: pa.Table) -> list[Section]:
+    found = [row for row in rows.to_pylist() if row["status"] == "ok"]
+    if not found:
+        return []
+    summary = []
+    for (form, method), own in grouped(found, itemgetter("form", "method")).items():
+        regrets = [row["regret"] for row in own]
+        summary.append({
+            "form": form, "method": method, "items": len(own), "quickest within 20 %": sum(regret <= 1.2 for regret in regrets),
+            "mean regret": geometric_mean(regrets), "largest": max(regrets),
+            "not ended": sum(row["cpu_ms"] is None for row in own), "planning ms": geometric_mean(row["plan_ms"] for row in own),
+            "proven": sum(row["proven"] for row in own),
+        })  # fmt: skip
+    where, differ = [], []
+    for _, own in grouped(found, itemgetter("item")).items():
+        times = {row["method"]: row["cpu_ms"] for row in own}
+        point = {name: own[0].get(name) for name in ("form", "outer", "inner", "duplicates", "index")}
+        where.append({**point, "quickest": min(own, key=lambda row: row["regret"])["method"], **times})
+        costs = {row["method"]: row["cost"] for row in own}
+        if costs["cost"] < 0.99 * costs["general"]:
+            regret = {row["method"]: row["regret"] for row in own}
+            differ.append((regret["cost"], regret["general"]))
+    text = f"The cost-based choice is cheaper than `general` by more than 1 % in {len(differ)} of {len(where)} items."
+    if differ:
+        means = [geometric_mean(regrets) for regrets in zip(*differ, strict=True)]
+        text += f" There its mean regret is {means[0]:.3g}, and that of `general` {means[1]:.3g}."
+    shares = [{"x": row["regret"], "series": row["method"], "panel": row["form"]} for row in found]
+    about = (
+        "Regret: CPU time over that of the quickest method of the item; what did not end counts with the limit. Planning: CPU "
+        "time, geometric mean; proven: of so many items the plan is the cheapest of its space."
+    )
+    about_where = "CPU milliseconds of each method, and the quickest; none: it did not end."
+    tables = [Table("methods", about, table_of(summary)), Table("where", about_where, table_of(where))]
+    about = "Share of items in which a method takes at most so many times as long as the quickest."
+    labels = "CPU time over the quickest", "share of items"
+    figure = Figure("regret", about, table_of(shares), "shares", *labels, log_x=True)
+    return [Section("Methods of decorrelation", text, tables, [figure])]

@@ -1,0 +1,104 @@
+"""What an experiment is: a module with items to measure, a measure, and a report.
+
+    NAME = "pruning"                                  of the command `planscope bench pruning`
+    HELP = "One line.\n\nMore, if need be."
+    def items(options: Options) -> list[Item]         what is to be measured; raises PlanscopeError for wrong options
+    def measure(item: Item) -> list[Row]              runs in a child process, with limits of time and memory
+    def report(rows: pa.Table) -> list[Section]       rows of all items, failed ones too
+
+An item is a flat dict of JSON values that says all that `measure` needs: query, data, settings, seed. Its content is its
+identity.
+A row is a flat dict of columns (numbers, texts, lists of them). Those of the item are added to it, and besides
+
+    item        twelve hex digits, the identity of the item
+    status      "ok", "timeout", "memory", "error" or "died" (the process ended); failed items have one row with nothing measured
+    error       why it failed, None if it did not
+    error_kind  the class of the exception
+    item_s      seconds on the clock that the item took, all its rows together; item_cpu_s: CPU time
+    peak_mb     most memory that the process held during the item, beyond what it held before its first; None where unknown
+
+A module may also define
+
+    MODES = ("none", ...)                             names for --modes; `options.modes` has those chosen, all by default
+    PARAMETERS = (click.Option(...), ...)             options of its own; their values are in `options.own`
+    TIMEOUT = 60.0                                    seconds for an item, unless --timeout says otherwise
+    KEYS = ("aliases",)                               columns that tell the rows of an item apart, for `bench compare`
+    COMPARED = ("costed",)                            measures that `bench compare` compares; all numbers without it
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any, Literal, Protocol
+
+import pyarrow as pa
+
+Item = dict[str, Any]
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Options:
+    """What the command line asked for. `pairs`: settings that all items share, as name=value; `seeds`: how many."""
+
+    queries: tuple[str, ...] = ()
+    data: str | None = None
+    pairs: tuple[str, ...] = ()
+    modes: tuple[str, ...] = ()
+    seeds: int = 1
+    quick: bool = False
+    own: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+
+
+@dataclass(frozen=True)
+class Table:
+    """`name` is that of its files; the caption says what a row is, and units."""
+
+    name: str
+    caption: str
+    data: pa.Table
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A figure as data: columns `x`, `y` and `series`, and `panel` for several side by side. `x` may be text, for bars and cells.
+
+    `lines` joins points by x, `points` does not; `shares` draws for each series the share of its rows with a value of at most x
+    (it needs no `y`); `cells` is a matrix of `value` over x and y, both in the order in which they come, dark where it is large.
+    """
+
+    name: str
+    caption: str
+    data: pa.Table
+    kind: Literal["lines", "points", "shares", "bars", "cells"]
+    x_label: str
+    y_label: str
+    log_x: bool = False
+    log_y: bool = False
+
+
+@dataclass(frozen=True)
+class Section:
+    """A part of a report. `text`: paragraphs, apart by an empty line; `code` in backticks. `problems`: findings that are bugs;
+    with one the command fails."""
+
+    title: str
+    text: str = ""
+    tables: Sequence[Table] = ()
+    figures: Sequence[Figure] = ()
+    problems: Sequence[str] = ()
+
+
+class Experiment(Protocol):
+    """A module as above."""
+
+    NAME: str
+    HELP: str
+
+    def items(self, options: Options) -> list[Item]: ...
+
+    def measure(self, item: Item) -> list[Row]: ...
+
+    def report(self, rows: pa.Table) -> list[Section]: ...

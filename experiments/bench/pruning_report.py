@@ -1,0 +1,224 @@
+"""The report of `bench pruning`."""
+
+from __future__ import annotations
+
+from operator import itemgetter
+from typing import Any
+
+import pyarrow as pa
+
+from experiments.bench.experiment import Figure, Row, Section, Table
+from experiments.bench.summary import geometric_mean, grouped, median_of
+from experiments.workloads.join_graphs import is_graph_name
+
+MODES = ("none", "upper", "lower", "both", "both+greedy", "both+linearized", "both+best")
+SEARCHES = {
+    "branch": "enumeration=partition",
+    "conservative": "enumeration=partition partitioner=conservative",
+    "table": "enumeration=partition region=table",
+    "adaptive": "enumeration=adaptive",
+    "left_deep": "enumeration=left_deep",
+    "rules": "enumeration=rules",
+    "on_demand": "enumeration=rules exploration=on_demand",
+    "interleaved": "enumeration=rules exploration=interleaved",
+    "rules_b0": "enumeration=rules_b0",
+    "duplicate_free": "enumeration=duplicate_free_rules cross_products=true",
+}
+FACTORS = {  # of an item -> the values of --searches and so on; the first is the default
+    "search": tuple(SEARCHES),
+    "driver": ("top_down", "iterative"),
+    "cost_model": ("arrow", "c_out", "c_mm", "spark"),
+    "estimator": ("histogram", "system_r", "upper_bound"),
+    "order": ("none", "key"),
+}
+SHARES = (1 / 32, 1 / 16, 1 / 8, 1 / 4, 1 / 2)  # of the tasks of a whole search, as budgets
+_TOLERANCE = 1e-9
+_CONFIG = ("query", "data", *FACTORS, "seed", "pairs")
+_USUAL = {name: values[0] for name, values in FACTORS.items()}
+
+
+def report(rows: pa.Table) -> list[Section]:
+    """Whether costs agree; what each mode saves, by size and shape; mechanisms; the other factors; anytime; all rows."""
+    found = [row for row in rows.to_pylist() if row["status"] == "ok"]
+    if not found:
+        return [Section("Nothing was measured")]
+    without = {_config(row): row for row in found if row["mode"] == "none"}
+    for row in found:
+        base = without.get(_config(row))
+        row["saving"] = base["costed"] / row["costed"] if base and row["costed"] else None
+        row["faster"] = base["ms_search"] / row["ms_search"] if base and row["ms_search"] else None
+    usual = [row for row in found if all(row[name] == value for name, value in _USUAL.items())] or found
+    hidden = ("item", "status", "error", "error_kind", "bug", "anytime_tasks", "anytime_cost")
+    whole = _table([{name: row[name] for name in rows.column_names if name not in hidden} for row in found])
+    return [
+        _agreement(found),
+        _by_mode(usual),
+        _mechanisms(usual),
+        *_factors(found),
+        _time_and_memory(usual),
+        _over_time(usual),
+        Section("All items", "", [Table("items", "A row for each item; `results.parquet` has all columns.", whole)]),
+    ]
+
+
+def _config(row: Row) -> tuple[Any, ...]:
+    return tuple(row[name] for name in _CONFIG)
+
+
+def _agreement(found: list[Row]) -> Section:
+    """Proven plans of one space cost the same, and no others cost less."""
+    problems, compared, largest = [], 0, 0.0
+    unit = itemgetter("query", "data", "cost_model", "estimator", "order", "pairs")
+    for rows in grouped(found, lambda row: (unit(row), row["search"] == "duplicate_free")).values():
+        exact = [row for row in rows if row["proven"] and row["search"] != "left_deep"]
+        if not exact:
+            continue
+        least = min(exact, key=itemgetter("cost"))
+        compared += len(rows) - 1
+        for row in rows:
+            apart = row["cost"] / least["cost"] - 1 if least["cost"] else row["cost"]
+            largest = max(largest, apart if row in exact else 0.0)
+            if apart < -_TOLERANCE or (row in exact and apart > _TOLERANCE):
+                problems.append(f"{_name(row)} finds a plan of cost {row['cost']!r}, {_name(least)} one of {least['cost']!r}")
+    text = f"{len(found):,} items of {len({row['query'] for row in found}):,} queries. "
+    if problems:
+        text += "Configurations that prove their plans disagree, see above. "
+    else:
+        text += (
+            f"Configurations that prove their plans the cheapest of the same space were compared, {compared:,} pairs: the "
+            f"largest relative difference of their costs is {largest:.1g}, and none found a cheaper plan than a proven one. "
+        )
+    audited = [row["audited"] for row in found if row.get("audited") is not None]
+    if audited:
+        text += f"The audit compared {sum(audited):,} skips with the true optima; all are sound."
+    return Section("Same plans", text, problems=problems)
+
+
+def _name(row: Row) -> str:
+    return " ".join(str(row[name]) for name in ("query", "mode", *FACTORS))
+
+
+def _by_mode(rows: list[Row]) -> Section:
+    table = []
+    for mode, mine in grouped(rows, itemgetter("mode")).items():
+        savings = [row["saving"] for row in mine if row["saving"]]
+        table.append(
+            {
+                "mode": mode,
+                "queries": len({row["query"] for row in mine}),
+                "costed": sum(row["costed"] for row in mine),
+                "saving, mean": geometric_mean(savings),
+                "least": min(savings, default=None),
+                "most": max(savings, default=None),
+                "goals opened": sum(row["goals_opened"] for row in mine),
+                "opened again": sum(row["reopened_limit"] + row["reopened_new"] for row in mine),
+                "tasks": sum(row["tasks"] for row in mine),
+                "speed-up, mean": geometric_mean(row["faster"] for row in mine),
+                "proven": sum(row["proven"] for row in mine),
+            }
+        )
+    text = (
+        "A mode is what is pruned, and the seed: `upper` passes limits down, `lower` compares predicted costs with the best "
+        "plan, `both` does both; a seed is a heuristic join order installed as a plan before the search. The saving is how many "
+        "alternatives the search without pruning costs for each that this one costs; the mean over queries is geometric."
+    )
+    figures = [
+        _by_relations(rows, "saving", "saving", "Alternatives costed without pruning over those costed with it, by join graph."),
+        _by_relations(rows, "ms_search", "search (ms)", "Milliseconds of search by join graph; the least of up to three runs."),
+    ]
+    return Section("What each mode saves", text, [Table("modes", "By mode, default ways otherwise.", _table(table))], figures)
+
+
+def _by_relations(rows: list[Row], value: str, label: str, caption: str) -> Figure:
+    """Medians by mode and relations, a panel for each shape of join graphs."""
+    graphs = [row for row in rows if is_graph_name(row["query"])]
+    parts = grouped(graphs, lambda row: (row["query"].partition("/")[0], row["mode"], row["relations"]))
+    points = [{"panel": shape, "series": mode, "x": n, "y": median_of(mine, value)} for (shape, mode, n), mine in parts.items()]
+    points.sort(key=lambda point: (str(point["panel"]), MODES.index(str(point["series"]))))
+    return Figure(f"{value}_by_relations", caption, _table(points), "lines", "relations", label, log_y=True)
+
+
+def _mechanisms(rows: list[Row]) -> Section:
+    names = {
+        "group_bound": "before any alternative of an expression or split was costed, by the bounds of its inputs",
+        "predicted": "a costed alternative, before its inputs were searched",
+        "accumulated": "midway, when the true cost of some inputs was known",
+        "limit": "because an input has no plan within what is left of the limit",
+    }
+    modes = grouped(rows, itemgetter("mode"))
+    table = [
+        {"mode": mode, **{name: sum(row[name] for row in mine) for name in (*names, "dominated")}} for mode, mine in modes.items()
+    ]
+    points = [
+        {"x": mode, "series": name, "y": sum(row[name] / max(1, row["candidates"]) for row in mine) / len(mine)}
+        for mode, mine in modes.items() for name in names
+    ]  # fmt: skip
+    text = "What was skipped, and when: " + "; ".join(f"`{name}`: {meaning}" for name, meaning in names.items())
+    text += ". Apart from them `dominated`: splits without a merge join, since a hash join never costs more; no bound skips it."
+    caption = "Skips by mechanism for each listed way, mean over queries."
+    figure = Figure("skips", caption, _table(points), "bars", "mode", "skips for each way")
+    return Section("Mechanisms", text, [Table("mechanisms", "Skips, summed over queries.", _table(table))], [figure])
+
+
+def _factors(found: list[Row]) -> list[Section]:
+    """A section for each factor that has several values, over the queries and modes that were measured with several."""
+    sections = []
+    for factor, known in FACTORS.items():
+        rest = itemgetter("mode", *(name for name in _CONFIG if name != factor))
+        varied = [rows for rows in grouped(found, rest).values() if len({row[factor] for row in rows}) > 1]
+        usual = {rest(row): row for rows in varied for row in rows if row[factor] == known[0]}
+        table = []
+        for (value, mode), mine in grouped((row for rows in varied for row in rows), itemgetter(factor, "mode")).items():
+            pairs = [(row, usual[rest(row)]) for row in mine if rest(row) in usual]
+            table.append(
+                {factor: value, "mode": mode, "items": len(mine)}
+                | {name: sum(row.get(name) or 0 for row in mine) for name in _SUMMED}
+                | {"saving, mean": geometric_mean(row["saving"] for row in mine)}
+                | {"time over default": geometric_mean(row["ms_search"] / other["ms_search"] for row, other in pairs)}
+                | {"proven": sum(row["proven"] for row in mine)}
+            )
+        if table:
+            caption = "Sums over items; `time over default`: geometric mean over the same queries and modes."
+            text = f"The other factors are at their defaults. {_MEANINGS.get(factor, '')}"
+            sections.append(Section(f"By {factor.replace('_', ' ')}", text, [Table(f"by_{factor}", caption, _table(table))]))
+    return sections
+
+
+_SUMMED = ("groups", "logical", "duplicates", "bindings", "costed", "tasks", "goals_opened")
+_MEANINGS = {
+    "search": "`branch`, `conservative`: splits of connected sets by two algorithms; `table`: all sets at once, as arrays; "
+    "`rules`: commute and associate, before costing, or `on_demand` or `interleaved` with it; `rules_b0`: both associativities; "
+    "`duplicate_free`: Pellenkoft's rules, with cross products; `left_deep`: a smaller space.",
+    "order": "`key`: the result is sorted by a column of the first join.",
+}
+
+
+def _time_and_memory(rows: list[Row]) -> Section:
+    stages = [name for name in rows[0] if name.startswith("ms_") and any(row.get(name) for row in rows)]
+    table = [
+        {"mode": mode, **{name: median_of(mine, name) for name in stages}, "peak_mb": max(row["peak_mb"] or 0.0 for row in mine)}
+        for mode, mine in grouped(rows, itemgetter("mode")).items()
+    ]
+    text = "Times on the clock; stages before the search are the same in all modes. `peak_mb` is the most that any item held."
+    return Section("Time and memory", text, [Table("phases", "Median milliseconds by stage, and peak memory.", _table(table))])
+
+
+def _over_time(rows: list[Row]) -> Section:
+    points, table = [], []
+    for mode, mine in grouped((row for row in rows if row.get("anytime_cost")), itemgetter("mode")).items():
+        ratios = [[cost / row["anytime_cost"][-1] for cost in row["anytime_cost"]] for row in mine]
+        means = dict(zip((*SHARES, 1.0), map(geometric_mean, zip(*ratios, strict=True)), strict=True))
+        points += [{"series": mode, "x": share, "y": mean} for share, mean in means.items()]
+        table.append({"mode": mode, "queries": len(mine), **{f"{share:.1%}": means[share] for share in SHARES}})
+    text = (
+        "Each search was ended after a share of the tasks that it takes in all; shown is the cost of its plan then, over that of "
+        "its last plan. With a seed there is a good plan from the start."
+    )
+    caption = "Cost of the plan over the final one, geometric mean over queries, by share of tasks."
+    figure = Figure("anytime", caption, _table(points), "lines", "share of tasks", "cost / final cost", log_x=True)
+    found = bool(points)
+    return Section("Before the end", text, [Table("anytime", caption, _table(table))] * found, [figure] * found)
+
+
+def _table(rows: list[Row]) -> pa.Table:
+    return pa.Table.from_pylist(rows)

@@ -1,0 +1,128 @@
+"""The report of a run: one page with everything in it, and files of its tables and figures for a paper."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.csv
+
+from executor.atomic import atomic_output, make_folder, write_file
+from experiments.bench.experiment import Figure, Section, Table
+from experiments.bench.figures import draw
+from experiments.pipeline.report.figures import write_figure
+from experiments.pipeline.report.tables import html_table, latex
+
+LONG = 30  # rows from which on a table is folded
+_ITEM_COLUMNS = ("status", "error_kind", "error", "item_s")
+_STYLE = """
+body{font:15px/1.5 system-ui,sans-serif;color:#222;max-width:70rem;margin:2rem auto;padding:0 1rem}
+h1{font-size:1.7rem;margin-bottom:.2rem}h2{font-size:1.25rem;margin-top:2.2rem;border-bottom:1px solid #ccc}
+table{border-collapse:collapse;font-size:13px;font-variant-numeric:tabular-nums}
+th,td{padding:2px 9px;text-align:left;border-bottom:1px solid #e4e4e4;white-space:nowrap}
+th{border-bottom:2px solid #888;position:sticky;top:0;background:#fff}tr:hover td{background:#f3f7fb}
+.n{text-align:right}.wide{overflow-x:auto;max-height:40rem;margin:.4rem 0 1.2rem}
+figure{margin:1rem 0 1.6rem}figure svg{max-width:100%;height:auto}
+figcaption,.caption{color:#333;margin-top:1rem}.source{color:#666;font-size:12px}
+code{background:#f2f2f2;padding:0 .25em}.problem{background:#fde8e8;border-left:4px solid #c00;padding:.4rem .8rem}
+summary{cursor:pointer;color:#05508c}
+dl{display:grid;grid-template-columns:max-content auto;gap:.1rem 1rem;font-size:13px}dd{margin:0}
+"""
+
+
+def write_report(folder: Path, title: str, sections: Sequence[Section], about: dict[str, Any]) -> list[Path]:
+    """report.html, tables/ and figures/ in `folder`; the files written. `about`: environment.json. Raises OutputError."""
+    tables, figures = make_folder(folder / "tables"), make_folder(folder / "figures")
+    written = [folder / "report.html"]
+    svgs: dict[str, str] = {}
+    for section in sections:
+        for table in section.tables:
+            written += [_write_csv(table.data, tables / f"{table.name}.csv"), tables / f"{table.name}.tex"]
+            write_file(written[-1], latex(_flat(table.data)))
+        for figure in section.figures:
+            made = draw(figure)
+            if made is not None:
+                written += [_write_csv(figure.data, figures / f"{figure.name}.csv"), *write_figure(made, figures, figure.name)]
+                svgs[figure.name] = _inline((figures / f"{figure.name}.svg").read_text(encoding="utf-8"), figure)
+    write_file(written[0], _page(title, sections, svgs, about))
+    return written
+
+
+def failed_section(rows: pa.Table) -> list[Section]:
+    """The items that failed, with the reason of each; those that are bugs are problems. None where none failed."""
+    found = [row for row in rows.to_pylist() if row["status"] != "ok"]
+    if not found:
+        return []
+    kinds: dict[str, int] = {}
+    for row in found:
+        kinds[row["status"]] = kinds.get(row["status"], 0) + 1
+    names = [name for name in rows.column_names if name not in (*_ITEM_COLUMNS, "item", "bug", "item_cpu_s", "peak_mb")]
+    kept = [name for name in names if any(row[name] is not None for row in found)]
+    table = pa.Table.from_pylist([{name: row.get(name) for name in (*kept, *_ITEM_COLUMNS)} for row in found])
+    text = "They have no figures and are left out above: " + ", ".join(f"{count:,} {kind}" for kind, count in kinds.items()) + "."
+    bugs = dict.fromkeys(f"{row['error_kind']}: {row['error']}" for row in found if row.get("bug"))
+    caption = "Items without a result, and why."
+    return [Section(f"{len(found):,} items failed", text, [Table("failed", caption, table)], problems=list(bugs))]
+
+
+def _flat(table: pa.Table) -> pa.Table:
+    """The table with lists as texts."""
+    for place, field in enumerate(table.schema):
+        if pa.types.is_nested(field.type):
+            table = table.set_column(place, field.name, pa.array([str(value) for value in table.column(place).to_pylist()]))
+    return table
+
+
+def _write_csv(table: pa.Table, path: Path) -> Path:
+    with atomic_output(path) as file:
+        pyarrow.csv.write_csv(_flat(table), file)
+    return path
+
+
+def _inline(svg: str, figure: Figure) -> str:
+    """The drawing for a page that has others: without the head of a file, and its ids its own."""
+    drawing = svg[svg.index("<svg") :]
+    drawing = re.sub(r'(\bid="|url\(#|href="#)', rf"\g<1>{figure.name}-", drawing)
+    return drawing.replace("<svg", f'<svg role="img" aria-label="{html.escape(figure.caption)}"', 1)
+
+
+def _page(title: str, sections: Sequence[Section], svgs: dict[str, str], about: dict[str, Any]) -> str:
+    command = html.escape(about["command"])
+    parts = ['<!doctype html>\n<html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">']
+    parts.append(f"<title>{html.escape(title)}</title><style>{_STYLE}</style>\n<h1>{html.escape(title)}</h1>")
+    code = f", code {about['code']}" if "code" in about else ""
+    parts.append(f'<p class="source">made by <code>{command}</code>, {about["started"]}{code}</p>')
+    parts += [f'<p class="problem">{_text(problem)}</p>' for section in sections for problem in section.problems]
+    for section in sections:
+        parts.append(f"<h2>{html.escape(section.title)}</h2>")
+        parts += [f"<p>{_text(paragraph)}</p>" for paragraph in section.text.split("\n\n") if paragraph.strip()]
+        for figure in section.figures:
+            if figure.name in svgs:
+                source = f"figures/{figure.name}.svg, .pdf, .csv; made by <code>{command}</code>"
+                caption = f'<figcaption>{_text(figure.caption)}<br><span class="source">{source}</span></figcaption>'
+                parts.append(f"<figure>{svgs[figure.name]}{caption}</figure>")
+        for table in section.tables:
+            source = f'<span class="source">tables/{table.name}.csv, .tex</span>'
+            shown = f'<div class="wide">{html_table(_flat(table.data))}</div>'
+            if table.data.num_rows > LONG:
+                shown = f"<details><summary>{table.data.num_rows:,} rows</summary>{shown}</details>"
+            parts.append(f'<p class="caption">{_text(table.caption)} {source}</p>{shown}')
+    facts = [(name, value) for name, value in about.items() if value not in (None, [], {})]
+    parts.append("<h2>What this depends on</h2><dl>")
+    parts += [f"<dt>{html.escape(name)}</dt><dd>{html.escape(_fact(value))}</dd>" for name, value in facts]
+    return "\n".join([*parts, "</dl></html>"]) + "\n"
+
+
+def _text(text: str) -> str:
+    """Text for the page; what stands between backticks is code."""
+    return re.sub(r"`([^`]*)`", r"<code>\1</code>", html.escape(text))
+
+
+def _fact(value: Any) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{name} {each}" for name, each in value.items())
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)

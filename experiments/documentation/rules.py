@@ -1,0 +1,108 @@
+"""The reference of rules: a list, and for the site a page for each rule, of its docstring and its golden cases."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from experiments.documentation.markdown import plain, table
+from optimizer.decorrelate.quick import QUICK
+from optimizer.prepass.instructions import rules_of
+from optimizer.prepass.program import PROGRAM
+from optimizer.rule_list import describe_rules
+from optimizer.rules.catalog import IMPLEMENTATIONS, TRANSFORMATIONS
+from optimizer.rules.enforce import partial_sort, sort
+
+ROOT = Path(__file__).parent.parent.parent
+_GOLDEN = ROOT / "tests" / "golden"
+_DECORRELATION = "decorrelate_quick"  # the golden file of the rules of that method
+_KINDS = {
+    "decorrelate": "Decorrelation, method quick: run where the setting `decorrelate` is `quick`.",
+    "prepass": "Pre-pass: each replaces what it finds, before the search.",
+    "transform": "Transformation: logical to logical, in the memo; both stay.",
+    "implement": "Implementation: logical to physical.",
+    "enforce": "Enforcers: what adds an order to a plan that lacks it.",
+}
+_LABEL = re.compile(r"^([A-Z]\w+) {2,}(?=\S)", re.MULTILINE)
+
+
+class RulePage(NamedTuple):
+    name: str
+    kind: str
+    summary: str
+    module: str
+
+    @property
+    def source(self) -> str:
+        return self.module.replace(".", "/") + ".py"
+
+    @property
+    def golden(self) -> Path:
+        return _GOLDEN / f"{_DECORRELATION if self.kind == 'decorrelate' else self.name}.golden"
+
+
+def rule_pages() -> list[RulePage]:
+    """Every rule and enforcer, in the order in which a query meets them."""
+    rules = [*rules_of(QUICK), *rules_of(PROGRAM), *TRANSFORMATIONS, *IMPLEMENTATIONS]
+    modules = {rule.name: type(rule).__module__ for rule in rules}
+    listed = [RulePage(*rule, modules.get(rule.name, sort.__name__)) for rule in describe_rules()]
+    first = (partial_sort.__doc__ or "").strip().splitlines()[0]
+    return [*listed, RulePage("partial_sort", "enforce", first, partial_sort.__name__)]
+
+
+def listing() -> str:
+    """docs/reference/rules.md."""
+    pages = rule_pages()
+    lines = [
+        "# Rules\n",
+        "Written by `python -m experiments.documentation` from the rules; do not edit.\n",
+        "Each name works with `--disable`. A rule is a file, whose docstring says what it is equal to and why; its golden cases",
+        "show what it does to queries, and where it has to keep silent. The site has a page for each rule, made of these two.",
+    ]
+    for kind, meaning in _KINDS.items():
+        rows = [
+            (f"`{page.name}`", plain(page.summary), f"[cases](../../{page.golden.relative_to(ROOT)})")
+            for page in pages
+            if page.kind == kind
+        ]
+        lines += [f"\n## {kind}\n", f"{meaning}\n", *table(("rule", "what it does", ""), rows)]
+    return "\n".join([*lines, ""])
+
+
+def linked(listing: str) -> str:
+    """The list with each rule's name a link to its page."""
+    return re.sub(r"^\| `(\w+)` \|(.*)\| \[cases\]\([^)]*\) \|$", r"| [`\1`](rules/\1.md) |\2| |", listing, flags=re.MULTILINE)
+
+
+def page(rule: RulePage) -> str:
+    """The page of a rule."""
+    docstring = (sys.modules[rule.module].__doc__ or "").strip()
+    lines = [f"# {rule.name}\n", f"{_KINDS[rule.kind]} Source: `{rule.source}`.\n", *_prose(docstring)]
+    cases = list(_cases(rule.golden.read_text("utf-8")))
+    if cases:
+        lines += ["\n## Cases\n", f"From `tests/golden/{rule.golden.name}`: each is planned, run and compared in the tests.\n"]
+    for title, header, sql, shown in cases:
+        lines += [f"### {plain(title)}\n", f"`{header}`\n", f"```sql\n{sql}\n```\n", f"```text\n{shown}\n```\n"]
+    return "\n".join(lines)
+
+
+def _prose(docstring: str) -> Iterator[str]:
+    """The docstring as Markdown: formulas stay as they are, the labelled answers become a list."""
+    labelled = _LABEL.search(docstring)
+    top, answers = (docstring, "") if labelled is None else (docstring[: labelled.start()], docstring[labelled.start() :])
+    for paragraph in re.split(r"\n\s*\n", top.strip()):
+        yield f"```text\n{paragraph}\n```\n" if paragraph.startswith("    ") else f"{plain(' '.join(paragraph.split()))}\n"
+    parts = _LABEL.split(answers)[1:]
+    for label, text in zip(parts[::2], parts[1::2], strict=True):
+        yield f"- **{label}**: {plain(' '.join(text.split()))}"
+
+
+def _cases(golden: str) -> Iterator[tuple[str, str, str, str]]:
+    """Title, header, query, and what is shown, of each case of a golden file."""
+    for part in golden.split("==== ")[1:]:
+        title, header, rest = part.split("\n", 2)
+        sql, _, shown = rest.partition("\n----\n")
+        yield title, header, sql, shown.strip("\n")

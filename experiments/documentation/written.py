@@ -1,0 +1,50 @@
+"""Pages that are written from the code, and what the other pages show of a run."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from experiments import function_reference, trace_reference
+from experiments.documentation import commands, rules, settings
+from experiments.documentation.notebooks import notebook
+from experiments.documentation.run import Shown, carry_out
+
+DOCS = Path(__file__).parent.parent.parent / "docs"
+APART = ("stepping.md",)  # its test carries it out
+
+
+def references() -> dict[str, str]:
+    """Pages written from the code, and the notebooks of the course: path below docs/ to text."""
+    written = {
+        "reference/settings.md": settings.page(),
+        "reference/rules.md": rules.listing(),
+        "reference/commands.md": commands.page(),
+        "functions.md": function_reference.page(),
+        "traces.md": trace_reference.page(),
+    }
+    for lesson in sorted((DOCS / "course").glob("*.md")):
+        written[f"course/{lesson.stem}.ipynb"] = notebook(lesson.stem, lesson.read_text("utf-8"))
+    return written
+
+
+def pages() -> Iterator[Path]:
+    """The pages that have something to run or to show."""
+    written = set(references())
+    for page in sorted(DOCS.rglob("*.md")):
+        name = page.relative_to(DOCS).as_posix()
+        if name not in written and name not in APART and "```" in page.read_text("utf-8"):
+            yield page
+
+
+def shown(page: Path) -> Shown:
+    """The page as it should be, carried out in a folder of its own. Raises PageError."""
+    with TemporaryDirectory(prefix="planscope-page-") as folder:
+        return carry_out(page, Path(folder))
+
+
+def words_of(svg: str) -> list[str]:
+    """What a picture says: its places differ between releases of graphviz, its words do not."""
+    return sorted(re.findall(r"<text[^>]*>([^<]*)</text>", svg))

@@ -1,0 +1,220 @@
+"""Whether declared keys and foreign keys hold: proved by sketches, known from an earlier run, or else counted by Spark.
+
+    the key's columns, as queries read them -> groupBy(key) with a count above 1
+                                            -> left anti join with the keys referred to
+
+Values of the two sides of a foreign key are brought to one type first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import reduce
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from executor.arrow.comparisons import normalized
+from experiments.pipeline.analyze.pieces import State, bare, check_unchanged, fragment_of, parts_of
+from experiments.pipeline.sketches.column import ColumnSketch
+from experiments.pipeline.sketches.figures import is_unique
+from experiments.pipeline.sketches.hashing import hashes
+from experiments.pipeline.spark.keys import dangling, repeated
+from experiments.pipeline.spark.tasks import collect
+from optimizer.catalog.findings import Constraint, read_findings
+from optimizer.catalog.order import rows_ascend
+from optimizer.catalog.table import Catalog, Table
+from optimizer.errors import CatalogError
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+_ROWS = 8_000_000  # that a task of the reading passes on at most
+Sketches = Mapping[str, Mapping[str, ColumnSketch]]  # by table and column
+
+
+def declared(catalog: Catalog, tables: Mapping[str, Table]) -> list[Constraint]:
+    """Every declared key of `tables`, and every foreign key from or to one of them, where both sides have rows at hand."""
+    found = [Constraint(table.name, tuple(key)) for table in tables.values() for key in table.keys if table.files]
+    for table in catalog.tables.values():
+        for key in table.foreign_keys:
+            target = catalog.table(key.table)
+            if target is not None and table.files and target.files and {table.name, target.name} & set(tables):
+                found.append(Constraint(table.name, tuple(key.columns), target.name, tuple(key.referenced)))
+    return found
+
+
+def verify(
+    folder: Path,
+    catalog: Catalog,
+    chosen: Mapping[str, Table],
+    sketches: Sketches,
+    known: Mapping[str, Mapping[str, str]],
+    states: Mapping[Path, State],
+    start: Callable[[], SparkSession],
+    say: Callable[[str], None],
+) -> list[Constraint]:
+    """Every declared key and foreign key of and to the tables, all of which hold. `known`: identities of files, by table;
+    `states`: what the files were then.
+
+    What was found is remembered, so that nothing is verified twice. Raises CatalogError for what the data contradicts.
+    """
+    every, findings = declared(catalog, chosen), read_findings(folder)
+    found = {one: words for one in every if (words := findings.against(one, known)) is not None}
+    found |= {one: "" for one in every if one not in found and proved(one, sketches)}
+    if left := [one for one in every if one not in found]:
+        say(f"verifying {len(left)} of {len(every)} keys and foreign keys by reading their columns")
+        try:
+            found |= {one: _complaint(one, *against) for one, against in count_against(catalog, left, start(), say).items()}
+        finally:  # what has changed may not be readable either
+            for file, state in states.items():
+                check_unchanged(file, state)
+    findings.with_found(found, known).write(folder)
+    if complaints := list(filter(None, found.values())):
+        raise CatalogError("\n".join(complaints) + "\ncorrect schema.sql, or the data; until then queries do not rely on it")
+    return every
+
+
+def proved(one: Constraint, sketches: Sketches) -> bool:
+    """Whether what was sketched is enough to know that the declaration holds; False proves nothing."""
+    here = sketches.get(one.table, {}).get(one.columns[0])
+    if len(one.columns) > 1 or here is None:
+        return False
+    if not one.target:
+        return here.nulls == 0 and is_unique(here) is True
+    there = sketches.get(one.target, {}).get(one.referenced[0])
+    return there is not None and there.type == here.type and not here.nans and _contains(there, here)
+
+
+def _contains(all: ColumnSketch, some: ColumnSketch) -> bool:
+    """Whether every value of the one column is known to occur in the other, which has the same type."""
+    if not len(some.bounds):
+        return True
+    if some.frequent.is_exact and all.frequent.is_exact:
+        return bool(pc.all(pc.is_in(some.frequent.values, value_set=all.frequent.values)).as_py())
+    if not pa.types.is_integer(all.type) or not len(all.bounds) or not is_unique(all):
+        return False
+    low, high = all.bounds.to_pylist()
+    least, most = some.bounds.to_pylist()
+    return bool(all.present == high - low + 1 and low <= least and most <= high)  # different, and as many as there can be
+
+
+def count_against(
+    catalog: Catalog, every: Sequence[Constraint], spark: SparkSession, say: Callable[[str], None]
+) -> dict[Constraint, tuple[int, list[str]]]:
+    """How many values of a key several rows have, or how many rows refer to nothing, and one of these as texts. Raises
+    PipelineError."""
+    from pyspark.sql import functions as f
+
+    found: dict[Constraint, tuple[int, list[str]]] = {}
+    if in_order := [one for one in every if not one.target and _is_stored_by(catalog.tables[one.table], one.columns)]:
+        tables = [bare(catalog.tables[one.table]) for one in in_order]
+        ascends = f.udf(lambda i: rows_ascend(tables[i], tables[i].order[: len(in_order[i].columns)], strictly=True), "boolean")
+        frame = spark.range(0, len(tables), 1, len(tables)).select("id", ascends.asNondeterministic()("id").alias("ascends"))
+        rows = collect(spark, frame, f"verify {len(tables)} keys in stored order", say)
+        found = {in_order[row["id"]]: (0, []) for row in rows if row["ascends"]}
+    left = [one for one in every if one not in found]
+    counted: list[DataFrame] = []
+    for i, one in enumerate(left):
+        against = _against(spark, catalog, one)
+        shown = [f.base64(name) if type == "binary" else f.col(name).cast("string") for name, type in against.dtypes]
+        first = f.min(f.array(*(f.coalesce(text, f.lit("NULL")) for text in shown)))
+        counted.append(against.agg(f.lit(i).alias("which"), f.count(f.lit(1)).alias("rows"), first.alias("first")))
+    what = f"verify {len(left)} keys of {', '.join(dict.fromkeys(one.table for one in left))}"
+    for row in collect(spark, reduce(lambda a, b: a.union(b), counted), what, say) if counted else []:
+        found[left[row["which"]]] = (row["rows"], row["first"] or [])
+    return found
+
+
+def _against(spark: SparkSession, catalog: Catalog, one: Constraint) -> DataFrame:
+    """The values of a key that several rows have, or those of rows without NULL in a foreign key that refer to no row."""
+    sides = [(catalog.tables[one.table], one.columns)]
+    sides += [(catalog.tables[one.target], one.referenced)] if one.target else []
+    found = [[table.schema.field(name).type for name in names] for table, names in sides]
+    types = [reduce(common_type, each) for each in zip(*found, strict=True)]
+    rows, *others = [_rows(spark, table, names, types) for table, names in sides]
+    return dangling(rows, rows.columns, others[0]) if others else repeated(rows, rows.columns).drop("count")
+
+
+def common_type(one: pa.DataType, other: pa.DataType) -> pa.DataType:
+    """A type that holds the values of both, which are of one family: whole numbers, decimals, texts …"""
+    t = pa.types
+    if one == other:
+        return one
+    if t.is_integer(one) and t.is_integer(other):
+        return pa.int64()
+    if t.is_floating(one) or t.is_floating(other):
+        return pa.float64()
+    if t.is_decimal128(one) or t.is_decimal128(other):
+        return pa.decimal128(38, max(kind.scale for kind in (one, other) if t.is_decimal128(kind)))
+    return one if t.is_timestamp(one) or t.is_binary(one) else other
+
+
+def _rows(spark: SparkSession, table: Table, names: Sequence[str], types: Sequence[pa.DataType]) -> DataFrame:
+    """The named columns of all rows, as `types`, called k0, k1, …: read by Spark where it reads what queries do, else by tasks,
+    with what queries read with."""
+    from pyspark.sql import functions as f
+    from pyspark.sql.pandas.types import from_arrow_schema, from_arrow_type
+
+    if _is_read_alike(table, names):
+        schema = from_arrow_schema(pa.schema([table.schema.field(name) for name in names]))
+        read_all = spark.read.schema(schema).option("__globPaths__", "false")  # a path is a path, even with brackets in it
+        stored = read_all.option("recursiveFileLookup", "true").parquet(*(f"file:{file.absolute()}" for file in table.files))
+        return stored.toDF(*(f"k{i}" for i in range(len(names)))).select(
+            *(f.col(f"k{i}").cast(from_arrow_type(type)).alias(f"k{i}") for i, type in enumerate(types))
+        )
+    there, shares = bare(table), 1 if table.format == "parquet" else 1 + table.stats.rows // (len(table.files) * _ROWS)
+    parts = [(file, groups, share) for file, groups in parts_of(there) for share in range(shares)]
+    row = pa.struct([(f"k{i}", type) for i, type in enumerate(types)])
+
+    def read(ids: pa.Array) -> pa.Array:
+        found = []
+        for i in ids.to_pylist():
+            file, groups, share = parts[i]
+            batches = [pa.array([], row)]
+            for batch in fragment_of(there, file, groups).to_batches(schema=there.schema, columns=list(names)):
+                columns = [normalized(column.cast(type)) for column, type in zip(batch.columns, types, strict=True)]
+                mine = pa.array(hashes(*columns) % np.uint64(shares) == np.uint64(share)) if shares > 1 else None
+                rows = pa.StructArray.from_arrays(columns, fields=list(row))
+                batches.append(rows if mine is None else rows.filter(mine))
+            rows = pa.concat_arrays(batches)
+            found.append(pa.ListArray.from_arrays(pa.array([0, len(rows)], pa.int32()), rows))
+        return pa.concat_arrays(found)
+
+    read.__annotations__ = {"ids": pa.Array, "return": pa.Array}
+    sql = from_arrow_type(pa.list_(row), prefer_timestamp_ntz=True)
+    rows = f.arrow_udf(read, sql).asNondeterministic()
+    found = spark.range(0, len(parts), 1, len(parts)).select(f.explode(rows("id")).alias("row")).select("row.*")
+    return found.hint("merge")  # Spark believes that these are few rows, and would send all of them to each worker
+
+
+def _is_read_alike(table: Table, names: Sequence[str]) -> bool:
+    """Whether Spark reads of a table what queries do: whole numbers, decimals and texts that Parquet files store as such."""
+    types = {name: table.schema.field(name).type for name in names}
+    if table.format != "parquet" or not all(map(_is_plain, types.values())):
+        return False
+    schemas = [pq.read_schema(file) for file in table.files]
+    return all(name in schema.names and schema.field(name).type == type for schema in schemas for name, type in types.items())
+
+
+def _is_plain(type: pa.DataType) -> bool:
+    return bool(pa.types.is_integer(type) or pa.types.is_decimal(type) or pa.types.is_string(type))
+
+
+def _is_stored_by(table: Table, columns: Sequence[str]) -> bool:
+    return set(table.order[: len(columns)]) == set(columns)
+
+
+def _complaint(one: Constraint, rows: int, example: Sequence[str]) -> str:
+    """What is said of a declaration that does not hold; of another one nothing."""
+    if not rows:
+        return ""
+    columns, values = ", ".join(one.columns), ", ".join(example)
+    if not one.target:
+        return f"{one.table} ({columns}) is declared as a key, but {rows:,} values occur more than once, as ({values}) does"
+    target = f"{one.target} ({', '.join(one.referenced)})"
+    return f"{one.table} ({columns}) is declared to reference {target}, but {rows:,} rows refer to none, as ({values}) does"

@@ -1,0 +1,201 @@
+"""CSV files by Spark's reader, with every row of the wrong length told apart.
+
+Lines are looked at first: whether a quote is left open in one, so that rows go over lines and Spark has to read the file in one
+piece; whether a quote is left open at the end of the file; and whether all bytes are text. A field is NULL when it is empty,
+quoted or not, as in DuckDB, or equal to the option `null`. Blank lines are no rows, except in a file of one column.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from experiments.pipeline.intake.frames import Opened, numbered, reader, union, uri
+from experiments.pipeline.intake.values import literal
+from experiments.pipeline.spark.errors import PipelineError
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, Row, SparkSession
+
+OPTIONS = {
+    "delimiter": "between fields; default a comma, in .tsv files a tab",
+    "quote": 'around fields; default "',
+    "escape": "before a quote inside quotes; default none, quotes are doubled",
+    "header": "true or false: whether the first line has the names; default true",
+    "null": "a text that stands for NULL, besides the empty one",
+    "encoding": "default utf-8",
+}
+_RIVALS = (";", "\t", "|", ",")
+_OPEN = "a quote is opened and never closed"
+
+
+class CsvFiles:
+    """Files of one table. Raises PipelineError for options that make no sense."""
+
+    def __init__(self, spark: SparkSession, options: Mapping[str, str], names: Sequence[str] | None) -> None:
+        """`names`: of the columns, for files without a header."""
+        self.spark, self.options, self.names = spark, options, names
+        self.quote = _one("quote", options.get("quote", '"'))
+        self.escape = _one("escape", options["escape"]) if "escape" in options else None
+        self.header = _truth("header", options.get("header", "true"))
+        self._delimiter("")
+        self._headers: dict[tuple[str, str], list[list[str | None]]] = {}
+
+    def open(self, files: Mapping[str, str]) -> dict[str, Opened | PipelineError]:
+        """By label, for paths by label: the file, or why it cannot be imported. Raises what Spark raises."""
+        if not self.header and self.names is None:
+            return {
+                label: PipelineError(
+                    f"{label} has no header: --schema with CREATE TABLE names the columns of each table, in their order"
+                )
+                for label in files
+            }
+        looked = self._look(files)
+        found: dict[str, Opened | PipelineError] = {}
+        for label, path in files.items():
+            try:
+                found[label] = self._opened(label, path, looked.get(label))
+            except PipelineError as error:
+                found[label] = error
+        return found
+
+    def _look(self, files: Mapping[str, str]) -> dict[str, Row]:
+        """By label, for files that are not empty: `over` lines, quotes left `open`, bytes that are no text, first line."""
+        from pyspark.sql import functions as F
+
+        bare = F.col("value") if self.escape is None else F.replace("value", F.lit(self.escape + self.quote), F.lit(""))
+        odd = (F.length(bare) - F.length(F.replace(bare, F.lit(self.quote), F.lit("")))) % 2
+        lines = [self._lines(path).select(F.lit(label).alias("file"), "*") for label, path in files.items()]
+        looked = (
+            union(lines)
+            .where("value <> ''")
+            .select("file", "value", odd.alias("odd"), F.monotonically_increasing_id().alias("id"))
+            .groupBy("file")
+            .agg(
+                F.max("odd").alias("over"),
+                (F.sum("odd") % 2).alias("open"),
+                F.bool_or(~F.is_valid_utf8("value")).alias("marked"),
+                F.min_by("value", "id").alias("first"),
+            )
+        )
+        return {row["file"]: row for row in looked.collect()}
+
+    def _opened(self, label: str, path: str, looked: Row | None) -> Opened:
+        delimiter = self._delimiter(label)
+        over = looked is not None and bool(looked["over"])
+        names = list(self.names or ()) if not self.header else self._header(label, path, delimiter, over, looked)
+        columns = dict.fromkeys(names)
+        if len(columns) < len(names):
+            twice = next(name for i, name in enumerate(names) if name in names[:i])
+            raise PipelineError(f'{label} has more than one column "{twice}"; rename all but one of them')
+        unclosed = looked is not None and bool(looked["open"]) and self.escape is None
+
+        def rows(wanted: Sequence[str]) -> DataFrame:
+            if len(names) == 1 and not over:
+                return self._one_column(path, delimiter, bool(wanted))
+            return self._rows(path, delimiter, over, unclosed, names, wanted)
+
+        return Opened(label, dict(columns), rows, marked=looked is not None and looked["marked"])
+
+    def _rows(
+        self, path: str, delimiter: str, over: bool, unclosed: bool, names: Sequence[str], wanted: Sequence[str]
+    ) -> DataFrame:
+        from pyspark.sql import Window
+        from pyspark.sql import functions as F
+
+        schema = ", ".join([*(f"c{i} string" for i in range(len(names))), "_bad string"])
+        options = {"header": self.header, "columnNameOfCorruptRecord": "_bad", "columnPruning": False}
+        frame = reader(self.spark).options(**options, **self._options(delimiter, over)).schema(schema).csv(uri(path))
+        broken = F.when(F.col("_bad").isNotNull(), f"not {len(names)} field{'s' if len(names) != 1 else ''}")
+        line = F.col("_bad")
+        if unclosed:  # the last row would hold all that comes after the quote
+            frame = frame.withColumn("_at", F.monotonically_increasing_id())
+            last = F.lead("_at").over(Window.partitionBy(F.lit(0)).orderBy("_at")).isNull() & (
+                F.concat_ws(" ", *(f"c{i}" for i in range(len(names)))).contains("\n")
+            )
+            whole = F.concat_ws(delimiter, *(F.coalesce(F.col(f"c{i}"), F.lit("")) for i in range(len(names))))
+            broken, line = F.when(last, _OPEN).otherwise(broken), F.when(last, F.coalesce("_bad", whole)).otherwise(line)
+        frame = frame.withColumns({"_broken": broken, "_line": line})
+        return frame.selectExpr(*numbered([self._value(f"c{names.index(name)}") for name in wanted]), "_broken", "_line")
+
+    def _one_column(self, path: str, delimiter: str, wanted: bool) -> DataFrame:
+        """Lines, of which Spark's reader of CSV would leave out the blank ones."""
+        from pyspark.sql import functions as F
+
+        options = {name: str(value) for name, value in self._options(delimiter, False).items()}
+        lines = self._lines(path)
+        if self.header:
+            lines = lines.withColumn("_at", F.monotonically_increasing_id()).where("_at > 0")
+        parsed = F.from_csv("value", "c0 string, _bad string", {**options, "columnNameOfCorruptRecord": "_bad"})
+        lines = lines.withColumn("row", F.when(F.col("value") != "", parsed))
+        values = numbered([self._value("row.c0")] if wanted else [])
+        return lines.selectExpr(*values, "CASE WHEN row._bad IS NOT NULL THEN 'not 1 field' END AS _broken", "row._bad AS _line")
+
+    def _value(self, column: str) -> str:
+        nulls = ["", *([self.options["null"]] if "null" in self.options else [])]
+        return f"CASE WHEN {column} NOT IN ({', '.join(map(literal, nulls))}) THEN {column} END"
+
+    def _lines(self, path: str) -> DataFrame:
+        return reader(self.spark).text(uri(path))
+
+    def _options(self, delimiter: str, over: bool) -> dict[str, Any]:
+        return {
+            "sep": delimiter,
+            "quote": self.quote,
+            "escape": self.escape or self.quote,
+            "multiLine": over,
+            "mode": "PERMISSIVE",
+        }
+
+    def _delimiter(self, label: str) -> str:
+        tab = ".tsv" in label.lower().rpartition("/")[2]
+        return _one("delimiter", self.options.get("delimiter", "\t" if tab else ","))
+
+    def _header(self, label: str, path: str, delimiter: str, over: bool, looked: Row | None) -> list[str]:
+        if looked is None:
+            raise PipelineError(
+                f"{label} is empty: a CSV file starts with a line of column names\n--option header=false is for files without one"
+            )
+        key = (delimiter, looked["first"] if not over else label)
+        if key not in self._headers:  # files of one table mostly have the same
+            frame = reader(self.spark).options(header=False, **self._options(delimiter, over)).csv(uri(path))
+            self._headers[key] = [list(row) for row in frame.head(2)]
+        names, *second = self._headers[key]
+        self._check_delimiter(label, delimiter, names, second)
+        for i, name in enumerate(names):
+            if not name:
+                raise PipelineError(
+                    f"{label}, line 1: column {i + 1} has no name\n--option header=false is for files without names"
+                )
+        return [name or "" for name in names]
+
+    def _check_delimiter(self, label: str, delimiter: str, names: list[str | None], rows: list[list[str | None]]) -> None:
+        """One column whose name and value both hold the same number of another usual delimiter is no column."""
+        if len(names) > 1 or "delimiter" in self.options:
+            return
+        name = names[0] or ""
+        for rival in _RIVALS:
+            found = name.count(rival)
+            if rival != delimiter and found and (not rows or (rows[0][0] or "").count(rival) == found):
+                raise PipelineError(
+                    f'{label} has one column, "{name[:60]}"\n'
+                    f"its fields seem to be separated by {rival!r}: try --option delimiter={_shell(rival)}; "
+                    f"if it is one column, --option delimiter={_shell(delimiter)}"
+                )
+
+
+def _one(option: str, text: str) -> str:
+    text = {"\\t": "\t", "tab": "\t"}.get(text, text)
+    if len(text.encode()) != 1 or text in "\r\n":
+        raise PipelineError(f"--option {option} takes one character, not {text!r}")
+    return text
+
+
+def _truth(option: str, text: str) -> bool:
+    if text.lower() not in ("true", "false"):
+        raise PipelineError(f"--option {option} takes true or false, not {text!r}")
+    return text.lower() == "true"
+
+
+def _shell(delimiter: str) -> str:
+    return "tab" if delimiter == "\t" else f"'{delimiter}'"

@@ -1,0 +1,88 @@
+"""Files that Spark cannot read as they are, made into ones that it can: a task.
+
+    in   {"path", "format", "encoding", "target"}
+    out  {"trouble"}: why it cannot be, or null
+Arrow files become Parquet, text of another encoding UTF-8, with a byte that is no UTF-8 for each that is no text.
+"""
+
+from __future__ import annotations
+
+import codecs
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.ipc as ipc
+import pyarrow.parquet as pq
+
+from executor.atomic import make_folder
+from experiments.pipeline.intake.frames import damaged
+from experiments.pipeline.spark.errors import PipelineError
+
+_BLOCK = 1 << 20
+_NONE = "\udcff"  # becomes the byte FF
+
+
+def is_needed(format: str, encoding: str) -> bool:
+    return format == "arrow" or (format in ("csv", "json") and codec_name(encoding) != "utf-8")
+
+
+def prepare(task: dict[str, Any]) -> dict[str, Any]:
+    source, target = Path(task["path"]), Path(task["target"])
+    make_folder(target.parent)
+    partial = target.with_name(f".{target.name}")
+    try:
+        if task["format"] == "arrow":
+            _to_parquet(source, partial)
+        else:
+            _to_utf8(source, partial, codec_name(task["encoding"]))
+    except (pa.ArrowException, OSError) as error:
+        if getattr(error, "errno", None) is not None:  # the disk's
+            raise
+        return {"trouble": str(damaged(str(source), task["format"], error))}
+    partial.rename(target)
+    return {"trouble": None}
+
+
+def _to_parquet(source: Path, target: Path) -> None:
+    with pa.OSFile(str(source)) as file:
+        try:
+            opened: Any = ipc.open_file(file)
+            batches = (opened.get_batch(i) for i in range(opened.num_record_batches))
+        except pa.ArrowInvalid:
+            file.seek(0)
+            batches = opened = ipc.open_stream(file)
+        with pq.ParquetWriter(target, opened.schema) as writer:
+            for batch in batches:
+                batch.validate(full=True)  # damaged offsets would end the process
+                writer.write_batch(batch)
+
+
+def _to_utf8(source: Path, target: Path, encoding: str) -> None:
+    decoder = codecs.getincrementaldecoder(encoding)("planscope_mark")
+    with pa.input_stream(str(source)) as file, target.open("wb") as written:
+        while data := file.read(_BLOCK):
+            written.write(decoder.decode(data).encode("utf-8", "surrogateescape"))
+        written.write(decoder.decode(b"", final=True).encode("utf-8", "surrogateescape"))
+
+
+def _mark(error: UnicodeError) -> tuple[str, int]:
+    if not isinstance(error, UnicodeDecodeError):
+        raise error
+    return _NONE * (error.end - error.start), error.end
+
+
+codecs.register_error("planscope_mark", _mark)
+
+
+def codec_name(encoding: str) -> str:
+    """Python's name of an encoding. Raises PipelineError."""
+    try:
+        found = codecs.lookup(encoding)
+    except LookupError as error:
+        raise PipelineError(
+            f'there is no encoding "{encoding}"; known are utf-8, latin-1, cp1252, utf-16 and the like'
+        ) from error
+    if not found._is_text_encoding:
+        raise PipelineError(f'"{encoding}" is no encoding of text')
+    return found.name

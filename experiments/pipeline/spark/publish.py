@@ -1,0 +1,188 @@
+"""A dataset folder under construction: unseen until it is whole, gone on with after an interruption.
+
+    DIR/_planscope/unfinished/              a dataset folder of its own: tables, schema.sql, _planscope/
+    DIR/_planscope/unfinished/request.json  what is being made, and the command that goes on with it
+    DIR/_planscope/unfinished/.lock         held by the process at work
+
+Whoever reads DIR before the end is told so (`optimizer.catalog.folder`), since no table of it has its place yet. At the end
+everything moves to its place by renaming, which an interruption does not hurt either: request.json says by then that
+only moving is left. Nothing is put outside DIR, so DIR may be a mount point and all that workers share.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from executor.atomic import make_folder
+from experiments.pipeline.spark.lock import hold, holder
+from optimizer.catalog.folder import METADATA_FOLDER, REQUEST, UNFINISHED
+from optimizer.errors import Interrupted, OutputError, PlanscopeError
+
+_VERSION = 1
+_LOCK = ".lock"
+_DONE = f".{UNFINISHED}.done"
+_SCRATCH = ".task-"
+_UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS, errno.EACCES, errno.EPERM)
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """`what` in words ("tpch at scale 1"); `settings`: JSON that the contents follow from; `resume`: a command, or "" when
+    nobody can go on with it by hand."""
+
+    what: str
+    settings: Mapping[str, Any]
+    resume: str = ""
+
+
+def check_target(folder: Path, request: Request) -> None:
+    """Raises OutputError unless `folder` is free: missing, empty, or holding what this very request left unfinished."""
+    if folder.exists() and not folder.is_dir():
+        raise OutputError(f"{folder} is a file; name a folder for the dataset")
+    try:
+        inside = [entry.name for entry in folder.iterdir()] if folder.exists() else []
+        if inside == [METADATA_FOLDER] and not _metadata(folder):
+            inside = []
+    except OSError as error:
+        raise OutputError(f"cannot read folder {folder}: {error.strerror}; check its permissions") from error
+    if not inside:
+        return
+    left = read_request(folder)
+    if left is None:
+        raise OutputError(
+            f"{folder} is not empty (it holds {', '.join(sorted(inside)[:3])}{' …' if len(inside) > 3 else ''})\n"
+            "name a new folder for the dataset, or remove that one"
+        )
+    if left["settings"] != dict(request.settings):
+        finish = f"{left['resume']} finishes it; " if left["resume"] else ""
+        raise OutputError(
+            f"{folder} holds an unfinished {left['what']}, not {request.what}\n{finish}or name another folder, or remove it"
+        )
+
+
+def _metadata(folder: Path) -> list[str]:
+    """What the metadata folder holds, without the remains of a start or an end that was interrupted."""
+    entries = [entry.name for entry in (folder / METADATA_FOLDER).iterdir()]
+    begun = [] if read_request(folder) is not None else [UNFINISHED]
+    return [name for name in entries if name not in (*begun, _DONE)]
+
+
+def read_request(folder: Path) -> dict[str, Any] | None:
+    """What is unfinished in `folder`: {"what", "settings", "resume", "complete"}; None when nothing is, or nobody can tell."""
+    try:
+        found = json.loads((folder / METADATA_FOLDER / UNFINISHED / REQUEST).read_text(encoding="utf-8"))
+        return found if found["version"] == _VERSION and {"what", "settings", "resume", "complete"} <= found.keys() else None
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return None
+
+
+@contextlib.contextmanager
+def staged(folder: Path, request: Request) -> Iterator[Path | None]:
+    """The folder to fill with the dataset, absolute; None when all of it was made earlier and only had to move.
+
+    When the block ends well, its contents have moved into `folder`. When it fails, they stay for the next time, unless there
+    is no table yet: then nothing remains. Raises OutputError (`check_target`; no space), PipelineError (another process is at
+    work), and Interrupted in place of KeyboardInterrupt.
+    """
+    check_target(folder, request)
+    new = not folder.exists()
+    inside = make_folder(folder.absolute() / METADATA_FOLDER / UNFINISHED)
+    try:
+        with hold(inside / _LOCK, f"the dataset in {folder}"), _complaints(request, inside):
+            check_target(folder, request)
+            left = read_request(folder)
+            if left is not None and left["complete"]:
+                yield None
+            else:
+                _remove_scratch(inside)
+                _write_request(inside, request, complete=False)
+                yield inside
+                _remove_scratch(inside)
+                _write_request(inside, request, complete=True)
+            _publish(inside, folder.absolute())
+    except BaseException:
+        if not _has_tables(inside) and holder(inside / _LOCK) is None:
+            shutil.rmtree(inside, ignore_errors=True)
+            with contextlib.suppress(OSError):
+                inside.parent.rmdir()
+                if new:
+                    folder.rmdir()
+        raise
+
+
+def scratch_folder(inside: Path) -> Path:
+    """A new folder for the temporary files of one task; what a killed task leaves is removed by the next `staged`."""
+    return Path(tempfile.mkdtemp(prefix=_SCRATCH, dir=inside))
+
+
+def _remove_scratch(inside: Path) -> None:
+    for left in inside.glob(f"{_SCRATCH}*"):
+        shutil.rmtree(left, ignore_errors=True)
+
+
+def _write_request(inside: Path, request: Request, complete: bool) -> None:
+    content = {"version": _VERSION, "what": request.what, "settings": dict(request.settings), "resume": request.resume}
+    temporary = inside / f".{REQUEST}"
+    temporary.write_text(json.dumps({**content, "complete": complete}, indent=1) + "\n", encoding="utf-8")
+    os.replace(temporary, inside / REQUEST)
+
+
+def _publish(inside: Path, folder: Path) -> None:
+    """Move the contents of `inside` to `folder`. May be repeated after an interruption."""
+    metadata = inside / METADATA_FOLDER
+    for entry in sorted(metadata.iterdir()) if metadata.is_dir() else []:
+        _move(entry, folder / METADATA_FOLDER / entry.name)
+    for entry in sorted(inside.iterdir()):
+        if entry.name not in (METADATA_FOLDER, REQUEST, _LOCK):
+            _move(entry, folder / entry.name)
+    gone = inside.with_name(_DONE)  # one step from "unfinished" to "not"
+    shutil.rmtree(gone, ignore_errors=True)
+    inside.rename(gone)
+    shutil.rmtree(gone, ignore_errors=True)
+
+
+def _move(source: Path, target: Path) -> None:
+    if source.is_dir() and target.is_dir():
+        for entry in sorted(source.iterdir()):
+            _move(entry, target / entry.name)
+        source.rmdir()
+    else:
+        os.replace(source, target)
+
+
+def _has_tables(inside: Path) -> bool:
+    technical = (REQUEST, f".{REQUEST}", _LOCK)
+    whole = (entry for entry in inside.glob("*") if entry.name not in technical and not entry.name.startswith(_SCRATCH))
+    return any(entry.is_file() or any(entry.iterdir()) for entry in whole)
+
+
+@contextlib.contextmanager
+def _complaints(request: Request, inside: Path) -> Iterator[None]:
+    try:
+        yield
+    except KeyboardInterrupt as stop:
+        if isinstance(stop, Interrupted) or not _has_tables(inside):
+            raise
+        raise Interrupted(f"interrupted; {_go_on(request)}") from stop
+    except OSError as error:
+        if error.errno not in _UNWRITABLE:
+            raise
+        text = error.strerror or str(error)
+        raise OutputError(f"cannot write {error.filename or inside}: {text}\n{_go_on(request)}") from error
+    except PlanscopeError as error:
+        if _has_tables(inside) and request.resume:
+            raise type(error)(f"{error}\n{_go_on(request)}") from error
+        raise
+
+
+def _go_on(request: Request) -> str:
+    return f"what is there stays: {request.resume}\ngoes on where it stopped" if request.resume else "nothing of it remains"

@@ -1,0 +1,116 @@
+"""What the keys of each table of a specification have to be (docs/pipeline.md says what they mean)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from pathlib import PurePath
+from typing import Any, NamedTuple
+
+from experiments.pipeline.sweep.problems import Problems
+
+
+class Field(NamedTuple):
+    """`what` a value has to be, in words, tested by `fits`."""
+
+    what: str
+    fits: Callable[[Any], bool]
+    required: bool = False
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _is_inside(value: Any) -> bool:
+    path = PurePath(value) if isinstance(value, str) else None
+    return path is not None and bool(path.parts) and not path.is_absolute() and ".." not in path.parts
+
+
+def _is_whole(value: Any) -> bool:
+    return _is_number(value) and isinstance(value, int)
+
+
+def _is_list(value: Any) -> bool:
+    return isinstance(value, list | tuple)
+
+
+def _are_texts(value: Any) -> bool:
+    return _is_list(value) and all(isinstance(each, str) for each in value)
+
+
+def _is_data(value: Any) -> bool:
+    return isinstance(value, str) or (isinstance(value, dict) and all(isinstance(each, str) for each in value.values()))
+
+
+def _is_joint(value: Any) -> bool:
+    lists = value.values() if isinstance(value, dict) else [None]
+    return all(isinstance(sets, list) and all(columns and _are_texts(columns) for columns in sets) for sets in lists)
+
+
+TEXT = Field("a text", lambda value: isinstance(value, str) and bool(value))
+TEXTS = Field("a list of texts", _are_texts)
+WHOLE = Field("a whole number from 1 up", lambda value: _is_whole(value) and value > 0)
+FLAG = Field("true or false", lambda value: isinstance(value, bool))
+TABLE = Field("a table", lambda value: isinstance(value, dict))
+FOLDER = Field("a folder within that of the pipeline, such as data", _is_inside)
+FIELDS: dict[str, dict[str, Field]] = {
+    "generate": {
+        "kind": TEXT._replace(required=True),
+        "scale": Field("a number above 0", lambda value: _is_number(value) or isinstance(value, str), required=True),
+        "parts": WHOLE,
+        "graphs": TEXTS,
+        "into": FOLDER,
+    },
+    "import": {
+        "sources": TEXTS,
+        "format": TEXT,
+        "schema": TEXT,
+        "tables": TEXTS,
+        "options": TABLE,
+        "on_reject": Field("one of keep, fail", lambda value: value in ("keep", "fail")),
+        "on_dangling": Field("one of keep, reject", lambda value: value in ("keep", "reject")),
+        "merge_schema": FLAG,
+        "jars": TEXTS,
+        "into": FOLDER,
+    },
+    "analyze": {
+        "data": TEXT,
+        "tables": TEXTS,
+        "sample": Field("a share from 0 to 1", lambda value: _is_number(value) and 0 < value <= 1),
+        "joint": Field('lists of columns by table, {orders = [["customer", "day"]]}', _is_joint),
+    },
+    "sweep": {
+        "queries": Field("a list of queries", lambda value: _is_list(value) and len(value) > 0),
+        "data": Field("a dataset, or a table of workload = dataset", _is_data),
+        "settings": TABLE,
+        "variants": Field("a list of tables", lambda value: _is_list(value) and all(isinstance(each, dict) for each in value)),
+        "seeds": Field("a list of whole numbers", _is_list),
+        "seed_settings": TEXTS,
+        "execute": FLAG,
+        "analyze": FLAG,
+        "repeats": WHOLE,
+        "timeout": Field("a number of seconds from 0 up", lambda value: _is_number(value) and 0 <= value < math.inf),
+        "memory": Field(
+            "a whole number of MB: 0 for no limit, or from 256 up",
+            lambda value: _is_whole(value) and (value >= 256 or value == 0),
+        ),
+        "chunk": WHOLE,
+        "plugins": TEXTS,
+        "same_code": FLAG,
+    },
+    "report": {"baseline": TEXT},
+}
+
+
+def read_words(table: Mapping[str, Any], name: str, problems: Problems) -> dict[str, Any] | None:
+    """The values of the table of a stage by key; None when there are mistakes, which go to `problems`."""
+    before, fields = len(problems), FIELDS[name]
+    problems.unknown_keys(table, list(fields), name)
+    for key, field in fields.items():
+        if key not in table:
+            if field.required:
+                problems.add(f"{key} is missing: it is {field.what}", name)
+        elif not field.fits(table[key]):
+            problems.add(f"{key} is {field.what}, not {table[key]!r}", name, key)
+    return dict(table) if len(problems) == before else None

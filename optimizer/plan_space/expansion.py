@@ -1,0 +1,40 @@
+"""The whole memo, for those who look at every plan."""
+
+from __future__ import annotations
+
+from optimizer.memo.binding import matches
+from optimizer.memo.goal import INFINITY
+from optimizer.search.counters import Counters
+from optimizer.search.search import Search
+from optimizer.search.tasks.apply_rule import ApplyRule
+from optimizer.search.tasks.explore_input import ExploreInput
+
+
+def expand_all(search: Search) -> bool:
+    """Explore everything that was left for later: regions whose joins are no expressions, groups nobody asked for.
+
+    Figures, goals and plans of the search stay as they are; the limits on the size of the memo hold: False
+    when one of them left something out.
+    """
+    kept = search.counters, search.trace, search.budget, search.deadline, search.exploration
+    search.counters, search.exploration = Counters(), "all"
+    search.trace = search.memo.trace = None
+    search.budget = search.deadline = INFINITY
+    seen: set[int] = set()
+    while True:
+        for group in search.memo.live_groups():
+            search.push(ExploreInput(group.id))
+            for mexpr in group.logical:
+                for bit, rule in search.regions.partitioning:
+                    if not mexpr.applied & bit and matches(mexpr, rule.pattern):
+                        mexpr.applied |= bit
+                        search.push(ApplyRule(rule, mexpr))
+        search.drain()
+        grown = {group.id for group in search.memo.live_groups()}
+        if grown <= seen:
+            break
+        seen = grown
+    complete = search.counters.proven
+    search.counters, search.trace, search.budget, search.deadline, search.exploration = kept
+    search.memo.trace, search.stale = search.trace, False
+    return complete

@@ -1,0 +1,62 @@
+"""Comparing two runs: what is paired, and when a shift is significant."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from experiments.bench.compare import compare, shift, signed_rank
+from experiments.bench.results import Results
+from optimizer.errors import OutputError, PlanscopeError
+from tests.bench import toy
+
+
+def _run(folder, factor, setting, queries=20, failed=()):
+    results = Results(folder, toy, "a command")
+    for number in range(queries):
+        item = {"query": f"q{number}", "mode": "plain", "setting": setting}
+        rows = [{"part": part, "cost": factor(number) * part, "tasks": 7, "status": "ok"} for part in (1, 2)]
+        results.add(item, [{"status": "timeout", "error": "slow"}] if number in failed else rows)
+    results.finish([])
+    return folder
+
+
+def test_a_shift_is_found_and_equal_measures_are_not_called_one(tmp_path):
+    first = _run(tmp_path / "a", lambda n: 10.0 + n, "off", failed=(3,))
+    second = _run(tmp_path / "b", lambda n: (10.0 + n) * 1.1, "on", queries=19)
+    changes, largest, endings = compare(first, second)
+    assert "19 items in both runs, 1 in the first only, 0 in the second only" in changes.text
+    assert "setting: 'off' and 'on'" in changes.text
+    rows = {row["measure"]: row for row in changes.tables[0].data.to_pylist()}
+    assert rows["cost"]["ratio"] == pytest.approx(1.1) and rows["cost"]["changed"] == rows["cost"]["pairs"] == 36
+    assert rows["cost"]["significant"] and rows["cost"]["low"] <= 1.1 + 1e-9 and rows["cost"]["high"] >= 1.1 - 1e-9
+    assert rows["tasks"]["changed"] == 0 and not rows["tasks"]["significant"] and rows["tasks"]["p"] == 1.0
+    assert {row["measure"] for row in largest.tables[0].data.to_pylist()} == {"cost"}
+    assert [(row["query"], row["first"], row["second"]) for row in endings.tables[0].data.to_pylist()] == [
+        ("q3", "timeout", "ok")
+    ]
+
+
+def test_the_signed_rank_test():
+    """Few pairs: every flip of signs is counted; the distribution for three pairs is 1/4 at the ends (Wilcoxon's table)."""
+    assert signed_rank(np.array([1.0, 2.0, 3.0])) == 0.25
+    assert signed_rank(np.array([1.0, -2.0, 3.0])) == 0.75
+    assert signed_rank(np.array([2.0, 2.0, -2.0, -2.0])) == 1.0
+    assert signed_rank(np.array([0.0, 0.0])) == 1.0
+    even = np.random.default_rng(1).normal(size=200)
+    assert signed_rank(even) > 0.05
+    assert signed_rank(even + 0.5) < 0.001
+
+
+def test_nothing_positive_has_no_ratio():
+    assert shift([0.0, 1.0], [0.0, 0.0]) == {"pairs": 2, "changed": 1, "first, sum": 1.0, "second, sum": 0.0}
+
+
+def test_runs_that_cannot_be_compared(tmp_path, monkeypatch):
+    first = _run(tmp_path / "a", lambda n: 1.0, "off", queries=1)
+    with pytest.raises(OutputError, match="there are no results"):
+        compare(first, tmp_path / "nothing")
+    monkeypatch.setattr(toy, "NAME", "other")
+    second = _run(tmp_path / "b", lambda n: 1.0, "off", queries=1)
+    with pytest.raises(PlanscopeError, match="of bench other"):
+        compare(first, second)

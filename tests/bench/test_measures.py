@@ -1,0 +1,229 @@
+"""What experiments measure, against exhaustive enumeration, the search's own counters, and figures by hand."""
+
+from __future__ import annotations
+
+import json
+from itertools import combinations
+from random import Random
+
+import pyarrow as pa
+import pytest
+
+from executor.session import Session
+from experiments.bench import decorrelation, quality, robustness, rules, space
+from experiments.bench.experiment import Options
+from experiments.bench.figures import draw
+from experiments.bench.results import table_of
+from experiments.order_of import postgres_order
+from experiments.sub_plans import JOINS_ALONE, SubPlans
+from experiments.workloads.data import open_data
+from experiments.workloads.queries import resolve_sql
+from optimizer.errors import PlanscopeError, Unsupported
+from optimizer.pipeline import OptimizedQuery, Optimizer
+from optimizer.plan_space.of_search import full_space
+from optimizer.settings import Settings
+from optimizer.trace.recorder import Trace
+
+STAR = "select count(*) from f join d on f.d = d.id join e on f.e = e.id where d.v < 3 and e.v < 5"
+TABLES = {
+    "f": pa.table({"d": [n % 20 for n in range(500)], "e": [n * 7 % 30 for n in range(500)]}),
+    "d": pa.table({"id": list(range(20)), "v": [n % 10 for n in range(20)]}),
+    "e": pa.table({"id": list(range(30)), "v": [n % 10 for n in range(30)]}),
+}
+
+
+def planned(query: str, settings: Settings) -> OptimizedQuery:
+    return Optimizer(open_data("joingraph"), settings).optimize(resolve_sql(query))
+
+
+def reported(module, item, rows) -> list:
+    """The report of one item; its figures can be drawn, and it has no problems."""
+    sections = module.report(table_of([{"item": "0", **item, **row, "status": "ok"} for row in rows]))
+    assert sections and not any(section.problems for section in sections)
+    assert all(draw(figure) is not None for section in sections for figure in section.figures)
+    return sections
+
+
+def test_the_chosen_plan_is_the_cheapest_of_an_enumerated_space() -> None:
+    query = planned("chain/3", Settings())
+    plans = full_space(query.engine)
+    assert space.counts(query, plans)["ratio"] == pytest.approx(1.0)
+    assert min(plan.cost for plan in plans.enumerate()) == pytest.approx(query.cost, rel=1e-12)
+    session = Session(open_data("joingraph"))
+    ratios = space.quickpick(session, resolve_sql("chain/3"), query, 6, Random(0))
+    assert min(ratios) == pytest.approx(1.0) and all(ratio >= 1.0 - 1e-9 for ratio in ratios)
+
+
+def test_plans_of_a_space_are_run_and_reported() -> None:
+    session = Session(TABLES, {"runtime_filters": "off"})
+    query = session.optimize(STAR)
+    plans = full_space(query.engine)
+    rows = [space.counts(query, plans), *space.runs(query, plans, 3, 10.0, Random(1))]
+    rows += (
+        {"what": "quickpick", "number": n, "ratio": r} for n, r in enumerate(space.quickpick(session, STAR, query, 3, Random(2)))
+    )
+    assert [row["number"] for row in rows[1:5]] == [0, 1, 2, 3]
+    assert all(row["cpu_ms"] > 0 and row["true_arrow"] > 0 and row["ratio"] >= 1.0 for row in rows[1:5])
+    spaces, runs = reported(space, {"query": "star", "seed": 0}, rows)
+    assert spaces.tables[0].data["plans"].to_pylist() == [plans.count]
+    assert 1 <= runs.tables[1].data["rank of the chosen"][0].as_py() <= 4
+
+
+def test_rules_count_as_the_search_does() -> None:
+    settings = Settings(enumeration="rules", region="tasks")
+    trace = Trace()
+    query = Optimizer(open_data("joingraph"), settings).optimize(resolve_sql("chain/4"), trace)
+    found = rules.firings(trace.events)
+    fired = {rule: counts["firings"] for rule, counts in found.items() if rule in query.search.rules_fired}
+    assert fired == query.search.rules_fired
+    assert sum(found[rule]["duplicates"] for rule in found) == query.search.duplicates
+    assert all(found[rule]["bindings"] >= fired[rule] for rule in fired)
+    pairs = {(pair["maker"], pair["rule"]): pair for pair in rules.interactions(trace.events)}
+    commuted = pairs["join_commute", "join_commute"]
+    assert commuted["undone"] == commuted["firings"] == found["join_commute"]["new"]  # each is turned back once
+    assert not pairs["join_associate", "join_commute"]["undone"]
+
+
+def test_a_rule_switched_off_never_improves_the_winner() -> None:
+    item = {"query": "chain/3", "data": "joingraph", "enumeration": "rules", "pairs": []}
+    rows = rules.measure(item)
+    off = {row["rule"]: row for row in rows if row["what"] == "rule" and row["firings"]}
+    assert off["scan_to_table_scan"]["needed"] and off["join_commute"]["ms"] > 0
+    assert all(row["needed"] or row["without"] >= 1.0 - 1e-9 for row in off.values())
+    (section,) = reported(rules, item, rows)
+    assert "`join_commute` undoes `join_commute`" in section.text and "`union_to_merge_union`" in section.text.split("\n")[0]
+
+
+def test_a_plan_that_is_cheaper_without_a_rule_is_a_problem() -> None:
+    counts = {"bindings": 1, "firings": 1, "new": 1, "duplicates": 0, "ms": 1.0, "in_winner": True}
+    effect = {"without": 0.5, "needed": False, "proven": True}
+    item = {"item": "0", "status": "ok", "query": "q", "enumeration": "rules"}
+    row = {**item, "what": "rule", "rule": "join_commute", **counts, **effect}
+    (section,) = rules.report(table_of([row]))
+    assert section.problems == ["q, enumeration=rules: the plan is cheaper without join_commute (0.5 of the cost)"]
+
+
+def test_bounded_choices_against_exhaustive_ones() -> None:
+    random = Random(3)
+    for _ in range(30):
+        regrets = [[1.0 + random.random() * random.choice((0.1, 3.0)) for _ in range(4)] for _ in range(6)]
+        for row in regrets:
+            row[random.randrange(4)] = 1.0
+        plan = robustness.least_regret(regrets)
+        assert max(row[plan] for row in regrets) == min(max(row[p] for row in regrets) for p in range(4))
+        kept = robustness.swallowed(regrets, 1.2)
+        assert all(regrets[cell][plan] <= 1.2 for cell, plan in enumerate(kept))
+        covers = (s for size in range(1, 5) for s in combinations(range(4), size))
+        fewest = next(len(s) for s in covers if all(min(row[p] for p in s) <= 1.2 for row in regrets))
+        assert fewest <= len(set(kept)) <= fewest + 1
+
+
+def test_regret_is_at_least_one_and_none_without_errors() -> None:
+    settings = Settings.from_pairs((), JOINS_ALONE)
+    for q, most in ((1.0, 1.0 + 1e-9), (100.0, float("inf"))):
+        query = planned("chain/4", settings)
+        query.give_groups()
+        rows = robustness.errors(query, q, 6, Random(4))
+        assert all(1.0 <= row[column] <= most for row in rows for column in ("regret", "bounded_regret"))
+    assert max(row["regret"] for row in rows) > 1.0
+    reported(robustness, {"part": "errors", "query": "chain/4", "q": 100.0, "seed": 0}, rows)
+
+
+def test_errors_multiply_with_joins() -> None:
+    query = planned("chain/3", Settings.from_pairs((), JOINS_ALONE))
+    sub_plans = SubPlans(query)
+    found = robustness.scenario(sub_plans, 10.0, Random(5))
+    assert sorted(map(len, found)) == [1, 1, 1, 2, 2]
+    for aliases, rows in found.items():
+        assert 10.0 ** -(2 * len(aliases) - 1) <= rows / sub_plans.rows(aliases) <= 10.0 ** (2 * len(aliases) - 1)
+
+
+def test_diagrams_and_random_orders() -> None:
+    session = Session(TABLES, Settings.from_pairs((), JOINS_ALONE))
+    query = session.optimize(STAR)
+    query.give_groups()
+    cells = robustness.diagram_rows(query, 3)
+    assert len(cells) == 9 and all(
+        row["regret"] >= 1.0 and row["bounded_regret"] <= max(r["regret"] for r in cells) for row in cells
+    )
+    reported(robustness, {"part": "diagrams", "query": "star"}, cells)
+    rows = robustness.orders(session, STAR, 2, Random(6))
+    assert rows[0]["shape"] == "chosen" and [row["filters"] for row in rows] == [True, False] * (len(rows) // 2)
+    for on, off in zip(rows[::2], rows[1::2], strict=True):
+        assert on["joined_rows"] <= off["joined_rows"]
+    reported(robustness, {"part": "orders", "query": "star", "seed": 0}, rows)
+
+
+def test_methods_of_decorrelation_give_the_same_rows_and_the_choice_is_no_dearer() -> None:
+    rows = []
+    for form in ("exists", "first"):
+        item = {"form": form, "outer": 40, "inner": 200, "duplicates": 10, "index": True, "seconds": 60.0, "pairs": []}
+        rows += [{"item": form, **item, **row, "status": "ok"} for row in decorrelation.measure(item)]
+        cost = {row["method"]: row["cost"] for row in rows if row["item"] == form}
+        assert cost["cost"] <= cost["general"] * (1 + 1e-9)
+    assert len(decorrelation.report(table_of(rows))[0].tables[1].data) == 2
+    assert min(row["regret"] for row in rows) == 1.0
+    late = decorrelation.with_regret([{"cpu_ms": None}, {"cpu_ms": 2.0}], 100.0)
+    assert [row["regret"] for row in late] == [50.0, 1.0]  # a lower bound
+
+
+def test_q_errors() -> None:
+    assert quality.q_error(50.0, 100) == quality.q_error(200.0, 100) == 2.0
+    assert quality.q_error(0.001, 0) == quality.q_error(0.3, 1) == 1.0  # fewer rows than one count as one
+    assert quality.too_low(9.0, 10) and not quality.too_low(10.0 - 1e-12, 10) and not quality.too_low(0.0, 1)
+
+
+@pytest.mark.parametrize(
+    ("query", "others", "titles"),
+    [
+        ("job_m/1a", set(), ["Estimates", "Plans under true rows"]),
+        pytest.param(
+            "stats/001",
+            {"DuckDB", "PostgreSQL"},
+            ["Estimates", "Plans under true rows", "Measured times"],
+            marks=pytest.mark.slow,
+        ),
+    ],
+)
+def test_the_plan_under_true_rows_is_the_cheapest_under_true_rows(query, others, titles) -> None:
+    (item,) = quality.items(Options((query,), modes=quality.MODES, own={"estimators": "histogram,upper_bound"}))
+    rows = quality.measure(item)
+    plans = [row for row in rows if row["what"] == "plan"]
+    assert {row["by"] for row in plans} == {"true rows", "histogram", "upper_bound", *others}
+    assert all(row["ratio"] == 1.0 if row["by"] == "true rows" else row["ratio"] >= 1.0 - 1e-6 for row in plans)
+    estimates = [row for row in rows if row["what"] == "estimate"]
+    assert all(row["q_error"] >= 1.0 and not (row["by"] == "upper_bound" and row["under"]) for row in estimates)
+    assert {row["by"] for row in estimates} == {"histogram", "upper_bound", *others} - {"PostgreSQL"}
+    assert [section.title for section in reported(quality, item, rows)] == titles
+
+
+@pytest.mark.parametrize(
+    ("module", "options", "message"),
+    [
+        (quality, Options(("tpch",)), 'no true cardinalities are known for "tpch"'),
+        (quality, Options(("stats/9",)), "no true cardinalities are known for stats/9"),
+        (quality, Options(own={"estimators": "nothing:Such"}), "there is no module"),
+        (quality, Options(own={"cost_models": "guess"}), 'setting cost_model cannot be "guess"'),
+        (decorrelation, Options(("some",)), 'there is no form "some"'),
+    ],
+)
+def test_bad_input(module, options, message) -> None:
+    with pytest.raises(PlanscopeError, match=message):
+        module.items(options)
+
+
+def test_the_order_of_a_plan_of_postgresql(tmp_path) -> None:
+    def scan(alias: str) -> dict:
+        return {"Node Type": "Seq Scan", "Relation Name": "t", "Alias": alias}
+
+    lookup = {"Node Type": "Bitmap Heap Scan", "Alias": "C", "Plans": [{"Node Type": "Bitmap Index Scan"}]}
+    apart = {**scan("x"), "Parent Relationship": "InitPlan"}
+    join = {"Node Type": "Hash Join", "Plans": [scan("a"), {"Node Type": "Hash", "Plans": [lookup]}]}
+    plan = {"Node Type": "Aggregate", "Plans": [apart, {"Node Type": "Nested Loop", "Plans": [scan("b"), join]}]}
+    file = tmp_path / "plan.json"
+    file.write_text(json.dumps([{"Plan": plan}]), encoding="utf-8")
+    assert postgres_order(file).order == "(b (a c))"
+    for text, message in (("[]", "is not what EXPLAIN"), (json.dumps([{"Plan": scan("a")}]), "joins nothing")):
+        file.write_text(text, encoding="utf-8")
+        with pytest.raises(Unsupported, match=message):
+            postgres_order(file)

@@ -1,0 +1,144 @@
+"""The runner of experiments: limits, failures, what a killed run keeps, and the files of a report."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+
+import pyarrow.parquet as pq
+import pytest
+
+from experiments.bench.child import Child
+from experiments.bench.command import command_of, report_command
+from experiments.bench.report import failed_section
+from experiments.bench.results import Results, identity, read_rows
+from experiments.bench.runner import Limits, run
+from optimizer.errors import InternalError, OutputError, PlanscopeError
+from tests.bench import toy
+from tests.processes import PATIENCE, any_alive, descendants, wait_until
+
+HERE = toy.NAME
+
+
+def _item(query: str, mode: str = "plain") -> dict[str, str]:
+    return {"query": query, "mode": mode}
+
+
+def test_an_item_that_fails_in_any_way_has_a_row_and_the_next_is_measured(tmp_path):
+    items = [_item(query) for query in ("hang", "die", "raise", "refuse", "fine")]
+    results = Results(tmp_path, toy, "a command")
+    run(toy, items, results, Limits(seconds=1.0))
+    rows = results.finish(items).to_pylist()
+    assert [(row["query"], row["status"]) for row in rows] == [
+        ("hang", "timeout"), ("die", "died"), ("raise", "error"), ("refuse", "error"), ("fine", "ok"), ("fine", "ok"),
+    ]  # fmt: skip
+    assert rows[0]["error"] == "took longer than 1 s"
+    assert rows[1]["error"] == "the process ended with exit code 7"
+    assert (rows[2]["error_kind"], rows[2]["error"]) == ("InternalError", "a bug of the toy")
+    assert [row["cost"] for row in rows[4:]] == [4.0, 8.0]
+    assert rows[4]["peak_mb"] is None or rows[4]["peak_mb"] >= 0
+    [section] = failed_section(read_rows(tmp_path))
+    assert section.problems == ["InternalError: a bug of the toy"]
+    assert section.title == "4 items failed"
+
+
+def test_an_item_may_not_take_more_memory_than_the_limit():
+    child = Child(HERE, PATIENCE, 300)
+    [row] = child.measure(_item("large"))
+    child.close()
+    assert (row["status"], row["error"]) == ("memory", "took more than 300 MB")
+
+
+@pytest.mark.parametrize("limits", [Limits(0), Limits(PATIENCE), Limits(PATIENCE, jobs=2)])
+def test_rows_are_the_same_however_items_are_measured(tmp_path, limits):
+    items = [_item(query, mode) for query in ("a", "bb") for mode in toy.MODES]
+    results = Results(tmp_path, toy, "a command")
+    run(toy, items, results, limits)
+    rows = results.finish(items).to_pylist()
+    assert [(row["query"], row["mode"], row["part"], row["cost"]) for row in rows] == [
+        ("a", "plain", 1, 1.0), ("a", "plain", 2, 2.0), ("a", "wild", 1, 2.0), ("a", "wild", 2, 4.0),
+        ("bb", "plain", 1, 2.0), ("bb", "plain", 2, 4.0), ("bb", "wild", 1, 4.0), ("bb", "wild", 2, 8.0),
+    ]  # fmt: skip
+    assert rows[0]["item"] == identity(HERE, items[0])
+
+
+_PROGRAM = """
+from experiments.bench.results import Results
+from experiments.bench.runner import Limits, run
+from tests.bench import toy
+items = [{"query": query, "mode": "plain"} for query in ("a", "b", "hang", "c")]
+run(toy, items, Results(%r, toy, "a command"), Limits(1000.0))
+"""
+
+
+def test_a_killed_run_goes_on_where_it_was(tmp_path, monkeypatch):
+    """What was done is not done again, and no process outlives the run."""
+    log, folder = tmp_path / "log", tmp_path / "out"
+    monkeypatch.setenv("TOY_LOG", str(log))
+    process = subprocess.Popen([sys.executable, "-c", _PROGRAM % str(folder)], env={**os.environ, "PYTHONPATH": os.getcwd()})
+    wait_until(lambda: log.exists() and log.read_text().split()[-1:] == ["hang"], "the third item was never begun")
+    children = descendants(process.pid)
+    assert children
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    wait_until(lambda: not any_alive(children), "a child outlived the run")
+    assert sorted(row["query"] for row in read_rows(folder).to_pylist()) == ["a", "a", "b", "b"]
+    said: list[str] = []
+    items = [_item(query) for query in ("a", "b", "c")]
+    results = Results(folder, toy, "a command")
+    run(toy, items, results, Limits(PATIENCE), said.append)
+    assert log.read_text().split() == ["a", "b", "hang", "c"]
+    assert said[0] == f"{HERE}: 2 of 3 items are done already"
+    assert [row["query"] for row in results.finish(items).to_pylist()] == ["a", "a", "b", "b", "c", "c"]
+    assert pq.read_table(folder / "results.parquet").num_rows == 6
+    assert not list((folder / "items").iterdir())
+
+
+def test_failed_items_are_measured_again_when_asked(tmp_path):
+    items = [_item("raise"), _item("fine")]
+    results = Results(tmp_path, toy, "a command")
+    run(toy, items, results, Limits(0))
+    assert len(results.finished()) == 2
+    results.forget_failed()
+    assert results.finished() == {identity(HERE, items[1])}
+
+
+def test_a_folder_of_other_results_is_refused(tmp_path, monkeypatch):
+    Results(tmp_path, toy, "a command")
+    monkeypatch.setattr("experiments.bench.results.code_digest", lambda: "other")
+    with pytest.raises(PlanscopeError, match="another version of the code"):
+        Results(tmp_path, toy, "a command")
+    monkeypatch.undo()
+    monkeypatch.setattr(toy, "NAME", "other")
+    with pytest.raises(PlanscopeError, match=r"has results of bench tests\.bench\.toy"):
+        Results(tmp_path, toy, "a command")
+    with pytest.raises(OutputError, match="there are no results"):
+        read_rows(tmp_path / "nothing")
+
+
+def test_the_command_writes_a_page_with_everything_in_it(tmp_path, monkeypatch, capsys):
+    command_of(HERE).main([*("a", "bb"), "--timeout", "0", "-q", "-o", str(tmp_path)], standalone_mode=False)
+    out = capsys.readouterr().out
+    assert "A row for each part." in out
+    page = (tmp_path / "report.html").read_text("utf-8")
+    assert page.count("<svg") == 1 and "Cost &amp; &lt;part&gt;" in page and "<code>toy</code>" in page
+    assert 'src="' not in page and "<link" not in page
+    assert "planscope bench tests.bench.toy a bb --timeout 0</code>" in page
+    assert {path.name for path in (tmp_path / "figures").iterdir()} == {"cost.svg", "cost.pdf", "cost.csv"}
+    assert {path.name for path in (tmp_path / "tables").iterdir()} == {"costs.csv", "costs.tex"}
+    about = json.loads((tmp_path / "environment.json").read_text("utf-8"))
+    assert about["item_columns"] == ["query", "mode"] and about["finished"] is not None
+    (tmp_path / "report.html").unlink()
+    monkeypatch.setattr("experiments.bench.command.EXPERIMENTS", (HERE,))
+    report_command.main([str(tmp_path)], standalone_mode=False)
+    assert (tmp_path / "report.html").read_text("utf-8") == page
+
+
+def test_a_problem_fails_the_command(tmp_path, capsys):
+    with pytest.raises(InternalError, match="a bug of the toy"):
+        command_of(HERE).main(["raise", "--timeout", "0", "--modes", "wild", "-q"], standalone_mode=False)
+    with pytest.raises(PlanscopeError, match='there is no mode "odd"'):
+        command_of(HERE).main(["a", "--modes", "odd", "-q"], standalone_mode=False)

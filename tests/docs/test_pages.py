@@ -1,0 +1,98 @@
+"""The documentation is what it says: its code runs as printed, and what is written from the code is up to date."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from executor.session import Session
+from experiments.documentation import rules
+from experiments.documentation.blocks import blocks, is_shown
+from experiments.documentation.notebooks import code_of
+from experiments.documentation.run import PageError, carry_out
+from experiments.documentation.written import DOCS, pages, references, shown, words_of
+from optimizer.catalog.table import Catalog
+
+AGAIN = "python -m experiments.documentation writes it anew"
+SLOW = {"experiments.md", "extending.md", "pipeline.md"}
+
+
+def marked(page: Path) -> object:
+    return pytest.param(page, id=page.relative_to(DOCS).as_posix(), marks=[pytest.mark.slow] * (page.name in SLOW))
+
+
+@pytest.mark.parametrize("page", [marked(page) for page in pages()])
+def test_a_page_shows_what_happens(page: Path, tpch: Catalog) -> None:
+    found = shown(page)
+    assert found.text == page.read_text("utf-8"), AGAIN
+    for target, picture in found.pictures.items():
+        if target.endswith(".svg"):
+            assert words_of((page.parent / target).read_text("utf-8")) == words_of(picture), f"{target}: {AGAIN}"
+
+
+@pytest.mark.parametrize("name", sorted(references()))
+def test_what_is_written_from_the_code_is_up_to_date(name: str) -> None:
+    assert (DOCS / name).read_text("utf-8") == references()[name], AGAIN
+
+
+def test_notebooks_have_the_code_of_their_lessons() -> None:
+    for lesson in (DOCS / "course").glob("*.md"):
+        page = [block.text.strip("\n") for block in blocks(lesson.read_text("utf-8")) if block.kind == "python"]
+        assert code_of(references()[f"course/{lesson.stem}.ipynb"]) == page
+
+
+def test_every_rule_has_a_page_with_its_answers_and_cases() -> None:
+    for rule in rules.rule_pages():
+        page = rules.page(rule)
+        assert rule.summary.split()[0] in page and "\n## Cases\n" in page and "```sql\n" in page, rule.name
+
+
+def test_links_lead_somewhere() -> None:
+    for page in DOCS.rglob("*.md"):
+        for target in re.findall(
+            r"\]\(([^)\s#:]+)(?:#[^)]*)?\)", re.sub(r"^```.*?^```$", "", page.read_text("utf-8"), flags=re.M | re.S)
+        ):
+            assert target.endswith(".html") or (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("```python\n1 / 0\n```\n", "page.md:2: ZeroDivisionError"),
+        ("```sh\nplanscope explain nothing/1\n```\n", "page.md:2: planscope explain nothing/1\nexit code 2"),
+        ("```sh\nrm file\n```\n", "page.md:2: only planscope is run, not rm"),
+        ("```text\nplanscope explain chain/3 --fast\n```\n", "No such option"),
+    ],
+)
+def test_a_page_that_is_wrong_is_told_where(text: str, message: str, tmp_path: Path) -> None:
+    (tmp_path / "page.md").write_text(text, "utf-8")
+    with pytest.raises(PageError, match=re.escape(message)):
+        carry_out(tmp_path / "page.md", tmp_path)
+
+
+def test_output_is_written_into_the_page(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("```python\nx = 6\nprint(x)\nx * 7\n```\n\n```output\nold\n```\n", "utf-8")
+    assert carry_out(page, tmp_path).text.endswith("```output\n6\n42\n```\n")
+    page.write_text("```console\n$ planscope step chain/3\n…\n\n» goto 1\nold\n```\n\n```console\n» next\n…\n```\n", "utf-8")
+    text = carry_out(page, tmp_path).text
+    assert "step chain/3\n…\n\n» goto 1\nevent 1  stage\n" in text and text.endswith("» next\n…\n```\n")
+
+
+def test_dots_stand_for_any_lines() -> None:
+    assert is_shown("a\nb\nc\n", "a\n…\n") and is_shown("a\n", "a\n…\n") and not is_shown("a\nb\n", "…\na\n")
+
+
+def test_the_cost_model_of_extending_is_optimal_in_every_mode(tmp_path: Path, tpch: Catalog) -> None:
+    """Its bounds are admissible: pruning changes nothing."""
+    parts = [block.text for block in blocks((DOCS / "extending.md").read_text("utf-8")) if block.text.startswith("# mine.py")]
+    (tmp_path / "mine.py").write_text("\n\n".join(parts), "utf-8")
+    costs = {
+        mode: Session(tpch, {"pruning": mode, "cost_model": "rows_moved"}, plugins=[tmp_path / "mine.py"])
+        .optimize("tpch/q10")
+        .cost
+        for mode in ("none", "upper", "lower", "both")
+    }
+    assert len(set(costs.values())) == 1

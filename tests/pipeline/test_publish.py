@@ -1,0 +1,131 @@
+"""A dataset folder under construction: unseen until whole, whatever happens on the way."""
+
+from __future__ import annotations
+
+import errno
+import json
+from pathlib import Path
+
+import pytest
+
+from experiments.pipeline.spark.errors import PipelineError
+from experiments.pipeline.spark.publish import Request, read_request, scratch_folder, staged
+from optimizer.dataset import open_dataset
+from optimizer.errors import CatalogError, Interrupted, OutputError
+
+REQUEST = Request("letters at scale 1", {"scale": 1}, "make letters")
+
+
+def fill(inside: Path) -> None:
+    (inside / "t").mkdir(exist_ok=True)
+    (inside / "t" / "part-0.csv").write_text("a\n1\n")
+    (inside / "u.csv").write_text("b\n2\n")
+    (inside / "_planscope").mkdir(exist_ok=True)
+    (inside / "_planscope" / "order.json").write_text('{"version": 1, "tables": {}}')
+
+
+def fail(folder: Path, table: str, error: BaseException) -> None:
+    """Write a table, if a name is given, and then raise."""
+    with staged(folder, REQUEST) as inside:
+        assert inside is not None
+        scratch_folder(inside)
+        if table:
+            (inside / table).write_text("a\n1\n")
+        raise error
+
+
+def test_everything_has_its_place_at_the_end(tmp_path: Path) -> None:
+    folder = tmp_path / "new" / "data"
+    with staged(folder, REQUEST) as inside:
+        assert inside is not None
+        fill(inside)
+        (scratch_folder(inside) / "scrap.csv").write_text("x")
+        with pytest.raises(CatalogError, match=r"unfinished letters at scale 1.*\n.*go on with it: make letters"):
+            open_dataset(folder)
+    assert sorted(path.name for path in folder.iterdir()) == ["_planscope", "t", "u.csv"]
+    assert [path.name for path in (folder / "_planscope").iterdir()] == ["order.json"]
+    assert set(open_dataset(folder).tables) == {"t", "u"}
+
+
+def test_an_empty_folder_may_be_there(tmp_path: Path) -> None:
+    with staged(tmp_path, REQUEST) as inside:
+        assert inside is not None
+        fill(inside)
+    assert set(open_dataset(tmp_path).tables) == {"t", "u"}
+
+
+def test_a_failure_before_the_first_table_leaves_nothing(tmp_path: Path) -> None:
+    with pytest.raises(CatalogError, match=r"^no generator$"):
+        fail(tmp_path / "data", "", CatalogError("no generator"))
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("error", "expected", "message"),
+    [
+        (KeyboardInterrupt(), Interrupted, "interrupted; what is there stays: make letters"),
+        (CatalogError("bad"), CatalogError, "(?s)bad.*goes on where it stopped"),
+        (OSError(errno.ENOSPC, "No space left on device", "x"), OutputError, "(?s)cannot write x: No space left.*make letters"),
+        (ZeroDivisionError("bug"), ZeroDivisionError, "bug"),
+    ],
+)
+def test_a_failure_after_it_leaves_what_is_there(
+    tmp_path: Path, error: BaseException, expected: type[BaseException], message: str
+) -> None:
+    with pytest.raises(expected, match=message):
+        fail(tmp_path / "data", "t.csv", error)
+    with pytest.raises(CatalogError, match="unfinished letters"):
+        open_dataset(tmp_path / "data")
+    with staged(tmp_path / "data", REQUEST) as inside:
+        assert inside is not None
+        assert (inside / "t.csv").exists()
+    assert set(open_dataset(tmp_path / "data").tables) == {"t"}
+
+
+@pytest.mark.parametrize("moved", [0, 1, 2])
+def test_a_kill_while_everything_moves(tmp_path: Path, moved: int) -> None:
+    """As much as `moved` entries have their place; the next call moves the rest, and makes nothing."""
+    inside = tmp_path / "_planscope" / "unfinished"
+    inside.mkdir(parents=True)
+    fill(inside)
+    content = {"version": 1, "what": REQUEST.what, "settings": {"scale": 1}, "resume": "", "complete": True}
+    (inside / "request.json").write_text(json.dumps(content))
+    for name in ["u.csv", "t"][:moved]:
+        (inside / name).rename(tmp_path / name)
+    with pytest.raises(CatalogError, match="unfinished"):
+        open_dataset(tmp_path)
+    with staged(tmp_path, REQUEST) as again:
+        assert again is None
+    assert set(open_dataset(tmp_path).tables) == {"t", "u"}
+    assert read_request(tmp_path) is None
+
+
+def test_one_process_at_a_time(tmp_path: Path) -> None:
+    with staged(tmp_path / "data", REQUEST) as inside:
+        assert inside is not None
+        with (
+            pytest.raises(PipelineError, match="another process is at work on the dataset in"),
+            staged(tmp_path / "data", REQUEST),
+        ):
+            raise AssertionError("two at work")
+        fill(inside)
+    assert set(open_dataset(tmp_path / "data").tables) == {"t", "u"}
+
+
+def test_a_kill_right_at_the_start_or_the_end_is_no_obstacle(tmp_path: Path) -> None:
+    (tmp_path / "_planscope" / "unfinished").mkdir(parents=True)
+    (tmp_path / "_planscope" / ".unfinished.done").mkdir()
+    with staged(tmp_path, REQUEST) as inside:
+        assert inside is not None
+        fill(inside)
+    assert set(open_dataset(tmp_path).tables) == {"t", "u"}
+    assert [path.name for path in (tmp_path / "_planscope").iterdir()] == ["order.json"]
+
+
+def test_a_damaged_request_is_unfinished_too(tmp_path: Path) -> None:
+    inside = tmp_path / "_planscope" / "unfinished"
+    inside.mkdir(parents=True)
+    (inside / "request.json").write_text("{")
+    (tmp_path / "u.csv").write_text("b\n2\n")
+    with pytest.raises(CatalogError, match="holds an unfinished dataset"):
+        open_dataset(tmp_path)
