@@ -17,7 +17,7 @@ from optimizer.algebra.plan import PlanNode
 
 if TYPE_CHECKING:
     from executor.arrow.runtime_filters import RuntimeFilters
-    from executor.arrow.spools import SpoolRows
+    from executor.arrow.spools import Readable
     from executor.arrow.watch import Watch
 
 Made = TypeVar("Made")
@@ -39,7 +39,7 @@ class TableSource(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Tuning:
-    """Sizes in rows. They change speed and memory, never a result.
+    """Sizes in rows. They change speed and memory, never a result, but for `rounds`: a recursion that takes more is an error.
 
     `batch`: rows of a batch that an operator makes. `pairs`: candidate pairs a join holds at a time. `window`: rows a merge
     join or streaming aggregate gathers before it works. `merge`: partial groups (or top-k candidates) gathered before they
@@ -53,6 +53,7 @@ class Tuning:
     merge: int = 1_048_576
     inline: int = 8_192
     cache: int = 256 << 20
+    rounds: int = 100_000
     filters: bool = True
     workers: int = field(default_factory=lambda: min(8, os.cpu_count() or 1))
 
@@ -71,7 +72,7 @@ class Context:
     memory: dict[int, Any] | None = None
     filters: RuntimeFilters | None = None
     watch: Watch | None = None
-    spools: Mapping[int, SpoolRows] = field(default_factory=dict)
+    spools: Mapping[int, Readable] = field(default_factory=dict)
 
     def open(self, node: PlanNode) -> Batches:
         return self.opener(node, self)

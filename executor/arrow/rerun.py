@@ -13,7 +13,7 @@ from executor.arrow.context import Context
 from executor.arrow.kept_rows import Kept, KeptRows
 from executor.arrow.parameters import Cell, parameterized
 from optimizer.algebra.columns import ColumnId, ColumnSet, column_ids
-from optimizer.algebra.physical import NestedApply, PhysicalOperator
+from optimizer.algebra.physical import NestedApply, PhysicalOperator, ReadSpool
 from optimizer.algebra.plan import PlanNode
 from optimizer.algebra.traits import Alternative
 
@@ -22,9 +22,11 @@ class Rerun:
     """`root`: the plan of a run. `cells`: one for each parameter that the plan reads. `volatile`: runs with equal
     parameters may give different rows."""
 
-    __slots__ = ("_kept", "_memory", "cells", "root", "volatile")
+    __slots__ = ("_changing", "_kept", "_memory", "cells", "root", "volatile")
 
-    def __init__(self, plan: PlanNode, parameters: ColumnSet) -> None:
+    def __init__(self, plan: PlanNode, parameters: ColumnSet, changing: int | None = None) -> None:
+        """`changing`: a spool that holds other rows in each run."""
+        self._changing = changing
         self.cells: dict[ColumnId, Cell] = {id: Cell() for id in column_ids(parameters)}
         self._kept: list[Kept] = []
         self._memory: dict[int, Any] = {}
@@ -46,6 +48,7 @@ class Rerun:
         for scalar in scalars:
             outer |= scalar.outer
         volatile = any(s.volatile for s in scalars) or any(part.volatile for part in inputs)
+        volatile |= isinstance(node.op, ReadSpool) and node.op.spool == self._changing
         for number, part in enumerate(inputs):
             bound = node.op.parameters if isinstance(node.op, NestedApply) and number == 1 else 0
             outer |= part.outer & ~bound

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Protocol
 
 import pyarrow as pa
 
@@ -11,6 +12,12 @@ from executor.arrow.context import Context
 from optimizer.algebra.columns import column_ids
 from optimizer.algebra.physical import FillSpool, ReadSpool, WithSpools
 from optimizer.algebra.plan import PlanNode
+
+
+class Readable(Protocol):
+    def batches(self) -> Batches:
+        """All rows from the first."""
+        ...
 
 
 class SpoolRows:

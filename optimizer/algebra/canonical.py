@@ -36,7 +36,7 @@ from optimizer.algebra.logical import (
     Window,
 )
 from optimizer.algebra.scalars import Call, ColumnRef, Predicate, Scalar, combined
-from optimizer.algebra.spools import CteReference
+from optimizer.algebra.spools import CteReference, Recursion, Spool
 from optimizer.algebra.traits import Collation
 from optimizer.algebra.trees import Leaf, Node, Tree, postorder
 
@@ -114,6 +114,10 @@ def _written(tree: Tree, below: Sequence[_Known]) -> tuple[str, dict[ColumnId, s
         made = {c: f"#{i}" for i, (c, _) in enumerate(columns)}
         detail = f"{op.kind.value}{' all' if op.all else ''} " + "; ".join("=".join(each) for _, each in columns)
         return _over(detail, below), made
+    if isinstance(op, Recursion):
+        both = "; ".join("=".join(names[c] for c in pair) for pair in zip(*op.sources, strict=True))
+        made = {c: f"#{i}" for i, c in enumerate(op.columns)}
+        return _over(f"recursion {op.spool}{' all' if op.all else ''} {both}", below), made
     return _over(_detail(op, names, tree), below), _output_names(op, names, tree.columns)
 
 
@@ -132,6 +136,8 @@ def _detail(op: LogicalOperator, names: Names, tree: Tree) -> str:
             return f"apply {op.kind.value} ({bound}){_predicate(op.predicate, names)}"
         case Aggregate():
             return f"group by {', '.join(sorted(names[k] for k in op.keys))}" if op.keys else "aggregate"
+        case Spool():
+            return f"spool {op.id}"
         case GroupingSets():
             sources = {k.id: names[k.source] for k in op.keys}
             sets = sorted(", ".join(sorted(sources[c] for c in column_ids(each))) for each in op.sets)

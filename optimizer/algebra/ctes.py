@@ -9,7 +9,7 @@ from optimizer.algebra.columns import Columns
 from optimizer.algebra.logical import Choice
 from optimizer.algebra.rebuild import copy_tree, map_scalars, map_tree
 from optimizer.algebra.scalars import Scalar, rewrite
-from optimizer.algebra.spools import CteReference, Spool, With
+from optimizer.algebra.spools import CteReference, Recursion, Spool, With
 from optimizer.algebra.subqueries import Subquery, subqueries_of
 from optimizer.algebra.trees import Node, Tree, postorder
 
@@ -25,12 +25,14 @@ def references(root: Node) -> Iterator[CteReference]:
 
 
 def is_read_per_row(root: Tree, spool: int) -> bool:
-    """Whether a reference stands in what reads columns of a query around it, and may be evaluated for each of many rows."""
+    """Whether a reference stands in what is evaluated again and again: what reads columns of a query around it, or the step of a
+    recursion."""
     pending: list[Node] = [root]
     while pending:
         node = pending.pop()
         if isinstance(node, Tree):
-            if node.outer and any(op.spool == spool for op in references(node)):
+            again = node.inputs[1] if isinstance(node.op, Recursion) else node
+            if (node.outer or again is not node) and any(op.spool == spool for op in references(again)):
                 return True
             pending += [*node.inputs, *(part.tree for part in subqueries_of(node.op.scalars()))]
     return False
@@ -71,7 +73,7 @@ def operators_inlined(root: Tree) -> int:
     sizes: dict[int, int] = {}
     total = 0
     for part in root.inputs:
-        total = _operators(part) + sum(sizes[op.spool] - 1 for op in references(part))
+        total = _operators(part) + sum(sizes.get(op.spool, 1) - 1 for op in references(part))
         if isinstance(part, Tree) and isinstance(part.op, Spool):
             sizes[part.op.id] = total - 1
     return total

@@ -33,7 +33,7 @@ from optimizer.algebra.logical import (
     WindowItem,
 )
 from optimizer.algebra.scalars import ColumnRef, Literal, OuterRef, Scalar, conjunction, rewrite
-from optimizer.algebra.spools import CteReference, Spool, SpoolColumn, With
+from optimizer.algebra.spools import CteReference, Recursion, Spool, SpoolColumn, With
 from optimizer.algebra.subqueries import AnySubquery, ScalarSubquery, Subquery
 from optimizer.algebra.traits import Collation
 from optimizer.algebra.trees import Node, Tree, postorder
@@ -126,7 +126,7 @@ def defined_columns(op: LogicalOperator) -> ColumnSet:
     match op:
         case Scan(columns=scanned) | CteReference(columns=scanned):
             return column_set(c.id for c in scanned)
-        case Values(columns=ids) | SetOp(columns=ids):
+        case Values(columns=ids) | SetOp(columns=ids) | Recursion(columns=ids):
             return column_set(ids)
         case Project(items):
             return column_set(i.id for i in items if not (isinstance(i.value, ColumnRef) and i.value.id == i.id))
@@ -223,7 +223,7 @@ def renamed(op: LogicalOperator, new: Mapping[ColumnId, ColumnId]) -> LogicalOpe
             return Window(tuple(map(one, partition)), order(by), tuple(WindowItem(one(i.id), call(i.call)) for i in calls))
         case Limit():
             return replace(op, order=order(op.order))
-        case SetOp():
+        case SetOp() | Recursion():
             return replace(op, columns=tuple(map(one, op.columns)), sources=tuple(tuple(map(one, s)) for s in op.sources))
         case Choice(ids):
             return Choice(many(ids))

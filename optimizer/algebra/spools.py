@@ -53,6 +53,38 @@ class Spool(LogicalOperator):
         return f"{self.title} materialized" if self.forced else self.title
 
 
+@dataclass(frozen=True, slots=True)
+class Recursion(LogicalOperator):
+    """A recursive common table expression: the rows of the first input, a Spool, then those of the second, which reads spool
+    `spool`, again and again until it gives none. Each time the spool holds the rows that came last: the first input's at first.
+
+    Output column i takes column i of each `sources[input]`, as of a SetOp. Without `all` a row that was there before is not new.
+    """
+
+    spool: int
+    title: str
+    all: bool
+    columns: tuple[ColumnId, ...]
+    sources: tuple[tuple[ColumnId, ...], ...]
+    name: ClassVar[str] = "recursion"
+    arity: ClassVar[int | None] = 2
+
+    def derive_props(self, inputs: Sequence[LogicalProps]) -> LogicalProps:
+        columns = column_set(self.columns)
+        both = zip(self.columns, *self.sources, strict=True)
+        not_null = column_set(out for out, a, b in both if inputs[0].not_null >> a & 1 and inputs[1].not_null >> b & 1)
+        return LogicalProps(columns, not_null, () if self.all else (columns,))
+
+    def output_columns(self, inputs: Sequence[ColumnSet]) -> ColumnSet:
+        return column_set(self.columns)
+
+    def describe(self, label: Label) -> str:
+        return f"{self.title} union{' all' if self.all else ''} ({', '.join(label(c) for c in self.columns)})"
+
+    def used_columns(self) -> ColumnSet:
+        return column_set(self.sources[0]) | column_set(self.sources[1])
+
+
 class SpoolColumn(NamedTuple):
     """Column `id` of the query is column `source` of the spool."""
 

@@ -38,7 +38,7 @@ from optimizer.algebra.logical import (
 from optimizer.algebra.physical import PhysicalOperator
 from optimizer.algebra.region_graph import RegionGraph
 from optimizer.algebra.scalars import is_key
-from optimizer.algebra.spools import CteReference, Spool, With
+from optimizer.algebra.spools import CteReference, Recursion, Spool, With
 from optimizer.algebra.traits import TraitSet
 from optimizer.cost.applies import Again, beside_outer, keeps_held, least_apply
 from optimizer.cost.coefficients import DEFAULTS, Coefficients
@@ -122,7 +122,7 @@ class ArrowCost:
                 return min(work.copied(output.rows), work.merge_union(len(inputs), output.rows))
             case SetOp():
                 return work.set_op(inputs)
-            case Values() | Spool() | CteReference():
+            case Values() | Spool() | CteReference() | Recursion():
                 return work.copied(output.rows)
             case With():
                 return 0.0

@@ -20,7 +20,7 @@ Ours, in the same spirit: a row made or put into a table counts 1, a row passed 
     window                         |in| for each function
     UNION ALL merging its inputs   τ · |out|
     VALUES, reading a spool        τ · |out|
-    filling a spool                |out|
+    filling a spool, recursion     |out|
     projection, limit, UNION ALL   0
 
 Lower bound of a group of joins: its rows and the bounds of its leaves, as for C_out: each join costs at least its output, and
@@ -68,6 +68,7 @@ from optimizer.algebra.physical import (
     ProjectRows,
     RangeLookup,
     ReadSpool,
+    Recurse,
     Sort,
     StreamingAggregate,
     TableScan,
@@ -78,7 +79,7 @@ from optimizer.algebra.physical import (
 )
 from optimizer.algebra.region_graph import RegionGraph
 from optimizer.algebra.scalars import is_key
-from optimizer.algebra.spools import CteReference, Spool
+from optimizer.algebra.spools import CteReference, Recursion, Spool
 from optimizer.algebra.traits import TraitSet
 from optimizer.cost.by_operator import ByOperator
 from optimizer.cost.joins import JoinCosts
@@ -131,6 +132,7 @@ _LISTED: dict[type[PhysicalOperator], Callable[[Any, RelationStats, Inputs], flo
     FillSpool: lambda op, out, i: out.rows,
     ReadSpool: lambda op, out, i: TAU * out.rows,
     WithSpools: nothing,
+    Recurse: lambda op, out, i: out.rows,
     FilterRows: lambda op, out, i: TAU * i[0].rows,
     LookupRows: lambda op, out, i: TAU * out.rows,
     RangeLookup: lambda op, out, i: TAU * out.rows,
@@ -175,7 +177,7 @@ class CMm:
                 return TAU * output.base_rows
             case Values() | CteReference():
                 return TAU * output.rows
-            case Spool():
+            case Spool() | Recursion():
                 return output.rows
             case Filter(predicate):
                 if any(conjunct.outer for conjunct in predicate):  # it may be a lookup

@@ -22,6 +22,7 @@ from optimizer.rules.implement.join_to_nested_loop_join import JoinToNestedLoopJ
 from optimizer.rules.implement.limit_to_limit_rows import LimitToLimitRows
 from optimizer.rules.implement.limit_to_top_k import LimitToTopK
 from optimizer.rules.implement.project_to_project_rows import ProjectToProjectRows
+from optimizer.rules.implement.recursion_to_recurse import RecursionToRecurse
 from optimizer.rules.implement.scan_to_table_scan import ScanToTableScan
 from optimizer.rules.implement.setop_to_hash_set_op import SetOpToHashSetOp
 from optimizer.rules.implement.spool_to_fill_spool import SpoolToFillSpool
@@ -100,6 +101,7 @@ IMPLEMENTATIONS: tuple[ImplementationRule, ...] = (
     WithToWithSpools(),
     SpoolToFillSpool(),
     CteReferenceToReadSpool(),
+    RecursionToRecurse(),
 )
 
 ENFORCERS = (sort.name, partial_sort.name)

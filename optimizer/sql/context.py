@@ -44,6 +44,7 @@ class Ctes(NamedTuple):
     outer: Ctes | None
     enclosing: ExpressionBinder | None
     materialized: bool | None = None
+    recursive: bool = False
 
     def find(self, name: str) -> Ctes | None:
         wanted = name.lower()
@@ -68,18 +69,26 @@ class Definition(NamedTuple):
     spool: int
 
 
+class WorkingTable(NamedTuple):
+    """What a recursive common table expression is inside itself: the rows that came last."""
+
+    bound: Bound
+    spool: int
+
+
 class Context:
     """One per query text.
 
     `enclosing` is what stands around the query being bound: the binder of the clause that it is a subquery in, or of the part
     of FROM to its left; that binder knows what stands around it in turn. `subqueries`, those bound so far by their AST, and
     `shapes`, their trees, are `same_subquery`'s. `definitions`: those bound so far by the ids of their `Ctes`, each after those
-    that it reads; `read`: the spools that something refers to.
+    that it reads; `read`: the spools that something refers to; `working`: the recursive ones that are being bound, likewise.
     """
 
     __slots__ = (
         "_blocks",
         "_levels",
+        "_spools",
         "_unnamed",
         "_volatile",
         "catalog",
@@ -90,6 +99,7 @@ class Context:
         "shapes",
         "source",
         "subqueries",
+        "working",
     )
 
     def __init__(self, source: Source, catalog: Catalog) -> None:
@@ -99,8 +109,9 @@ class Context:
         self.subqueries: dict[Any, list[Subquery]] = {}
         self.shapes: dict[Any, Tree] = {}
         self.definitions: dict[int, Definition] = {}
+        self.working: dict[int, WorkingTable] = {}
         self.read: set[int] = set()
-        self._blocks = self._unnamed = self._levels = 0
+        self._blocks = self._unnamed = self._levels = self._spools = 0
         self._volatile: dict[int, tuple[Tree, Ctes]] = {}  # references to volatile CTEs, by their trees
 
     def enter(self, node: Any) -> None:
@@ -110,6 +121,10 @@ class Context:
             raise self.source.unsupported(
                 f"a query of more than {MAX_BLOCKS} blocks and tables", node, "a CTE counts once per reference"
             )
+
+    def new_spool(self) -> int:
+        self._spools += 1
+        return self._spools
 
     def unnamed(self) -> str:
         """An alias for a derived table without one."""

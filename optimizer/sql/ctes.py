@@ -6,44 +6,100 @@ volatile in a WITH inside a subquery. Where that could be seen it is refused (`C
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
+
+from sqlglot import exp
 
 from optimizer.algebra.columns import ColumnId, column_ids, column_set
 from optimizer.algebra.ctes import inlined, is_read_per_row, references, with_spools
+from optimizer.algebra.logical import Project, ProjectItem
 from optimizer.algebra.query import OutputColumn
-from optimizer.algebra.spools import CteReference, Spool, SpoolColumn
+from optimizer.algebra.scalars import ColumnRef
+from optimizer.algebra.spools import CteReference, Recursion, Spool, SpoolColumn
 from optimizer.algebra.trees import Tree
-from optimizer.sql.context import Bound, Context, Ctes, Definition
+from optimizer.sql.context import Bound, Context, Ctes, Definition, WorkingTable
+from optimizer.sql.set_operations import cast_outputs
 
 
 def bind_reference(context: Context, cte: Ctes, node: Any) -> Bound:
     """The rows of a common table expression for the reference `node` to it."""
     from optimizer.sql.query import bind_query  # a query refers to expressions, which contain queries
 
+    working = context.working.get(id(cte))
+    if working is not None:
+        return _read(context, cte, working.bound, working.spool)
     definition = context.definitions.get(id(cte))
     if definition is None:
         with context.inside(cte.enclosing):
-            bound = bind_query(context, cte.body, cte.outer)
-        if bound.tree.outer or (bound.tree.volatile and cte.enclosing is not None):
+            bound = _recursive(context, cte) if cte.recursive else bind_query(context, cte.body, cte.outer)
+        inner = {each.spool for each in context.working.values()}
+        changing = any(op.spool in inner for op in references(bound.tree))
+        if bound.tree.outer or changing or (bound.tree.volatile and cte.enclosing is not None):
+            if cte.recursive:
+                form = f'a recursive CTE ("{cte.name}") that reads a query around it'
+                raise context.source.unsupported(form, node, "define it at the top of the query")
             context.refer(cte, bound.tree, node)
             return bound
-        definition = context.definitions[id(cte)] = Definition(cte, bound, len(context.definitions))
-    return _read(context, definition)
+        definition = context.definitions[id(cte)] = Definition(cte, bound, context.new_spool())
+    return _read(context, cte, definition.bound, definition.spool)
 
 
-def _read(context: Context, definition: Definition) -> Bound:
+def refers_to(node: Any, name: str) -> bool:
+    return any(table.name.lower() == name.lower() and table.args.get("db") is None for table in node.find_all(exp.Table))
+
+
+def _recursive(context: Context, cte: Ctes) -> Bound:
+    """start UNION [ALL] step, where the step refers to the expression. It has the columns and the types of the start."""
+    from optimizer.sql.query import bind_query, with_ctes
+
+    source, body = context.source, cte.body
+    if not isinstance(body, exp.Union) or refers_to(body.this, cte.name):
+        hint = f"write SELECT ... UNION ALL SELECT ... FROM {cte.name}, where only the last part refers to it"
+        raise source.unsupported(f'a recursive CTE ("{cte.name}") without a part to start from', body, hint)
+    source.only(body, "this", "expression", "distinct", "with_")
+    within = with_ctes(context, body, cte.outer)
+    bound = bind_query(context, body.this, within)
+    items, first = [], []
+    for output in bound.outputs:
+        column = context.columns[output.id]
+        first.append(context.columns.new(column.name, column.type, True).id)
+        items.append(ProjectItem(first[-1], ColumnRef(column.id, column.type)))
+    start = Bound(Tree(Project(tuple(items)), (bound.tree,)), _outputs(bound, first))
+    itself = Ctes(cte.name, body, cte.columns, within, cte.enclosing)
+    spool = context.new_spool()
+    context.working[id(itself)] = WorkingTable(start, spool)
+    context.read.add(spool)
+    step = bind_query(context, body.expression, itself, operand=True)
+    del context.working[id(itself)]
+    if len(step.outputs) != len(first):
+        message = f"UNION of {len(first)} and {len(step.outputs)} columns"
+        raise source.error(message, body.expression, "all parts must have the same number of columns")
+    tree, then = cast_outputs(context, step, [context.columns[id].type for id in first])
+    ids = [context.columns.new(context.columns[id].name, context.columns[id].type, True).id for id in first]
+    recursion = Recursion(spool, cte.name, not body.args.get("distinct"), tuple(ids), (tuple(first), then))
+    return Bound(Tree(recursion, (Tree(Spool(spool, cte.name, True), (start.tree,)), tree)), _outputs(bound, ids))
+
+
+def _outputs(bound: Bound, ids: Sequence[ColumnId]) -> tuple[OutputColumn, ...]:
+    return tuple(OutputColumn(output.name, id) for output, id in zip(bound.outputs, ids, strict=True))
+
+
+def _read(context: Context, cte: Ctes, bound: Bound, spool: int) -> Bound:
     """The first reference has the columns of the definition, the others have columns of their own."""
-    (tree, outputs, _), new = definition.bound, dict[ColumnId, ColumnId]()
+    tree, outputs, new = bound.tree, bound.outputs, dict[ColumnId, ColumnId]()
+    working = any(each.spool == spool for each in context.working.values())  # of it only the columns are known
     for id in dict.fromkeys(output.id for output in outputs):
         column = context.columns[id]
-        again = definition.spool in context.read
+        again = spool in context.read
         new[id] = context.columns.new(column.name, column.type, column.nullable, column.origin).id if again else id
-    context.read.add(definition.spool)
+    context.read.add(spool)
     sources = column_set(new)
-    keys = tuple(column_set(new[c] for c in column_ids(key)) for key in tree.props.keys if not key & ~sources)
-    not_null = column_set(new[c] for c in column_ids(tree.props.not_null & sources))
+    known = () if working else tree.props.keys
+    keys = tuple(column_set(new[c] for c in column_ids(key)) for key in known if not key & ~sources)
+    not_null = 0 if working else column_set(new[c] for c in column_ids(tree.props.not_null & sources))
     columns = tuple(SpoolColumn(id, source) for source, id in new.items())
-    read = CteReference(definition.spool, definition.cte.name, columns, keys, not_null)
+    read = CteReference(spool, cte.name, columns, keys, not_null)
     return Bound(Tree(read), tuple(OutputColumn(output.name, new[output.id]) for output in outputs))
 
 

@@ -7,6 +7,7 @@ from typing import Any
 from sqlglot import exp
 
 from optimizer.sql.context import Bound, Context, Ctes
+from optimizer.sql.ctes import refers_to
 from optimizer.sql.ordering import limited, order_by_outputs
 from optimizer.sql.select import bind_select
 from optimizer.sql.set_operations import bind_set_operation
@@ -55,8 +56,6 @@ def with_ctes(context: Context, node: Any, ctes: Ctes | None) -> Ctes | None:
     if clause is None:
         return ctes
     source = context.source
-    if clause.args.get("recursive") and any(_refers_to_itself(cte) for cte in clause.expressions):
-        raise source.unsupported("a recursive CTE", clause, "write out the levels you need with UNION ALL", word="RECURSIVE")
     source.only(clause, "expressions", "recursive")
     names: set[str] = set()
     for cte in clause.expressions:
@@ -70,10 +69,6 @@ def with_ctes(context: Context, node: Any, ctes: Ctes | None) -> Ctes | None:
             raise source.error(f'CTE "{alias.name}" is defined twice', alias.this)
         names.add(alias.name.lower())
         columns, materialized = tuple(alias.args.get("columns") or ()), cte.args.get("materialized")
-        ctes = Ctes(alias.name, cte.this, columns, ctes, context.enclosing, materialized)
+        recursive = bool(clause.args.get("recursive")) and refers_to(cte.this, alias.name)
+        ctes = Ctes(alias.name, cte.this, columns, ctes, context.enclosing, recursive or materialized, recursive)
     return ctes
-
-
-def _refers_to_itself(cte: Any) -> bool:
-    name = cte.args["alias"].name.lower()
-    return any(table.name.lower() == name for table in cte.this.find_all(exp.Table))

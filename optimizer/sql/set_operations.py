@@ -83,7 +83,7 @@ def _combined(context: Context, kind: SetOpKind, all: bool, branches: list[tuple
             message = f"{kind.value.upper()} of {width} and {len(bound.outputs)} columns"
             raise context.source.error(message, node, "all parts must have the same number of columns")
     types = [_column_type(context, branches, i) for i in range(width)]
-    cast = [_cast(context, bound, types) for bound, _ in branches]
+    cast = [cast_outputs(context, bound, types) for bound, _ in branches]
     ids = []
     for i in range(width):
         nullable = [not tree.props.not_null >> source[i] & 1 for tree, source in cast]
@@ -114,7 +114,7 @@ def _column_type(context: Context, branches: list[tuple[Bound, Any]], i: int) ->
     return type
 
 
-def _cast(context: Context, bound: Bound, types: list[DataType]) -> tuple[Tree, tuple[ColumnId, ...]]:
+def cast_outputs(context: Context, bound: Bound, types: list[DataType]) -> tuple[Tree, tuple[ColumnId, ...]]:
     """The branch with its outputs cast to `types`, and their ids."""
     columns = [context.columns[o.id] for o in bound.outputs]
     if all(c.type == t for c, t in zip(columns, types, strict=True)):
@@ -135,5 +135,5 @@ def _settled(context: Context, bound: Bound, operand: bool) -> Bound:
     columns = [context.columns[o.id] for o in bound.outputs]
     if operand or not any(pa.types.is_null(c.type) for c in columns):
         return bound
-    tree, ids = _cast(context, bound, [INT32 if pa.types.is_null(c.type) else c.type for c in columns])
+    tree, ids = cast_outputs(context, bound, [INT32 if pa.types.is_null(c.type) else c.type for c in columns])
     return Bound(tree, tuple(OutputColumn(o.name, id) for o, id in zip(bound.outputs, ids, strict=True)))

@@ -33,7 +33,7 @@ from optimizer.algebra.logical import (
 )
 from optimizer.algebra.props import LogicalProps
 from optimizer.algebra.scalars import Call, ColumnRef, Literal, Predicate, Scalar, combined, conjunction
-from optimizer.algebra.spools import CteReference, Spool, With
+from optimizer.algebra.spools import CteReference, Recursion, Spool, With
 from optimizer.catalog.table import Catalog, Table
 from optimizer.stats.filtered import filtered_figures
 from optimizer.stats.matches import LEAST_SHARE, bounded, mark_figures, per_row_figures, some_row_share
@@ -41,6 +41,8 @@ from optimizer.stats.region import RegionRows
 from optimizer.stats.relation import ColumnFigures, RelationStats, as_number, as_place, frequent_values
 from optimizer.stats.selectivity import back_off, conjunction_selectivity, selectivity
 from optimizer.stats.spread import spread_of
+
+STEPS = 10.0  # rounds that a recursion is thought to take
 
 
 class Estimator:
@@ -96,6 +98,8 @@ class Estimator:
                 return self._setop(op, props, inputs)
             case Window():
                 return self._window(op, props, inputs[0])
+            case Recursion():
+                return self._recursion(op, props, inputs)
             case With():
                 return RelationStats(inputs[-1].rows, inputs[-1].columns, keys=props.keys)
             case Spool(id):
@@ -259,6 +263,12 @@ class Estimator:
         if not op.all:
             rows = distinct_rows([figures[c].ndv for c in op.columns], rows)
         return RelationStats(rows, figures, keys=props.keys)
+
+    def _recursion(self, op: Recursion, props: LogicalProps, inputs: Sequence[RelationStats]) -> RelationStats:
+        """A guess: as many rounds as STEPS, each with the rows of the first one."""
+        once = SetOp(SetOpKind.UNION, True, op.columns, op.sources)
+        union = self._setop(once, props, inputs)
+        return RelationStats(inputs[0].rows + STEPS * inputs[1].rows, union.columns, keys=props.keys)
 
     def _join(self, op: Join, props: LogicalProps, left: RelationStats, right: RelationStats) -> RelationStats:
         predicate = conjunction((*left.predicate, *right.predicate, *op.predicate))

@@ -38,7 +38,7 @@ from optimizer.algebra.logical import (
 )
 from optimizer.algebra.props import LogicalProps
 from optimizer.algebra.scalars import Call, ColumnRef, InList, Literal, Predicate
-from optimizer.algebra.spools import CteReference, Spool, With
+from optimizer.algebra.spools import CteReference, Recursion, Spool, With
 from optimizer.algebra.trees import Tree
 from optimizer.catalog.table import Catalog
 from optimizer.stats.estimator import Estimator
@@ -66,9 +66,10 @@ class KnownRows(Estimator):
     def estimate(self, op: LogicalOperator, props: LogicalProps, inputs: Sequence[RelationStats]) -> RelationStats:
         if isinstance(op, JoinGraph) or (isinstance(op, Join) and op.kind is JoinKind.INNER):
             return super().estimate(op, props, inputs)  # which asks for `inner_region`
-        if isinstance(op, With | Spool | CteReference):
+        if isinstance(op, With | Spool | CteReference | Recursion):
             stats = super().estimate(op, props, inputs)
-            stats.tree = self._read_spool(op) if isinstance(op, CteReference) else inputs[-1].tree
+            if not isinstance(op, Recursion):  # which nobody counts: it may not end
+                stats.tree = self._read_spool(op) if isinstance(op, CteReference) else inputs[-1].tree
             return stats
         tree = expression(op, inputs)
         rows = None if tree is None or follows_from_input(op) else self.known(self.relation_set(tree))

@@ -17,7 +17,7 @@ from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical import Aggregate, Join, Limit, LogicalOperator, Scan, SetOp, Values
 from optimizer.algebra.props import LogicalProps
 from optimizer.algebra.scalars import combined
-from optimizer.algebra.spools import CteReference, Spool, With
+from optimizer.algebra.spools import CteReference, Recursion, Spool, With
 from optimizer.catalog.table import Catalog
 from optimizer.stats.estimator import Estimator
 from optimizer.stats.known_rows import follows_from_input, narrowed
@@ -42,7 +42,7 @@ class Perturbed(Estimator):
 
     def estimate(self, op: LogicalOperator, props: LogicalProps, inputs: Sequence[RelationStats]) -> RelationStats:
         exact = self._exact.estimate(op, props, [_exact(stats) for stats in inputs])
-        if isinstance(op, With | Spool | CteReference):
+        if isinstance(op, With | Spool | CteReference | Recursion):
             return self._spooled(op, props, inputs, exact)
         if isinstance(op, JoinGraph) or (isinstance(op, Join) and op.kind is JoinKind.INNER):
             leaves = sorted((leaf for stats in inputs for leaf in stats.leaves), key=lambda leaf: min(leaf.columns, default=-1))
@@ -68,6 +68,7 @@ class Perturbed(Estimator):
         below = super().estimate(op, props, inputs)
         stats = PerturbedStats(below.rows, below.columns, None, props.keys)
         held = self._spools[op.spool].tree if isinstance(op, CteReference) else inputs[-1].tree
+        held = expression(op, inputs) if isinstance(op, Recursion) else held
         assert held is not None, "every group made here has an expression"
         stats.tree = under_columns(held, op, self.columns) if isinstance(op, CteReference) else held
         stats.exact = exact

@@ -32,7 +32,7 @@ from optimizer.algebra.logical import (
 )
 from optimizer.algebra.props import LogicalProps
 from optimizer.algebra.scalars import ColumnRef, Predicate, Scalar, combined, conjunction
-from optimizer.algebra.spools import CteReference, Spool, With
+from optimizer.algebra.spools import CteReference, Recursion, Spool, With
 from optimizer.stats.bounded_filter import StoredColumn, filtered, stored_column
 from optimizer.stats.bounded_joins import InnerJoin
 from optimizer.stats.bounds import BoundedStats, Bounds, ColumnBounds, bounds_of
@@ -41,6 +41,7 @@ from optimizer.stats.estimator import Estimator
 from optimizer.stats.relation import RelationStats
 
 SLACK = 1e-9  # sums of many roundings stay below this share
+MOST_ROWS = 1e18  # of what may not end
 WHOLE = 2.0**53  # below, every whole number is a float
 
 
@@ -98,6 +99,8 @@ class UpperBound(Estimator):
                 return _setop(op, props, inputs)
             case Window() | Spool() | With():
                 return Bounds(inputs[-1].rows, props, _Same(inputs[-1]).describe)
+            case Recursion():
+                return Bounds(MOST_ROWS, props, _nothing)
             case CteReference(id, _, columns):
                 held = bounds_of(self._spools[id])
                 return Bounds(held.rows, props, _Renamed(held, dict(columns)).describe)

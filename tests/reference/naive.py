@@ -56,7 +56,7 @@ from optimizer.algebra.scalars import (
     predicate_scalar,
     rewrite,
 )
-from optimizer.algebra.spools import CteReference, Spool, With
+from optimizer.algebra.spools import CteReference, Recursion, Spool, With
 from optimizer.algebra.subqueries import AnySubquery, ScalarSubquery, has_subquery
 from optimizer.algebra.traits import Collation
 from optimizer.algebra.trees import Node, Tree
@@ -96,6 +96,8 @@ def run(tree: Tree, columns: Columns, tables: Tables) -> list[Row]:
     for node in evaluated_once(tree):
         if isinstance(node.op, Apply):
             produced = apply_rows(node, results[id(node.inputs[0])], columns, tables)
+        elif isinstance(node.op, Recursion):
+            produced = recursion_rows(node, results[id(node.inputs[0])], columns, tables)
         elif any(has_subquery(s) for s in node.op.scalars()):
             produced = rows_with_subqueries(node, [results[id(i)] for i in node.inputs], columns, tables)
         else:
@@ -127,8 +129,26 @@ def evaluated_once(tree: Tree) -> list[Tree]:
             found.setdefault(id(node), node)
         elif id(node) not in found:
             stack.append((node, True))
-            stack.extend((i, False) for i in (node.inputs[:1] if isinstance(node.op, Apply) else node.inputs))
+            stack.extend((i, False) for i in (node.inputs[:1] if isinstance(node.op, Apply | Recursion) else node.inputs))
     return list(found.values())
+
+
+def recursion_rows(tree: Tree, start: list[Row], columns: Columns, tables: Tables) -> list[Row]:
+    """The start, and what the step makes of the rows that came last, until nothing new comes."""
+    op, all_rows = tree.op, list[Row]()
+    assert isinstance(op, Recursion)
+    first, then = (dict(zip(op.columns, source, strict=True)) for source in op.sources)
+    new, made = [{out: row[id] for out, id in first.items()} for row in start], 0
+    while new:
+        all_rows += new
+        if not op.all:
+            all_rows = distinct_rows(all_rows)
+            new = all_rows[made:]
+        made = len(all_rows)
+        last = [{first[out]: value for out, value in row.items()} for row in new]
+        rows = run(subtree(tree, 1), columns, {**tables, spool_name(op.spool): last}) if last else []
+        new = [{out: row[id] for out, id in then.items()} for row in rows]
+    return all_rows
 
 
 def apply_rows(tree: Tree, left: list[Row], columns: Columns, tables: Tables) -> list[Row]:
@@ -235,6 +255,8 @@ def run_operator(op: LogicalOperator, inputs: list[list[Row]], nodes: list[Node]
     match op:
         case Scan():
             return scan_rows(op, tables[op.table])
+        case Spool():
+            return inputs[0]
         case CteReference():
             return [{c.id: row[c.source] for c in op.columns} for row in tables[spool_name(op.spool)]]
         case Values():

@@ -18,7 +18,7 @@ from optimizer.algebra.physical.operator import PhysicalOperator
 from optimizer.algebra.physical.ordering import LimitRows, PartialSort, Sort, TopK
 from optimizer.algebra.physical.rows import FilterRows, ProjectRows
 from optimizer.algebra.physical.setops import HashSetOp, MergeUnion, UnionAll
-from optimizer.algebra.physical.spools import FillSpool, ReadSpool, WithSpools
+from optimizer.algebra.physical.spools import FillSpool, ReadSpool, Recurse, WithSpools
 from optimizer.algebra.physical.window import WindowRows
 
 OPERATORS: tuple[type[PhysicalOperator], ...] = (
@@ -39,6 +39,7 @@ OPERATORS: tuple[type[PhysicalOperator], ...] = (
     ProjectRows,
     RangeLookup,
     ReadSpool,
+    Recurse,
     Sort,
     StreamingAggregate,
     TableScan,
@@ -68,6 +69,7 @@ __all__ = [
     "ProjectRows",
     "RangeLookup",
     "ReadSpool",
+    "Recurse",
     "Sort",
     "StreamingAggregate",
     "TableScan",

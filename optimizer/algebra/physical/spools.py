@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from optimizer.algebra.columns import ColumnSet
+from optimizer.algebra.columns import ColumnId, ColumnSet, column_set
 from optimizer.algebra.logical import Label
 from optimizer.algebra.physical.operator import PhysicalOperator, Props
 from optimizer.algebra.props import LogicalProps
@@ -57,3 +57,21 @@ class ReadSpool(PhysicalOperator):
 
     def describe(self, label: Label) -> str:
         return f"{self.title} ({', '.join(label(c.id) for c in self.columns)})"
+
+
+@dataclass(frozen=True, slots=True)
+class Recurse(PhysicalOperator):
+    """Runs the second input again and again over the rows that came last, until it gives none; see the logical `Recursion`."""
+
+    spool: int
+    title: str
+    all: bool
+    columns: tuple[ColumnId, ...]
+    sources: tuple[tuple[ColumnId, ...], ...]
+    name: ClassVar[str] = "recurse"
+
+    def describe(self, label: Label) -> str:
+        return f"{self.title} union{' all' if self.all else ''} ({', '.join(label(c) for c in self.columns)})"
+
+    def columns_of_input(self, index: int, output: ColumnSet) -> ColumnSet:
+        return column_set(self.sources[index])

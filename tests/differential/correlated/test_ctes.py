@@ -9,7 +9,11 @@ from typing import Any
 
 import pytest
 
+from executor.arrow.context import Tuning
+from executor.arrow.counters import Counters
+from executor.arrow.run import execute_table
 from executor.session import Session
+from optimizer.errors import ExecutionError
 from tests.differential.correlated.engines import METHODS, Engines, Failed, assert_agree, assert_rows, engines_over
 from tests.differential.correlated.tables import RICH_DATA
 from tests.reference.compare import rows_of
@@ -42,6 +46,31 @@ QUERIES = (
     " select b from r where b in (select a from t)",
     f"{SUMS} select r.a, t.n from r left join (select u.n from s u, s v where u.n = v.a and false) t on t.n = r.a",
 )
+PATHS = "with recursive p as (select a, b from q where a is not null union select p.a, q.b from p join q on p.b = q.a)"
+COUNT = "with recursive n as (select 1 as x union all select x + 1 from n where"
+RECURSIVE = (
+    f"{PATHS} select * from p",
+    f"{PATHS} select x.a, y.b from p x join p y on x.b = y.a where x.a in (select b from p)",
+    f"{PATHS} select r.a, (select count(*) from p where p.a = r.a) from r",
+    f"{COUNT} x < 5) select x from n order by x",
+    f"{COUNT} exists (select 1 from r where r.a = n.x)) select x from n",
+    f"{COUNT} x < (select max(a) from q) + 2) select x from n",
+    f"select r.a, ({COUNT} x < 3) select max(x) from n) from r",
+    "with recursive n as (select 1 as x union all select x + 1.5 from n where x < 5) select x from n",
+    "with recursive n as (select 1 as x, 1 as y union all select x + 1, y * 2 from n where x < 5) select * from n",
+    "with recursive n (k) as (select null union all select 1 from n where k is null) select k from n",
+    "with recursive n as (select 1 as x union all select u.x + v.x from n u, n v where u.x < 5) select x from n",
+    "with recursive n as (select 1 as x union all (select x + 1 from n where x < 5 limit 1)) select x from n",
+    "with recursive n as (select 1 as x union select (x + 1) % 7 from n) select x from n",
+    "with recursive n as (select a from r union select q.b from q, n where q.a = n.a or n.a is null) select a from n",
+    "with recursive n as (select 0.0e0 as x union select -x from n) select count(*) from n",
+    "with recursive n as (select 1 as x union all select distinct x + 1 from n where x < 5"
+    " and x not in (select max(x) + 2 from n)) select x from n",
+    "with recursive n as (select a, 1 as d from r union all (with s as (select a, d from n where d < 3)"
+    " select u.a, v.d + 1 from s u join s v on u.a = v.a)) select d, count(*) from n group by d",
+    "with recursive e as (select a, b from q where a <> b), p as (select a, b from e union select p.a, e.b from p, e"
+    " where p.b = e.a) select * from p, e where p.b = e.b",
+)
 WAYS: tuple[dict[str, Any], ...] = tuple({"ctes": way} for way in ("cost", "spool", "inline"))
 SETTINGS: tuple[dict[str, Any], ...] = (
     {"driver": "iterative"}, {"prepass": False}, {"prepass": False, "ctes": "spool"}, {"cost_model": "c_mm"},
@@ -72,15 +101,15 @@ def is_ordered(sql: str) -> bool:
     return "order by" in sql.rpartition(")")[2]
 
 
-@pytest.mark.parametrize("number", range(len(QUERIES)))
+@pytest.mark.parametrize("number", range(len(QUERIES) + len(RECURSIVE)))
 def test_ctes(number: int, engines: Engines) -> None:
-    check(QUERIES[number], METHODS[number % len(METHODS)], engines)
+    check((*QUERIES, *RECURSIVE)[number], METHODS[number % len(METHODS)], engines)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS)
 def test_ctes_by_every_method(method: str, engines: Engines) -> None:
-    for sql in QUERIES:
+    for sql in (*QUERIES, *RECURSIVE):
         check(sql, method, engines)
 
 
@@ -97,7 +126,7 @@ def check(sql: str, method: str, engines: Engines) -> None:
 
 @pytest.mark.parametrize("number", range(len(SETTINGS)))
 def test_settings(number: int, engines: Engines) -> None:
-    for sql in QUERIES[number % 6 :: 6]:
+    for sql in (*QUERIES, *RECURSIVE)[number % 9 :: 9]:
         expected = engines.by_duckdb(sql)
         assert not isinstance(expected, Failed), f"{expected}"
         assert_agree(expected, engines.by_method(sql, "general", **SETTINGS[number]), is_ordered(sql))
@@ -123,3 +152,23 @@ def test_references_that_double_do_not_multiply_the_query(engines: Engines) -> N
     chain = ", ".join(f"c{i} as (select distinct x.a from c{i - 1} x, c{i - 1} y)" for i in range(1, 30))
     query = Session(engines.catalog).optimize(f"with c0 as (select a from q), {chain} select count(*) from c29")
     assert sum(node.op.name == "fill_spool" for node in query.plan.walk()) == 29
+
+
+def test_a_recursion_ends_when_nobody_asks_for_more(engines: Engines) -> None:
+    sql = "with recursive n as (select 1 as x union all select x + 1 from n) select x from n limit 4"
+    assert_rows([(1,), (2,), (3,), (4,)], engines.by_method(sql, "general"))
+
+
+def test_a_recursion_that_does_not_end_is_an_error(engines: Engines) -> None:
+    sql = "with recursive n as (select 1 as x union all select 1 from n) select count(*) from n"
+    query = Session(engines.catalog).optimize(sql)
+    with pytest.raises(ExecutionError, match=r'recurse: the recursive CTE "n" has not ended after 20 rounds\nadd a condition'):
+        execute_table(query.plan, query.columns, engines.catalog.tables, tuning=Tuning(rounds=20))
+
+
+def test_what_does_not_change_is_computed_once(engines: Engines) -> None:
+    sql = "with recursive n as (select 1 as x union all select n.x + 1 from n join q on q.a = n.x where n.x < 9) select x from n"
+    query, counters = Session(engines.catalog).optimize(sql), Counters()
+    execute_table(query.plan, query.columns, engines.catalog.tables, counters)
+    (scan,) = (node for node in query.plan.walk() if node.op.name == "table_scan")
+    assert counters[scan.id].rows <= 8
