@@ -64,11 +64,13 @@ def test_factors_are_compared(planscope, tmp_path):
 
 
 def test_an_audit_says_how_many_skips_it_checked(planscope, tmp_path):
-    done = planscope("bench", "pruning", "cycle/5", "--audit", *HERE, "-o", str(tmp_path))
+    done = planscope("bench", "pruning", "clique/6", "--audit", *HERE, "-o", str(tmp_path))
     assert done.code == 0
     audited = {row["mode"]: row["audited"] for row in _rows(tmp_path)}
     assert audited["none"] == 0 and all(count > 0 for mode, count in audited.items() if mode != "none")
-    assert f"The audit compared {sum(audited.values()):,} skips with the true optima; all are sound." in done.out
+    assert f"The audit compared {sum(audited.values()):,} skips with the true optima; all are sound." in " ".join(
+        done.out.split()
+    )
 
 
 def test_queries_over_data_and_other_settings(planscope, tpch, tmp_path):
@@ -89,7 +91,7 @@ def test_what_is_measured_when_no_query_is_named():
             wanted = {**usual, factor: value}
             assert any(wanted.items() <= item.items() for item in everything)
     tpch = pruning.items(Options(data="tpch:0.01", modes=("none",), quick=True))
-    assert {item["query"] for item in tpch} >= {"tpch/q03", "tpch/q05"}
+    assert {item["query"] for item in tpch} >= {"tpch/q03"}
 
 
 @pytest.mark.parametrize(

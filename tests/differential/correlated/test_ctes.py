@@ -36,6 +36,8 @@ QUERIES = (
     "with s as not materialized (select a, b from q) select u.a from s u join s v on u.a = v.a where v.b = 2",
     "select r.a, (with s as (select a, b from q) select count(*) from s u, s v where u.a = v.a and u.b = r.b) from r",
     "select r.a, (with s as (select a, b from q where a = r.a) select count(*) from s u, s v where u.b = v.b) from r",
+    f"{SUMS} select r.a from r left join (select u.a from s u, s v where u.n = v.n and 1 = 0) x on x.a = r.b",
+    f"{SUMS}, p as (select u.a from s u, s v where u.n = v.n) select a from r where false and a in (select a from p) or b = 1",
     "with s as (select a, b from e) select u.a from s u left join s v on u.a = v.b",
     "with s as (select a, row_number() over (partition by b order by a, c) as p from q) select u.a, v.p from s u, s v"
     " where u.a = v.p and v.a is not null",
