@@ -130,11 +130,9 @@ def _prepass(tree: Tree, given: Given) -> Rewritten | None:
         return None
     read: dict[int, ColumnSet] = {}
 
-    def one(part: Tree, spool: Spool | None) -> Rewritten | None:
+    def one(part: Tree, spool: Spool | None) -> Rewritten:
         if spool is None:
             read.clear()
-        elif spool.id not in read:
-            return None
         done = _normalized(part, _needed(given.bound) if spool is None else list(column_ids(read[spool.id])), given)
         for reference in references(done.tree):
             read[reference.spool] = read.get(reference.spool, 0) | column_set(c.source for c in reference.columns)

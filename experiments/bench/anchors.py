@@ -19,9 +19,9 @@ import numpy as np
 import pyarrow as pa
 
 from executor.session import Session
+from experiments.bench.enumeration import random_costing
 from experiments.bench.experiment import Figure, Item, Options, Row, Section, Table
 from experiments.bench.summary import geometric_mean, grouped, median_of
-from experiments.enumeration import random_costing
 from experiments.sub_plans import JOINS_ALONE, SubPlans
 from experiments.workloads.data import open_data
 from experiments.workloads.join_graphs import join_graph

@@ -54,6 +54,7 @@ PARAMETERS = (
     ),
     click.Option(["--audit"], is_flag=True, help="Compare every skip with the exhaustive search of the same memo."),
 )
+TIMEOUT = 15.0
 COMPARED = ("costed", "tasks", "goals_opened", "groups", "logical", "duplicates", "skipped", "ms_search", "peak_mb", "cost")
 
 QUICK = ("chain/5", "chain/7", "star/5", "star/7", "cycle/5", "cycle/7", "clique/4", "clique/6", "grid/2x3", "snowflake/3x2",
@@ -73,7 +74,7 @@ VARIED = ("chain/5", "star/5", "clique/4")  # by the other factors, where no que
 _DATA = {"tpch": "tpch:0.01", "tpcds": "tpcds:0.01"}
 _TOLERANCE = 1e-9
 _ENOUGH_SECONDS = 0.1  # a time is the least of three runs, or of as many as this allows
-_MOST_TRACED = 60_000  # tasks, from which on bindings and tasks by class are not counted: that takes as long again, or longer
+_MOST_REPEATED = 20_000  # tasks of a search that is run again, to count bindings and tasks by class, and to end it earlier
 _LEAST_TASKS = 64  # of a search that is worth ending earlier
 
 
@@ -234,7 +235,7 @@ class _Tally(Trace):
 
 
 def _traced(optimizer: Optimizer, sql: str, tasks: int) -> Row:
-    if tasks > _MOST_TRACED:
+    if tasks > _MOST_REPEATED:
         return {}
     tally = _Tally()
     optimizer.optimize(sql, tally)
@@ -243,7 +244,7 @@ def _traced(optimizer: Optimizer, sql: str, tasks: int) -> Row:
 
 def _anytime(item: Item, settings: Settings, sql: str, tasks: int, cost: float) -> Row:
     """Cost of the plan when the search has to end after a share of its tasks."""
-    if tasks < _LEAST_TASKS:
+    if not _LEAST_TASKS <= tasks <= _MOST_REPEATED:
         return {}
     budgets = [math.ceil(share * tasks) for share in SHARES]
     costs = [_optimizer(item, settings.replace(budget_tasks=budget)).optimize(sql).cost for budget in budgets]

@@ -7,7 +7,7 @@ from typing import cast
 
 from experiments.bench.experiment import Experiment
 
-EXPERIMENTS = ("anchors", "decorrelation", "pruning", "quality", "robustness", "rules", "space")
+EXPERIMENTS = ("anchors", "decorrelation", "enumeration", "pruning", "quality", "robustness", "rules", "space")
 
 
 def load(name: str) -> Experiment:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from experiments.documentation.markdown import plain, table
+from experiments.documentation.markdown import docstring, plain, table
 from optimizer.decorrelate.quick import QUICK
 from optimizer.prepass.instructions import rules_of
 from optimizer.prepass.program import PROGRAM
@@ -26,7 +26,6 @@ _KINDS = {
     "implement": "Implementation: logical to physical.",
     "enforce": "Enforcers: what adds an order to a plan that lacks it.",
 }
-_LABEL = re.compile(r"^([A-Z]\w+) {2,}(?=\S)", re.MULTILINE)
 
 
 class RulePage(NamedTuple):
@@ -79,25 +78,14 @@ def linked(listing: str) -> str:
 
 def page(rule: RulePage) -> str:
     """The page of a rule."""
-    docstring = (sys.modules[rule.module].__doc__ or "").strip()
-    lines = [f"# {rule.name}\n", f"{_KINDS[rule.kind]} Source: `{rule.source}`.\n", *_prose(docstring)]
+    text = (sys.modules[rule.module].__doc__ or "").strip()
+    lines = [f"# {rule.name}\n", f"{_KINDS[rule.kind]} Source: `{rule.source}`.\n", *docstring(text)]
     cases = list(_cases(rule.golden.read_text("utf-8")))
     if cases:
         lines += ["\n## Cases\n", f"From `tests/golden/{rule.golden.name}`: each is planned, run and compared in the tests.\n"]
     for title, header, sql, shown in cases:
         lines += [f"### {plain(title)}\n", f"`{header}`\n", f"```sql\n{sql}\n```\n", f"```text\n{shown}\n```\n"]
     return "\n".join(lines)
-
-
-def _prose(docstring: str) -> Iterator[str]:
-    """The docstring as Markdown: formulas stay as they are, the labelled answers become a list."""
-    labelled = _LABEL.search(docstring)
-    top, answers = (docstring, "") if labelled is None else (docstring[: labelled.start()], docstring[labelled.start() :])
-    for paragraph in re.split(r"\n\s*\n", top.strip()):
-        yield f"```text\n{paragraph}\n```\n" if paragraph.startswith("    ") else f"{plain(' '.join(paragraph.split()))}\n"
-    parts = _LABEL.split(answers)[1:]
-    for label, text in zip(parts[::2], parts[1::2], strict=True):
-        yield f"- **{label}**: {plain(' '.join(text.split()))}"
 
 
 def _cases(golden: str) -> Iterator[tuple[str, str, str, str]]:

@@ -48,6 +48,8 @@ def main() -> int:
         "-W",
         "--keep-going",
         "-q",
+        "-j",
+        "2",
         "-b",
         "html",
         "-d",

@@ -8,7 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from experiments import function_reference, trace_reference
-from experiments.documentation import commands, rules, settings
+from experiments.documentation import commands, formats, rules, settings
 from experiments.documentation.notebooks import notebook
 from experiments.documentation.run import Shown, carry_out
 
@@ -22,6 +22,7 @@ def references() -> dict[str, str]:
         "reference/settings.md": settings.page(),
         "reference/rules.md": rules.listing(),
         "reference/commands.md": commands.page(),
+        "reference/formats.md": formats.page(),
         "functions.md": function_reference.page(),
         "traces.md": trace_reference.page(),
     }

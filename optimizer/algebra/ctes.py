@@ -122,15 +122,17 @@ def with_spools(spools: Iterable[Tree], body: Tree) -> Tree:
 
 def map_parts(root: Tree, change: Callable[[Tree, Spool | None], Tree]) -> Tree:
     """`change` made to each part of a query that has no With in it: to what a spool holds, and to bodies (None); readers come
-    before what they read. A spool that nothing reads any more is gone."""
+    before what they read, and a spool that has none any more is dropped."""
     if isinstance(root.op, Choice) and any(isinstance(each, Tree) and isinstance(each.op, With) for each in root.inputs):
         return root.with_inputs(tuple(map_parts(each, change) for each in root.inputs if isinstance(each, Tree)))
     if not isinstance(root.op, With):
         return change(root, None)
-    *spools, body = (each for each in root.inputs if isinstance(each, Tree))
-    body, made = change(body, None), list[Tree]()
+    *spools, last = (each for each in root.inputs if isinstance(each, Tree))
+    body = change(last, None)
+    kept: list[Tree] = []
     for each in reversed(spools):
-        match each:
-            case Tree(Spool() as spool, (Tree() as held,)):
-                made.append(each.with_inputs((change(held, spool),)))
-    return with_spools(reversed(made), body)
+        assert isinstance(each.op, Spool)
+        (held,) = each.inputs
+        if isinstance(held, Tree) and any(op.spool == each.op.id for part in (body, *kept) for op in references(part)):
+            kept.insert(0, each.with_inputs((change(held, each.op),)))
+    return root.with_inputs((*kept, body)) if kept else body

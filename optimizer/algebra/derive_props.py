@@ -49,7 +49,7 @@ def filtered_props(below: LogicalProps, predicate: Predicate) -> LogicalProps:
                         constants |= a.columns
                 elif is_congruent(b):
                     computed.append(Dependency(b.columns, a.columns))
-    equivalences = merge_equivalences(classes)
+    equivalences = merge_equivalences(classes) if len(classes) > len(below.equivalences) else below.equivalences
     for members in equivalences:
         if members & constants:
             constants |= members
@@ -234,10 +234,11 @@ def _matched_dependencies(predicate: Predicate, kept: LogicalProps, other: Logic
 
 def right_at_most_one_match(kind: JoinKind, joined: LogicalProps, left: LogicalProps, right: LogicalProps) -> bool:
     """Whether each row of `left` appears at most once: the predicate binds a key of `right` to columns of `left`."""
-    if kind is not JoinKind.INNER and kind is not JoinKind.LEFT and kind is not JoinKind.RIGHT:
+    if not right.keys or (kind is not JoinKind.INNER and kind is not JoinKind.LEFT and kind is not JoinKind.RIGHT):
         return False
-    matches = LogicalProps(joined.columns, 0, (), joined.constants, joined.equivalences, joined.dependencies)
-    determined = matches.closure(left.columns)
+    if joined.keys:  # they say nothing of matches
+        joined = LogicalProps(joined.columns, 0, (), joined.constants, joined.equivalences, joined.dependencies)
+    determined = joined.closure(left.columns)
     return any(not key & ~determined for key in right.keys)
 
 

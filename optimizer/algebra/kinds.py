@@ -15,19 +15,14 @@ class JoinKind(Enum):
     MARK = "mark"  # every left row once, with a column that says whether it has a match: TRUE, FALSE or UNKNOWN
     SINGLE = "single"  # as LEFT, but a left row with two matches is an error
 
-    @property
-    def keeps_left(self) -> bool:
-        """Rows of the left input without a match survive, with NULLs for the right."""
-        return self in (JoinKind.LEFT, JoinKind.FULL, JoinKind.SINGLE)
+    def __init__(self, value: str) -> None:
+        """`keeps_left`: rows of the left input without a match survive, with NULLs for the right; `keeps_right` likewise.
+        `left_only`: the output has the left input's columns only."""
+        self.keeps_left = value in ("left", "full", "single")
+        self.keeps_right = value in ("right", "full")
+        self.left_only = value in ("semi", "anti")
 
-    @property
-    def keeps_right(self) -> bool:
-        return self in (JoinKind.RIGHT, JoinKind.FULL)
-
-    @property
-    def left_only(self) -> bool:
-        """The output has the left input's columns only."""
-        return self in (JoinKind.SEMI, JoinKind.ANTI)
+    __hash__ = object.__hash__  # an operator's hash asks for it; that of an Enum is a call of Python
 
     @property
     def mirrored(self) -> JoinKind | None:

@@ -7,7 +7,7 @@ by trait satisfaction and by estimators.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from optimizer.algebra.columns import ColumnId, ColumnSet, column_ids, is_subset
 
@@ -23,9 +23,10 @@ class LogicalProps:
     """`columns`: produced columns. `not_null`: those without NULL. `keys`: column sets unique in the output with NULL as
     an ordinary value (the empty set: at most one row). `constants`: columns with one value in all rows.
     `equivalences`: disjoint sets of columns that are equal, and equally NULL, in every row. `dependencies`: what holds
-    beyond that; among them every key that a later join may make repeat. Equal always means what SQL calls equal."""
+    beyond that; among them every key that a later join may make repeat. Equal always means what SQL calls equal. `answers`: to
+    what was asked before: the closures of column sets, the reduced forms of orders (`traits`)."""
 
-    __slots__ = ("_closures", "columns", "constants", "dependencies", "equivalences", "keys", "not_null")
+    __slots__ = ("answers", "columns", "constants", "dependencies", "equivalences", "keys", "not_null")
 
     def __init__(
         self,
@@ -40,7 +41,7 @@ class LogicalProps:
         self.equivalences = equivalences
         self.keys = keys
         self.dependencies = dependencies
-        self._closures: dict[ColumnSet, ColumnSet] = {}
+        self.answers: dict[Any, Any] = {}
 
     def representative(self, column: ColumnId) -> ColumnId:
         """The lowest column equivalent to `column`."""
@@ -60,9 +61,9 @@ class LogicalProps:
 
         Kept for each set asked about: the search asks about few sets, often.
         """
-        closed = self._closures.get(known)
-        if closed is not None:
-            return closed
+        answer: ColumnSet | None = self.answers.get(known)
+        if answer is not None:
+            return answer
         closed = known | self.constants
         before = -1
         while closed != before:
@@ -75,7 +76,7 @@ class LogicalProps:
                     closed |= dependent
             if self.columns & ~closed and any(is_subset(key, closed) for key in self.keys):
                 closed |= self.columns
-        self._closures[known] = closed
+        self.answers[known] = closed
         return closed
 
     def without_determined(self, columns: ColumnSet, known: ColumnSet = 0) -> ColumnSet:

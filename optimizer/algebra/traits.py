@@ -75,6 +75,13 @@ def reduce_collation(order: Collation, props: LogicalProps) -> Collation:
     """
     if not order:
         return order
+    answer: Collation | None = props.answers.get(order)
+    if answer is None:
+        answer = props.answers[order] = _reduced(order, props)
+    return answer
+
+
+def _reduced(order: Collation, props: LogicalProps) -> Collation:
     known = props.closure(props.constants)
     reduced: list[SortKey] = []
     for key in order:

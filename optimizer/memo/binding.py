@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import product
 
 from optimizer.algebra.trees import Node, Tree
 from optimizer.memo.memo import Memo
@@ -51,21 +52,13 @@ def _expand(
         found: list[tuple[Node, bool]] = []
         members = memo.group(gid).logical
         if only_here and below.depth == 1:  # the one place where `fresh` can be
-            members = [member for member in members if member is fresh]
+            members = [fresh] if fresh in members else []
         for member in list(members):
             if isinstance(member.op, below.op) and (below.where is None or below.where(member.op)):
                 found += _expand(memo, member, below, fresh, only_here)
         if not found:
             return
         choices.append(found)
-    for picked in _product(choices):
-        yield Tree(mexpr.op, tuple(node for node, _ in picked)), own or any(holds for _, holds in picked)
-
-
-def _product(choices: list[list[tuple[Node, bool]]]) -> Iterator[tuple[tuple[Node, bool], ...]]:
-    if not choices:
-        yield ()
-        return
-    for first in choices[0]:
-        for rest in _product(choices[1:]):
-            yield (first, *rest)
+    for picked in product(*choices):
+        contains = own or (fresh is not None and any(holds for _, holds in picked))
+        yield Tree(mexpr.op, tuple([node for node, _ in picked])), contains

@@ -101,7 +101,7 @@ class Run:
         bits, candidates = rules.candidates(vertex.op)
         if refused & bits == bits:
             return None
-        after, open = None, -1
+        after, open, limited = None, -1, len(firings) >= self._stop_at
         for rule, bit, further, wanted in candidates:
             if refused & bit:
                 continue
@@ -111,7 +111,7 @@ class Run:
                 if not open & wanted:
                     refused |= bit
                     continue
-            if len(firings) >= self._stop_at:
+            if limited:
                 at_limit = self._stop_at == self.context.settings.prepass_limit
                 self.stopped = Stop.PREPASS_LIMIT if at_limit else Stop.MATCH_LIMIT
                 break

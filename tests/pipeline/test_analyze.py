@@ -37,6 +37,12 @@ if TYPE_CHECKING:
 Analyze = Callable[..., AnalyzeReport]
 
 
+@pytest.fixture(autouse=True)
+def _in_spark(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However small the data."""
+    monkeypatch.setattr(scan, "SMALL", 0)
+
+
 @pytest.fixture
 def analyze(spark: SparkSession) -> Analyze:
     return lambda folder, **options: analyze_dataset(folder, lambda: spark, **options)
@@ -111,9 +117,20 @@ def copy(catalog: Catalog, target: Path) -> Path:
 
 
 def write_parts(folder: Path, parts: dict[str, list[int]], table: str = "t") -> None:
-    (folder / table).mkdir(exist_ok=True)
+    (folder / table).mkdir(parents=True, exist_ok=True)
     for name, values in parts.items():
         pq.write_table(pa.table({"a": values, "b": [str(v % 7) for v in values]}), folder / table / f"{name}.parquet")
+
+
+def test_small_data_need_no_spark(tmp_path: Path, analyze: Analyze, monkeypatch: pytest.MonkeyPatch) -> None:
+    parts = {"1": [1, 2, 3], "2": [3, 5], "3": [7]}
+    write_parts(tmp_path / "here", parts)
+    write_parts(tmp_path / "there", parts)
+    assert analyze(tmp_path / "there").read == 3
+    monkeypatch.setattr(scan, "SMALL", 1 << 20)
+    assert analyze_dataset(tmp_path / "here", no_spark).read == 3
+    here, there = (open_dataset(tmp_path / name).tables["t"].stats for name in ("here", "there"))
+    assert here.columns == there.columns and here.analyzed
 
 
 def test_only_new_and_changed_files_are_read(tmp_path: Path, analyze: Analyze) -> None:

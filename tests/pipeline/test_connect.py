@@ -20,7 +20,13 @@ from optimizer.dataset import open_dataset
 from tests.processes import wait_until
 
 ROOT = Path(__file__).parent.parent.parent
-START = [sys.executable, "-P", "-c", "import sys; from experiments.cli import main; sys.exit(main(sys.argv[1:]))"]
+IN_SPARK = "from experiments.pipeline.analyze import scan; scan.SMALL = 0"  # however small the data
+START = [
+    sys.executable,
+    "-P",
+    "-c",
+    "import sys; from experiments.cli import main; " + IN_SPARK + "; sys.exit(main(sys.argv[1:]))",
+]
 SERVER = "org.apache.spark.sql.connect.service.SparkConnectServer"
 
 

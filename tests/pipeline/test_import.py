@@ -240,7 +240,7 @@ def test_damaged_and_differing_files_are_named(importer, tmp_path):
 def test_extreme_tables(importer, tmp_path):
     source = tmp_path / "[odd] *names*"
     source.mkdir()
-    wide = {f"c{i}": pa.array([i, None]) for i in range(1000)}
+    wide = {f"c{i}": pa.array([i, None]) for i in range(200)}
     pq.write_table(pa.table(wide), source / "wide.parquet")
     odd = {"a b": [1, 1, 2], 'quo"te': [1, 2, 3], "ti`ck.dot": [1, 2, 2], "Größe 名": ["x", None, "z"]}
     pq.write_table(pa.table(odd), source / "sp ace ünï.parquet")
@@ -260,7 +260,7 @@ def test_extreme_tables(importer, tmp_path):
         "none": 0,
         "header_only": 0,
     }
-    assert len(catalog.tables["wide"].columns) == 1000 and len(catalog.tables["sp ace ünï"].keys) == 1
+    assert len(catalog.tables["wide"].columns) == 200 and len(catalog.tables["sp ace ünï"].keys) == 1
     assert [str(c.type) for c in catalog.tables["header_only"].columns] == ["string", "string"]
     found = Session(folder).sql('select sum("ti`ck.dot") s from "sp ace ünï" where "Größe 名" is not null').table
     assert found.to_pylist() == [{"s": 3}]
@@ -390,3 +390,48 @@ def test_a_partition_that_is_a_column_too(importer, tmp_path):
         importer(tmp_path / "t")
     folder, _ = importer(tmp_path / "t" / "A=1" / "x.parquet", name="alone")
     assert rows(folder, "x") == [{"a": 2}]
+
+
+def test_uris_and_tables_of_the_catalog(importer, spark, tmp_path):
+    for day, text in (("2024-01-01", '{"x": 1, "y": "p"}\n{"x": 2}\nbad}\n'), ("2024-01-02", '{"x": 3}\n')):
+        (tmp_path / "t" / f"day={day}").mkdir(parents=True)
+        (tmp_path / "t" / f"day={day}" / "a.json").write_text(text)
+    folder, _ = importer(f"file://{tmp_path / 't'}", name="uri", format="json")
+    local, _ = importer(tmp_path / "t", name="local")
+    assert (
+        rows(folder, "t")
+        == rows(local, "t")
+        == [
+            {"x": 1, "y": "p", "day": date(2024, 1, 1)},
+            {"x": 2, "y": None, "day": date(2024, 1, 1)},
+            {"x": 3, "y": None, "day": date(2024, 1, 2)},
+        ]
+    )
+    assert rejects(folder, "t") == rejects(local, "t") == {("a.json", 3, None, "not JSON")}
+    spark.range(3).createOrReplaceTempView("three")
+    assert [row["id"] for row in rows(importer("three", name="table", format="table")[0], "three")] == [0, 1, 2]
+    with pytest.raises(PipelineError, match="say --format"):
+        importer("s3a://bucket/orders", name="s3")
+
+
+def test_rows_keep_their_numbers_where_tables_are_split_differently(importer, spark, tmp_path):
+    (tmp_path / "shop" / "b").mkdir(parents=True)
+    lines = [f"{i % 90},{'x' if i % 7 == 0 else i}" for i in range(1, 121)]
+    (tmp_path / "shop" / "a.csv").write_text("k,v\n" + "\n".join(lines) + "\n")
+    for i in range(8):
+        (tmp_path / "shop" / "b" / f"{i}.csv").write_text(f"k\n{i}\n")
+    (tmp_path / "shop" / "schema.sql").write_text("create table a (k int primary key, v int); create table b (k int);")
+    spark.conf.set("spark.sql.files.openCostInBytes", "1")
+    try:
+        folder, _ = importer(tmp_path / "shop")
+    finally:
+        spark.conf.unset("spark.sql.files.openCostInBytes")
+    assert len(list((folder / "a").iterdir())) > 2
+    seen, expected = set(), set()
+    for row in range(1, 121):
+        if row % 7 and row % 90 in seen:
+            expected.add(("a.csv", row, "k", "a row before it has the same key"))
+        elif row % 7:
+            seen.add(row % 90)
+    assert rejects(folder, "a") == expected | {("a.csv", row, "v", "not a INTEGER") for row in range(7, 121, 7)}
+    assert [row["v"] for row in rows(folder, "a")] == sorted(row["v"] for row in rows(folder, "a"))

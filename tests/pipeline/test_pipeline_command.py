@@ -229,7 +229,8 @@ def test_modules_beside_the_data_do_not_run(tmp_path: Path) -> None:
     (tmp_path / "p.toml").write_text('[sweep]\nqueries = ["chain/3"]\nmemory = 0\n')
     for module in ("socket", "platform", "pyspark", "experiments"):
         (tmp_path / f"{module}.py").write_text(f"open({str(tmp_path / 'was-run')!r}, 'w')\n")
-    start = [sys.executable, "-P", "-c", "from experiments.cli import main; main()"]
+    in_spark = "from experiments.pipeline.analyze import scan; scan.SMALL = 0"  # however small the data
+    start = [sys.executable, "-P", "-c", f"from experiments.cli import main; {in_spark}; main()"]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     for words in (["data", "analyze", "shop"], ["pipeline", "run", "p.toml", "-o", "out"]):
         done = subprocess.run(

@@ -16,7 +16,12 @@ from experiments.commands.spark_options import spark_options
 @click.command("import")
 @click.argument("sources", nargs=-1, metavar="[SOURCE]...")
 @click.option("-o", "--output", "folder", required=True, type=click.Path(path_type=Path), metavar="DIR", help="The new dataset.")
-@click.option("--format", "format", metavar="FORMAT", help="csv, json, parquet, orc, arrow, jdbc, or another one of Spark's.")
+@click.option(
+    "--format",
+    "format",
+    metavar="FORMAT",
+    help="csv, json, parquet, orc, arrow, jdbc, table (of Spark's catalog), or another of Spark's.",
+)
 @click.option(
     "--schema", type=click.Path(path_type=Path), metavar="FILE.sql", help="Types and keys; default: schema.sql in SOURCE."
 )
@@ -40,7 +45,7 @@ from experiments.commands.spark_options import spark_options
 @click.option("-q", "--quiet", is_flag=True, help="No progress on standard error.")
 @click.pass_obj
 def command(facts: dict[str, Any], /, sources: tuple[str, ...], pairs: tuple[str, ...], quiet: bool, **rest: Any) -> None:
-    """Make a dataset of CSV, JSON, Parquet, ORC, Arrow files or JDBC tables, checking every row.
+    """Make a dataset of CSV, JSON, Parquet, ORC, Arrow files, JDBC tables or whatever a URI leads to, checking every row.
 
     A folder gives a table for each file or sub-folder in it. Columns get the types that schema.sql declares, else those that
     all their values have. Rows that do not fit are put aside with the reason, in DIR/_planscope/rejected.

@@ -3,8 +3,8 @@
     range of pieces -> _rows: a row for each column, and a note -> groupBy(table, columns, number / FAN) -> _merged -> ...
 
 Only a merged sketch for each column comes back to the driver. Sketches of pieces are files besides, so that a piece is read
-once: whoever finds all of them there, and few, merges them without Spark. They are merged in the order of the pieces, so the
-result does not depend on which task was done first.
+once. They are merged in the order of the pieces, so the result does not depend on which task was done first. Where few pieces
+are all sketched, or what is left is small, this process does the rest without Spark.
 
 Arrow UDFs do this, and not mapInArrow and applyInArrow: those want pandas, which nothing else here needs.
 """
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 FAN = 64  # sketches of a column that one task merges
+SMALL = 32 << 20  # bytes of files that this process reads sooner than Spark starts
 _SPARK_ROW = "struct<table: string, columns: array<string>, number: int, content: binary>"
 _ROW = pa.struct([("table", pa.string()), ("columns", pa.list_(pa.string())), ("number", pa.int32()), ("content", pa.binary())])
 Combinations = Mapping[str, Sequence[tuple[str, ...]]]  # of columns that are counted together, by table
@@ -56,13 +57,14 @@ class Scanned(NamedTuple):
 
 def scan(pieces: Sequence[Piece], joint: Combinations, spark: Callable[[], SparkSession], say: Callable[[str], None]) -> Scanned:
     """Sketches of all pieces, merged in their order. Raises CatalogError, PipelineError."""
-    missing = sum(is_missing(piece, joint[piece.table.name]) for piece in pieces)
-    if not missing and len(pieces) <= FAN:
+    missing = [piece for piece in pieces if is_missing(piece, joint[piece.table.name])]
+    if missing:
+        say(f"analyzing: {len(missing)} of {len(pieces)} parts of files to read")
+    if len(pieces) <= FAN and sum(piece.state[0] for piece in missing) <= SMALL:
         return _result(_grouped(row for number, piece in enumerate(pieces) for row in _rows_of(number, piece, joint)))
     session = spark()
-    say(f"analyzing: {missing} of {len(pieces)} parts of files to read")
     tables = ", ".join(dict.fromkeys(piece.table.name for piece in pieces))
-    found = collect(session, _frame(session, pieces, joint), f"analyze {tables}: {missing} parts", say)
+    found = collect(session, _frame(session, pieces, joint), f"analyze {tables}: {len(missing)} parts", say)
     return _result({(row["table"], tuple(row["columns"])): bytes(row["content"]) for row in found})
 
 

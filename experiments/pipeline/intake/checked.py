@@ -33,6 +33,8 @@ _LONGEST = 80
 
 def inferred(files: Sequence[Opened], names: Sequence[str]) -> dict[str, DataType]:
     """The type that all texts of each column have, among those that the files' hints leave. Looks at every value."""
+    from pyspark.sql import functions as F
+
     found = {name: hint for name in names if (hint := next((f.hints[name] for f in files if name in f.hints), None)) is not None}
     masks: dict[str, int] = {}
     for some in batches(files):
@@ -41,13 +43,14 @@ def inferred(files: Sequence[Opened], names: Sequence[str]) -> dict[str, DataTyp
             asked = [name for name in names if name not in found and masks.get(name, -1) & _among(files, name)]
             if not asked:
                 break
-            frame = union([file.aligned(asked) for file in some]).where("_broken IS NULL")
-            frame = frame.selectExpr(*(f"{trimmed(f'v{i}')} AS t{i}" for i in range(len(asked))))
+            frame = union([(file.texts or file.aligned)(asked) for file in some]).where("_broken IS NULL")
             frame = frame if most is None else frame.limit(most)
-            row = frame.selectExpr(*(f"bit_and({possible(f't{i}')})" for i in range(len(asked)))).head()
-            for name, mask in zip(asked, row or (), strict=False):
-                if mask is not None:
-                    masks[name] = masks.get(name, -1) & mask
+            # a row for each value, so that Spark compiles one expression for all columns
+            values = ", ".join(f"{i}, v{i}" for i in range(len(asked)))
+            rows = frame.selectExpr(f"stack({len(asked)}, {values}) AS (i, text)").selectExpr("i", f"{trimmed('text')} AS text")
+            for row in rows.groupBy("i").agg(F.expr(f"bit_and({possible('text')})").alias("mask")).collect():
+                if row["mask"] is not None:
+                    masks[asked[row["i"]]] = masks.get(asked[row["i"]], -1) & row["mask"]
     return found | {name: type_of(masks.get(name), _among(files, name)) for name in names if name not in found}
 
 
@@ -97,12 +100,11 @@ class TableWriter:
         self.spark, self.name, self.targets, self.folder = spark, name, targets, folder
         self.files, self.batches = files, batches(files)
         self.numbered = all(file.numbered for file in files)
-        # a large file is for all cores, many small ones are for one each
-        splits = max(1, 2 * parallelism(spark) // max(1, len(files)))
-        spark.conf.set("spark.sql.files.minPartitionNum", str(splits))
+        # a large file is for all cores, many small ones are for one each; kept for later, since ids follow from it
+        self.splits = max(1, 2 * parallelism(spark) // max(1, len(files)))
 
     def write(self, say: Callable[[str], None]) -> dict[str, Any]:
-        """{"read", "rejected", "parts"}; raises what Spark raises.
+        """{"read", "rejected", "parts", "splits"}; raises what Spark raises.
 
         `rejected`: [{"reason", "column", "rows", "value", "file", "row"}]; `parts`: [{"batch", "partition", "rows"}].
         """
@@ -119,7 +121,7 @@ class TableWriter:
         if not parts:
             pq.write_table(as_schema(self.targets).empty_table(), self.part(0))
             parts.append({"batch": 0, "partition": 0, "rows": 0})
-        return {"read": read, "rejected": self._rejected(), "parts": parts}
+        return {"read": read, "rejected": self._rejected(), "parts": parts, "splits": self.splits}
 
     def part(self, number: int) -> Path:
         return self.folder / f"part-{number:05d}.parquet"
@@ -129,8 +131,10 @@ class TableWriter:
         return self.folder / "rejects"
 
     def _frame(self, batch: int) -> DataFrame:
+        """To be run before the next one is made: how files are split is a setting of the session."""
         from pyspark.sql import functions as F
 
+        self.spark.conf.set("spark.sql.files.minPartitionNum", str(self.splits))
         return union([checked(file, self.targets) for file in self.batches[batch]]).withColumn(
             "id", F.monotonically_increasing_id()
         )

@@ -126,6 +126,7 @@ class _Import:
         results: dict[str, dict[str, Any]] = {}
         for number, table in enumerate(self.plan.tables):
             results[table.name] = self.state.once(f"table-{number}", partial(self._write, table, writers))
+            writers[table.name].splits = results[table.name]["splits"]
         if self.plan.inputs != read_inputs(self.plan):
             raise PipelineError("files changed while they were imported; import them again into a new folder")
         self._refuse_rejects({name: one["rejected"] for name, one in results.items()})

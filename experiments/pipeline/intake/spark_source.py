@@ -125,9 +125,13 @@ def listed(spark: SparkSession, table: SparkTable) -> TableSource:
         raise unreadable(table, error) from error
     if not paths:
         raise PipelineError(f"there is no file in {table.path}")
-    inside = len(table.path.rstrip("/"))
-    values = {path: partition_values(path[inside:].split("/")[:-1]) for path in paths}
+    base = len(_segments(table.path))
+    values = {path: partition_values(_segments(path)[base:-1]) for path in paths}
     return TableSource(table.name, table.format, tuple(paths), values)
+
+
+def _segments(path: str) -> list[str]:
+    return [segment for segment in path.split("/") if segment]
 
 
 def add_jars(spark: SparkSession, jars: Sequence[Path]) -> None:

@@ -118,15 +118,23 @@ def configuration(master: str, folder: Path, address: str | None = None) -> dict
     }
     if not is_local(master):
         return conf if address is None else {**conf, "spark.driver.host": address}
-    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") >> 20
     conf |= {
         "spark.master": re.sub(r"^local(\[([^,\]]+)\])?$", lambda found: f"local[{found[2] or 1},{_TRIES}]", master),
         "spark.driver.host": _LOOPBACK,
         "spark.driver.bindAddress": _LOOPBACK,
-        "spark.driver.memory": f"{min(8192, max(1024, memory // 4))}m",  # the rest is for the Python processes
+        "spark.driver.memory": f"{driver_megabytes()}m",
         "spark.sql.shuffle.partitions": str(max(2, 2 * (os.cpu_count() or 1))),
     }
     return conf if "SPARK_LOCAL_DIRS" in os.environ else {**conf, "spark.local.dir": str(folder)}
+
+
+def driver_megabytes() -> int:
+    """A quarter of the memory, between 1 and 8 GiB: the rest is for the Python processes, which do the work."""
+    try:
+        total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") >> 20
+    except (ValueError, OSError):  # a system that does not say
+        return 1024
+    return min(8192, max(1024, total // 4))
 
 
 def environment(master: str) -> dict[str, str | None]:

@@ -43,6 +43,10 @@ QUERIES = (
     " where u.a = v.p and v.a is not null",
     "with s as (select a, b, sum(c) as x from q group by rollup(a, b)) select u.x, v.x from s u join s v on u.a = v.b",
     "select * from (with s as (select distinct a, b from q) select u.a, v.b from s u, s v where u.a = v.a) x, r where x.a = r.b",
+    # readers that the pre-pass removes
+    "with s as materialized (select a from q), t as materialized (select a from s where false)"
+    " select b from r where b in (select a from t)",
+    f"{SUMS} select r.a, t.n from r left join (select u.n from s u, s v where u.n = v.a and false) t on t.n = r.a",
 )
 PATHS = "with recursive p as (select a, b from q where a is not null union select p.a, q.b from p join q on p.b = q.a)"
 COUNT = "with recursive n as (select 1 as x union all select x + 1 from n where"

@@ -18,7 +18,9 @@ from hypothesis import strategies as st
 from experiments.duckdb_estimates import FlatQuery
 from experiments.sub_plans import JOINS_ALONE, SubPlans
 from optimizer.algebra.columns import Columns
+from optimizer.algebra.ctes import with_spools
 from optimizer.algebra.region_graph import RegionGraph
+from optimizer.algebra.spools import Spool
 from optimizer.algebra.trees import Tree
 from optimizer.catalog.table import Catalog
 from optimizer.dataset import open_dataset
@@ -56,12 +58,15 @@ def group_tree(memo: Memo, gid: int) -> Tree:
 def assert_bounds_hold(query: OptimizedQuery, tables: Tables) -> int:
     """Every group that reads no outer column has at most its estimated rows; returns how many groups."""
     checked = 0
+    spools = [group_tree(query.memo, g.id) for g in query.memo.live_groups() if isinstance(g.logical[0].op, Spool)]
     for group in query.memo.live_groups():
         if group.outer or group.volatile:
             continue
         tree = group_tree(query.memo, group.id)
+        if isinstance(tree.op, Spool):
+            (tree,) = tree.inputs
         try:
-            true = len(run(tree, query.columns, tables))
+            true = len(run(with_spools(spools, tree), query.columns, tables))
         except InternalError:
             raise
         except PlanscopeError:

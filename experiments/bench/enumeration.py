@@ -6,22 +6,25 @@ same cost, no other may find less, and every cost is added up again from the tre
 
 from __future__ import annotations
 
-import json
 import math
 import time
-from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
+from collections.abc import Callable
+from operator import itemgetter
 from random import Random
 from typing import NamedTuple
 
-from executor.atomic import make_folder, write_file
+import click
+import pyarrow as pa
+
+from experiments.bench.experiment import Figure, Item, Options, Row, Section, Table
+from experiments.bench.summary import geometric_mean, grouped
 from experiments.enumerators.dp_left_deep import dp_left_deep
 from experiments.enumerators.dp_size import dp_size, inner_of_dp_size
 from experiments.enumerators.dp_sub import dp_sub, inner_of_dp_sub
 from experiments.enumerators.dp_vectorized import dp_vectorized
 from experiments.enumerators.top_down import top_down
 from experiments.workloads.join_graphs import join_graph
-from optimizer.errors import InternalError
+from optimizer.errors import InternalError, PlanscopeError
 from optimizer.joins.costing import COutCosting, Ordered
 from optimizer.joins.csg import connected_sets, count_connected_sets
 from optimizer.joins.dp_ccp import dp_ccp, pairs
@@ -36,8 +39,24 @@ from optimizer.joins.partition.min_cut_conservative import min_cut_conservative
 from optimizer.joins.partition.naive import naive
 from optimizer.joins.plan_table import Counted
 
+NAME = "enumeration"
+HELP = """Join enumerators on join graphs: pairs, inner counters, time, and cost compared with the optimum.
+
+Costs are rows of intermediate results (C_out). It fails if exact enumerators differ.
+
+\b
+planscope bench enumeration --quick
+planscope bench enumeration clique/12 star/14 grid/3x4 random/12/1 -o results
+"""
+KEYS = ("enumerator",)
+COMPARED = ("pairs", "inner", "joins_costed", "us_per_pair", "ms", "cost")
 GRAPHS = ("chain/5", "chain/10", "chain/20", "cycle/5", "cycle/10", "cycle/20", "star/5", "star/10", "clique/5", "clique/10")
+QUICK = ("chain/5", "cycle/5", "star/5", "clique/5")
 MAX_WORK = 1_000_000  # steps of an enumerator that are predicted to be too many
+PARAMETERS = (
+    click.Option(["--max-work"], type=click.IntRange(1), default=MAX_WORK, show_default=True, metavar="N",
+                 help="Leave out what is predicted to take more steps."),
+)  # fmt: skip
 ENOUGH_SECONDS = 0.1  # a time is the least of three runs, or of as many as this allows
 VECTORIZED = 100  # steps of DPsub with NumPy that take as long as one without, on large graphs
 TABLE_ENTRY = 20  # steps of DPsub that it takes to find out whether a set is connected
@@ -62,33 +81,6 @@ class Enumerator(NamedTuple):
     kind: str
     run: Callable[[JoinGraph, COutCosting], Ordered | Counted | int]
     steps: Callable[[Size], int | None]
-
-
-class Measured(NamedTuple):
-    """One enumerator on one graph, and a row of the result files. None where the figure has no meaning or is not known."""
-
-    graph: str
-    relations: int
-    seed: int
-    connected_sets: int | None
-    pairs: int | None
-    enumerator: str
-    kind: str
-    inner: int | None  # pairs of sets looked at, joined or not (DPsize, DPsub)
-    costed: int | None  # joins costed, in either order
-    ms: float
-    us_per_pair: float | None
-    cost: float | None
-    ratio: float | None  # to the cheapest order
-
-
-class Comparison(NamedTuple):
-    """All enumerators on one graph; `left_out`: those predicted to take more than MAX_WORK steps."""
-
-    graph: str
-    size: Size
-    rows: list[Measured]
-    left_out: list[str]
 
 
 def _by_partition(split: Callable[[JoinGraph, Relations], list[Relations]]) -> Callable[[JoinGraph, COutCosting], int]:
@@ -148,31 +140,13 @@ ENUMERATORS = (
 )
 
 
-def compare(
-    names: Sequence[str], seed: int = 0, max_work: int = MAX_WORK, progress: Callable[[str], None] | None = None
-) -> Iterator[Comparison]:
-    """Run the enumerators on graphs named as in `join_graphs`. Raises SqlError for a name of no graph, before anything runs."""
-    for named in [join_graph(name) for name in names]:
-        if progress:
-            progress(named.name)
-        yield _compare(named.name, JoinGraph(named.relations, named.edges), seed, max_work)
-
-
-def write_results(comparisons: Sequence[Comparison], folder: str) -> list[Path]:
-    """`enumeration.csv` and `enumeration.json` with the same rows; the files written. Raises OutputError."""
-    rows = [row for comparison in comparisons for row in comparison.rows]
-    target = make_folder(folder)
-    lines = [",".join(Measured._fields)]
-    lines += [",".join("" if value is None else str(_number(value)) for value in row) for row in rows]
-    write_file(target / "enumeration.csv", "\n".join(lines) + "\n")
-    records = ",\n".join(json.dumps({name: _number(value) for name, value in row._asdict().items()}) for row in rows)
-    write_file(target / "enumeration.json", f"[\n{records}\n]\n")
-    return [target / "enumeration.csv", target / "enumeration.json"]
-
-
-def _number(value: object) -> object:
-    """JSON has no infinity: a cost beyond the range of floats is "Infinity"."""
-    return "Infinity" if value == math.inf else value
+def items(options: Options) -> list[Item]:
+    """One for each graph and seed. Raises SqlError for a name of no graph."""
+    if options.data is not None or options.pairs:
+        raise PlanscopeError("bench enumeration orders join graphs: it takes neither data nor settings")
+    graphs = [join_graph(name).name for name in options.queries or (QUICK if options.quick else GRAPHS)]
+    most = options.own.get("max_work", MAX_WORK)
+    return [{"query": graph, "seed": seed, "max_work": most} for seed in range(options.seeds) for graph in graphs]
 
 
 def random_costing(graph: JoinGraph, seed: int) -> COutCosting:
@@ -202,24 +176,31 @@ def size_of(graph: JoinGraph, max_work: int) -> Size:
     return Size(graph.n, tuple(sizes), number)
 
 
-def _compare(name: str, graph: JoinGraph, seed: int, max_work: int) -> Comparison:
-    size = size_of(graph, max_work)
-    costing = random_costing(graph, seed)
-    rows: list[Measured] = []
-    left_out: list[str] = []
+def measure(item: Item) -> list[Row]:
+    """A row for each enumerator; of those predicted to take too many steps, one that says so. Raises InternalError for a cost
+    that its tree does not have, and where exact enumerators differ."""
+    named = join_graph(item["query"])
+    graph = JoinGraph(named.relations, named.edges)
+    size, costing = size_of(graph, item["max_work"]), random_costing(graph, item["seed"])
     if size.sets is not None:
         for s in connected_sets(graph):  # so that no enumerator pays for what the next ones find done
             costing.rows(s)
+    rows: list[Row] = []
     for enumerator in ENUMERATORS:
         steps = enumerator.steps(size)
-        if steps is None or steps > max_work:
-            left_out.append(enumerator.name)
+        row: Row = {"enumerator": enumerator.name, "kind": enumerator.kind, "relations": graph.n, "pairs": size.pairs}
+        row["connected_sets"] = None if size.sets is None else sum(size.sets)
+        if steps is None or steps > item["max_work"]:
+            rows.append({**row, "left_out": True})
             continue
         found, seconds = _timed(enumerator, graph, costing)
-        rows.append(_row(name, graph, seed, size, enumerator, found, seconds))
+        rows.append({**row, "left_out": False, **_figures(enumerator, size, found, seconds)})
         _check(rows[-1], graph, costing, found, size)
-    optimum = _optimum(rows)
-    return Comparison(name, size, [row if row.cost is None else _with_ratio(row, optimum) for row in rows], left_out)
+    optimum = _optimum(item, rows)
+    for row in rows:
+        if row.get("cost") is not None and optimum is not None and not math.isinf(optimum):
+            row["ratio"] = row["cost"] / optimum if optimum else 1.0
+    return rows
 
 
 def _timed(enumerator: Enumerator, graph: JoinGraph, costing: COutCosting) -> tuple[Ordered | Counted | int, float]:
@@ -236,86 +217,68 @@ def _timed(enumerator: Enumerator, graph: JoinGraph, costing: COutCosting) -> tu
     return found, best
 
 
-def _row(
-    name: str, graph: JoinGraph, seed: int, size: Size, enumerator: Enumerator, found: Ordered | Counted | int, seconds: float
-) -> Measured:
+def _figures(enumerator: Enumerator, size: Size, found: Ordered | Counted | int, seconds: float) -> Row:
+    """`inner`: pairs of sets looked at, joined or not (DPsize, DPsub); `joins_costed`: in either order. None without meaning."""
     per_pair = enumerator.kind in ("exact", "partition") and size.pairs
-    return Measured(
-        graph=name,
-        relations=graph.n,
-        seed=seed,
-        connected_sets=None if size.sets is None else sum(size.sets),
-        pairs=size.pairs,
-        enumerator=enumerator.name,
-        kind=enumerator.kind,
-        inner=found.inner if isinstance(found, Counted) else None,
-        costed=None if isinstance(found, int) else found.pairs,
-        ms=seconds * 1e3,
-        us_per_pair=seconds * 1e6 / per_pair if per_pair else None,
-        cost=None if isinstance(found, int) else found.cost,
-        ratio=None,
-    )
+    return {
+        "inner": found.inner if isinstance(found, Counted) else None,
+        "joins_costed": None if isinstance(found, int) else found.pairs,
+        "ms": seconds * 1e3,
+        "us_per_pair": seconds * 1e6 / per_pair if per_pair else None,
+        "cost": None if isinstance(found, int) else found.cost,
+    }
 
 
-def _check(row: Measured, graph: JoinGraph, costing: COutCosting, found: Ordered | Counted | int, size: Size) -> None:
+def _check(row: Row, graph: JoinGraph, costing: COutCosting, found: Ordered | Counted | int, size: Size) -> None:
     """Pairs are as many as counted, a cost is that of its tree, and the tree joins all relations."""
     if isinstance(found, int):
         if found != size.pairs:
-            raise InternalError(f"{row.enumerator} gives {found:,} pairs of {row.graph}, which has {size.pairs:,}")
+            raise InternalError(f"{row['enumerator']} gives {found:,} pairs, where there are {size.pairs:,}")
         return
     cost = sum(costing.rows(left | right) for left, right in joins_of(found.tree))
     if relations_of(found.tree) != graph.all or not math.isclose(cost, found.cost, rel_tol=TOLERANCE):
-        raise InternalError(
-            f"{row.enumerator} says that {found.tree}, its order of {row.graph}, costs {found.cost!r}, not {cost!r}"
-        )
+        raise InternalError(f"{row['enumerator']} says that its order {found.tree} costs {found.cost!r}, not {cost!r}")
 
 
-def _optimum(rows: list[Measured]) -> float | None:
+def _optimum(item: Item, rows: list[Row]) -> float | None:
     """The cost that the exact enumerators agree on; None without any."""
-    costs = {row.enumerator: row.cost for row in rows if row.kind == "exact" and row.cost is not None}
-    if not costs:
+    costs = {row["enumerator"]: row["cost"] for row in rows if row.get("cost") is not None}
+    exact = [row["enumerator"] for row in rows if row["kind"] == "exact" and row["enumerator"] in costs]
+    if not exact:
         return None
-    least = min(costs.values())
-    wrong = {name: cost for name, cost in costs.items() if cost > least * (1 + TOLERANCE)}
-    wrong |= {row.enumerator: row.cost for row in rows if row.cost is not None and row.cost < least * (1 - TOLERANCE)}
+    least = min(costs[name] for name in exact)
+    wrong = {name: costs[name] for name in exact if costs[name] > least * (1 + TOLERANCE)}
+    wrong |= {name: cost for name, cost in costs.items() if cost < least * (1 - TOLERANCE)}
     if wrong:
-        raise InternalError(
-            f"the cheapest order of {rows[0].graph}, seed {rows[0].seed}, should cost {least!r}; found were {wrong}"
-        )
-    return least
+        text = f"the cheapest order of {item['query']}, seed {item['seed']}, should cost {least!r}; found were {wrong}"
+        raise InternalError(text)
+    return float(least)
 
 
-def _with_ratio(row: Measured, optimum: float | None) -> Measured:
-    if row.cost is None or optimum is None or math.isinf(optimum):
-        return row
-    return row._replace(ratio=row.cost / optimum if optimum else 1.0)
-
-
-def describe(comparison: Comparison) -> tuple[str, list[tuple[str, ...]], list[str]]:
-    """A line on the graph; rows of (enumerator, kind, inner, costed, ms, µs/pair, cost, ratio); lines on what was left out."""
-    size = comparison.size
-    sets = "connected sets not counted" if size.sets is None else f"{sum(size.sets):,} connected sets"
-    number = "pairs not counted" if size.pairs is None else f"{size.pairs:,} pairs"
-    rows: list[tuple[str, ...]] = [
-        (
-            row.enumerator,
-            row.kind,
-            _text(row.inner, ",d"),
-            _text(row.costed, ",d"),
-            _text(row.ms, ",.3f"),
-            _text(row.us_per_pair, ",.3f"),
-            _text(row.cost, ".4g"),
-            _text(row.ratio, ",.4g"),
-        )
-        for row in comparison.rows
-    ]
-    skipped = ", ".join(comparison.left_out)
-    return (
-        f"{comparison.graph}: {sets}, {number}",
-        rows,
-        [f"left out, with more steps than --max-work: {skipped}"] if skipped else [],
-    )
-
-
-def _text(value: float | None, form: str) -> str:
-    return "–" if value is None else format(value, form)
+def report(rows: pa.Table) -> list[Section]:
+    """All enumerators by graph, and what heuristics lose."""
+    found = [row for row in rows.to_pylist() if row["status"] == "ok" and not row["left_out"]]
+    if not found:
+        return [Section("Nothing was measured")]
+    columns = ("query", "seed", "connected_sets", "pairs", "enumerator", "kind", *COMPARED[1:], "ratio")
+    whole = pa.Table.from_pylist([{name: row.get(name) for name in columns} for row in found])
+    points = [
+        {"panel": query.partition("/")[0], "series": name, "x": mine[0]["relations"], "y": min(row["ms"] for row in mine)}
+        for (query, name), mine in grouped(found, itemgetter("query", "enumerator")).items() if mine[0]["kind"] == "exact"
+    ]  # fmt: skip
+    caption = "Milliseconds of the exact enumerators, by graph and relations."
+    figure = Figure("ms", caption, pa.Table.from_pylist(points), "lines", "relations", "ms", log_y=True) if points else None
+    lost = [
+        {"enumerator": name, "graphs": len(mine), "mean": geometric_mean(ratios), "worst": max(ratios)}
+        for name, mine in grouped(found, itemgetter("enumerator")).items()
+        if mine[0]["kind"] in ("left-deep", "heuristic") and (ratios := [row["ratio"] for row in mine if row.get("ratio")])
+    ]  # fmt: skip
+    left_out = [row for row in rows.to_pylist() if row["status"] == "ok" and row["left_out"]]
+    text = "Exact enumerators found the same costs, no other found less, and every cost is that of its tree. Costs are C_out. "
+    if left_out:
+        names = [f"{row['enumerator']} on {row['query']}" for row in left_out]
+        text += f"Left out, with more steps than `--max-work`: {', '.join(names)}."
+    tables = [Table("enumerators", "A row for each enumerator; `inner`: pairs of sets looked at, joined or not.", whole)]
+    if lost:
+        tables.append(Table("heuristics", "Cost over the optimum, geometric mean.", pa.Table.from_pylist(lost)))
+    return [Section("Enumerators", text, tables, [figure] if figure else [])]
