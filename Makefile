@@ -7,7 +7,8 @@
 #   make bench-plan    how long planning takes, stage by stage, with DuckDB's PREPARE beside: a table (minutes)
 #   make bench-exec    how fast queries run on TPC-H, with DuckDB beside: a table, and files in bench-exec/ (minutes)
 #   make bench-trace   how fast a trace of a million events is walked through, and its memory (minutes)
-#   make docs          the documentation as a site, in build/site
+#   make bench-report  the experiments of docs/results.md, quick, each with a report in bench-report/ (half an hour)
+#   make docs          the pages of docs/ with their pictures and outputs, and a site of them in build/site (minutes)
 #   make lint          ruff and mypy only
 #   make setup         the virtual environment .venv, redone when pyproject.toml changes
 #   make clean         remove .venv, caches and what the demo wrote
@@ -16,7 +17,7 @@
 
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-all bench-search bench-plan bench-trace bench-exec docs lint clean
+.PHONY: help setup demo test test-all bench-search bench-plan bench-trace bench-exec bench-report docs lint clean
 
 VENV := .venv
 PY := $(VENV)/bin/python
@@ -47,8 +48,14 @@ bench-trace: setup
 bench-exec: setup
 	@$(VENV)/bin/planscope bench exec -o bench-exec
 
+bench-report: setup
+	@set -e; for each in anchors pruning quality space decorrelation rules robustness; do \
+	  $(VENV)/bin/planscope bench $$each --quick -o bench-report/$$each; \
+	done
+
 docs: setup
 	@$(PY) -c 'import furo, myst_parser, sphinx' 2>/dev/null || $(PY) -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
+	@$(PY) -m experiments.documentation
 	@$(PY) -m experiments.documentation.site
 
 lint: setup
