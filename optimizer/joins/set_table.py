@@ -35,6 +35,7 @@ from optimizer.joins.set_splits import Level, OutOfTime, Positions, Sets, SetSpl
 
 Costs: TypeAlias = npt.NDArray[np.float64]
 Method: TypeAlias = type[HashJoin] | type[NestedLoopJoin]
+KEPT_SPLITS = 500_000  # splits up to which what every order needs of them is kept, 40 bytes each
 
 
 class Methods(NamedTuple):
@@ -43,6 +44,17 @@ class Methods(NamedTuple):
     hash: bool
     loop: bool
     merge: bool
+
+
+class Beside(NamedTuple):
+    """What the joins of some splits cost beside the part whose order they keep: of hash joins and nested loops that keep that of
+    the left part, of the right part; of merge joins; and nested loops without any part."""
+
+    left: Costs
+    right: Costs
+    merged_left: Costs
+    merged_right: Costs
+    loops: Costs
 
 
 class SetTable:
@@ -78,6 +90,7 @@ class SetTable:
         self._sort = self._sorting(1.0)
         self._sorted = sets & sorted_leaves != 0
         self._ordered: dict[tuple[tuple[OrderKey, ...], Relations], Costs] = {}
+        self._levels: dict[int, Beside] = {}
         self.best = np.full(len(sets), np.inf)
         self.best[: region.n] = leaves
         self._some = some = np.where(self._sorted, self.best, self.best + self._sort) if methods.merge else None
@@ -86,7 +99,7 @@ class SetTable:
                 raise OutOfTime
             self._fill(level, some)
             if some is not None:
-                self._keep(level, some, some)
+                self._keep(level, some, self._beside(level, some))
                 some[level.sets] = np.where(self._sorted[level.sets], self.best[level.sets], some[level.sets])
 
     def of(self, s: Relations) -> tuple[float, float]:
@@ -99,7 +112,7 @@ class SetTable:
         order of fewer keys may be made finer later: by a partial sort, or, in nested loops, by the order of the right input."""
         known = self._ordered.get((order, free))
         if known is None:
-            some, sets, leading = self._some_order(), self.splits.sets, order[0].relations
+            sets, leading = self.splits.sets, self._merged_by(order[0].relations)
             known = self.best + self._sorting(len(order) ** 0.5)
             runs = np.ones(len(sets))
             for cut in range(1, len(order)):
@@ -110,10 +123,11 @@ class SetTable:
                 has_all &= sets & key.relations != 0
             known = np.where(has_all, known, np.inf)
             known = np.where(sets & free != 0, self.best, known)
-            for level in self.splits.levels:
-                self._keep(level, known, some, self._merged_by(leading))
+            for number, level in enumerate(self.splits.levels):
+                beside = self._of_level(number)
+                self._keep(level, known, beside, leading)
                 if len(order) > 1:
-                    looped = np.minimum.reduceat(self._looped(level, order, free), level.starts) + self._fixed(level.sets)
+                    looped = np.minimum.reduceat(self._looped(level, beside, order, free), level.starts) + self._fixed(level.sets)
                     known[level.sets] = np.minimum(known[level.sets], np.where(has_all[level.sets], looped, np.inf))
             self._ordered[order, free] = known
         return known
@@ -151,9 +165,10 @@ class SetTable:
         if not order:
             bound = self._cost(level, self._some)
         else:
-            bound = self._kept(level, self.ordered(order, free), self._some_order(), self._merged_by(order[0].relations))
+            beside = self._beside(level, self._some_order())
+            bound = self._kept(level, self.ordered(order, free), beside, self._merged_by(order[0].relations))
             if len(order) > 1:
-                bound = np.minimum(bound, self._looped(level, order, free))
+                bound = np.minimum(bound, self._looped(level, beside, order, free))
         return self.splits.sets[left], self.splits.sets[right], bound + self._fixed(level.sets)
 
     def cheapest(self, s: Relations) -> tuple[Method, Relations, Relations, float]:
@@ -173,7 +188,7 @@ class SetTable:
         if self._some is None:
             some = np.where(self._sorted, self.best, self.best + self._sort)
             for level in self.splits.levels:
-                self._keep(level, some, some)
+                self._keep(level, some, self._beside(level, some))
             self._some = some
         return self._some
 
@@ -185,9 +200,18 @@ class SetTable:
         if some is not None:
             some[level.sets] = best + self._sort[level.sets]
 
-    def _keep(self, level: Level, ordered: Costs, some: Costs, leading: Relations = -1) -> None:
-        kept = np.minimum.reduceat(self._kept(level, ordered, some, leading), level.starts) + self._fixed(level.sets)
+    def _keep(self, level: Level, ordered: Costs, beside: Beside, leading: Relations = -1) -> None:
+        kept = np.minimum.reduceat(self._kept(level, ordered, beside, leading), level.starts) + self._fixed(level.sets)
         ordered[level.sets] = np.minimum(ordered[level.sets], kept)
+
+    def _of_level(self, number: int) -> Beside:
+        """What every order needs of the splits of one size."""
+        known = self._levels.get(number)
+        if known is None:
+            known = self._beside(self.splits.levels[number], self._some_order())
+            if self.splits.count <= KEPT_SPLITS:
+                self._levels[number] = known
+        return known
 
     def _cost(self, level: Level, some: Costs | None) -> Costs:
         """What a set costs by each of its splits, without what is the same for all."""
@@ -198,24 +222,30 @@ class SetTable:
             cost = np.minimum(cost, self._merge(level) + some[left] + some[right])
         return cost
 
-    def _kept(self, level: Level, ordered: Costs, some: Costs, leading: Relations) -> Costs:
-        """The same in an order. A merge join keeps one that begins with its key, which both sides have (`leading`)."""
+    def _beside(self, level: Level, some: Costs) -> Beside:
         left, right = level.left, level.right
-        loops = self._loops(level)
+        loops, merged = self._loops(level), self._merge(level)
         from_left, from_right = self._hash(level)
-        result: Costs = np.minimum(from_left, loops) + ordered[left] + self.best[right]
-        result = np.minimum(result, np.minimum(from_right, loops) + ordered[right] + self.best[left])
-        both = np.minimum(ordered[left] + some[right], some[left] + ordered[right])
-        merged = self._merge(level) + both
-        if leading >= 0:
-            sets = self.splits.sets
-            merged = np.where((sets[left] & leading != 0) & (sets[right] & leading != 0), merged, np.inf)
-        return np.minimum(result, merged)
+        return Beside(
+            np.minimum(from_left, loops) + self.best[right], np.minimum(from_right, loops) + self.best[left],
+            merged + some[right], merged + some[left], loops,
+        )  # fmt: skip
 
-    def _looped(self, level: Level, order: tuple[OrderKey, ...], free: Relations) -> Costs:
+    def _kept(self, level: Level, ordered: Costs, beside: Beside, leading: Relations) -> Costs:
+        """What a set costs in an order by each of its splits. A merge join keeps one that begins with its key, which both sides
+        have (`leading`)."""
+        left, right = ordered[level.left], ordered[level.right]
+        merged = np.minimum(beside.merged_left + left, beside.merged_right + right)
+        if leading >= 0:
+            has = self.splits.sets & leading != 0
+            merged = np.where(has[level.left] & has[level.right], merged, np.inf)
+        result: Costs = np.minimum(np.minimum(beside.left + left, beside.right + right), merged)
+        return result
+
+    def _looped(self, level: Level, beside: Beside, order: tuple[OrderKey, ...], free: Relations) -> Costs:
         """Nested loops over rows in the first keys of an order, whose right input has the others."""
         left, right, first = level.left, level.right, self.ordered(order[:1], free)
-        cost: Costs = self._loops(level) + np.minimum(first[left] + self.best[right], self.best[left] + first[right])
+        cost: Costs = beside.loops + np.minimum(first[left] + self.best[right], self.best[left] + first[right])
         return cost
 
     def _fixed(self, sets: Positions) -> Costs:
