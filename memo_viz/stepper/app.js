@@ -1,6 +1,6 @@
 // The page: a position in the search, what is selected, and the panels that show both.
 
-import { button, h, put } from "./dom.js";
+import { button, h, put, reveal } from "./dom.js";
 import { EventPanel, Sentence } from "./event.js";
 import { count } from "./figures.js";
 import { GroupPanel } from "./group.js";
@@ -226,7 +226,7 @@ export class App {
     const mexpr = this.state.mexprs.get(id);
     if (!mexpr) return;
     this.select(mexpr.group, true);
-    this.group.element.querySelector(`[data-mexpr="${id}"]`)?.scrollIntoView({ block: "nearest" });
+    reveal(this.group.element.closest(".right"), this.group.element.querySelector(`[data-mexpr="${id}"]`));
   }
 
   /** @param {number} id */

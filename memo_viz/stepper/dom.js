@@ -63,6 +63,17 @@ export function put(element, ...children) {
   element.replaceChildren(...nodes(children));
 }
 
+/** Scroll a box so far that an element in it can be seen, and nothing around the box: the page may stand in a frame of another.
+ * @param {Element | null} box
+ * @param {Element | null} element */
+export function reveal(box, element) {
+  if (!box || !element) return;
+  const around = box.getBoundingClientRect();
+  const inner = element.getBoundingClientRect();
+  if (inner.top < around.top) box.scrollTop -= around.top - inner.top;
+  else if (inner.bottom > around.bottom) box.scrollTop += Math.min(inner.bottom - around.bottom, inner.top - around.top);
+}
+
 /**
  * `text` with control characters, marks of direction and other invisible ones shown as U+FFFD; lines stay lines.
  * @param {string} text

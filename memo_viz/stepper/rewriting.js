@@ -1,6 +1,6 @@
 // The way from the text of a query to the tree that the search starts with: every stage and every rewrite, before and after.
 
-import { h, put } from "./dom.js";
+import { h, put, reveal } from "./dom.js";
 import { beforeAfter, lines, treeView } from "./trees.js";
 
 /** @typedef {import("./app.js").App} App @typedef {import("./model.js").TraceEvent} TraceEvent */
@@ -49,7 +49,7 @@ export class RewritingView {
           )
         : this.query(),
     );
-    this.list.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest" });
+    reveal(this.list, this.list.querySelector("[aria-current]"));
   }
 
   /** The query, then each stage: its rewrites and what it gave.

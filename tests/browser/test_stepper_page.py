@@ -340,8 +340,10 @@ def test_a_window_of_a_long_trace(show, clique, monkeypatch):
 
 
 def test_in_the_frame_of_a_notebook(show, q5_page):
-    page = show(f"<!doctype html><title>notebook</title>{in_frame(q5_page)}", ready="iframe")
+    above = '<div style="height: 3000px">cells above</div>'
+    page = show(f"<!doctype html><title>notebook</title>{above}{in_frame(q5_page)}", ready="iframe")
     frame = page.frame_locator("iframe")
     frame.locator("[data-ready]").wait_for(state="attached")
+    assert page.evaluate("window.scrollY") == 0  # nobody is carried away from what they read
     frame.get_by_role("button", name="To the end").click()
     assert "The plan is chosen" in frame.locator(".words").inner_text()
