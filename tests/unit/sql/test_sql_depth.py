@@ -90,11 +90,10 @@ def test_100_operators_are_not_too_deep(bound: Bind) -> None:
     assert show_tree(query.tree, query.columns)
 
 
-def test_ctes_that_double_are_stopped(bound: Bind) -> None:
+def test_ctes_that_double_are_bound_once(bound: Bind) -> None:
     """40 levels of a CTE that names the one before twice would be 2^40 tables."""
     ctes = ["c0 as (select a from t)", *(f"c{i} as (select x.a from c{i - 1} x, c{i - 1} y)" for i in range(1, 41))]
-    with pytest.raises(Unsupported, match="more than 5000 blocks"):
-        bound(f"with {', '.join(ctes)} select * from c40")
+    assert len(bound(f"with {', '.join(ctes)} select * from c40").columns) < 200
 
 
 @pytest.mark.parametrize(

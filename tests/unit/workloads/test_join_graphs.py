@@ -153,4 +153,12 @@ def test_what_is_wrong(name: str, message: str) -> None:
 
 
 def test_every_family_is_listed() -> None:
-    assert {family.partition("/")[0] for family in FAMILIES} == {"chain", "star", "cycle", "clique", "grid", "random"}
+    assert {family.partition("/")[0] for family in FAMILIES} == {
+        "chain",
+        "star",
+        "cycle",
+        "clique",
+        "grid",
+        "random",
+        "snowflake",
+    }
