@@ -48,7 +48,8 @@ def test_as_json(planscope) -> None:
 
 
 def test_common_subexpressions_are_shown(planscope, shop) -> None:
-    sql = "with t as (select person, count(*) n from sales group by person) select * from t a join t b on a.n = b.n"
+    grouped = "(select person, count(*) n from sales group by person)"
+    sql = f"select * from {grouped} a join {grouped} b on a.n = b.n"
     out = planscope("explain", sql, "-d", str(shop), "--stage", "prepass").out
     assert "common subexpression: 2 times, with columns of its own each time\n  aggregate  by person" in out
 
