@@ -56,7 +56,7 @@ def set_bound(
         fewest = dict(zip(splits.sets.tolist(), within.tolist(), strict=True))
     leaves = []
     for own, smallest, cost in zip(rows, partner.tolist(), lower, strict=True):
-        each = costs.smaller_input(smallest, methods.merge) if own <= smallest else least
+        each = costs.smaller_input(smallest, methods.merge) if own < smallest else least
         leaves.append(cost + each * own + costs.start)
 
     def bound(s: Relations, set_rows: float) -> float:
