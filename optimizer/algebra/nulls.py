@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from optimizer.algebra.columns import ColumnSet
-from optimizer.algebra.functions import SCALAR_FUNCTIONS
+from optimizer.algebra.scalar_functions import SCALAR_FUNCTIONS
 from optimizer.algebra.scalars import Call, Case, Cast, ColumnRef, InList, Literal, Predicate, Scalar
 
 
@@ -56,7 +56,7 @@ def null_rejected(predicate: Predicate) -> ColumnSet:
 
 def strict_columns(scalar: Scalar) -> ColumnSet:
     """Columns whose NULL makes `scalar` NULL."""
-    from optimizer.algebra.functions import SCALAR_FUNCTIONS
+    from optimizer.algebra.scalar_functions import SCALAR_FUNCTIONS
 
     match scalar:
         case ColumnRef():

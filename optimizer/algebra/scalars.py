@@ -16,8 +16,10 @@ from weakref import WeakValueDictionary
 
 import pyarrow as pa
 
+from optimizer.algebra.aggregate_functions import AGGREGATE_FUNCTIONS, WINDOW_FUNCTIONS
 from optimizer.algebra.columns import ColumnId, ColumnSet, DataType
-from optimizer.algebra.functions import AGGREGATE_FUNCTIONS, MIRRORED, SCALAR_FUNCTIONS, WINDOW_FUNCTIONS
+from optimizer.algebra.functions import MIRRORED
+from optimizer.algebra.scalar_functions import SCALAR_FUNCTIONS
 
 BOOL = pa.bool_()
 

@@ -16,11 +16,11 @@ from typing import Any
 
 import pyarrow as pa
 
+from optimizer.algebra.aggregate_functions import AGGREGATE_FUNCTIONS
 from optimizer.algebra.columns import ColumnId, Columns, column_ids, column_set
 from optimizer.algebra.evaluate import Value, evaluate, holds
 from optimizer.algebra.evaluate_numbers import EXACT, fit
 from optimizer.algebra.evaluate_order import group_key, order_key
-from optimizer.algebra.functions import AGGREGATE_FUNCTIONS
 from optimizer.algebra.join_graph import JoinGraph
 from optimizer.algebra.kinds import JoinKind, SetOpKind
 from optimizer.algebra.logical import (

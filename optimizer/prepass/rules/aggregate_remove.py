@@ -13,8 +13,8 @@ Guards  there are keys (without keys there is a row even over no input); no vola
 
 from __future__ import annotations
 
+from optimizer.algebra.aggregate_functions import AGGREGATE_FUNCTIONS
 from optimizer.algebra.columns import column_set
-from optimizer.algebra.functions import AGGREGATE_FUNCTIONS
 from optimizer.algebra.logical import Aggregate, Project, ProjectItem
 from optimizer.algebra.scalars import BOOL, AggregateCall, Call, Case, Cast, ColumnRef, Literal, Scalar
 from optimizer.algebra.trees import Tree

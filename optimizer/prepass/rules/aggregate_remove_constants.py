@@ -13,8 +13,8 @@ Guards  over no input an aggregate without keys is NULL, not its constant. avg o
 
 from __future__ import annotations
 
+from optimizer.algebra.aggregate_functions import AGGREGATE_FUNCTIONS
 from optimizer.algebra.evaluate_casts import cast
-from optimizer.algebra.functions import AGGREGATE_FUNCTIONS
 from optimizer.algebra.logical import Aggregate, Project, ProjectItem, Values
 from optimizer.algebra.raising import may_raise
 from optimizer.algebra.scalars import TRUE, AggregateCall, ColumnRef, Literal

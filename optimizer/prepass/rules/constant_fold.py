@@ -11,7 +11,7 @@ Guards  volatile calls stay. An expression that raises stays as it is, so that t
 from __future__ import annotations
 
 from optimizer.algebra.evaluate import evaluate
-from optimizer.algebra.functions import SCALAR_FUNCTIONS
+from optimizer.algebra.scalar_functions import SCALAR_FUNCTIONS
 from optimizer.algebra.scalars import FALSE, TRUE, Call, Case, Cast, InList, Literal, Scalar
 from optimizer.errors import PlanscopeError
 from optimizer.prepass.openings import CONSTANT

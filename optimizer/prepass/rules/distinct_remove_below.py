@@ -12,7 +12,7 @@ Guards  only projections, whose items are not volatile, and unions with ALL lie 
 
 from __future__ import annotations
 
-from optimizer.algebra.functions import AGGREGATE_FUNCTIONS
+from optimizer.algebra.aggregate_functions import AGGREGATE_FUNCTIONS
 from optimizer.algebra.kinds import SetOpKind
 from optimizer.algebra.logical import Aggregate, Project, SetOp
 from optimizer.algebra.scalars import AggregateCall

@@ -16,8 +16,8 @@ from collections.abc import Hashable
 
 import pyarrow as pa
 
+from optimizer.algebra.aggregate_functions import AGGREGATE_FUNCTIONS
 from optimizer.algebra.columns import ColumnId
-from optimizer.algebra.functions import AGGREGATE_FUNCTIONS
 from optimizer.algebra.logical import Aggregate, AggregateItem, Project, ProjectItem
 from optimizer.algebra.scalars import AggregateCall, Call, Case, Cast, ColumnRef, Literal, Scalar, predicate_scalar
 from optimizer.algebra.trees import Tree
