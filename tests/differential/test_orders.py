@@ -455,7 +455,7 @@ def test_orders(sorted_data: Callable[[int], Data], part: int) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("part", range(16))
+@pytest.mark.parametrize("part", range(8))
 def test_many_orders(sorted_data: Callable[[int], Data], part: int) -> None:
     for number in range(60 + 270 * part, 60 + 270 * part + 270):
         attempt(sorted_data, number)

@@ -32,7 +32,7 @@ def test_random_queries(pool: Callable[[int], Engines], part: int) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("part", range(40))
+@pytest.mark.parametrize("part", range(16))
 def test_many_random_queries(pool: Callable[[int], Engines], part: int) -> None:
     try_queries(pool, seed_number=1000 + part, count=255)
 
@@ -48,7 +48,7 @@ def try_queries(pool: Callable[[int], Engines], seed_number: int, count: int) ->
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("part", range(8))
+@pytest.mark.parametrize("part", range(4))
 def test_trees_after_each_stage(pool: Callable[[int], Engines], part: int) -> None:
     """Removal, each method and the pre-pass on their own, without a search or an executor that could hide what they do."""
 
