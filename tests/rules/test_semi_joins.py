@@ -30,7 +30,7 @@ REDUCED = {  # query: semi-joins that are added
     "groups by more": (f"select * from d, (select k, g, count(*) from f group by k, g) x where {ON}", 1),
     "two keys": (f"select * from d, (select k, g, count(*) from f group by k, g) x where {ON} and x.g = d.b", 1),
     "distinct": (f"select * from d, (select distinct k from f) x where {ON}", 1),
-    "windows": ("select * from d, (select k, id, sum(v) over (partition by k order by id) from f) x where x.k = d.k and a = 3", 1),
+    "windows": (f"select * from d, (select k, id, sum(v) over (partition by k order by id) from f) x where {ON}", 1),
     "by way of a third": (f"select * from d, e, {X} where x.k = e.k and e.k = d.k and d.a = 3", 1),
     "two that filter": (f"select * from d, e, {X} where x.k = e.k and e.k = d.k and d.a = 3 and e.a = 2", 2),
     "two groups": (f"select * from d, {X}, (select k, min(a) from e group by k) y where {ON} and y.k = d.k", 2),

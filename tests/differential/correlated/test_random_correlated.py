@@ -61,6 +61,17 @@ def test_trees_after_each_stage(pool: Callable[[int], Engines], part: int) -> No
     stages_agree()
 
 
+def test_trees_of_a_choice_stay_equal(pool: Callable[[int], Engines]) -> None:
+    """Once an outer join became an inner one in one tree of a choice, for what a filter above says, and not in the other."""
+    sql = (
+        "select x1.a, x2.c1 from r x1, lateral (select sum(x3.a) c0, (select count(*) from q x4 where x4.a is not distinct from"
+        " x1.a and x4.a is not distinct from (select coalesce(count(*), 0) from q x5 where x5.a = x4.a)) c1 from q x3"
+        " where x3.a = x1.a) x2 left join r x6 on x1.a = x6.a where x1.a = all (select x7.a from q x7 where x7.a = x1.a)"
+        " and x1.b = x2.c0"
+    )
+    compare_stages(pool(9), Query(sql, frozenset()))
+
+
 def compare_stages(engines: Engines, query: Query) -> None:
     wanted = engines.by_definition(query.sql)
     for method in METHODS:
