@@ -76,8 +76,8 @@ def test_an_audit_says_how_many_skips_it_checked(planscope, tmp_path):
 def test_queries_over_data_and_other_settings(planscope, tpch, tmp_path):
     joined = "o_custkey = c_custkey and c_nationkey = n_nationkey"
     (tmp_path / "mine.sql").write_text(f"select o_totalprice, c_name, n_name from orders, customer, nation where {joined}")
-    file = str(tmp_path / "mine.sql")
-    done = planscope("bench", "pruning", file, "-d", "tpch:0.01", "--set", "enumeration=rules", "--modes", "none,both", "--audit", *HERE)
+    other = ("-d", "tpch:0.01", "--set", "enumeration=rules", "--modes", "none,both", "--audit")
+    done = planscope("bench", "pruning", str(tmp_path / "mine.sql"), *other, *HERE)
     assert done.code == 0
     assert "mine" in done.out
 
