@@ -13,7 +13,7 @@ import pytest
 import experiments.workloads
 from executor import Session
 from executor.counting.counter import RowCounter
-from executor.session import row_counter
+from executor.counting.of_catalog import row_counter
 from experiments.sub_plans import SubPlans
 from experiments.workloads.data import open_data
 from experiments.workloads.queries import resolve_sql

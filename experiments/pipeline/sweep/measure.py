@@ -8,7 +8,8 @@ from statistics import median
 from time import perf_counter
 from typing import Any
 
-from executor.session import Session, actuals, new_counters, reader
+from executor.execution import actuals, new_counters, reader
+from executor.session import Session
 from experiments.pipeline.sweep.plan import Item, SweepPlan
 from experiments.pipeline.sweep.plan_shape import plan_shape
 from memo_viz.q_error import q_error
