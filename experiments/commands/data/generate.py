@@ -38,15 +38,14 @@ def command(
     quiet: bool,
 ) -> None:
     facts["data"] = f"{kind}:{scale}"
-    from experiments.pipeline.generate.generate import generate
+    from experiments.pipeline.generate.generate import generate, size_text
     from experiments.pipeline.generate.kinds import recipe
-    from experiments.pipeline.generate.space import size_text
     from experiments.pipeline.spark.session import spark_session
     from experiments.workloads.scale import parse_scale
 
     said = progress(quiet)
     wanted = recipe(kind, parse_scale(scale, "--scale S", "--scale 0.1"), parts, graphs)
-    made = generate(wanted, Path(output), lambda: spark_session(master, remote, said, conf), said or _silent)
+    made = generate(wanted, Path(output), lambda: spark_session(master, remote, said, conf, True), said or _silent)
     rows = sum(made.rows.values())
     what = f"{wanted.label}, {len(made.rows)} tables, {rows:,} rows, {size_text(made.bytes)}"
     when = f"made in {made.seconds['generate']:.1f} s" if made.made else "there already"

@@ -5,12 +5,15 @@ from __future__ import annotations
 import shlex
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from experiments.commands.inputs import progress
 from experiments.commands.spark_options import spark_options
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 
 @click.command("import")
@@ -58,13 +61,17 @@ def command(facts: dict[str, Any], /, sources: tuple[str, ...], pairs: tuple[str
     facts["data"] = list(sources)
     master, remote, conf = rest.pop("master"), rest.pop("remote"), rest.pop("conf")
     say = progress(quiet)
-    from experiments.pipeline.intake.request import ImportRequest
+    from experiments.pipeline.intake.request import ImportRequest, is_small
     from experiments.pipeline.intake.run import import_dataset
     from experiments.pipeline.intake.summary import summary_text
     from experiments.pipeline.spark.session import spark_session
 
     request = ImportRequest(sources, options=_options(pairs), **rest)
-    manifest, was_there = import_dataset(request, lambda: spark_session(master, remote, say, conf), say or _silent, _resume())
+
+    def start() -> SparkSession:
+        return spark_session(master, remote, say, conf, brief=is_small(request))
+
+    manifest, was_there = import_dataset(request, start, say or _silent, _resume())
     text = summary_text(manifest, request.folder)
     if was_there:
         text = f"{request.folder} was made of the same sources in the same way on {manifest['finished']}\n{text}"

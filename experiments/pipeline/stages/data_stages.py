@@ -43,8 +43,7 @@ class Generate:
         self._recipe()
 
     def run(self, context: Context) -> Outcome:
-        from experiments.pipeline.generate.generate import generate
-        from experiments.pipeline.generate.space import size_text
+        from experiments.pipeline.generate.generate import generate, size_text
 
         made = generate(self._recipe(), context.out / self.into, context.spark, context.say)
         rows, what = sum(made.rows.values()), f"{self.words['kind']}:{self.words['scale']}"
@@ -74,6 +73,11 @@ class Import:
         from experiments.pipeline.intake.request import planned
 
         planned(self._request(out))
+
+    def is_small(self, out: Path) -> bool:
+        from experiments.pipeline.intake.request import is_small
+
+        return is_small(self._request(out))
 
     def run(self, context: Context) -> Outcome:
         from experiments.pipeline.intake.run import import_dataset

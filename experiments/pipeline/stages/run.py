@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 from executor.atomic import make_folder
 from experiments.pipeline.spark.lock import hold
+from experiments.pipeline.stages.data_stages import Import
 from experiments.pipeline.stages.spec import Pipeline
 from experiments.pipeline.stages.stage import Context, Outcome, Say, Stage
 from experiments.pipeline.stages.state import State, lock_file, read_state
 from experiments.pipeline.sweep.problems import SpecError
-from experiments.pipeline.sweep.run import show_time
 from optimizer.errors import PlanscopeError
 
 if TYPE_CHECKING:
@@ -43,6 +43,13 @@ def run_pipeline(
         return {stage.name: _run(stage, context, state) for stage in stages}
 
 
+def is_brief(pipeline: Pipeline, out: Path) -> bool:
+    """Whether Spark's Java process will have little to do. Raises PlanscopeError for mistakes in [import]."""
+    names = {stage.name: stage for stage in pipeline.stages}
+    imported = names.get("import")
+    return imported.is_small(out) if isinstance(imported, Import) else "analyze" not in names
+
+
 def _run(stage: Stage, context: Context, state: State) -> Outcome:
     begun = time.monotonic()
     known = state.stages.get(stage.name, {})
@@ -63,6 +70,13 @@ def _run(stage: Stage, context: Context, state: State) -> Outcome:
     else:  # when it was done is when it was really done
         state.stages[stage.name] = {**known, "text": outcome.text}
         state.write()
-    when = f"done in {show_time(time.monotonic() - begun)}" if outcome.made else "there already, nothing to do"
+    when = f"done in {_show_time(time.monotonic() - begun)}" if outcome.made else "there already, nothing to do"
     context.say(f"{stage.name}: {when}: {outcome.text}")
     return outcome
+
+
+def _show_time(seconds: float) -> str:
+    """A duration for people: 12 s, 3 min, 2.5 h."""
+    if seconds < 100:
+        return f"{max(1.0, seconds):.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
