@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @click.command("import")
 @click.argument("sources", nargs=-1, metavar="[SOURCE]...")
-@click.option("-o", "--output", "folder", required=True, type=click.Path(path_type=Path), metavar="DIR", help="The new dataset.")
+@click.option("-o", "--output", required=True, metavar="DIR", help="The new dataset: a folder, or a URI that Spark writes to.")
 @click.option(
     "--format",
     "format",
@@ -47,7 +47,9 @@ if TYPE_CHECKING:
 @spark_options
 @click.option("-q", "--quiet", is_flag=True, help="No progress on standard error.")
 @click.pass_obj
-def command(facts: dict[str, Any], /, sources: tuple[str, ...], pairs: tuple[str, ...], quiet: bool, **rest: Any) -> None:
+def command(
+    facts: dict[str, Any], /, sources: tuple[str, ...], output: str, pairs: tuple[str, ...], quiet: bool, **rest: Any
+) -> None:
     """Make a dataset of CSV, JSON, Parquet, ORC, Arrow files, JDBC tables or whatever a URI leads to, checking every row.
 
     A folder gives a table for each file or sub-folder in it. Columns get the types that schema.sql declares, else those that
@@ -62,19 +64,22 @@ def command(facts: dict[str, Any], /, sources: tuple[str, ...], pairs: tuple[str
     master, remote, conf = rest.pop("master"), rest.pop("remote"), rest.pop("conf")
     say = progress(quiet)
     from experiments.pipeline.intake.request import ImportRequest, is_small
-    from experiments.pipeline.intake.run import import_dataset
+    from experiments.pipeline.intake.run import import_at, import_dataset
     from experiments.pipeline.intake.summary import summary_text
     from experiments.pipeline.spark.session import spark_session
 
-    request = ImportRequest(sources, options=_options(pairs), **rest)
+    request = ImportRequest(sources, Path(output), options=_options(pairs), **rest)
 
     def start() -> SparkSession:
         return spark_session(master, remote, say, conf, brief=is_small(request))
 
-    manifest, was_there = import_dataset(request, start, say or _silent, _resume())
-    text = summary_text(manifest, request.folder)
+    if "://" in output:
+        manifest, was_there = import_at(request, output, start, say or _silent)
+    else:
+        manifest, was_there = import_dataset(request, start, say or _silent, _resume())
+    text = summary_text(manifest, output)
     if was_there:
-        text = f"{request.folder} was made of the same sources in the same way on {manifest['finished']}\n{text}"
+        text = f"{output} was made of the same sources in the same way on {manifest['finished']}\n{text}"
     click.echo(text)
 
 

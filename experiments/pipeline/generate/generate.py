@@ -63,6 +63,16 @@ def generate(
     return Generated(folder, found.rows, found.bytes, found.seconds, made=True)
 
 
+def generate_at(recipe: Recipe, uri: str, start: Callable[[], SparkSession], progress: Progress) -> tuple[dict[str, Any], bool]:
+    """The manifest of the dataset at a URI that Spark writes to, and whether it was there already (`deliver`)."""
+    from experiments.pipeline.spark.deliver import delivered
+
+    def make(folder: Path) -> None:
+        generate(recipe, folder, start, progress, by_hand=False)
+
+    return delivered(uri, STAGE, {}, recipe.identity, make, start, progress)
+
+
 def _fill(recipe: Recipe, inside: Path, start: Callable[[], SparkSession], progress: Progress) -> None:
     begun = time.perf_counter()
     spark = start()

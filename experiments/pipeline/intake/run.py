@@ -37,6 +37,7 @@ from experiments.pipeline.intake.summary import shown_rejects
 from experiments.pipeline.intake.target import as_schema
 from experiments.pipeline.intake.typed_files import open_typed
 from experiments.pipeline.intake.values import literal, partition_types
+from experiments.pipeline.spark.deliver import delivered
 from experiments.pipeline.spark.errors import PipelineError, translated
 from experiments.pipeline.spark.manifest import is_done, read_manifest, write_manifest
 from experiments.pipeline.spark.publish import Request, staged
@@ -76,6 +77,18 @@ def import_dataset(
             with translated("importing"), _configured(spark):
                 _Import(request, plan, spark, inside, progress).run()
     return _manifest(request.folder), False
+
+
+def import_at(
+    request: ImportRequest, uri: str, session: Callable[[], SparkSession], progress: Progress
+) -> tuple[dict[str, Any], bool]:
+    """As `import_dataset`, to a URI that Spark writes to (`deliver`)."""
+    plan = planned(request)
+
+    def make(folder: Path) -> None:
+        import_dataset(replace(request, folder=folder), session, progress)
+
+    return delivered(uri, STAGE, plan.inputs, plan.settings, make, session, progress)
 
 
 def _manifest(folder: Path) -> dict[str, Any]:
