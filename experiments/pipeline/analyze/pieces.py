@@ -90,7 +90,7 @@ def pieces(
     home, table = sketch_folder(folder).absolute(), bare(table)
     units, share = parts_of(table), 1.0
     if sample is not None:
-        groups = [(file, one) for file, found in _groups(table).items() for one in ([(group,) for group in found] or [()])]
+        groups = [(file, tuple(found[i : i + 1])) for file, found in _groups(table).items() for i in range(max(1, len(found)))]
         if len(groups) * sample >= _ENOUGH:
             random = np.random.default_rng(0)  # one in each stretch, not always at the same place: data may be periodic
             each = sum(file.stat().st_size for file in table.files) / len(groups)
