@@ -29,12 +29,11 @@ from experiments.pipeline.intake.keys import RawTable, parts_with_places
 from experiments.pipeline.intake.prepare import is_needed, prepare
 from experiments.pipeline.intake.request import ImportRequest, Plan, planned, read_inputs
 from experiments.pipeline.intake.resolve import Resolved, resolve, undeclared
-from experiments.pipeline.intake.schema_file import Declared, schema_sql
 from experiments.pipeline.intake.sources import TableSource
 from experiments.pipeline.intake.spark_source import SparkTable, add_jars, listed, open_table, unreadable
 from experiments.pipeline.intake.state import State
 from experiments.pipeline.intake.summary import shown_rejects
-from experiments.pipeline.intake.target import as_schema
+from experiments.pipeline.intake.target import Declared, schema_sql
 from experiments.pipeline.intake.typed_files import open_typed
 from experiments.pipeline.intake.values import literal, partition_types
 from experiments.pipeline.spark.deliver import delivered
@@ -268,7 +267,7 @@ class _Import:
         tables = {}
         for name, writer in writers.items():
             parts = tuple(writer.part(i) for i in range(len(results[name]["parts"])))
-            tables[name] = RawTable(name, parts, as_schema(writer.targets))
+            tables[name] = RawTable(name, parts)
         reject = self.request.on_dangling == "reject"
         found = check_constraints(self.spark, declared, tables, self.raw / "checks", reject, self.progress)
         for name, one in found.items():

@@ -16,7 +16,7 @@ from experiments.pipeline.spark.errors import PipelineError
 from experiments.pipeline.spark.lock import holder
 from experiments.pipeline.sweep.keeper import Keeper
 from experiments.pipeline.sweep.plan import SweepPlan, read_plan
-from experiments.pipeline.sweep.results import LOCK, Appender, appended
+from experiments.pipeline.sweep.results import LOCK, appended, appending
 
 _keepers: list[Keeper] = []  # at most one: that of the run this process worked on last, kept for its next task
 
@@ -32,12 +32,12 @@ def run_items(task: dict[str, Any]) -> dict[str, Any]:
     plan = replace(_plan(folder), measure=task["measure"])
     items = [plan.item(number) for number in task["numbers"]]
     rows = appended(folder, items[0].id)
-    with Appender(folder, items[0].id) as file:
+    with appending(folder, items[0].id) as add:
         for item in items:
             if item.id not in rows:
                 if task["remote"] and holder(folder / LOCK) is None:
                     raise PipelineError(f"the process that ran sweep {plan.run} has ended")
-                file.add(_keeper(plan).row(item.number))
+                add(_keeper(plan).row(item.number))
     return {}
 
 
