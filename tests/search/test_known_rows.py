@@ -142,7 +142,7 @@ def test_plans_of_random_queries(tmp_path_factory: pytest.TempPathFactory) -> No
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("part", range(10))
+@pytest.mark.parametrize("part", range(5))
 def test_plans_of_many_random_queries(tmp_path_factory: pytest.TempPathFactory, part: int) -> None:
     true_in_random_queries(tmp_path_factory.mktemp("random"), 100 + part, 300)
 

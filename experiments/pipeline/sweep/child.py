@@ -36,15 +36,7 @@ from experiments.pipeline.sweep.columns import setting_columns
 from experiments.pipeline.sweep.plan import Item, SweepPlan
 from experiments.workloads.data import open_data
 from optimizer.catalog.table import Catalog
-from optimizer.errors import (
-    CatalogError,
-    ExecutionError,
-    NoPlan,
-    PlanscopeError,
-    SettingsError,
-    SqlError,
-    Unsupported,
-)
+from optimizer.errors import CatalogError, ExecutionError, NoPlan, PlanscopeError, SettingsError, SqlError, Unsupported
 from optimizer.settings import Settings
 
 _KINDS: tuple[tuple[type[BaseException], str], ...] = (
