@@ -5,7 +5,8 @@ scalars as they are. Build them with positional arguments only. Every scalar kno
 columns it reads (`columns`, a bitset), the columns of enclosing queries it reads (`outer`), whether it is `volatile` and
 whether it may raise (`raises`).
 
-A predicate is a tuple of conjuncts in canonical order (`conjunction`), the empty tuple being TRUE.
+A predicate is a tuple of conjuncts in canonical order (`conjunction`), the empty tuple being TRUE. What makes scalars and
+predicates, walks through them and takes them apart is below the classes, since all of it depends on their identity.
 """
 
 from __future__ import annotations
