@@ -32,7 +32,6 @@ OPTIMIZER = {
     "prepass": "errors settings algebra catalog trace stats rules",
     "decorrelate": "errors settings algebra catalog trace stats rules prepass",
     "plugins": "errors settings algebra catalog stats cost joins rules engines prepass decorrelate",
-    "rule_list": "rules decorrelate prepass plugins",
     "search": "errors settings algebra catalog stats cost trace memo joins rules engines",
     "iterative": "errors settings algebra memo joins rules search",
     "drivers": "cost trace memo rules search iterative",
