@@ -21,11 +21,13 @@ from hand_made_plans import (
     TUNINGS,
     Plans,
     bag,
+    equal,
     less,
     literal,
     node,
     random_rows,
     random_value,
+    same,
     values,
 )
 
@@ -87,14 +89,6 @@ from optimizer.settings import Settings
 from tests.reference.naive import run as naive
 
 KINDS = (JoinKind.INNER, JoinKind.LEFT, JoinKind.SEMI, JoinKind.ANTI, JoinKind.MARK, JoinKind.SINGLE)
-
-
-def equal(a: Scalar, b: Scalar) -> Scalar:
-    return Call("=", (a, b), BOOL)
-
-
-def same(a: Scalar, b: Scalar) -> Scalar:
-    return Call("is_not_distinct_from", (a, b), BOOL)
 
 
 class Query:
