@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from functools import cache
 from itertools import islice, pairwise, product
 from math import prod
 from random import Random
@@ -38,6 +39,7 @@ MODES = ("none", "upper", "lower", "both")
 SMALL = [(shape, n, seed) for shape in SHAPES for n, seed in ((2, 0), (2, 3), (3, 0), (3, 1), (3, 2), (3, 5), (4, 1))]
 
 
+@cache
 def small_space(shape: str, n: int, seed: int, **settings: Any) -> tuple[PlanSpace, Search, Goal]:
     search, goal = plan(graph_query(shape, n, seed), **{"pruning": "none", **RULES, **settings})
     return full_space(search), search, goal
@@ -295,8 +297,7 @@ def test_operator_trees_are_counted_once(shape: str, n: int, seed: int) -> None:
 
 
 def test_some_operator_trees_are_several_plans() -> None:
-    counts = [(space.count, space.operator_trees()) for space, _, _ in (small_space(*case) for case in SMALL)]
-    assert any(plans > trees for plans, trees in counts if trees is not None)
+    assert any(space.count > (space.operator_trees() or space.count) for space, _, _ in (small_space(*case) for case in SMALL))
 
 
 def test_counting_operator_trees_gives_up() -> None:
