@@ -122,6 +122,7 @@ def test_queries_are_proven_and_beside_duckdb(quick):
 
 def test_without_duckdb_its_columns_are_empty(planscope, monkeypatch, tmp_path):
     monkeypatch.setattr(job, "duckdb_module", lambda: None)
+    monkeypatch.setattr(job, "QUICK_STEP", 50)
     done = planscope("bench", "search", "job", "--quick", "-q", "-o", str(tmp_path))
     assert done.code == 0
     assert "pip install 'planscope[test]'" in done.out and "ratio" not in done.out
