@@ -22,7 +22,7 @@ import numpy as np
 import pyarrow as pa
 from rich.cells import cell_len, set_cell_size
 
-from optimizer.algebra.types import is_opaque
+from optimizer.algebra.types import is_opaque, type_name
 from optimizer.errors import ExecutionError
 
 FORMATS = ("table", "csv", "json", "parquet")
@@ -81,7 +81,13 @@ def cell_texts(column: pa.ChunkedArray | pa.Array) -> list[str | None]:
         return [None if v is None else str(np.dtype(type.to_pandas_dtype()).type(v)) for v in column.to_pylist()]
     if pa.types.is_boolean(type):
         return [None if v is None else "true" if v else "false" for v in column.to_pylist()]
-    return [None if v is None else _plain(v) for v in column.to_pylist()]
+    try:
+        values = column.to_pylist()
+    except OverflowError:  # Python has the years 1 to 9999 only
+        if pa.types.is_nested(type):
+            raise ExecutionError(f"a {type_name(type)} has a date beyond the years 1 to 9999, which cannot be written") from None
+        values = column.cast(pa.string()).to_pylist()
+    return [None if v is None else _plain(v) for v in values]
 
 
 def _plain(value: Any) -> str:

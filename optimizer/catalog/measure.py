@@ -46,7 +46,10 @@ def _column_stats(values: pa.Array) -> ColumnStats:
     width = type_width(values.type)
     if width is None and present:
         width = pc.sum(pc.binary_length(values)).as_py() / present
-    low, high = pc.min_max(values).as_py().values()
+    try:
+        low, high = pc.min_max(values).as_py().values()
+    except OverflowError:  # dates beyond the years that Python has
+        low = high = None
     if low != low:  # nothing but NaN
         low = high = None
     return ColumnStats(values.null_count, low, high, None, width)
