@@ -20,7 +20,7 @@ from experiments.workloads.queries import built_in_queries, resolve_sql
 from optimizer.catalog.table import Catalog
 from optimizer.pipeline import Optimizer
 
-STAGES = ("parse", "bind", "ctes", "subqueries", "filters", "decorrelate", "prepass", "search")
+STAGES = ("parse", "bind", "ctes", "subqueries", "filters", "decorrelate", "prepass", "semi_joins", "search")
 HEAD = ("workload", "queries", *STAGES, "CPU ms", "slowest", "its ms", "PREPARE", "ratio", "target")
 QUICK_STEP = 12  # a quick run plans every twelfth query, once
 

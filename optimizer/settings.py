@@ -71,6 +71,12 @@ class Settings:
         "what costs less for all of a query (cost); MATERIALIZED and NOT MATERIALIZED are heeded, volatile ones computed once",
         ("cost", "inline", "spool"),
     )
+    semi_joins: str = _knob(
+        "off",
+        "semi-joins that leave groups and windows below a join only the rows for which a filtered table on the other side has "
+        "partners, and which is read twice: nowhere (off), wherever they may be (always), or where a plan is cheaper (cost)",
+        ("off", "always", "cost"),
+    )
     prepass: bool = _knob(True, "run the heuristic pre-pass before the search")
     prepass_limit: int = _knob(10_000, "rule firings after which the pre-pass stops and says that it did not converge")
     cross_products: bool = _knob(False, "let join reordering make cross products also where the join graph is connected")

@@ -49,7 +49,7 @@ def command(
         raise click.UsageError("--analyze runs the plan and shows it; leave --stage out")
     if not analyze and (timeout is not None or memory_limit is not None):
         raise click.UsageError("--timeout and --memory-limit are about running: they need --analyze")
-    from executor.session import limits
+    from executor.execution import limits
 
     allowed = limits(timeout, memory_limit)
     session, sql = inputs.open(facts)

@@ -12,7 +12,8 @@ from typing import Any, Protocol
 
 import pyarrow as pa
 
-from executor.session import Session, reader
+from executor.execution import reader
+from executor.session import Session
 from experiments.search_bench.duckdb_plans import for_duckdb
 from optimizer.catalog.table import Catalog, Table
 from optimizer.settings import Settings

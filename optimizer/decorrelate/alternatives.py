@@ -39,9 +39,9 @@ def _choice(node: Tree, columns: Columns) -> Tree:
     return Tree(Choice(node.columns), (*forms, kept)) if forms else kept
 
 
-def exactly(tree: Tree, wanted: ColumnSet, columns: Columns) -> Tree:
-    """The tree with no columns but `wanted`."""
-    if tree.columns == wanted:
+def exactly(tree: Tree, wanted: ColumnSet, columns: Columns, always: bool = False) -> Tree:
+    """The tree with no columns but `wanted`; `always`: as a projection also where it has no others."""
+    if tree.columns == wanted and not always:
         return tree
     return Tree(Project(tuple(ProjectItem(c, ColumnRef(c, columns[c].type)) for c in column_ids(wanted))), (tree,))
 

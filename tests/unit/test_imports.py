@@ -48,7 +48,12 @@ OPTIMIZER = {
 # folder, or one file of it -> what it may import of the product besides its own folder
 FOLDERS = {
     "executor": "optimizer.algebra optimizer.errors",
-    "executor/session.py": "optimizer memo_viz experiments.workloads",  # the front door from Python
+    "executor/session.py": "optimizer memo_viz experiments.workloads",  # the front door from Python, and what it hands out:
+    "executor/execution.py": "optimizer memo_viz",
+    "executor/explanation.py": "optimizer memo_viz",
+    "executor/pictures.py": "optimizer memo_viz",
+    "executor/what_if.py": "optimizer memo_viz",
+    "executor/counting/of_catalog.py": "optimizer experiments.workloads",
     "executor/registered.py": "optimizer",
     "memo_viz": "optimizer.algebra optimizer.errors optimizer.trace",
     "experiments": "optimizer executor memo_viz",

@@ -52,34 +52,42 @@ class ProjectRows(PhysicalOperator):
 
     def pass_through(self, required: TraitSet, output: LogicalProps, inputs: Props) -> tuple[Alternative, ...]:
         if required.grouping:
-            return self._pass_grouping(required.grouping, output)
+            return self._pass_grouping(required.grouping, output, inputs[0])
         if not required.collation:
             return (Alternative((ANY,)),)
         followed = self._followed()
         below: list[SortKey] = []
-        for i, key in enumerate(required.collation):
+        strict = 0
+        loose = False  # rows with equal items so far may have different sources
+        for key in required.collation:
+            if self._told(key.column, inputs[0].closure(strict)):
+                continue
             source = _lowest(followed, output.equivalents(key.column))
-            if source is None or (not source.strict and i + 1 < len(required.collation)):
+            if source is None or loose:
                 return ()
+            loose = not source.strict
+            strict |= 0 if loose else 1 << source.column
             below.append(key._replace(column=source.column, descending=key.descending != source.descending))
         return (Alternative((TraitSet(tuple(below)),), required),)
 
-    def _pass_grouping(self, columns: ColumnSet, output: LogicalProps) -> tuple[Alternative, ...]:
-        """Rows equal on items are equal on the columns they follow one to one. One more item may follow a column's order
-        only: it has to come last in an order on all."""
+    def _pass_grouping(self, columns: ColumnSet, output: LogicalProps, input: LogicalProps) -> tuple[Alternative, ...]:
+        """Rows equal on items are equal on the columns they follow one to one, and on what these determine. One more item may
+        follow a column's order only: it has to come last in an order on all."""
         followed = self._followed()
-        strict: list[SortKey] = []
-        loose: list[SortKey] = []
-        for column in column_ids(columns):
-            source = _lowest(followed, output.equivalents(column))
-            if source is None:
-                return ()
-            (strict if source.strict else loose).append(SortKey(source.column))
-        if not loose:
-            return (Alternative((grouped(column_set(k.column for k in strict)),), grouped(columns)),)
-        if len(loose) > 1:
+        sources = {column: _lowest(followed, output.equivalents(column)) for column in column_ids(columns)}
+        strict = column_set(source.column for source in sources.values() if source is not None and source.strict)
+        determined = input.closure(strict)
+        others = [source for column, source in sources.items() if not self._told(column, determined)]
+        if not others:
+            return (Alternative((grouped(strict),), grouped(columns)),)
+        if len(others) > 1 or others[0] is None:
             return ()
-        return (Alternative((TraitSet((*strict, *loose)),), grouped(columns)),)
+        return (Alternative((TraitSet((*map(SortKey, column_ids(strict)), SortKey(others[0].column))),), grouped(columns)),)
+
+    def _told(self, column: ColumnId, known: ColumnSet) -> bool:
+        """Whether an item is the same in all rows that agree on the `known` columns."""
+        value = next(item.value for item in self.items if item.id == column)
+        return not value.volatile and not value.columns & ~known
 
     def _followed(self) -> dict[ColumnId, Monotone]:
         """Items that follow the order of an input column."""

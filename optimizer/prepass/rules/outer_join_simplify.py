@@ -12,7 +12,7 @@ Kinds   left and right become inner; full becomes left, right or inner, dependin
         anti joins, the left one of right joins, none of full joins, nor of mark joins, where it may also be UNKNOWN
 NULLs   p is evaluated with every column of B NULL and the others unknown (`rejects_nulls`)
 Rows    only rows go that would have gone anyway, and no other row depends on them
-Guards  volatile conjuncts reject nothing
+Guards  volatile conjuncts reject nothing; nothing is carried into a choice: its trees would no longer have the same rows
 Source  Galindo-Legaria and Rosenthal, Outerjoin Simplification and Reordering, TODS 1997
 """
 
@@ -25,7 +25,6 @@ from optimizer.algebra.logical import (
     Aggregate,
     AnyJoin,
     Apply,
-    Choice,
     Filter,
     Join,
     Limit,
@@ -131,6 +130,4 @@ def _carried(tree: Tree, known: Predicate) -> tuple[LogicalOperator, list[Predic
             return op, [tuple(s for s in known if not s.columns & tree.columns & ~whole and is_congruent(s))]
         case Limit(_, 0, None):
             return op, [known]
-        case Choice():
-            return op, [known for _ in tree.inputs]
     return op, [() for _ in tree.inputs]
