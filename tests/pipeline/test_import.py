@@ -352,6 +352,18 @@ def test_jdbc_that_is_refused(importer, derby, tmp_path, options, tables, said):
     assert not (tmp_path / "out").exists()
 
 
+def test_small_tables_take_few_jobs(importer, spark, tmp_path):
+    """Their files are looked at together, and so are the types of their columns."""
+    (tmp_path / "shop").mkdir()
+    for name in ("a", "b", "c"):
+        (tmp_path / "shop" / f"{name}.csv").write_text('n,"day, or so",text\n1,2020-01-01,x\n2,,"y,z"\n')
+    tracker = spark.sparkContext.statusTracker()
+    before = set(tracker.getJobIdsForGroup(None))
+    folder, _ = importer(tmp_path / "shop")
+    assert len(set(tracker.getJobIdsForGroup(None)) - before) <= 7
+    assert rows(folder, "b")[1] == {"n": 2, "day, or so": None, "text": "y,z"}
+
+
 def test_on_the_command_line(spark, tmp_path, monkeypatch, capfd):
     monkeypatch.chdir(tmp_path)
     Path("a.csv").write_text("id;v\n1;x\n2;y\nz\n")
