@@ -11,7 +11,7 @@ import json
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from experiments.search_bench.duckdb_plans import duckdb_module, for_duckdb
+from experiments.duckdb_sql import duckdb_module, for_duckdb
 from optimizer.algebra.logical import Scan
 from optimizer.algebra.subqueries import subqueries_of
 from optimizer.algebra.trees import Tree, postorder

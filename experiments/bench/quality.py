@@ -33,9 +33,9 @@ from experiments.bench.experiment import Figure, Item, Options, Row, Section, Ta
 from experiments.bench.results import table_of
 from experiments.bench.summary import geometric_mean, grouped
 from experiments.duckdb_estimates import DuckDBEstimates, FlatQuery
+from experiments.duckdb_sql import duckdb_module
 from experiments.order_of import SystemOrder, duckdb_order, postgres_order
 from experiments.plan_space import plan_key
-from experiments.search_bench.duckdb_plans import duckdb_module
 from experiments.sub_plans import JOINS_ALONE, SubPlans, scan_of
 from experiments.timing import run, timed
 from experiments.workloads.data import open_data
