@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from base64 import b64decode, b64encode
 from collections.abc import Iterable
 from typing import Any
 
 import pyarrow as pa
 
+from optimizer.algebra.types import is_opaque
 from optimizer.catalog.statistics import column_entry, column_of
 from optimizer.catalog.table import Catalog, ColumnStats, ForeignKey, Table, TableColumn, TableStats
 from optimizer.catalog.value_text import reader, text
@@ -19,6 +21,8 @@ _TYPES = {
         pa.date32(), pa.timestamp("us"),
     )
 }  # fmt: skip
+
+_OPAQUE = "arrow "
 
 
 def catalog_json(catalog: Catalog, names: Iterable[str] | None = None) -> dict[str, Any]:
@@ -42,7 +46,7 @@ def _table(table: Table) -> dict[str, Any]:
     stats = table.stats
     return {
         "name": table.name,
-        "columns": [[c.name, str(c.type), c.nullable] for c in table.columns],
+        "columns": [[c.name, _type_text(c.type), c.nullable] for c in table.columns],
         "keys": [list(key) for key in table.keys],
         "foreign_keys": [[list(k.columns), k.table, list(k.referenced)] for k in table.foreign_keys],
         "order": list(table.order),
@@ -76,9 +80,18 @@ def _read_table(value: Any) -> Table:
     )
 
 
+def _type_text(type: pa.DataType) -> str:
+    """Its name; an opaque type, as Arrow writes it in a schema."""
+    if not is_opaque(type):
+        return str(type)
+    return _OPAQUE + b64encode(pa.schema([pa.field("", type)]).serialize()).decode()
+
+
 def _type(name: str) -> pa.DataType:
     if name in _TYPES:
         return _TYPES[name]
+    if name.startswith(_OPAQUE):
+        return pa.ipc.read_schema(pa.py_buffer(b64decode(name.removeprefix(_OPAQUE)))).field(0).type
     decimal = re.fullmatch(r"decimal128\((\d{1,2}), (\d{1,2})\)", name)
     if decimal is None:
         raise ValueError(f"no column has the type {name[:50]}")

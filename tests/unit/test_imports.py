@@ -67,8 +67,8 @@ ONLY_IN = {
     "duckdb": (
         "tests/",
         "experiments/pipeline/generate/tpcds.py",
-        "experiments/search_bench/duckdb_plans.py",
-        "experiments/exec_bench/engines.py",
+        "experiments/duckdb_sql.py",
+        "experiments/engines.py",
         "experiments/duckdb_estimates.py",
         "experiments/workloads/tpcds_queries.py",
     ),

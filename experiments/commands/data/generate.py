@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from experiments.commands.inputs import progress
 from experiments.commands.spark_options import spark_options
 from experiments.pipeline.generate.kinds import KINDS
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 KIND_HELP = "\n".join(f"{name:<10} {what}" for name, what in KINDS.items())
 
@@ -54,9 +52,7 @@ def command(
 
     said = progress(quiet)
     wanted = recipe(kind, parse_scale(scale, "--scale S", "--scale 0.1"), parts, graphs)
-
-    def start() -> SparkSession:
-        return spark_session(master, remote, said, conf, brief=True)
+    start = partial(spark_session, master, remote, said, conf, lambda: True)
 
     if "://" in output:
         manifest, was_there = generate_at(wanted, output, start, said or _silent)

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import shlex
 import sys
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from experiments.commands.inputs import progress
 from experiments.commands.spark_options import spark_options
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 
 @click.command("import")
@@ -69,10 +67,7 @@ def command(
     from experiments.pipeline.spark.session import spark_session
 
     request = ImportRequest(sources, Path(output), options=_options(pairs), **rest)
-
-    def start() -> SparkSession:
-        return spark_session(master, remote, say, conf, brief=is_small(request))
-
+    start = partial(spark_session, master, remote, say, conf, partial(is_small, request))
     if "://" in output:
         manifest, was_there = import_at(request, output, start, say or _silent)
     else:

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import shlex
 import sys
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from experiments.commands.inputs import progress
 from experiments.commands.spark_options import spark_options
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 
 @click.command("run")
@@ -50,10 +48,7 @@ def command(
     out = output if output is not None else Path(spec.stem)
     resume = shlex.join(["planscope", *sys.argv[1:]])
     pipeline = read_pipeline(spec)
-
-    def start() -> SparkSession:
-        return spark_session(master, remote, said, conf, brief=is_brief(pipeline, out))
-
+    start = partial(spark_session, master, remote, said, conf, partial(is_brief, pipeline, out))
     done = run_pipeline(pipeline, out, start, said, stage, resume)
     for name, outcome in done.items():
         click.echo(f"{name}: {outcome.text}{'' if outcome.made else ' (there already)'}")

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from optimizer.dataset import read_declarations
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
@@ -81,3 +83,8 @@ def parts_of(table: str, rows: float, size: float, wanted: int | None) -> list[P
     """The parts of a table of about `rows` rows and `size` bytes: `wanted` many or as its size suggests, no more than rows."""
     count = max(1, min(wanted or math.ceil(size / PART_BYTES), MOST_PARTS, int(rows)))
     return [Part(table, number, count, size / count) for number in range(count)]
+
+
+def key_orders(schema: Path) -> dict[str, Orders]:
+    """The primary keys that schema.sql declares, by table: generators mostly write rows in their order."""
+    return {table.name: (tuple(table.primary_key),) for table in read_declarations([schema]) if table.primary_key}

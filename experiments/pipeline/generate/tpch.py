@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from experiments.pipeline.generate.recipe import Made, Part, Recipe, Task, parts_of
+from experiments.pipeline.generate.recipe import Made, Part, Recipe, Task, key_orders, parts_of
 from optimizer.catalog.source import open_source
 from optimizer.dataset import open_dataset
 from optimizer.errors import CatalogError
@@ -27,16 +27,7 @@ _SIZES = {  # rows and bytes per scale factor, but for the two tables that are a
     "supplier": (10_000, 1e6),
 }
 _FIXED_ROWS = {"nation": 25, "region": 5}
-_ORDERS = {
-    "region": (("r_regionkey",),),
-    "nation": (("n_nationkey",),),
-    "supplier": (("s_suppkey",),),
-    "customer": (("c_custkey",),),
-    "part": (("p_partkey",),),
-    "orders": (("o_orderkey",),),
-    "lineitem": (("l_orderkey", "l_linenumber"),),
-    "partsupp": (("ps_partkey", "ps_suppkey"), ("ps_partkey",)),  # the first of these that holds
-}
+_PARTSUPP = (("ps_partkey", "ps_suppkey"), ("ps_partkey",))  # the first of these orders that holds
 _SAFE_SUPPLIERS = 229  # from here on no part has the same supplier twice (workloads/tpch/SOURCE.md)
 
 
@@ -59,7 +50,7 @@ def tpch(scale: Decimal, parts: int | None = None) -> Recipe:
         parts=[*large, *(Part(name, 0, 1, 5e3) for name in _FIXED_ROWS)],
         rows=rows,
         schema=_schema,
-        orders=_ORDERS,
+        orders=key_orders(DECLARATIONS / "schema.sql") | {"partsupp": _PARTSUPP},
         unkeyed=frozenset({"partsupp"}),
         settings={} if parts is None else {"parts": parts},
         options=() if parts is None else ("--parts", str(parts)),

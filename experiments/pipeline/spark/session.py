@@ -63,12 +63,12 @@ def spark_session(
     remote: str | None = None,
     progress: Progress | None = None,
     conf: Mapping[str, str] = {},
-    brief: bool = False,
+    brief: Callable[[], bool] = lambda: False,
 ) -> SparkSession:
     """The session of this process, started now if there is none or it was stopped.
 
     `conf`: settings of Spark's for a session that is started, over all others. `progress` hears that Spark starts, which takes
-    seconds. `brief`: its Java process, if it is on this machine, will have little to do.
+    seconds. `brief` says whether its Java process will have little to do.
 
     Raises PipelineError: no Java, no such master, both `master` and `remote` given, or another one than the session
     already runs on.
@@ -87,7 +87,7 @@ def spark_session(
         return _started.spark
     place, scratch = wanted or DEFAULT_MASTER, Scratch()
     start = _connected if remote is not None else _driver
-    conf = {**_BRIEF, **conf} if brief and is_local(place) else conf
+    conf = {**_BRIEF, **conf} if is_local(place) and brief() else conf
     try:
         _started = _Started(place, start(place, scratch.folder, progress or unheard, conf), scratch, os.getpid())
     except BaseException:
