@@ -14,9 +14,10 @@ import pytest
 
 from executor.arrow.context import Tuning
 from executor.arrow.run import execute_table
-from executor.session import Session, reader
+from executor.execution import reader
+from executor.session import Session
+from optimizer.algebra.aggregate_functions import AGGREGATE_FUNCTIONS
 from optimizer.algebra.evaluate import Value
-from optimizer.algebra.functions import AGGREGATE_FUNCTIONS
 from optimizer.dataset import open_dataset
 from optimizer.errors import ExecutionError
 from optimizer.sql.bind import bind

@@ -48,6 +48,11 @@ ORDERED = (
     "select s from t order by s limit abs(-2) offset null",
     "values (3), (1), (2) order by -col0 desc",
     "(select a, s from t) order by s || 'x' desc limit 3",
+    "select s from t order by s limit (select max(a) from t) offset (select min(b) from t) + 1",
+    "select s from t order by s desc offset (select count(*) from t where a = 1)",
+    "select s from t order by s limit (select null)",
+    "with c as (select 2 as q) select s from (select s from t order by s limit (select q from c)) order by s",
+    "select s from (values ('x'), ('y'), ('z')) v(s) order by s limit 1 offset (select 1)",
     "select * from range(3) order by 1",
     "select * from range(1, 10, 3) r(x) order by x",
     "select * from generate_series(1, 3) g order by all",
@@ -82,10 +87,11 @@ OTHERWISE = (
 )
 
 REFUSED = (
+    ("select s from t limit (select random())", Unsupported, "LIMIT with a volatile function"),
+    ("select s, (select b from t x limit (select t.a)) from t", SqlError, 'unknown table "t"'),
     ("select s from t limit -1", SqlError, "LIMIT cannot be negative"),
     ("select s from t limit 1 - 2", SqlError, "LIMIT cannot be negative"),
     ("select s from t limit a", SqlError, "unknown column"),
-    ("select s from t limit (select 1)", Unsupported, "subquery"),
     ("select s from t limit random()", Unsupported, "volatile"),
     ("select s from t limit date '2020-01-01'", SqlError, "whole number"),
     ("select s from t limit 'x'", SqlError, "x"),

@@ -12,7 +12,7 @@ import pytest
 from pyarrow import parquet
 
 from executor.session import Session
-from optimizer.algebra.functions import SCALAR_NAMES
+from optimizer.algebra.scalar_functions import SCALAR_NAMES
 from optimizer.dataset import open_dataset
 from optimizer.errors import ExecutionError, SqlError
 from optimizer.sql.bind import bind

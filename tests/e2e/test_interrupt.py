@@ -33,7 +33,7 @@ def within(owner, name):
     setattr(owner, name, timed)
 """
 SEARCH = WITHIN + "from optimizer.search.search import Search; within(Search, 'run')"
-RUN = WITHIN + "import executor.session; within(executor.session, 'reader')"
+RUN = WITHIN + "import executor.execution; within(executor.execution, 'reader')"
 LAST = "import atexit, os, signal, sys; atexit.register(os.kill, os.getpid(), signal.SIGINT)"
 
 

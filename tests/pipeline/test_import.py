@@ -88,7 +88,7 @@ def test_every_row_is_imported_or_rejected(importer, shop):
     assert counts["tables"]["sales"]["dropped"] == {"tags": "has objects or arrays in it, which planscope lacks"}
     joined = Session(folder).sql("select name, big from people, sales where id = person order by id").table
     assert joined.column("name").to_pylist() == ["Ann", "Zoe"]
-    text = summary_text({"counts": counts}, folder)
+    text = summary_text({"counts": counts}, str(folder))
     assert (
         "people  2 of 9 rows, 7 rejected" in text
         and "2 rows: id: a row before it has the same key, first '1' in row 6 of" in text
@@ -222,7 +222,7 @@ def test_damaged_and_differing_files_are_named(importer, tmp_path):
     assert not (tmp_path / "out").exists()
     folder, counts = importer(source, tables=("t",), name="footer")
     assert counts["damaged"].keys() == {str(source / "1.parquet")} and len(rows(folder, "t")) == 5000
-    assert "not imported: " in (text := summary_text({"counts": counts}, folder)) and "1.parquet is damaged" in text
+    assert "not imported: " in (text := summary_text({"counts": counts}, str(folder))) and "1.parquet is damaged" in text
     data = bytearray((source / "0.parquet").read_bytes())
     data[4:2000] = b"\0" * 1996  # the footer is whole, the pages are not
     (source / "1.parquet").write_bytes(data)
@@ -350,6 +350,18 @@ def test_jdbc_that_is_refused(importer, derby, tmp_path, options, tables, said):
         importer(format="jdbc", options=options, tables=tables)
     assert said in str(error.value) and "hush" not in str(error.value) and len(str(error.value)) < 700
     assert not (tmp_path / "out").exists()
+
+
+def test_small_tables_take_few_jobs(importer, spark, tmp_path):
+    """Their files are looked at together, and so are the types of their columns."""
+    (tmp_path / "shop").mkdir()
+    for name in ("a", "b", "c"):
+        (tmp_path / "shop" / f"{name}.csv").write_text('n,"day, or so",text\n1,2020-01-01,x\n2,,"y,z"\n')
+    tracker = spark.sparkContext.statusTracker()
+    before = set(tracker.getJobIdsForGroup(None))
+    folder, _ = importer(tmp_path / "shop")
+    assert len(set(tracker.getJobIdsForGroup(None)) - before) <= 7
+    assert rows(folder, "b")[1] == {"n": 2, "day, or so": None, "text": "y,z"}
 
 
 def test_on_the_command_line(spark, tmp_path, monkeypatch, capfd):

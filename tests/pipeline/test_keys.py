@@ -138,13 +138,10 @@ def test_an_import_finds_repeated_nan(tmp_path: Path, spark: SparkSession) -> No
     """As an analysis does: it would contradict the key that the import has let pass."""
     rows = pa.table({"x": [float("nan"), 1.0, float("nan"), None, None, 0.0, -0.0]})
     pq.write_table(rows, tmp_path / "part-0.parquet")
-    table = RawTable("t", (tmp_path / "part-0.parquet",), rows.schema)
+    table = RawTable("t", (tmp_path / "part-0.parquet",))
     assert write_duplicates(spark, table, ["x"], tmp_path / "later") == 2
     assert places(tmp_path / "later", 0).tolist() == [2, 6]
-    assert (
-        write_dangling(spark, table, ["x"], RawTable("u", table.parts, rows.schema, [tmp_path / "later"]), ["x"], tmp_path / "d")
-        == 0
-    )
+    assert write_dangling(spark, table, ["x"], RawTable("u", table.parts, [tmp_path / "later"]), ["x"], tmp_path / "d") == 0
 
 
 @pytest.mark.parametrize(

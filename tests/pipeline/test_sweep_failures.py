@@ -156,12 +156,12 @@ def test_a_task_goes_on_where_it_was_stopped(tmp_path: Path, monkeypatch: pytest
     (rows,) = tmp_path.glob(".rows-*.jsonl")
     with rows.open("a") as file:
         file.write('{"item": "cut off in the midd')
-    assert run_items(task) == {"items": 6, "errors": 0}
+    run_items(task)
     log = log_file(plan)
     assert sorted(map(int, log.read_text().split())) == list(range(6)), "an item ran twice, or never"
     log.unlink()
-    assert run_items(task) == {"items": 6, "errors": 0}, "a task that is repeated after it was done"
-    assert not log.exists()
+    run_items(task)
+    assert not log.exists(), "a task that is repeated after it was done"
     settle(tmp_path)
     assert not list(tmp_path.glob(".rows-*")) and progress_of(tmp_path).complete
     assert read_results(tmp_path).column("query").to_pylist() == [f"q{i}" for i in range(6)]
@@ -172,7 +172,7 @@ def test_a_server_stops_when_its_client_is_gone(tmp_path: Path) -> None:
     write_plan(tmp_path, plan)
     task = {"folder": str(tmp_path), "measure": FAILING, "remote": True}
     with hold(tmp_path / LOCK, "the sweep"):
-        assert run_items({**task, "numbers": [0]})["items"] == 1
+        run_items({**task, "numbers": [0]})
     with pytest.raises(PipelineError, match=f"the process that ran sweep {plan.run} has ended"):
         run_items({**task, "numbers": [0, 1]})
     assert progress_of(tmp_path).done == 1
