@@ -6,12 +6,12 @@ from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
+from optimizer.algebra.building import passed
 from optimizer.algebra.columns import ColumnId, Columns, ColumnSet, column_ids, column_set
 from optimizer.algebra.ctes import inlined_spools, map_parts, operators_inlined, references
-from optimizer.algebra.logical import Choice, Project, ProjectItem
+from optimizer.algebra.logical import Choice, Project
 from optimizer.algebra.printing import show_tree
 from optimizer.algebra.query import BoundQuery
-from optimizer.algebra.scalars import ColumnRef
 from optimizer.algebra.spools import Spool, With
 from optimizer.algebra.trees import Tree
 from optimizer.decorrelate.alternatives import exactly
@@ -203,7 +203,7 @@ def required_only(bound: BoundQuery, tree: Tree) -> Tree:
 def _only(tree: Tree, needed: Sequence[ColumnId], columns: Columns) -> Tree:
     if column_set(needed) == tree.columns:
         return tree
-    return Tree(Project(tuple(ProjectItem(id, ColumnRef(id, columns[id].type)) for id in needed)), (tree,))
+    return Tree(Project(passed(needed, columns)), (tree,))
 
 
 def _needed(bound: BoundQuery) -> list[ColumnId]:

@@ -95,7 +95,10 @@ def test_every_row_is_imported_or_rejected(importer, shop):
     )
 
 
-def test_an_import_is_not_repeated(importer, shop, tmp_path):
+def test_an_import_is_not_repeated(importer, tmp_path):
+    shop = tmp_path / "shop"
+    (shop / "people").mkdir(parents=True)
+    (shop / "people" / "b.csv").write_text("id,name,day,amount\n7,Zoe,2021-01-01,9\n1,third,2021-01-01,9\n")
     folder, counts = importer(shop)
     before = {path: path.stat().st_mtime_ns for path in folder.rglob("*")}
     manifest, was_there = import_dataset(ImportRequest((str(shop),), folder), lambda: pytest.fail("needs Spark"), print)
@@ -168,11 +171,11 @@ def test_the_first_row_of_each_key_stays(importer, tmp_path):
 def test_an_interrupted_import_goes_on(importer, tmp_path):
     source = tmp_path / "shop"
     source.mkdir()
-    for i in range(4):
+    for i in range(3):
         (source / f"t{i}.csv").write_text(f"a\n{i}\n")
 
     def stop(line: str) -> None:
-        if line.startswith("t2: 1 of 1"):
+        if line.startswith("t1: 1 of 1"):
             raise KeyboardInterrupt
 
     with pytest.raises(Interrupted, match="goes on where it stopped"):
@@ -183,9 +186,9 @@ def test_an_interrupted_import_goes_on(importer, tmp_path):
     raw = {path.stat().st_ino for path in folder.rglob("part-*.parquet")}
     said: list[str] = []
     importer(source, progress=said.append)
-    assert not any(line.startswith(("t0: 1 of 1", "t1: 1 of 1")) for line in said)
-    assert [rows(folder, f"t{i}") for i in range(4)] == [[{"a": i}] for i in range(4)]
-    assert len(raw & {path.stat().st_ino for path in folder.glob("t*/*")}) == 2
+    assert not any(line.startswith("t0: 1 of 1") for line in said)
+    assert [rows(folder, f"t{i}") for i in range(3)] == [[{"a": i}] for i in range(3)]
+    assert len(raw & {path.stat().st_ino for path in folder.glob("t*/*")}) == 1
     assert sorted(path.name for path in (folder / "_planscope").iterdir()) == ["manifests"]
 
 

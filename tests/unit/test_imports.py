@@ -32,7 +32,6 @@ OPTIMIZER = {
     "prepass": "errors settings algebra catalog trace stats rules",
     "decorrelate": "errors settings algebra catalog trace stats rules prepass",
     "plugins": "errors settings algebra catalog stats cost joins rules engines prepass decorrelate",
-    "rule_list": "rules decorrelate prepass plugins",
     "search": "errors settings algebra catalog stats cost trace memo joins rules engines",
     "iterative": "errors settings algebra memo joins rules search",
     "drivers": "cost trace memo rules search iterative",
@@ -68,8 +67,8 @@ ONLY_IN = {
     "duckdb": (
         "tests/",
         "experiments/pipeline/generate/tpcds.py",
-        "experiments/search_bench/duckdb_plans.py",
-        "experiments/exec_bench/engines.py",
+        "experiments/duckdb_sql.py",
+        "experiments/engines.py",
         "experiments/duckdb_estimates.py",
         "experiments/workloads/tpcds_queries.py",
     ),

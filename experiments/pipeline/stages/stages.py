@@ -70,7 +70,7 @@ class Stage:
 
     def run(self, context: Context) -> Outcome:
         """Does what is not done. Raises PlanscopeError, and KeyboardInterrupt; then a later call goes on."""
-        raise NotImplementedError
+        raise AssertionError(f"{type(self).__name__} does nothing")
 
     def path(self, name: str) -> Path:
         """A file or folder beside the specification."""

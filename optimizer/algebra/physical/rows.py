@@ -5,29 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from optimizer.algebra.columns import ColumnId, ColumnSet, column_ids, column_set
-from optimizer.algebra.logical import Label, ProjectItem, show_predicate
+from optimizer.algebra.columns import ColumnId, ColumnSet, column_ids, column_set, union
+from optimizer.algebra.logical import Label, Project, ProjectItem, show_predicate
 from optimizer.algebra.monotone import Monotone, monotone
 from optimizer.algebra.physical.operator import PhysicalOperator, Props
 from optimizer.algebra.props import LogicalProps
-from optimizer.algebra.scalars import ColumnRef, Predicate, predicate_columns
-from optimizer.algebra.traits import (
-    ANY,
-    Alternative,
-    Collation,
-    SortKey,
-    TraitSet,
-    grouped,
-    spelled,
-)
+from optimizer.algebra.scalars import Predicate
+from optimizer.algebra.traits import ANY, Alternative, Collation, SortKey, TraitSet, grouped, spelled
 
 
-@dataclass(frozen=True, slots=True)
-class FilterRows(PhysicalOperator):
-    """Keeps rows where every conjunct is TRUE; keeps their order."""
+class SomeRows(PhysicalOperator):
+    """Base of what gives some rows of its input, in their order."""
 
-    predicate: Predicate
-    name: ClassVar[str] = "filter_rows"
+    __slots__ = ()
 
     def pass_through(self, required: TraitSet, output: LogicalProps, inputs: Props) -> tuple[Alternative, ...]:
         ways = spelled(required, output.columns, output, inputs[0])  # a = b lets either column lead
@@ -36,11 +26,16 @@ class FilterRows(PhysicalOperator):
     def derive(self, delivered: TraitSet, index: int, output: LogicalProps, inputs: Props) -> tuple[Alternative, ...]:
         return (Alternative((delivered,), delivered),)
 
+
+@dataclass(frozen=True, slots=True)
+class FilterRows(SomeRows):
+    """Keeps rows where every conjunct is TRUE; keeps their order."""
+
+    predicate: Predicate
+    name: ClassVar[str] = "filter_rows"
+
     def describe(self, label: Label) -> str:
         return show_predicate(self.predicate, label)
-
-    def used_columns(self, output: ColumnSet) -> ColumnSet:
-        return output | predicate_columns(self.predicate)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,17 +111,10 @@ class ProjectRows(PhysicalOperator):
         return (*_derived(delivered, above), *result)
 
     def describe(self, label: Label) -> str:
-        return ", ".join(
-            label(i.id) if isinstance(i.value, ColumnRef) and i.value.id == i.id else f"{label(i.id)} := {i.value.show(label)}"
-            for i in self.items
-        )
+        return Project(self.items).describe(label)
 
     def used_columns(self, output: ColumnSet) -> ColumnSet:
-        columns = 0
-        for item in self.items:
-            if output >> item.id & 1:
-                columns |= item.value.columns
-        return columns
+        return union(item.value.columns for item in self.items if output >> item.id & 1)
 
 
 def _lowest(followed: dict[ColumnId, Monotone], columns: ColumnSet) -> Monotone | None:

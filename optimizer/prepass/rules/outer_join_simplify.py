@@ -35,6 +35,7 @@ from optimizer.algebra.logical import (
     Window,
 )
 from optimizer.algebra.null_rejection import rejects_nulls
+from optimizer.algebra.rebuild import map_down
 from optimizer.algebra.scalars import Predicate, Scalar, substitute
 from optimizer.algebra.trees import Node, Tree
 from optimizer.rules.interface import RewriteRule, RuleContext, node
@@ -74,26 +75,15 @@ def simplified(root: Node, predicate: Predicate) -> Node:
 
     The predicate may also read columns that `root` does not have.
     """
-    built: list[Node] = []
-    stack: list[tuple[Node, Predicate, LogicalOperator | None]] = [(root, predicate, None)]
-    while stack:
-        tree, known, done = stack.pop()
-        if done is not None:
-            assert isinstance(tree, Tree)
-            arity = len(tree.inputs)
-            inputs = tuple(built[len(built) - arity :])
-            del built[len(built) - arity :]
-            same = done is tree.op and all(a is b for a, b in zip(inputs, tree.inputs, strict=True))
-            built.append(tree if same else Tree(done, inputs))
-            continue
+
+    def visit(tree: Node, known: Predicate) -> Node | tuple[Tree, list[Predicate]]:
         known = tuple(s for s in known if s.columns & tree.columns and not s.volatile)
         if not known or not isinstance(tree, Tree):
-            built.append(tree)
-            continue
+            return tree
         op, below = _carried(tree, known)
-        stack.append((tree, known, op))
-        stack.extend((child, p, None) for child, p in zip(reversed(tree.inputs), reversed(below), strict=True))
-    return built[0]
+        return (tree if op is tree.op else Tree(op, tree.inputs)), below
+
+    return map_down(root, predicate, visit)
 
 
 def _carried(tree: Tree, known: Predicate) -> tuple[LogicalOperator, list[Predicate]]:
