@@ -21,6 +21,7 @@ import pyarrow as pa
 from executor.session import Session
 from experiments.bench.enumeration import random_costing
 from experiments.bench.experiment import Figure, Item, Options, Row, Section, Table
+from experiments.bench.quality import q_error, too_low
 from experiments.bench.summary import geometric_mean, grouped, median_of
 from experiments.sub_plans import JOINS_ALONE, SubPlans
 from experiments.workloads.data import open_data
@@ -145,8 +146,8 @@ def _q_errors(query: str, estimator: str) -> list[Row]:
     plans = SubPlans(Session(_catalog(query), settings).optimizer.optimize(resolve_sql(query)))
     by_size: dict[int, list[tuple[float, bool]]] = {}
     for aliases, count in true_cardinalities(_WORKLOAD)[query].items():
-        estimate, true = max(1.0, plans.rows(aliases)), max(1.0, float(count))
-        by_size.setdefault(len(aliases), []).append((max(estimate / true, true / estimate), estimate < true))
+        rows = plans.rows(aliases)
+        by_size.setdefault(len(aliases), []).append((q_error(rows, count), too_low(rows, count)))
     return [
         {
             "relations": n, "sub_plans": len(found), "q_error": float(np.median([q for q, _ in found])),
