@@ -22,6 +22,7 @@ from executor.session import Session
 from experiments.bench.enumeration import random_costing
 from experiments.bench.experiment import Figure, Item, Options, Row, Section, Table
 from experiments.bench.quality import q_error, too_low
+from experiments.bench.results import table_of
 from experiments.bench.summary import geometric_mean, grouped, median_of
 from experiments.sub_plans import JOINS_ALONE, SubPlans
 from experiments.workloads.data import open_data
@@ -188,7 +189,7 @@ def _pruning(rows: list[Row]) -> Section:
         "bounds and a seed. In the reference a set's bound is the rows of its result, so hardly less is enumerated, and limits "
         "alone (ACB) enumerate more; our bounds of sets count all intermediate results, so less is enumerated as well."
     )
-    return Section("Pruning factors", text, [Table("pruning_factors", "Shares of the work.", _table(table))], problems=problems)
+    return Section("Pruning factors", text, [Table("pruning_factors", "Shares of the work.", table_of(table))], problems=problems)
 
 
 def _duplicates(rows: list[Row]) -> Section:
@@ -207,7 +208,9 @@ def _duplicates(rows: list[Row]) -> Section:
         "rule sets find expressions again 4K + n - 1 times (RS-B0), 2K + n - 1 times (RS-B1) and never (RS-B2)."
     )
     text += "" if problems else " Ours are the same in all cases."
-    return Section("Duplicates of rule sets", text, [Table("duplicates", "Closed forms, and ours.", _table(table))], (), problems)
+    return Section(
+        "Duplicates of rule sets", text, [Table("duplicates", "Closed forms, and ours.", table_of(table))], (), problems
+    )
 
 
 def _heuristics(rows: list[Row]) -> Section:
@@ -226,8 +229,8 @@ def _heuristics(rows: list[Row]) -> Section:
         "C_out with random cardinalities, geometric means over seeds."
     )
     caption = "Share of seeds whose order costs at most so many times the optimum."
-    figure = Figure("linearized", caption, _table(points), "shares", "cost / optimum", "share of seeds", log_x=True)
-    return Section("Linearized DP", text, [Table("linearized", "Cost over the optimum.", _table(table))], [figure], problems)
+    figure = Figure("linearized", caption, table_of(points), "shares", "cost / optimum", "share of seeds", log_x=True)
+    return Section("Linearized DP", text, [Table("linearized", "Cost over the optimum.", table_of(table))], [figure], problems)
 
 
 def _errors(rows: list[Row]) -> Section:
@@ -241,9 +244,5 @@ def _errors(rows: list[Row]) -> Section:
         "Published: errors grow exponentially with the number of joins, and most are underestimates. Ours are of the sub-plans "
         f"of `{_WORKLOAD}`: medians over queries of the median q-error of their sub-plans of a size."
     )
-    figure = Figure("q_error", "Median q-error by number of joins.", _table(points), "lines", "joins", "q-error", log_y=True)
-    return Section("q-errors by joins", text, [Table("q_errors", "By estimator and joins.", _table(table))], [figure])
-
-
-def _table(rows: list[Row]) -> pa.Table:
-    return pa.Table.from_pylist(rows)
+    figure = Figure("q_error", "Median q-error by number of joins.", table_of(points), "lines", "joins", "q-error", log_y=True)
+    return Section("q-errors by joins", text, [Table("q_errors", "By estimator and joins.", table_of(table))], [figure])
