@@ -1,7 +1,7 @@
 """Results as text tables, CSV, JSON and Parquet.
 
 - table: NULL is NULL, and a string of that spelling is 'NULL'; the first `max_rows` rows, then how many there are.
-- csv: NULL is an empty field, the empty string is "". Decimals with all digits.
+- csv: NULL is an empty field, the empty string is "". Decimals with all digits. Lists, structs and maps as JSON, also in tables.
 - json: one array of records, one record a line. Decimals are numbers with all their digits: read them as decimals, not as
   doubles, to keep them. NaN and the infinities, which JSON numbers lack, are "NaN", "Infinity" and "-Infinity".
 - parquet: types as they are.
@@ -21,6 +21,9 @@ from typing import Any, BinaryIO, TypeAlias
 import numpy as np
 import pyarrow as pa
 from rich.cells import cell_len, set_cell_size
+
+from optimizer.algebra.types import is_opaque, type_name
+from optimizer.errors import ExecutionError
 
 FORMATS = ("table", "csv", "json", "parquet")
 MAX_CELL = 60  # characters of a text table's cell
@@ -78,7 +81,13 @@ def cell_texts(column: pa.ChunkedArray | pa.Array) -> list[str | None]:
         return [None if v is None else str(np.dtype(type.to_pandas_dtype()).type(v)) for v in column.to_pylist()]
     if pa.types.is_boolean(type):
         return [None if v is None else "true" if v else "false" for v in column.to_pylist()]
-    return [None if v is None else _plain(v) for v in column.to_pylist()]
+    try:
+        values = column.to_pylist()
+    except OverflowError:  # Python has the years 1 to 9999 only
+        if pa.types.is_nested(type):
+            raise ExecutionError(f"a {type_name(type)} has a date beyond the years 1 to 9999, which cannot be written") from None
+        values = column.cast(pa.string()).to_pylist()
+    return [None if v is None else _plain(v) for v in values]
 
 
 def _plain(value: Any) -> str:
@@ -86,12 +95,34 @@ def _plain(value: Any) -> str:
         return format(value, "f")
     if isinstance(value, bytes):
         return value.hex()
+    if isinstance(value, pa.MonthDayNano):
+        return f"{value.months} months {value.days} days {value.nanoseconds // 1000} microseconds"
+    if isinstance(value, list | dict):
+        return _json_text(value)
     return value if isinstance(value, str) else str(value)
+
+
+def _json_text(value: Any) -> str:
+    """A list, a struct, or a map, which is a list of pairs, or a value inside one, as JSON."""
+    match value:
+        case None | bool() | int():
+            return json.dumps(value)
+        case float():
+            return _json_float(repr(value))
+        case Decimal():
+            return _plain(value)
+        case [(_, _), *_] if all(type(pair) is tuple for pair in value):
+            return _json_text({_plain(key): of for key, of in value})
+        case list():
+            return f"[{', '.join(map(_json_text, value))}]"
+        case dict():
+            return f"{{{', '.join(f'{json.dumps(name, ensure_ascii=False)}: {_json_text(of)}' for name, of in value.items())}}}"
+    return json.dumps(_plain(value), ensure_ascii=False)
 
 
 def _table_cells(column: pa.ChunkedArray) -> list[str]:
     texts = cell_texts(column)
-    if not pa.types.is_string(column.type):
+    if not (pa.types.is_string(column.type) or is_opaque(column.type)):
         return ["NULL" if text is None else text for text in texts]
     return ["NULL" if text is None else f"'{text}'" if text in ("NULL", "'NULL'") else _one_line(text) for text in texts]
 
@@ -140,6 +171,8 @@ def _write_csv(rows: Rows, sink: BinaryIO) -> int:
 def _csv_writes(type: pa.DataType) -> bool:
     """Whether Arrow's CSV writer prints the type as wanted; it would print decimals of small scale as 1E-7."""
     t = pa.types
+    if is_opaque(type):
+        return False
     if t.is_decimal(type):
         return 0 <= type.scale <= 6
     return t.is_boolean(type) or t.is_integer(type) or t.is_floating(type) or t.is_string(type) or t.is_temporal(type)
@@ -164,7 +197,7 @@ def _json_cells(column: pa.Array) -> Iterable[str]:
     type = column.type
     if pa.types.is_floating(type):
         return ["null" if text is None else _json_float(text) for text in cell_texts(column)]
-    if _is_number(type) or pa.types.is_boolean(type):
+    if _is_number(type) or pa.types.is_boolean(type) or pa.types.is_nested(type):
         return ["null" if text is None else text for text in cell_texts(column)]
     return ["null" if text is None else json.dumps(text, ensure_ascii=False) for text in cell_texts(column)]
 
@@ -182,7 +215,11 @@ def _write_parquet(rows: Rows, sink: BinaryIO) -> int:
     schema = pa.schema([f.with_name(name) for f, name in zip(rows.schema, unique_names(rows.schema.names), strict=True)])
     count = 0
     waiting: list[pa.RecordBatch] = []
-    with pyarrow.parquet.ParquetWriter(sink, schema, write_page_checksum=True) as writer:
+    try:
+        opened = pyarrow.parquet.ParquetWriter(sink, schema, write_page_checksum=True)
+    except pa.ArrowNotImplementedError as error:
+        raise ExecutionError(f"Parquet has no such type: {error}\nleave the column out, or write csv or json") from error
+    with opened as writer:
         for batch in _batches(rows):
             waiting.append(pa.record_batch(batch.columns, schema=schema))
             count += batch.num_rows

@@ -14,7 +14,8 @@ from typing import Any, Protocol
 
 import pyarrow as pa
 
-from executor.session import Session, reader
+from executor.execution import reader
+from executor.session import Session
 from experiments.bench.child import status_mb
 from experiments.bench.experiment import Item, Row
 from experiments.duckdb_sql import for_duckdb

@@ -29,11 +29,14 @@ class Actual(NamedTuple):
 
 
 Actuals = Mapping[int, Actual]  # by PlanNode.id
+_NAMES = 30  # characters for the operators, at least
+_COST = 3  # its place among the figures
 
 
 def plan_json(plan: PlanNode, columns: Columns, actual: Actuals | None = None) -> dict[str, Any]:
     """One object per operator, inputs nested. Iterative."""
     made: dict[int, dict[str, Any]] = {}
+    total = _total_ms(actual)
     for node in reversed(list(plan.walk())):
         found = None if actual is None else actual.get(node.id)
         made[node.id] = {
@@ -44,7 +47,10 @@ def plan_json(plan: PlanNode, columns: Columns, actual: Actuals | None = None) -
             "cost": finite(node.cost),
             "actual_rows": None if found is None else found.rows,
             "removed_rows": None if found is None else found.removed,
+            "rows_in": None if actual is None else _rows_in(node, actual),
             "ms": None if found is None else round(found.ms, 3),
+            "share": None if found is None else round(found.ms / total, 4),
+            "peak_bytes": None if found is None else found.bytes,
             "inputs": [made[child.id] for child in node.inputs],
         }
     return made[plan.id]
@@ -53,23 +59,29 @@ def plan_json(plan: PlanNode, columns: Columns, actual: Actuals | None = None) -
 def plan_table(plan: PlanNode, columns: Columns, actual: Actuals | None = None, width: int = 100) -> str:
     """The plan as an indented tree with figures in columns at the right; long payloads go on over further lines.
 
-    Figures: estimated rows and cost including inputs; with `actual` also the real rows, the q-error of the estimate and the
-    milliseconds spent in the operator itself. A scan says how many rows runtime filters removed.
+    Figures: estimated rows and cost including inputs; with `actual` also the real rows, the q-error of the estimate, the rows
+    that came in, the milliseconds spent in the operator itself, in percent of all operators' too, and the megabytes of rows it
+    held at its peak; a narrow table leaves the cost out. A scan says how many rows runtime filters removed.
     """
-    heads = ["rows", "cost"] if actual is None else ["rows", "actual", "q-error", "cost", "ms"]
+    heads = ["rows", "cost"] if actual is None else ["rows", "actual", "q-error", "cost", "in", "ms", "%", "MB"]
+    total = _total_ms(actual)
     body: list[tuple[list[str], list[str]]] = []
-    sizes = [len(head) for head in heads]
+    sizes: list[int] = [len(head) for head in heads]
     pending: list[tuple[PlanNode, str, str]] = [(plan, "", "")]
     trees: list[tuple[PlanNode, str, str, list[str]]] = []
     while pending:
         node, first, rest = pending.pop()
-        figures = _figures(node, actual)
+        figures = _figures(node, actual, total)
         sizes = [max(size, len(figure)) for size, figure in zip(sizes, figures, strict=True)]
         trees.append((node, first, rest, figures))
         for i in range(len(node.inputs) - 1, -1, -1):
             last = i == len(node.inputs) - 1
             pending.append((node.inputs[i], rest + ("└─ " if last else "├─ "), rest + ("   " if last else "│  ")))
-    left = max(24, width - sum(size + 2 for size in sizes))
+    if actual is not None and width - sum(size + 2 for size in sizes) < _NAMES:
+        del heads[_COST], sizes[_COST]
+        for *_, figures in trees:
+            del figures[_COST]
+    left = max(_NAMES, width - sum(size + 2 for size in sizes))
     for node, first, rest, figures in trees:
         below = rest + ("│    " if node.inputs else "     ")
         text = clean(f"{node.op.name}  {node.op.describe(columns.label)}").rstrip() + _removed(node, actual)
@@ -129,15 +141,28 @@ def rules_text(stages: Mapping[str, Mapping[str, int]], width: int = 100) -> str
     )
 
 
-def _figures(node: PlanNode, actual: Actuals | None) -> list[str]:
+def _total_ms(actual: Actuals | None) -> float:
+    """Milliseconds of all operators; above 0."""
+    return sum(found.ms for found in (actual or {}).values()) or 1.0
+
+
+def _rows_in(node: PlanNode, actual: Actuals) -> int | None:
+    """Rows that came out of the inputs; None for an operator without any, and where an input was not run."""
+    found = [actual.get(child.id) for child in node.inputs]
+    return sum(each.rows for each in found if each is not None) if found and None not in found else None
+
+
+def _figures(node: PlanNode, actual: Actuals | None, total: float) -> list[str]:
     rows, cost = number(node.rows), number(node.cost)
     if actual is None:
         return [rows, cost]
     found = actual.get(node.id)
     if found is None:
-        return [rows, "", "", cost, ""]
+        return [rows, "", "", cost, "", "", "", ""]
     error = "–" if found.fewer else f"{q_error(node.rows, found.rows):,.1f}" if math.isfinite(node.rows) else "∞"
-    return [rows, f"{found.rows:,}", error, cost, f"{found.ms:,.1f}"]
+    rows_in, held = _rows_in(node, actual), f"{found.bytes / 1e6:,.1f}" if found.bytes else ""
+    came = "" if rows_in is None else f"{rows_in:,}"
+    return [rows, f"{found.rows:,}", error, cost, came, f"{found.ms:,.1f}", f"{100 * found.ms / total:.0f}", held]
 
 
 def _removed(node: PlanNode, actual: Actuals | None) -> str:

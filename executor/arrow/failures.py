@@ -25,6 +25,8 @@ def operator_errors(operator: str) -> Iterator[None]:
         raise OperatorError(f"{operator}: {error}") from error
     except MemoryError as error:
         raise OperatorError(f"{operator}: out of memory ({str(error) or 'no figure given'})") from error
+    except OverflowError as error:  # a date beyond the years that Python has
+        raise OperatorError(f"{operator}: {error}") from error
     except UnicodeDecodeError as error:
         raise OperatorError(f"{operator}: a text is not UTF-8 ({error.reason})") from error
     except (pa.ArrowException, OSError) as error:

@@ -32,6 +32,7 @@ def gathered(node: PlanNode, context: Context, aggregation: Aggregation, keyed: 
         first = empty_batch(batch_schema(child.columns, context.columns))
     waiting = [aggregation.partial(first)]
     rows, held, merged = waiting[0].rows, waiting[0].nbytes, 0
+    context.held(node, held)
     # decided once, by the first batch, so that floats are added in the same order on every run
     repeated = 2 * waiting[0].states.num_rows <= first.num_rows or not keyed
     for partial in ordered_map(source, lambda batch: (aggregation.partial(batch, repeated),), context.tuning):

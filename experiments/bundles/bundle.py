@@ -154,7 +154,7 @@ def _session(bundle: Bundle, plugins: tuple[str, ...], folder: Path) -> Session:
         catalog = read_catalog(bundle.catalog)
     except PlanscopeError:
         raise
-    except (KeyError, TypeError, ValueError, ArithmeticError, AttributeError) as error:
+    except (KeyError, TypeError, ValueError, ArithmeticError, AttributeError, OSError) as error:
         raise CatalogError(f"catalog.json of the bundle is damaged ({type(error).__name__}: {str(error)[:200]})") from None
     return Session(catalog, settings, program)
 

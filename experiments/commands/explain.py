@@ -53,7 +53,7 @@ def command(
         raise click.UsageError("--postgres says where --order-of postgres finds the order")
     if not analyze and (timeout is not None or memory_limit is not None):
         raise click.UsageError("--timeout and --memory-limit are about running: they need --analyze")
-    from executor.session import limits
+    from executor.execution import limits
 
     allowed = limits(timeout, memory_limit)
     session, sql = inputs.open(facts)

@@ -53,8 +53,6 @@ def table_text(table: Table, width: int, notes: Sequence[str] = ()) -> str:
     for names, ndv in table.stats.distinct.items():
         lines.append(f"  {count_text(ndv)} distinct combinations of {', '.join(map(safe, names))}")
     lines += _listing(table, width)
-    for name, reason in table.unsupported.items():
-        lines.append(f"  {safe(name)} cannot be read: {safe(reason)}")
     return "\n".join(line if line.strip() in notes else cut(line, width) for line in lines)
 
 

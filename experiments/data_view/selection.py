@@ -31,4 +31,4 @@ def select(catalog: Catalog, table: str | None, column: str | None) -> Catalog:
 
 def _only(table: Table, name: str) -> Table:
     column = table.column(name)
-    return table if column is None else replace(table, columns=(column,), unsupported={})
+    return table if column is None else replace(table, columns=(column,))

@@ -50,7 +50,22 @@ def type_name(type: DataType) -> str:
         return "TIMESTAMP" if type.tz is None else "TIMESTAMP WITH TIME ZONE"
     if pa.types.is_time(type):
         return "TIME"
+    if pa.types.is_map(type):
+        return "MAP"
+    if pa.types.is_struct(type):
+        return "STRUCT"
+    if is_opaque(type) and hasattr(type, "value_type"):
+        return f"{type_name(type.value_type)}[]"
+    if isinstance(type, pa.BaseExtensionType):
+        return str(type.extension_name).removeprefix("arrow.").upper()
     return _NAMES.get(type, str(type).upper())
+
+
+def is_opaque(type: DataType) -> bool:
+    """Whether values of the type are only passed on: nothing is computed of them, they are not compared, sorted or grouped."""
+    if type in _NAMES:
+        return bool(pa.types.is_interval(type))
+    return not (is_timestamp(type) or pa.types.is_date(type) or (pa.types.is_decimal128(type) and type.scale >= 0))
 
 
 def is_integer(type: DataType) -> bool:

@@ -18,14 +18,7 @@ def arrow_facts(path: Path) -> FileFacts:
     """Raises CatalogError when the file is damaged, an Arrow stream or not Arrow, or holds a value no canonical type has."""
     try:
         with pa.memory_map(str(path)) as memory, pa.ipc.open_file(memory) as file:
-            columns = []
-            unsupported = {}
-            for stored in file.schema:
-                type = canonical_type(stored.type)
-                if type is None:
-                    unsupported[stored.name] = str(stored.type)
-                else:
-                    columns.append(TableColumn(stored.name, type, stored.nullable))
+            columns = [TableColumn(stored.name, canonical_type(stored.type), stored.nullable) for stored in file.schema]
             batches = (_whole(file.get_batch(i)) for i in range(file.num_record_batches))
             rows, stats = measure(path, batches, columns)
     except PermissionError as error:
@@ -35,9 +28,7 @@ def arrow_facts(path: Path) -> FileFacts:
             f"{path} is damaged, incomplete or not an Arrow file ({str(error).rstrip('.')})\n"
             "write it again as an Arrow IPC file (not a stream), or move it out of the folder"
         ) from error
-    facts = FileFacts(path, tuple(columns), rows, path.stat().st_size, stats, file_fingerprint(path))
-    facts.unsupported = unsupported
-    return facts
+    return FileFacts(path, tuple(columns), rows, path.stat().st_size, stats, file_fingerprint(path))
 
 
 def _whole(batch: pa.RecordBatch) -> pa.RecordBatch:

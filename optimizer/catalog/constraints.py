@@ -6,7 +6,7 @@ import difflib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from optimizer.algebra.types import type_name
+from optimizer.algebra.types import is_opaque, type_name
 from optimizer.catalog.declarations import ForeignKeyDeclaration, TableDeclaration
 from optimizer.catalog.table import ForeignKey, Table, TableColumn
 from optimizer.catalog.types import type_family
@@ -29,8 +29,8 @@ def apply_declaration(table: Table, declared: TableDeclaration) -> Table:
     forbidden = {column.lower() for column in declared.primary_key}
     for column in declared.columns:
         stored = _column(table, column.name)
-        if stored is None:
-            continue  # not usable, so nothing can depend on it
+        if is_opaque(stored.type):
+            continue  # nothing can depend on it
         if column.type is None or type_family(column.type) != type_family(stored.type):
             found = f"{_where(table)} {type_name(stored.type)}"
             raise CatalogError(
@@ -82,15 +82,15 @@ def _foreign_key(
 
 
 def _names(table: Table, names: Sequence[str]) -> tuple[str, ...]:
-    """The columns as the files spell them; () when one of them is not usable."""
+    """The columns as the files spell them; () when one of them is opaque."""
     found = [_column(table, name) for name in names]
-    return tuple(c.name for c in found if c is not None) if all(c is not None for c in found) else ()
+    return () if any(is_opaque(c.type) for c in found) else tuple(c.name for c in found)
 
 
-def _column(table: Table, name: str) -> TableColumn | None:
-    """The stored column; None when the files have it with an unsupported type. Raises CatalogError when they lack it."""
+def _column(table: Table, name: str) -> TableColumn:
+    """The stored column. Raises CatalogError when the files lack it."""
     column = table.column(name)
-    if column is None and name.lower() not in (other.lower() for other in table.unsupported):
+    if column is None:
         raise CatalogError(
             f'schema.sql declares column "{name}" of table {table.name}, but its files have no such column\n'
             f"{near(name, [c.name for c in table.columns])}"

@@ -102,15 +102,14 @@ def _table(folder: Path, files: TableFiles, facts: list[FileFacts]) -> Table:
     """A table as its files describe it, without declarations."""
     columns = same_columns(files.name, facts)
     spelled: dict[str, str] = {}
-    for name in [c.name for c in columns] + list(facts[0].unsupported):
+    for name in (c.name for c in columns):
         other = spelled.setdefault(name.lower(), name)
         if other is not name:
             raise CatalogError(
                 f'{files.files[0]}: columns "{other}" and "{name}" differ at most in letter case; SQL cannot tell them apart'
             )
     if not columns:
-        kinds = ", ".join(f"{name} {type}" for name, type in facts[0].unsupported.items())
-        raise CatalogError(f'table "{files.name}" ({files.files[0]}) has no usable column: {kinds or "none at all"}')
+        raise CatalogError(f'table "{files.name}" ({files.files[0]}) has no columns')
     stats = {c.name: combine([(file.rows, file.stats[c.name]) for file in facts], type_width(c.type)) for c in columns}
     return Table(
         name=files.name,
@@ -119,7 +118,6 @@ def _table(folder: Path, files: TableFiles, facts: list[FileFacts]) -> Table:
         stats=TableStats(sum(f.rows for f in facts), sum(f.bytes for f in facts), stats),
         files=files.files,
         format=files.format,
-        unsupported=facts[0].unsupported,
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,7 @@ from optimizer.errors import CatalogError
 
 @dataclass(slots=True)
 class FileFacts:
-    """One file. `columns` in file order and `stats` by name, usable columns only; `unsupported`: the others, name to reason.
+    """One file. `columns` in file order and `stats` by name.
 
     `order`: the file's rows are sorted ascending by these columns, NULLs last. `fingerprint` stands for its contents.
     """
@@ -25,7 +25,6 @@ class FileFacts:
     stats: dict[str, ColumnStats]
     fingerprint: str
     order: tuple[str, ...] = ()
-    unsupported: dict[str, str] = field(default_factory=dict)
 
 
 def same_columns(table: str, files: Sequence[FileFacts]) -> tuple[TableColumn, ...]:
@@ -38,7 +37,7 @@ def same_columns(table: str, files: Sequence[FileFacts]) -> tuple[TableColumn, .
     expected = {c.name: c.type for c in first.columns}
     for other in rest:
         found = {c.name: c.type for c in other.columns}
-        if found != expected or other.unsupported != first.unsupported:
+        if found != expected:
             raise CatalogError(
                 f'the part files of table "{table}" differ: {_difference(first, other)}\n'
                 f"give every part the same columns, or open the folder {first.path.parent.name} itself if each file is a table"
@@ -50,7 +49,7 @@ def same_columns(table: str, files: Sequence[FileFacts]) -> tuple[TableColumn, .
 
 def _difference(first: FileFacts, other: FileFacts) -> str:
     def types(facts: FileFacts) -> dict[str, str]:
-        return {c.name: str(c.type) for c in facts.columns} | facts.unsupported
+        return {c.name: str(c.type) for c in facts.columns}
 
     mine, theirs = types(first), types(other)
     for name in [*mine, *theirs]:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from optimizer.algebra.types import is_opaque
 from optimizer.catalog.facts import combine
 from optimizer.catalog.table import ColumnStats, TableColumn
 from optimizer.catalog.types import type_width
@@ -39,11 +40,16 @@ def measure(path: Path, batches: Iterable[pa.RecordBatch], columns: Sequence[Tab
 
 
 def _column_stats(values: pa.Array) -> ColumnStats:
-    width = type_width(values.type)
     present = len(values) - values.null_count
+    if is_opaque(values.type):
+        return ColumnStats(values.null_count, avg_width=values.nbytes / present if present else None)
+    width = type_width(values.type)
     if width is None and present:
         width = pc.sum(pc.binary_length(values)).as_py() / present
-    low, high = pc.min_max(values).as_py().values()
+    try:
+        low, high = pc.min_max(values).as_py().values()
+    except OverflowError:  # dates beyond the years that Python has
+        low = high = None
     if low != low:  # nothing but NaN
         low = high = None
     return ColumnStats(values.null_count, low, high, None, width)

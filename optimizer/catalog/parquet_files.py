@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 import pyarrow.types as kinds
 
 from optimizer.algebra.columns import DataType
+from optimizer.algebra.types import is_opaque
 from optimizer.catalog.facts import FileFacts, combine
 from optimizer.catalog.fingerprint import file_fingerprint
 from optimizer.catalog.table import ColumnStats, TableColumn
@@ -45,23 +46,21 @@ def _facts(path: Path, footer: Any, schema: pa.Schema) -> FileFacts:
         )
     groups = [footer.row_group(i) for i in range(footer.num_row_groups)]
     columns: list[TableColumn] = []
-    unsupported: dict[str, str] = {}
     stats: dict[str, ColumnStats] = {}
     leaves: dict[int, str] = {}  # position among the stored (leaf) columns -> column
     leaf = 0
     for stored in schema:
         type = canonical_type(stored.type)
-        if type is None:
-            unsupported[stored.name] = str(stored.type)
+        columns.append(TableColumn(stored.name, type, stored.nullable))
+        if is_opaque(type):
+            stats[stored.name] = ColumnStats()
         else:
-            columns.append(TableColumn(stored.name, type, stored.nullable))
             parts = [(group.num_rows, _chunk_stats(group.column(leaf), type)) for group in groups]
             stats[stored.name] = combine(parts, type_width(type))
             leaves[leaf] = stored.name
         leaf += _leaf_count(stored.type)
     facts = FileFacts(path, tuple(columns), footer.num_rows, path.stat().st_size, stats, file_fingerprint(path))
     facts.order = _declared_order(groups, leaves, {c.name: c.type for c in columns}, stats)
-    facts.unsupported = unsupported
     return facts
 
 

@@ -78,7 +78,7 @@ class TableStats:
 class Table:
     """`keys`: column sets without NULL whose values no two rows share. `order`: the stored rows are sorted ascending by
     these columns, NULLs last. `files`: in order, read with `format` ("parquet", "csv" or "arrow"; "" without files) as
-    `schema`, whose fields are `columns`. `unsupported`: columns of the files that cannot be used, with the reason."""
+    `schema`, whose fields are `columns`."""
 
     name: str
     columns: tuple[TableColumn, ...]
@@ -88,7 +88,6 @@ class Table:
     stats: TableStats = TableStats(0)
     files: tuple[Path, ...] = ()
     format: str = ""
-    unsupported: dict[str, str] = field(default_factory=dict)
 
     @property
     def schema(self) -> pa.Schema:

@@ -2,7 +2,8 @@
 
     int8 … int64, float, double, decimal128, bool, string, binary, date32, timestamp[us] without zone
 
-Unsigned integers become the next wider type, so that every value fits.
+Unsigned integers become the next wider type, so that every value fits. All other types stay as they are: such a column is
+opaque (`algebra/types.py`).
 """
 
 from __future__ import annotations
@@ -11,16 +12,17 @@ import pyarrow as pa
 import pyarrow.types as kinds
 
 from optimizer.algebra.columns import DataType
+from optimizer.algebra.types import is_opaque
 
 _WIDER = {pa.uint8(): pa.int16(), pa.uint16(): pa.int32(), pa.uint32(): pa.int64(), pa.uint64(): pa.decimal128(20, 0)}
 
 
-def canonical_type(stored: DataType) -> DataType | None:
-    """The canonical type that holds every value of `stored`; None when planscope has no such type (lists, structs, times …).
+def canonical_type(stored: DataType) -> DataType:
+    """The canonical type that holds every value of `stored`; `stored` itself when there is none (lists, structs, times …).
 
     Timestamps of another unit become microseconds; reading one that has no such value (nanoseconds) fails then.
     """
-    if kinds.is_dictionary(stored):
+    if kinds.is_dictionary(stored) or kinds.is_run_end_encoded(stored):
         return canonical_type(stored.value_type)
     if stored in _WIDER:
         return _WIDER[stored]
@@ -28,8 +30,8 @@ def canonical_type(stored: DataType) -> DataType | None:
         return stored
     if kinds.is_float16(stored):
         return pa.float32()
-    if kinds.is_decimal(stored):
-        return pa.decimal128(stored.precision, stored.scale) if stored.precision <= 38 and stored.scale >= 0 else None
+    if kinds.is_decimal(stored) and stored.precision <= 38 and stored.scale >= 0:
+        return pa.decimal128(stored.precision, stored.scale)
     if kinds.is_string(stored) or kinds.is_large_string(stored) or kinds.is_string_view(stored):
         return pa.string()
     if kinds.is_binary(stored) or kinds.is_large_binary(stored) or kinds.is_binary_view(stored):
@@ -42,7 +44,7 @@ def canonical_type(stored: DataType) -> DataType | None:
         return pa.timestamp("us")
     if kinds.is_null(stored):
         return pa.int32()  # nothing but NULLs
-    return None
+    return stored
 
 
 def type_family(type: DataType) -> str:
@@ -66,7 +68,7 @@ _FAMILIES = (
 
 
 def type_width(type: DataType) -> float | None:
-    """Bytes a value of a canonical type takes in memory, without its validity bit; None for strings and binaries."""
-    if kinds.is_string(type) or kinds.is_binary(type):
+    """Bytes a value of a canonical type takes in memory, without its validity bit; None where they differ, as of strings."""
+    if kinds.is_string(type) or kinds.is_binary(type) or is_opaque(type):
         return None
     return float(type.bit_width) / 8

@@ -23,11 +23,16 @@ def text(value: Any) -> str:
 
 
 def reader(type: DataType) -> Callable[[str], Any]:
-    """What reads values of a canonical type; it raises ValueError (ArithmeticError for decimals) for other texts."""
+    """What reads values of a type; it raises ValueError (ArithmeticError for decimals) for texts that are none, and for every
+    text where the type is opaque."""
     for test, read in _READERS:
         if test(type):
             return read
-    raise ValueError(f"no values of type {type}")
+    return _no_value
+
+
+def _no_value(value: str) -> Any:
+    raise ValueError(f"no values of an opaque type are kept: {value[:50]}")
 
 
 def _boolean(value: str) -> bool:

@@ -34,12 +34,12 @@ LOOK = 1023  # splits between two looks at the clock, as a mask
 
 class SetFigures:
     """What arithmetic needs of a set: `rows` of its join, at least the costs' floor; `calls`, `residual`: calls of all conjuncts
-    within it, and of those that are no hash key; `lower`: the bound that it was made with."""
+    within it, and of those that are no hash key."""
 
-    __slots__ = ("calls", "goal", "lower", "residual", "rows")
+    __slots__ = ("calls", "goal", "residual", "rows")
 
     def __init__(self, rows: float, calls: float, residual: float, goal: Goal) -> None:
-        self.rows, self.calls, self.residual, self.goal, self.lower = rows, calls, residual, goal, goal.lower
+        self.rows, self.calls, self.residual, self.goal = rows, calls, residual, goal
 
 
 class SetGoals:
@@ -167,7 +167,7 @@ class SetGoals:
             self.prove(own, group.lower, "the group")
         if required == ANY:
             return own
-        lower = own.lower
+        lower = self.at_least(s)
         if self.table is not None:
             bounds = self.table.ordered(*self._order(required))
             lower = max(lower, float(bounds[self.table.splits.positions(np.array([s], dtype=np.int64))[0]]) * ROUNDING)
@@ -175,6 +175,13 @@ class SetGoals:
         self._sources[made.id] = self
         self.search.emit_goal(made)
         return made
+
+    def at_least(self, s: Relations) -> float:
+        """What plans of a set cost at least, whatever order they give. To a cost model that is not known, rows in some order may
+        cost less than rows in any: there the cost of the cheapest plan is no bound for others."""
+        if self.costs is not None:
+            return self.figures(s).goal.lower
+        return self.search.memo.group(self.group_of(s)).lower if self.search.use_bounds else 0.0
 
     def prove(self, goal: Goal, lower: float, because: str) -> None:
         """Raise the bound of a goal."""

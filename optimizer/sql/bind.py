@@ -10,6 +10,7 @@ from optimizer.errors import SqlError
 from optimizer.sql.context import Context
 from optimizer.sql.ctes import with_definitions
 from optimizer.sql.deep import with_deep_stack
+from optimizer.sql.opaque import refuse_uses
 from optimizer.sql.parse import parse
 from optimizer.sql.query import bind_query
 
@@ -33,4 +34,6 @@ def _bind(sql: str, catalog: Catalog, ms: dict[str, float] | None) -> BoundQuery
         ms["parse"] = 1000 * (perf_counter() - start)
     context = Context(source, catalog)
     bound = bind_query(context, tree, None)
-    return BoundQuery(with_definitions(context, bound.tree), context.columns, bound.outputs, bound.order)
+    query = BoundQuery(with_definitions(context, bound.tree), context.columns, bound.outputs, bound.order)
+    refuse_uses(source, query)
+    return query

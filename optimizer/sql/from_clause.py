@@ -26,8 +26,6 @@ from optimizer.sql.scope import Relation, Scope, beside, relation_scope
 from optimizer.sql.source import form_name, listing, suggestion
 from optimizer.sql.values import SERIES, bind_series, bind_values, one_row
 
-_HIDDEN_HINT = "columns of that type cannot be read"
-
 
 def bind_from(context: Context, node: Any, ctes: Ctes | None) -> FromItem:
     """The rows a SELECT works on and the names in reach; one row without names when there is no FROM."""
@@ -180,11 +178,7 @@ def _scan(context: Context, node: Any, table: Table) -> FromItem:
         if all(c in ids for c in key.columns)
     )
     scan = Scan(table.name, alias, columns, keys, not_null, ascending(order), foreign_keys=foreign)
-    relation = Relation(
-        alias,
-        tuple((name, ColumnRef(id, context.columns[id].type)) for name, id in ids.items()),
-        {name: f"{_HIDDEN_HINT}: {reason}" for name, reason in table.unsupported.items()},
-    )
+    relation = Relation(alias, tuple((name, ColumnRef(id, context.columns[id].type)) for name, id in ids.items()))
     return FromItem(Tree(scan), relation_scope(_named(context, _alias_columns(alias_node), alias, relation)))
 
 
@@ -252,7 +246,7 @@ def _named(context: Context, names: tuple[Any, ...], alias: str, relation: Relat
             raise context.source.error(f'column name "{identifier.name}" is given twice', identifier)
         seen.add(identifier.name.lower())
     renamed = tuple((i.name, scalar) for i, (_, scalar) in zip(names, relation.columns, strict=False))
-    return Relation(relation.alias, renamed + relation.columns[len(names) :], relation.hidden)
+    return Relation(relation.alias, renamed + relation.columns[len(names) :])
 
 
 def _check_aliases(context: Context, scope: Scope, node: Any) -> None:

@@ -9,16 +9,16 @@ import pyarrow as pa
 from sqlglot import exp
 
 from optimizer.algebra.evaluate import evaluate
-from optimizer.algebra.logical import Limit, Project, ProjectItem
+from optimizer.algebra.logical import Filter, Limit, Project, ProjectItem, Window, WindowItem
 from optimizer.algebra.query import OutputColumn
-from optimizer.algebra.scalars import ColumnRef, Literal, Scalar
+from optimizer.algebra.scalars import Call, ColumnRef, Literal, Scalar, WindowCall, compare
 from optimizer.algebra.subqueries import has_subquery
 from optimizer.algebra.traits import Collation, SortKey
 from optimizer.algebra.trees import Tree
 from optimizer.algebra.types import INT32, INT64, is_numeric, is_string, type_name
 from optimizer.errors import ExecutionError
 from optimizer.sql.coerce import bare, convert
-from optimizer.sql.context import Bound, Context
+from optimizer.sql.context import Bound, Context, Ctes
 from optimizer.sql.scope import Relation, Scope, relation_scope
 from optimizer.sql.source import Source, listing, suggestion
 
@@ -116,47 +116,68 @@ def _over_outputs(context: Context, node: Any, outputs: Sequence[OutputColumn]) 
     return Literal(None, INT32) if pa.types.is_null(scalar.type) else scalar
 
 
-def limited(context: Context, node: Any, bound: Bound) -> Bound:
+def limited(context: Context, node: Any, bound: Bound, ctes: Ctes | None) -> Bound:
     """The LIMIT and OFFSET of `node` over `bound`, whose order decides which rows remain."""
     source = context.source
-    count, offset = None, 0
+    count: Scalar | None = None
+    offset: Scalar = Literal(0, INT64)
     limit, skip = node.args.get("limit"), node.args.get("offset")
     if limit is not None:
         options = limit.args.get("limit_options")
         if options is not None and (options.args.get("percent") or options.args.get("with_ties")):
             raise source.unsupported("LIMIT with PERCENT or WITH TIES", limit, "give a number of rows")
         source.only(limit, "expression", "count", "limit_options", ignored=("direction",))
-        count = _whole_number(context, limit.args.get("count") if isinstance(limit, exp.Fetch) else limit.expression, "LIMIT")
-        if isinstance(limit, exp.Fetch) and limit.args.get("count") is None:
-            count = 1
+        rows = limit.args.get("count") if isinstance(limit, exp.Fetch) else limit.expression
+        count = _whole_number(context, rows, "LIMIT", ctes)
+        if isinstance(limit, exp.Fetch) and rows is None:
+            count = Literal(1, INT64)
     if skip is not None:
         source.only(skip, "expression")
-        offset = _whole_number(context, skip.expression, "OFFSET") or 0
-    if count is None and not offset:
-        return bound
-    return bound._replace(tree=Tree(Limit(bound.order, offset, count), (bound.tree,)))
+        offset = _whole_number(context, skip.expression, "OFFSET", ctes) or offset
+    if isinstance(offset, Literal) and (count is None or isinstance(count, Literal)):
+        if count is None and not offset.value:
+            return bound
+        return bound._replace(tree=Tree(Limit(bound.order, offset.value, None if count is None else count.value), (bound.tree,)))
+    return _limited_by_number(context, bound, count, offset)
 
 
-def _whole_number(context: Context, node: Any, clause: str) -> int | None:
-    """A count of rows, as a constant expression; None for ALL or NULL."""
+def _limited_by_number(context: Context, bound: Bound, count: Scalar | None, offset: Scalar) -> Bound:
+    """The rows whose number, counted from 1 in the order of the query, lies between numbers that only running the query
+    tells. NULL: no limit, or nothing to skip; a negative number is taken as 0."""
+    number = context.columns.new("row_number", INT64, False).id
+    call = WindowCall("row_number", (), False, None, False, None, INT64)
+    numbered = Tree(Window((), bound.order, (WindowItem(number, call),)), (bound.tree,))
+    skipped = Call("greatest", (offset, Literal(0, INT64)), INT64)  # of which a NULL is no part
+    past = Call("-", (ColumnRef(number, INT64), skipped), INT64)
+    conjuncts = [compare(">", past, Literal(0, INT64))]
+    if count is not None:
+        conjuncts.append(compare("<=", past, Call("coalesce", (count, Literal(_MOST_ROWS, INT64)), INT64)))
+    return bound._replace(tree=Tree(Filter(tuple(conjuncts)), (numbered,)))
+
+
+def _whole_number(context: Context, node: Any, clause: str, ctes: Ctes | None) -> Scalar | None:
+    """A count of rows: a constant, or a scalar that a subquery is part of; None for ALL or NULL."""
     from optimizer.sql.expressions import ExpressionBinder
 
     source, node = context.source, bare(node)
     if node is None or isinstance(node, exp.Null) or is_all(node):
         return None
     if isinstance(node, exp.Literal) and not node.is_string and node.this.replace("_", "").isdigit():
-        return min(int(node.this.replace("_", "")[:30]), _MOST_ROWS)
+        return Literal(min(int(node.this.replace("_", "")[:30]), _MOST_ROWS), INT64)
     with context.inside(None):
-        operand = ExpressionBinder(context, Scope(), clause).operand(node)
+        operand = ExpressionBinder(context, Scope(ctes=ctes), clause).operand(node)
     scalar = operand.scalar
-    if scalar.volatile or has_subquery(scalar):
-        raise source.unsupported(f"{clause} with a subquery or a volatile function", node, "write the number of rows")
+    if scalar.volatile:
+        raise source.unsupported(f"{clause} with a volatile function", node, "write the number of rows")
     if not (is_numeric(scalar.type) or is_string(scalar.type) or pa.types.is_null(scalar.type)):
         raise source.error(f"{clause} takes a whole number, not {type_name(scalar.type)}", node)
+    number = convert(source, operand, INT64)
+    if has_subquery(number):
+        return number
     try:
-        value = evaluate(convert(source, operand, INT64), {})
+        value = evaluate(number, {})
     except ExecutionError as error:
         raise source.error(f"{clause} takes a whole number: {error}", node) from None
     if value is not None and value < 0:
         raise source.error(f"{clause} cannot be negative", node)
-    return None if value is None else int(value)
+    return None if value is None else Literal(int(value), INT64)

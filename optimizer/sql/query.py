@@ -34,20 +34,20 @@ def bind_query(context: Context, node: Any, ctes: Ctes | None, operand: bool = F
         case exp.Select():
             bound = bind_select(context, node, ctes, operand)
         case exp.SetOperation():
-            bound = finished(context, node, bind_set_operation(context, node, ctes, operand))
+            bound = finished(context, node, ctes, bind_set_operation(context, node, ctes, operand))
         case exp.Values():
-            bound = finished(context, node, bind_values(context, node, ctes, operand))
+            bound = finished(context, node, ctes, bind_values(context, node, ctes, operand))
         case _:
             raise context.source.unsupported(f"{node.key.upper()} as a query", node, "write SELECT * FROM ...")
     for clauses in reversed(outer):
-        bound = finished(context, clauses, bound)
+        bound = finished(context, clauses, ctes, bound)
     return bound
 
 
-def finished(context: Context, node: Any, bound: Bound) -> Bound:
+def finished(context: Context, node: Any, ctes: Ctes | None, bound: Bound) -> Bound:
     """ORDER BY, LIMIT and OFFSET of something that is not a SELECT: they see its output columns only."""
     order_clause = node.args.get("order")
-    return limited(context, node, bound if order_clause is None else order_by_outputs(context, order_clause, bound))
+    return limited(context, node, bound if order_clause is None else order_by_outputs(context, order_clause, bound), ctes)
 
 
 def with_ctes(context: Context, node: Any, ctes: Ctes | None) -> Ctes | None:

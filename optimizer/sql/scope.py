@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from optimizer.algebra.columns import ColumnSet
 from optimizer.algebra.scalars import Scalar
+from optimizer.algebra.types import is_opaque, type_name
 from optimizer.sql.source import Source, listing, suggestion
 
 if TYPE_CHECKING:
@@ -18,11 +19,10 @@ if TYPE_CHECKING:
 
 
 class Relation(NamedTuple):
-    """One entry of FROM under its alias: its columns in order. `hidden`: why further columns of it cannot be used."""
+    """One entry of FROM under its alias: its columns in order."""
 
     alias: str
     columns: tuple[tuple[str, Scalar], ...]
-    hidden: dict[str, str] = {}  # noqa: RUF012 - never changed
 
 
 class Visible(NamedTuple):
@@ -65,7 +65,7 @@ class Scope(NamedTuple):
         return [] if relation is None else [s for n, s in relation.columns if n.lower() == name.lower()]
 
     def find(self, source: Source, table: str | None, name: str, node: Any) -> Scalar | None:
-        """The column, None when there is none; SqlError when it is ambiguous, Unsupported when its type cannot be read.
+        """The column, None when there is none; SqlError when it is ambiguous.
 
         `node` is the AST column.
         """
@@ -76,11 +76,6 @@ class Scope(NamedTuple):
             owners = sorted({o for v in self.meanings(name) for o in v.owners})
             hint = "write " + " or ".join(f"{owner}.{name}" for owner in owners) if len(owners) > 1 else None
             raise source.error(f'column "{name}" is ambiguous', node.this, hint)
-        for relation in self.relations:
-            if table is None or relation.alias.lower() == table.lower():
-                for column, reason in relation.hidden.items():
-                    if column.lower() == name.lower():
-                        raise source.unsupported(f'column "{column}" of {relation.alias}', node.this, reason)
         return None
 
 
@@ -94,6 +89,9 @@ def unknown(source: Source, relations: Sequence[Relation], aliases: Sequence[str
     table = node.args["table"].name if node.args.get("table") is not None else None
     named = [r for r in relations if table is None or r.alias.lower() == table.lower()]
     if table is not None and not named:
+        fields = [s for r in relations for n, s in r.columns if n.lower() == table.lower()]
+        if fields and is_opaque(fields[0].type):
+            return source.unsupported(f'"{table}.{name}", a field of a column of type {type_name(fields[0].type)},', node)
         known = [r.alias for r in relations]
         close = suggestion(table, known)
         hint = f"FROM has {listing(known)}" if known else "there is no FROM clause"

@@ -85,7 +85,7 @@ def bind_select(context: Context, node: Any, ctes: Ctes | None, operand: bool = 
         bound = block.project_distinct_on(tree, terms[: len(on)], terms[len(on) :])
     else:
         bound = block.project_distinct(tree, terms)
-    return limited(context, node, bound)
+    return limited(context, node, bound, ctes)
 
 
 class _Block:

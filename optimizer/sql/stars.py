@@ -31,22 +31,16 @@ def expand_star(source: Source, scope: Scope, node: Any, refs: dict[ColumnId, An
             hint = f"FROM has {listing(known)}" if known else "there is no FROM clause"
             raise source.error(f'unknown table "{table.name}"', table, hint + (f'; did you mean "{close}"?' if close else ""))
         columns = list(relation.columns)
-        relations = [relation]
     else:
         if not scope.relations:
             raise source.error("* without FROM", node, "add FROM and a table")
         columns = [(v.name, v.scalar) for v in scope.visible]
-        relations = list(scope.relations)
-    unusable = {name: why for relation in relations for name, why in relation.hidden.items()}
     for excluded in star.args.get("except_") or ():
         if not isinstance(excluded, exp.Column | exp.Identifier):
             raise source.error("EXCLUDE takes names of columns", excluded)
         if excluded.args.get("table") is not None:
             raise source.unsupported("a qualified name in EXCLUDE", excluded, "write the column name alone, or use t.* EXCLUDE")
         name = excluded.name.lower()
-        if any(known.lower() == name for known in unusable):
-            unusable = {known: why for known, why in unusable.items() if known.lower() != name}
-            continue
         kept = [c for c in columns if c[0].lower() != name]
         if len(kept) == len(columns):
             names = [c[0] for c in columns]
@@ -54,10 +48,6 @@ def expand_star(source: Source, scope: Scope, node: Any, refs: dict[ColumnId, An
             hint = f"* has {listing(names)}" + (f'; did you mean "{close}"?' if close else "")
             raise source.error(f'unknown column "{excluded.name}" in EXCLUDE', excluded, hint)
         columns = kept
-    if unusable:  # a column must not vanish from a result in silence
-        name, why = next(iter(unusable.items()))
-        form = f'* with column "{name}", which cannot be used: {why}'
-        raise source.unsupported(form, node, f"write * EXCLUDE ({', '.join(unusable)})")
     for _, scalar in columns:
         for id in column_ids(scalar.columns):
             refs.setdefault(id, node)

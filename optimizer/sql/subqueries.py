@@ -52,7 +52,7 @@ def _exists(binder: ExpressionBinder, node: Any) -> Scalar:
 
 
 def _without_star(query: Any) -> Any:
-    """SELECT * as SELECT 1, where nobody looks at the columns: not even one of a type that cannot be read is in the way."""
+    """SELECT * as SELECT 1, where nobody looks at the columns."""
     if not isinstance(query, exp.Select) or len(query.expressions) != 1 or query.args.get("from_") is None:
         return query
     star = query.expressions[0]

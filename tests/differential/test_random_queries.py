@@ -81,7 +81,7 @@ def test_random_queries(pool: Callable[[int], Engines], part: int) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("part", range(20))
+@pytest.mark.parametrize("part", range(10))
 def test_many_random_queries(pool: Callable[[int], Engines], part: int) -> None:
     try_queries(pool, seed_number=1000 + part, count=250)
 

@@ -14,7 +14,7 @@ import pytest
 
 from executor.atomic import atomic_output
 from executor.formats import FORMATS, show_table, unique_names, write_rows
-from optimizer.errors import OutputError
+from optimizer.errors import ExecutionError, OutputError
 
 ROWS = pa.table(
     [
@@ -126,3 +126,16 @@ def test_devices_are_written_directly():
     with atomic_output(os.devnull) as file:
         file.write(b"gone")
     assert not os.path.isfile(os.devnull)
+
+
+@pytest.mark.parametrize("format", ["table", "csv", "json"])
+def test_years_that_python_lacks(format: str) -> None:
+    days = pa.array([0, 10**7, -(10**6), None], pa.int32()).cast(pa.date32())
+    rows = pa.table({"d": days, "t": days.cast(pa.timestamp("us"))})
+    sink = io.BytesIO()
+    write_rows(rows, format, sink)
+    text = sink.getvalue().decode()
+    for day in ("29349-01-26", "-0768-02-04"):
+        assert day in text and f"{day} 00:00:00" in text
+    with pytest.raises(ExecutionError, match=r"a DATE\[\] has a date beyond the years 1 to 9999"):
+        write_rows(pa.table({"l": pa.ListArray.from_arrays([0, 4], days)}), format, io.BytesIO())

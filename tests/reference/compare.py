@@ -51,6 +51,7 @@ _KINDS: tuple[tuple[str, Callable[[pa.DataType], bool]], ...] = (
     ("float", pa.types.is_floating),
     ("date", pa.types.is_date),
     ("timestamp", pa.types.is_timestamp),
+    ("list", pa.types.is_list),
 )
 
 

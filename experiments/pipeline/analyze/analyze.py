@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,6 +26,7 @@ from experiments.pipeline.sketches.hyperloglog import HyperLogLog
 from experiments.pipeline.sketches.stored import VERSION
 from experiments.pipeline.spark.lock import hold
 from experiments.pipeline.spark.manifest import is_done, read_manifest, write_manifest
+from optimizer.algebra.types import is_opaque
 from optimizer.catalog.findings import findings_file
 from optimizer.catalog.fingerprint import file_identities
 from optimizer.catalog.folder import METADATA_FOLDER, find_tables
@@ -149,12 +150,13 @@ def _silent(line: str) -> None:
 
 
 def _chosen(catalog: Catalog, names: Sequence[str]) -> list[Table]:
+    """The tables without their opaque columns, of which there is nothing to measure."""
     found = []
     for name in names or list(catalog.tables):
         table = catalog.table(name)
         if table is None:
             raise CatalogError(f'there is no table "{name}" in {catalog.name}; tables: {", ".join(catalog.tables)}')
-        found.append(table)
+        found.append(replace(table, columns=tuple(c for c in table.columns if not is_opaque(c.type))))
     return found
 
 

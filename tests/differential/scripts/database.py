@@ -13,7 +13,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from executor.session import Session
-from optimizer.catalog.types import canonical_type
 
 _WORD = re.compile(r"[A-Za-z_]\w*|\"[^\"]*\"")
 _LEFT_OUT = ("set", "pragma", "reset")  # about speed, or a meaning of SQL that is not the default; neither is compared
@@ -91,7 +90,7 @@ class ScriptDatabase:
             unsigned = {c for c, type in zip(relation.columns, relation.types, strict=True) if str(type) == "UHUGEINT"}
             kept = table.select([c for c in table.column_names if c not in unsigned and _writable(table.schema.field(c).type)])
             self.left_out |= {c.lower() for c in table.column_names if c not in kept.column_names}
-            if any(canonical_type(field.type) is not None for field in kept.schema):
+            if kept.num_columns:
                 pq.write_table(kept, folder / f"{name}.parquet")
                 written.append(name)
             else:

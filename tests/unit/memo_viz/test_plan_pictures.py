@@ -51,18 +51,32 @@ def test_table_keeps_every_character_of_a_payload():
         if width >= 80:
             assert max(map(len, text.splitlines())) <= width
     assert plan_table(plan, columns).splitlines()[0].split() == ["rows", "cost"]
-    assert plan_table(plan, columns, ACTUAL).splitlines()[0].split() == ["rows", "actual", "q-error", "cost", "ms"]
+    assert plan_table(plan, columns, ACTUAL).splitlines()[0].split() == [
+        "rows",
+        "actual",
+        "q-error",
+        "cost",
+        "in",
+        "ms",
+        "%",
+        "MB",
+    ]
+    assert "cost" not in plan_table(plan, columns, ACTUAL, 60).splitlines()[0]
     partly = plan_table(plan, columns, {0: ACTUAL[0]})
-    assert partly.splitlines()[1].split()[-4:] == ["3", "33.3", "535", "1.5"]
+    assert partly.splitlines()[1].split()[-5:] == ["3", "33.3", "535", "1.5", "100"]
 
 
 def test_json_has_the_fields_of_the_contract():
     plan, columns = join_plan()
     value = plan_json(plan, columns)
-    assert list(value) == ["operator", "detail", "traits", "rows", "cost", "actual_rows", "removed_rows", "ms", "inputs"]
+    figures = "actual_rows removed_rows rows_in ms share peak_bytes"
+    assert list(value) == f"operator detail traits rows cost {figures} inputs".split()
     assert value["operator"] == "sort" and value["traits"] == "order(orders#3 desc)" and value["actual_rows"] is None
     assert [i["operator"] for i in value["inputs"][0]["inputs"][0]["inputs"]] == ["table_scan", "table_scan"]
-    assert plan_json(plan, columns, ACTUAL)["inputs"][0]["inputs"][0]["actual_rows"] == 14000
+    join = plan_json(plan, columns, ACTUAL)["inputs"][0]["inputs"][0]
+    assert join["actual_rows"] == 14000 and join["rows_in"] == sum(scan["actual_rows"] for scan in join["inputs"])
+    assert join["inputs"][0]["rows_in"] is None and join["peak_bytes"] == ACTUAL[2].bytes
+    assert join["share"] == pytest.approx(ACTUAL[2].ms / sum(each.ms for each in ACTUAL.values()), abs=1e-4)
 
 
 def test_search_text():

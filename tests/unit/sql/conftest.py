@@ -62,7 +62,8 @@ def make_catalog() -> Catalog:
         order = ("o_orderkey",) if name == "orders" else ()
         tables.append(Table(name, _columns(columns, False), (tuple(key.split()),), order=order))
     tables.append(Table("t", _columns(_T, True)))
-    tables.append(Table("u", _columns(_U, True), unsupported={"tags": "VARCHAR[]"}))
+    tables.append(Table("u", _columns(_U, True)))
+    tables.append(Table("tagged", (*_columns(_U, True), TableColumn("tags", pa.list_(pa.string())))))
     tables.append(Table("every_type", _columns(EVERY_TYPE, True)))
     return Catalog("fake", tables)
 

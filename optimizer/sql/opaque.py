@@ -1,0 +1,85 @@
+"""Columns of types that nothing is computed with: intervals, lists, structs, maps, UUIDs, times, zoned timestamps, ...
+
+They may be selected, and carried through joins, filters, sorts by other columns, LIMIT and UNION ALL. IS NULL and count look
+at their validity alone. Whatever else reads one is refused, but for sorting by intervals.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pyarrow as pa
+
+from optimizer.algebra.columns import ColumnId, column_set
+from optimizer.algebra.kinds import SetOpKind
+from optimizer.algebra.logical import Aggregate, GroupingSets, Limit, LogicalOperator, Project, SetOp, Window
+from optimizer.algebra.query import BoundQuery
+from optimizer.algebra.scalars import AggregateCall, Call, ColumnRef, OuterRef, Scalar
+from optimizer.algebra.spools import Recursion
+from optimizer.algebra.subqueries import AnySubquery, ScalarSubquery, subqueries_of
+from optimizer.algebra.trees import Tree, postorder
+from optimizer.algebra.types import is_opaque, type_name
+from optimizer.sql.source import Source
+
+_SORTED = "in ORDER BY"
+_HINT = "a column of this type can be selected, tested by IS NULL and counted; EXCLUDE leaves it out of *"
+
+
+def refuse_uses(source: Source, query: BoundQuery) -> None:
+    """Raises Unsupported where the query compares, groups, sorts or computes with an opaque column."""
+    columns = query.columns
+    opaque = column_set(c.id for c in columns if is_opaque(c.type))
+    if not opaque:
+        return
+    sorted_by = ((key.column, _SORTED) for key in query.order)
+    for id, where in (*sorted_by, *_uses(query.tree)):
+        if opaque >> id & 1 and not (where == _SORTED and pa.types.is_interval(columns[id].type)):
+            column = columns[id]
+            raise source.unsupported(f'column "{column.name}" of type {type_name(column.type)} {where}', hint=_HINT)
+
+
+def _uses(root: Tree) -> Iterator[tuple[ColumnId, str]]:
+    """The columns of which a tree and its subqueries look at values, each with the place."""
+    for node in postorder(root):
+        if not isinstance(node, Tree):
+            continue
+        op = node.op
+        yield from _keys(op)
+        for scalar in op.scalars():
+            if not (isinstance(op, Project) and isinstance(scalar, ColumnRef)):
+                yield from ((id, "in an expression") for id in _read(scalar))
+        for subquery in subqueries_of(op.scalars()):
+            yield from _uses(subquery.tree)
+
+
+def _keys(op: LogicalOperator) -> Iterator[tuple[ColumnId, str]]:
+    match op:
+        case Aggregate(keys=keys):
+            yield from ((id, "in GROUP BY, DISTINCT or UNION") for id in keys)
+        case GroupingSets(keys=keys):
+            yield from ((key.source, "in GROUP BY") for key in keys)
+        case Limit(order=order):
+            yield from ((key.column, _SORTED) for key in order)
+        case Window(partition=partition, order=order):
+            yield from ((id, "in PARTITION BY or DISTINCT ON") for id in partition)
+            yield from ((key.column, _SORTED) for key in order)
+        case SetOp() | Recursion() if not (op.all and getattr(op, "kind", SetOpKind.UNION) is SetOpKind.UNION):
+            yield from ((id, "in UNION, INTERSECT or EXCEPT") for id in op.columns)
+
+
+def _read(scalar: Scalar) -> Iterator[ColumnId]:
+    """The columns whose values a scalar looks at."""
+    stack = [scalar]
+    while stack:
+        part = stack.pop()
+        match part:
+            case ColumnRef(id=id) | OuterRef(id=id) | ScalarSubquery(column=id):
+                yield id
+            case Call(function="is_null" | "is_not_null", args=(ColumnRef(),)):
+                continue
+            case AggregateCall(function="count", distinct=False, args=(ColumnRef(),)):
+                stack += part.children[1:]
+                continue
+            case AnySubquery(right=right):
+                stack += right
+        stack += part.children
