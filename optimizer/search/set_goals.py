@@ -34,12 +34,12 @@ LOOK = 1023  # splits between two looks at the clock, as a mask
 
 class SetFigures:
     """What arithmetic needs of a set: `rows` of its join, at least the costs' floor; `calls`, `residual`: calls of all conjuncts
-    within it, and of those that are no hash key."""
+    within it, and of those that are no hash key; `lower`: the bound that it was made with."""
 
-    __slots__ = ("calls", "goal", "residual", "rows")
+    __slots__ = ("calls", "goal", "lower", "residual", "rows")
 
     def __init__(self, rows: float, calls: float, residual: float, goal: Goal) -> None:
-        self.rows, self.calls, self.residual, self.goal = rows, calls, residual, goal
+        self.rows, self.calls, self.residual, self.goal, self.lower = rows, calls, residual, goal, goal.lower
 
 
 class SetGoals:

@@ -318,7 +318,7 @@ def test_odd_tables(tmp_path: Path, analyze: Analyze) -> None:
     odd = found["odd 'ñame\""]
     assert odd['a "b" c'] == ColumnStats(1, 1, 1, 1.0, 8.0, ((1, 2 / 3),), None, ((1, 2),))
     assert odd["ünï \u4f60"] == ColumnStats(1, "", "x", 2.0, 0.5, (("", 1 / 3), ("x", 1 / 3)), None, ((2, 1),))
-    assert set(odd) == {'a "b" c', "ünï \u4f60"}
+    assert odd["list"] == ColumnStats()  # nothing is computed with it
     assert found["empty"]["n"] == ColumnStats(0, ndv=0.0) and found["empty"]["s"].histogram is None
     assert found["nulls"]["n"].nulls == 5 and found["nulls"]["n"].ndv == 0.0 and found["nulls"]["f"].ndv == 3.0
     assert found["wide"]["w"].ndv == 3.0 and len(found["wide"]["w"].max) == 1
