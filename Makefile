@@ -3,9 +3,9 @@
 #   make demo          the tour: TPC-H data, a plan, its run, pictures
 #   make test          lint, types and all tests but the slow ones (minutes)
 #   make test-all      the slow tests too
-#   make bench-search  how fast the search is, with DuckDB beside: tables, and files in bench-search/ (minutes)
-#   make bench-plan    how long planning takes, stage by stage, with DuckDB's PREPARE beside: a table (minutes)
-#   make bench-exec    how fast queries run on TPC-H, with DuckDB beside: a table, and files in bench-exec/ (minutes)
+#   make bench-search  how fast the search is: tables, and a report in bench-search/ (minutes)
+#   make bench-plan    how long planning takes, stage by stage, with DuckDB beside: tables, and a report in bench-plan/ (minutes)
+#   make bench-exec    how fast queries run on TPC-H, with DuckDB beside: a table, and a report in bench-exec/ (minutes)
 #   make bench-trace   how fast a trace of a million events is walked through, and its memory (minutes)
 #   make bench-report  the experiments of docs/results.md, quick, each with a report in bench-report/ (half an hour)
 #   make docs          the pages of docs/ with their pictures and outputs, and a site of them in build/site (minutes)
@@ -40,7 +40,7 @@ bench-search: setup
 	@$(VENV)/bin/planscope bench search -o bench-search
 
 bench-plan: setup
-	@$(VENV)/bin/planscope bench plan
+	@$(VENV)/bin/planscope bench plan -o bench-plan
 
 bench-trace: setup
 	@$(VENV)/bin/planscope bench trace

@@ -15,8 +15,10 @@ from typing import TYPE_CHECKING
 import click
 
 from executor.atomic import make_folder, write_file
+from executor.execution import actuals, new_counters, reader
+from executor.explanation import Explanation
 from executor.formats import show_table
-from executor.session import Explanation, Session, actuals, new_counters, reader
+from executor.session import Session
 from experiments.workloads.data import dataset_folder, open_data
 from experiments.workloads.generated_data import is_made, seconds_of_steps
 from experiments.workloads.queries import resolve_sql

@@ -5,19 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from optimizer.algebra.functions import (
-    AGGREGATE_FUNCTIONS,
-    PARAMETERS,
-    SCALAR_FUNCTIONS,
-    WINDOW_FUNCTIONS,
-    AggregateFunction,
-    Function,
-)
+from optimizer.algebra.aggregate_functions import AGGREGATE_FUNCTIONS, WINDOW_FUNCTIONS
+from optimizer.algebra.functions import PARAMETERS, AggregateFunction, Function
+from optimizer.algebra.scalar_functions import SCALAR_FUNCTIONS
 
 PAGE = Path(__file__).parent.parent / "docs" / "functions.md"
 _HEAD = """# Functions
 
-Written by `python -m experiments.function_reference` from `optimizer/algebra/functions.py`; do not edit.
+Written by `python -m experiments.function_reference` from the tables of functions in `optimizer/algebra`; do not edit.
 
 Semantics are DuckDB's, with these exceptions: `x ~* r` and `x !~* r`, which DuckDB has not, are PostgreSQL's (a part of the text
 matches, case ignored), while `~` and `!~` ask for the whole text as in DuckDB; `approx_count_distinct` is exact; `mode` takes NaN

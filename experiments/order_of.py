@@ -1,17 +1,21 @@
-"""The join order that another system chooses for a query, so that it can be priced in our model.
+"""The join order that another system chooses for a query, so that it can be priced in our model (`order_links` makes it fit).
 
 DuckDB plans the query over native tables with the same rows, and its optimized plan is read with `json_serialize_plan`. A plan
 names tables and not aliases, but numbers its scans in the order of FROM, as our bound tree has them. DuckDB is no dependency of
-planscope: it comes with the extra `test`.
+planscope: it comes with the extra `test`. PostgreSQL's plans are read from what EXPLAIN (FORMAT JSON) wrote: recorded beside a
+query, in a file, or just now by the PostgreSQL that psql reaches.
 """
 
 from __future__ import annotations
 
 import json
+import subprocess
 from pathlib import Path
+from shutil import which
 from typing import Any, NamedTuple
 
-from experiments.search_bench.duckdb_plans import duckdb_module, for_duckdb
+from experiments import workloads
+from experiments.duckdb_sql import duckdb_module, for_duckdb
 from optimizer.algebra.logical import Scan
 from optimizer.algebra.subqueries import subqueries_of
 from optimizer.algebra.trees import Tree, postorder
@@ -124,15 +128,53 @@ def _order(plan: dict[str, Any], scans: dict[int, str]) -> JoinOrder | None:
     return built[0]
 
 
+def recorded_plan(name: str) -> Path:
+    """Where the plan of a built-in query is recorded, if it is."""
+    workload, _, number = name.partition("/")
+    return Path(workloads.__file__ or "").parent / workload / "postgres" / f"{number}.json"
+
+
+def order_of_postgres(name: str, sql: str, source: str | None) -> SystemOrder:
+    """PostgreSQL's order of a query: from a file, or asked of the database at a DSN; without a source, the recorded one of the
+    built-in query `name`. Raises Unsupported where there is none."""
+    if source is None:
+        if not recorded_plan(name).is_file():
+            raise Unsupported(
+                "PostgreSQL's order of this query is not recorded",
+                hint="--postgres names a database with these tables (dbname=... or postgresql://...), which psql asks, or a file "
+                "that EXPLAIN (FORMAT JSON) wrote; recorded are the queries of stats",
+            )
+        return postgres_order(recorded_plan(name))
+    if Path(source).is_file():
+        return postgres_order(Path(source))
+    if "=" not in source and "://" not in source:
+        raise Unsupported(f"there is no file {source}, and a database is named by dbname=... or postgresql://...")
+    psql = which("psql")
+    if psql is None:
+        raise Unsupported("psql is not installed, which asks PostgreSQL for its plan", hint="or give a file with the plan")
+    asked = [psql, "-X", "-w", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-d", source, "-f", "-"]
+    explain = f"EXPLAIN (FORMAT JSON) {sql.strip().rstrip(';')};"
+    done = subprocess.run(asked, input=explain, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise Unsupported(f"PostgreSQL does not plan this query: {(done.stderr.strip() or 'psql failed').splitlines()[0]}")
+    return _read_postgres(done.stdout, "that PostgreSQL made")
+
+
 def postgres_order(file: Path) -> SystemOrder:
     """The join order in what `EXPLAIN (FORMAT JSON)` of PostgreSQL wrote. Raises Unsupported where it holds no plan of joins."""
     try:
-        plan = json.loads(file.read_text(encoding="utf-8"))[0]["Plan"]
-        order = _postgres_order(plan)
-    except (OSError, ValueError, LookupError, TypeError) as error:
-        raise Unsupported(f"{file} is not what EXPLAIN (FORMAT JSON) writes: {error!r}") from None
+        return _read_postgres(file.read_text(encoding="utf-8"), f"in {file}")
+    except (OSError, UnicodeDecodeError) as error:
+        raise Unsupported(f"cannot read {file}: {error}") from None
+
+
+def _read_postgres(text: str, where: str) -> SystemOrder:
+    try:
+        order = _postgres_order(json.loads(text)[0]["Plan"])
+    except (ValueError, LookupError, TypeError) as error:
+        raise Unsupported(f"the plan {where} is not what EXPLAIN (FORMAT JSON) writes: {error!r}") from None
     if order is None or isinstance(order, str):
-        raise Unsupported(f"the plan in {file} joins nothing")
+        raise Unsupported(f"the plan {where} joins nothing")
     return SystemOrder("PostgreSQL", show_join_order(order))
 
 

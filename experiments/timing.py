@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from executor.arrow.counters import Counters
 from executor.arrow.watch import Limits
-from executor.session import reader
+from executor.execution import reader
 from optimizer.algebra.plan import PlanNode
 from optimizer.pipeline import OptimizedQuery
 

@@ -6,6 +6,9 @@ it takes; no traceback belongs to it. Anything else that escapes is a bug of our
 
 from __future__ import annotations
 
+from collections.abc import Collection
+from difflib import get_close_matches
+
 
 class PlanscopeError(Exception):
     """Base class; `exit_code` is what the command line returns."""
@@ -104,6 +107,12 @@ def _excerpt(sql: str, start: int, end: int) -> list[str]:
     line = "".join(c if c.isprintable() or c == "\t" else "\N{REPLACEMENT CHARACTER}" for c in line)  # each takes one place
     before = "".join("\t" if c == "\t" else " " for c in line[:column])
     return ["  " + line, "  " + before + "^" * min(width, max(1, len(line) - column))]
+
+
+def did_you_mean(name: str, known: Collection[str], otherwise: str) -> str:
+    """A hint beside a name that is unknown: the nearest of the known ones, or what to say where none is near."""
+    near = get_close_matches(name, known, 1)
+    return f'did you mean "{near[0]}"?' if near else otherwise
 
 
 class Interrupted(KeyboardInterrupt):

@@ -5,7 +5,6 @@ Nothing below the edge reads the environment or a file.
 
 from __future__ import annotations
 
-import difflib
 import re
 import tomllib
 from collections.abc import Iterable
@@ -13,7 +12,7 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from optimizer.errors import SettingsError
+from optimizer.errors import SettingsError, did_you_mean
 
 ESTIMATORS = ("histogram", "system_r", "true", "injected", "perturbed", "upper_bound")
 
@@ -70,6 +69,12 @@ class Settings:
         "common table expressions that are read several times: computed for each reference (inline), once and kept (spool), or "
         "what costs less for all of a query (cost); MATERIALIZED and NOT MATERIALIZED are heeded, volatile ones computed once",
         ("cost", "inline", "spool"),
+    )
+    semi_joins: str = _knob(
+        "off",
+        "semi-joins that leave groups and windows below a join only the rows for which a filtered table on the other side has "
+        "partners, and which is read twice: nowhere (off), wherever they may be (always), or where a plan is cheaper (cost)",
+        ("off", "always", "cost"),
     )
     prepass: bool = _knob(True, "run the heuristic pre-pass before the search")
     prepass_limit: int = _knob(10_000, "rule firings after which the pre-pass stops and says that it did not converge")
@@ -162,9 +167,7 @@ class Settings:
         """Raises SettingsError when `disable` names a rule that is not in `known`."""
         for name in self.disable:
             if name not in known:
-                close = difflib.get_close_matches(name, known, 1)
-                hint = f'did you mean "{close[0]}"?' if close else "planscope rules lists them"
-                raise SettingsError(f'unknown rule "{name}"\n{hint}')
+                raise SettingsError(f'unknown rule "{name}"\n{did_you_mean(name, known, "planscope rules lists them")}')
 
     @classmethod
     def from_mapping(cls, values: dict[str, Any]) -> Settings:
@@ -214,8 +217,7 @@ def _read(name: str, value: Any, own_names: bool = False) -> Any:
     """`value` as the type of setting `name`. `own_names`: plug-ins may bring cost models, estimators and enumerators."""
     known = {f.name: f for f in fields(Settings)}
     if name not in known:
-        close = difflib.get_close_matches(name, known, 1)
-        hint = f'did you mean "{close[0]}"?' if close else "known settings: " + ", ".join(known)
+        hint = did_you_mean(name, known, "known settings: " + ", ".join(known))
         raise SettingsError(f'unknown setting "{name}"\n{hint}')
     default, choices = known[name].default, known[name].metadata["choices"]
     if own_names and name in ("estimator", "cost_model", "partitioner") and str(value).isidentifier():
@@ -258,8 +260,7 @@ def _read(name: str, value: Any, own_names: bool = False) -> Any:
 
 def _read_estimator(value: str) -> str:
     if value not in ESTIMATORS and not re.fullmatch(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*", value):
-        close = difflib.get_close_matches(value, ESTIMATORS, 1)
-        hint = f'did you mean "{close[0]}"?' if close else f"choose one of {', '.join(ESTIMATORS)}, or package.module:Class"
+        hint = did_you_mean(value, ESTIMATORS, f"choose one of {', '.join(ESTIMATORS)}, or package.module:Class")
         raise SettingsError(f'setting estimator cannot be "{value}"\n{hint}')
     return value
 

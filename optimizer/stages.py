@@ -6,14 +6,15 @@ from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
+from optimizer.algebra.building import passed
 from optimizer.algebra.columns import ColumnId, Columns, ColumnSet, column_ids, column_set
 from optimizer.algebra.ctes import inlined_spools, map_parts, operators_inlined, references
-from optimizer.algebra.logical import Choice, Project, ProjectItem
+from optimizer.algebra.logical import Choice, Project
 from optimizer.algebra.printing import show_tree
 from optimizer.algebra.query import BoundQuery
-from optimizer.algebra.scalars import ColumnRef
 from optimizer.algebra.spools import Spool, With
 from optimizer.algebra.trees import Tree
+from optimizer.decorrelate.alternatives import exactly
 from optimizer.decorrelate.methods import decorrelate, has_apply
 from optimizer.decorrelate.removal import remove_subqueries
 from optimizer.decorrelate.steps import Step
@@ -21,6 +22,7 @@ from optimizer.prepass.hep import run_program
 from optimizer.prepass.instructions import Program
 from optimizer.prepass.program import before_decorrelation
 from optimizer.prepass.report import BatchRun, Firing
+from optimizer.prepass.semi_joins import with_semi_joins
 from optimizer.rules.interface import RuleContext
 
 
@@ -143,6 +145,22 @@ def _prepass(tree: Tree, given: Given) -> Rewritten | None:
     return _over_parts(tree, one)
 
 
+def _semi_joins(tree: Tree, given: Given) -> Rewritten | None:
+    setting = given.context.settings.semi_joins
+    if setting == "off":
+        return None
+    reduced = with_semi_joins(tree, given.context)
+    if reduced is tree:
+        return None
+    if setting == "always":
+        return Rewritten(reduced, (Firing("semi_joins", tree, reduced),))
+    apart = exactly(
+        reduced, tree.columns, given.bound.columns, always=True
+    )  # a join is also its own semi-join: rules would go on
+    both = Tree(Choice(tree.columns), (tree, apart))
+    return Rewritten(both, (Firing("semi_joins or not", tree, both),))
+
+
 def _each_part(rewrite: Rewrite) -> Rewrite:
     """A stage that knows nothing of spools, for what they hold and for who reads them."""
     return lambda tree, given: _over_parts(tree, lambda part, spool: rewrite(part, given))
@@ -173,6 +191,7 @@ STAGES: tuple[tuple[str, Rewrite], ...] = (
     ("filters", _each_part(_filters)),
     ("decorrelate", _each_part(_decorrelate)),
     ("prepass", _prepass),
+    ("semi_joins", _each_part(_semi_joins)),
 )
 
 
@@ -184,7 +203,7 @@ def required_only(bound: BoundQuery, tree: Tree) -> Tree:
 def _only(tree: Tree, needed: Sequence[ColumnId], columns: Columns) -> Tree:
     if column_set(needed) == tree.columns:
         return tree
-    return Tree(Project(tuple(ProjectItem(id, ColumnRef(id, columns[id].type)) for id in needed)), (tree,))
+    return Tree(Project(passed(needed, columns)), (tree,))
 
 
 def _needed(bound: BoundQuery) -> list[ColumnId]:

@@ -14,12 +14,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from executor.session import Explanation as Explanation
-    from executor.session import Result as Result
+    from executor.counting.of_catalog import row_counter as row_counter
+    from executor.explanation import Explanation as Explanation
+    from executor.explanation import Result as Result
     from executor.session import Session as Session
     from executor.session import explain as explain
     from executor.session import open_data as open_data
-    from executor.session import row_counter as row_counter
     from optimizer.algebra.physical import PhysicalOperator as PhysicalOperator
     from optimizer.algebra.trees import Tree as Tree
     from optimizer.cost.model import CostModel as CostModel
@@ -41,7 +41,9 @@ if TYPE_CHECKING:
     from planscope import workloads as workloads
 
 _HOMES = {
-    "executor.session": ("Explanation", "Result", "Session", "explain", "open_data", "row_counter"),
+    "executor.counting.of_catalog": ("row_counter",),
+    "executor.explanation": ("Explanation", "Result"),
+    "executor.session": ("Session", "explain", "open_data"),
     "optimizer.algebra.physical": ("PhysicalOperator",),
     "optimizer.algebra.trees": ("Tree",),
     "optimizer.cost.model": ("CostModel",),

@@ -15,6 +15,8 @@ os.environ.setdefault("PLANSCOPE_HOME", str(Path(__file__).parent.parent / ".cac
 from experiments.workloads.data import open_data
 from optimizer.catalog.table import Catalog, Table
 
+collect_ignore = ["differential/scripts/copied"]  # SQL in many folders
+
 _READERS = {"parquet": "read_parquet({})", "csv": "read_csv({}, header = true)"}
 
 

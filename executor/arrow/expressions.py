@@ -23,7 +23,8 @@ from executor.arrow.casts import cast
 from executor.arrow.distinct import Value, as_array, by_reference, spread
 from executor.arrow.parameters import Parameter
 from optimizer.algebra.columns import DataType
-from optimizer.algebra.functions import COMPARISONS, SCALAR_FUNCTIONS
+from optimizer.algebra.functions import COMPARISONS
+from optimizer.algebra.scalar_functions import SCALAR_FUNCTIONS
 from optimizer.algebra.scalars import BOOL, Call, Case, Cast, ColumnRef, InList, Literal, Predicate, Scalar
 
 Evaluator = Callable[[pa.RecordBatch], Value]

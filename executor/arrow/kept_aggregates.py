@@ -17,8 +17,8 @@ import pyarrow.compute as pc
 
 from executor.arrow import moments, picked
 from executor.arrow.segments import Direction, all_valid, distinct_within, sorted_within, without
+from optimizer.algebra.aggregate_functions import AGGREGATE_FUNCTIONS
 from optimizer.algebra.columns import DataType
-from optimizer.algebra.functions import AGGREGATE_FUNCTIONS
 from optimizer.algebra.scalars import AggregateCall, Literal, Ordered, Scalar, WindowCall
 from optimizer.algebra.types import is_float, is_numeric
 

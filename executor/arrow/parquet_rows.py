@@ -8,17 +8,19 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 
 from executor.arrow.batches import column_name, single_array
 from executor.arrow.expressions import compile_predicate
 from optimizer.algebra.columns import ColumnId, ColumnSet, DataType, column_ids
 from optimizer.algebra.scalars import Predicate, predicate_columns
+
+if TYPE_CHECKING:
+    import pyarrow.dataset as ds
 
 _DICTIONARY_BYTES = 2.5  # that a value of a column of repeating texts takes in a file at most, before compression
 
@@ -38,7 +40,7 @@ class ParquetFiles:
         self._dataset = dataset
         self._open: dict[tuple[int, str], pq.ParquetFile] = {}
 
-    def row_groups(self, conjuncts: Sequence[ds.Expression]) -> list[RowGroup]:
+    def row_groups(self, conjuncts: Sequence[pc.Expression]) -> list[RowGroup]:
         """Those that may have rows for which all conjuncts are true, in order."""
         found = []
         for fragment in self._dataset.get_fragments():

@@ -14,11 +14,11 @@ from dataclasses import replace
 from functools import reduce
 from operator import and_
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.csv as pacsv
-import pyarrow.dataset as ds
 
 from executor.arrow.batches import Batches, batch_schema, column_name, select
 from executor.arrow.context import Context, TableSource
@@ -34,6 +34,9 @@ from optimizer.algebra.physical import TableScan
 from optimizer.algebra.plan import PlanNode
 from optimizer.algebra.scalars import Call, ColumnRef, InList, Literal, Predicate, Scalar, predicate_columns
 from optimizer.errors import ExecutionError
+
+if TYPE_CHECKING:
+    import pyarrow.dataset as ds
 
 _CSV_BLOCK_BYTES = 4 << 20  # a row has to fit into one block
 
@@ -116,12 +119,12 @@ def _others(node: PlanNode, scan: Scan, source: TableSource, context: Context, r
     return ScanParts(items, lambda batch: (select(batch.filter(keep(batch)), schema),))
 
 
-def _bounds(range: Range, names: dict[ColumnId, str], schema: pa.Schema) -> list[ds.Expression]:
+def _bounds(range: Range, names: dict[ColumnId, str], schema: pa.Schema) -> list[pc.Expression]:
     """Conjuncts for the statistics of row groups."""
     name, keys = names[range.column], range.keys
     if keys.low is None or schema.field(name).type != keys.type:
         return []
-    return [ds.field(name) >= keys.low, ds.field(name) <= keys.high]
+    return [pc.field(name) >= keys.low, pc.field(name) <= keys.high]
 
 
 @contextmanager
@@ -167,6 +170,8 @@ def _limited(rows: Iterable[pa.RecordBatch], offset: int, limit: int) -> Batches
 
 def _dataset(source: TableSource, names: list[str]) -> ds.Dataset:
     """The files, which have these columns."""
+    import pyarrow.dataset as ds  # loads pandas, if there is one: most of the time that an import of this file would take
+
     file_format = "ipc" if source.format == "arrow" else "parquet"
     dataset = ds.dataset([str(file) for file in source.files], schema=source.schema, format=file_format)
     for fragment in dataset.get_fragments():
@@ -175,11 +180,11 @@ def _dataset(source: TableSource, names: list[str]) -> ds.Dataset:
 
 
 def _read_dataset(
-    dataset: ds.Dataset, names: dict[ColumnId, str], ids: ColumnSet, pushed: list[ds.Expression], context: Context
+    dataset: ds.Dataset, names: dict[ColumnId, str], ids: ColumnSet, pushed: list[pc.Expression], context: Context
 ) -> Batches:
     schema = batch_schema(ids, context.columns)
     scanner = dataset.scanner(
-        columns={column_name(id): ds.field(names[id]) for id in column_ids(ids)},
+        columns={column_name(id): pc.field(names[id]) for id in column_ids(ids)},
         filter=reduce(and_, pushed) if pushed else None,
         batch_size=context.tuning.batch,
     )
@@ -229,7 +234,7 @@ def _check_columns(file: str, present: list[str], wanted: list[str]) -> None:
             raise ExecutionError(f'{file} has no column "{name}": it has changed since its table was described')
 
 
-def _split(scan: Scan, source: TableSource) -> tuple[list[ds.Expression], Predicate]:
+def _split(scan: Scan, source: TableSource) -> tuple[list[pc.Expression], Predicate]:
     """The conjuncts as dataset filters, and those for which there is none."""
     if source.format == "csv":
         return [], scan.predicate
@@ -244,13 +249,13 @@ def _split(scan: Scan, source: TableSource) -> tuple[list[ds.Expression], Predic
     return pushed, tuple(local)
 
 
-def _as_filter(conjunct: Scalar, names: dict[ColumnId, str], schema: pa.Schema) -> ds.Expression | None:
+def _as_filter(conjunct: Scalar, names: dict[ColumnId, str], schema: pa.Schema) -> pc.Expression | None:
     """A dataset filter that keeps exactly the rows where `conjunct` is TRUE."""
     match conjunct:
         case Call(function="is_null", args=[ColumnRef(id=id)]):
-            return ds.field(names[id]).is_null()
+            return pc.field(names[id]).is_null()
         case Call(function="is_not_null", args=[ColumnRef(id=id)]):
-            return ds.field(names[id]).is_valid()
+            return pc.field(names[id]).is_valid()
         case Call(function="=" | "<>" | "<" | "<=" | ">" | ">=" as function, args=[ColumnRef() as column, Literal() as constant]):
             return _comparison(function, names[column.id], column, constant, schema)
         case Call(function="=" | "<>" | "<" | "<=" | ">" | ">=" as function, args=[Literal() as constant, ColumnRef() as column]):
@@ -262,12 +267,12 @@ def _as_filter(conjunct: Scalar, names: dict[ColumnId, str], schema: pa.Schema) 
     return None
 
 
-def _field(name: str, type: DataType) -> ds.Expression:
+def _field(name: str, type: DataType) -> pc.Expression:
     """The column as filters see it: they run before a file's own type (a string view, a dictionary) becomes `type`."""
-    return ds.field(name).cast(type) if pa.types.is_string(type) else ds.field(name)
+    return pc.field(name).cast(type) if pa.types.is_string(type) else pc.field(name)
 
 
-def _comparison(function: str, name: str, column: Scalar, constant: Literal, schema: pa.Schema) -> ds.Expression | None:
+def _comparison(function: str, name: str, column: Scalar, constant: Literal, schema: pa.Schema) -> pc.Expression | None:
     value = constant.value
     if value is None or not column.type == constant.type == schema.field(name).type:
         return None

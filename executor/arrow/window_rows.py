@@ -21,8 +21,8 @@ from executor.arrow.streaming_aggregate import group_starts
 from executor.arrow.window_frames import Piece, frame_pieces
 from executor.arrow.window_layout import Layout
 from executor.arrow.window_ranges import RangeKey
+from optimizer.algebra.aggregate_functions import AGGREGATE_FUNCTIONS
 from optimizer.algebra.columns import DataType
-from optimizer.algebra.functions import AGGREGATE_FUNCTIONS
 from optimizer.algebra.physical import WindowRows
 from optimizer.algebra.plan import PlanNode
 from optimizer.algebra.scalars import TRUE, Case, Frame, Literal, Scalar, WindowCall

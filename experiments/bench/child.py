@@ -66,7 +66,7 @@ class Child:
     def _start(self) -> None:
         context = get_context("spawn")
         self._pipe, theirs = context.Pipe()
-        self._process = context.Process(target=_serve, args=(theirs, self._name), daemon=True)
+        self._process = context.Process(target=_serve, args=(theirs, self._name))  # no daemon: it may have children
         self._process.start()
         theirs.close()
         self._pipe.recv()  # it has begun: its start does not count

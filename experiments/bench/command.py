@@ -31,6 +31,13 @@ MEMORY = 4096  # megabytes
 _MOST_ROWS = 40  # of a table that a terminal shows
 
 
+_DATA = (
+    click.Option(["-d", "--data"], metavar="DATA", help=DATA_HELP),
+    click.Option(["--set", "pairs"], multiple=True, metavar="NAME=VALUE", help="Change a setting for all items (repeatable)."),
+    click.Option(["--plugin", "plugins"], multiple=True, metavar="FILE.py", help="Rules, cost models, ... (repeatable)."),
+)
+
+
 def command_of(name: str) -> click.Command:
     """The command of an experiment."""
     experiment = load(name)
@@ -38,12 +45,8 @@ def command_of(name: str) -> click.Command:
     number, count = click.FloatRange(0), click.IntRange(1)
     usual = f"Default: {_usual_timeout(experiment):g}; {QUICK_TIMEOUT:g} with --quick."
     parameters: list[click.Parameter] = [
-        click.Argument(["queries"], nargs=-1, metavar="[SQL]..."),
-        click.Option(["-d", "--data"], metavar="DATA", help=DATA_HELP),
-        click.Option(
-            ["--set", "pairs"], multiple=True, metavar="NAME=VALUE", help="Change a setting for all items (repeatable)."
-        ),
-        click.Option(["--plugin", "plugins"], multiple=True, metavar="FILE.py", help="Rules, cost models, ... (repeatable)."),
+        click.Argument(["queries"], nargs=-1, metavar=getattr(experiment, "ARGUMENT", "[SQL]...")),
+        *([] if getattr(experiment, "OWN_DATA", False) else _DATA),
         *([click.Option(["--modes"], metavar="A,B,...", help=f"Of {', '.join(modes)}. Default: all.")] if modes else []),
         *getattr(experiment, "PARAMETERS", ()),
         click.Option(["--seeds"], type=count, default=1, show_default=True, metavar="N", help="Seeds 0 to N-1, if it has any."),
@@ -67,9 +70,9 @@ def _usual_timeout(experiment: Experiment) -> float:
 
 
 def _run(
-    experiment: Experiment, queries: tuple[str, ...], data: str | None, pairs: tuple[str, ...], plugins: tuple[str, ...],
-    seeds: int, quick: bool, timeout: float | None, memory: int, jobs: int, retry: bool, output: str | None, quiet: bool,
-    modes: str | None = None, **own: Any,
+    experiment: Experiment, queries: tuple[str, ...], seeds: int, quick: bool, timeout: float | None, memory: int, jobs: int,
+    retry: bool, output: str | None, quiet: bool, data: str | None = None, pairs: tuple[str, ...] = (),
+    plugins: tuple[str, ...] = (), modes: str | None = None, **own: Any,
 ) -> None:  # fmt: skip
     if plugins:
         pairs = (*pairs, f"plugins={','.join(plugins)}")
@@ -136,7 +139,7 @@ def section_lines(section: Section) -> list[str]:
     """A section for a terminal."""
     lines = [section.title, *(line for part in section.text.splitlines() for line in textwrap.wrap(part, text_width()))]
     for table in section.tables:
-        few = table.data.num_rows <= _MOST_ROWS
+        few = table.whole or table.data.num_rows <= _MOST_ROWS
         lines += ["", table.caption, *(_table_lines(table.data) if few else [f"{table.data.num_rows:,} rows, kept with -o"])]
     return [*lines, ""]
 

@@ -20,6 +20,8 @@ A row is a flat dict of columns (numbers, texts, lists of them). Those of the it
 A module may also define
 
     MODES = ("none", ...)                             names for --modes; `options.modes` has those chosen, all by default
+    ARGUMENT = "[PART]..."                            what the command line calls `options.queries`, if not [SQL]...
+    OWN_DATA = True                                   it has data and settings of its own: no --data, --set, --plugin
     PARAMETERS = (click.Option(...), ...)             options of its own; their values are in `options.own`
     TIMEOUT = 60.0                                    seconds for an item, unless --timeout says otherwise
     KEYS = ("aliases",)                               columns that tell the rows of an item apart, for `bench compare`
@@ -54,11 +56,12 @@ class Options:
 
 @dataclass(frozen=True)
 class Table:
-    """`name` is that of its files; the caption says what a row is, and units."""
+    """`name` is that of its files; the caption says what a row is, and units. `whole`: a terminal shows it however long it is."""
 
     name: str
     caption: str
     data: pa.Table
+    whole: bool = False
 
 
 @dataclass(frozen=True)

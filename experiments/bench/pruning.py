@@ -40,6 +40,7 @@ their plans find different costs, or the audit finds a skip that is unsound.
 
 \b
 planscope bench pruning --quick -o out
+planscope bench pruning --preset large --timeout 5 -o out
 planscope bench pruning star/8 job/4a --audit
 planscope bench pruning clique/8 clique/10 --modes none,both+best --searches branch,rules -o out
 planscope bench pruning job/4a --plugin mine.py --set cost_model=mine --audit
@@ -52,6 +53,7 @@ PARAMETERS = (
         click.Option([f"--{_PLURAL[name]}", name], metavar="A,B,...", help=f"Of {', '.join(values)}.")
         for name, values in FACTORS.items()
     ),
+    click.Option(["--preset"], type=click.Choice(["large"]), help="large: cliques of 8 to 12 relations, stars of 8 to 14."),
     click.Option(["--audit"], is_flag=True, help="Compare every skip with the exhaustive search of the same memo."),
 )
 TIMEOUT = 15.0
@@ -63,6 +65,7 @@ FULL = (
     *(f"{shape}/{n}" for shape, most in (("chain", 14), ("cycle", 14), ("star", 12), ("clique", 9)) for n in range(4, most + 1)),
     "grid/2x3", "grid/3x3", "grid/3x4", "snowflake/3x2", "snowflake/4x2", "snowflake/4x3",
     *(f"random/{n}/{seed}" for n in (8, 10, 12) for seed in (1, 2, 3)),
+    *(f"steinbrunn_{shape}/8/{seed}" for shape in ("chain", "star", "cycle", "clique") for seed in (1, 2, 3)),
     "chain/40", "star/30", "snowflake/10x3",
     *(f"job/{number}a" for number in range(1, 34)),
     *(f"stats/{number:03}" for number in range(10, 147, 10)),
@@ -70,6 +73,7 @@ FULL = (
     *(f"tpch/q{number:02}" for number in (2, 3, 5, 7, 8, 9, 10, 11, 20, 21)),
     *(f"tpcds/q{number:02}" for number in (3, 7, 17, 19, 25, 29)),
 )  # fmt: skip
+PRESETS = {"large": (*(f"clique/{n}" for n in range(8, 13)), *(f"star/{n}" for n in range(8, 15)))}
 VARIED = ("chain/5", "star/5", "clique/4")  # by the other factors, where no query is named
 _DATA = {"tpch": "tpch:0.01", "tpcds": "tpcds:0.01"}
 _TOLERANCE = 1e-9
@@ -81,8 +85,9 @@ _LEAST_TASKS = 64  # of a search that is worth ending earlier
 def items(options: Options) -> list[Item]:
     """Named queries or factors: all combinations. Otherwise every query under all modes, and each other factor by itself."""
     chosen = {name: _values(name, options.own.get(name)) for name in FACTORS}
-    named = bool(options.queries) or any(options.own.get(name) for name in FACTORS)
-    queries = options.queries or _default_queries(options)
+    asked = (*options.queries, *PRESETS.get(options.own.get("preset") or "", ()))
+    named = bool(asked) or any(options.own.get(name) for name in FACTORS)
+    queries = asked or _default_queries(options)
     about = {query: _query(query, options.data) for query in (*queries, *(() if named else VARIED))}
     designs = [(query, mode, config) for query in queries for mode in options.modes for config in _combinations(chosen)]
     if not named:

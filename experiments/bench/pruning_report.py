@@ -83,7 +83,7 @@ def _agreement(found: list[Row]) -> Section:
     text = f"{len(found):,} items of {len({row['query'] for row in found}):,} queries. "
     if problems:
         text += "Configurations that prove their plans disagree, see above. "
-    else:
+    elif compared:
         text += (
             f"Configurations that prove their plans the cheapest of the same space were compared, {compared:,} pairs: the "
             f"largest relative difference of their costs is {largest:.1g}, and none found a cheaper plan than a proven one. "

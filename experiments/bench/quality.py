@@ -28,14 +28,14 @@ import pyarrow as pa
 
 from executor.arrow.watch import LimitReached
 from executor.session import Session
-from experiments import workloads
 from experiments.bench.experiment import Figure, Item, Options, Row, Section, Table
 from experiments.bench.results import table_of
 from experiments.bench.summary import geometric_mean, grouped
 from experiments.duckdb_estimates import DuckDBEstimates, FlatQuery
-from experiments.order_of import SystemOrder, duckdb_order, postgres_order
+from experiments.duckdb_sql import duckdb_module
+from experiments.order_links import linked_by
+from experiments.order_of import SystemOrder, duckdb_order, postgres_order, recorded_plan
 from experiments.plan_space import plan_key
-from experiments.search_bench.duckdb_plans import duckdb_module
 from experiments.sub_plans import JOINS_ALONE, SubPlans, scan_of
 from experiments.timing import run, timed
 from experiments.workloads.data import open_data
@@ -48,6 +48,7 @@ from optimizer.cost.model import CostModel
 from optimizer.errors import InternalError, SettingsError, SqlError, Unsupported
 from optimizer.pipeline import OptimizedQuery, Optimizer
 from optimizer.plugins.load import chosen_cost_model, chosen_estimator, load_plugins
+from optimizer.prepass.program import PROGRAM
 from optimizer.settings import Settings
 from optimizer.stats.injected import Injected
 from optimizer.stats.relation import RelationStats
@@ -74,7 +75,6 @@ PARAMETERS = (
 NO_BUDGETS = ("budget_tasks=0", "budget_mexprs=0", "budget_groups=0")
 TOLERANCE = 1e-6
 SECONDS = 20.0  # for one run
-RECORDED = Path(workloads.__file__ or "").parent
 TRUE, DUCKDB, POSTGRES = "true rows", "DuckDB", "PostgreSQL"
 
 
@@ -193,12 +193,11 @@ def too_low(estimate: float, true: float) -> bool:
 def other_orders(
     catalog: Catalog, name: str, sql: str, settings: Settings, postgres: str | None
 ) -> Iterator[tuple[str, SystemOrder]]:
-    """The join orders of other systems, as far as they are known. Those by equalities that others imply are not in our space."""
+    """The join orders of other systems, as far as they are known."""
     if not catalog.statistics_only and _stored(catalog, FlatQuery(sql).tables.values()) and duckdb_module() is not None:
         with suppress(Unsupported):  # its plan does not scan the tables of FROM one by one
             yield DUCKDB, duckdb_order(catalog, Optimizer(catalog, settings).optimize(sql))
-    workload, _, number = name.partition("/")
-    file = RECORDED / workload / "postgres" / f"{number}.json" if postgres is None else Path(postgres) / f"{name}.json"
+    file = recorded_plan(name) if postgres is None else Path(postgres) / f"{name}.json"
     if file.exists():
         yield POSTGRES, postgres_order(file)
 
@@ -231,7 +230,8 @@ def plans(
         chosen.append((name, query, recosted(query, truth, cheapest.cost)))
     for name, found in others:
         try:
-            query = Optimizer(catalog, settings.replace(join_order=found.order), estimator=injected).optimize(sql)
+            forced = settings.replace(join_order=found.order)
+            query = Optimizer(catalog, forced, program=(*PROGRAM, linked_by(found.order)), estimator=injected).optimize(sql)
         except SettingsError:  # not in our space
             continue
         chosen.append((name, query, query.cost))

@@ -7,7 +7,8 @@ from typing import cast
 
 from experiments.bench.experiment import Experiment
 
-EXPERIMENTS = ("anchors", "decorrelation", "enumeration", "pruning", "quality", "robustness", "rules", "space")
+EXPERIMENTS = ("anchors", "decorrelation", "enumeration", "exec", "plan", "pruning", "quality", "robustness", "rules", "search",
+               "space", "trace")  # fmt: skip
 
 
 def load(name: str) -> Experiment:

@@ -22,12 +22,12 @@ import pyarrow as pa
 from experiments.bench.experiment import Figure, Item, Options, Row, Section, Table
 from experiments.bench.results import table_of
 from experiments.bench.summary import grouped
+from experiments.rule_list import describe_rules
 from experiments.workloads.data import open_data
 from experiments.workloads.queries import default_data, resolve_sql
 from optimizer.catalog.table import Catalog
 from optimizer.errors import NoPlan
 from optimizer.pipeline import OptimizedQuery, Optimizer
-from optimizer.rule_list import describe_rules
 from optimizer.rules.catalog import IMPLEMENTATIONS, TRANSFORMATIONS
 from optimizer.rules.interface import Rule
 from optimizer.settings import Settings

@@ -22,7 +22,8 @@ from statistics import mean
 import pyarrow as pa
 
 from executor.arrow.watch import LimitReached
-from executor.session import Session, new_counters
+from executor.execution import new_counters
+from executor.session import Session
 from experiments.bench.experiment import Figure, Item, Options, Row, Section, Table
 from experiments.bench.results import table_of
 from experiments.bench.summary import geometric_mean, grouped

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from base64 import b64decode, b64encode
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any
 
 import pyarrow as pa
 
 from optimizer.algebra.types import is_opaque
-from optimizer.catalog.histogram import Histogram
+from optimizer.catalog.statistics import column_entry, column_of
 from optimizer.catalog.table import Catalog, ColumnStats, ForeignKey, Table, TableColumn, TableStats
 from optimizer.catalog.value_text import reader, text
 
@@ -59,24 +59,14 @@ def _table(table: Table) -> dict[str, Any]:
 
 def _figures(stats: ColumnStats) -> dict[str, Any]:
     histogram = stats.histogram
-    return {
-        "nulls": stats.nulls,
-        "min": None if stats.min is None else text(stats.min),
-        "max": None if stats.max is None else text(stats.max),
-        "ndv": stats.ndv,
-        "avg_width": stats.avg_width,
-        "mcv": [[text(value), share] for value, share in stats.mcv],
-        "degrees": [list(step) for step in stats.degrees],
-        "histogram": None
-        if histogram is None
-        else [[text(bound) for bound in histogram.bounds], list(histogram.rows), list(histogram.ndv)],
-    }
+    buckets = None if histogram is None else [list(map(text, histogram.bounds)), list(histogram.rows), list(histogram.ndv)]
+    return {**column_entry(stats), "histogram": buckets}
 
 
 def _read_table(value: Any) -> Table:
     columns = tuple(TableColumn(str(name), _type(str(type)), bool(nullable)) for name, type, nullable in value["columns"])
     types = {column.name: column.type for column in columns}
-    figures = {str(name): _read_figures(each, reader(types[name])) for name, each in value["statistics"].items()}
+    figures = {str(name): column_of(each, reader(types[name]), each["histogram"]) for name, each in value["statistics"].items()}
     distinct = {tuple(map(str, names)): float(count) for names, count in value["distinct"]}
     return Table(
         str(value["name"]),
@@ -88,29 +78,6 @@ def _read_table(value: Any) -> Table:
         tuple(map(str, value["order"])),
         TableStats(int(value["rows"]), int(value["bytes"]), figures, distinct),
     )
-
-
-def _read_figures(value: Any, read: Callable[[str], Any]) -> ColumnStats:
-    histogram = value["histogram"]
-    nulls = value["nulls"]
-    return ColumnStats(
-        nulls=None if nulls is None else int(nulls),
-        min=None if value["min"] is None else read(value["min"]),
-        max=None if value["max"] is None else read(value["max"]),
-        ndv=_number(value["ndv"]),
-        avg_width=_number(value["avg_width"]),
-        mcv=tuple((read(each), float(share)) for each, share in value["mcv"]),
-        histogram=None
-        if histogram is None
-        else Histogram(tuple(map(read, histogram[0])), tuple(map(float, histogram[1])), tuple(map(float, histogram[2]))),
-        degrees=tuple((int(values), int(rows)) for values, rows in value["degrees"]),
-    )
-
-
-def _number(value: Any) -> float | None:
-    if not isinstance(value, int | float | None):
-        raise TypeError(f"{str(value)[:50]} is no number")
-    return value
 
 
 def _type_text(type: pa.DataType) -> str:

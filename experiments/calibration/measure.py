@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from time import process_time
 from typing import NamedTuple
 
-from executor.session import new_counters, reader
+from executor.execution import new_counters, reader
 from experiments.calibration.cases import Case
 from experiments.calibration.recost import amounts, ran_operators
 from optimizer.catalog.table import Catalog

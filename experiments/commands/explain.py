@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from typing import Any
 
 import click
@@ -23,12 +22,13 @@ FORMATS = ("text", "json", "svg")
 @click.option("--format", "format", type=click.Choice(FORMATS), help="Default: what FILE's ending says, else text.")
 @click.option("-o", "--output", metavar="FILE", help="Write there instead of standard output.")
 @click.option("--engine", type=click.Choice(["arrow", "spark"]), default="arrow", show_default=True, help="What the plan is for.")
-@click.option("--order-of", type=click.Choice(["duckdb"]), help="With that system's join order, priced in our model.")
+@click.option("--order-of", type=click.Choice(["duckdb", "postgres"]), help="With that system's join order, priced in our model.")
+@click.option("--postgres", metavar="DSN|FILE", help="Where that order is from: a database, or EXPLAIN as JSON.")
 @limit_options
 @click.pass_obj
 def command(
     facts: dict[str, Any], /, inputs: Inputs, analyze: bool, stage: str, format: str | None, output: str | None, engine: str,
-    order_of: str | None, timeout: float | None, memory_limit: str | None,
+    order_of: str | None, postgres: str | None, timeout: float | None, memory_limit: str | None,
 ) -> None:  # fmt: skip
     """Show the plan of a query, and how it came about.
 
@@ -38,6 +38,8 @@ def command(
     planscope explain tpch/q05 -d tpch:0.1 --analyze
     planscope explain tpch/q05 -d tpch:0.1 -o plan.svg
     planscope explain tpch/q05 -d tpch:0.1 --order-of duckdb
+    planscope explain stats/024 --order-of postgres
+    planscope explain @mine.sql -d DIR --order-of postgres --postgres "host=localhost dbname=mine"
     """
     check_engine(engine)
     format = format_of(output, format, FORMATS)
@@ -47,9 +49,11 @@ def command(
         raise click.UsageError("there are pictures of --stage plan and --stage memo; other stages are text")
     if analyze and stage not in ("plan", "all"):
         raise click.UsageError("--analyze runs the plan and shows it; leave --stage out")
+    if postgres is not None and order_of != "postgres":
+        raise click.UsageError("--postgres says where --order-of postgres finds the order")
     if not analyze and (timeout is not None or memory_limit is not None):
         raise click.UsageError("--timeout and --memory-limit are about running: they need --analyze")
-    from executor.session import limits
+    from executor.execution import limits
 
     allowed = limits(timeout, memory_limit)
     session, sql = inputs.open(facts)
@@ -57,11 +61,15 @@ def command(
         session.check_rows()
     note = ""
     if order_of is not None:
-        from experiments.order_of import duckdb_order
+        from executor.session import Session
+        from experiments.order_links import linked_by
+        from experiments.order_of import duckdb_order, order_of_postgres
 
         own = session.optimize(sql)
-        found = duckdb_order(session.catalog, own)
-        session, sql = replace(inputs, pairs=(*inputs.pairs, f"join_order={found.order}")).open(facts)
+        found = duckdb_order(session.catalog, own) if order_of == "duckdb" else order_of_postgres(inputs.sql, sql, postgres)
+        settings = session.settings.replace(join_order=found.order)
+        facts["settings"] = settings.as_dict()
+        session = Session(session.catalog, settings, (*session.program, linked_by(found.order)))
     session.limits = allowed
     try:
         explanation = session.explain(sql, analyze=analyze)
@@ -69,10 +77,7 @@ def command(
         if order_of is None:
             raise
         why = str(error).splitlines()[0].partition(": ")[2]
-        raise Unsupported(
-            f"{found.system} joins {found.order}, which is not in our space: {why}",
-            hint="it may join by equalities that others imply; with those written out in the query, the order can be priced",
-        ) from None
+        raise Unsupported(f"{found.system} joins {found.order}, which is not in our space: {why}") from None
     if order_of is not None:
         note = "\n\n" + _priced(found.system, own.cost, explanation.query.cost)
     names = [s.name for s in explanation.query.stages]
@@ -95,6 +100,8 @@ def _priced(system: str, own: float, other: float) -> str:
     from optimizer.algebra.printing import number
 
     more = f"{100 * (other / own - 1):.3g} % dearer" if other > own * (1 + 1e-9) else "no dearer"
+    if other < own * (1 - 1e-9):  # our search takes the equalities as they are
+        more = f"{100 * (1 - other / own):.3g} % cheaper, by equalities that others imply,"
     return f"{system} joins in this order: in our model {number(other)}, {more} than our own order with {number(own)}"
 
 

@@ -51,7 +51,7 @@ def _complete_preset(ctx: click.Context, param: click.Parameter, begun: str) -> 
 
 
 def _complete_rule(ctx: click.Context, param: click.Parameter, begun: str) -> list[CompletionItem]:
-    from optimizer.rule_list import describe_rules
+    from experiments.rule_list import describe_rules
 
     return [CompletionItem(rule.name, help=rule.doc) for rule in describe_rules() if rule.name.startswith(begun)]
 

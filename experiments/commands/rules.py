@@ -31,6 +31,6 @@ def command(program: bool, plugins: tuple[str, ...], format: str) -> None:
 
         click.echo(show_program(registry.program(PROGRAM)))
         return
-    from optimizer.rule_list import describe_rules
+    from experiments.rule_list import describe_rules
 
     write_list(("rule", "kind", "what it does"), describe_rules(registry), format)

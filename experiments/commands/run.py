@@ -40,8 +40,9 @@ def command(
     format = format_of(output, format, FORMATS)
     if format == "parquet" and output in (None, "-"):
         raise click.UsageError("Parquet is not text: name a file with -o, for example -o result.parquet")
+    from executor.execution import actuals, limits, new_counters, reader
+    from executor.explanation import Explanation
     from executor.formats import Rows, write_rows
-    from executor.session import Explanation, actuals, limits, new_counters, reader
 
     allowed = limits(timeout, memory_limit)
     session, sql = inputs.open(facts)

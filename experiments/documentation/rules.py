@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from experiments.documentation.markdown import docstring, plain, table
+from experiments.rule_list import describe_rules
 from optimizer.decorrelate.quick import QUICK
 from optimizer.prepass.instructions import rules_of
 from optimizer.prepass.program import PROGRAM
-from optimizer.rule_list import describe_rules
 from optimizer.rules.catalog import IMPLEMENTATIONS, TRANSFORMATIONS
 from optimizer.rules.enforce import partial_sort, sort
 

@@ -1,8 +1,5 @@
-"""The speed of the search: what `planscope bench search` and `make bench-search` measure.
+"""What `planscope bench search` measures with: rates, bytes and the price of a trace.
 
-In: nothing but the built-in workloads. Out: rows and figures, as tables and as files. A benchmark, not a test: it fails when
-two ways of searching disagree on a cost, never because a machine is slow.
-
-Read `settings` (which searches are compared), `clock` (how time is taken), then a part each: `graphs`, `rates`, `job` with
-`duckdb_plans`, `memory`, `tracing`; `report` has the tables and the files.
+Read `settings` (which searches are compared), `clock` (how time is taken), `stages` (a query cut before its search), then
+`rates`, `memory` and `tracing`, each a measure of one search of one query. The experiment is `experiments.bench.search`.
 """

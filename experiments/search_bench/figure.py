@@ -6,11 +6,9 @@ from typing import NamedTuple
 
 
 class Figure(NamedTuple):
-    """`figure` of `of`: a `value` in `unit`, which should be at most `target`, where there is one. A row of the result files."""
+    """A `value` in `unit`, which should be at most `target`, where there is one. A row of the results."""
 
-    part: str
     figure: str
-    of: str
     value: float
     unit: str
     target: float | None = None

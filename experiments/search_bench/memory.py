@@ -11,7 +11,7 @@ from __future__ import annotations
 import gc
 import sys
 import tracemalloc
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from enum import Enum
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import NamedTuple
@@ -31,9 +31,11 @@ from optimizer.memo.memo import Memo
 from optimizer.memo.mexpr import LogicalExpr, PhysicalExpr
 from optimizer.pipeline import Optimizer
 from optimizer.search.figures import Figures
+from optimizer.search.search import Search
 from optimizer.search.set_goals import SetFigures
 
 MEMO = "memo"
+OBJECTS = "rules, no pruning"  # the search whose memo is looked at object by object
 KINDS: dict[type, str] = {
     Memo: MEMO,
     LogicalExpr: "logical multi-expression",
@@ -53,38 +55,33 @@ class Footprint(NamedTuple):
     bytes: int
 
 
-def measure(progress: Callable[[str], None] | None = None, quick: bool = False) -> Iterator[Figure]:
-    """`quick`: smaller graphs."""
-    query, search = ("star/6" if quick else "star/8"), "rules, no pruning"
-    if progress:
-        progress(f"memory: {query}, {search}")
-    engine, _ = prepare(query, SEARCHES[search]).search()
+def measure(query: str, search: str, runs: int = 1) -> Iterator[Figure]:
+    """Of OBJECTS what the memo is made of; of the others the peak, and of `exhaustive` the sets of relations."""
+    if search in (OBJECTS, "exhaustive"):
+        engine, _ = prepare(query, SEARCHES[search]).search()
+        yield from _objects(engine) if search == OBJECTS else _sets(engine)
+        del engine
+    if search != OBJECTS:
+        peak, left = peak_of(query, search)
+        yield Figure("peak", peak / 1e6, "MB", None, f"{left / 1e6:,.1f} MB once planned, the memo included")
+
+
+def _objects(engine: Search) -> Iterator[Figure]:
     joins = [mexpr for group in engine.memo.live_groups() for mexpr in group.logical if isinstance(mexpr.op, Join)]
-    yield from _per_object(f"joins of {query}, {search}", footprints(joins))
+    yield from _per_object(footprints(joins))
     index = footprints([engine.memo, *joins], (Goal, Figures)).pop(MEMO)
-    each = index.bytes / engine.memo.logical_count
-    yield Figure("memory", "memo index, for each logical multi-expression", f"{query}, {search}", each, "bytes")
-    goals = footprints(engine.memo.goals, (LogicalExpr, PhysicalExpr, LogicalOperator, PhysicalOperator))
-    yield from _per_object(f"{query}, {search}", goals)
-    clique = "clique/8" if quick else "clique/12"
-    if progress:
-        progress(f"memory: {clique}, exhaustive")
-    engine, _ = prepare(clique, SEARCHES["exhaustive"]).search()
+    yield Figure("memo index, for each logical multi-expression", index.bytes / engine.memo.logical_count, "bytes")
+    yield from _per_object(footprints(engine.memo.goals, (LogicalExpr, PhysicalExpr, LogicalOperator, PhysicalOperator)))
+
+
+def _sets(engine: Search) -> Iterator[Figure]:
     sets = [figures for region in engine.regions.made for figures in region.sets.values()]
-    yield from _per_object(f"{clique}, exhaustive", footprints(sets, (LogicalExpr, PhysicalExpr, PhysicalOperator)))
-    del engine, sets
-    for search in ("exhaustive", "table", "default"):
-        if progress:
-            progress(f"memory: {clique}, {search}, peak")
-        peak, left = peak_of(clique, search)
-        note = f"{left / 1e6:,.1f} MB once planned, the memo included"
-        yield Figure("memory", "peak", f"{clique}, {search}", peak / 1e6, "MB", None, note)
+    yield from _per_object(footprints(sets, (LogicalExpr, PhysicalExpr, PhysicalOperator)))
 
 
-def _per_object(of: str, found: dict[str, Footprint]) -> Iterator[Figure]:
+def _per_object(found: dict[str, Footprint]) -> Iterator[Figure]:
     for kind, footprint in found.items():
-        note = f"{footprint.objects:,} of them"
-        yield Figure("memory", kind, of, footprint.bytes / footprint.objects, "bytes", None, note)
+        yield Figure(kind, footprint.bytes / footprint.objects, "bytes", None, f"{footprint.objects:,} of them")
 
 
 def footprints(roots: Iterable[object], boundary: tuple[type, ...] = ()) -> dict[str, Footprint]:

@@ -2,67 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from time import perf_counter, process_time
 from typing import Any
 
-from experiments.search_bench.clock import RUNS, Times, least, timed
+from experiments.search_bench.clock import RUNS, least, timed
 from experiments.search_bench.figure import Figure
 from experiments.search_bench.settings import SEARCHES
 from experiments.search_bench.stages import prepare
 from optimizer.algebra.trees import Tree
 from optimizer.memo.memo import Memo
 from optimizer.memo.mexpr import LogicalExpr
-from optimizer.search.search import Search
 
+INSERTIONS = "rules, insertions"  # what goes into the memo, one by one
 MOST_FOR_AN_ALTERNATIVE = 3.0  # µs, clique 12 exhaustively
 CLOCK_READS = 20_000  # to find out what reading the clock costs
 
 
-def measure(progress: Callable[[str], None] | None = None, quick: bool = False) -> Iterator[Figure]:
-    """`quick`: smaller graphs, one run each."""
-    runs = 1 if quick else RUNS
-    for query, search in (
-        ("clique/8" if quick else "clique/12", "exhaustive"),
-        ("clique/8" if quick else "clique/12", "table"),
-        ("star/8" if quick else "star/14", "exhaustive"),
-        ("star/8" if quick else "star/14", "table"),
-        ("star/8" if quick else "star/14", "default"),
-        ("star/6" if quick else "star/8", "rules, no pruning"),
-        ("clique/6" if quick else "clique/8", "rules"),
-    ):
-        if progress:
-            progress(f"rates: {query}, {search}")
-        engine, times = _searched(query, search, runs)
-        yield from _rates(f"{query}, {search}", engine, times)
-    query = "clique/6" if quick else "clique/8"
-    if progress:
-        progress(f"rates: {query}, insertions")
-    yield from insertions(query)
-
-
-def _searched(query: str, search: str, runs: int) -> tuple[Search, Times]:
-    """The quickest search of a query, and its times."""
-    best: tuple[Search, Times] | None = None
-    for _ in range(runs):
-        ready = prepare(query, SEARCHES[search])
-        (engine, _), times = timed(ready.search)
-        if best is None or times.cpu < best[1].cpu:
-            best = engine, times
-    assert best is not None, "no run was asked for"
-    return best
-
-
-def _rates(of: str, engine: Search, times: Times) -> Iterator[Figure]:
+def measure(query: str, search: str, runs: int = RUNS) -> Iterator[Figure]:
+    """Of the quickest of `runs` searches; `search` may be INSERTIONS."""
+    if search == INSERTIONS:
+        yield from insertions(query)
+        return
+    found = (timed(prepare(query, SEARCHES[search]).search) for _ in range(runs))
+    (engine, _), times = min(found, key=lambda each: each[1].cpu)
     us, counters = times.cpu * 1e3, engine.counters
     pairs = sum(region.pairs for region in engine.regions.made)
-    exhaustive = not engine.prune
-    if exhaustive:
-        target = MOST_FOR_AN_ALTERNATIVE if of == "clique/12, exhaustive" else None
-        yield Figure("rates", "costed join alternative", of, us / counters.costed, "µs", target, f"{counters.costed:,} of them")
-    if exhaustive and pairs:
-        yield Figure("rates", "pair of relation sets", of, us / pairs, "µs", None, f"{pairs:,} of them")
-    yield Figure("rates", "task", of, us / counters.tasks, "µs", None, f"{counters.tasks:,} of them")
+    if not engine.prune:
+        target = MOST_FOR_AN_ALTERNATIVE if (query, search) == ("clique/12", "exhaustive") else None
+        yield Figure("costed join alternative", us / counters.costed, "µs", target, f"{counters.costed:,} of them")
+    if not engine.prune and pairs:
+        yield Figure("pair of relation sets", us / pairs, "µs", None, f"{pairs:,} of them")
+    yield Figure("task", us / counters.tasks, "µs", None, f"{counters.tasks:,} of them")
 
 
 class TimedMemo(Memo):
@@ -111,7 +82,7 @@ def insertions(query: str) -> Iterator[Figure]:
     ):
         us = max(0.0, seconds * share - calls * read) * 1e6 / max(1, calls)
         note = f"{calls:,} of them" + (f", {memo.added:,} expressions" if figure.endswith("memo") else "")
-        yield Figure("rates", figure, f"{query}, rules", us, "µs", None, note)
+        yield Figure(figure, us, "µs", None, note)
 
 
 def _clock_read() -> float:

@@ -5,7 +5,7 @@ A search without a trace pays one comparison an event. Both must find plans of t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 
 from experiments.search_bench.clock import RUNS, Times, timed
@@ -16,23 +16,14 @@ from optimizer.errors import InternalError
 from optimizer.trace.recorder import Trace
 
 
-def measure(progress: Callable[[str], None] | None = None, quick: bool = False) -> Iterator[Figure]:
-    """Milliseconds of CPU time, the least of up to three runs. `quick`: smaller graphs, one run. Raises InternalError."""
-    runs = 1 if quick else RUNS
-    for query, search in (
-        ("clique/6" if quick else "clique/9", "exhaustive"),
-        ("star/8" if quick else "star/12", "default"),
-        ("clique/5" if quick else "clique/6", "rules"),
-    ):
-        of = f"{query}, {search}"
-        if progress:
-            progress(f"tracing: {of}")
-        plain, _, cost = _searched(query, search, runs, traced=False)
-        traced, events, same = _searched(query, search, runs, traced=True)
-        if cost != same:
-            raise InternalError(f"{of}: the plan costs {cost!r} without a trace and {same!r} with one")
-        yield Figure("tracing", "search without a trace", of, plain.cpu, "ms")
-        yield Figure("tracing", "search with a trace", of, traced.cpu, "ms", None, f"{events:,} events")
+def measure(query: str, search: str, runs: int = RUNS) -> Iterator[Figure]:
+    """Milliseconds of CPU time, the least of the runs. Raises InternalError."""
+    plain, _, cost = _searched(query, search, runs, traced=False)
+    traced, events, same = _searched(query, search, runs, traced=True)
+    if cost != same:
+        raise InternalError(f"{query}, {search}: the plan costs {cost!r} without a trace and {same!r} with one")
+    yield Figure("search without a trace", plain.cpu, "ms")
+    yield Figure("search with a trace", traced.cpu, "ms", None, f"{events:,} events")
 
 
 def _searched(query: str, search: str, runs: int, traced: bool) -> tuple[Times, int, float]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from optimizer.catalog.described import described_catalog
+from experiments.workloads.described import described_catalog
 from optimizer.catalog.table import Catalog
 from optimizer.dataset import read_declarations
 

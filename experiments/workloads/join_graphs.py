@@ -1,5 +1,6 @@
 """Join graphs by name: `chain/8`, `star/8`, `cycle/8`, `clique/8`, `grid/3x4`, `snowflake/3x2`,
-`random/10/1`; their edges and their SQL.
+`random/10/1`; their edges and their SQL. With `steinbrunn_` before it and a seed at its end, `steinbrunn_star/8/1`, the same
+graph has tables drawn from the distributions of Steinbrunn, Moerkotte and Kemper.
 
 Relations are r0, r1, …; every edge has a column of its own on either side, `r2.to5 = r5.to2`, so no predicate implies
 another. The tables are those of the dataset `joingraph` (`joingraph_data`), which has statistics and no rows.
@@ -21,19 +22,27 @@ FAMILIES = {
     "grid/RxC": "R times C relations, each joined with its neighbours (2 to 300)",
     "snowflake/AxL": "a hub r0 and A arms around it, each L relations in a row (2 to 300)",
     "random/N/SEED": "a random tree of N relations and N/2 more edges (2 to 300)",
+    "steinbrunn_SHAPE/N/SEED": "one of the shapes above, tables drawn as by Steinbrunn, Moerkotte and Kemper (2 to 60)",
 }
+SHAPES = ("chain", "star", "cycle", "clique", "grid", "snowflake", "random")
+STEINBRUNN = "steinbrunn_"  # before a shape
+_NAMES = rf"(?:{STEINBRUNN})?(?:{'|'.join(SHAPES)})"
 MOST_RELATIONS = 300
 MOST_OF_A_CLIQUE = 200  # 19,900 predicates; beyond, estimates of its middle sets would leave the range of floats
+
+MOST_OF_STEINBRUNN = 60  # for the same reason
 
 Edge = tuple[int, int]
 
 
 class JoinGraph(NamedTuple):
-    """`name` in normal form. `edges`: pairs of relation numbers, lower first, sorted; the graph is connected."""
+    """`name` in normal form. `edges`: pairs of relation numbers, lower first, sorted; the graph is connected. `seed`: of tables
+    drawn from Steinbrunn's distributions, None for those that follow from the name."""
 
     name: str
     relations: int
     edges: tuple[Edge, ...]
+    seed: int | None = None
 
     @property
     def shape(self) -> str:
@@ -50,11 +59,19 @@ class JoinGraph(NamedTuple):
 
 def is_graph_name(text: str) -> bool:
     """Whether `text` begins like the name of a join graph: it is one, or a mistake worth a message of its own."""
-    return re.fullmatch(r"(chain|star|cycle|clique|grid|snowflake|random)/[\w/.+-]*", text, re.IGNORECASE) is not None
+    return re.fullmatch(rf"{_NAMES}/[\w/.+-]*", text, re.IGNORECASE) is not None
 
 
 def join_graph(name: str) -> JoinGraph:
     """The graph of that name. Raises SqlError for a name of no graph, or too few or too many relations."""
+    if name.lower().startswith(STEINBRUNN):
+        plain, _, seed = name.lower().removeprefix(STEINBRUNN).rpartition("/")
+        if not re.fullmatch(r"\d{1,9}", seed) or not is_graph_name(plain):
+            raise SqlError(f'there is no join graph "{name}"', hint=f"write {STEINBRUNN}SHAPE/N/SEED: {STEINBRUNN}star/8/1")
+        graph = join_graph(plain)
+        if graph.relations > MOST_OF_STEINBRUNN:
+            raise SqlError(f'"{name}" has {graph.relations} relations; {STEINBRUNN} graphs can have 2 to {MOST_OF_STEINBRUNN}')
+        return graph._replace(name=f"{STEINBRUNN}{graph.name}/{int(seed)}", seed=int(seed))
     shape, _, rest = name.lower().partition("/")
     form = next((family for family in FAMILIES if family.startswith(shape + "/")), None)
     pattern = {"grid": r"(\d{1,4})x(\d{1,4})", "snowflake": r"(\d{1,4})x(\d{1,4})", "random": r"(\d{1,4})/(\d{1,9})"}.get(
@@ -76,7 +93,7 @@ def join_graph(name: str) -> JoinGraph:
 
 def graph_of_table(table: str) -> JoinGraph | None:
     """The graph that has the table of this lower-case name, such as `grid_3x4_r5`; None when none has."""
-    found = re.fullmatch(r"(chain|star|cycle|clique|grid|snowflake|random)_([\dx_]+)_r(\d{1,3})", table)
+    found = re.fullmatch(rf"({_NAMES})_([\dx_]+)_r(\d{{1,3}})", table)
     if found is None:
         return None
     try:

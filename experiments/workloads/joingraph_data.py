@@ -11,12 +11,18 @@ The table of relation i of a graph has one column `toJ` for each edge i–J. Eve
 
 So any set that the main edges connect joins to a number of rows that neither explodes nor vanishes, whatever the shape;
 what the edges of a clique leave out is an expensive detour.
+
+A graph `steinbrunn_...` has tables drawn instead: the rows of a relation and, for each of its columns, the size of the domain
+that its values are from, by the figures of Steinbrunn, Moerkotte and Kemper, Heuristic and Randomized Optimization for the Join
+Ordering Problem, VLDB Journal 1997 (read off two public implementations, which agree). Columns are independent and no keys, so
+intermediate results grow and shrink by orders of magnitude.
 """
 
 from __future__ import annotations
 
 import random
 from collections import Counter
+from collections.abc import Mapping
 from math import log10
 from typing import NamedTuple
 
@@ -27,6 +33,11 @@ from optimizer.catalog.table import Catalog, ColumnStats, Table, TableColumn, Ta
 
 NAME = "joingraph"
 SAMPLES = ("chain/4", "star/4", "cycle/4", "clique/4", "grid/2x3", "random/6/1")
+
+
+# share of draws -> from, to, both included
+STEINBRUNN_ROWS = {0.15: (10, 100), 0.30: (100, 1_000), 0.35: (1_000, 10_000), 0.20: (10_000, 100_000)}
+STEINBRUNN_DOMAINS = {0.05: (2, 10), 0.50: (10, 100), 0.30: (100, 500), 0.15: (500, 1_000)}
 
 
 class JoinGraphCatalog(Catalog):
@@ -53,6 +64,8 @@ def graph_tables(graph: JoinGraph, scale: float = 1.0) -> list[Table]:
 
     `scale`: of rows, and of the distinct counts of main edges, which keep pace with rows; the few of the others stay.
     """
+    if graph.seed is not None:
+        return _steinbrunn_tables(graph, scale)
     rows = [_rows(graph, i) for i in range(graph.relations)]
     main = _main_edges(graph)
     reduced: set[int] = set()
@@ -82,6 +95,24 @@ def graph_tables(graph: JoinGraph, scale: float = 1.0) -> list[Table]:
         Table(graph.table(i), tuple(columns[i]), tuple(keys[i]), (), stats=TableStats(_scaled(rows[i], scale), 0, stats[i]))
         for i in range(graph.relations)
     ]
+
+
+def _steinbrunn_tables(graph: JoinGraph, scale: float) -> list[Table]:
+    generator = random.Random(graph.name)
+    tables = []
+    for i in range(graph.relations):
+        rows = _scaled(_drawn(STEINBRUNN_ROWS, generator), scale)
+        names = [f"to{high if i == low else low}" for low, high in graph.edges if i in (low, high)]
+        domains = {name: _drawn(STEINBRUNN_DOMAINS, generator) for name in names}
+        stats = {name: ColumnStats(0, 1, domain, float(min(domain, rows)), 8.0) for name, domain in domains.items()}
+        columns = tuple(TableColumn(name, pa.int64(), nullable=False) for name in names)
+        tables.append(Table(graph.table(i), columns, (), (), stats=TableStats(rows, 0, stats)))
+    return tables
+
+
+def _drawn(shares: Mapping[float, tuple[int, int]], generator: random.Random) -> int:
+    (low, high), *_ = generator.choices(list(shares.values()), list(shares))
+    return generator.randint(low, high)
 
 
 class Counts(NamedTuple):

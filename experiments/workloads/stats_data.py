@@ -11,7 +11,7 @@ import shutil
 from pathlib import Path
 
 from experiments.workloads.cache import Progress, cached_dataset
-from optimizer.catalog.described import with_described_tables
+from experiments.workloads.described import with_described_tables
 from optimizer.catalog.order import remember_orders, rows_ascend
 from optimizer.catalog.table import Catalog
 from optimizer.dataset import open_dataset, read_declarations

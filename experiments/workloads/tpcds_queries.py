@@ -22,8 +22,8 @@ def _texts() -> dict[int, str]:
         )
     import duckdb
 
-    from experiments.pipeline.generate.tpcds import _extension
+    from experiments.pipeline.generate.tpcds import extension
 
     with duckdb.connect() as connection:
-        connection.execute(f"LOAD '{_extension()}'")
+        connection.execute(f"LOAD '{extension()}'")
         return dict(connection.execute("SELECT query_nr, query FROM tpcds_queries()").fetchall())

@@ -51,6 +51,10 @@ class Columns:
         self._all.append(column)
         return column
 
+    def like(self, id: ColumnId, nullable: bool = True) -> ColumnId:
+        """A new column with the name and the type of `id`."""
+        return self.new(self[id].name, self[id].type, nullable).id
+
     def derived(self, meaning: Hashable, name: str, type: DataType, nullable: bool) -> Column:
         """The column that means `meaning`: the same one each time, so that a rule that fires twice on the same expression
         produces the same expression, which the memo then knows. `meaning` says what is computed, over which columns."""
@@ -87,6 +91,14 @@ def column_ids(columns: ColumnSet) -> Iterator[ColumnId]:
         low = columns & -columns
         yield low.bit_length() - 1
         columns ^= low
+
+
+def union(sets: Iterable[ColumnSet]) -> ColumnSet:
+    """The columns of any of the sets."""
+    result = 0
+    for each in sets:
+        result |= each
+    return result
 
 
 def is_subset(inner: ColumnSet, outer: ColumnSet) -> bool:

@@ -7,68 +7,18 @@ nothing that binding has checked: operand types are equal where functions want t
 
 from __future__ import annotations
 
-import random
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-from optimizer.algebra import evaluate_dates as dates
-from optimizer.algebra import evaluate_numbers as numbers
-from optimizer.algebra import evaluate_strings as strings
 from optimizer.algebra.columns import ColumnId
 from optimizer.algebra.evaluate_casts import cast
-from optimizer.algebra.evaluate_order import compare_values, order_key
-from optimizer.algebra.functions import SCALAR_FUNCTIONS
+from optimizer.algebra.evaluate_order import compare_values
+from optimizer.algebra.scalar_functions import SCALAR_FUNCTIONS
 from optimizer.algebra.scalars import Call, Case, Cast, ColumnRef, InList, Literal, Predicate, Scalar
 from optimizer.errors import ExecutionError
 
 Value = Any
 Row = Mapping[ColumnId, Value]
-
-NUMERIC: dict[str, Callable[..., Value]] = {  # also given the call's type
-    "+": numbers.add,
-    "-": numbers.subtract,
-    "*": numbers.multiply,
-    "/": numbers.divide,
-    "//": numbers.integer_divide,
-    "%": numbers.remainder,
-    "neg": numbers.negate,
-    "abs": numbers.absolute,
-    "floor": lambda x, type: numbers.floor_or_ceil(x, False, type),
-    "ceil": lambda x, type: numbers.floor_or_ceil(x, True, type),
-    "date_trunc": dates.date_trunc,
-}
-
-STRICT: dict[str, Callable[..., Value]] = {
-    "=": lambda a, b: compare_values(a, b) == 0,
-    "<>": lambda a, b: compare_values(a, b) != 0,
-    "<": lambda a, b: compare_values(a, b) < 0,
-    "<=": lambda a, b: compare_values(a, b) <= 0,
-    ">": lambda a, b: compare_values(a, b) > 0,
-    ">=": lambda a, b: compare_values(a, b) >= 0,
-    "not": lambda a: not a,
-    "sqrt": numbers.square_root,
-    "power": numbers.power,
-    "ln": numbers.logarithm,
-    "exp": numbers.exponential,
-    "concat": lambda a, b: a + b,
-    "like": strings.like,
-    "ilike": lambda text, pattern, escape="": strings.like(strings.lower(text), strings.lower(pattern), escape),
-    "upper": strings.upper,
-    "lower": strings.lower,
-    "length": len,
-    "substring": strings.substring,
-    "trim": lambda s: strings.trim(s, left=True, right=True),
-    "ltrim": lambda s: strings.trim(s, left=True, right=False),
-    "rtrim": lambda s: strings.trim(s, left=False, right=True),
-    "replace": strings.replace,
-    "starts_with": lambda s, prefix: s.startswith(prefix),
-    "strpos": lambda s, part: s.find(part) + 1,
-    "date_add": dates.date_add,
-    "date_add_days": dates.date_add_days,
-    "date_diff_days": lambda a, b: (a - b).days,
-    "random": random.random,
-    **dates.PARTS,
-}
 
 
 def evaluate(scalar: Scalar, row: Row) -> Value:
@@ -113,25 +63,6 @@ def _call(call: Call, row: Row) -> Value:
         return None
     if known.reference is not None:
         return known.reference(*args, call.type) if known.typed else known.reference(*args)
-    if name in STRICT:
-        return STRICT[name](*args)
-    if name in NUMERIC:
-        return NUMERIC[name](*args, call.type)
-    match name:
-        case "is_null":
-            return args[0] is None
-        case "is_not_null":
-            return args[0] is not None
-        case "is_distinct_from":
-            return _distinct(args[0], args[1])
-        case "is_not_distinct_from":
-            return not _distinct(args[0], args[1])
-        case "greatest":
-            return max((v for v in args if v is not None), key=order_key, default=None)
-        case "least":
-            return min((v for v in args if v is not None), key=order_key, default=None)
-        case "round":
-            return numbers.round_to(args[0], args[1] if len(args) > 1 else 0, call.type)
     raise AssertionError(f"{name} has no reference semantics")
 
 
@@ -143,12 +74,6 @@ def _and_or(decisive: bool, values: Iterable[Value]) -> Value:
             return decisive
         unknown = unknown or value is None
     return None if unknown else not decisive
-
-
-def _distinct(a: Value, b: Value) -> bool:
-    if a is None or b is None:
-        return (a is None) != (b is None)
-    return compare_values(a, b) != 0
 
 
 def _in_list(value: Value, items: Iterable[Value]) -> Value:

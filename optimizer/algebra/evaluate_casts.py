@@ -17,6 +17,7 @@ import pyarrow as pa
 from optimizer.algebra.columns import DataType
 from optimizer.algebra.evaluate_dates import as_timestamp
 from optimizer.algebra.evaluate_numbers import fit, fit_decimal, round_half_away, to_float32
+from optimizer.algebra.types import is_string
 from optimizer.errors import ExecutionError
 
 _BLANKS = " \t\n\v\f\r"
@@ -35,9 +36,9 @@ def cast(value: Any, source: DataType, target: DataType) -> Any:
     t = pa.types
     if source == target:
         return value
-    if is_text(target):
+    if is_string(target):
         return to_text(value, source)
-    if is_text(source):
+    if is_string(source):
         return from_text(value, target)
     if t.is_boolean(target) and not t.is_temporal(source):
         return bool(value)
@@ -52,10 +53,6 @@ def cast(value: Any, source: DataType, target: DataType) -> Any:
     if t.is_float64(target):
         return float(value)
     raise _impossible(source, target)
-
-
-def is_text(type: DataType) -> bool:
-    return bool(pa.types.is_string(type) or pa.types.is_large_string(type))
 
 
 def _impossible(source: DataType, target: DataType) -> ExecutionError:

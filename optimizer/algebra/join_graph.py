@@ -11,7 +11,7 @@ from optimizer.algebra.derive_props import join_props
 from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical import Label, LogicalOperator, show_predicate
 from optimizer.algebra.props import LogicalProps
-from optimizer.algebra.scalars import Predicate, Scalar, predicate_columns
+from optimizer.algebra.scalars import Predicate, Scalar
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,9 +45,6 @@ class JoinGraph(LogicalOperator):
 
     def describe(self, label: Label) -> str:
         return f"on {show_predicate(self.predicate, label)}"
-
-    def used_columns(self) -> ColumnSet:
-        return predicate_columns(self.predicate)
 
 
 def _links(columns: ColumnSet, reached: ColumnSet, other: ColumnSet) -> bool:

@@ -2,7 +2,10 @@
 
 An operator says what to compute; its inputs are the trees or groups beside it (`trees.py`, `memo/`). Each computes the
 logical properties of its output from those of its inputs (`derive_props`), and prints its payload (`describe`).
-Physical operators are other types (`physical.py`), so a rule that names a logical operator can never bind a physical one.
+Physical operators are other types (`physical/`), so a rule that names a logical operator can never bind a physical one.
+
+All that SQL has stands in this one file, to be read as a list; operators that the optimizer adds, for what is computed once and
+for regions of joins without an order, are in `spools`, `join_graph` and `region_graph`.
 """
 
 from __future__ import annotations
@@ -11,7 +14,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
-from optimizer.algebra.columns import ColumnId, ColumnSet, DataType, column_set
+from optimizer.algebra.columns import ColumnId, ColumnSet, DataType, column_set, union
 from optimizer.algebra.derive_props import (
     aggregated_props,
     applied_props,
@@ -28,7 +31,7 @@ from optimizer.algebra.derive_props import (
 from optimizer.algebra.kinds import JoinKind, SetOpKind
 from optimizer.algebra.nulls import is_not_null
 from optimizer.algebra.props import LogicalProps, minimal_keys
-from optimizer.algebra.scalars import AggregateCall, ColumnRef, Predicate, Scalar, WindowCall, predicate_columns
+from optimizer.algebra.scalars import AggregateCall, ColumnRef, Predicate, Scalar, WindowCall
 from optimizer.algebra.traits import Collation
 
 Label = Callable[[ColumnId], str]
@@ -53,8 +56,8 @@ class LogicalOperator:
         return ""
 
     def used_columns(self) -> ColumnSet:
-        """Input columns that the payload itself reads."""
-        return 0
+        """Input columns that the payload itself reads: at least those that its scalars do."""
+        return union(scalar.columns for scalar in self.scalars())
 
     def scalars(self) -> tuple[Scalar, ...]:
         """Every scalar of the payload."""
@@ -62,10 +65,7 @@ class LogicalOperator:
 
     def outer_columns(self) -> ColumnSet:
         """Columns of enclosing queries that the payload itself reads."""
-        outer = 0
-        for scalar in self.scalars():
-            outer |= scalar.outer
-        return outer
+        return union(scalar.outer for scalar in self.scalars())
 
 
 def show_predicate(predicate: Predicate, label: Label) -> str:
@@ -128,6 +128,9 @@ class Scan(LogicalOperator):
             text += f" limit {self.limit}"
         return f"{text} after {self.offset}" if self.offset else text
 
+    def used_columns(self) -> ColumnSet:
+        return 0  # its predicate reads what it makes
+
 
 @dataclass(frozen=True, slots=True)
 class Values(LogicalOperator):
@@ -172,9 +175,6 @@ class Filter(LogicalOperator):
     def describe(self, label: Label) -> str:
         return show_predicate(self.predicate, label)
 
-    def used_columns(self) -> ColumnSet:
-        return predicate_columns(self.predicate)
-
 
 class ProjectItem(NamedTuple):
     """Output column `id` is `value`; a column passed through keeps its id."""
@@ -206,12 +206,6 @@ class Project(LogicalOperator):
             for i in self.items
         )
 
-    def used_columns(self) -> ColumnSet:
-        columns = 0
-        for item in self.items:
-            columns |= item.value.columns
-        return columns
-
 
 class AnyJoin(LogicalOperator):
     """Base of all joins, plain, mark, single and dependent ones. `mark`: the column of the mark, None where there is none."""
@@ -241,9 +235,6 @@ class AnyJoin(LogicalOperator):
 
     def scalars(self) -> tuple[Scalar, ...]:
         return self.predicate
-
-    def used_columns(self) -> ColumnSet:
-        return predicate_columns(self.predicate)
 
 
 class IndependentJoin(AnyJoin):
@@ -307,10 +298,7 @@ class Aggregate(LogicalOperator):
         return "; ".join(parts)
 
     def used_columns(self) -> ColumnSet:
-        columns = column_set(self.keys)
-        for item in self.aggregates:
-            columns |= item.call.columns
-        return columns
+        return column_set(self.keys) | union(item.call.columns for item in self.aggregates)
 
 
 @dataclass(frozen=True, slots=True)
@@ -382,10 +370,7 @@ class SetOp(LogicalOperator):
         return f"{self.kind.value}{' all' if self.all else ''} ({', '.join(label(c) for c in self.columns)})"
 
     def used_columns(self) -> ColumnSet:
-        columns = 0
-        for source in self.sources:
-            columns |= column_set(source)
-        return columns
+        return union(map(column_set, self.sources))
 
 
 class GroupingKey(NamedTuple):
@@ -434,10 +419,7 @@ class GroupingSets(LogicalOperator):
         return "; ".join([f"by {sets}", *(f"{label(i.id)} := {i.call.show(label)}" for i in self.aggregates)])
 
     def used_columns(self) -> ColumnSet:
-        columns = column_set(k.source for k in self.keys)
-        for item in self.aggregates:
-            columns |= item.call.columns
-        return columns
+        return column_set(k.source for k in self.keys) | union(item.call.columns for item in self.aggregates)
 
 
 class WindowItem(NamedTuple):
@@ -483,10 +465,8 @@ class Window(LogicalOperator):
         return "; ".join([*parts, *(f"{label(i.id)} := {i.call.show(label)}" for i in self.items)])
 
     def used_columns(self) -> ColumnSet:
-        columns = column_set(self.partition) | column_set(k.column for k in self.order)
-        for item in self.items:
-            columns |= item.call.columns
-        return columns
+        sorted_by = column_set(self.partition) | column_set(k.column for k in self.order)
+        return sorted_by | union(item.call.columns for item in self.items)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from optimizer.algebra.columns import ColumnSet
-from optimizer.algebra.functions import COMPARISONS, SCALAR_FUNCTIONS
+from optimizer.algebra.functions import COMPARISONS
+from optimizer.algebra.scalar_functions import SCALAR_FUNCTIONS
 from optimizer.algebra.scalars import BOOL, Call, Case, Cast, ColumnRef, InList, Literal, Predicate, Scalar
 
 # bits of a set of outcomes; a value that is not boolean counts as TRUE or FALSE

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from optimizer.algebra.columns import ColumnSet
-from optimizer.algebra.functions import SCALAR_FUNCTIONS
+from optimizer.algebra.columns import ColumnSet, union
+from optimizer.algebra.scalar_functions import SCALAR_FUNCTIONS
 from optimizer.algebra.scalars import Call, Case, Cast, ColumnRef, InList, Literal, Predicate, Scalar
 
 
@@ -37,8 +37,7 @@ def null_rejected(predicate: Predicate) -> ColumnSet:
     for conjunct in predicate:
         match conjunct:
             case Call(function="=" | "<>" | "<" | "<=" | ">" | ">=" | "like" | "ilike" | "starts_with"):
-                for arg in conjunct.args:
-                    rejected |= strict_columns(arg)
+                rejected |= union(map(strict_columns, conjunct.args))
             case Call(function="is_not_null"):
                 rejected |= strict_columns(conjunct.args[0])
             case Call(function="or"):
@@ -56,16 +55,11 @@ def null_rejected(predicate: Predicate) -> ColumnSet:
 
 def strict_columns(scalar: Scalar) -> ColumnSet:
     """Columns whose NULL makes `scalar` NULL."""
-    from optimizer.algebra.functions import SCALAR_FUNCTIONS
-
     match scalar:
         case ColumnRef():
             return scalar.columns
         case Call() if SCALAR_FUNCTIONS[scalar.function].strict:
-            columns = 0
-            for arg in scalar.args:
-                columns |= strict_columns(arg)
-            return columns
+            return union(map(strict_columns, scalar.args))
         case Cast():
             return strict_columns(scalar.arg)
         case InList():

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeVar
 
 from optimizer.algebra.columns import ColumnId, Columns, ColumnSet, column_ids, column_set
 from optimizer.algebra.join_graph import JoinGraph
@@ -32,7 +32,7 @@ from optimizer.algebra.logical import (
     Window,
     WindowItem,
 )
-from optimizer.algebra.scalars import ColumnRef, Literal, OuterRef, Scalar, conjunction, rewrite
+from optimizer.algebra.scalars import ColumnRef, OuterRef, Scalar, conjunction, rewrite
 from optimizer.algebra.spools import CteReference, Recursion, Spool, SpoolColumn, With
 from optimizer.algebra.subqueries import AnySubquery, ScalarSubquery, Subquery
 from optimizer.algebra.traits import Collation
@@ -79,6 +79,35 @@ def map_tree(root: Tree, change: Callable[[Tree], Tree]) -> Tree:
     return result
 
 
+S = TypeVar("S")
+
+
+def map_down(root: Node, state: S, visit: Callable[[Node, S], Node | tuple[Tree, Sequence[S]]]) -> Node:
+    """The tree rebuilt from the root down; the same object where nothing changed. Iterative.
+
+    `visit` sees each node with the state that the operator above has for it (the root: `state`), and says what stands in its
+    place: a node that is done with, or a tree and the states for its inputs, which are visited next.
+    """
+    built: list[Node] = []
+    stack: list[tuple[Node, S, Tree | None]] = [(root, state, None)]
+    while stack:
+        node, state, done = stack.pop()
+        if done is not None:
+            first = len(built) - len(done.inputs)
+            inputs = tuple(built[first:])
+            del built[first:]
+            built.append(done.with_inputs(inputs))
+            continue
+        found = visit(node, state)
+        if isinstance(found, tuple):
+            tree, states = found
+            stack.append((tree, state, tree))
+            stack.extend((below, each, None) for below, each in zip(reversed(tree.inputs), reversed(states), strict=True))
+        else:
+            built.append(found)
+    return built[0]
+
+
 def map_tree_scalars(root: Tree, change: Change) -> Tree:
     """The tree with `change` made to every scalar in it, also in the trees of subqueries."""
 
@@ -108,17 +137,6 @@ def replace_outer(root: Tree, values: Mapping[ColumnId, Scalar]) -> Tree:
         return rewrite(scalar, lambda s: values.get(s.id) if isinstance(s, OuterRef) else None)
 
     return map_tree_scalars(root, change) if root.outer & wanted else root
-
-
-def with_literals(root: Tree, row: Mapping[ColumnId, Any]) -> Tree:
-    """The tree as it is for one outer row: references to its columns are the row's values."""
-
-    def change(scalar: Scalar) -> Scalar:
-        if not scalar.outer:
-            return scalar
-        return rewrite(scalar, lambda s: Literal(row[s.id], s.type) if isinstance(s, OuterRef) and s.id in row else None)
-
-    return map_tree_scalars(root, change)
 
 
 def defined_columns(op: LogicalOperator) -> ColumnSet:

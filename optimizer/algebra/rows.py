@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from optimizer.algebra.scalars import BOOL, TRUE, Call, Scalar, compare
+from optimizer.algebra.scalars import TRUE, Scalar, compare, junction
 
 
 def rows_compared(function: str, left: Sequence[Scalar], right: Sequence[Scalar]) -> Scalar:
@@ -20,16 +20,12 @@ def rows_compared(function: str, left: Sequence[Scalar], right: Sequence[Scalar]
     pairs = list(zip(left, right, strict=True))
     match function:
         case "=" | "is_not_distinct_from":
-            return _joined("and", [compare(function, a, b) for a, b in pairs]) if pairs else TRUE
+            return junction("and", [compare(function, a, b) for a, b in pairs]) if pairs else TRUE
         case "<>" | "is_distinct_from":
-            return _joined("or", [compare(function, a, b) for a, b in pairs])
+            return junction("or", [compare(function, a, b) for a, b in pairs])
     decided = []
     for i, (a, b) in enumerate(pairs):
         last = i == len(pairs) - 1
         differ = compare(function if last else function[0], a, b)
-        decided.append(_joined("and", [*(compare("=", c, d) for c, d in pairs[:i]), differ]))
-    return _joined("or", decided)
-
-
-def _joined(word: str, parts: list[Scalar]) -> Scalar:
-    return parts[0] if len(parts) == 1 else Call(word, tuple(parts), BOOL)
+        decided.append(junction("and", [*(compare("=", c, d) for c, d in pairs[:i]), differ]))
+    return junction("or", decided)

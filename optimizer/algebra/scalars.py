@@ -5,19 +5,22 @@ scalars as they are. Build them with positional arguments only. Every scalar kno
 columns it reads (`columns`, a bitset), the columns of enclosing queries it reads (`outer`), whether it is `volatile` and
 whether it may raise (`raises`).
 
-A predicate is a tuple of conjuncts in canonical order (`conjunction`), the empty tuple being TRUE.
+A predicate is a tuple of conjuncts in canonical order (`conjunction`), the empty tuple being TRUE. What makes scalars and
+predicates, walks through them and takes them apart is below the classes, since all of it depends on their identity.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, ClassVar, NamedTuple
 from weakref import WeakValueDictionary
 
 import pyarrow as pa
 
-from optimizer.algebra.columns import ColumnId, ColumnSet, DataType
-from optimizer.algebra.functions import AGGREGATE_FUNCTIONS, MIRRORED, SCALAR_FUNCTIONS, WINDOW_FUNCTIONS
+from optimizer.algebra.aggregate_functions import AGGREGATE_FUNCTIONS, WINDOW_FUNCTIONS
+from optimizer.algebra.columns import ColumnId, ColumnSet, DataType, union
+from optimizer.algebra.functions import MIRRORED
+from optimizer.algebra.scalar_functions import SCALAR_FUNCTIONS
 
 BOOL = pa.bool_()
 
@@ -489,16 +492,20 @@ def _canonical(scalar: Scalar) -> str:
 
 def predicate_scalar(predicate: Predicate) -> Scalar:
     """The predicate as one boolean scalar."""
-    if not predicate:
-        return TRUE
-    return predicate[0] if len(predicate) == 1 else Call("and", predicate, BOOL)
+    return junction("and", predicate) if predicate else TRUE
+
+
+def junction(function: str, operands: Sequence[Scalar]) -> Scalar:
+    """The AND or the OR of one operand or more."""
+    return operands[0] if len(operands) == 1 else Call(function, tuple(operands), BOOL)
+
+
+def is_null_literal(scalar: Scalar) -> bool:
+    return isinstance(scalar, Literal) and scalar.value is None
 
 
 def predicate_columns(predicate: Predicate) -> ColumnSet:
-    columns = 0
-    for scalar in predicate:
-        columns |= scalar.columns
-    return columns
+    return union(scalar.columns for scalar in predicate)
 
 
 def compare(function: str, left: Scalar, right: Scalar) -> Scalar:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-import pyarrow.dataset as ds
+from typing import TYPE_CHECKING
 
 from optimizer.catalog.csv_files import convert_options, parse_options, read_options
 from optimizer.catalog.table import Table
 from optimizer.errors import CatalogError
+
+if TYPE_CHECKING:
+    import pyarrow.dataset as ds
 
 
 def open_source(table: Table) -> ds.Dataset:
@@ -16,10 +19,14 @@ def open_source(table: Table) -> ds.Dataset:
     """
     if not table.files:
         raise CatalogError(f'table "{table.name}" has statistics only, no rows: queries on it can be planned but not run')
+    import pyarrow.dataset as ds  # loads pandas, if there is one, which takes longer than to plan a query
+
     return ds.dataset([str(file) for file in table.files], schema=table.schema, format=_format(table))
 
 
 def _format(table: Table) -> str | ds.FileFormat:
+    import pyarrow.dataset as ds
+
     if table.format == "arrow":
         return "ipc"
     if table.format == "parquet":  # pages that have checksums are verified

@@ -116,12 +116,9 @@ def with_statistics(table: Table, files: Mapping[str, str], found: StoredStatist
         if entry["files"] != files:
             return table
         columns = {
-            column.name: _column(
-                stored if (stored := entry["columns"].get(column.name, {})).get("type") == str(column.type) else {},
-                table.stats.columns[column.name],
-                reader(column.type),
-                found.histograms.get((table.name, column.name)),
-            )
+            column.name: column_of(stored, reader(column.type), found.histograms.get((table.name, column.name)))
+            if (stored := entry["columns"].get(column.name, {})).get("type") == str(column.type)
+            else table.stats.columns[column.name]
             for column in table.columns
         }
         distinct = {tuple(names): float(count) for names, count in entry["distinct"]}
@@ -139,12 +136,13 @@ def _entry(table: Table, files: Mapping[str, str]) -> dict[str, Any]:
         "files": dict(files),
         "rows": stats.rows,
         "analyzed": stats.analyzed,
-        "columns": {c.name: {"type": str(c.type), **_column_entry(stats.columns[c.name])} for c in table.columns},
+        "columns": {c.name: {"type": str(c.type), **column_entry(stats.columns[c.name])} for c in table.columns},
         "distinct": [[list(names), count] for names, count in sorted(stats.distinct.items())],
     }
 
 
-def _column_entry(stats: ColumnStats) -> dict[str, Any]:
+def column_entry(stats: ColumnStats) -> dict[str, Any]:
+    """The figures of a column but for its histogram, as JSON values."""
     return {
         "nulls": stats.nulls,
         "min": None if stats.min is None else text(stats.min),
@@ -156,22 +154,30 @@ def _column_entry(stats: ColumnStats) -> dict[str, Any]:
     }
 
 
-def _column(entry: Mapping[str, Any], footer: ColumnStats, read: Callable[[str], Any], buckets: Any) -> ColumnStats:
-    if not entry:
-        return footer
+def column_of(entry: Mapping[str, Any], read: Callable[[str], Any], buckets: Any) -> ColumnStats:
+    """What `column_entry` wrote, with the bounds, rows and distinct values of the histogram's buckets (None: it has none).
+
+    Raises KeyError, TypeError, ValueError or ArithmeticError for what are no figures of such a column.
+    """
     histogram = None
     if buckets is not None:
-        histogram = Histogram(tuple(map(read, buckets[0])), tuple(buckets[1]), tuple(buckets[2]))
+        histogram = Histogram(tuple(map(read, buckets[0])), tuple(map(float, buckets[1])), tuple(map(float, buckets[2])))
     return ColumnStats(
-        nulls=entry["nulls"],
+        nulls=None if entry["nulls"] is None else int(entry["nulls"]),
         min=None if entry["min"] is None else read(entry["min"]),
         max=None if entry["max"] is None else read(entry["max"]),
-        ndv=entry["ndv"],
-        avg_width=entry["avg_width"],
+        ndv=_number(entry["ndv"]),
+        avg_width=_number(entry["avg_width"]),
         mcv=tuple((read(value), float(share)) for value, share in entry["mcv"]),
         histogram=histogram,
         degrees=tuple((int(values), int(rows)) for values, rows in entry["degrees"]),
     )
+
+
+def _number(value: Any) -> float | None:
+    if not isinstance(value, int | float | None):
+        raise TypeError(f"{str(value)[:50]} is no number")
+    return value
 
 
 def _pointer(home: Path) -> str | None:

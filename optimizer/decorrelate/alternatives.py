@@ -8,10 +8,10 @@ each other, nor to R: each holds the rows of R for other bindings. Only the whol
 
 from __future__ import annotations
 
+from optimizer.algebra.building import passed, tree_of
 from optimizer.algebra.columns import Columns, ColumnSet, column_ids
-from optimizer.algebra.logical import Apply, Choice, Project, ProjectItem
+from optimizer.algebra.logical import Apply, Choice, Project
 from optimizer.algebra.rebuild import map_tree
-from optimizer.algebra.scalars import ColumnRef
 from optimizer.algebra.trees import Tree, postorder
 from optimizer.decorrelate.applies import replace_applies
 from optimizer.decorrelate.general import General
@@ -24,8 +24,7 @@ def alternatives(root: Tree, columns: Columns) -> Tree:
 
 
 def _choice(node: Tree, columns: Columns) -> Tree:
-    left, right = node.inputs
-    assert isinstance(left, Tree) and isinstance(right, Tree)
+    left, right = map(tree_of, node.inputs)
     left = alternatives(left, columns)
     apply = Tree(node.op, (left, right))
     if not right.outer & left.columns:
@@ -39,11 +38,11 @@ def _choice(node: Tree, columns: Columns) -> Tree:
     return Tree(Choice(node.columns), (*forms, kept)) if forms else kept
 
 
-def exactly(tree: Tree, wanted: ColumnSet, columns: Columns) -> Tree:
-    """The tree with no columns but `wanted`."""
-    if tree.columns == wanted:
+def exactly(tree: Tree, wanted: ColumnSet, columns: Columns, always: bool = False) -> Tree:
+    """The tree with no columns but `wanted`; `always`: as a projection also where it has no others."""
+    if tree.columns == wanted and not always:
         return tree
-    return Tree(Project(tuple(ProjectItem(c, ColumnRef(c, columns[c].type)) for c in column_ids(wanted))), (tree,))
+    return Tree(Project(passed(column_ids(wanted), columns)), (tree,))
 
 
 def settle_choices(root: Tree, columns: Columns) -> Tree:

@@ -2,23 +2,15 @@
 
 from __future__ import annotations
 
-from optimizer.algebra.columns import Columns, ColumnSet, column_ids
+from optimizer.algebra.columns import Columns, ColumnSet, column_ids, column_set
 from optimizer.algebra.congruence import has_one_form, is_congruent
 from optimizer.algebra.scalars import bound_to
-from optimizer.algebra.trees import Node, Tree, postorder
-
-
-def tree_of(node: Node) -> Tree:
-    assert isinstance(node, Tree), "decorrelation is before there is a memo"
-    return node
+from optimizer.algebra.trees import Tree, postorder
 
 
 def one_form(root: Tree, free: ColumnSet, columns: Columns) -> bool:
     """Whether equal bindings of `free` are the same, or nothing in the tree tells them apart."""
-    ambiguous = 0
-    for column in column_ids(free):
-        if not has_one_form(columns[column].type):
-            ambiguous |= 1 << column
+    ambiguous = column_set(column for column in column_ids(free) if not has_one_form(columns[column].type))
     if not ambiguous:
         return True
     return all(

@@ -9,9 +9,10 @@ join anyway, are left out. Every use of D is a copy with columns of its own.
 
 from __future__ import annotations
 
+from optimizer.algebra.building import filtered, passed
 from optimizer.algebra.columns import ColumnId, Columns, ColumnSet, column_ids
 from optimizer.algebra.kinds import JoinKind
-from optimizer.algebra.logical import Aggregate, Apply, Filter, Join, MarkJoin, Project, ProjectItem, SingleJoin, Window
+from optimizer.algebra.logical import Aggregate, Apply, Filter, Join, MarkJoin, Project, SingleJoin, Window
 from optimizer.algebra.rebuild import copy_tree
 from optimizer.algebra.scalars import ColumnRef, Scalar, conjunction
 from optimizer.algebra.trees import Node, Tree
@@ -23,7 +24,7 @@ def domain(left: Tree, needed: ColumnSet, columns: Columns, exact: bool) -> tupl
     source = left if exact else smallest_source(left, needed)
     copied, new = copy_tree(source, columns)
     kept = {c: new[c] for c in column_ids(needed)}
-    items = tuple(ProjectItem(id, ColumnRef(id, columns[id].type)) for id in kept.values())
+    items = passed(kept.values(), columns)
     narrow = Tree(Project(items), (copied,))
     if narrow.props.unique_on(narrow.columns):
         return narrow, kept
@@ -58,5 +59,5 @@ def smallest_source(left: Tree, needed: ColumnSet) -> Tree:
                     below = node.inputs[0]
         if not isinstance(below, Tree):
             own = conjunction(s for s in passed if s.columns and not s.columns & ~node.columns and not s.volatile)
-            return Tree(Filter(own), (node,)) if own else node
+            return filtered(own, node)
         node = below

@@ -12,11 +12,11 @@ join (`pull_up`); a scalar aggregate (`one_row`). An Apply that cannot be remove
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import cast
 
-from optimizer.algebra.columns import ColumnId, Columns, ColumnSet, column_ids, column_set
+from optimizer.algebra.building import filtered, passed_all, reference, tree_of
+from optimizer.algebra.columns import ColumnId, Columns, ColumnSet, column_ids, column_set, union
 from optimizer.algebra.kinds import JoinKind, SetOpKind
 from optimizer.algebra.logical import (
     Aggregate,
@@ -40,10 +40,9 @@ from optimizer.algebra.logical import (
     join_of_kind,
 )
 from optimizer.algebra.raising import may_raise
-from optimizer.algebra.rebuild import copy_tree, renamed_scalar, replace_outer
+from optimizer.algebra.rebuild import replace_outer
 from optimizer.algebra.scalars import (
     BOOL,
-    AggregateCall,
     Call,
     Case,
     ColumnRef,
@@ -56,12 +55,12 @@ from optimizer.algebra.scalars import (
     conjunction,
 )
 from optimizer.algebra.trees import Tree
-from optimizer.algebra.types import INT64
 from optimizer.decorrelate.applies import replace_applies
-from optimizer.decorrelate.correlation import one_form, tree_of
+from optimizer.decorrelate.correlation import one_form
 from optimizer.decorrelate.domain import domain
+from optimizer.decorrelate.empty_sets import apart
 from optimizer.decorrelate.first_rows import first_rows
-from optimizer.decorrelate.one_row import one_row, over_one_row, passed, row_for_each
+from optimizer.decorrelate.one_row import one_row, over_one_row, row_for_each
 from optimizer.decorrelate.pull_up import pull_up, pulled_join, without_idle_distinct
 from optimizer.decorrelate.state import (
     Equal,
@@ -72,7 +71,6 @@ from optimizer.decorrelate.state import (
     localized_predicate,
     meet,
     renamed_equal,
-    same,
     with_equalities,
     within,
 )
@@ -147,10 +145,7 @@ class General:
             inner, repr = self.push(right, state, free, equal)
             predicate = conjunction([*predicate, *join_back(left, inner, repr, op.kind, self.columns)])
             after = Tree(join_of_kind(op.kind, predicate, op.mark), (left, inner))
-        used = 0
-        for each in marks:
-            used |= each
-        how = f"domain of {named(self.columns, used)}" if marks else "inner columns cover the free columns"
+        how = f"domain of {named(self.columns, union(marks))}" if marks else "inner columns cover the free columns"
         return after, how
 
     # -- D A× R -----------------------------------------------------------------------------------------------------------
@@ -168,7 +163,7 @@ class General:
                 known = with_equalities(equal, predicate, state.outer)
                 inner, repr = self.push(tree_of(inputs[0]), state, need | _read(op, state), known)
                 kept = localized_predicate(predicate, repr)
-                return (Tree(Filter(kept), (inner,)) if kept else inner), repr
+                return filtered(kept, inner), repr
             case Scan(predicate=predicate):
                 plain = Tree(replace(op, predicate=()))
                 return self.push(Tree(Filter(predicate), (plain,)), state, need, equal)
@@ -240,7 +235,7 @@ class General:
                     continue
                 raise Stays("a projection gives a new meaning to a column that holds a binding")
             if local not in found.values():
-                kept.append(ProjectItem(local, ColumnRef(local, self.columns[local].type)))
+                kept.append(ProjectItem(local, reference(local, self.columns)))
             found[outer] = local
         return Tree(Project(tuple(kept)), (inner,)), found
 
@@ -252,9 +247,9 @@ class General:
         reprs: list[Repr] = []
         for row in op.rows:
             bindings, repr = state.domain(needed)
-            ids = [self.columns.new(self.columns[c].name, self.columns[c].type, True).id for c in op.columns]
+            ids = [self.columns.like(c) for c in op.columns]
             items = [ProjectItem(id, localized(item, repr)) for id, item in zip(ids, row, strict=True)]
-            parts.append(Tree(Project((*passed(bindings, self.columns), *items)), (bindings,)))
+            parts.append(Tree(Project((*passed_all(bindings, self.columns), *items)), (bindings,)))
             sources.append(tuple(ids))
             reprs.append(repr)
         return self._united(SetOp(SetOpKind.UNION, True, op.columns, tuple(sources)), parts, reprs, need)
@@ -320,11 +315,11 @@ class General:
         a, repr = self.push(left, state, needed, {})
         b, other = self.push(right, state, needed, {})
         there = self.columns.new("left_row", BOOL, False).id
-        a = Tree(Project((*passed(a, self.columns), ProjectItem(there, Literal(True, BOOL)))), (a,))
+        a = Tree(Project((*passed_all(a, self.columns), ProjectItem(there, Literal(True, BOOL)))), (a,))
         on = conjunction([*localized_predicate(predicate, repr), *meet(a, repr, b, other, False, self.columns)])
         joined = Tree(Join(JoinKind.FULL, on), (a, b))
         from_left = Call("is_not_null", (ColumnRef(there, BOOL),), BOOL)
-        items = list(passed(joined, self.columns))
+        items = list(passed_all(joined, self.columns))
         found: Repr = {}
         for outer in column_ids(needed):
             column = self.columns[repr[outer]]
@@ -356,7 +351,7 @@ class General:
     def _push_grouping_sets(self, op: GroupingSets, below: Tree, state: Unnesting, need: ColumnSet) -> tuple[Tree, Repr]:
         """The bindings are keys of every set. An empty set has a row also without input: it is a scalar aggregate of its own."""
         if 0 in op.sets:
-            return self.push(self._apart(op, below), state, need, {})
+            return self.push(apart(op, below, self.columns), state, need, {})
         inner, repr = self.push(below, state, need | _read(op, state), {})
         found: Repr = {}
         added: list[GroupingKey] = []
@@ -364,53 +359,10 @@ class General:
             column = self.columns[repr[outer]]
             found[outer] = self.columns.new(column.name, column.type, column.nullable).id
             added.append(GroupingKey(found[outer], repr[outer]))
-        extra = 0
-        for key in added:
-            extra |= 1 << key.id
+        extra = column_set(key.id for key in added)
         sets = tuple(each | extra for each in op.sets)
         calls = tuple(AggregateItem(i.id, local_call(i.call, repr)) for i in op.aggregates)
         return Tree(GroupingSets((*op.keys, *added), sets, calls, op.number), (inner,)), found
-
-    def _apart(self, op: GroupingSets, below: Tree) -> Tree:
-        """Grouping sets with an empty set among them as a union: each empty set as a scalar aggregate, the others together."""
-        out = [*(k.id for k in op.keys), *(i.id for i in op.aggregates), op.number]
-        parts: list[Tree] = []
-        sources: list[tuple[ColumnId, ...]] = []
-        others = [(i, each) for i, each in enumerate(op.sets) if each]
-        if others:
-            tree, new = copy_tree(below, self.columns)
-            fresh = {c: self.columns.new(self.columns[c].name, self.columns[c].type, True).id for c in out}
-            keys = tuple(GroupingKey(fresh[k.id], new[k.source]) for k in op.keys)
-            sets = tuple(sum(1 << fresh[c] for c in column_ids(each)) for _, each in others)
-            calls = tuple(AggregateItem(fresh[i.id], _renamed_call(i.call, new)) for i in op.aggregates)
-            grouped = Tree(GroupingSets(keys, sets, calls, fresh[op.number]), (tree,))
-            if [i for i, _ in others] != list(range(len(others))):  # the positions of the sets, as they were
-                number = self.columns.new("number", INT64, False).id
-                position = ColumnRef(fresh[op.number], INT64)
-                branches = tuple((same(position, Literal(k, INT64), True), Literal(i, INT64)) for k, (i, _) in enumerate(others))
-                item = ProjectItem(number, Case(branches, position, INT64))
-                grouped = Tree(Project((*passed(grouped, self.columns), item)), (grouped,))
-                fresh[op.number] = number
-            parts.append(grouped)
-            sources.append(tuple(fresh[c] for c in out))
-        for i, each in enumerate(op.sets):
-            if each:
-                continue
-            tree, new = copy_tree(below, self.columns)
-            fresh = {c: self.columns.new(self.columns[c].name, self.columns[c].type, True).id for c in out}
-            calls = tuple(AggregateItem(fresh[a.id], _renamed_call(a.call, new)) for a in op.aggregates)
-            if not calls:
-                count = self.columns.new("count", INT64, False).id
-                calls = (AggregateItem(count, AggregateCall("count", (), False, None, INT64)),)
-            scalar = Tree(Aggregate((), calls), (tree,))
-            items = [ProjectItem(fresh[k.id], Literal(None, self.columns[k.id].type)) for k in op.keys]
-            items.append(ProjectItem(fresh[op.number], Literal(i, INT64)))
-            parts.append(Tree(Project((*passed(scalar, self.columns), *items)), (scalar,)))
-            sources.append(tuple(fresh[c] for c in out))
-        if len(parts) == 1:
-            renamed = tuple(ProjectItem(o, ColumnRef(s, self.columns[s].type)) for o, s in zip(out, sources[0], strict=True))
-            return Tree(Project(renamed), (parts[0],))
-        return Tree(SetOp(SetOpKind.UNION, True, tuple(out), tuple(sources)), tuple(parts))
 
     def _push_limit(self, op: Limit, below: Tree, state: Unnesting, need: ColumnSet) -> tuple[Tree, Repr]:
         """Rows are numbered within each binding: o < n ≤ o + count."""
@@ -438,14 +390,10 @@ class General:
         columns = (*op.columns, *found.values())
         sources = tuple((*s, *(repr[c] for c in found)) for s, repr in zip(op.sources, reprs, strict=True))
         if len(parts) == 1:
-            items = (ProjectItem(o, ColumnRef(s, self.columns[s].type)) for o, s in zip(columns, sources[0], strict=True))
+            items = (ProjectItem(o, reference(s, self.columns)) for o, s in zip(columns, sources[0], strict=True))
             return Tree(Project(tuple(items)), (parts[0],)), found
         return Tree(replace(op, columns=columns, sources=sources), tuple(parts)), found
 
 
 def _read(op: LogicalOperator, state: Unnesting) -> ColumnSet:
     return op.outer_columns() & state.outer
-
-
-def _renamed_call(call: AggregateCall, new: Mapping[ColumnId, ColumnId]) -> AggregateCall:
-    return cast(AggregateCall, renamed_scalar(call, new))

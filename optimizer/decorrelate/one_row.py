@@ -12,8 +12,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from optimizer.algebra.columns import ColumnId, Columns, column_ids
-from optimizer.algebra.functions import AGGREGATE_FUNCTIONS
+from optimizer.algebra.aggregate_functions import AGGREGATE_FUNCTIONS
+from optimizer.algebra.building import filtered, passed_all, tree_of
+from optimizer.algebra.columns import ColumnId, Columns
 from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical import Aggregate, AggregateItem, Apply, Filter, Join, Limit, Project, ProjectItem
 from optimizer.algebra.scalars import (
@@ -52,9 +53,7 @@ def one_row(root: Tree) -> OneRow | None:
         ):
             return None
         chain.append(node)
-        below = node.inputs[0]
-        assert isinstance(below, Tree)
-        node = below
+        node = tree_of(node.inputs[0])
     assert isinstance(node.op, Aggregate)
     values: dict[ColumnId, Scalar] = {item.id: ColumnRef(item.id, item.call.type) for item in node.op.aggregates}
     condition: list[Scalar] = []
@@ -89,11 +88,6 @@ def with_empty_values(
     return tuple(below), tuple(above)
 
 
-def passed(tree: Tree, columns: Columns) -> tuple[ProjectItem, ...]:
-    """Items that pass all columns of a tree through."""
-    return tuple(ProjectItem(c, ColumnRef(c, columns[c].type)) for c in column_ids(tree.columns))
-
-
 def is_true(predicate: Predicate) -> Scalar:
     """Whether a predicate is TRUE: never UNKNOWN."""
     return Call("coalesce", (predicate_scalar(predicate), FALSE), BOOL)
@@ -115,7 +109,7 @@ def row_for_each(
     calls, patched = with_empty_values(aggregates, columns)
     grouped = grouped_by_bindings(calls, below, inside)
     on = conjunction(meet(bindings, held, grouped, inside, False, columns))
-    return Tree(Project((*passed(bindings, columns), *patched)), (Tree(Join(JoinKind.LEFT, on), (bindings, grouped)),))
+    return Tree(Project((*passed_all(bindings, columns), *patched)), (Tree(Join(JoinKind.LEFT, on), (bindings, grouped)),))
 
 
 def over_one_row(
@@ -131,7 +125,7 @@ def over_one_row(
     grouped = grouped_by_bindings(calls, below, repr)
     back = conjunction(join_back(left, grouped, repr, JoinKind.LEFT, columns))
     joined = Tree(Join(JoinKind.LEFT, back), (left, grouped))
-    tree = Tree(Project((*passed(left, columns), *patched)), (joined,))
+    tree = Tree(Project((*passed_all(left, columns), *patched)), (joined,))
     return above(op, predicate, left, found, tree, columns)
 
 
@@ -142,14 +136,14 @@ def above(op: Apply, predicate: Predicate, left: Tree, found: OneRow, tree: Tree
     tested = tuple(substitute(s, values) for s in predicate)
 
     def with_values(tree: Tree, values: Mapping[ColumnId, Scalar]) -> Tree:
-        return Tree(Project((*passed(left, columns), *(ProjectItem(id, v) for id, v in values.items()))), (tree,))
+        return Tree(Project((*passed_all(left, columns), *(ProjectItem(id, v) for id, v in values.items()))), (tree,))
 
     every = conjunction([*condition, *tested])
     match op.kind:
         case JoinKind.INNER:
-            return with_values(Tree(Filter(every), (tree,)) if every else tree, values)
+            return with_values(filtered(every, tree), values)
         case JoinKind.SEMI:
-            return Tree(Filter(every), (tree,)) if every else tree
+            return filtered(every, tree)
         case JoinKind.ANTI:
             return Tree(Filter((Call("not", (is_true(every),), BOOL) if every else FALSE,)), (tree,))
         case JoinKind.MARK:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from optimizer.algebra.building import filtered, passed, passed_all, reference, tree_of
 from optimizer.algebra.columns import ColumnId, Columns, ColumnSet, column_ids, column_set
 from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical import (
@@ -41,7 +42,6 @@ from optimizer.algebra.scalars import (
     substitute,
 )
 from optimizer.algebra.trees import Node, Tree
-from optimizer.decorrelate.one_row import passed
 from optimizer.decorrelate.state import same
 
 
@@ -68,7 +68,7 @@ def pull_up(root: Tree, outer: ColumnSet, columns: Columns) -> Pulled | None:
             stay = conjunction(s for s in tested if not s.outer & outer)
             if any(s.volatile for s in tested):
                 return None
-            tree = Tree(Filter(stay), (below.tree,)) if stay else below.tree
+            tree = filtered(stay, below.tree)
             return Pulled(tree, (*below.conjuncts, *up), below.values)
         case Project(items):
             return _project(items, root.inputs[0], outer, columns)
@@ -127,10 +127,10 @@ def _project(items: tuple[ProjectItem, ...], node: Node, outer: ColumnSet, colum
     for conjunct in below.conjuncts:
         needed |= conjunct.columns
     made = column_set(item.id for item in kept)
-    kept += [ProjectItem(c, ColumnRef(c, columns[c].type)) for c in column_ids(needed & ~made)]
+    kept += passed(column_ids(needed & ~made), columns)
     if not kept:
         first = next(column_ids(below.tree.columns))
-        kept.append(ProjectItem(first, ColumnRef(first, columns[first].type)))
+        kept.append(ProjectItem(first, reference(first, columns)))
     return Pulled(Tree(Project(tuple(kept)), (below.tree,)), below.conjuncts, values)
 
 
@@ -139,9 +139,7 @@ def without_idle_distinct(root: Tree) -> Tree:
     while (isinstance(root.op, Aggregate) and root.op.keys and not root.op.aggregates) or (
         isinstance(root.op, Limit) and root.op.offset == 0 and root.op.count is None
     ):
-        below = root.inputs[0]
-        assert isinstance(below, Tree)
-        root = below
+        root = tree_of(root.inputs[0])
     return root
 
 
@@ -154,12 +152,12 @@ def pulled_join(op: Apply, predicate: Predicate, left: Tree, pulled: Pulled, col
     tree = pulled.tree
     if op.kind is not JoinKind.INNER:  # NULL where there is no match, whatever the expression makes of NULLs
         there = columns.new("matched", BOOL, False).id
-        tree = Tree(Project((*passed(tree, columns), ProjectItem(there, TRUE))), (tree,))
+        tree = Tree(Project((*passed_all(tree, columns), ProjectItem(there, TRUE))), (tree,))
         known = Call("is_not_null", (ColumnRef(there, BOOL),), BOOL)
         values = {id: Case(((known, v),), Literal(None, v.type), v.type) for id, v in values.items()}
     on, right = as_join(op.kind, predicate, left, pulled._replace(tree=tree))
     joined = Tree(join_of_kind(op.kind, on, None), (left, right))
-    return Tree(Project((*passed(joined, columns), *(ProjectItem(id, v) for id, v in values.items()))), (joined,))
+    return Tree(Project((*passed_all(joined, columns), *(ProjectItem(id, v) for id, v in values.items()))), (joined,))
 
 
 def as_join(kind: JoinKind, predicate: Predicate, left: Tree, pulled: Pulled) -> tuple[Predicate, Tree]:
@@ -184,7 +182,7 @@ def as_join(kind: JoinKind, predicate: Predicate, left: Tree, pulled: Pulled) ->
         if not is_not_null(inner, right.props.not_null):
             guards.append(Call("is_not_null", (inner,), BOOL))
         certain.append(same(inner, outer, plain=False))
-    return conjunction([*own, *certain]), Tree(Filter(conjunction(guards)), (right,)) if guards else right
+    return conjunction([*own, *certain]), filtered(conjunction(guards), right)
 
 
 def _equality(conjunct: Scalar, right: ColumnSet) -> tuple[Scalar, Scalar] | None:

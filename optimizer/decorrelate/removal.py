@@ -17,7 +17,8 @@ from __future__ import annotations
 
 import sys
 
-from optimizer.algebra.columns import ColumnId, Columns, ColumnSet, column_ids
+from optimizer.algebra.building import filtered, passed_all, tree_of
+from optimizer.algebra.columns import ColumnId, Columns, ColumnSet, column_ids, union
 from optimizer.algebra.kinds import JoinKind, SetOpKind
 from optimizer.algebra.logical import (
     Aggregate,
@@ -50,6 +51,7 @@ from optimizer.algebra.scalars import (
     as_outer,
     conjunction,
     rewrite,
+    walk,
 )
 from optimizer.algebra.subqueries import AnySubquery, ScalarSubquery, Subquery, has_subquery, outer_reference, subqueries_of
 from optimizer.algebra.trees import Node, Tree, postorder
@@ -114,7 +116,7 @@ class _Removal:
         simple = [s for s in predicate if not has_subquery(s)]
         early = [s for s in simple if not (s.raises or s.volatile)]
         late: list[Scalar] = [s for s in simple if s.raises or s.volatile]
-        tree = Tree(Filter(conjunction(early)), (below,)) if early else below
+        tree = filtered(conjunction(early), below)
         rest: list[Scalar] = []
         for conjunct in (s for s in predicate if has_subquery(s)):
             done = self._decided(conjunct, tree)
@@ -125,7 +127,7 @@ class _Removal:
         for conjunct in rest:
             value, tree = self._placed(conjunct, tree, ())
             late.append(value)
-        return Tree(Filter(conjunction(late)), (tree,)) if late else tree
+        return filtered(conjunction(late), tree)
 
     def _decided(self, conjunct: Scalar, below: Tree) -> Tree | None:
         """`below` without the rows for which a conjunct that is [NOT] ANY or EXISTS is not TRUE; None if it needs a mark."""
@@ -148,8 +150,7 @@ class _Removal:
 
     def _join(self, kind: JoinKind, predicate: Predicate, tree: Tree) -> Tree:
         """Subqueries in ON: on the side that they read; one that reads both is evaluated for each pair of rows."""
-        left, right = tree.inputs
-        assert isinstance(left, Tree) and isinstance(right, Tree)
+        left, right = map(tree_of, tree.inputs)
         if kind is JoinKind.INNER:
             simple = tuple(s for s in predicate if not has_subquery(s))
             return self._filter(tuple(s for s in predicate if has_subquery(s)), Tree(Join(kind, simple), (left, right)))
@@ -202,8 +203,7 @@ class _Removal:
 
     def _apply(self, kind: JoinKind, predicate: Predicate, tree: Tree) -> Tree:
         """A lateral join whose condition has subqueries: the condition is tested inside."""
-        left, right = tree.inputs
-        assert isinstance(left, Tree) and isinstance(right, Tree)
+        left, right = map(tree_of, tree.inputs)
         return self._pairs(kind, predicate, left, right)
 
     def _values(self, op: Values) -> Tree:
@@ -211,7 +211,7 @@ class _Removal:
         parts: list[Tree] = []
         sources: list[tuple[int, ...]] = []
         for row in op.rows:
-            ids = [self.columns.new(self.columns[c].name, self.columns[c].type, True).id for c in op.columns]
+            ids = [self.columns.like(c) for c in op.columns]
             if len(op.rows) == 1:
                 ids = list(op.columns)
             start = self.columns.new("one", INT32, False).id
@@ -305,7 +305,7 @@ class _Removal:
             value, below = self._placed(scalar, below, guards)
             if value.volatile:
                 id = self.columns.new("value", value.type, True).id
-                kept = [ProjectItem(c, ColumnRef(c, self.columns[c].type)) for c in column_ids(below.columns)]
+                kept = passed_all(below, self.columns)
                 below = Tree(Project((*kept, ProjectItem(id, value))), (below,))
                 value = ColumnRef(id, value.type)
             left.append(value)
@@ -364,18 +364,10 @@ def _is_true(condition: Scalar) -> Scalar:
 def _without_idle_limit(inner: Tree, predicate: Predicate) -> Tree:
     """Whether there is a row depends on no order, and, if nothing is asked of the row, on no limit."""
     while isinstance(inner.op, Limit) and inner.op.offset == 0 and (inner.op.count is None or (inner.op.count and not predicate)):
-        below = inner.inputs[0]
-        assert isinstance(below, Tree)
-        inner = below
+        inner = tree_of(inner.inputs[0])
     return inner
 
 
 def _columns_of_subqueries(scalar: Scalar) -> ColumnSet:
     """What the subqueries in a scalar read of the operator's inputs."""
-    found, stack = 0, [scalar]
-    while stack:
-        part = stack.pop()
-        if isinstance(part, Subquery):
-            found |= part.columns
-        stack.extend(part.children)
-    return found
+    return union(part.columns for part in walk(scalar) if isinstance(part, Subquery))

@@ -13,7 +13,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import NamedTuple
 
-from optimizer.algebra.columns import ColumnId, Columns, ColumnSet, column_ids, column_set
+from optimizer.algebra.building import filtered, reference, tree_of
+from optimizer.algebra.columns import ColumnId, Columns, ColumnSet, column_ids, column_set, union
 from optimizer.algebra.congruence import has_one_form
 from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical import (
@@ -35,7 +36,7 @@ from optimizer.algebra.raising import may_raise
 from optimizer.algebra.rebuild import map_tree
 from optimizer.algebra.scalars import Call, ColumnRef, OuterRef, Predicate, bound_to, conjunction
 from optimizer.algebra.trees import Tree
-from optimizer.decorrelate.correlation import one_form, tree_of
+from optimizer.decorrelate.correlation import one_form
 from optimizer.decorrelate.domain import domain
 from optimizer.decorrelate.first_rows import first_rows
 from optimizer.decorrelate.one_row import one_row, over_one_row, row_for_each
@@ -123,8 +124,8 @@ class _Walk:
                 kept = [ProjectItem(item.id, localized(item.value, below.held)) for item in items]
                 for local in dict.fromkeys(below.held.values()):
                     if local not in made:
-                        kept.append(ProjectItem(local, ColumnRef(local, self.columns[local].type)))
-                    elif ProjectItem(local, ColumnRef(local, self.columns[local].type)) not in items:
+                        kept.append(ProjectItem(local, reference(local, self.columns)))
+                    elif ProjectItem(local, reference(local, self.columns)) not in items:
                         raise Stays("a projection gives a new meaning to a column that stands for an outer one")
                 return Frame(Tree(Project(tuple(kept)), (below.tree,)), below.held)
             case Aggregate(keys, aggregates) if keys:
@@ -163,19 +164,14 @@ class _Walk:
                             and has_one_form(a.type)
                         ):
                             held.setdefault(b.id, a.id)
-        read = 0
-        for conjunct in predicate:
-            read |= conjunct.outer & self.free
+        read = union(conjunct.outer for conjunct in predicate) & self.free
         below = self.holding(Frame(below.tree, held), read)
         kept = localized_predicate(predicate, below.held)
-        return Frame(Tree(Filter(kept), (below.tree,)) if kept else below.tree, below.held)
+        return Frame(filtered(kept, below.tree), below.held)
 
     def holding(self, frame: Frame, read: ColumnSet) -> Frame:
         """The frame with a value generator joined in for those of `read` that it does not hold."""
-        missing = 0
-        for column in column_ids(read):
-            if column not in frame.held:
-                missing |= 1 << column
+        missing = read & ~column_set(frame.held)
         if not missing:
             return frame
         values, held = self._generator(missing)
@@ -195,9 +191,7 @@ class _Walk:
                     a = self.holding(a, 1 << column)
             held = {**b.held, **a.held}
         else:  # rows of the left come out without a match, so the left side holds whatever the join depends on
-            for column in b.held:
-                read |= 1 << column
-            a = self.holding(a, read)
+            a = self.holding(a, read | column_set(b.held))
             held = a.held
         if isinstance(op, MarkJoin):  # x = x left of an equality would lose what is UNKNOWN
             own = conjunction(localized(s, held) for s in op.predicate)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 import sys
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 from optimizer.algebra.traits import ANY
 from optimizer.algebra.trees import Tree
-from optimizer.errors import SettingsError
+from optimizer.errors import SettingsError, did_you_mean
 from optimizer.explanation.guard import Guard, refusing_guard
 from optimizer.explanation.reasons import Kind, Names, Reason
 from optimizer.explanation.walk import Missing
@@ -69,7 +68,9 @@ class Refusals:
             known = sorted(
                 {name.partition("_to_")[2] for name, rule in self.rules.items() if isinstance(rule, ImplementationRule)}
             )
-            return Reason(Kind.NO_SUCH, f'no rule makes an operator "{operator}"; {_near(operator, [*known, *ENFORCERS])}')
+            known = sorted([*known, *ENFORCERS])
+            hint = did_you_mean(operator, known, f"there are {', '.join(known)}")
+            return Reason(Kind.NO_SUCH, f'no rule makes an operator "{operator}"; {hint}')
         if all(rule.name not in self._on for rule in rules):
             return self._off(rules[0])
         members = list(members)
@@ -112,7 +113,8 @@ class Refusals:
         if rule is None:
             if name in ENFORCERS:
                 raise SettingsError(f'"{name}" is an enforcer and no rule: ask about it as an operator')
-            raise SettingsError(f'there is no rule "{name}" in the search; {_near(name, list(self.rules))}')
+            hint = did_you_mean(name, self.rules, f"there are {', '.join(sorted(self.rules))}")
+            raise SettingsError(f'there is no rule "{name}" in the search; {hint}')
         if name not in self._on:
             return self._off(rule)
         if any(event["kind"] == "fire" and event["rule"] == name for event in self._events):
@@ -180,8 +182,3 @@ def _pattern(pattern: Pattern) -> str:
     name = str(getattr(pattern.op, "name", pattern.op.__name__.lower()))
     inputs = pattern.inputs or ()
     return f"{name}({', '.join(map(_pattern, inputs))})" if any(below.op is not None for below in inputs) else name
-
-
-def _near(name: str, known: list[str]) -> str:
-    close = difflib.get_close_matches(name, known, 1)
-    return f'did you mean "{close[0]}"?' if close else f"there are {', '.join(sorted(known))}"

@@ -74,20 +74,25 @@ def set_splits(
     if graph.n > MOST_RELATIONS:
         return None
     key = (tuple(graph.adjacency), left_deep, most_sets, most_splits)
-    known = _remembered.get(key)
-    if known is None:
-        known = _find(graph, left_deep, most_sets, most_splits, late)
-        if known is None or known.count <= REMEMBERED:
-            if len(_remembered) >= 64:
-                _remembered.pop(next(iter(_remembered)))
-            _remembered[key] = known
-    return known
+    if key in _remembered:
+        return _remembered[key]
+    found = _find(graph, left_deep, most_sets, most_splits, late)
+    if found is None or found.count <= REMEMBERED:
+        if len(_remembered) >= 64:
+            _remembered.pop(next(iter(_remembered)))
+        _remembered[key] = found
+    return found
 
 
 _remembered: dict[tuple[tuple[Relations, ...], bool, int, int], SetSplits | None] = {}
 
 
 def _find(graph: JoinGraph, left_deep: bool, most_sets: int, most_splits: int, late: Callable[[], bool]) -> SetSplits | None:
+    find_blocks(graph)
+    assert graph.blocks is not None
+    largest = max((len(sides) for sides in graph.blocks[1]), default=0)  # relations that are all joined with each other
+    if not left_deep and (3**largest - 2 ** (largest + 1) + 1) // 2 > most_splits:
+        return None
     by_size = _connected_sets(graph, most_sets)
     if by_size is None:
         return None
@@ -97,7 +102,6 @@ def _find(graph: JoinGraph, left_deep: bool, most_sets: int, most_splits: int, l
         position = np.zeros(1 << graph.n, dtype=np.int32)
         position[sets] = np.arange(len(sets), dtype=np.int32)
     result = SetSplits(sets, [], position)
-    find_blocks(graph)
     cutters = _cutters(graph)
     first = graph.n
     for level in by_size[1:]:

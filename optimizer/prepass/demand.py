@@ -14,10 +14,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from optimizer.algebra.aggregate_functions import AGGREGATE_FUNCTIONS
 from optimizer.algebra.columns import ColumnSet, column_set
-from optimizer.algebra.functions import AGGREGATE_FUNCTIONS
 from optimizer.algebra.kinds import JoinKind, SetOpKind
 from optimizer.algebra.logical import Aggregate, AnyJoin, Apply, Choice, Filter, GroupingSets, Limit, Project, SetOp, Window
+from optimizer.algebra.rebuild import map_down
 from optimizer.algebra.trees import Node, Tree
 
 Reduce = Callable[[Tree, ColumnSet, bool], Node | None]
@@ -58,27 +59,16 @@ def starts(root: Tree) -> list[Demand | None]:
     return [None for _ in root.inputs]
 
 
-def _reduced(start: Node, demand: Demand, reduce: Reduce) -> Node:
-    built: list[Node] = []
-    stack: list[tuple[Node, Demand | None, bool]] = [(start, demand, False)]
-    while stack:
-        node, wanted, ready = stack.pop()
-        if wanted is None or not isinstance(node, Tree):
-            built.append(node)
-        elif ready:
-            arity = len(node.inputs)
-            inputs = tuple(built[len(built) - arity :])
-            del built[len(built) - arity :]
-            built.append(node.with_inputs(inputs))
-        else:
+def _reduced(start: Node, demand: Demand | None, reduce: Reduce) -> Node:
+    def visit(node: Node, wanted: Demand | None) -> Node | tuple[Tree, list[Demand | None]]:
+        while wanted is not None and isinstance(node, Tree):
             other = reduce(node, *wanted) if isinstance(node.op, AnyJoin) else None
-            if other is not None:
-                stack.append((other, wanted, False))
-                continue
-            below = _passed(node, wanted)
-            stack.append((node, wanted, True))
-            stack.extend((child, d, False) for child, d in zip(reversed(node.inputs), reversed(below), strict=True))
-    return built[0]
+            if other is None:
+                return node, _passed(node, wanted)
+            node = other
+        return node
+
+    return map_down(start, demand, visit)
 
 
 def _passed(tree: Tree, demand: Demand) -> list[Demand | None]:

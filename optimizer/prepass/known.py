@@ -11,6 +11,7 @@ from functools import lru_cache
 
 import pyarrow as pa
 
+from optimizer.algebra.building import reference
 from optimizer.algebra.columns import ColumnId, Columns, ColumnSet, column_ids
 from optimizer.algebra.congruence import is_congruent
 from optimizer.algebra.evaluate import evaluate
@@ -35,7 +36,6 @@ from optimizer.algebra.scalars import (
     Call,
     Cast,
     ColumnRef,
-    InList,
     Literal,
     Predicate,
     Scalar,
@@ -49,6 +49,7 @@ from optimizer.algebra.trees import Node, Tree
 from optimizer.algebra.types import is_integer
 from optimizer.errors import PlanscopeError
 from optimizer.prepass.movable import for_row
+from optimizer.stats.filtered import listed_values
 
 Names = dict[ColumnId, ColumnId]  # a column of some node -> the column of the root that has its values
 
@@ -184,7 +185,7 @@ def _implied_below(root: Node, asked: Scalar, columns: Columns, computed: bool) 
                 facts = [f for f in facts if not f.columns & ~tree.inputs[0].columns]
                 stack.append((tree.inputs[0], wanted, facts))
             case GroupingSets(keys, sets):
-                grouped: dict[ColumnId, Scalar] = {k.id: ColumnRef(k.source, columns[k.source].type) for k in keys}
+                grouped: dict[ColumnId, Scalar] = {k.id: reference(k.source, columns) for k in keys}
                 for each in sets:
                     grouped = {id: source for id, source in grouped.items() if each >> id & 1}
                 if any(id not in grouped for id in column_ids(read)):
@@ -193,9 +194,7 @@ def _implied_below(root: Node, asked: Scalar, columns: Columns, computed: bool) 
                 stack.append((tree.inputs[0], substitute(wanted, grouped), [substitute(f, grouped) for f in facts]))
             case SetOp(kind, _, outputs, sources):
                 for branch, source in zip(tree.inputs, sources, strict=True):
-                    own: dict[ColumnId, Scalar] = {
-                        out: ColumnRef(id, columns[id].type) for out, id in zip(outputs, source, strict=True)
-                    }
+                    own: dict[ColumnId, Scalar] = {out: reference(id, columns) for out, id in zip(outputs, source, strict=True)}
                     stack.append((branch, substitute(wanted, own), [substitute(f, own) for f in facts]))
                     if kind is not SetOpKind.UNION:
                         break
@@ -274,7 +273,7 @@ def _equal_by(asked: Scalar, facts: Sequence[Scalar]) -> bool:
                 reached |= {a, b}
     if pair[1] in reached:
         return True
-    values = [[v for s in facts if s.columns == 1 << id and (v := _values(s)) is not None and len(v) == 1] for id in pair]
+    values = [[v for s in facts if s.columns == 1 << id and (v := listed_values(s)) is not None and len(v) == 1] for id in pair]
     return any(one == other for one in values[0] for other in values[1])
 
 
@@ -282,7 +281,7 @@ def _implies(fact: Scalar, asked: Scalar) -> bool:
     """Whether one comparison of a column with literals implies a predicate over that column."""
     if asked.outer or asked.volatile or asked.columns != fact.columns or fact.columns & fact.columns - 1:
         return False
-    values = _values(fact)
+    values = listed_values(fact)
     if values is not None:
         id = fact.columns.bit_length() - 1
         try:
@@ -299,16 +298,6 @@ def _implies(fact: Scalar, asked: Scalar) -> bool:
         return evaluate(compare(function[0], tight, loose), {}) is True
     except (PlanscopeError, AssertionError):  # literals of two types: nothing is said
         return False
-
-
-def _values(fact: Scalar) -> list[object] | None:
-    """The values a column can have where the fact is TRUE, if it lists them."""
-    match fact:
-        case Call(function="=", args=(ColumnRef(), Literal(value=value)) | (Literal(value=value), ColumnRef())):
-            return [value]
-        case InList(arg=ColumnRef(), items=items) if all(isinstance(item, Literal) for item in items):
-            return [item.value for item in items if isinstance(item, Literal) and item.value is not None]
-    return None
 
 
 def bound(scalar: Scalar) -> tuple[str, Literal] | None:

@@ -26,7 +26,7 @@ from optimizer.algebra.evaluate import evaluate
 from optimizer.algebra.evaluate_order import compare_values
 from optimizer.algebra.functions import COMPARISONS, MIRRORED
 from optimizer.algebra.monotone import monotone
-from optimizer.algebra.scalars import BOOL, Call, ColumnRef, InList, Literal, Scalar, walk
+from optimizer.algebra.scalars import BOOL, Call, ColumnRef, InList, Literal, Scalar, junction, walk
 from optimizer.algebra.types import integer_range, is_date, is_decimal, is_integer, is_timestamp
 from optimizer.errors import PlanscopeError
 
@@ -87,11 +87,11 @@ def _comparison(test: Call) -> Scalar | Outcome | None:
         case "=":
             low = [] if first else [Call(">=", (column, at(start)), BOOL)]
             high = [] if last else [Call("<", (column, at(end)), BOOL)]
-            return _joined("and", low + high)
+            return junction("and", low + high)
         case "<>":
             low = [] if first else [Call("<", (column, at(start)), BOOL)]
             high = [] if last else [Call(">=", (column, at(end)), BOOL)]
-            return _joined("or", low + high)
+            return junction("or", low + high)
         case "<" | ">=":
             if nothing_below or start > numbering.high:
                 return _decided(nothing_below == (function == ">="), numbering)
@@ -101,10 +101,6 @@ def _comparison(test: Call) -> Scalar | Outcome | None:
     if end - start == 1:
         return Call(function, (column, at(start)), BOOL)
     return Call("<" if function == "<=" else ">=", (column, at(end)), BOOL)
-
-
-def _joined(function: str, tests: list[Call]) -> Scalar:
-    return tests[0] if len(tests) == 1 else Call(function, tuple(tests), BOOL)
 
 
 def _decided(holds: bool, numbering: _Numbering) -> Outcome | None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from optimizer.algebra.columns import ColumnSet
+from optimizer.algebra.congruence import is_congruent
 from optimizer.algebra.scalars import Predicate, Scalar, as_outer, conjunction
 
 
@@ -14,6 +17,22 @@ def over(predicate: Predicate, columns: ColumnSet) -> tuple[Predicate, Predicate
         moves = not (conjunct.columns & ~columns or conjunct.volatile or conjunct.raises)
         (below if moves else above).append(conjunct)
     return tuple(above), tuple(below)
+
+
+def lowered(predicate: Predicate, below: Callable[[Scalar], Scalar | None]) -> tuple[Predicate, Predicate]:
+    """The conjuncts that move below an operator, as `below` says them there (None: it stays), and those that stay above.
+
+    What stays may keep rows from a conjunct that raises, so then none that may raise moves out of this shelter.
+    """
+    moved = {conjunct: said for conjunct in predicate if (said := below(conjunct)) is not None}
+    if len(moved) < len(predicate):
+        moved = {conjunct: said for conjunct, said in moved.items() if not said.raises}
+    return conjunction(moved.values()), tuple(conjunct for conjunct in predicate if conjunct not in moved)
+
+
+def congruent_over(columns: ColumnSet) -> Callable[[Scalar], Scalar | None]:
+    """For `lowered`: conjuncts over these columns alone that give equal results for equal values move as they are."""
+    return lambda conjunct: conjunct if not conjunct.columns & ~columns and is_congruent(conjunct) else None
 
 
 def for_row(predicate: Predicate, columns: ColumnSet) -> Predicate:

@@ -16,12 +16,11 @@ as in `Batch` and `Subprogram`.
 
 from __future__ import annotations
 
-import difflib
 import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from optimizer.errors import SettingsError
+from optimizer.errors import SettingsError, did_you_mean
 from optimizer.prepass.instructions import Batch, Instruction, MatchOrder, Program, Subprogram, rules_of
 from optimizer.prepass.program import PROGRAM
 from optimizer.rules.interface import RewriteRule
@@ -102,8 +101,7 @@ class _Reader:
     def rule(self, name: object, place: str) -> RewriteRule:
         if isinstance(name, str) and name in self.rules:
             return self.rules[name]
-        close = difflib.get_close_matches(str(name), self.rules, 1)
-        hint = f'did you mean "{close[0]}"?' if close else "planscope rules lists those of kind prepass"
+        hint = did_you_mean(str(name), self.rules, "planscope rules lists those of kind prepass")
         raise self.wrong(place, f'unknown rule "{name}"\n{hint}')
 
     def order(self, value: Mapping[str, object], place: str) -> MatchOrder:
@@ -127,8 +125,7 @@ class _Reader:
     def check_keys(self, value: Mapping[str, object], known: tuple[str, ...], place: str) -> None:
         for key in value:
             if key not in known:
-                close = difflib.get_close_matches(key, known, 1)
-                hint = f'did you mean "{close[0]}"?' if close else f"it may have {', '.join(known)}"
+                hint = did_you_mean(key, known, f"it may have {', '.join(known)}")
                 raise self.wrong(place, f'unknown key "{key}"\n{hint}')
 
     def wrong(self, place: str, text: str) -> SettingsError:

@@ -99,21 +99,22 @@ def is_empty(node: Node) -> bool:
         match tree.op:
             case Values(_, _, ()) | Limit(_, _, 0) | Scan(limit=0):
                 return True
-            case Filter(predicate) | Scan(predicate=predicate) if _never(predicate):
+            case Filter(predicate) | Scan(predicate=predicate) if never(predicate):
                 return True
             case Filter() | Project() | Limit() | Aggregate(keys=(_, *_)) | Window() | MarkJoin() | SingleJoin() | Choice():
                 stack.append(tree.inputs[0])
             case GroupingSets(sets=sets) if all(sets):
                 stack.append(tree.inputs[0])
             case Join(kind, predicate) | Apply(kind, predicate):
-                if kind in (JoinKind.INNER, JoinKind.SEMI) and _never(predicate):
+                if kind in (JoinKind.INNER, JoinKind.SEMI) and never(predicate):
                     return True
                 stack += tree.inputs[:1] if kind not in (JoinKind.RIGHT, JoinKind.FULL) else ()
                 stack += tree.inputs[1:] if kind in (JoinKind.INNER, JoinKind.RIGHT, JoinKind.SEMI) else ()
     return False
 
 
-def _never(predicate: Predicate) -> bool:
+def never(predicate: Predicate) -> bool:
+    """Whether the predicate is seen to be TRUE of no row."""
     return any(isinstance(conjunct, Literal) and conjunct.value is not True for conjunct in predicate)
 
 

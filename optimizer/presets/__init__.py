@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import difflib
 from importlib.resources import files
 from pathlib import Path
 
-from optimizer.errors import SettingsError
+from optimizer.errors import SettingsError, did_you_mean
 
 
 def preset_names() -> list[str]:
@@ -18,7 +17,6 @@ def preset_file(name: str) -> Path:
     """The file of a preset. Raises SettingsError for an unknown name."""
     names = preset_names()
     if name not in names:
-        close = difflib.get_close_matches(name, names, 1)
-        hint = f'did you mean "{close[0]}"?' if close else f"presets: {', '.join(names)}"
+        hint = did_you_mean(name, names, f"presets: {', '.join(names)}")
         raise SettingsError(f'unknown preset "{name}"\n{hint}')
     return Path(str(files(__name__) / f"{name}.toml"))

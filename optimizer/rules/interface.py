@@ -142,9 +142,15 @@ class RewriteRule(Rule):
 
 
 class ImplementationRule(Rule):
-    """Logical to physical: operators that compute `bound.op` over the same inputs in the same order."""
+    """Logical to physical: operators that compute `bound.op` over the same inputs in the same order.
+
+    `to`: a physical operator each of whose fields the logical one has under the same name; a rule that has more to say than that
+    has an `apply` of its own.
+    """
 
     promise = Promise.IMPLEMENT
+    to: ClassVar[type[PhysicalOperator] | None] = None
 
     def apply(self, bound: Tree, context: RuleContext) -> Sequence[PhysicalOperator]:
-        raise AssertionError(f"{self.name} has no apply")
+        assert self.to is not None, f"{self.name} has neither an operator nor an apply"
+        return (self.to(*(getattr(bound.op, name) for name in self.to.__match_args__)),)

@@ -211,10 +211,9 @@ class RegionWays(SetGoals):
         return [(a, s ^ a, self._split_bound(a, s ^ a, least)) for a in parts]
 
     def _split_bound(self, a: Relations, b: Relations, least: float) -> float:
-        left, right = self.figures(a), self.figures(b)
         if self.costs is not None and self.search.use_bounds:
-            least += self.costs.least_input * (left.rows + right.rows)
-        return (least + left.goal.lower + right.goal.lower) * ROUNDING
+            least += self.costs.least_input * (self.figures(a).rows + self.figures(b).rows)
+        return (least + self.at_least(a) + self.at_least(b)) * ROUNDING
 
     def _join(self, a: Relations, b: Relations) -> LogicalExpr:
         """The join of two sets, the first one left."""

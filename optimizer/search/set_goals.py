@@ -167,7 +167,7 @@ class SetGoals:
             self.prove(own, group.lower, "the group")
         if required == ANY:
             return own
-        lower = own.lower
+        lower = self.at_least(s)
         if self.table is not None:
             bounds = self.table.ordered(*self._order(required))
             lower = max(lower, float(bounds[self.table.splits.positions(np.array([s], dtype=np.int64))[0]]) * ROUNDING)
@@ -175,6 +175,13 @@ class SetGoals:
         self._sources[made.id] = self
         self.search.emit_goal(made)
         return made
+
+    def at_least(self, s: Relations) -> float:
+        """What plans of a set cost at least, whatever order they give. To a cost model that is not known, rows in some order may
+        cost less than rows in any: there the cost of the cheapest plan is no bound for others."""
+        if self.costs is not None:
+            return self.figures(s).goal.lower
+        return self.search.memo.group(self.group_of(s)).lower if self.search.use_bounds else 0.0
 
     def prove(self, goal: Goal, lower: float, because: str) -> None:
         """Raise the bound of a goal."""

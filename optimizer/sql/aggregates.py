@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 import pyarrow as pa
 from sqlglot import exp
 
+from optimizer.algebra.aggregate_functions import AGGREGATE_NAMES, continuous_type
 from optimizer.algebra.columns import DataType
 from optimizer.algebra.evaluate import evaluate
-from optimizer.algebra.functions import AGGREGATE_NAMES, AggregateFunction, continuous_type
+from optimizer.algebra.functions import AggregateFunction
 from optimizer.algebra.scalars import AggregateCall, Cast, Literal, Ordered, Scalar
 from optimizer.algebra.subqueries import has_subquery
 from optimizer.algebra.types import (

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 from sqlglot import exp
 
+from optimizer.algebra.aggregate_functions import AGGREGATE_NAMES
 from optimizer.algebra.columns import DataType
 from optimizer.algebra.evaluate import evaluate
-from optimizer.algebra.functions import AGGREGATE_NAMES, PARAMETERS, SCALAR_NAMES, Function
+from optimizer.algebra.functions import PARAMETERS, Function
+from optimizer.algebra.scalar_functions import SCALAR_NAMES
 from optimizer.algebra.scalars import BOOL, Call, Literal, Scalar, compare
 from optimizer.algebra.types import (
     DATE,
@@ -212,7 +214,7 @@ def _arguments(binder: ExpressionBinder, node: Any, name: str, count: int) -> li
 
 def by_table(binder: ExpressionBinder, known: Function, nodes: Sequence[Any], node: Any) -> Scalar:
     """A call of a function by what the table says of its arguments."""
-    assert known.parameters is not None and known.result is not None
+    assert known.parameters is not None and known.gives is not None
     kinds = [p.removesuffix("?") for p in known.parameters]
     least = sum(not p.endswith("?") for p in known.parameters)
     most = len(kinds)

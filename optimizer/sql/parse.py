@@ -15,7 +15,8 @@ from sqlglot.dialects.duckdb import DuckDB
 from sqlglot.errors import ParseError, TokenError
 from sqlglot.tokens import TokenType
 
-from optimizer.algebra.functions import AGGREGATE_NAMES, SCALAR_NAMES
+from optimizer.algebra.aggregate_functions import AGGREGATE_NAMES
+from optimizer.algebra.scalar_functions import SCALAR_NAMES
 from optimizer.errors import SqlError, Unsupported
 from optimizer.sql.derivable import parser_class
 from optimizer.sql.source import Source

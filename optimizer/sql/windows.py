@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pyarrow as pa
 from sqlglot import exp
 
+from optimizer.algebra.aggregate_functions import AGGREGATE_FUNCTIONS, WINDOW_FUNCTIONS
 from optimizer.algebra.columns import ColumnId, ColumnSet, column_ids
-from optimizer.algebra.functions import AGGREGATE_FUNCTIONS, WINDOW_FUNCTIONS
 from optimizer.algebra.logical import Project, ProjectItem, Window, WindowItem
 from optimizer.algebra.scalars import ColumnRef, Literal, Scalar, WindowCall, rewrite, walk
 from optimizer.algebra.subqueries import has_subquery

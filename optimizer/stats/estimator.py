@@ -11,8 +11,8 @@ from collections.abc import Iterable, Sequence
 
 import pyarrow as pa
 
+from optimizer.algebra.aggregate_functions import AGGREGATE_FUNCTIONS
 from optimizer.algebra.columns import ColumnId, Columns, column_ids, column_set
-from optimizer.algebra.functions import AGGREGATE_FUNCTIONS
 from optimizer.algebra.join_graph import JoinGraph
 from optimizer.algebra.kinds import JoinKind, SetOpKind
 from optimizer.algebra.logical import (

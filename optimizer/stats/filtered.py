@@ -39,7 +39,7 @@ def _filtered(id: ColumnId, conjuncts: list[Scalar], columns: Mapping[ColumnId, 
     share = min(1.0, conjunction_selectivity(conjuncts, columns) / present) if present > 0.0 else 0.0
     low, high, ndv = before.low, before.high, max(1.0, before.ndv * share)
     spread = before.spread
-    values = _values(conjuncts)
+    values = next((listed for conjunct in conjuncts if (listed := listed_values(conjunct)) is not None), None)
     if values is not None:
         ndv = max(1.0, min(before.ndv, float(len(values))))
         numbers = [n for n in map(as_number, values) if n is not None]
@@ -68,14 +68,13 @@ def _shares(figures: ColumnFigures, values: list[object]) -> Mapping[object, flo
     return {value: share / total for value, share in shares.items()} if total > 0.0 else NONE_KNOWN
 
 
-def _values(conjuncts: list[Scalar]) -> list[object] | None:
-    """The values that the column can have, if a conjunct lists them."""
-    for conjunct in conjuncts:
-        match conjunct:
-            case Call(function="=", args=(ColumnRef(), Literal(value=value)) | (Literal(value=value), ColumnRef())):
-                return [value]
-            case InList(arg=ColumnRef(), items=items) if all(isinstance(item, Literal) for item in items):
-                return [item.value for item in items if isinstance(item, Literal) and item.value is not None]
+def listed_values(conjunct: Scalar) -> list[object] | None:
+    """The values that a column can have where the conjunct is TRUE, if it lists them."""
+    match conjunct:
+        case Call(function="=", args=(ColumnRef(), Literal(value=value)) | (Literal(value=value), ColumnRef())):
+            return [value]
+        case InList(arg=ColumnRef(), items=items) if all(isinstance(item, Literal) for item in items):
+            return [item.value for item in items if isinstance(item, Literal) and item.value is not None]
     return None
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from optimizer.algebra.building import filtered
 from optimizer.algebra.canonical import CanonicalTexts, digest
 from optimizer.algebra.columns import Columns
 from optimizer.algebra.join_graph import JoinGraph
@@ -79,7 +80,7 @@ def joined(leaves: Sequence[Tree], predicate: Predicate) -> Tree:
         tree = Tree(JoinGraph(safe), tuple(leaves))
     elif safe:
         tree = Tree(Filter(safe), (tree,))
-    return Tree(Filter(last), (tree,)) if last else tree
+    return filtered(last, tree)
 
 
 def estimated(estimator: Estimator, tree: Tree) -> RelationStats:

@@ -17,7 +17,7 @@ from optimizer.algebra.columns import ColumnId, column_ids
 from optimizer.algebra.evaluate import evaluate
 from optimizer.algebra.functions import MIRRORED
 from optimizer.algebra.nulls import strict_columns
-from optimizer.algebra.scalars import Call, Cast, ColumnRef, InList, Literal, Scalar
+from optimizer.algebra.scalars import Call, Cast, ColumnRef, InList, Literal, Scalar, is_null_literal
 from optimizer.stats.relation import ColumnFigures, as_number, as_place
 from optimizer.stats.spread import Place
 
@@ -105,7 +105,8 @@ def _selectivity(scalar: Scalar, columns: Figures) -> float:
             return _like(scalar, arg, prefix + "%", columns)
         case InList(arg=arg, items=items):
             return min(
-                1.0 - _null_fraction(arg, columns), sum(_equality(arg, item, columns) for item in items if not _is_null(item))
+                1.0 - _null_fraction(arg, columns),
+                sum(_equality(arg, item, columns) for item in items if not is_null_literal(item)),
             )
         case ColumnRef(id=id):
             true = columns[id].frequent.get(True, 0.5) if id in columns else 0.5
@@ -218,10 +219,6 @@ def _unknown_fraction(condition: Scalar, columns: Figures) -> float:
     """At least this share of the rows makes `condition` UNKNOWN: those with NULL in a column that it passes on."""
     known = (columns[column].null_fraction for column in column_ids(strict_columns(condition)) if column in columns)
     return max(known, default=0.0)
-
-
-def _is_null(scalar: Scalar) -> bool:
-    return isinstance(scalar, Literal) and scalar.value is None
 
 
 def _null_fraction(scalar: Scalar, columns: Figures) -> float:

@@ -66,17 +66,9 @@ class MExprState:
 
     def copy(self) -> MExprState:
         return MExprState(
-            self.id,
-            self.group,
-            self.op,
-            self.detail,
-            self.inputs,
-            self.logical,
-            self.rule,
-            self.source,
-            self.local_cost,
+            self.id, self.group, self.op, self.detail, self.inputs, self.logical, self.rule, self.source, self.local_cost,
             self.event,
-        )
+        )  # fmt: skip
 
 
 @dataclass(slots=True)

@@ -52,7 +52,7 @@ def test_an_item_may_not_take_more_memory_than_the_limit():
     assert (row["status"], row["error"]) == ("memory", "took more than 300 MB")
 
 
-@pytest.mark.parametrize("limits", [Limits(0), Limits(PATIENCE), Limits(PATIENCE, jobs=2)])
+@pytest.mark.parametrize("limits", [Limits(0), Limits(PATIENCE, jobs=2)])
 def test_rows_are_the_same_however_items_are_measured(tmp_path, limits):
     items = [_item(query, mode) for query in ("a", "bb") for mode in toy.MODES]
     results = Results(tmp_path, toy, "a command")

@@ -14,9 +14,10 @@ import pytest
 
 from executor.arrow.context import Tuning
 from executor.arrow.run import execute_table
+from executor.execution import reader
 from executor.session import Session
+from optimizer.algebra.aggregate_functions import AGGREGATE_FUNCTIONS
 from optimizer.algebra.evaluate import Value
-from optimizer.algebra.functions import AGGREGATE_FUNCTIONS
 from optimizer.dataset import open_dataset
 from optimizer.errors import ExecutionError
 from optimizer.sql.bind import bind
@@ -41,10 +42,10 @@ def check(tmp_path_factory: pytest.TempPathFactory) -> Check:
 
     def run(sql: str, settings: dict[str, object] | None = None, duckdb_too: bool = True) -> None:
         session = Session(catalog, settings)
-        found = session.sql(sql).table
+        query = session.optimize(sql)
+        found = reader(query).read_all()
         naive = run_query(bind(sql, catalog), TABLES)
         assert_same_bag(naive, rows_of(found))
-        query = session.optimize(sql)
         small = execute_table(query.plan, query.columns, session.catalog.tables, None, SMALL)
         assert_same_bag(naive, [tuple(row[f"c{o.id}"] for o in query.outputs) for row in small.to_pylist()])
         if duckdb_too:

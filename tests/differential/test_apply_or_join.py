@@ -13,7 +13,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from executor.session import Result, Session
+from executor.explanation import Result
+from executor.session import Session
 from optimizer.dataset import open_dataset
 from tests.reference.compare import assert_same_bag, rows_of
 

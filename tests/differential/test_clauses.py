@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from pathlib import Path
 
 import duckdb
@@ -112,10 +113,15 @@ def session(tmp_path_factory: pytest.TempPathFactory) -> Session:
     return Session(open_dataset(folder))
 
 
-def duckdb_rows(sql: str) -> list[Row]:
+@functools.cache
+def in_duckdb() -> duckdb.DuckDBPyConnection:
     connection = duckdb.connect()
     connection.register("t", TABLE)
-    return rows_of(connection.sql(sql).to_arrow_table())
+    return connection
+
+
+def duckdb_rows(sql: str) -> list[Row]:
+    return rows_of(in_duckdb().sql(sql).to_arrow_table())
 
 
 @pytest.mark.parametrize(("sql", "oracle"), [*((sql, sql) for sql in ORDERED), *OTHERWISE])

@@ -36,6 +36,7 @@ QUERIES = {
     "semi, anti": "select x from a semi join b on a.x = b.x and b.y > 5 anti join c on a.x = c.z and c.y < 15 join d on z = a.x",
     "grouped": "select c.z, count(*), sum(a.v), count(b.s) from a left join b on a.x = b.x join c on c.z = a.x group by c.z",
     "grouped below": "select a.x, g.n from a join (select x, count(*) n from b group by x) g on a.x = g.x join d on d.z = a.x",
+    "grouped, filtered": "select d.v, g.n from (select x, count(*) n from b group by x) g, d where d.z = g.x and d.v < 6",
     "cut": "select a.x, t.y from a join (select x, y from b order by 1, 2 limit 3) t on a.x = t.x join c on t.y = c.y",
     "cte": "with g as (select x, count(*) n from b group by 1) select u.x, v.n from g u, g v, a where u.n = v.n and a.x = u.x",
     "union": "select u.x, d.v from (select x from a union select z from c union all select z from d) u join d on u.x = d.z",
@@ -74,6 +75,8 @@ WAYS: tuple[dict[str, Any], ...] = (
     {"cost_model": "c_out"},
     {"ctes": "spool"},
     {"ctes": "inline"},
+    {"semi_joins": "always"},
+    {"semi_joins": "cost"},
     {"rule_order": 3},
     {"disable": ("join_to_hash_join", "join_to_merge_join")},
 )

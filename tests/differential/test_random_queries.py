@@ -50,7 +50,7 @@ STATEMENTS = st.integers(0, 9).flatmap(
 
 
 QUICK, QUICK_PARTS = 160, 4
-MANY, PARTS = int(os.environ.get("PLANSCOPE_FUZZ_QUERIES", "5000")), 20
+MANY, PARTS = int(os.environ.get("PLANSCOPE_FUZZ_QUERIES", "2500")), 10
 
 
 class Engines:

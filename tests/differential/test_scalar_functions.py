@@ -12,7 +12,7 @@ import pytest
 from pyarrow import parquet
 
 from executor.session import Session
-from optimizer.algebra.functions import SCALAR_NAMES
+from optimizer.algebra.scalar_functions import SCALAR_NAMES
 from optimizer.dataset import open_dataset
 from optimizer.errors import ExecutionError, SqlError
 from optimizer.sql.bind import bind
@@ -31,10 +31,14 @@ def session(tmp_path_factory: pytest.TempPathFactory) -> Session:
 
 
 @pytest.fixture(scope="module")
-def check(session: Session) -> Check:
-    oracle = duckdb.connect()
-    oracle.register("e", TABLE)
+def oracle() -> duckdb.DuckDBPyConnection:
+    connection = duckdb.connect()
+    connection.register("e", TABLE)
+    return connection
 
+
+@pytest.fixture(scope="module")
+def check(session: Session, oracle: duckdb.DuckDBPyConnection) -> Check:
     def run(sql: str, duckdb_too: bool = True) -> None:
         found = session.sql(sql).table
         assert_same_bag(run_query(bind(sql, session.catalog), {"e": TABLE}), rows_of(found))
@@ -63,9 +67,7 @@ def test_what_duckdb_lacks(check: Check, call: str) -> None:
 
 
 @pytest.mark.parametrize("call", REFUSED)
-def test_refused_values(check: Check, call: str) -> None:
-    oracle = duckdb.connect()
-    oracle.register("e", TABLE)
+def test_refused_values(check: Check, oracle: duckdb.DuckDBPyConnection, call: str) -> None:
     with pytest.raises(duckdb.Error):
         oracle.sql(f"SELECT {call} FROM e").fetchall()
     with pytest.raises((ExecutionError, SqlError)):

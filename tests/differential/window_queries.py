@@ -246,7 +246,7 @@ class WindowQueries:
                 amount /= 24
         elif key is not None:
             amount = AMOUNTS[key] * random.choice([0, 1, 2])
-            if key in ("d", "w", "f", "g") and random.random() < 0.4:
-                amount += 0.5
-            text = str(amount)
+            half = key in ("d", "w", "f", "g") and random.random() < 0.4
+            text = f"{amount}.5" if half else str(amount)  # never 1e16, a DOUBLE, for which DuckDB rounds decimals
+            amount += 0.5 if half else 0
         return side, f"{text} {'preceding' if side == 'p' else 'following'}", amount

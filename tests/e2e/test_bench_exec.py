@@ -1,40 +1,57 @@
-"""planscope bench exec: the table, the files, what is refused. No test here looks at a time."""
+"""planscope bench exec, plan and trace: tables, rows, what is refused. No test here looks at a time."""
 
 from __future__ import annotations
 
-import json
 import multiprocessing
+import threading
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from experiments.exec_bench import measure, report
-from experiments.exec_bench.measure import Row
+from experiments.bench import exec as execution
+from experiments.bench import plan
+from experiments.bench.child import Child
+from tests.processes import PATIENCE, any_alive, descendants, wait_until
 
 
 def test_planscope_beside_duckdb(planscope, tmp_path):
     done = planscope("bench", "exec", "tpch/q06", "few_groups", "-d", "tpch:0.01", "--rounds", "1", "--engines", "duckdb",
-                     "-o", str(tmp_path))  # fmt: skip
+                     "--timeout", "0", "-o", str(tmp_path))  # fmt: skip
     assert done.code == 0, done.err
     assert "Execution on tpch:0.01" in done.out and "planscope to duckdb, 2 queries: geometric mean" in done.out
     assert not multiprocessing.active_children()
-    record = json.loads((tmp_path / "exec.json").read_text("utf-8"))
-    rows = record["rows"]
-    assert pq.read_table(tmp_path / "exec.parquet").to_pylist() == rows
+    rows = pq.read_table(tmp_path / "results.parquet").to_pylist()
     assert [(row["query"], row["engine"], row["rows"], row["problem"]) for row in rows] == [
         ("tpch/q06", "planscope", 1, ""), ("tpch/q06", "duckdb", 1, ""),
         ("few_groups", "planscope", 4, ""), ("few_groups", "duckdb", 4, ""),
     ]  # fmt: skip
     assert all(row["ms"] > 0 and row["cpu_ms"] >= 0 for row in rows)
-    assert record["environment"]["engines"]["duckdb"] == "1.5.5"
 
 
 def test_rows_that_differ_are_said(planscope):
     """Row values are compared three-valued here, two-valued by DuckDB."""
     sql = "select (1, null) = (1, null) from region where r_regionkey = 0"
-    done = planscope("bench", "exec", sql, "-d", "tpch:0.01", "--rounds", "1", "-q", "--engines", "duckdb")
-    assert done.code == 0 and f"{sql}, duckdb: other rows: 1 of 1 differ" in done.out
+    done = planscope("bench", "exec", sql, "-d", "tpch:0.01", "--rounds", "1", "-q", "--engines", "duckdb", "--timeout", "0")
+    assert done.code == 0 and f"{sql}, duckdb: other rows: 1 of 1 differ" in " ".join(done.out.split())
+
+
+def test_a_query_that_does_not_run_is_said(planscope):
+    done = planscope("bench", "exec", "select no_such from region", "-d", "tpch:0.01", "-q", "--timeout", "0")
+    assert "1 items failed" in done.out and 'unknown column "no_such"' in done.out
+    assert not multiprocessing.active_children()
+
+
+@pytest.mark.slow
+def test_no_engine_outlives_an_item_that_is_ended():
+    sql = "select count(*) from lineitem a, lineitem b, lineitem c where a.l_comment < b.l_comment and b.l_comment < c.l_comment"
+    item = {"query": sql, "sql": sql, "data": "tpch:0.01", "engines": ["planscope"], "pairs": [], "threads": 1, "rounds": 1}
+    child = Child("exec", PATIENCE, 0)
+    threading.Thread(target=child.measure, args=(item,), daemon=True).start()
+    wait_until(lambda: child._process is not None and descendants(child._process.pid), "no engine was started")
+    engines = descendants(child._process.pid)
+    child._process.kill()
+    wait_until(lambda: not any_alive(engines), "an engine outlived its item")
 
 
 @pytest.mark.parametrize(
@@ -42,19 +59,18 @@ def test_rows_that_differ_are_said(planscope):
     [
         (("--engines", "postgres"), 'no engine "postgres"'),
         (("job/1a", "-d", "job"), "statistics only"),
-        (("select no_such from region", "-d", "tpch:0.01", "-q"), "no_such"),
-        (("-o", "{file}"), "cannot make folder"),
+        (("tpch/q06", "-d", "tpch:0.01", "-o", "{file}"), "cannot make folder"),
     ],
 )
 def test_wrong_input(planscope, tmp_path, arguments, message):
     (tmp_path / "file").write_text("")
     done = planscope("bench", "exec", *(text.format(file=tmp_path / "file") for text in arguments))
-    assert done.code in (1, 2) and message in done.err and "Traceback" not in done.err
-    assert not multiprocessing.active_children()
+    assert done.code == 2 and message in done.err
 
 
-def _row(query: str, engine: str, ms: float | None, ratio: float | None, problem: str = "") -> Row:
-    return Row(query, engine, 1, ms, ms, 1.0, None, ratio, ratio, problem)
+def _row(query: str, engine: str, ms: float | None, ratio: float | None, problem: str = "") -> dict:
+    figures = {"rows": 1, "ms": ms, "cpu_ms": ms, "plan_ms": 1.0, "mb": None, "ratio": ratio, "cpu_ratio": ratio}
+    return {"status": "ok", "query": query, "engine": engine, **figures, "problem": problem, "data": "data", "threads": 1}
 
 
 def test_what_an_engine_cannot_run_is_left_out_of_the_means():
@@ -63,16 +79,41 @@ def test_what_an_engine_cannot_run_is_left_out_of_the_means():
         _row("b", "planscope", 5.0, None), _row("b", "duckdb", None, None, "refused"),
         _row("c", "planscope", 2.0, None), _row("c", "duckdb", 2.0, 1.0),
     ]  # fmt: skip
-    text = report.summary(rows, "duckdb")
+    text = execution.summary(rows, "duckdb")
     assert text.startswith("planscope to duckdb, 2 queries: geometric mean 2.00 (1.00 on c to 4.00 on a;")
     assert text.endswith("of the sums 2.50")
-    section = report.section(rows, "data", 1)
-    assert section.rows[1][6:] == ("–", "–", "–", "–", "–") and "b, duckdb: refused" in section.notes
+    [section] = execution.report(pa.Table.from_pylist(rows))
+    line = section.tables[0].data.to_pylist()[1]
+    assert line["query"] == "b" and line["duckdb"] is line["ratio to duckdb"] is None and "b, duckdb: refused" in section.text
 
 
 def test_rows_are_compared_whatever_the_types_of_numbers():
     ours = pa.table({"a": pa.array([1, 2], pa.int32()), "b": ["x", None]})
     theirs = pa.table({"x": pa.array([2.0, 1.0]), "y": pa.array([None, "x"], pa.large_string())})
-    assert measure._different(ours, theirs) == ""
-    assert measure._different(ours, theirs.slice(1)) == "1 rows, not 2"
-    assert measure._different(ours, theirs.select([0])) == "1 columns, not 2"
+    assert execution.different(ours, theirs) == ""
+    assert execution.different(ours, theirs.slice(1)) == "1 rows, not 2"
+    assert execution.different(ours, theirs.select([0])) == "1 columns, not 2"
+
+
+@pytest.mark.parametrize("duckdb", [True, False])
+def test_stages_of_planning_add_up_and_a_missing_duckdb_is_left_out(duckdb, monkeypatch, planscope, tmp_path):
+    plan._duckdb.cache_clear()
+    if not duckdb:
+        monkeypatch.setattr(plan, "duckdb_module", lambda: None)
+    done = planscope("bench", "plan", "tpch/q01", "tpch/q22", "--quick", "--timeout", "0", "-o", str(tmp_path))
+    plan._duckdb.cache_clear()
+    assert done.code == 0 and "proven, of 14 relations or fewer: none" in done.out
+    rows = pq.read_table(tmp_path / "results.parquet").to_pylist()
+    assert [row["query"] for row in rows] == ["tpch/q01", "tpch/q22"]
+    for row in rows:
+        assert sum(row[f"{stage}_ms"] for stage in plan.STAGES) == pytest.approx(row["ms"])
+        assert (row.get("prepare_ms") is not None) == duckdb
+    assert ("pip install 'planscope[test]'" in done.out) is not duckdb
+
+
+def test_a_trace_is_walked_through(planscope):
+    done = planscope("bench", "trace", "clique/4", "--timeout", "0", "-q")
+    assert done.code == 0
+    assert "The trace of clique/4" in done.out and "until merge" in done.out and "a step back, longest" in done.out
+    done = planscope("bench", "trace", "tpch/q05", "-q")
+    assert done.code == 2 and "belongs to one dataset" in done.err

@@ -178,7 +178,7 @@ def test_a_bug_without_a_query_leaves_a_case_too(planscope, tmp_path, monkeypatc
         raise ZeroDivisionError("boom")
 
     monkeypatch.setenv("PLANSCOPE_HOME", str(tmp_path / "home"))
-    monkeypatch.setattr("optimizer.rule_list.describe_rules", broken)
+    monkeypatch.setattr("experiments.rule_list.describe_rules", broken)
     done = planscope("rules")
     assert done.code == 1 and "ZeroDivisionError: boom" in done.err
     (case,) = (tmp_path / "home" / "cases").iterdir()

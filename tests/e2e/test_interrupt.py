@@ -33,7 +33,7 @@ def within(owner, name):
     setattr(owner, name, timed)
 """
 SEARCH = WITHIN + "from optimizer.search.search import Search; within(Search, 'run')"
-RUN = WITHIN + "import executor.session; within(executor.session, 'reader')"
+RUN = WITHIN + "import executor.execution; within(executor.execution, 'reader')"
 LAST = "import atexit, os, signal, sys; atexit.register(os.kill, os.getpid(), signal.SIGINT)"
 
 
@@ -96,12 +96,12 @@ def test_inside_a_kernel_it_is_heeded_at_once(command):
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "error: interrupted\n")
 
 
-def test_limits_of_the_command_line():
+def test_limits_of_the_command_line(planscope):
     endless = SORTING.replace("os.kill(os.getpid(), signal.SIGINT)", "pass")
     sql = "select * from orders order by o_totalprice"
     done = interrupted(endless, "run", sql, "-d", "tpch:0.01", "--timeout", "0.5")
     assert done.returncode != 0 and done.stderr.startswith("error: ") and "stopped after 0.5 s (timeout)" in done.stderr
-    done = interrupted("import sys", "run", sql, "-d", "tpch:0.01", "--memory-limit", "100kB")
-    assert done.returncode != 0 and "error: sort: it holds " in done.stderr and "(memory limit)" in done.stderr
-    done = interrupted("import sys", "run", sql, "-d", "tpch:0.01", "--memory-limit", "100 apples")
-    assert done.returncode == 2 and 'cannot be "100 apples"' in done.stderr
+    limited = planscope("run", sql, "-d", "tpch:0.01", "--memory-limit", "100kB")
+    assert limited.code != 0 and "error: sort: it holds " in limited.err and "(memory limit)" in limited.err
+    limited = planscope("run", sql, "-d", "tpch:0.01", "--memory-limit", "100 apples")
+    assert limited.code == 2 and 'cannot be "100 apples"' in limited.err

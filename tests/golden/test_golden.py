@@ -20,7 +20,7 @@ from typing import NamedTuple
 import pyarrow as pa
 import pytest
 
-from executor.session import reader
+from executor.execution import reader
 from optimizer.algebra.columns import Columns, column_ids
 from optimizer.algebra.logical import Scan
 from optimizer.algebra.plan import PlanNode

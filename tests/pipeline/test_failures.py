@@ -121,7 +121,12 @@ def test_settings_of_spark_go_over_ours(monkeypatch: pytest.MonkeyPatch, capsys:
     with pytest.raises(PipelineError, match="enough"):
         spark_session("local[2]", conf={"spark.ui.port": "4999", "spark.sql.shuffle.partitions": "3"})
     assert started[0]["spark.ui.port"] == "4999" and started[0]["spark.sql.shuffle.partitions"] == "3"
-    assert started[0]["spark.master"] == "local[2,4]"
+    assert started[0]["spark.master"] == "local[2,4]" and "spark.driver.extraJavaOptions" not in started[0]
+    for conf in ({}, {"spark.driver.extraJavaOptions": "-Dx=y"}):
+        with pytest.raises(PipelineError, match="enough"):
+            spark_session("local[2]", conf=conf, brief=lambda: True)
+    assert "TieredStopAtLevel=1" in started[1]["spark.driver.extraJavaOptions"], "a session of seconds"
+    assert started[2]["spark.driver.extraJavaOptions"] == "-Dx=y"
     for text, said in (("a=b", "no setting of Spark"), ("spark.x", "no setting"), ("spark.master=local", "said by --master")):
         assert main(["data", "analyze", "nowhere", "--conf", text]) == 2
         assert said in capsys.readouterr().err

@@ -19,14 +19,14 @@ import pytest
 from experiments.cli import main
 from experiments.pipeline.generate import tpch as tpch_module
 from experiments.pipeline.generate.generate import Generated, generate
-from experiments.pipeline.generate.joingraph import column_values, write_joingraph_parts
 from experiments.pipeline.generate.kinds import recipe
-from experiments.pipeline.generate.parts import parts_of
-from experiments.pipeline.generate.tpch import write_tpch_parts
+from experiments.pipeline.generate.parts import make_bundle
+from experiments.pipeline.generate.recipe import parts_of
 from experiments.pipeline.spark.errors import PipelineError
 from experiments.pipeline.spark.manifest import read_manifest
 from experiments.workloads.join_graphs import join_graph
 from experiments.workloads.joingraph_data import graph_tables
+from experiments.workloads.joingraph_rows import column_values
 from experiments.workloads.permutation import permuted
 from optimizer.algebra.types import is_opaque
 from optimizer.catalog.table import Catalog
@@ -209,17 +209,11 @@ def test_a_task_that_fails_leaves_the_rest_to_go_on_with(spark: SparkSession, sp
     assert generate(recipe("tpch", TINY, 3), tmp_path / "data", lambda: spark, silent).rows == split.rows
 
 
-@pytest.fixture
-def task(tmp_path: Path) -> dict[str, Any]:
-    return {
-        "folder": str(tmp_path),
-        "table": "orders",
-        "number": 0,
-        "of": 1,
-        "path": "orders.parquet",
-        "scale": "0.001",
-        "orders": [],
-    }
+def bundle(folder: Path, kind: str, table: str) -> dict[str, Any]:
+    """A Spark task that makes one table."""
+    wanted = recipe(kind, TINY)
+    part = {"folder": str(folder), "scale": "0.001", "table": table, "number": 0, "of": 1, "path": f"{table}.parquet"}
+    return {"name": table, "write": wanted.write, "parts": [part]}
 
 
 @pytest.mark.parametrize(
@@ -232,21 +226,21 @@ def task(tmp_path: Path) -> dict[str, Any]:
     ],
 )
 def test_a_generator_that_fails(
-    task: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str, error: type[Exception], message: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str, error: type[Exception], message: str
 ) -> None:
     program = tmp_path / "tpchgen-cli"
     program.write_text(f"#!/bin/sh\n{script}\n")
     program.chmod(program.stat().st_mode | stat.S_IXUSR)
     monkeypatch.setattr(tpch_module, "generator", lambda: str(program))
     with pytest.raises(error, match=message):
-        write_tpch_parts([task])
+        make_bundle(bundle(tmp_path, "tpch", "orders"))
     assert [path.name for path in tmp_path.iterdir()] == ["tpchgen-cli"], "nothing half-written remains"
 
 
-def test_no_generator(task: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_generator(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tpch_module.shutil, "which", lambda *_, **__: None)
     with pytest.raises(CatalogError, match="not installed: pip install tpchgen-cli"):
-        write_tpch_parts([task])
+        make_bundle(bundle(tmp_path, "tpch", "orders"))
 
 
 def test_a_disk_that_fills_up_while_a_part_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -254,17 +248,8 @@ def test_a_disk_that_fills_up_while_a_part_is_written(tmp_path: Path, monkeypatc
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(pq.ParquetWriter, "write_batch", full)
-    task = {
-        "folder": str(tmp_path),
-        "table": "chain_4_r0",
-        "number": 0,
-        "of": 1,
-        "path": "chain_4_r0.parquet",
-        "scale": "0.1",
-        "orders": [],
-    }
     with pytest.raises(OutputError, match=r"no space left for chain_4_r0\.parquet"):
-        write_joingraph_parts([task])
+        make_bundle(bundle(tmp_path, "joingraph", "chain_4_r0"))
     assert list(tmp_path.iterdir()) == []
 
 
@@ -343,10 +328,10 @@ def test_tpcds(spark: SparkSession, tmp_path: Path, dsdgen: duckdb.DuckDBPyConne
 @pytest.fixture(scope="module")
 def dsdgen() -> Iterator[duckdb.DuckDBPyConnection]:
     """TPC-DS at 0.01 straight from DuckDB."""
-    from experiments.pipeline.generate.tpcds import _extension
+    from experiments.pipeline.generate.tpcds import extension
 
     connection = duckdb.connect()
-    connection.execute(f"LOAD '{_extension()}'")
+    connection.execute(f"LOAD '{extension()}'")
     connection.execute("CALL dsdgen(sf = 0.01)")
     yield connection
     connection.close()

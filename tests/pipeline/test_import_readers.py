@@ -33,8 +33,10 @@ def read_csv(spark, tmp_path):
         paths = [tmp_path / f"{i}.csv" for i in range(len(texts))]
         for path, text in zip(paths, texts, strict=True):
             path.write_bytes(text)
-        opened = CsvFiles(spark, options, names).open({str(path): str(path) for path in paths})
-        return [str(one) if isinstance(one, PipelineError) else rows_of(one) for one in opened.values()]
+        csv = CsvFiles(spark, options)
+        looked = csv.look({str(path): str(path) for path in paths})
+        opened = [csv.open(path, path, one, names or []) for path, one in looked.items()]
+        return [str(one) if isinstance(one, PipelineError) else rows_of(one) for one in opened]
 
     return read
 
@@ -77,7 +79,8 @@ def test_csv_files_that_cannot_be_read(read_csv):
 def test_a_large_file_is_for_all_cores_and_its_rows_stay_in_order(spark, tmp_path):
     path = tmp_path / "t.csv"
     path.write_text("a,b\n" + "".join(f"{i},{i}\n" if i % 7 else f"{i}\n" for i in range(1, 1000)))
-    opened = CsvFiles(spark, {}, None).open({"t": str(path)})["t"]
+    csv = CsvFiles(spark, {})
+    opened = csv.open("t", str(path), csv.look({"t": str(path)})["t"], [])
     spark.conf.set("spark.sql.files.maxPartitionBytes", "1000")
     try:
         assert opened.rows(["a", "b"]).rdd.getNumPartitions() > 2

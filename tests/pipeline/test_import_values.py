@@ -11,9 +11,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from experiments.pipeline.intake.frames import Opened
-from experiments.pipeline.intake.resolve import resolve
-from experiments.pipeline.intake.schema_file import Declared, Reference, schema_sql
-from experiments.pipeline.intake.target import Target
+from experiments.pipeline.intake.resolve import resolve, undeclared
+from experiments.pipeline.intake.target import Declared, Reference, Target, schema_sql
 from experiments.pipeline.intake.typed_files import open_typed
 from experiments.pipeline.intake.values import converted, literal, possible, trimmed, type_of
 from experiments.pipeline.spark.errors import PipelineError
@@ -125,22 +124,23 @@ def typed(file, **types):
     return Opened(file, dict(types), lambda names: None)
 
 
-def inferred(files, names):
-    raise AssertionError("nothing is text here")
+def resolved(files, declared, merge):
+    assert not undeclared("t", files, declared, merge), "nothing is text here"
+    return resolve("t", files, declared, merge, {})
 
 
 def test_files_that_differ():
     a, b = typed("a.parquet", x=pa.int32(), y=pa.string()), typed("b.parquet", x=pa.int64())
     with pytest.raises(PipelineError, match=r'a\.parquet has a column "y", b\.parquet has none\n--merge-schema'):
-        resolve("t", [a, b], None, False, inferred)
-    assert resolve("t", [a, b], None, True, inferred).targets == (Target("x", pa.int64()), Target("y", pa.string()))
+        resolved([a, b], None, False)
+    assert resolved([a, b], None, True).targets == (Target("x", pa.int64()), Target("y", pa.string()))
     with pytest.raises(PipelineError, match=r'"x" is INTEGER in a\.parquet and BIGINT in b\.parquet'):
-        resolve("t", [typed("a.parquet", x=pa.int32()), b], None, False, inferred)
+        resolved([typed("a.parquet", x=pa.int32()), b], None, False)
     with pytest.raises(PipelineError, match="INTEGER in a and VARCHAR in b"):
-        resolve("t", [typed("a", x=pa.int32()), typed("b", x=pa.string())], None, True, inferred)
-    empty = resolve("t", [typed("a", x=pa.null()), typed("b", x=pa.string())], None, False, inferred)
+        resolved([typed("a", x=pa.int32()), typed("b", x=pa.string())], None, True)
+    empty = resolved([typed("a", x=pa.null()), typed("b", x=pa.string())], None, False)
     assert empty.targets == (Target("x", pa.string()),)
-    mixed = resolve("t", [typed("a", x=pa.int32()), typed("b", x=pa.decimal128(5, 2))], None, True, inferred)
+    mixed = resolved([typed("a", x=pa.int32()), typed("b", x=pa.decimal128(5, 2))], None, True)
     assert mixed.targets == (Target("x", pa.decimal128(12, 2)),)
 
 
@@ -150,25 +150,25 @@ def declared(*columns, **more):
 
 def test_types_planscope_lacks_are_dropped_by_name():
     file = typed("f", a=pa.int8(), l=pa.list_(pa.int8()), t=pa.time64("us"), d=pa.decimal256(50, 2), z=pa.timestamp("s", "UTC"))
-    found = resolve("t", [file], None, False, inferred)
+    found = resolved([file], None, False)
     assert found.targets == (Target("a", pa.int8()), Target("z", pa.timestamp("us")))
     assert list(found.dropped) == ["l", "t", "d"] and "list<" in found.dropped["l"]
     wanted = declared(("l", pa.string(), "VARCHAR"), primary_key=("a",))
     wanted.columns.append(ColumnDeclaration("a", pa.int32(), "INT", True))
-    found = resolve("t", [file], wanted, False, inferred)
+    found = resolved([file], wanted, False)
     assert found.targets[0] == Target("a", pa.int32(), True)
     assert list(found.dropped) == ["l", "t", "d"]
     with pytest.raises(PipelineError, match="has no column to import: l: is list"):
-        resolve("t", [typed("f", l=pa.list_(pa.int8()))], None, False, inferred)
+        resolved([typed("f", l=pa.list_(pa.int8()))], None, False)
     with pytest.raises(PipelineError, match="it has none at all"):
-        resolve("t", [typed("f")], None, False, inferred)
+        resolved([typed("f")], None, False)
 
 
 def test_declarations_that_do_not_fit():
     with pytest.raises(PipelineError, match=r'(?s)"agee" of table t is declared, but not there.*did you mean "age"'):
-        resolve("t", [typed("f", age=pa.int32())], declared(("agee", pa.int32(), "INT")), False, inferred)
+        resolved([typed("f", age=pa.int32())], declared(("agee", pa.int32(), "INT")), False)
     with pytest.raises(PipelineError, match="declared as DATE, but f holds int32"):
-        resolve("t", [typed("f", age=pa.int32())], declared(("age", pa.date32(), "DATE")), False, inferred)
+        resolved([typed("f", age=pa.int32())], declared(("age", pa.date32(), "DATE")), False)
 
 
 def test_schema_sql_reads_back():

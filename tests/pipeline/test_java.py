@@ -22,7 +22,7 @@ from experiments.pipeline.spark.tasks import run_tasks
 from tests.pipeline.functions import double
 spark = spark_session("local[1]")
 print(spark.sparkContext._jvm.System.getProperty("java.home"))
-print(sum(result["n"] for result in run_tasks(spark, double, [{"n": n} for n in range(4)])), spark.range(5).count())
+print(sum(result["n"] for result in run_tasks(spark, double, [{"n": n} for n in range(4)], "double")), spark.range(5).count())
 """
 
 

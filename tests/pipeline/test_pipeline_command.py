@@ -14,9 +14,9 @@ import pytest
 from experiments.cli import main
 from experiments.pipeline.spark.errors import PipelineError
 from experiments.pipeline.spark.lock import hold
-from experiments.pipeline.stages.run import run_pipeline
+from experiments.pipeline.stages.run import lock_file, read_state, run_pipeline, state_file
 from experiments.pipeline.stages.spec import read_pipeline
-from experiments.pipeline.stages.state import lock_file, read_state
+from experiments.pipeline.stages.stages import Sweep
 from experiments.pipeline.stages.status import pipeline_status, status_text
 from experiments.pipeline.sweep import code_version, spec
 from experiments.pipeline.sweep.columns import COLUMNS
@@ -102,11 +102,11 @@ def test_example_specifications_can_be_carried_out(path: Path, tmp_path: Path) -
 
 def test_the_example_of_join_graphs_has_some_2000_items(tmp_path: Path) -> None:
     pipeline = read_pipeline(ROOT / "experiments" / "specs" / "join_graphs.toml")
-    (sweep,) = (stage for stage in pipeline.stages if stage.name == "sweep")
+    (sweep,) = (stage for stage in pipeline.stages if isinstance(stage, Sweep))
     plan = spec.plan_sweep(sweep.spec)
     assert plan.size == 2040
     (report,) = (stage for stage in pipeline.stages if stage.name == "report")
-    assert report.baseline in [variant.name for variant in plan.variants]
+    assert report.words["baseline"] in [variant.name for variant in plan.variants]
 
 
 def test_the_manual_lists_the_columns_of_results() -> None:
@@ -183,7 +183,8 @@ def test_status_tells_what_runs_and_what_was_stopped(tmp_path: Path, capsys: pyt
 
     state = read_state(tmp_path)
     assert state is not None
-    state.begin("sweep")  # a process that was killed has not said so
+    state["stages"]["sweep"]["state"] = "running"  # a process that was killed has not said that it is not
+    state_file(tmp_path).write_text(json.dumps(state))
     assert pipeline_status(tmp_path)["stages"][0]["state"] == "stopped"
 
 

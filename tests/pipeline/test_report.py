@@ -37,7 +37,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with one complete run, made here: five queries, four variants, three seeds; some items fail."""
     out = tmp_path_factory.mktemp("results")
     spec = SweepSpec(
-        ["chain/2..4", "star/3..4"],
+        ["chain/2..4", "star/3", "cycle/3"],
         variants=[
             {"name": "base"},
             {"pruning": "none"},

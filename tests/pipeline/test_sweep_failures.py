@@ -77,13 +77,9 @@ def test_each_failure_is_a_row_and_the_rest_is_not_touched(keeper: Any) -> None:
     assert rows["raise"]["error"] == "division by zero in project_rows"
     assert rows["bug"]["error"] == "KeyError: 'nobody knows'"
     assert rows["hang"]["error"] == "it took more than 1.5 s and was stopped"
-
-
-def test_only_what_may_be_the_fault_of_earlier_items_is_tried_again(keeper: Any) -> None:
-    rows = rows_of(keeper(planned(["one", "kill", "exit", "two", "raise", "hang"], timeout=1)))
-    assert {name: row["attempts"] for name, row in rows.items()} == {
-        "one": 1, "kill": 2, "exit": 1, "two": 1, "raise": 1, "hang": 1,
-    }  # fmt: skip
+    again = {name for name, row in rows.items() if row["attempts"] == 2}
+    assert again == {"exit", "burst"}, "only what may be the fault of earlier items of its process is tried again"
+    assert {row["attempts"] for row in rows.values()} == {1, 2}
 
 
 def test_memory_is_watched(keeper: Any) -> None:
@@ -101,12 +97,10 @@ def test_what_earlier_items_keep_is_not_held_against_a_later_one(tmp_path: Path,
     assert [row["attempts"] for row in rows] == [1, 2, 1]
 
 
-@pytest.mark.parametrize("module", ["socket", "platform", "experiments"])
-def test_modules_in_the_current_folder_do_not_run(
-    tmp_path: Path, keeper: Any, monkeypatch: pytest.MonkeyPatch, module: str
-) -> None:
+def test_modules_in_the_current_folder_do_not_run(tmp_path: Path, keeper: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     made = keeper(planned(["one"]))
-    (tmp_path / f"{module}.py").write_text("raise SystemExit('a module beside the data was run')")
+    for module in ("socket", "platform", "experiments"):
+        (tmp_path / f"{module}.py").write_text("raise SystemExit('a module beside the data was run')")
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend("")
     assert made.row(0)["status"] == "ok"
@@ -162,12 +156,12 @@ def test_a_task_goes_on_where_it_was_stopped(tmp_path: Path, monkeypatch: pytest
     (rows,) = tmp_path.glob(".rows-*.jsonl")
     with rows.open("a") as file:
         file.write('{"item": "cut off in the midd')
-    assert run_items(task) == {"items": 6, "errors": 0}
+    run_items(task)
     log = log_file(plan)
     assert sorted(map(int, log.read_text().split())) == list(range(6)), "an item ran twice, or never"
     log.unlink()
-    assert run_items(task) == {"items": 6, "errors": 0}, "a task that is repeated after it was done"
-    assert not log.exists()
+    run_items(task)
+    assert not log.exists(), "a task that is repeated after it was done"
     settle(tmp_path)
     assert not list(tmp_path.glob(".rows-*")) and progress_of(tmp_path).complete
     assert read_results(tmp_path).column("query").to_pylist() == [f"q{i}" for i in range(6)]
@@ -178,7 +172,7 @@ def test_a_server_stops_when_its_client_is_gone(tmp_path: Path) -> None:
     write_plan(tmp_path, plan)
     task = {"folder": str(tmp_path), "measure": FAILING, "remote": True}
     with hold(tmp_path / LOCK, "the sweep"):
-        assert run_items({**task, "numbers": [0]})["items"] == 1
+        run_items({**task, "numbers": [0]})
     with pytest.raises(PipelineError, match=f"the process that ran sweep {plan.run} has ended"):
         run_items({**task, "numbers": [0, 1]})
     assert progress_of(tmp_path).done == 1

@@ -9,11 +9,10 @@ import subprocess
 import sys
 import urllib.request
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
-from experiments.pipeline.spark import tasks
 from experiments.pipeline.spark.errors import PipelineError
 from experiments.pipeline.spark.session import spark_session
 from experiments.pipeline.spark.tasks import run_tasks
@@ -31,7 +30,7 @@ from tests.pipeline.functions import nap
 spark = spark_session("local[2]")
 print("ready", flush=True)
 try:
-    run_tasks(spark, nap, [{"n": n, "marks": MARKS} for n in range(5)])
+    run_tasks(spark, nap, [{"n": n, "marks": MARKS} for n in range(5)], "nap")
 except KeyboardInterrupt:
     print("interrupted")
 """
@@ -49,7 +48,7 @@ def kill():
     os.kill(session._java.proc.pid, signal.SIGKILL)
 threading.Thread(target=kill).start()
 try:
-    run_tasks(spark, nap, [{"n": n, "marks": MARKS} for n in range(3)])
+    run_tasks(spark, nap, [{"n": n, "marks": MARKS} for n in range(3)], "nap")
 except PlanscopeError as error:
     print(error)
 try:
@@ -59,41 +58,38 @@ except PlanscopeError as error:
 """
 
 
-def test_results_come_in_the_order_of_the_tasks(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tasks, "_MOST_JOBS", 4)  # several tasks a job
-    seen: dict[int, Any] = {}
-    results = run_tasks(spark, functions.double, [{"n": n} for n in range(9)], on_done=seen.__setitem__)
+def test_results_come_in_the_order_of_the_tasks(spark: SparkSession) -> None:
+    results = run_tasks(spark, functions.double, [{"n": n} for n in range(9)], "double")
     assert [result["n"] for result in results] == [0, 2, 4, 6, 8, 10, 12, 14, 16]
-    assert [seen[position] for position in range(9)] == results
     assert all(result["process"] != os.getpid() for result in results)
-    assert run_tasks(spark, functions.double, []) == []
+    assert run_tasks(spark, functions.double, [], "double") == []
 
 
 def test_our_own_errors_are_kept_as_they_are(spark: SparkSession) -> None:
     with pytest.raises(PipelineError) as raised:
-        run_tasks(spark, functions.planscope_fail, [{"n": n, "table": "orders"} for n in range(3)])
+        run_tasks(spark, functions.planscope_fail, [{"n": n, "table": "orders"} for n in range(3)], "fail")
     assert str(raised.value) == "task 2 of 3 (table orders): orders.parquet is damaged\nmake it again"
 
 
 def test_a_bug_says_where_it_is(spark: SparkSession) -> None:
     with pytest.raises(PipelineError, match=r"^task 2 of 2: ZeroDivisionError: .* \(functions.py:\d+\)$"):
-        run_tasks(spark, functions.fail, [{"n": 0}, {"n": 1}])
+        run_tasks(spark, functions.fail, [{"n": 0}, {"n": 1}], "fail")
 
 
 def test_a_process_that_dies_is_tried_again_and_then_named(spark: SparkSession, tmp_path: Path) -> None:
     with pytest.raises(PipelineError, match=r"^task 2 of 2 \(part 7\): a Spark worker process died, again after each retry\n"):
-        run_tasks(spark, functions.die, [{"n": n, "part": 6 + n, "marks": str(tmp_path)} for n in range(2)])
+        run_tasks(spark, functions.die, [{"n": n, "part": 6 + n, "marks": str(tmp_path)} for n in range(2)], "die")
     assert len(list(tmp_path.iterdir())) == 4
-    assert run_tasks(spark, functions.double, [{"n": 21}])[0]["n"] == 42, "the session outlives it"
+    assert run_tasks(spark, functions.double, [{"n": 21}], "double")[0]["n"] == 42, "the session outlives it"
 
 
 def test_jobs_say_what_they_are_for(spark: SparkSession) -> None:
     """In Spark's UI, which is on."""
-    run_tasks(spark, functions.double, [{"n": 1}, {"n": 2}], what="doubling")
+    run_tasks(spark, functions.double, [{"n": 1}, {"n": 2}], "doubling")
     url = f"{spark.sparkContext.uiWebUrl}/api/v1/applications/{spark.sparkContext.applicationId}/jobs"
     with urllib.request.urlopen(url) as answer:
         jobs = json.loads(answer.read())
-    assert {"doubling: 1 of 2", "doubling: 2 of 2"} <= {job.get("description") for job in jobs}
+    assert [job["numTasks"] for job in jobs if job.get("description") == "doubling"] == [2]
 
 
 def test_one_session_a_process(spark: SparkSession) -> None:

@@ -16,11 +16,11 @@ from typing import Any
 
 import pyarrow as pa
 
+from optimizer.algebra.aggregate_functions import AGGREGATE_FUNCTIONS
 from optimizer.algebra.columns import ColumnId, Columns, column_ids, column_set
 from optimizer.algebra.evaluate import Value, evaluate, holds
 from optimizer.algebra.evaluate_numbers import EXACT, fit
 from optimizer.algebra.evaluate_order import group_key, order_key
-from optimizer.algebra.functions import AGGREGATE_FUNCTIONS
 from optimizer.algebra.join_graph import JoinGraph
 from optimizer.algebra.kinds import JoinKind, SetOpKind
 from optimizer.algebra.logical import (
@@ -42,7 +42,7 @@ from optimizer.algebra.logical import (
     join_of_kind,
 )
 from optimizer.algebra.query import BoundQuery
-from optimizer.algebra.rebuild import map_scalars, with_literals
+from optimizer.algebra.rebuild import map_scalars, map_tree_scalars
 from optimizer.algebra.scalars import (
     AggregateCall,
     Call,
@@ -76,6 +76,17 @@ def run_query(bound: BoundQuery, tables: Tables) -> list[tuple[Value, ...]]:
     """
     rows = sort_rows(run(bound.tree, bound.columns, tables), bound.order)
     return [tuple(row[output.id] for output in bound.outputs) for row in rows]
+
+
+def with_literals(root: Tree, row: Mapping[ColumnId, Any]) -> Tree:
+    """The tree as it is for one outer row: references to its columns are the row's values."""
+
+    def change(scalar: Scalar) -> Scalar:
+        if not scalar.outer:
+            return scalar
+        return rewrite(scalar, lambda s: Literal(row[s.id], s.type) if isinstance(s, OuterRef) and s.id in row else None)
+
+    return map_tree_scalars(root, change)
 
 
 def run(tree: Tree, columns: Columns, tables: Tables) -> list[Row]:

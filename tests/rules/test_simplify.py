@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable
 from datetime import datetime, time, timedelta
 from decimal import Decimal
-from itertools import product
+from itertools import combinations_with_replacement, product
 from random import Random
 from typing import Any
 
@@ -170,8 +170,8 @@ def test_all_pairs_of_comparisons_of_a_term(type: DataType) -> None:
     lists = [InList(x, tuple(literals[:2])), InList(x, tuple(literals[1:4])), InList(x, (literals[0], Literal(None, type)))]
     tests += [*lists, *(Call("not", (test,), BOOL) for test in lists)]
     tests += [Call(function, (x,), BOOL) for function in ("is_null", "is_not_null")]
-    for function, a, b in product(("and", "or"), tests, tests):
-        scalar = Call(function, (a, b), BOOL)
+    for number, (function, pair) in enumerate(product(("and", "or"), combinations_with_replacement(tests, 2))):
+        scalar = Call(function, pair if number % 2 else pair[::-1], BOOL)  # each pair in one order
         after, filtered = all_rules(scalar), all_filter_rules(scalar)
         sure = never_null(scalar, 1)
         for each in all_of(type):
@@ -288,7 +288,7 @@ def around(type: DataType) -> list[Any]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(10, 16))
+@pytest.mark.parametrize("seed", range(10, 13))
 def test_values_and_filters_stay_on_many(seed: int) -> None:
     check_values(seed, 12_000)
     check_filters(100 + seed, 12_000)

@@ -107,7 +107,7 @@ def test_random_settings_find_the_optimum(batch: int) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("batch", range(1000, 10_000, 100))
+@pytest.mark.parametrize("batch", range(1000, 3000, 100))
 def test_random_settings_find_the_optimum_of_many(batch: int) -> None:
     for number in range(batch, batch + 100):
         check(*case_of(number))
@@ -232,7 +232,8 @@ def test_a_budget_leaves_a_plan_and_a_bound(number: int) -> None:
 
 @pytest.mark.parametrize("shape", SHAPES)
 def test_pruning_costs_fewer_alternatives(shape: str) -> None:
-    costed = {mode: sum(plan(graph_query(shape, 5, s), pruning=mode)[0].counters.costed for s in range(2)) for mode in MODES}
+    n = 4 if shape == "clique" else 5
+    costed = {mode: sum(plan(graph_query(shape, n, s), pruning=mode)[0].counters.costed for s in range(2)) for mode in MODES}
     assert costed["both"] <= costed["lower"] < costed["none"]
     assert costed["both"] < costed["upper"] < costed["none"]
 

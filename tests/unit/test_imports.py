@@ -32,7 +32,6 @@ OPTIMIZER = {
     "prepass": "errors settings algebra catalog trace stats rules",
     "decorrelate": "errors settings algebra catalog trace stats rules prepass",
     "plugins": "errors settings algebra catalog stats cost joins rules engines prepass decorrelate",
-    "rule_list": "rules decorrelate prepass plugins",
     "search": "errors settings algebra catalog stats cost trace memo joins rules engines",
     "iterative": "errors settings algebra memo joins rules search",
     "drivers": "cost trace memo rules search iterative",
@@ -48,7 +47,12 @@ OPTIMIZER = {
 # folder, or one file of it -> what it may import of the product besides its own folder
 FOLDERS = {
     "executor": "optimizer.algebra optimizer.errors",
-    "executor/session.py": "optimizer memo_viz experiments.workloads",  # the front door from Python
+    "executor/session.py": "optimizer memo_viz experiments.workloads",  # the front door from Python, and what it hands out:
+    "executor/execution.py": "optimizer memo_viz",
+    "executor/explanation.py": "optimizer memo_viz",
+    "executor/pictures.py": "optimizer memo_viz",
+    "executor/what_if.py": "optimizer memo_viz",
+    "executor/counting/of_catalog.py": "optimizer experiments.workloads",
     "executor/registered.py": "optimizer",
     "memo_viz": "optimizer.algebra optimizer.errors optimizer.trace",
     "experiments": "optimizer executor memo_viz",
@@ -63,8 +67,8 @@ ONLY_IN = {
     "duckdb": (
         "tests/",
         "experiments/pipeline/generate/tpcds.py",
-        "experiments/search_bench/duckdb_plans.py",
-        "experiments/exec_bench/engines.py",
+        "experiments/duckdb_sql.py",
+        "experiments/engines.py",
         "experiments/duckdb_estimates.py",
         "experiments/workloads/tpcds_queries.py",
     ),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,13 @@ KIND_HELP = "\n".join(f"{name:<10} {what}" for name, what in KINDS.items())
 @click.command("generate", help=f"Make a dataset in a folder, or go on with one that was interrupted.\n\n\b\n{KIND_HELP}")
 @click.argument("kind", type=click.Choice(list(KINDS)))
 @click.option("--scale", required=True, metavar="S", help="How much: 1 is about 1 GB of raw text for tpch and tpcds.")
-@click.option("-o", "--output", required=True, metavar="DIR", help="The folder to make it in, which a cluster has to share.")
+@click.option(
+    "-o",
+    "--output",
+    required=True,
+    metavar="DIR",
+    help="The folder to make it in, which a cluster has to share; or a URI that Spark writes to.",
+)
 @click.option(
     "--graph", "graphs", multiple=True, metavar="NAME", help="joingraph: the join graph, clique/8 for one (repeatable)."
 )
@@ -38,18 +45,24 @@ def command(
     quiet: bool,
 ) -> None:
     facts["data"] = f"{kind}:{scale}"
-    from experiments.pipeline.generate.generate import generate
+    from experiments.pipeline.generate.generate import generate, generate_at, size_text
     from experiments.pipeline.generate.kinds import recipe
-    from experiments.pipeline.generate.space import size_text
     from experiments.pipeline.spark.session import spark_session
     from experiments.workloads.scale import parse_scale
 
     said = progress(quiet)
     wanted = recipe(kind, parse_scale(scale, "--scale S", "--scale 0.1"), parts, graphs)
-    made = generate(wanted, Path(output), lambda: spark_session(master, remote, said, conf), said or _silent)
-    rows = sum(made.rows.values())
-    what = f"{wanted.label}, {len(made.rows)} tables, {rows:,} rows, {size_text(made.bytes)}"
-    when = f"made in {made.seconds['generate']:.1f} s" if made.made else "there already"
+    start = partial(spark_session, master, remote, said, conf, lambda: True)
+
+    if "://" in output:
+        manifest, was_there = generate_at(wanted, output, start, said or _silent)
+        counts, made = manifest["counts"], not was_there
+    else:
+        done = generate(wanted, Path(output), start, said or _silent)
+        counts, made = {"rows": done.rows, "bytes": done.bytes, "seconds": done.seconds}, done.made
+    rows = sum(counts["rows"].values())
+    what = f"{wanted.label}, {len(counts['rows'])} tables, {rows:,} rows, {size_text(counts['bytes'])}"
+    when = f"made in {counts['seconds']['generate']:.1f} s" if made else "there already"
     click.echo(f"{output}: {what}, {when}")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from experiments.commands.spark_options import spark_options
 
 @click.command("import")
 @click.argument("sources", nargs=-1, metavar="[SOURCE]...")
-@click.option("-o", "--output", "folder", required=True, type=click.Path(path_type=Path), metavar="DIR", help="The new dataset.")
+@click.option("-o", "--output", required=True, metavar="DIR", help="The new dataset: a folder, or a URI that Spark writes to.")
 @click.option(
     "--format",
     "format",
@@ -44,7 +45,9 @@ from experiments.commands.spark_options import spark_options
 @spark_options
 @click.option("-q", "--quiet", is_flag=True, help="No progress on standard error.")
 @click.pass_obj
-def command(facts: dict[str, Any], /, sources: tuple[str, ...], pairs: tuple[str, ...], quiet: bool, **rest: Any) -> None:
+def command(
+    facts: dict[str, Any], /, sources: tuple[str, ...], output: str, pairs: tuple[str, ...], quiet: bool, **rest: Any
+) -> None:
     """Make a dataset of CSV, JSON, Parquet, ORC, Arrow files, JDBC tables or whatever a URI leads to, checking every row.
 
     A folder gives a table for each file or sub-folder in it. Columns get the types that schema.sql declares, else those that
@@ -58,16 +61,20 @@ def command(facts: dict[str, Any], /, sources: tuple[str, ...], pairs: tuple[str
     facts["data"] = list(sources)
     master, remote, conf = rest.pop("master"), rest.pop("remote"), rest.pop("conf")
     say = progress(quiet)
-    from experiments.pipeline.intake.request import ImportRequest
-    from experiments.pipeline.intake.run import import_dataset
+    from experiments.pipeline.intake.request import ImportRequest, is_small
+    from experiments.pipeline.intake.run import import_at, import_dataset
     from experiments.pipeline.intake.summary import summary_text
     from experiments.pipeline.spark.session import spark_session
 
-    request = ImportRequest(sources, options=_options(pairs), **rest)
-    manifest, was_there = import_dataset(request, lambda: spark_session(master, remote, say, conf), say or _silent, _resume())
-    text = summary_text(manifest, request.folder)
+    request = ImportRequest(sources, Path(output), options=_options(pairs), **rest)
+    start = partial(spark_session, master, remote, say, conf, partial(is_small, request))
+    if "://" in output:
+        manifest, was_there = import_at(request, output, start, say or _silent)
+    else:
+        manifest, was_there = import_dataset(request, start, say or _silent, _resume())
+    text = summary_text(manifest, output)
     if was_there:
-        text = f"{request.folder} was made of the same sources in the same way on {manifest['finished']}\n{text}"
+        text = f"{output} was made of the same sources in the same way on {manifest['finished']}\n{text}"
     click.echo(text)
 
 

@@ -24,5 +24,5 @@ def command(
     from experiments.pipeline.spark.session import spark_session
 
     said = progress(quiet)
-    report = write_report(folder, lambda: spark_session(master, remote, said, conf), baseline, run, said)
+    report = write_report(folder, lambda: spark_session(master, remote, said, conf, lambda: True), baseline, run, said)
     click.echo(f"{folder / report.page}{'' if report.made else ' (there already)'}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -40,13 +41,15 @@ def command(
     """
     facts["data"] = str(spec)
     from experiments.pipeline.spark.session import spark_session
-    from experiments.pipeline.stages.run import run_pipeline
+    from experiments.pipeline.stages.run import is_brief, run_pipeline
     from experiments.pipeline.stages.spec import read_pipeline
 
     said = progress(quiet) or _silent
     out = output if output is not None else Path(spec.stem)
     resume = shlex.join(["planscope", *sys.argv[1:]])
-    done = run_pipeline(read_pipeline(spec), out, lambda: spark_session(master, remote, said, conf), said, stage, resume)
+    pipeline = read_pipeline(spec)
+    start = partial(spark_session, master, remote, said, conf, partial(is_brief, pipeline, out))
+    done = run_pipeline(pipeline, out, start, said, stage, resume)
     for name, outcome in done.items():
         click.echo(f"{name}: {outcome.text}{'' if outcome.made else ' (there already)'}")
 

@@ -11,7 +11,7 @@ import time
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -35,17 +35,6 @@ Joint = dict[tuple[str, ...], HyperLogLog]
 Content = bytes
 
 
-class Pass(NamedTuple):
-    """What is made in one reading: sketches of `columns`, and of the combinations of each of `joint`."""
-
-    columns: tuple[str, ...]
-    joint: tuple[tuple[str, ...], ...]
-
-    @property
-    def read(self) -> list[str]:
-        return list(dict.fromkeys([*self.columns, *(name for names in self.joint for name in names)]))
-
-
 def is_missing(piece: Piece, joint: Sequence[tuple[str, ...]]) -> bool:
     """Whether something of a piece is still to be sketched: a column, or one of the combinations `joint`."""
     return not all(path.exists() for path in sketches_of(piece, joint))
@@ -63,7 +52,7 @@ def sketch_piece(piece: Piece, joint: Sequence[tuple[str, ...]]) -> float:
     paths = {names: path for names in joint if not (path := piece.joint_sketch(names)).exists()}
     try:
         fragment = fragment_of(table, piece.file, piece.groups)
-        sketches, together = _sketch(fragment, table, _passes(fragment, table, wanted, tuple(paths)), piece.share)
+        sketches, together = _sketch(fragment, table, wanted, tuple(paths), piece.share)
         check_unchanged(piece.file, piece.state)
     except (pa.ArrowException, OSError) as error:
         reason = str(error).split("\n")[0].split(". Detail:")[0]
@@ -115,56 +104,28 @@ def from_registers(content: Content) -> HyperLogLog:
     return HyperLogLog(registers)
 
 
-def _passes(fragment: Any, table: Table, columns: Sequence[str], joint: tuple[tuple[str, ...], ...]) -> list[Pass]:
-    """A Parquet file is read some columns at a time, as many as fit; any other at once, since all of it has to be looked at."""
-    if table.format != "parquet":
-        return [Pass(tuple(columns), joint)]
-    passes = [Pass((), (names,)) for names in joint]
-    widths = _widths(fragment)
-    group: list[str] = []
-    for name in columns:
-        if group and sum(widths.get(each, 0.0) for each in [*group, name]) * _ROWS > _BYTES:
-            passes.append(Pass(tuple(group), ()))
-            group = []
-        group.append(name)
-    return [*passes, Pass(tuple(group), ())] if group else passes
-
-
-def _widths(fragment: Any) -> dict[str, float]:
-    """Bytes a row of each column of a Parquet file takes, roughly: decoded, texts may need more."""
-    rows, sizes = 1, dict[str, int]()
-    for group in fragment.row_groups:
-        metadata = fragment.metadata.row_group(group.id)
-        rows += metadata.num_rows
-        for i in range(metadata.num_columns):
-            column = metadata.column(i)
-            sizes[column.path_in_schema] = sizes.get(column.path_in_schema, 0) + column.total_uncompressed_size
-    return {name: max(8.0, 2 * size / rows) for name, size in sizes.items()}
-
-
-def _sketch(fragment: Any, table: Table, passes: Sequence[Pass], share: float) -> tuple[dict[str, ColumnSketch], Joint]:
-    """The sketches of all passes."""
-    columns: dict[str, ColumnSketch] = {}
-    together: Joint = {}
-    for each in passes:
-        parts = {name: [sketch_of(pa.array([], table.schema.field(name).type))] for name in each.columns}
-        together |= {names: HyperLogLog() for names in each.joint}
-        for batch in _batches(fragment, table, each.read, share):
-            for name, gathered in parts.items():
-                gathered.append(sketch_of(batch.column(name)))
-                if len(gathered) > _GATHERED:
-                    parts[name] = [merge_sketches(gathered)]
-            for names in each.joint:
-                together[names].add(hashes(*(batch.column(name) for name in names)))
-        columns |= {name: merge_sketches(gathered) for name, gathered in parts.items()}
-    return columns, together
+def _sketch(
+    fragment: Any, table: Table, columns: Sequence[str], joint: Sequence[tuple[str, ...]], share: float
+) -> tuple[dict[str, ColumnSketch], Joint]:
+    """In one reading, the sketches of `columns` and of the combinations of each of `joint`."""
+    parts = {name: [sketch_of(pa.array([], table.schema.field(name).type))] for name in columns}
+    together = {names: HyperLogLog() for names in joint}
+    read = list(dict.fromkeys([*columns, *(name for names in joint for name in names)]))
+    for batch in _batches(fragment, table, read, share):
+        for name, gathered in parts.items():
+            gathered.append(sketch_of(batch.column(name)))
+            if len(gathered) > _GATHERED:
+                parts[name] = [merge_sketches(gathered)]
+        for names, found in together.items():
+            found.add(hashes(*(batch.column(name) for name in names)))
+    return {name: merge_sketches(gathered) for name, gathered in parts.items()}, together
 
 
 def _batches(fragment: Any, table: Table, names: list[str], share: float) -> Iterator[pa.RecordBatch]:
     """Batches of the named columns, of about _ROWS rows or _BYTES bytes, without empty ones; of `share` of the rows."""
     random = np.random.default_rng(0)
     waiting: list[pa.RecordBatch] = []
-    for batch in fragment.to_batches(schema=table.schema, columns=names):
+    for batch in fragment.to_batches(schema=table.schema, columns=names, batch_readahead=2):
         if share < 1.0:
             batch = batch.filter(pa.array(random.random(batch.num_rows) < share))
         if batch.num_rows:

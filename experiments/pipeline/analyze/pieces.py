@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -27,9 +26,7 @@ from optimizer.errors import CatalogError
 PIECE = 16 << 20  # bytes of a file that one task reads, roughly
 _ENOUGH = 16  # parts of which a sample is made of whole parts; of fewer ones rows are taken from all
 
-Units = Sequence[tuple[Path, tuple[int, ...] | None]]
-
-
+Unit = tuple[Path, tuple[int, ...] | None]  # a file, and which of its row groups; None: all of it
 State = tuple[int, int, int]
 
 
@@ -91,17 +88,19 @@ def pieces(
     else of the rows of each. Raises OSError.
     """
     home, table = sketch_folder(folder).absolute(), bare(table)
-    units, share = list(_units(table)), 1.0
-    if sample is not None and sample < 1.0:
-        if len(units) * sample >= _ENOUGH:
+    units, share = parts_of(table), 1.0
+    if sample is not None:
+        groups = [(file, tuple(found[i : i + 1])) for file, found in _groups(table).items() for i in range(max(1, len(found)))]
+        if len(groups) * sample >= _ENOUGH:
             random = np.random.default_rng(0)  # one in each stretch, not always at the same place: data may be periodic
-            each = sum(file.stat().st_size for file in table.files) / len(units)
-            units = [units[int((i + random.random()) / sample)] for i in range(int(len(units) * sample))]
-            units = list(_in_runs(units, max(1, min(len(units) // _ENOUGH, int(PIECE / each)))))
+            each = sum(file.stat().st_size for file in table.files) / len(groups)
+            chosen: dict[Path, list[int]] = {}
+            for i in range(int(len(groups) * sample)):
+                file, group = groups[int((i + random.random()) / sample)]
+                chosen.setdefault(file, []).extend(group)
+            units = _runs(chosen, lambda *_: max(1, min(int(len(groups) * sample) // _ENOUGH, int(PIECE / each))))
         else:
-            units, share = parts_of(table), sample
-    else:
-        units = parts_of(table)
+            share = sample
     return [Piece(table, file, identities[file.name], states[file], groups, share, home) for file, groups in units]
 
 
@@ -117,45 +116,24 @@ def fragment_of(table: Table, file: Path, groups: Sequence[int] | None) -> Any:
     return fragment if groups is None else fragment.subset(row_group_ids=groups)
 
 
-def parts_of(table: Table) -> list[tuple[Path, tuple[int, ...] | None]]:
+def parts_of(table: Table) -> list[Unit]:
     """Files of a table, and of each the row groups that one task reads, if it is Parquet: some PIECE bytes of it."""
-    return list(_joined(list(_units(table))))
+    return _runs(_groups(table), lambda file, count: -(-count // max(1, round(file.stat().st_size / PIECE))))
 
 
-def _units(table: Table) -> Iterator[tuple[Path, tuple[int, ...] | None]]:
-    for file in table.files:
-        if table.format != "parquet":
-            yield file, None
-            continue
-        for group in range(pq.read_metadata(file).num_row_groups):
-            yield file, (group,)
+def _groups(table: Table) -> dict[Path, list[int]]:
+    """The row groups of each file; none of one that is no Parquet."""
+    is_parquet = table.format == "parquet"
+    return {file: list(range(pq.read_metadata(file).num_row_groups)) if is_parquet else [] for file in table.files}
 
 
-def _in_runs(units: Units, most: int) -> Iterator[tuple[Path, tuple[int, ...] | None]]:
-    """Up to `most` successive row groups of a file together."""
-    for file, found in groupby(units, key=lambda unit: unit[0]):
-        groups = [group for _, each in found for group in each or ()]
-        if not groups:
-            yield file, None
-        for start in range(0, len(groups), most):
-            yield file, tuple(groups[start : start + most])
-
-
-def _joined(units: Units) -> Iterator[tuple[Path, tuple[int, ...] | None]]:
-    """Neighbouring row groups of a file together, in parts of about PIECE bytes."""
-    by_file: dict[Path, list[int] | None] = {}
-    for file, groups in units:
-        if groups is None:
-            by_file[file] = None
-        else:
-            by_file[file] = [*(by_file.get(file) or []), *groups]
-    for file, every in by_file.items():
-        if every is None:
-            yield file, None
-            continue
-        parts = max(1, min(len(every), round(file.stat().st_size / PIECE)))
-        for i in range(parts):
-            yield file, tuple(every[i * len(every) // parts : (i + 1) * len(every) // parts])
+def _runs(groups: Mapping[Path, Sequence[int]], most: Callable[[Path, int], int]) -> list[Unit]:
+    """Successive row groups of a file together, up to `most` (of the file, and how many it has)."""
+    found: list[Unit] = []
+    for file, every in groups.items():
+        step = most(file, len(every)) if every else 1
+        found += [(file, tuple(every[i : i + step])) for i in range(0, len(every), step)] or [(file, None)]
+    return found
 
 
 def _digest(described: object) -> str:

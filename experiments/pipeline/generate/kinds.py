@@ -4,15 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from decimal import Decimal
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from experiments.pipeline.generate.recipe import Facts, Progress, Recipe
+from experiments.pipeline.generate.parts import write_rows
+from experiments.pipeline.generate.recipe import Recipe, Task, parts_of
 from optimizer.errors import CatalogError
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 KINDS = {
     "tpch": "TPC-H",
@@ -20,6 +16,9 @@ KINDS = {
     "joingraph": "rows for the tables of join graphs",
     "imdb_like": "synthetic rows for the schema of the Join Order Benchmark",
 }
+_GRAPHS = ("chain/4", "star/4", "cycle/4", "clique/4")  # where nobody names any
+_VALUE_BYTES = 4.0  # of a 64-bit integer in a file, about
+_MOST_SCALE = 100
 
 
 def recipe(kind: str, scale: Decimal, parts: int | None = None, graphs: Sequence[str] = ()) -> Recipe:
@@ -36,20 +35,67 @@ def recipe(kind: str, scale: Decimal, parts: int | None = None, graphs: Sequence
 
             return tpcds(scale, parts)
         case "joingraph":
-            from experiments.pipeline.generate.joingraph import GRAPHS, joingraph
-
-            return joingraph(scale, graphs or GRAPHS, parts)
+            return _joingraph(scale, graphs or _GRAPHS, parts)
         case "imdb_like":
             if parts is not None:
                 raise CatalogError("imdb_like chooses its files by size: leave --parts out")
-            from experiments.pipeline.generate.imdb_like import check_scale, imdb_like_bytes
-
-            check_scale(float(scale))
-            return Recipe("imdb_like", f"{scale.normalize():f}", imdb_like_bytes(float(scale)), partial(_fill_imdb_like, scale))
+            return _imdb_like(scale)
     raise CatalogError(f'there is no kind of dataset "{kind}"; there are {", ".join(KINDS)}')
 
 
-def _fill_imdb_like(scale: Decimal, spark: SparkSession, folder: Path, progress: Progress) -> Facts:
-    from experiments.pipeline.generate.imdb_like import generate_imdb_like
+def _joingraph(scale: Decimal, graphs: Sequence[str], parts: int | None) -> Recipe:
+    """The tables of `graphs`, rows and distinct counts times `scale`."""
+    from experiments.workloads.join_graphs import join_graph
+    from experiments.workloads.joingraph_data import graph_tables
+    from experiments.workloads.joingraph_rows import declaration
 
-    return generate_imdb_like(spark, folder, scale, progress)
+    if scale > _MOST_SCALE:
+        raise CatalogError(
+            f"joingraph is made up to scale {_MOST_SCALE}, where its largest table has a billion rows; not at {scale}"
+        )
+    named = {graph.name: graph for graph in map(join_graph, graphs)}
+    tables = [table for name in sorted(named) for table in graph_tables(named[name], float(scale))]
+    sizes = {table.name: (table.stats.rows, table.stats.rows * len(table.columns) * _VALUE_BYTES) for table in tables}
+    options = [word for name in sorted(named) for word in ("--graph", name)]
+    return Recipe(
+        kind="joingraph",
+        scale=f"{scale.normalize():f}",
+        write=f"{__name__}:write_joingraph",
+        parts=[part for name, (rows, size) in sizes.items() for part in parts_of(name, rows, size, parts)],
+        rows=lambda _: {name: (rows, rows) for name, (rows, _) in sizes.items()},
+        schema=lambda *_: "\n\n".join(map(declaration, tables)) + "\n",
+        settings={"graphs": sorted(named)} | ({} if parts is None else {"parts": parts}),
+        options=options if parts is None else [*options, "--parts", str(parts)],
+    )
+
+
+def write_joingraph(tasks: Sequence[Task], targets: Sequence[Path]) -> None:
+    from experiments.workloads.joingraph_rows import rows_of, table_of
+
+    write_rows(tasks, targets, lambda name, scale: table_of(name, scale).stats.rows, rows_of)
+
+
+def _imdb_like(scale: Decimal) -> Recipe:
+    from experiments.workloads.imdb_like.figures import MOST_SCALE
+    from experiments.workloads.imdb_like.tables import row_bytes, schema_sql
+    from experiments.workloads.imdb_like.witnesses import table_rows
+
+    if not 0 < scale <= MOST_SCALE:
+        raise CatalogError(f"imdb_like is made up to scale {MOST_SCALE}, 1.8 billion rows of cast_info; not at {scale:g}")
+    counts = table_rows(float(scale))
+    return Recipe(
+        kind="imdb_like",
+        scale=f"{scale.normalize():f}",
+        write=f"{__name__}:write_imdb_like",
+        parts=[part for name, rows in counts.items() for part in parts_of(name, rows, rows * row_bytes(name), None)],
+        rows=lambda _: {name: (rows, rows) for name, rows in counts.items()},
+        schema=lambda *_: schema_sql(),
+        orders=dict.fromkeys(counts, (("id",),)),
+    )
+
+
+def write_imdb_like(tasks: Sequence[Task], targets: Sequence[Path]) -> None:
+    from experiments.workloads.imdb_like.tables import rows_of
+    from experiments.workloads.imdb_like.witnesses import table_rows
+
+    write_rows(tasks, targets, lambda name, scale: table_rows(scale)[name], rows_of)

@@ -2,36 +2,72 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from optimizer.dataset import read_declarations
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+PART_BYTES = 128e6  # of a file, where nobody says how many there shall be
+MOST_PARTS = 99_999  # names with five digits sort like numbers
 Progress = Callable[[str], None]
-Facts = dict[str, dict[str, Any]]  # by path within the dataset: `file_facts` of a manifest
-Fill = Callable[["SparkSession", Path, Progress], Facts]
+Orders = tuple[tuple[str, ...], ...]
+Task = dict[str, Any]  # {"folder", "scale", "table", "number", "of", "path"}: a part to be written
 
 
-@dataclass(frozen=True, slots=True)
+class Part(NamedTuple):
+    """File `number` (from 0) of the `of` that make `table`, of about `bytes`."""
+
+    table: str
+    number: int
+    of: int
+    bytes: float
+
+    @property
+    def path(self) -> str:
+        """Relative to the dataset's folder."""
+        return f"{self.table}.parquet" if self.of == 1 else f"{self.table}/part-{self.number:05}.parquet"
+
+
+class Made(NamedTuple):
+    """A table's rows, which of its expected orders they are in, and in which of them no two rows are equal."""
+
+    rows: int
+    orders: Orders = ()
+    keys: Orders = ()
+
+
+@dataclass(frozen=True)
 class Recipe:
-    """One dataset to be made.
+    """One dataset to be made; `kind` and `scale` name it, and all else of its contents follows from `settings`, which are JSON.
 
-    `kind`, `scale` name it; `settings` is all that its contents follow from besides the two, as JSON. `bytes`: what its
-    files will take, roughly. `options` repeats `settings` as arguments of the command line. `fill` is given an absolute
-    folder and makes it a whole dataset, checked: tables, schema.sql, remembered orders. It finds there what an earlier
-    call with an equal recipe left when it was interrupted, and does not make that again. It returns sizes and checksums of the
-    files for which it knows them, and raises PlanscopeError or OSError.
+    `write`: module:function that writes parts, given tasks and a path for each; `before` is called first, and returns a file that
+    is needed until the end. `orders`, by table: columns that its rows may be sorted by, the first ones a key unless the table is
+    in `unkeyed`. `rows`: how many of each table are wrong, given what was made: (least, most) by table. `schema`: schema.sql.
+    `beside`: bytes needed besides the files. `options`: `settings` as arguments of the command line.
     """
 
     kind: str
     scale: str
-    bytes: float
-    fill: Fill
+    write: str
+    parts: Sequence[Part]
+    rows: Callable[[Mapping[str, Made]], Mapping[str, tuple[int, int]]]
+    schema: Callable[[Path, Mapping[str, Made]], str]
+    orders: Mapping[str, Orders] = field(default_factory=dict)
+    unkeyed: frozenset[str] = frozenset()
+    before: Callable[[SparkSession, Path, Progress], Path] | None = None
+    beside: float = 0.0
     settings: Mapping[str, Any] = field(default_factory=dict)
-    options: str = ""
+    options: Sequence[str] = ()
+
+    @property
+    def bytes(self) -> float:
+        return sum(part.bytes for part in self.parts) + self.beside
 
     @property
     def label(self) -> str:
@@ -41,3 +77,14 @@ class Recipe:
     def identity(self) -> dict[str, Any]:
         """What tells this dataset from others: the settings of its manifest."""
         return {"kind": self.kind, "scale": self.scale, **self.settings}
+
+
+def parts_of(table: str, rows: float, size: float, wanted: int | None) -> list[Part]:
+    """The parts of a table of about `rows` rows and `size` bytes: `wanted` many or as its size suggests, no more than rows."""
+    count = max(1, min(wanted or math.ceil(size / PART_BYTES), MOST_PARTS, int(rows)))
+    return [Part(table, number, count, size / count) for number in range(count)]
+
+
+def key_orders(schema: Path) -> dict[str, Orders]:
+    """The primary keys that schema.sql declares, by table: generators mostly write rows in their order."""
+    return {table.name: (tuple(table.primary_key),) for table in read_declarations([schema]) if table.primary_key}

@@ -8,15 +8,13 @@ database counts as a part: what was interrupted after it goes on with it. It is 
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from experiments.pipeline.generate.parts import Made, all_files, make_parts, part_file, parts_of
-from experiments.pipeline.generate.recipe import Facts, Progress, Recipe
-from optimizer.catalog.order import remember_orders
-from optimizer.dataset import open_dataset
+from experiments.pipeline.generate.parts import part_files, row_range
+from experiments.pipeline.generate.recipe import Part, Progress, Recipe, Task, key_orders, parts_of
 from optimizer.errors import CatalogError
 
 if TYPE_CHECKING:
@@ -27,45 +25,25 @@ DECLARATIONS = Path(__file__).parent.parent.parent / "workloads" / "tpcds"
 LEAST_SCALE = Decimal("0.01")  # dsdgen does not come to an end at scales of a half of it
 _DATABASE = ".tpcds.duckdb"
 _MEMORY = "1GB"  # of a task's DuckDB: what it holds beyond, it keeps in its file
-_BYTES = {  # of files, per scale factor; the other tables grow little
-    "store_sales": 138e6,
-    "catalog_sales": 108e6,
-    "web_sales": 54e6,
-    "inventory": 42e6,
-    "store_returns": 18e6,
-    "catalog_returns": 12e6,
-    "web_returns": 6e6,
+_SIZES = {  # rows and bytes of files per scale factor; the other tables grow little
+    "store_sales": (2_880_404, 138e6),
+    "catalog_sales": (1_441_548, 108e6),
+    "web_sales": (719_384, 54e6),
+    "inventory": (11_745_000, 42e6),
+    "store_returns": (287_000, 18e6),
+    "catalog_returns": (144_000, 12e6),
+    "web_returns": (71_000, 6e6),
 }
-_FIXED_BYTES = 25e6
-_DATABASE_BYTES = 330e6  # per scale factor, beside the files
-_ROWS_AT_1 = {"store_sales": 2_880_404, "catalog_sales": 1_441_548, "web_sales": 719_384, "inventory": 11_745_000}
-_KEYS = {  # the stored order to be expected, which is a key as well
-    "call_center": ("cc_call_center_sk",),
-    "catalog_page": ("cp_catalog_page_sk",),
-    "customer": ("c_customer_sk",),
-    "customer_address": ("ca_address_sk",),
-    "customer_demographics": ("cd_demo_sk",),
-    "date_dim": ("d_date_sk",),
-    "household_demographics": ("hd_demo_sk",),
-    "income_band": ("ib_income_band_sk",),
-    "inventory": ("inv_date_sk", "inv_warehouse_sk", "inv_item_sk"),
-    "item": ("i_item_sk",),
-    "promotion": ("p_promo_sk",),
-    "reason": ("r_reason_sk",),
-    "ship_mode": ("sm_ship_mode_sk",),
-    "store": ("s_store_sk",),
-    "time_dim": ("t_time_sk",),
-    "warehouse": ("w_warehouse_sk",),
-    "web_page": ("wp_web_page_sk",),
-    "web_site": ("web_site_sk",),
-}
-_ORDERS = _KEYS | {
-    "store_sales": ("ss_ticket_number",),
-    "store_returns": ("sr_ticket_number",),
-    "catalog_sales": ("cs_order_number",),
-    "catalog_returns": ("cr_order_number",),
-    "web_sales": ("ws_order_number",),
-    "web_returns": ("wr_order_number",),
+_EXACT_AT_1 = ("store_sales", "catalog_sales", "web_sales", "inventory")
+_BESIDE = 355e6  # per scale factor: the database, and the other tables
+_ORDERS = {  # where that is not the key's: not even a key, but for inventory
+    "inventory": "inv_date_sk inv_warehouse_sk inv_item_sk",
+    "store_sales": "ss_ticket_number",
+    "store_returns": "sr_ticket_number",
+    "catalog_sales": "cs_order_number",
+    "catalog_returns": "cr_order_number",
+    "web_sales": "ws_order_number",
+    "web_returns": "wr_order_number",
 }
 
 
@@ -74,29 +52,32 @@ def tpcds(scale: Decimal, parts: int | None = None) -> Recipe:
     if scale < LEAST_SCALE:
         raise CatalogError(f"tpcds is made from scale {LEAST_SCALE} on, not at {scale:f}")
     _check_installed()
-    text = f"{scale.normalize():f}"
+    factor, text = float(scale), f"{scale.normalize():f}"
+    large = [part for name, (rows, size) in _SIZES.items() for part in parts_of(name, rows * factor, size * factor, parts)]
 
-    def fill(spark: SparkSession, folder: Path, progress: Progress) -> Facts:
+    orders = key_orders(DECLARATIONS / "schema.sql") | {name: (tuple(order.split()),) for name, order in _ORDERS.items()}
+
+    def before(spark: SparkSession, folder: Path, progress: Progress) -> Path:
         from experiments.pipeline.spark.tasks import run_tasks
 
-        label = f"tpcds:{text}"
-        progress(f"{label}: dsdgen fills a database, on one core")
-        [counted] = run_tasks(spark, make_database, [{"name": "dsdgen", "folder": str(folder), "path": _DATABASE, "scale": text}])
-        rows = counted["rows"]
-        sizes = {name: _BYTES.get(name, 0.0) * float(scale) for name in rows}
-        files = [part for name in rows for part in parts_of(name, rows[name], sizes[name], parts if name in _BYTES else 1)]
-        orders = {name: [order] for name, order in _ORDERS.items()}
-        made = make_parts(spark, write_tpcds_parts, folder, files, {"rows": rows}, orders, label, progress)
-        _check(made, rows, scale)
-        (folder / "schema.sql").write_text((DECLARATIONS / "schema.sql").read_text(encoding="utf-8"), encoding="utf-8")
-        held = {name: order for name, order in _ORDERS.items() if made[name].orders[order].ascends}
-        remember_orders(folder, held, open_dataset(folder).tables)
-        (folder / _DATABASE).unlink()
-        return all_files(made)
+        progress(f"tpcds:{text}: dsdgen fills a database, on one core")
+        run_tasks(spark, make_database, [{"name": "dsdgen", "folder": str(folder), "path": _DATABASE, "scale": text}], "dsdgen")
+        return folder / _DATABASE
 
-    size = (sum(_BYTES.values()) + _DATABASE_BYTES) * float(scale) + _FIXED_BYTES
-    settings, options = ({}, "") if parts is None else ({"parts": parts}, f"--parts {parts}")
-    return Recipe("tpcds", text, size, fill, settings, options)
+    return Recipe(
+        kind="tpcds",
+        scale=text,
+        write=f"{__name__}:write_tpcds",
+        parts=[*large, *(Part(name, 0, 1, 0.0) for name in orders if name not in _SIZES)],
+        rows=lambda _: {name: (_SIZES[name][0],) * 2 for name in _EXACT_AT_1} if scale == 1 else {},
+        schema=lambda *_: (DECLARATIONS / "schema.sql").read_text(encoding="utf-8"),
+        orders=orders,
+        unkeyed=frozenset(_ORDERS) - {"inventory"},
+        before=before,
+        beside=_BESIDE * max(factor, 0.1),
+        settings={} if parts is None else {"parts": parts},
+        options=() if parts is None else ("--parts", str(parts)),
+    )
 
 
 def _check_installed() -> None:
@@ -105,27 +86,25 @@ def _check_installed() -> None:
 
 
 def make_database(task: dict[str, Any]) -> dict[str, Any]:
-    """A database file with all tables, made unless it is there; how many rows each has. Raises CatalogError, OutputError."""
+    """A database file with all tables, made unless it is there. Raises CatalogError, OutputError."""
     _check_installed()
-    file = Path(task["folder"], task["path"])
-    if not file.exists():
-        with part_file(task) as target, _connect(target) as connection:
-            connection.execute(f"LOAD '{_extension()}'")
+    if not Path(task["folder"], task["path"]).exists():
+        with part_files([task]) as (target,), _connect(target) as connection:
+            connection.execute(f"LOAD '{extension()}'")
             connection.execute(f"CALL dsdgen(sf = {Decimal(task['scale'])})")
             connection.execute("CHECKPOINT")
-    with _connect(file, read_only=True) as connection:
-        names = [name for (name,) in connection.execute("SELECT table_name FROM duckdb_tables() ORDER BY 1").fetchall()]
-        return {"rows": {name: _only(connection, f"SELECT count(*) FROM {name}") for name in names}}
+    return {}
 
 
-def write_tpcds_parts(tasks: Sequence[dict[str, Any]]) -> None:
+def write_tpcds(tasks: Sequence[Task], targets: Sequence[Path]) -> None:
     """Ranges of tables' rows, in the order dsdgen made them."""
-    for task in tasks:
-        table, rows = task["table"], task["rows"][task["table"]]
-        start, end = (rows * number // task["of"] for number in (task["number"], task["number"] + 1))
-        with part_file(task) as target, _connect(Path(task["folder"], _DATABASE), read_only=True) as connection:
-            chosen = f"SELECT * FROM {table} WHERE rowid >= {start} AND rowid < {end}"
-            connection.execute(f"COPY ({chosen}) TO '{_quoted(target)}' (FORMAT parquet)")
+    with _connect(Path(tasks[0]["folder"], _DATABASE), read_only=True) as connection:
+        for task, target in zip(tasks, targets, strict=True):
+            start, end = row_range(_only(connection, f"SELECT count(*) FROM {task['table']}"), task)
+            chosen = f"SELECT * FROM {task['table']} WHERE rowid >= {start} AND rowid < {end}"
+            copied = _only(connection, f"COPY ({chosen}) TO '{_quoted(target)}' (FORMAT parquet)")
+            if copied != end - start:
+                raise CatalogError(f"{task['path']} has {copied} rows, of {end - start} that dsdgen made")
 
 
 def _connect(file: Path, read_only: bool = False) -> DuckDBPyConnection:
@@ -138,7 +117,7 @@ def _connect(file: Path, read_only: bool = False) -> DuckDBPyConnection:
     return duckdb.connect(str(file), read_only=read_only, config=settings)
 
 
-def _extension() -> str:
+def extension() -> str:
     """The extension's file in its wheel, made for exactly this version of DuckDB. Raises CatalogError."""
     import duckdb
 
@@ -160,17 +139,3 @@ def _only(connection: DuckDBPyConnection, sql: str) -> int:
     row = connection.execute(sql).fetchone()
     assert row is not None
     return int(row[0])
-
-
-def _check(made: Mapping[str, Made], rows: Mapping[str, int], scale: Decimal) -> None:
-    """Raises CatalogError when files lack rows, the four large tables do not have those of scale 1, or a key is not ascending."""
-    expected = dict(rows) | (_ROWS_AT_1 if scale == 1 else {})
-    for name, count in expected.items():
-        if made[name].rows != count or rows.get(name) != count:
-            found = f"dsdgen made {rows.get(name, 'no')} rows of {name}, the files have {made[name].rows}"
-            raise CatalogError(f"{found}; expected {count}")
-    if set(made) != set(_ORDERS):
-        raise CatalogError(f"dsdgen made the tables {', '.join(made)}; expected are {', '.join(sorted(_ORDERS))}")
-    for name, key in _KEYS.items():
-        if not made[name].orders[key].strictly:
-            raise CatalogError(f"dsdgen wrote {name} without the key order ({', '.join(key)}) that planscope relies on")

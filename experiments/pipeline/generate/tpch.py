@@ -1,4 +1,4 @@
-"""TPC-H: files made by tpchgen-cli in many processes; row counts, keys and stored order checked."""
+"""TPC-H: files made by tpchgen-cli in many processes."""
 
 from __future__ import annotations
 
@@ -9,96 +9,72 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from experiments.pipeline.generate.parts import PART_BYTES, Made, Part, all_files, make_parts, part_files, parts_of
-from experiments.pipeline.generate.recipe import Facts, Progress, Recipe
-from optimizer.catalog.order import remember_orders
+from experiments.pipeline.generate.recipe import Made, Part, Recipe, Task, key_orders, parts_of
 from optimizer.catalog.source import open_source
 from optimizer.dataset import open_dataset
 from optimizer.errors import CatalogError
 
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
 DECLARATIONS = Path(__file__).parent.parent.parent / "workloads" / "tpch"
-_ROWS = {  # per scale factor, but for the two that are always the same
-    "lineitem": 6_000_000,
-    "orders": 1_500_000,
-    "partsupp": 800_000,
-    "customer": 150_000,
-    "part": 200_000,
-    "supplier": 10_000,
+_SIZES = {  # rows and bytes per scale factor, but for the two tables that are always the same
+    "lineitem": (6_000_000, 232e6),
+    "orders": (1_500_000, 64e6),
+    "partsupp": (800_000, 45e6),
+    "customer": (150_000, 14e6),
+    "part": (200_000, 7e6),
+    "supplier": (10_000, 1e6),
 }
 _FIXED_ROWS = {"nation": 25, "region": 5}
-_BYTES = {
-    "lineitem": 232e6,
-    "orders": 64e6,
-    "partsupp": 45e6,
-    "customer": 14e6,
-    "part": 7e6,
-    "supplier": 1e6,
-}  # at scale factor 1
-_KEYS = {  # the stored order to be expected, which is a key as well
-    "region": ("r_regionkey",),
-    "nation": ("n_nationkey",),
-    "supplier": ("s_suppkey",),
-    "customer": ("c_custkey",),
-    "part": ("p_partkey",),
-    "orders": ("o_orderkey",),
-    "lineitem": ("l_orderkey", "l_linenumber"),
-}
 _PARTSUPP = (("ps_partkey", "ps_suppkey"), ("ps_partkey",))  # the first of these orders that holds
 _SAFE_SUPPLIERS = 229  # from here on no part has the same supplier twice (workloads/tpch/SOURCE.md)
 
 
 def tpch(scale: Decimal, parts: int | None = None) -> Recipe:
     """`parts`: files of each table but the two tiny ones; None: by size."""
-    text = f"{scale.normalize():f}"  # 0.10 and 1e-1 are 0.1
+    factor = float(scale)
+    large = [part for name, (rows, size) in _SIZES.items() for part in parts_of(name, rows * factor, size * factor, parts)]
 
-    def fill(spark: SparkSession, folder: Path, progress: Progress) -> Facts:
-        orders: dict[str, Any] = {name: [key] for name, key in _KEYS.items()} | {"partsupp": _PARTSUPP}
-        files = tpch_parts(scale, parts)
-        # a process of the generator first makes the text all comments are cut from, which takes as long as 30 MB of a table
-        settings = {"scale": text}
-        made = make_parts(spark, write_tpch_parts, folder, files, settings, orders, f"tpch:{text}", progress, 1.1 * PART_BYTES)
-        _check(made, float(scale))
-        _declare(folder, made)
-        return all_files(made)
+    def rows(made: Mapping[str, Made]) -> dict[str, tuple[int, int]]:
+        expected = {name: (count, count) for name, count in _FIXED_ROWS.items()}
+        for name, (count, _) in _SIZES.items():
+            slack = 4 if name == "partsupp" else 1  # fractions are cut off, per part for partsupp
+            expected[name] = (round(count * factor) - slack, round(count * factor) + slack)
+        return expected | {"lineitem": (made["orders"].rows, 7 * made["orders"].rows)}  # 1 to 7 lines an order
 
-    settings, options = ({}, "") if parts is None else ({"parts": parts}, f"--parts {parts}")
-    return Recipe("tpch", text, sum(_BYTES.values()) * float(scale), fill, settings, options)
-
-
-def tpch_parts(scale: Decimal, parts: int | None) -> list[Part]:
-    large = [parts_of(name, rows * float(scale), _BYTES[name] * float(scale), parts) for name, rows in _ROWS.items()]
-    return [part for files in large for part in files] + [Part(name, 0, 1, 5e3) for name in _FIXED_ROWS]
-
-
-def write_tpch_parts(tasks: Sequence[dict[str, Any]]) -> None:
-    """Parts of tables; tables in one part are made by one process. Raises CatalogError when tpchgen-cli fails."""
-    whole = [task for task in tasks if task["of"] == 1]
-    for together in ([whole] if whole else []) + [[task] for task in tasks if task["of"] > 1]:
-        with part_files(together) as targets:
-            _run_generator(together, targets)
+    return Recipe(
+        kind="tpch",
+        scale=f"{scale.normalize():f}",  # 0.10 and 1e-1 are 0.1
+        write=f"{__name__}:write_tpch",
+        parts=[*large, *(Part(name, 0, 1, 5e3) for name in _FIXED_ROWS)],
+        rows=rows,
+        schema=_schema,
+        orders=key_orders(DECLARATIONS / "schema.sql") | {"partsupp": _PARTSUPP},
+        unkeyed=frozenset({"partsupp"}),
+        settings={} if parts is None else {"parts": parts},
+        options=() if parts is None else ("--parts", str(parts)),
+    )
 
 
-def _run_generator(tasks: Sequence[Mapping[str, Any]], targets: Sequence[Path]) -> None:
+def _schema(folder: Path, made: Mapping[str, Made]) -> str:
+    """With the key of partsupp where it holds."""
+    schema = (DECLARATIONS / "schema.sql").read_text(encoding="utf-8")
+    if made["partsupp"].keys or made["supplier"].rows >= _SAFE_SUPPLIERS or _unique_pairs(folder):
+        schema += (DECLARATIONS / "partsupp_key.sql").read_text(encoding="utf-8")
+    return schema
+
+
+def _unique_pairs(folder: Path) -> bool:
+    pairs: pa.Table = open_source(open_dataset(folder).tables["partsupp"]).to_table(columns=["ps_partkey", "ps_suppkey"])
+    return bool(pairs.group_by(pairs.column_names).aggregate([]).num_rows == pairs.num_rows)
+
+
+def write_tpch(tasks: Sequence[Task], targets: Sequence[Path]) -> None:
+    """Tables in one part by one process, or one part of a table. Raises CatalogError when tpchgen-cli fails."""
     folder, first = targets[0].parent.parent, tasks[0]
-    command = [
-        generator(),
-        "parquet",
-        "--quiet",
-        "--num-threads",
-        "1",
-        "--scale-factor",
-        first["scale"],
-        "--output-dir",
-        str(folder),
-    ]
-    command += ["--tables", ",".join(task["table"] for task in tasks)]
+    command = [generator(), "parquet", "--quiet", "--num-threads", "1", "--scale-factor", first["scale"]]
+    command += ["--output-dir", str(folder), "--tables", ",".join(task["table"] for task in tasks)]
     written = [folder / f"{task['table']}.parquet" for task in tasks]
     if first["of"] > 1:
         number = first["number"] + 1
@@ -127,41 +103,3 @@ def generator() -> str:
     if found is None:
         raise CatalogError("TPC-H data is made by tpchgen-cli, which is not installed: pip install tpchgen-cli")
     return found
-
-
-def _check(made: Mapping[str, Made], scale: float) -> None:
-    """Raises CatalogError when a table does not have the rows it must have at this scale, or not in the order of its key."""
-    expected = {name: (rows, rows) for name, rows in _FIXED_ROWS.items()}
-    for name, per_scale in _ROWS.items():
-        slack = 4 if name == "partsupp" else 1  # fractions are cut off, per part for partsupp
-        expected[name] = (round(per_scale * scale) - slack, round(per_scale * scale) + slack)
-    expected["lineitem"] = (made["orders"].rows, 7 * made["orders"].rows)  # 1 to 7 lines an order
-    for name, (low, high) in expected.items():
-        if not low <= made[name].rows <= high:
-            raise CatalogError(
-                f"tpchgen-cli made {made[name].rows} rows of {name}, expected {low} to {high}\n"
-                "its version may not fit: pip install --upgrade tpchgen-cli"
-            )
-    for name, key in _KEYS.items():
-        if not made[name].orders[key].strictly:
-            raise CatalogError(f"tpchgen-cli wrote {name} without the key order ({', '.join(key)}) that planscope relies on")
-
-
-def _declare(folder: Path, made: Mapping[str, Made]) -> None:
-    """Write schema.sql, and remember the orders found."""
-    schema = (DECLARATIONS / "schema.sql").read_text(encoding="utf-8")
-    (folder / "schema.sql").write_text(schema, encoding="utf-8")
-    catalog = open_dataset(folder)
-    orders = dict(_KEYS)
-    held = [order for order in _PARTSUPP if made["partsupp"].orders[order].ascends]
-    if held:
-        orders["partsupp"] = held[0]
-    remember_orders(folder, orders, catalog.tables)
-    if made["partsupp"].orders[_PARTSUPP[0]].strictly or made["supplier"].rows >= _SAFE_SUPPLIERS or _unique_pairs(catalog):
-        key = (DECLARATIONS / "partsupp_key.sql").read_text(encoding="utf-8")
-        (folder / "schema.sql").write_text(schema + key, encoding="utf-8")
-
-
-def _unique_pairs(catalog: Any) -> bool:
-    pairs: pa.Table = open_source(catalog.tables["partsupp"]).to_table(columns=["ps_partkey", "ps_suppkey"])
-    return bool(pairs.group_by(pairs.column_names).aggregate([]).num_rows == pairs.num_rows)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -31,31 +31,41 @@ _SAMPLE = 1000
 _LONGEST = 80
 
 
-def inferred(files: Sequence[Opened], names: Sequence[str]) -> dict[str, DataType]:
-    """The type that all texts of each column have, among those that the files' hints leave. Looks at every value."""
+def inferred(tables: Mapping[str, tuple[Sequence[Opened], Sequence[str]]]) -> dict[str, dict[str, DataType]]:
+    """By table, the type that all texts of each of its columns have, among those that the files' hints leave.
+
+    Looks at every value, of all tables in one query.
+    """
     from pyspark.sql import functions as F
 
-    found = {name: hint for name in names if (hint := next((f.hints[name] for f in files if name in f.hints), None)) is not None}
-    masks: dict[str, int] = {}
-    for some in batches(files):
-        # the first rows of JSON rule out most: whatever is no time
-        for most in (_SAMPLE, None) if some[0].open else (None,):
-            asked = [name for name in names if name not in found and masks.get(name, -1) & _among(files, name)]
-            if not asked:
-                break
-            frame = union([(file.texts or file.aligned)(asked) for file in some]).where("_broken IS NULL")
-            frame = frame if most is None else frame.limit(most)
-            # a row for each value, so that Spark compiles one expression for all columns
-            values = ", ".join(f"{i}, v{i}" for i in range(len(asked)))
-            rows = frame.selectExpr(f"stack({len(asked)}, {values}) AS (i, text)").selectExpr("i", f"{trimmed('text')} AS text")
+    columns = [(table, name) for table, (_, names) in tables.items() for name in names]
+    hints, among, masks = dict[int, DataType](), dict[int, int](), dict[int, int]()
+    for i, (table, name) in enumerate(columns):
+        files = tables[table][0]
+        if (hint := next((file.hints[name] for file in files if name in file.hints), None)) is not None:
+            hints[i] = hint
+        else:
+            among[i] = next((file.among[name] for file in files if name in file.among), -1)
+    for most in (_SAMPLE, None):  # the first rows of JSON rule out most: whatever is no time
+        frames = []
+        for table, (files, _) in tables.items():
+            asked = [i for i, column in enumerate(columns) if column[0] == table and i in among and masks.get(i, -1) & among[i]]
+            if asked and (most is None or files[0].open):
+                # a row for each value, so that Spark compiles one expression for all columns
+                values = ", ".join(f"{i}, v{place}" for place, i in enumerate(asked))
+                for file in files if most is None else files[:1]:
+                    frame = (file.texts or file.aligned)([columns[i][1] for i in asked]).where("_broken IS NULL")
+                    frame = frame if most is None else frame.limit(most)
+                    frames.append(frame.selectExpr(f"stack({len(asked)}, {values}) AS (i, text)"))
+        for some in batches(frames):
+            rows = union(some).selectExpr("i", f"{trimmed('text')} AS text")
             for row in rows.groupBy("i").agg(F.expr(f"bit_and({possible('text')})").alias("mask")).collect():
                 if row["mask"] is not None:
-                    masks[asked[row["i"]]] = masks.get(asked[row["i"]], -1) & row["mask"]
-    return found | {name: type_of(masks.get(name), _among(files, name)) for name in names if name not in found}
-
-
-def _among(files: Sequence[Opened], name: str) -> int:
-    return next((file.among[name] for file in files if name in file.among), -1)
+                    masks[row["i"]] = masks.get(row["i"], -1) & row["mask"]
+    found: dict[str, dict[str, DataType]] = {table: {} for table in tables}
+    for i, (table, name) in enumerate(columns):
+        found[table][name] = hints[i] if i in hints else type_of(masks.get(i), among[i])
+    return found
 
 
 def checked(file: Opened, targets: Sequence[Target]) -> DataFrame:

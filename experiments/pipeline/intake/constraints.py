@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from experiments.pipeline.intake.keys import RawTable, first_place, write_dangling, write_duplicates
-from experiments.pipeline.intake.schema_file import Declared, Reference
-from experiments.pipeline.intake.target import Target
+from experiments.pipeline.intake.target import Declared, Reference, Target
 from experiments.pipeline.spark.errors import PipelineError
 from optimizer.catalog.declarations import ForeignKeyDeclaration, TableDeclaration
 from optimizer.catalog.types import type_family

@@ -7,6 +7,7 @@ quoted or not, as in DuckDB, or equal to the option `null`. Blank lines are no r
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -30,37 +31,19 @@ _OPEN = "a quote is opened and never closed"
 
 
 class CsvFiles:
-    """Files of one table. Raises PipelineError for options that make no sense."""
+    """Files of an import. Raises PipelineError for options that make no sense."""
 
-    def __init__(self, spark: SparkSession, options: Mapping[str, str], names: Sequence[str] | None) -> None:
-        """`names`: of the columns, for files without a header."""
-        self.spark, self.options, self.names = spark, options, names
+    def __init__(self, spark: SparkSession, options: Mapping[str, str]) -> None:
+        self.spark, self.options = spark, options
         self.quote = _one("quote", options.get("quote", '"'))
         self.escape = _one("escape", options["escape"]) if "escape" in options else None
         self.header = _truth("header", options.get("header", "true"))
         self._delimiter("")
-        self._headers: dict[tuple[str, str], list[list[str | None]]] = {}
 
-    def open(self, files: Mapping[str, str]) -> dict[str, Opened | PipelineError]:
-        """By label, for paths by label: the file, or why it cannot be imported. Raises what Spark raises."""
-        if not self.header and self.names is None:
-            return {
-                label: PipelineError(
-                    f"{label} has no header: --schema with CREATE TABLE names the columns of each table, in their order"
-                )
-                for label in files
-            }
-        looked = self._look(files)
-        found: dict[str, Opened | PipelineError] = {}
-        for label, path in files.items():
-            try:
-                found[label] = self._opened(label, path, looked.get(label))
-            except PipelineError as error:
-                found[label] = error
-        return found
+    def look(self, files: Mapping[str, str]) -> dict[str, Row | None]:
+        """By label, for paths by label: `over` lines, quotes left `open`, bytes that are no text, first line. None: it is empty.
 
-    def _look(self, files: Mapping[str, str]) -> dict[str, Row]:
-        """By label, for files that are not empty: `over` lines, quotes left `open`, bytes that are no text, first line."""
+        One query, whatever the tables. Raises what Spark raises."""
         from pyspark.sql import functions as F
 
         bare = F.col("value") if self.escape is None else F.replace("value", F.lit(self.escape + self.quote), F.lit(""))
@@ -68,7 +51,7 @@ class CsvFiles:
         lines = [self._lines(path).select(F.lit(label).alias("file"), "*") for label, path in files.items()]
         looked = (
             union(lines)
-            .where("value <> ''")
+            .where("trim(value) <> ''")
             .select("file", "value", odd.alias("odd"), F.monotonically_increasing_id().alias("id"))
             .groupBy("file")
             .agg(
@@ -78,12 +61,23 @@ class CsvFiles:
                 F.min_by("value", "id").alias("first"),
             )
         )
-        return {row["file"]: row for row in looked.collect()}
+        return dict.fromkeys(files) | {row["file"]: row for row in looked.collect()}
 
-    def _opened(self, label: str, path: str, looked: Row | None) -> Opened:
+    def open(self, label: str, path: str, looked: Row | None, names: Sequence[str]) -> Opened | PipelineError:
+        """The file, or why it cannot be imported. `names`: declared for the columns of files without a header."""
+        try:
+            return self._opened(label, path, looked, names)
+        except PipelineError as error:
+            return error
+
+    def _opened(self, label: str, path: str, looked: Row | None, names: Sequence[str]) -> Opened:
+        if not self.header and not names:
+            raise PipelineError(
+                f"{label} has no header: --schema with CREATE TABLE names the columns of each table, in their order"
+            )
         delimiter = self._delimiter(label)
         over = looked is not None and bool(looked["over"])
-        names = list(self.names or ()) if not self.header else self._header(label, path, delimiter, over, looked)
+        names = list(names) if not self.header else self._header(label, path, delimiter, over, looked)
         columns = dict.fromkeys(names)
         if len(columns) < len(names):
             twice = next(name for i, name in enumerate(names) if name in names[:i])
@@ -156,12 +150,12 @@ class CsvFiles:
             raise PipelineError(
                 f"{label} is empty: a CSV file starts with a line of column names\n--option header=false is for files without one"
             )
-        key = (delimiter, looked["first"] if not over else label)
-        if key not in self._headers:  # files of one table mostly have the same
+        form: Any = {"delimiter": delimiter, "quotechar": self.quote, "escapechar": self.escape, "doublequote": not self.escape}
+        names: list[str | None] = [*next(csv.reader([looked["first"]], **form))]
+        if over or len(names) == 1:
             frame = reader(self.spark).options(header=False, **self._options(delimiter, over)).csv(uri(path))
-            self._headers[key] = [list(row) for row in frame.head(2)]
-        names, *second = self._headers[key]
-        self._check_delimiter(label, delimiter, names, second)
+            names, *second = map(list, frame.head(2))
+            self._check_delimiter(label, delimiter, names, second)
         for i, name in enumerate(names):
             if not name:
                 raise PipelineError(
@@ -170,7 +164,7 @@ class CsvFiles:
         return [name or "" for name in names]
 
     def _check_delimiter(self, label: str, delimiter: str, names: list[str | None], rows: list[list[str | None]]) -> None:
-        """One column whose name and value both hold the same number of another usual delimiter is no column."""
+        """Raises PipelineError: one column whose name and value both hold the same number of another usual delimiter is none."""
         if len(names) > 1 or "delimiter" in self.options:
             return
         name = names[0] or ""

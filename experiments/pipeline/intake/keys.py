@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-import pyarrow as pa
 import pyarrow.parquet as pq
 
 from experiments.pipeline.spark.errors import translated
@@ -27,11 +26,10 @@ _SORTED = [("part", "ascending"), ("place", "ascending")]
 
 @dataclass(slots=True)
 class RawTable:
-    """`parts`: raw part files, part-NUMBER.parquet; `schema` of all of them; `removed`: folders of places that checks removed."""
+    """`parts`: raw part files, part-NUMBER.parquet; `removed`: folders of places that checks removed."""
 
     name: str
     parts: tuple[Path, ...]
-    schema: pa.Schema
     removed: list[Path] = field(default_factory=list)
 
 

@@ -17,6 +17,7 @@ from optimizer.catalog.constraints import near
 from optimizer.catalog.declarations import TableDeclaration
 from optimizer.dataset import read_declarations
 
+SMALL = 64 << 20  # bytes
 _OPTIONS = {"csv": csv_files.OPTIONS, "json": json_files.OPTIONS}
 
 
@@ -76,6 +77,13 @@ def planned(request: ImportRequest) -> Plan:
             f"{schema} declares none of the tables to import ({', '.join(names[:5])})\n{near(names[0], sorted(declared))}"
         )
     return Plan(tables, declared, skipped, _inputs(tables, schema), _settings(request, tables), schema)
+
+
+def is_small(request: ImportRequest) -> bool:
+    """Whether so little is to be read that Spark will be started for seconds. Raises what `planned` raises."""
+    plan = planned(request)
+    local = all(isinstance(table, TableSource) for table in plan.tables)
+    return local and sum(file["bytes"] for file in plan.inputs.values()) <= SMALL
 
 
 def _remote_tables(request: ImportRequest) -> list[SparkTable]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import pyarrow as pa
@@ -17,8 +17,6 @@ from optimizer.catalog.constraints import near
 from optimizer.catalog.declarations import ColumnDeclaration, TableDeclaration
 from optimizer.catalog.types import canonical_type
 
-Infer = Callable[[Sequence[Opened], Sequence[str]], dict[str, DataType]]
-
 
 @dataclass(frozen=True, slots=True)
 class Resolved:
@@ -28,15 +26,15 @@ class Resolved:
     dropped: dict[str, str] = field(default_factory=dict)
 
 
-def resolve(name: str, files: Sequence[Opened], declared: TableDeclaration | None, merge: bool, infer: Infer) -> Resolved:
-    """The columns of table `name`, in the order of first sight; `infer` gives the types of texts that are not declared.
+def undeclared(name: str, files: Sequence[Opened], declared: TableDeclaration | None, merge: bool) -> list[str]:
+    """The columns of table `name` whose values are texts of no declared type, in the order of first sight.
 
-    `merge`: a column that some files lack is NULL there, and stored number types that differ meet in one that holds both.
-    Raises PipelineError: files that differ, declared columns that no file has or whose values are of another kind, no column.
+    `merge`: a column that some files lack is NULL there. Raises PipelineError: files that differ, declared columns that no
+    file has.
     """
     for file in files:
         _check_names(file)
-    names = list(dict.fromkeys(column for file in files for column in file.types))
+    names = _names(files)
     spelled: dict[str, str] = {}
     for column in names:
         other = spelled.setdefault(column.lower(), column)
@@ -44,7 +42,6 @@ def resolve(name: str, files: Sequence[Opened], declared: TableDeclaration | Non
             raise PipelineError(
                 f'the files of table "{name}" differ: a column is "{other}" in some and "{column}" in others; rename one'
             )
-    for column in names:
         missing = next((file for file in files if column not in file.types and not file.open), None)
         if missing is not None and not merge:
             having = next(file for file in files if column in file.types)
@@ -52,17 +49,32 @@ def resolve(name: str, files: Sequence[Opened], declared: TableDeclaration | Non
                 f'the files of table "{name}" differ: {having.label} has a column "{column}", {missing.label} has none\n'
                 "--merge-schema imports both, with NULLs for what is missing"
             )
-    wanted = {column.name.lower(): column for column in declared.columns} if declared is not None else {}
+    wanted = _wanted(declared)
+    for key, declaration in wanted.items():
+        if key not in spelled:
+            raise PipelineError(
+                f'column "{declaration.name}" of table {name} is declared, but not there\n{near(declaration.name, names)}'
+            )
+    known = {key for key, one in wanted.items() if one.type is not None}
+    return [
+        c for c in names
+        if c.lower() not in known and all(file.types[c] is None for file in files if c in file.types)
+    ]  # fmt: skip
+
+
+def resolve(
+    name: str, files: Sequence[Opened], declared: TableDeclaration | None, merge: bool, inferred: Mapping[str, DataType]
+) -> Resolved:
+    """The columns of table `name`, in the order of first sight; `inferred`: the types of those that are `undeclared`.
+
+    `merge`: stored number types that differ meet in one that holds both. Raises PipelineError: columns whose values are of
+    another kind than declared or differ between files, no column at all.
+    """
+    wanted = _wanted(declared)
     required = {column.lower() for column in declared.primary_key} if declared is not None else set()
-    _check_declared(name, names, wanted)
     targets: list[Target] = []
     dropped: dict[str, str] = {}
-    known = {column for column in names if (one := wanted.get(column.lower())) is not None and one.type is not None}
-    texts = [
-        c for c in names if c not in known and all(file.types.get(c, pa.string()) is None for file in files if c in file.types)
-    ]
-    inferred = infer(files, texts) if texts else {}
-    for column in names:
+    for column in _names(files):
         declaration = wanted.get(column.lower())
         type, reason = _type(name, column, files, declaration, merge, inferred)
         if type is None:
@@ -76,21 +88,20 @@ def resolve(name: str, files: Sequence[Opened], declared: TableDeclaration | Non
     return Resolved(tuple(targets), dropped)
 
 
+def _names(files: Sequence[Opened]) -> list[str]:
+    return list(dict.fromkeys(column for file in files for column in file.types))
+
+
+def _wanted(declared: TableDeclaration | None) -> dict[str, ColumnDeclaration]:
+    return {column.name.lower(): column for column in declared.columns} if declared is not None else {}
+
+
 def _check_names(file: Opened) -> None:
     spelled: dict[str, str] = {}
     for name in file.types:
         other = spelled.setdefault(name.lower(), name)
         if other != name:
             raise PipelineError(f'{file.label} has columns "{other}" and "{name}", the same to SQL; rename all but one of them')
-
-
-def _check_declared(table: str, names: Sequence[str], wanted: Mapping[str, ColumnDeclaration]) -> None:
-    lower = {name.lower() for name in names}
-    for key, declaration in wanted.items():
-        if key not in lower:
-            raise PipelineError(
-                f'column "{declaration.name}" of table {table} is declared, but not there\n{near(declaration.name, names)}'
-            )
 
 
 def _type(

@@ -23,20 +23,20 @@ from experiments.pipeline.intake.checked import TableWriter, inferred, without_d
 from experiments.pipeline.intake.constraints import check_constraints, declared_tables
 from experiments.pipeline.intake.csv_files import CsvFiles
 from experiments.pipeline.intake.finish import finish, row_numbers
-from experiments.pipeline.intake.frames import BATCH, Opened, numbered
+from experiments.pipeline.intake.frames import Opened, batches, numbered
 from experiments.pipeline.intake.json_files import JsonFiles
 from experiments.pipeline.intake.keys import RawTable, parts_with_places
 from experiments.pipeline.intake.prepare import is_needed, prepare
 from experiments.pipeline.intake.request import ImportRequest, Plan, planned, read_inputs
-from experiments.pipeline.intake.resolve import Resolved, resolve
-from experiments.pipeline.intake.schema_file import Declared, schema_sql
+from experiments.pipeline.intake.resolve import Resolved, resolve, undeclared
 from experiments.pipeline.intake.sources import TableSource
 from experiments.pipeline.intake.spark_source import SparkTable, add_jars, listed, open_table, unreadable
 from experiments.pipeline.intake.state import State
 from experiments.pipeline.intake.summary import shown_rejects
-from experiments.pipeline.intake.target import as_schema
+from experiments.pipeline.intake.target import Declared, schema_sql
 from experiments.pipeline.intake.typed_files import open_typed
 from experiments.pipeline.intake.values import literal, partition_types
+from experiments.pipeline.spark.deliver import delivered
 from experiments.pipeline.spark.errors import PipelineError, translated
 from experiments.pipeline.spark.manifest import is_done, read_manifest, write_manifest
 from experiments.pipeline.spark.publish import Request, staged
@@ -45,10 +45,11 @@ from optimizer.catalog.folder import METADATA_FOLDER
 from optimizer.errors import InternalError
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import DataFrame, Row, SparkSession
 
 STAGE = "import"
 Progress = Callable[[str], None]
+TEXTS = ("csv", "json")
 _CONF = {
     "spark.sql.legacy.parquet.nanosAsLong": "true",
     "spark.sql.files.minPartitionNum": "1",
@@ -75,6 +76,18 @@ def import_dataset(
             with translated("importing"), _configured(spark):
                 _Import(request, plan, spark, inside, progress).run()
     return _manifest(request.folder), False
+
+
+def import_at(
+    request: ImportRequest, uri: str, session: Callable[[], SparkSession], progress: Progress
+) -> tuple[dict[str, Any], bool]:
+    """As `import_dataset`, to a URI that Spark writes to (`deliver`)."""
+    plan = planned(request)
+
+    def make(folder: Path) -> None:
+        import_dataset(replace(request, folder=folder), session, progress)
+
+    return delivered(uri, STAGE, plan.inputs, plan.settings, make, session, progress)
 
 
 def _manifest(folder: Path) -> dict[str, Any]:
@@ -118,11 +131,13 @@ class _Import:
         add_jars(self.spark, self.request.jars)
         resolved: dict[str, Resolved] = {}
         writers: dict[str, TableWriter] = {}
-        opened = [self._open(number, table) for number, table in enumerate(self.plan.tables)]
-        for number, (table, whole) in enumerate(zip(self.plan.tables, opened, strict=True)):
-            declaration = self.plan.declared.get(table.name.lower())
-            columns = resolved[table.name] = resolve(table.name, whole, declaration, self.request.merge, inferred)
-            writers[table.name] = TableWriter(self.spark, table.name, whole, columns.targets, self.raw / str(number))
+        declarations = {table.name: self.plan.declared.get(table.name.lower()) for table in self.plan.tables}
+        opened = dict(zip(declarations, self._open(), strict=True))
+        texts = {name: undeclared(name, files, declarations[name], self.request.merge) for name, files in opened.items()}
+        types = inferred({name: (opened[name], texts[name]) for name in texts})
+        for number, (name, files) in enumerate(opened.items()):
+            resolved[name] = resolve(name, files, declarations[name], self.request.merge, types[name])
+            writers[name] = TableWriter(self.spark, name, files, resolved[name].targets, self.raw / str(number))
         results: dict[str, dict[str, Any]] = {}
         for number, table in enumerate(self.plan.tables):
             results[table.name] = self.state.once(f"table-{number}", partial(self._write, table, writers))
@@ -141,48 +156,64 @@ class _Import:
             for name, found in made.items()
         }
         counts = {"tables": tables, "skipped": [str(path) for path in self.plan.skipped], "damaged": self.damaged}
-        files = [path for name in made for path in sorted((self.inside / name).glob("*.parquet"))]
-        write_manifest(self.inside, STAGE, inputs=self.plan.inputs, settings=self.plan.settings, counts=counts, files=files)
+        parts = [path for name in made for path in sorted((self.inside / name).glob("*.parquet"))]
+        write_manifest(self.inside, STAGE, inputs=self.plan.inputs, settings=self.plan.settings, counts=counts, files=parts)
 
     # what the sources hold
 
-    def _open(self, number: int, table: TableSource | SparkTable) -> list[Opened]:
-        """The files of a table; damaged ones are put aside.
+    def _open(self) -> list[list[Opened]]:
+        """The files of each table; damaged ones are put aside.
 
-        Raises PipelineError with --on-reject fail, and when no file is left.
+        Raises PipelineError with --on-reject fail, and when no file of a table is left.
         """
-        if isinstance(table, SparkTable):
-            if table.format not in ("csv", "json"):
-                self.progress(f"{table.name}: reading {table.label}")
-                return [open_table(self.spark, table)]
-            table = listed(self.spark, table)
-        files = {str(file): str(file) for file in table.files if str(file) not in self.damaged}
         trouble: dict[str, str] = {}
-        format = table.format
-        encoding = self.request.options.get("encoding", "utf-8")
-        if is_needed(format, encoding):
-            files = self._prepared(number, files, format, encoding, trouble)
-            format = "parquet" if format == "arrow" else format
-        found: dict[str, Opened | PipelineError] = {}
-        labels = list(files)
-        for first in range(0, len(labels), BATCH):
-            some = {label: files[label] for label in labels[first : first + BATCH]}
-            found |= without_damaged(some, format, trouble, partial(self._open_files, table, format))
-            self.progress(f"{table.name}: looked at {min(first + BATCH, len(labels))} of {len(labels)} files")
-        trouble |= {label: str(one) for label, one in found.items() if isinstance(one, PipelineError)}
-        opened = [one for label in labels if isinstance(one := found.get(label), Opened)]
-        self._put_aside(trouble, bool(opened))
-        return _partitioned(self.spark, opened, {str(file): table.partition(file) for file in table.files})
+        tables, files, formats = [], [], []
+        for number, table in enumerate(self.plan.tables):
+            if isinstance(table, SparkTable) and table.format in TEXTS:
+                table = listed(self.spark, table)
+            here = [] if isinstance(table, SparkTable) else [str(file) for file in table.files]
+            paths = {label: label for label in here if label not in self.damaged}
+            if paths and is_needed(table.format, encoding := self.request.options.get("encoding", "utf-8")):
+                paths = self._prepared(number, paths, table.format, encoding, trouble)
+            tables.append(table)
+            files.append(paths)
+            formats.append("parquet" if paths and table.format == "arrow" else table.format)
+        looked: dict[str, Row | None] = {}
+        if texts := [item for paths, format in zip(files, formats, strict=True) if format == "csv" for item in paths.items()]:
+            csv = CsvFiles(self.spark, self.request.options)
+            for some in batches(texts):
+                looked |= without_damaged(dict(some), "csv", trouble, csv.look)
+        opened = []
+        for table, paths, format in zip(tables, files, formats, strict=True):
+            self.progress(f"{table.name}: looking at {table.label if isinstance(table, SparkTable) else f'{len(paths)} files'}")
+            if isinstance(table, SparkTable):
+                opened.append([open_table(self.spark, table)])
+                continue
+            found: list[Opened] = []
+            for some in batches([(label, path) for label, path in paths.items() if label not in trouble]):
+                match format:
+                    case "csv":
+                        names = self._declared_names(table)
+                        one = {label: csv.open(label, path, looked[label], names) for label, path in some}
+                    case "json":
+                        one = without_damaged(dict(some), format, trouble, JsonFiles(self.spark).open)
+                    case _:
+                        one = open_typed(self.spark, format, dict(some))
+                for label, each in one.items():
+                    if isinstance(each, Opened):
+                        found.append(each)
+                    else:
+                        trouble[label] = str(each)
+            mine = {str(file): trouble[str(file)] for file in table.files if str(file) in trouble}
+            self._put_aside(mine, bool(found))
+            opened.append(_partitioned(self.spark, found, {str(file): table.partition(file) for file in table.files}))
+        return opened
 
-    def _open_files(self, table: TableSource, format: str, files: dict[str, str]) -> dict[str, Opened | PipelineError]:
-        if format == "json":
-            return JsonFiles(self.spark).open(files)
-        if format != "csv":
-            return open_typed(self.spark, format, files)
+    def _declared_names(self, table: TableSource) -> list[str]:
+        """The columns that schema.sql declares, without those that folders are named after."""
         declaration = self.plan.declared.get(table.name.lower())
         lower = {name.lower() for file in table.files for name in table.partition(file)}
-        names = [column.name for column in declaration.columns if column.name.lower() not in lower] if declaration else []
-        return CsvFiles(self.spark, self.request.options, names or None).open(files)
+        return [column.name for column in declaration.columns if column.name.lower() not in lower] if declaration else []
 
     def _prepared(
         self, number: int, files: dict[str, str], format: str, encoding: str, trouble: dict[str, str]
@@ -193,7 +224,7 @@ class _Import:
         tasks = [
             {"path": files[label], "format": format, "encoding": encoding, "target": str(targets[label])} for label in missing
         ]
-        for label, done in zip(missing, run_tasks(self.spark, prepare, tasks, what="prepare files"), strict=True):
+        for label, done in zip(missing, run_tasks(self.spark, prepare, tasks, "prepare files"), strict=True):
             if done["trouble"] is not None:
                 trouble[label] = done["trouble"]
         return {label: str(target) for label, target in targets.items() if label not in trouble}
@@ -236,7 +267,7 @@ class _Import:
         tables = {}
         for name, writer in writers.items():
             parts = tuple(writer.part(i) for i in range(len(results[name]["parts"])))
-            tables[name] = RawTable(name, parts, as_schema(writer.targets))
+            tables[name] = RawTable(name, parts)
         reject = self.request.on_dangling == "reject"
         found = check_constraints(self.spark, declared, tables, self.raw / "checks", reject, self.progress)
         for name, one in found.items():
@@ -269,7 +300,7 @@ class _Import:
             place = {"raw": str(writer.part(i)), "part": str(target / writer.part(i).name), "earlier": str(writer.rejects)}
             facts = {"file": file, "before": before, "count": count, "number": i, "removed": here}
             tasks.append({**place, **facts, "rejects": str(rejected / f"keys-{i:05d}.parquet")})
-        done = run_tasks(self.spark, finish, tasks, what=f"finish {writer.name}") if tasks else []
+        done = run_tasks(self.spark, finish, tasks, f"finish {writer.name}")
         for path in writer.rejects.glob("*.parquet"):  # copied: an interrupted run needs them again
             make_folder(rejected)
             shutil.copyfile(path, rejected / path.name)

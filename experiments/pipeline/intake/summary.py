@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from experiments.data_view.shown import cut, safe
 from optimizer.catalog.folder import METADATA_FOLDER
 
 
-def summary_text(manifest: Mapping[str, Any], folder: Path) -> str:
+def summary_text(manifest: Mapping[str, Any], folder: str) -> str:
     """The counts of an import's manifest, in a few lines for each table."""
     counts = manifest["counts"]
     lines = []
@@ -21,7 +20,7 @@ def summary_text(manifest: Mapping[str, Any], folder: Path) -> str:
         )
         lines += [f"  {line}" for line in reject_lines(table["rejected"])]
         if rejected:
-            lines.append(f"  they are in {folder / METADATA_FOLDER / 'rejected' / name}")
+            lines.append(f"  they are in {folder}/{METADATA_FOLDER}/rejected/{name}")
         lines += [f"  column {safe(column)} is not imported: it {safe(reason)}" for column, reason in table["dropped"].items()]
         lines += [f"  not declared in schema.sql: {safe(reason)}" for reason in table["left_out"]]
     lines += [f"not imported: {safe(line)}" for reason in counts.get("damaged", {}).values() for line in reason.splitlines()[:1]]

@@ -187,14 +187,15 @@ def possible(text: str) -> str:
     def fits(type: DataType, found: int) -> str:
         return f"CASE WHEN {_from_text(text, type)} IS NOT NULL THEN {found} ELSE 0 END"
 
-    whole = f"CASE WHEN {text} RLIKE '[0-9]{{17}}' THEN {long} ELSE {short} END"
-    cases = [
+    cases = [  # what is common comes first
         (f"{text} IS NULL", "NULL"),
-        (f"NOT {_is(text, '^[-+.0-9tTfFiInN]')}", "0"),
-        (f"{_is(text, _INTEGER)} AND try_cast({text} AS bigint) IS NOT NULL", whole),
-        (_is(text, _INTEGER), fits(pa.decimal128(38, 0), bits("long integer"))),
-        (f"lower({text}) IN ('true', 'false')", str(bits("truth"))),
+        (_is(text, "^[+-]?[0-9]{1,16}$"), str(short)),
         (_is(text, _DATE), fits(pa.date32(), bits("date", "time"))),
+        (f"NOT {_is(text, '^[-+.0-9tTfFiInN]')}", "0"),
+        (f"{_is(text, _INTEGER)} AND try_cast({text} AS bigint) IS NOT NULL", str(long)),
+        (_is(text, _INTEGER), fits(pa.decimal128(38, 0), bits("long integer"))),
+        (_is(text, _NUMBER), fits(pa.float64(), bits("number"))),
+        (f"lower({text}) IN ('true', 'false')", str(bits("truth"))),
         (_is(text, _LOCAL), fits(pa.timestamp("us"), bits("time"))),
         (_is(text, _ZONED), fits(pa.timestamp("us"), bits("time with zone"))),
     ]

@@ -139,13 +139,7 @@ def _panels(rows: list[Row], column: str, variants: Sequence[str], label: str, n
 
 
 def _ecdf(
-    rows: list[Row],
-    column: str,
-    variants: Sequence[str],
-    label: str,
-    note: str,
-    baseline: str = "",
-    against: str | None = None,
+    rows: list[Row], column: str, variants: Sequence[str], label: str, note: str, baseline: str = "", against: str | None = None
 ) -> Figure | None:
     """For each variant, the share of its queries whose figure is at most x, on a logarithmic scale unless all figures are close.
 

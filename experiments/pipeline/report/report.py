@@ -35,8 +35,7 @@ _HEAD = """<!doctype html>
 <title>{title}</title>
 <style>body{font:14px sans-serif;margin:2em}td,th{padding:2px 8px;border-bottom:1px solid #ddd;text-align:left}
 table{border-collapse:collapse}.n{text-align:right}img{max-width:100%}</style>"""
-_ON_THE_PAGE = ("by_variant", "errors", "by_relations")
-_TITLES = {
+_ON_THE_PAGE = {
     "by_variant": "Variants (ratios: geometric means over queries)",
     "errors": "Errors",
     "by_relations": "By number of base tables (medians)",
@@ -99,40 +98,28 @@ def _write(tables: dict[str, pa.Table], plan: SweepPlan, baseline: str, run: str
     figures = make_figures(tables, [variant.name for variant in plan.variants], baseline)
     for name, figure in figures.items():
         files += write_figure(figure, folder, name)
-    page = folder / "report.md"
-    write_file(page, _page(tables, plan, baseline, run, list(figures)))
-    browser_page = folder / "report.html"
-    write_file(browser_page, _html_page(tables, plan, baseline, run, list(figures)))
-    return [page, browser_page, *files]
+    lines = [f"# Sweep {run}", f"{_what(plan)} Ratios are to the variant `{baseline}`."]
+    marks = [_HEAD.replace("{title}", f"Sweep {run}"), f"<h1>Sweep {run}</h1>"]
+    marks.append(f"<p>{_what(plan)} Ratios are to the variant <code>{html.escape(baseline)}</code>.</p>")
+    for name, title in _ON_THE_PAGE.items():
+        if tables[name].num_rows:
+            lines += [f"## {title}", markdown(tables[name]).rstrip()]
+            marks += [f"<h2>{title}</h2>", html_table(tables[name]).rstrip()]
+        if name == "by_variant":
+            lines += [f"![{figure}]({figure}.svg)" for figure in figures]
+            marks += [f'<p><img src="{figure}.svg" alt="{figure}"></p>' for figure in figures]
+    lines.append("By query: [by_query.md](by_query.md), [by_query.csv](by_query.csv).")
+    marks.append('<p>By query: <a href="by_query.csv">by_query.csv</a>.</p>')
+    pages = {folder / "report.md": "\n\n".join(lines), folder / "report.html": "\n".join(marks)}
+    for page, text in pages.items():
+        write_file(page, text + "\n")
+    return [*pages, *files]
 
 
 def _what(plan: SweepPlan) -> str:
     seeds = f", {len(plan.seeds)} seeds" if plan.seeds else ""
     executed = ", executed" if plan.execute else ""
     return f"{len(plan.queries):,} queries, {len(plan.variants):,} variants{seeds}: {plan.size:,} items{executed}."
-
-
-def _html_page(tables: dict[str, pa.Table], plan: SweepPlan, baseline: str, run: str, figures: list[str]) -> str:
-    parts = [_HEAD.replace("{title}", f"Sweep {run}"), f"<h1>Sweep {run}</h1>"]
-    parts.append(f"<p>{_what(plan)} Ratios are to the variant <code>{html.escape(baseline)}</code>.</p>")
-    for name in _ON_THE_PAGE:
-        if tables[name].num_rows:
-            parts += [f"<h2>{_TITLES[name]}</h2>", html_table(tables[name]).rstrip()]
-        if name == "by_variant":
-            parts += [f'<p><img src="{figure}.svg" alt="{figure}"></p>' for figure in figures]
-    parts.append('<p>By query: <a href="by_query.csv">by_query.csv</a>.</p>')
-    return "\n".join(parts) + "\n"
-
-
-def _page(tables: dict[str, pa.Table], plan: SweepPlan, baseline: str, run: str, figures: list[str]) -> str:
-    parts = [f"# Sweep {run}", f"{_what(plan)} Ratios are to the variant `{baseline}`."]
-    for name in _ON_THE_PAGE:
-        if tables[name].num_rows:
-            parts += [f"## {_TITLES[name]}", markdown(tables[name]).rstrip()]
-        if name == "by_variant":
-            parts += [f"![{figure}]({figure}.svg)" for figure in figures]
-    parts.append("By query: [by_query.md](by_query.md), [by_query.csv](by_query.csv).")
-    return "\n\n".join(parts) + "\n"
 
 
 def _chosen_run(out: Path, run: str | None) -> str:

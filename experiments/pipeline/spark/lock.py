@@ -26,9 +26,9 @@ def hold(path: Path, what: str) -> Iterator[None]:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
-            raise PipelineError(f"another process is at work on {what}{_who(path)}; wait for it, or end it") from None
+            raise PipelineError(f"another process is at work on {what}{who(holder(path))}; wait for it, or end it") from None
         file.truncate(0)
-        file.write(json.dumps({"host": socket.gethostname(), "process": os.getpid(), "since": _now()}))
+        file.write(json.dumps({"host": socket.gethostname(), "process": os.getpid(), "since": now()}))
         file.flush()
         yield
         file.truncate(0)
@@ -49,10 +49,10 @@ def holder(path: Path) -> dict[str, Any] | None:
     return found if isinstance(found, dict) else {}
 
 
-def _who(path: Path) -> str:
-    found = holder(path)
+def who(found: dict[str, Any] | None) -> str:
+    """` (process 12 on host, since …)`; nothing for nobody."""
     return f" (process {found['process']} on {found['host']}, since {found['since']})" if found else ""
 
 
-def _now() -> str:
+def now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")

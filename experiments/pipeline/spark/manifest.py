@@ -59,7 +59,7 @@ def write_manifest(
     }
     path = manifest_path(folder, stage)
     make_folder(path.parent)
-    write_file(path, json.dumps(_plain(manifest), indent=1, ensure_ascii=False) + "\n")
+    write_file(path, json.dumps(plain(manifest), indent=1, ensure_ascii=False) + "\n")
     return path
 
 
@@ -76,7 +76,7 @@ def read_manifest(folder: str | os.PathLike[str], stage: str) -> dict[str, Any] 
 def is_done(folder: str | os.PathLike[str], stage: str, inputs: Mapping[str, Any], settings: Mapping[str, Any]) -> bool:
     """Whether `stage` was finished in `folder` with these inputs and settings, and all its files have the size they had."""
     manifest = read_manifest(folder, stage)
-    if manifest is None or manifest["inputs"] != _plain(inputs) or manifest["settings"] != _plain(settings):
+    if manifest is None or manifest["inputs"] != plain(inputs) or manifest["settings"] != plain(settings):
         return False
     return not damaged_files(folder, manifest)
 
@@ -121,6 +121,6 @@ def versions() -> dict[str, str]:
     return found
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
     """As JSON reads it back: tuples are lists, keys text, and what JSON does not know (paths, decimals) is text."""
     return json.loads(json.dumps(value, default=str))

@@ -40,6 +40,8 @@ _WORKER_SECONDS = 60  # until a cluster has given the application an executor
 _PATIENCE = 0.1  # seconds between looks, so that Ctrl-C is heard
 _TRIES = 4  # of a task whose process died: Spark's default on clusters, while on one machine it is 1
 _LOOPBACK = "127.0.0.1"
+# a session of seconds does not pay for what Java's second compiler and its concurrent garbage collector cost: half of all CPU
+_BRIEF = {"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}
 
 
 @dataclass
@@ -57,12 +59,18 @@ _java: Any = None  # the gateway to the Java process of this process, which serv
 
 
 def spark_session(
-    master: str | None = None, remote: str | None = None, progress: Progress | None = None, conf: Mapping[str, str] = {}
+    master: str | None = None,
+    remote: str | None = None,
+    progress: Progress | None = None,
+    conf: Mapping[str, str] = {},
+    brief: Callable[[], bool] = lambda: False,
 ) -> SparkSession:
     """The session of this process, started now if there is none or it was stopped.
 
     `conf`: settings of Spark's for a session that is started, over all others. `progress` hears that Spark starts, which takes
-    seconds. Raises PipelineError: no Java, no such master, both `master` and `remote` given, or another one than the session
+    seconds. `brief` says whether its Java process will have little to do.
+
+    Raises PipelineError: no Java, no such master, both `master` and `remote` given, or another one than the session
     already runs on.
     """
     global _started
@@ -79,8 +87,9 @@ def spark_session(
         return _started.spark
     place, scratch = wanted or DEFAULT_MASTER, Scratch()
     start = _connected if remote is not None else _driver
+    conf = {**_BRIEF, **conf} if is_local(place) and brief() else conf
     try:
-        _started = _Started(place, start(place, scratch.folder, progress or _unheard, conf), scratch, os.getpid())
+        _started = _Started(place, start(place, scratch.folder, progress or unheard, conf), scratch, os.getpid())
     except BaseException:
         scratch.remove()
         raise
@@ -190,7 +199,7 @@ def _driver(master: str, folder: Path, progress: Progress, conf: Mapping[str, st
     settings, log = {**configuration(master, folder, address), **conf}, folder / "spark.log"
     try:
         with _changed(changes):
-            start = _in_thread(lambda: _launched(settings, log))  # PySpark cannot bear Ctrl-C while it starts: here it can come
+            start = in_thread(lambda: _launched(settings, log))  # PySpark cannot bear Ctrl-C while it starts: here it can come
             while not wait([start], timeout=_PATIENCE).done:
                 pass
             spark: SparkSession = start.result()
@@ -215,7 +224,7 @@ def _launched(settings: Mapping[str, str], log: Path) -> SparkSession:
     from pyspark.java_gateway import launch_gateway
     from pyspark.sql import SparkSession
 
-    AccumulatorTCPServer.handle_error = _unheard  # it would print a traceback when the Java process dies
+    AccumulatorTCPServer.handle_error = unheard  # it would print a traceback when the Java process dies
     conf = SparkConf(loadDefaults=False).setAll(list(settings.items()))
     if _java is None:
         with log.open("wb") as output:
@@ -262,7 +271,7 @@ def _await_workers(spark: SparkSession, master: str, progress: Progress) -> None
     """Waits until a standalone cluster has run something for us: jobs would wait for an executor without a word."""
     if not master.startswith("spark://"):
         return
-    probe = _in_thread(lambda: spark.range(1).count())
+    probe = in_thread(lambda: spark.range(1).count())
     if not wait([probe], timeout=5).done:
         progress(f"waiting for an executor of {master}")
     if not wait([probe], timeout=_WORKER_SECONDS).done:
@@ -274,7 +283,7 @@ def _await_workers(spark: SparkSession, master: str, progress: Progress) -> None
         probe.result()
 
 
-def _in_thread(function: Callable[[], Any]) -> Future[Any]:
+def in_thread(function: Callable[[], Any]) -> Future[Any]:
     """Under way in a thread that does not keep this process alive."""
     future: Future[Any] = Future()
 
@@ -298,7 +307,7 @@ def _why_not(master: str, error: Exception, log: Path) -> str:
     return f"Spark did not start on {master}: {said}"
 
 
-def _unheard(*_: object) -> None:
+def unheard(*_: object) -> None:
     """What is said here is known from elsewhere, or nobody wants to know it."""
 
 

@@ -1,68 +1,117 @@
-"""Runs the stages of a pipeline in order; what is done already is skipped, and said so."""
+"""Runs the stages of a pipeline in order; what is done already is skipped, and said so.
+
+How each stage went is remembered for people and `planscope pipeline status` in DIR/_planscope/pipeline.json:
+
+    {"file": the specification, "planned": [names of stages], "stages": {NAME: {"state": running, done, failed or stopped,
+    "since", "until", "text", "folder"}}}
+
+What is done is decided by the stages themselves, from manifests and files.
+"""
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from executor.atomic import make_folder
-from experiments.pipeline.spark.lock import hold
+from executor.atomic import make_folder, write_file
+from experiments.pipeline.spark.lock import hold, now
 from experiments.pipeline.stages.spec import Pipeline
-from experiments.pipeline.stages.stage import Context, Outcome, Say, Stage
-from experiments.pipeline.stages.state import State, lock_file, read_state
+from experiments.pipeline.stages.stages import Context, Import, Outcome, Stage
 from experiments.pipeline.sweep.problems import SpecError
-from experiments.pipeline.sweep.run import show_time
 from optimizer.errors import PlanscopeError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+VERSION = 1
+State = dict[str, Any]
+
 
 def run_pipeline(
-    pipeline: Pipeline, out: Path, spark: Callable[[], SparkSession], say: Say, only: str | None = None, resume: str = ""
+    pipeline: Pipeline,
+    out: Path,
+    spark: Callable[[], SparkSession],
+    say: Callable[[str], None],
+    only: str | None = None,
+    resume: str = "",
 ) -> dict[str, Outcome]:
     """How each stage went, by name. All workers have to reach `out` under the same path.
 
     All stages are checked before the first one runs; `only` names one to run alone. `resume`: the command that goes on.
     Raises the PlanscopeError of the stage that failed, or KeyboardInterrupt; stages before it stay done.
     """
+    names = [stage.name for stage in pipeline.stages]
     stages = [stage for stage in pipeline.stages if only is None or stage.name == only]
     if not stages:
-        raise SpecError(f"{pipeline.file.name} has no stage {only}; it has {', '.join(stage.name for stage in pipeline.stages)}")
+        raise SpecError(f"{pipeline.file.name} has no stage {only}; it has {', '.join(names)}")
     out = out.absolute()
     for stage in stages:
         stage.check(out)
     make_folder(lock_file(out).parent)
     with hold(lock_file(out), f"the pipeline in {out}"):
-        before = read_state(out)
-        names = tuple(stage.name for stage in pipeline.stages)
-        state = State(out, str(pipeline.file), names, {} if before is None else before.stages)
-        context = Context(out, spark, say, resume)
-        return {stage.name: _run(stage, context, state) for stage in stages}
+        state = {
+            "version": VERSION,
+            "file": str(pipeline.file),
+            "planned": names,
+            "stages": (read_state(out) or {}).get("stages", {}),
+        }
+        return {stage.name: _run(stage, Context(out, spark, say, resume), state) for stage in stages}
+
+
+def is_brief(pipeline: Pipeline, out: Path) -> bool:
+    """Whether Spark's Java process will have little to do. Raises PlanscopeError for mistakes in [import]."""
+    imported = next((stage for stage in pipeline.stages if isinstance(stage, Import)), None)
+    return imported.is_small(out) if imported is not None else all(stage.name != "analyze" for stage in pipeline.stages)
 
 
 def _run(stage: Stage, context: Context, state: State) -> Outcome:
     begun = time.monotonic()
-    known = state.stages.get(stage.name, {})
-    state.begin(stage.name)
+    known = state["stages"].get(stage.name, {})
+
+    def remember(**facts: Any) -> None:
+        state["stages"][stage.name] = {**state["stages"].get(stage.name, {}), **facts}
+        write_file(state_file(context.out), json.dumps(state, indent=1, ensure_ascii=False) + "\n")
+
+    remember(state="running", since=now(), until=None, text="")
     try:
         outcome = stage.run(context)
-    except PlanscopeError as error:
-        state.end(stage.name, "failed", str(error))
-        raise
     except KeyboardInterrupt as stop:
-        state.end(stage.name, "stopped", str(stop) or "interrupted")
+        remember(state="stopped", until=now(), text=str(stop) or "interrupted")
         raise
     except Exception as error:
-        state.end(stage.name, "failed", f"{type(error).__name__}: {error}")
+        text = str(error) if isinstance(error, PlanscopeError) else f"{type(error).__name__}: {error}"
+        remember(state="failed", until=now(), text=text)
         raise
-    if outcome.made or known.get("state") != "done":
-        state.end(stage.name, "done", outcome.text, outcome.folder)
-    else:  # when it was done is when it was really done
-        state.stages[stage.name] = {**known, "text": outcome.text}
-        state.write()
-    when = f"done in {show_time(time.monotonic() - begun)}" if outcome.made else "there already, nothing to do"
+    again = not outcome.made and known.get("state") == "done"  # when it was done is when it was really done
+    times = {"since": known["since"], "until": known["until"]} if again else {"until": now()}
+    remember(state="done", text=outcome.text, folder=outcome.folder, **times)
+    when = f"done in {_show_time(time.monotonic() - begun)}" if outcome.made else "there already, nothing to do"
     context.say(f"{stage.name}: {when}: {outcome.text}")
     return outcome
+
+
+def read_state(out: Path) -> State | None:
+    """None when no pipeline was ever run in `out`, or nobody can tell."""
+    try:
+        found: State = json.loads(state_file(out).read_text(encoding="utf-8"))
+        return found if found["version"] == VERSION and {"file", "planned", "stages"} <= found.keys() else None
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return None
+
+
+def state_file(out: Path) -> Path:
+    return out / "_planscope" / "pipeline.json"
+
+
+def lock_file(out: Path) -> Path:
+    return out / "_planscope" / "pipeline.lock"
+
+
+def _show_time(seconds: float) -> str:
+    """A duration for people: 12 s, 3 min, 2.5 h."""
+    if seconds < 100:
+        return f"{max(1.0, seconds):.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"

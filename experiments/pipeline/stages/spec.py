@@ -10,9 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from experiments.pipeline.stages.data_stages import Analyze, Generate, Import
-from experiments.pipeline.stages.stage import ORDER, Stage
-from experiments.pipeline.stages.sweep_stages import MakeReport, Sweep
+from experiments.pipeline.stages.stages import ORDER, Analyze, Generate, Import, MakeReport, Stage, Sweep
 from experiments.pipeline.sweep.fields import FIELDS, read_words
 from experiments.pipeline.sweep.places import Places
 from experiments.pipeline.sweep.problems import Problems, SpecError, suggestion
@@ -55,24 +53,21 @@ def _stages(tables: dict[str, Any], base: Path, problems: Problems) -> tuple[Sta
     found: list[Stage] = []
     made: dict[str, str] = {}  # workload ("*": any) -> folder of the dataset that is made
     if (said := words.get("generate")) is not None:
-        generate = Generate(said)
-        generate.complain(problems)
-        found.append(generate)
+        found.append(generate := Generate("generate", said, base))
         made = dict.fromkeys(generate.workloads, generate.into)
     if (said := words.get("import")) is not None:
-        imported = Import(said, base)
+        found.append(imported := Import("import", said, base))
         if imported.into in made.values():
             problems.add(
                 f'[generate] and [import] both make the folder {imported.into}: give one of them into = "…"', "import", "into"
             )
-        found.append(imported)
         made["*"] = imported.into
     if (said := words.get("analyze")) is not None:
-        analyze = Analyze(said, base, tuple(dict.fromkeys(made.values())))
-        analyze.complain(problems)
-        found.append(analyze)
+        found.append(Analyze("analyze", said, base, tuple(dict.fromkeys(made.values()))))
     if "sweep" in tables and (spec := SweepSpec.from_table(tables["sweep"], base, problems)) is not None:
-        found.append(Sweep(spec, made))
+        found.append(Sweep("sweep", tables["sweep"], base, spec, made))
     if (said := words.get("report")) is not None:
-        found.append(MakeReport(**said))
+        found.append(MakeReport("report", said, base))
+    for stage in found:
+        stage.complain(problems)
     return tuple(found)

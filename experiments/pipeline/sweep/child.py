@@ -36,15 +36,7 @@ from experiments.pipeline.sweep.columns import setting_columns
 from experiments.pipeline.sweep.plan import Item, SweepPlan
 from experiments.workloads.data import open_data
 from optimizer.catalog.table import Catalog
-from optimizer.errors import (
-    CatalogError,
-    ExecutionError,
-    NoPlan,
-    PlanscopeError,
-    SettingsError,
-    SqlError,
-    Unsupported,
-)
+from optimizer.errors import CatalogError, ExecutionError, NoPlan, PlanscopeError, SettingsError, SqlError, Unsupported
 from optimizer.settings import Settings
 
 _KINDS: tuple[tuple[type[BaseException], str], ...] = (
@@ -105,13 +97,15 @@ class Server:
     """Makes rows. Datasets are opened once and kept."""
 
     def __init__(self, plan: SweepPlan, opening: Callable[[bool], None]) -> None:
+        from experiments.cli import version
+
         self._plan, self._opening = plan, opening
         module, _, function = plan.measure.partition(":")
         self._measure: Callable[[Item, SweepPlan, Catalog], dict[str, Any]] = getattr(importlib.import_module(module), function)
         self._catalogs: dict[str, Catalog | PlanscopeError] = {}
         self._versions = {
             "host": socket.gethostname(),
-            "planscope": _version(),
+            "planscope": version(),
             "code": code_digest(),
             "python": platform.python_version(),
             "pyarrow": pa.__version__,
@@ -179,12 +173,6 @@ def _message(error: BaseException) -> str:
     text = str(error) or ("memory ran out" if isinstance(error, MemoryError) else "no message")
     text = text if isinstance(error, PlanscopeError) else f"{type(error).__name__}: {text}"
     return text[:_LONGEST]
-
-
-def _version() -> str:
-    from experiments.cli import version
-
-    return version()
 
 
 if __name__ == "__main__":

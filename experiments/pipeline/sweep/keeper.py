@@ -14,7 +14,7 @@ import tempfile
 import time
 from contextlib import suppress
 from multiprocessing import Pipe
-from typing import Any, NamedTuple
+from typing import Any
 
 from experiments.pipeline.spark.errors import PipelineError
 from experiments.pipeline.spark.ship import ROOT
@@ -28,17 +28,17 @@ _STARTS = 3  # attempts to start a child before the task gives up
 _PAGE = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096
 
 
+_AGAIN = ("memory", "crash")  # of a process that has run other items
+_FATAL = (*_AGAIN, "timeout")
+Answer = tuple[dict[str, Any], int | None]  # a row, and the most MB that the process was seen to occupy meanwhile
+
+
 class Ended(Exception):
     """The child did not answer: `kind` is timeout, memory or crash."""
 
     def __init__(self, kind: str, message: str, rss_mb: int | None) -> None:
         super().__init__(message)
         self.kind, self.rss_mb = kind, rss_mb
-
-
-class Answer(NamedTuple):
-    row: dict[str, Any]
-    rss_mb: int | None
 
 
 class Keeper:
@@ -51,26 +51,20 @@ class Keeper:
 
     def row(self, number: int) -> dict[str, Any]:
         """The row of an item. Raises PipelineError when no child can be started at all."""
-        attempts = 1
-        while True:
+        for attempt in (1, 2):
             child = self._ready()
             fresh = child.answered == 0
             try:
-                answer = child.run(number, self.plan.timeout)
+                row, rss_mb = child.run(number, self.plan.timeout)
             except Ended as ended:
+                failed = {"status": "error", "error_kind": ended.kind, "error": str(ended)}
+                row, rss_mb = describe_item(self.plan.item(number)) | failed, ended.rss_mb
+            if row.get("error_kind") in _FATAL:  # what it holds now, and what its libraries make of it, nobody knows
                 self.close()
-                if not fresh and ended.kind != "timeout" and attempts == 1:
-                    attempts = 2
-                    continue
-                failed = {"status": "error", "error_kind": ended.kind, "error": str(ended), "rss_mb": ended.rss_mb}
-                return describe_item(self.plan.item(number)) | failed | {"attempts": attempts}
-            row = answer.row
-            if row.get("error_kind") == "memory":  # what it holds now, and what its libraries make of it, nobody knows
-                self.close()
-                if not fresh and attempts == 1:
-                    attempts = 2
-                    continue
-            return row | {"attempts": attempts, "rss_mb": answer.rss_mb}
+            row |= {"attempts": attempt, "rss_mb": rss_mb}
+            if fresh or row.get("error_kind") not in _AGAIN:
+                break
+        return row
 
     def close(self) -> None:
         """Ends the child, if there is one."""
@@ -140,7 +134,7 @@ class Child:
             self._pipe.send(request)
 
     def _wait(self, timeout: float | None) -> Answer:
-        """What the child answers, with the most memory that it was seen to occupy meanwhile. Raises Ended."""
+        """Raises Ended."""
         allowed, start, most = timeout, time.monotonic(), None
         while True:
             answered = self._pipe.poll(_LOOK_SECONDS)
@@ -151,7 +145,7 @@ class Child:
                 except (EOFError, OSError):
                     raise self._crash(most) from None
                 if kind != "opening":
-                    return Answer(value, most)
+                    return value, most
                 allowed, start = OPEN_SECONDS if value else timeout, time.monotonic()
             elif allowed is not None and time.monotonic() > start + allowed:
                 raise Ended("timeout", f"it took more than {allowed:g} s and was stopped", most)

@@ -8,7 +8,8 @@ from statistics import median
 from time import perf_counter
 from typing import Any
 
-from executor.session import Session, actuals, new_counters, reader
+from executor.execution import actuals, new_counters, reader
+from executor.session import Session
 from experiments.pipeline.sweep.plan import Item, SweepPlan
 from experiments.pipeline.sweep.plan_shape import plan_shape
 from memo_viz.q_error import q_error
@@ -19,7 +20,7 @@ from optimizer.stats.injected import for_query
 
 _STAGES = {
     "parse": ("parse",), "bind": ("bind",), "decorrelate": ("ctes", "subqueries", "filters", "decorrelate"),
-    "prepass": ("prepass",), "search": ("search",),
+    "prepass": ("prepass", "semi_joins"), "search": ("search",),
 }  # fmt: skip
 _AS_THEY_ARE = (
     "groups", "mexprs_logical", "mexprs_physical", "duplicates", "merges", "tasks", "goals", "goals_opened", "costed",

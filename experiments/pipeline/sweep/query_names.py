@@ -14,6 +14,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import NamedTuple
 
+from experiments.workloads.join_graphs import is_graph_name
 from experiments.workloads.queries import built_in_queries, resolve_sql
 from optimizer.errors import SqlError
 
@@ -61,13 +62,7 @@ def _find(text: str, base: Path) -> list[NamedQuery]:
         raise SqlError(
             f'"{text}" is neither SQL nor the name of a query', hint="names are like tpch/q05, job/1*, chain/4..9, @file.sql"
         )
-    return [NamedQuery(text.lower() if _is_graph(text) else text, resolve_sql(text), text)]
-
-
-def _is_graph(text: str) -> bool:
-    from experiments.workloads.join_graphs import is_graph_name
-
-    return is_graph_name(text)
+    return [NamedQuery(text.lower() if is_graph_name(text) else text, resolve_sql(text), text)]
 
 
 def _matching(pattern: str) -> list[NamedQuery]:

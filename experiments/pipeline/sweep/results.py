@@ -13,7 +13,8 @@ from __future__ import annotations
 import json
 import uuid
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -55,29 +56,29 @@ def runs(out: Path) -> list[str]:
     return [path.parent.name.removeprefix(_RUN) for path in plans]
 
 
-class Appender:
-    """Appends rows of a task that begins with the item `first` to a new file. A context manager; raises PipelineError."""
+@contextmanager
+def appending(folder: Path, first: str) -> Iterator[Callable[[Row], None]]:
+    """Appends rows of a task that begins with the item `first` to a new file. Raises PipelineError."""
+    path = folder / f".rows-{first}.{uuid.uuid4().hex[:8]}.jsonl"
+    with _writing(path):
+        file = path.open("xb", buffering=0)
 
-    def __init__(self, folder: Path, first: str) -> None:
-        self._path = folder / f".rows-{first}.{uuid.uuid4().hex[:8]}.jsonl"
-
-    def __enter__(self) -> Appender:
-        try:
-            self._file = self._path.open("xb", buffering=0)
-        except OSError as error:
-            raise PipelineError(f"cannot write {self._path}: {error.strerror}") from error
-        return self
-
-    def add(self, row: Row) -> None:
+    def add(row: Row) -> None:
         line = json.dumps(row).encode() + b"\n"
-        try:
+        with _writing(path):
             while line:
-                line = line[self._file.write(line) or 0 :]
-        except OSError as error:
-            raise PipelineError(f"cannot write {self._path}: {error.strerror}") from error
+                line = line[file.write(line) or 0 :]
 
-    def __exit__(self, *_: object) -> None:
-        self._file.close()
+    with file:
+        yield add
+
+
+@contextmanager
+def _writing(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise PipelineError(f"cannot write {path}: {error.strerror}") from error
 
 
 def appended(folder: Path, first: str = "*") -> dict[str, Row]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING
 from executor.atomic import make_folder
 from experiments.pipeline.spark.errors import PipelineError
 from experiments.pipeline.spark.lock import hold
-from experiments.pipeline.spark.session import is_remote
+from experiments.pipeline.spark.session import is_remote, unheard
 from experiments.pipeline.spark.tasks import run_tasks
 from experiments.pipeline.sweep.plan import PLAN_FILE, SweepPlan, read_plan, write_plan
 from experiments.pipeline.sweep.results import (
@@ -34,7 +33,6 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 Say = Callable[[str], None]
-_SAY_SECONDS = 2.0  # between lines of progress
 
 
 @dataclass(frozen=True)
@@ -55,7 +53,7 @@ def run_sweep(plan: SweepPlan, out: Path, spark: Callable[[], SparkSession], pro
     What is there of the same plan stays and is not done again; `spark` is asked for a session only if an item is missing. Raises
     PipelineError, OutputError, and Interrupted in place of KeyboardInterrupt.
     """
-    say = progress if progress is not None else _say_nothing
+    say = progress or unheard
     out = out.absolute()
     folder = make_folder(run_folder(out, plan.run))
     with hold(folder / LOCK, f"sweep {plan.run}"):
@@ -95,15 +93,8 @@ def _make(plan: SweepPlan, folder: Path, missing: list[int], spark: Callable[[],
     session = spark()
     say(f"sweep {plan.run}: {len(missing):,} items in {count:,} Spark tasks")
     common = {"folder": str(folder), "measure": plan.measure, "remote": is_remote(session)}
-    meter = _Meter(plan.size, len(missing), say)
-    run_tasks(
-        session,
-        run_items,
-        [{**common, "numbers": dealt[i::count], "name": f"{i + 1} of sweep {plan.run}"} for i in range(count)],
-        on_done=lambda _, result: meter.add(result["items"], result["errors"]),
-        what=f"sweep {plan.run}, task",
-    )
-    meter.end()
+    tasks = [{**common, "numbers": dealt[i::count], "name": f"{i + 1} of sweep {plan.run}"} for i in range(count)]
+    run_tasks(session, run_items, tasks, f"sweep {plan.run}", say)
 
 
 def _checked(plan: SweepPlan, folder: Path, before: int) -> SweepResult:
@@ -123,43 +114,3 @@ def _interruptible(folder: Path, plan: SweepPlan) -> Iterator[None]:
     except KeyboardInterrupt as stop:
         done = progress_of(folder).done
         raise Interrupted(f"interrupted: {done:,} of {plan.size:,} items are done; the same command goes on from there") from stop
-
-
-class _Meter:
-    """Says how many items are done, and how long the others will take, at most every other second.
-
-    The estimate goes by what was done since the first result came: before that, processes start.
-    """
-
-    def __init__(self, size: int, missing: int, say: Say) -> None:
-        self._size, self._missing, self._say = size, missing, say
-        self._done = self._errors = self._first = 0
-        self._begun = self._said = time.monotonic()
-        self._first_at = 0.0
-
-    def add(self, items: int, errors: int) -> None:
-        self._done += items
-        self._errors += errors
-        now = time.monotonic()
-        if not self._first:
-            self._first, self._first_at = self._done, now
-        elif now - self._said >= _SAY_SECONDS and self._done < self._missing:
-            self._said = now
-            remaining = (now - self._first_at) / (self._done - self._first) * (self._missing - self._done)
-            done, errors_said = self._size - self._missing + self._done, f", {self._errors:,} errors" if self._errors else ""
-            self._say(f"sweep: {done:,} of {self._size:,} items{errors_said}, about {show_time(remaining)} to go")
-
-    def end(self) -> None:
-        took = show_time(time.monotonic() - self._begun)
-        self._say(f"sweep: all {self._size:,} items are done, {self._missing:,} of them in {took}")
-
-
-def show_time(seconds: float) -> str:
-    """A duration for people: 12 s, 3 min, 2.5 h."""
-    if seconds < 100:
-        return f"{max(1.0, seconds):.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
-
-
-def _say_nothing(line: str) -> None:
-    """Progress for callers that do not want any."""

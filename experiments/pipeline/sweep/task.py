@@ -16,13 +16,13 @@ from experiments.pipeline.spark.errors import PipelineError
 from experiments.pipeline.spark.lock import holder
 from experiments.pipeline.sweep.keeper import Keeper
 from experiments.pipeline.sweep.plan import SweepPlan, read_plan
-from experiments.pipeline.sweep.results import LOCK, Appender, appended
+from experiments.pipeline.sweep.results import LOCK, appended, appending
 
 _keepers: list[Keeper] = []  # at most one: that of the run this process worked on last, kept for its next task
 
 
 def run_items(task: dict[str, Any]) -> dict[str, Any]:
-    """Makes the items `task["numbers"]` of the run in the folder `task["folder"]`, and says how many of them are errors.
+    """Makes the items `task["numbers"]` of the run in the folder `task["folder"]`.
 
     `task["measure"]`: the function that makes a row. `task["remote"]`: the client of a Spark Connect server wants them; the
     server does not notice when it dies, so this looks whether it still holds the lock of the run. Raises PipelineError; an
@@ -32,14 +32,13 @@ def run_items(task: dict[str, Any]) -> dict[str, Any]:
     plan = replace(_plan(folder), measure=task["measure"])
     items = [plan.item(number) for number in task["numbers"]]
     rows = appended(folder, items[0].id)
-    with Appender(folder, items[0].id) as file:
+    with appending(folder, items[0].id) as add:
         for item in items:
             if item.id not in rows:
                 if task["remote"] and holder(folder / LOCK) is None:
                     raise PipelineError(f"the process that ran sweep {plan.run} has ended")
-                rows[item.id] = _keeper(plan).row(item.number)
-                file.add(rows[item.id])
-    return {"items": len(items), "errors": sum(rows[item.id]["status"] == "error" for item in items)}
+                add(_keeper(plan).row(item.number))
+    return {}
 
 
 @lru_cache(maxsize=4)

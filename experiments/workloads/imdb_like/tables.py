@@ -23,7 +23,7 @@ from experiments.workloads.imdb_like.columns import (
     Reference,
     Text,
 )
-from experiments.workloads.imdb_like.figures import TYPES, Figures, rows_at_1, sampled_ndv, tables, types
+from experiments.workloads.imdb_like.figures import FOLDER, TYPES, Figures, rows_at_1, sampled_ndv, tables, types
 from experiments.workloads.imdb_like.infos import info_texts
 from experiments.workloads.imdb_like.ranks import Ranks, Step, by_deciles, chosen, ranks, steps_of
 from experiments.workloads.imdb_like.texts import digest, listed, text
@@ -31,6 +31,15 @@ from experiments.workloads.imdb_like.witnesses import Planted, compared, planted
 from experiments.workloads.job_data import job_catalog
 
 Integers = npt.NDArray[np.int64]
+_BYTES = {  # of a row in a file, about; of others 20
+    "aka_name": 50, "aka_title": 60, "cast_info": 22, "char_name": 50, "company_name": 55, "complete_cast": 8, "keyword": 25,
+    "movie_companies": 18, "movie_info": 22, "movie_info_idx": 13, "movie_keyword": 11, "movie_link": 11, "name": 50,
+    "person_info": 25, "title": 60,
+}  # fmt: skip
+_NOTICE = """-- Synthetic rows for the schema of the Join Order Benchmark, made by planscope from published
+-- statistics of IMDB's columns. None of them is IMDB's: names, titles and facts are put together of word lists.
+
+"""
 
 
 def schema(table: str) -> pa.Schema:
@@ -39,6 +48,16 @@ def schema(table: str) -> pa.Schema:
     return pa.schema(
         [pa.field(name, _type(name, content), name not in _not_null()[table]) for name, content in COLUMNS[table].items()]
     )
+
+
+def schema_sql() -> str:
+    """What declares the tables, their keys and foreign keys."""
+    return _NOTICE + "\n".join((FOLDER / name).read_text(encoding="utf-8") for name in ("schema.sql", "foreign_keys.sql"))
+
+
+def row_bytes(table: str) -> float:
+    """What a row takes in a file, about."""
+    return float(_BYTES.get(table, 20))
 
 
 def _type(name: str, content: Content) -> pa.DataType:

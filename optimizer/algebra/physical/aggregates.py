@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from optimizer.algebra.columns import ColumnId, ColumnSet, column_set
-from optimizer.algebra.logical import AggregateItem, Label
+from optimizer.algebra.columns import ColumnId, ColumnSet, column_set, union
+from optimizer.algebra.logical import Aggregate, AggregateItem, Label
 from optimizer.algebra.physical.operator import PhysicalOperator, Props
 from optimizer.algebra.props import LogicalProps
 from optimizer.algebra.traits import (
@@ -22,43 +22,32 @@ from optimizer.algebra.traits import (
 )
 
 
-def _aggregate_columns(keys: tuple[ColumnId, ...], aggregates: tuple[AggregateItem, ...], output: ColumnSet) -> ColumnSet:
-    columns = column_set(keys)
-    for item in aggregates:
-        if output >> item.id & 1:
-            columns |= item.call.columns
-    return columns
-
-
-def _show_aggregate(keys: tuple[ColumnId, ...], aggregates: tuple[AggregateItem, ...], label: Label) -> str:
-    parts = [f"by {', '.join(label(k) for k in keys)}"] if keys else []
-    return "; ".join(parts + [f"{label(i.id)} := {i.call.show(label)}" for i in aggregates])
-
-
 @dataclass(frozen=True, slots=True)
-class HashAggregate(PhysicalOperator):
-    """Groups by hashing the keys; without keys, one row over the whole input."""
-
+class _Aggregate(PhysicalOperator):
     keys: tuple[ColumnId, ...]
     aggregates: tuple[AggregateItem, ...]
-    name: ClassVar[str] = "hash_aggregate"
 
     def describe(self, label: Label) -> str:
-        return _show_aggregate(self.keys, self.aggregates, label)
+        return Aggregate(self.keys, self.aggregates).describe(label)
 
     def used_columns(self, output: ColumnSet) -> ColumnSet:
-        return _aggregate_columns(self.keys, self.aggregates, output)
+        return column_set(self.keys) | union(item.call.columns for item in self.aggregates if output >> item.id & 1)
 
 
 @dataclass(frozen=True, slots=True)
-class StreamingAggregate(PhysicalOperator):
+class HashAggregate(_Aggregate):
+    """Groups by hashing the keys; without keys, one row over the whole input."""
+
+    name: ClassVar[str] = "hash_aggregate"
+
+
+@dataclass(frozen=True, slots=True)
+class StreamingAggregate(_Aggregate):
     """Groups an input in which the rows of a group are adjacent; the groups come out in the order they come in.
 
     The set of keys has no order: the input may be grouped, or sorted on the keys in any permutation.
     """
 
-    keys: tuple[ColumnId, ...]
-    aggregates: tuple[AggregateItem, ...]
     name: ClassVar[str] = "streaming_aggregate"
 
     def _permuted(self, prefix: Collation, below: LogicalProps) -> tuple[Alternative, ...]:
@@ -78,9 +67,3 @@ class StreamingAggregate(PhysicalOperator):
     def derive(self, delivered: TraitSet, index: int, output: LogicalProps, inputs: Props) -> tuple[Alternative, ...]:
         prefix = restrict_collation(delivered.collation, column_set(self.keys), inputs[0])
         return self._permuted(prefix, inputs[0])  # what the offer leaves open may be determined further down
-
-    def describe(self, label: Label) -> str:
-        return _show_aggregate(self.keys, self.aggregates, label)
-
-    def used_columns(self, output: ColumnSet) -> ColumnSet:
-        return _aggregate_columns(self.keys, self.aggregates, output)

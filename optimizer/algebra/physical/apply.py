@@ -9,14 +9,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
-from optimizer.algebra.columns import ColumnId, ColumnSet, column_ids
+from optimizer.algebra.columns import ColumnId, ColumnSet, column_ids, union
 from optimizer.algebra.kinds import JoinKind
-from optimizer.algebra.logical import Label, show_predicate
+from optimizer.algebra.logical import Apply, Label, show_predicate
 from optimizer.algebra.physical.joins import LEFT_ORDER, left_order
 from optimizer.algebra.physical.operator import PhysicalOperator, Props
+from optimizer.algebra.physical.rows import SomeRows
 from optimizer.algebra.props import LogicalProps
-from optimizer.algebra.scalars import ColumnRef, Predicate, Scalar, predicate_columns
-from optimizer.algebra.traits import Alternative, SortKey, TraitSet, spelled
+from optimizer.algebra.scalars import ColumnRef, Predicate, Scalar
+from optimizer.algebra.traits import Alternative, SortKey, TraitSet
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,17 +46,12 @@ class NestedApply(PhysicalOperator):
         return (Alternative((delivered, TraitSet()), delivered),)
 
     def describe(self, label: Label) -> str:
-        text = self.kind.value if self.mark is None else f"{self.kind.value} {label(self.mark)}"
-        if self.predicate:
-            text += f" on {show_predicate(self.predicate, label)}"
+        text = Apply(self.kind, self.predicate, self.mark).describe(label)
         parameters = ", ".join(label(c) for c in column_ids(self.parameters))
         return f"{text} for each {'distinct ' if self.cached else ''}({parameters})"
 
     def used_columns(self, output: ColumnSet) -> ColumnSet:
-        own = predicate_columns(self.predicate)
-        for conjunct in self.predicate:
-            own |= conjunct.outer
-        return output | own | self.parameters
+        return output | union(conjunct.columns | conjunct.outer for conjunct in self.predicate) | self.parameters
 
 
 class LookupKey(NamedTuple):
@@ -72,7 +68,7 @@ class LookupKey(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class LookupRows(PhysicalOperator):
+class LookupRows(SomeRows):
     """Rows of the input with the values of `keys` that satisfy `residual`: the input, which reads no outer column, is run once
     and hashed by the keys, and each run looks up one combination. Keeps the input's order."""
 
@@ -80,22 +76,9 @@ class LookupRows(PhysicalOperator):
     residual: Predicate
     name: ClassVar[str] = "lookup_rows"
 
-    def pass_through(self, required: TraitSet, output: LogicalProps, inputs: Props) -> tuple[Alternative, ...]:
-        ways = spelled(required, output.columns, output, inputs[0])
-        return tuple(Alternative((traits,), traits) for traits in ways)
-
-    def derive(self, delivered: TraitSet, index: int, output: LogicalProps, inputs: Props) -> tuple[Alternative, ...]:
-        return (Alternative((delivered,), delivered),)
-
     def describe(self, label: Label) -> str:
         text = " AND ".join(key.show(label) for key in self.keys)
         return f"{text} where {show_predicate(self.residual, label)}" if self.residual else text
-
-    def used_columns(self, output: ColumnSet) -> ColumnSet:
-        columns = output | predicate_columns(self.residual)
-        for key in self.keys:
-            columns |= key.column_side.columns
-        return columns
 
 
 class RangeBound(NamedTuple):
@@ -139,6 +122,3 @@ class RangeLookup(PhysicalOperator):
     def describe(self, label: Label) -> str:
         text = " AND ".join(f"{self.column.show(label)} {b.function} {b.value.show(label)}" for b in self.bounds)
         return f"{text} where {show_predicate(self.residual, label)}" if self.residual else text
-
-    def used_columns(self, output: ColumnSet) -> ColumnSet:
-        return output | predicate_columns(self.residual) | self.column.columns

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from optimizer.algebra.columns import ColumnId, ColumnSet, column_set
+from optimizer.algebra.columns import ColumnId, ColumnSet, column_set, union
 from optimizer.algebra.logical import AggregateItem, GroupingKey, GroupingSets, Label
 from optimizer.algebra.physical.operator import PhysicalOperator
 
@@ -24,8 +24,5 @@ class HashGroupingSets(PhysicalOperator):
         return GroupingSets(self.keys, self.sets, self.aggregates, self.number).describe(label)
 
     def used_columns(self, output: ColumnSet) -> ColumnSet:
-        columns = column_set(key.source for key in self.keys)
-        for item in self.aggregates:
-            if output >> item.id & 1:
-                columns |= item.call.columns
-        return columns
+        keys = column_set(key.source for key in self.keys)
+        return keys | union(item.call.columns for item in self.aggregates if output >> item.id & 1)

@@ -12,7 +12,7 @@ from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical import Label, show_predicate
 from optimizer.algebra.physical.operator import PhysicalOperator, Props
 from optimizer.algebra.props import LogicalProps
-from optimizer.algebra.scalars import ColumnRef, Predicate, Scalar, predicate_columns
+from optimizer.algebra.scalars import ColumnRef, Predicate, Scalar
 from optimizer.algebra.traits import (
     ANY,
     MOST_SPELLINGS,
@@ -78,9 +78,6 @@ class HashJoin(PhysicalOperator):
     def describe(self, label: Label) -> str:
         text = _show_join(_kind(self.kind, self.mark, label), self.keys, self.residual, label, self.null_safe)
         return text + (", build left" if self.build_left else "")
-
-    def used_columns(self, output: ColumnSet) -> ColumnSet:
-        return output | _key_columns(self.keys) | predicate_columns(self.residual)
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,9 +180,6 @@ class MergeJoin(PhysicalOperator):
     def describe(self, label: Label) -> str:
         return _show_join(self.kind.value, self.keys, self.residual, label)
 
-    def used_columns(self, output: ColumnSet) -> ColumnSet:
-        return output | _key_columns(self.keys) | predicate_columns(self.residual)
-
 
 @dataclass(frozen=True, slots=True)
 class NestedLoopJoin(PhysicalOperator):
@@ -247,20 +241,10 @@ class NestedLoopJoin(PhysicalOperator):
     def describe(self, label: Label) -> str:
         return f"{_kind(self.kind, self.mark, label)} on {show_predicate(self.predicate, label)}"
 
-    def used_columns(self, output: ColumnSet) -> ColumnSet:
-        return output | predicate_columns(self.predicate)
-
 
 def _determines(first: Collation, others: Collation, props: LogicalProps) -> bool:
     """Whether rows equal on `first` are equal on `others` too: equal columns, constants, dependent columns."""
     return not column_set(k.column for k in others) & ~props.closure(column_set(k.column for k in first))
-
-
-def _key_columns(keys: Sequence[tuple[Scalar, Scalar]]) -> ColumnSet:
-    columns = 0
-    for a, b in keys:
-        columns |= a.columns | b.columns
-    return columns
 
 
 def _kind(kind: JoinKind, mark: ColumnId | None, label: Label) -> str:

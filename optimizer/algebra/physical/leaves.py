@@ -6,14 +6,11 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from optimizer.algebra.columns import ColumnId, DataType
-from optimizer.algebra.logical import Label, Scan
+from optimizer.algebra.logical import Label, Scan, Values
 from optimizer.algebra.physical.operator import PhysicalOperator, Props
 from optimizer.algebra.props import LogicalProps
 from optimizer.algebra.scalars import Scalar
-from optimizer.algebra.traits import (
-    Alternative,
-    TraitSet,
-)
+from optimizer.algebra.traits import Alternative, TraitSet
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,4 +37,4 @@ class ConstantRows(PhysicalOperator):
     name: ClassVar[str] = "constant_rows"
 
     def describe(self, label: Label) -> str:
-        return f"{len(self.rows)} rows ({', '.join(label(c) for c in self.columns)})"
+        return Values(self.columns, self.types, self.rows).describe(label)

@@ -6,15 +6,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import fields, is_dataclass, replace
 from typing import Any, ClassVar, Self
 
-from optimizer.algebra.columns import ColumnSet
+from optimizer.algebra.columns import ColumnSet, union
 from optimizer.algebra.logical import Label
 from optimizer.algebra.props import LogicalProps
 from optimizer.algebra.scalars import Scalar
-from optimizer.algebra.traits import (
-    ANY,
-    Alternative,
-    TraitSet,
-)
+from optimizer.algebra.traits import ANY, Alternative, TraitSet
 
 Props = Sequence[LogicalProps]
 
@@ -23,6 +19,7 @@ class PhysicalOperator:
     """Base of all physical operators: frozen dataclasses, whose fields are the payload."""
 
     __slots__ = ()
+    __match_args__: ClassVar[tuple[str, ...]] = ()  # names of the fields
     name: ClassVar[str]
 
     def pass_through(self, required: TraitSet, output: LogicalProps, inputs: Props) -> tuple[Alternative, ...]:
@@ -35,8 +32,8 @@ class PhysicalOperator:
         return ""
 
     def used_columns(self, output: ColumnSet) -> ColumnSet:
-        """Columns the operator must get from its inputs to produce the columns `output`."""
-        return output
+        """Columns the operator must get from its inputs to produce the columns `output`: at least those and what scalars read."""
+        return output | union(scalar.columns for scalar in self.scalars())
 
     def columns_of_input(self, index: int, output: ColumnSet) -> ColumnSet:
         """Of these the columns that it gets from input `index`, and perhaps some that this input does not have."""
@@ -48,10 +45,7 @@ class PhysicalOperator:
 
     def outer_columns(self) -> ColumnSet:
         """Columns of enclosing queries that the payload itself reads."""
-        outer = 0
-        for scalar in self.scalars():
-            outer |= scalar.outer
-        return outer
+        return union(scalar.outer for scalar in self.scalars())
 
     def map_scalars(self, change: Callable[[Scalar], Scalar]) -> Self:
         """The operator with `change` made to each scalar of its payload; itself where nothing changed."""

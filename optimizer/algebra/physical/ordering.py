@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from optimizer.algebra.columns import ColumnSet, column_ids, column_set
-from optimizer.algebra.logical import Label
+from optimizer.algebra.logical import Label, Limit
 from optimizer.algebra.physical.operator import PhysicalOperator, Props
 from optimizer.algebra.props import LogicalProps
 from optimizer.algebra.traits import (
@@ -21,8 +21,21 @@ from optimizer.algebra.traits import (
 )
 
 
+class _ByOrder(PhysicalOperator):
+    """Base of what reads the columns of an `order`."""
+
+    __slots__ = ()
+    if TYPE_CHECKING:  # a field of the classes below
+
+        @property
+        def order(self) -> Collation: ...
+
+    def used_columns(self, output: ColumnSet) -> ColumnSet:
+        return output | column_set(k.column for k in self.order)
+
+
 @dataclass(frozen=True, slots=True)
-class Sort(PhysicalOperator):
+class Sort(_ByOrder):
     """The collation enforcer: sorts the rows of its own group. Never a member of a group, only a move between goals."""
 
     order: Collation
@@ -31,12 +44,9 @@ class Sort(PhysicalOperator):
     def describe(self, label: Label) -> str:
         return ", ".join(k.show(label) for k in self.order)
 
-    def used_columns(self, output: ColumnSet) -> ColumnSet:
-        return output | column_set(k.column for k in self.order)
-
 
 @dataclass(frozen=True, slots=True)
-class PartialSort(PhysicalOperator):
+class PartialSort(_ByOrder):
     """The enforcer for an input that has part of what is wanted: rows equal on `prefix` are adjacent, and only these are
     sorted, by `order`. The runs stay in the order they come in, so an input sorted on the prefix gives rows sorted on the
     prefix and then by `order`. Holds one run at a time."""
@@ -50,11 +60,11 @@ class PartialSort(PhysicalOperator):
         return f"{keys} within {', '.join(label(c) for c in column_ids(self.prefix))}"
 
     def used_columns(self, output: ColumnSet) -> ColumnSet:
-        return output | self.prefix | column_set(k.column for k in self.order)
+        return self.prefix | _ByOrder.used_columns(self, output)
 
 
 @dataclass(frozen=True, slots=True)
-class TopK(PhysicalOperator):
+class TopK(_ByOrder):
     """Sorts by `order` but keeps only `offset + count` rows while doing so."""
 
     order: Collation
@@ -66,14 +76,11 @@ class TopK(PhysicalOperator):
         return (Alternative((ANY,), TraitSet(self.order)),)
 
     def describe(self, label: Label) -> str:
-        return _show_limit(self.order, self.offset, self.count, label)
-
-    def used_columns(self, output: ColumnSet) -> ColumnSet:
-        return output | column_set(k.column for k in self.order)
+        return Limit(self.order, self.offset, self.count).describe(label)
 
 
 @dataclass(frozen=True, slots=True)
-class LimitRows(PhysicalOperator):
+class LimitRows(_ByOrder):
     """Passes rows `offset` … `offset + count` of an input that comes in `order`, then stops it. `count` None: no end."""
 
     order: Collation
@@ -99,16 +106,4 @@ class LimitRows(PhysicalOperator):
         return (Alternative((delivered,), delivered),)
 
     def describe(self, label: Label) -> str:
-        return _show_limit(self.order, self.offset, self.count, label)
-
-    def used_columns(self, output: ColumnSet) -> ColumnSet:
-        return output | column_set(k.column for k in self.order)
-
-
-def _show_limit(order: Collation, offset: int, count: int | None, label: Label) -> str:
-    parts = ["all rows" if count is None else f"{count} rows"]
-    if offset:
-        parts.append(f"after {offset}")
-    if order:
-        parts.append("by " + ", ".join(k.show(label) for k in order))
-    return " ".join(parts)
+        return Limit(self.order, self.offset, self.count).describe(label)

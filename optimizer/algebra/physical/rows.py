@@ -5,29 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from optimizer.algebra.columns import ColumnId, ColumnSet, column_ids, column_set
-from optimizer.algebra.logical import Label, ProjectItem, show_predicate
+from optimizer.algebra.columns import ColumnId, ColumnSet, column_ids, column_set, union
+from optimizer.algebra.logical import Label, Project, ProjectItem, show_predicate
 from optimizer.algebra.monotone import Monotone, monotone
 from optimizer.algebra.physical.operator import PhysicalOperator, Props
 from optimizer.algebra.props import LogicalProps
-from optimizer.algebra.scalars import ColumnRef, Predicate, predicate_columns
-from optimizer.algebra.traits import (
-    ANY,
-    Alternative,
-    Collation,
-    SortKey,
-    TraitSet,
-    grouped,
-    spelled,
-)
+from optimizer.algebra.scalars import Predicate
+from optimizer.algebra.traits import ANY, Alternative, Collation, SortKey, TraitSet, grouped, spelled
 
 
-@dataclass(frozen=True, slots=True)
-class FilterRows(PhysicalOperator):
-    """Keeps rows where every conjunct is TRUE; keeps their order."""
+class SomeRows(PhysicalOperator):
+    """Base of what gives some rows of its input, in their order."""
 
-    predicate: Predicate
-    name: ClassVar[str] = "filter_rows"
+    __slots__ = ()
 
     def pass_through(self, required: TraitSet, output: LogicalProps, inputs: Props) -> tuple[Alternative, ...]:
         ways = spelled(required, output.columns, output, inputs[0])  # a = b lets either column lead
@@ -36,11 +26,16 @@ class FilterRows(PhysicalOperator):
     def derive(self, delivered: TraitSet, index: int, output: LogicalProps, inputs: Props) -> tuple[Alternative, ...]:
         return (Alternative((delivered,), delivered),)
 
+
+@dataclass(frozen=True, slots=True)
+class FilterRows(SomeRows):
+    """Keeps rows where every conjunct is TRUE; keeps their order."""
+
+    predicate: Predicate
+    name: ClassVar[str] = "filter_rows"
+
     def describe(self, label: Label) -> str:
         return show_predicate(self.predicate, label)
-
-    def used_columns(self, output: ColumnSet) -> ColumnSet:
-        return output | predicate_columns(self.predicate)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,34 +47,42 @@ class ProjectRows(PhysicalOperator):
 
     def pass_through(self, required: TraitSet, output: LogicalProps, inputs: Props) -> tuple[Alternative, ...]:
         if required.grouping:
-            return self._pass_grouping(required.grouping, output)
+            return self._pass_grouping(required.grouping, output, inputs[0])
         if not required.collation:
             return (Alternative((ANY,)),)
         followed = self._followed()
         below: list[SortKey] = []
-        for i, key in enumerate(required.collation):
+        strict = 0
+        loose = False  # rows with equal items so far may have different sources
+        for key in required.collation:
+            if self._told(key.column, inputs[0].closure(strict)):
+                continue
             source = _lowest(followed, output.equivalents(key.column))
-            if source is None or (not source.strict and i + 1 < len(required.collation)):
+            if source is None or loose:
                 return ()
+            loose = not source.strict
+            strict |= 0 if loose else 1 << source.column
             below.append(key._replace(column=source.column, descending=key.descending != source.descending))
         return (Alternative((TraitSet(tuple(below)),), required),)
 
-    def _pass_grouping(self, columns: ColumnSet, output: LogicalProps) -> tuple[Alternative, ...]:
-        """Rows equal on items are equal on the columns they follow one to one. One more item may follow a column's order
-        only: it has to come last in an order on all."""
+    def _pass_grouping(self, columns: ColumnSet, output: LogicalProps, input: LogicalProps) -> tuple[Alternative, ...]:
+        """Rows equal on items are equal on the columns they follow one to one, and on what these determine. One more item may
+        follow a column's order only: it has to come last in an order on all."""
         followed = self._followed()
-        strict: list[SortKey] = []
-        loose: list[SortKey] = []
-        for column in column_ids(columns):
-            source = _lowest(followed, output.equivalents(column))
-            if source is None:
-                return ()
-            (strict if source.strict else loose).append(SortKey(source.column))
-        if not loose:
-            return (Alternative((grouped(column_set(k.column for k in strict)),), grouped(columns)),)
-        if len(loose) > 1:
+        sources = {column: _lowest(followed, output.equivalents(column)) for column in column_ids(columns)}
+        strict = column_set(source.column for source in sources.values() if source is not None and source.strict)
+        determined = input.closure(strict)
+        others = [source for column, source in sources.items() if not self._told(column, determined)]
+        if not others:
+            return (Alternative((grouped(strict),), grouped(columns)),)
+        if len(others) > 1 or others[0] is None:
             return ()
-        return (Alternative((TraitSet((*strict, *loose)),), grouped(columns)),)
+        return (Alternative((TraitSet((*map(SortKey, column_ids(strict)), SortKey(others[0].column))),), grouped(columns)),)
+
+    def _told(self, column: ColumnId, known: ColumnSet) -> bool:
+        """Whether an item is the same in all rows that agree on the `known` columns."""
+        value = next(item.value for item in self.items if item.id == column)
+        return not value.volatile and not value.columns & ~known
 
     def _followed(self) -> dict[ColumnId, Monotone]:
         """Items that follow the order of an input column."""
@@ -108,17 +111,10 @@ class ProjectRows(PhysicalOperator):
         return (*_derived(delivered, above), *result)
 
     def describe(self, label: Label) -> str:
-        return ", ".join(
-            label(i.id) if isinstance(i.value, ColumnRef) and i.value.id == i.id else f"{label(i.id)} := {i.value.show(label)}"
-            for i in self.items
-        )
+        return Project(self.items).describe(label)
 
     def used_columns(self, output: ColumnSet) -> ColumnSet:
-        columns = 0
-        for item in self.items:
-            if output >> item.id & 1:
-                columns |= item.value.columns
-        return columns
+        return union(item.value.columns for item in self.items if output >> item.id & 1)
 
 
 def _lowest(followed: dict[ColumnId, Monotone], columns: ColumnSet) -> Monotone | None:

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from optimizer.algebra.columns import ColumnId, ColumnSet, column_set
 from optimizer.algebra.kinds import SetOpKind
-from optimizer.algebra.logical import Label
+from optimizer.algebra.logical import Label, SetOp
 from optimizer.algebra.physical.operator import PhysicalOperator, Props
 from optimizer.algebra.props import LogicalProps
 from optimizer.algebra.traits import Alternative, Collation, TraitSet, group_order, restrict_collation
@@ -71,14 +71,11 @@ class HashSetOp(PhysicalOperator):
     name: ClassVar[str] = "hash_set_op"
 
     def describe(self, label: Label) -> str:
-        return f"{self.kind.value}{' all' if self.all else ''} ({', '.join(label(c) for c in self.columns)})"
+        return SetOp(self.kind, self.all, self.columns, self.sources).describe(label)
 
     def used_columns(self, output: ColumnSet) -> ColumnSet:
         return _setop_columns(self.columns, self.sources, column_set(self.columns))  # every column decides membership
 
 
 def _setop_columns(columns: tuple[ColumnId, ...], sources: tuple[tuple[ColumnId, ...], ...], output: ColumnSet) -> ColumnSet:
-    used = 0
-    for source in sources:
-        used |= column_set(below for out, below in zip(columns, source, strict=True) if output >> out & 1)
-    return used
+    return column_set(below for source in sources for out, below in zip(columns, source, strict=True) if output >> out & 1)

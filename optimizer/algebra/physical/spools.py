@@ -9,7 +9,7 @@ from optimizer.algebra.columns import ColumnId, ColumnSet, column_set
 from optimizer.algebra.logical import Label
 from optimizer.algebra.physical.operator import PhysicalOperator, Props
 from optimizer.algebra.props import LogicalProps
-from optimizer.algebra.spools import SpoolColumn
+from optimizer.algebra.spools import Recursion, SpoolColumn
 from optimizer.algebra.traits import ANY, Alternative, TraitSet, spelled
 
 
@@ -71,7 +71,7 @@ class Recurse(PhysicalOperator):
     name: ClassVar[str] = "recurse"
 
     def describe(self, label: Label) -> str:
-        return f"{self.title} union{' all' if self.all else ''} ({', '.join(label(c) for c in self.columns)})"
+        return Recursion(self.spool, self.title, self.all, self.columns, self.sources).describe(label)
 
     def columns_of_input(self, index: int, output: ColumnSet) -> ColumnSet:
         return column_set(self.sources[index])

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from optimizer.algebra.columns import ColumnId, ColumnSet, column_set
-from optimizer.algebra.logical import Label, WindowItem
+from optimizer.algebra.columns import ColumnId, ColumnSet, column_set, union
+from optimizer.algebra.logical import Label, Window, WindowItem
 from optimizer.algebra.physical.operator import PhysicalOperator, Props
 from optimizer.algebra.props import LogicalProps
 from optimizer.algebra.scalars import Literal
@@ -96,18 +96,12 @@ class WindowRows(PhysicalOperator):
         return (Alternative((_asked(order),), _asked(order)),)
 
     def describe(self, label: Label) -> str:
-        parts = [f"by {', '.join(label(c) for c in self.partition)}"] if self.partition else []
-        if self.order:
-            parts.append("order " + ", ".join(k.show(label) for k in self.order))
-        return "; ".join([*parts, *(f"{label(i.id)} := {i.call.show(label)}" for i in self.items)])
+        return Window(self.partition, self.order, self.items).describe(label)
 
     def used_columns(self, output: ColumnSet) -> ColumnSet:
         columns = output & ~column_set(item.id for item in self.items)
         columns |= column_set(self.partition) | column_set(k.column for k in self.order)
-        for item in self.items:
-            if output >> item.id & 1:
-                columns |= item.call.columns
-        return columns
+        return columns | union(item.call.columns for item in self.items if output >> item.id & 1)
 
 
 def _asked(order: Collation) -> TraitSet:

@@ -12,13 +12,13 @@ Guards  L has a key, else equal rows of L would become one group; nothing is vol
 
 from __future__ import annotations
 
+from optimizer.algebra.building import passed_all, tree_of
 from optimizer.algebra.columns import column_ids
 from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical import Aggregate, AggregateItem, Apply, Join, Project, ProjectItem
 from optimizer.algebra.scalars import BOOL, TRUE, AggregateCall, Call, ColumnRef, bound_to, conjunction
 from optimizer.algebra.trees import Tree
-from optimizer.decorrelate.correlation import tree_of
-from optimizer.decorrelate.one_row import above, one_row, passed
+from optimizer.decorrelate.one_row import above, one_row
 from optimizer.decorrelate.pull_up import pull_up
 from optimizer.rules.interface import ANY, RewriteRule, RuleContext, node
 
@@ -39,7 +39,7 @@ class ApplyScalarAggregate(RewriteRule):
                     return None
                 columns = context.columns
                 there = columns.new("matched", BOOL, False).id
-                inner = Tree(Project((*passed(pulled.tree, columns), ProjectItem(there, TRUE))), (pulled.tree,))
+                inner = Tree(Project((*passed_all(pulled.tree, columns), ProjectItem(there, TRUE))), (pulled.tree,))
                 on = conjunction(bound_to(s, left.columns) for s in pulled.conjuncts)
                 joined = Tree(Join(JoinKind.LEFT, on), (left, inner))
                 aggregate = found.aggregate.op

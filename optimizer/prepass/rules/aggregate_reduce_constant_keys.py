@@ -10,6 +10,7 @@ Guards  the constant is that of a projection or of an equality in a filter or sc
 
 from __future__ import annotations
 
+from optimizer.algebra.building import reference
 from optimizer.algebra.columns import ColumnId
 from optimizer.algebra.congruence import has_one_form
 from optimizer.algebra.logical import Aggregate, Filter, Project, ProjectItem, Scan
@@ -32,9 +33,7 @@ class AggregateReduceConstantKeys(RewriteRule):
                 if not constant:
                     return None
                 rest = tuple(key for key in keys if key not in constant)
-                shown = [
-                    ProjectItem(key, known[key] if key in constant else ColumnRef(key, context.columns[key].type)) for key in keys
-                ]
+                shown = [ProjectItem(key, known[key] if key in constant else reference(key, context.columns)) for key in keys]
                 shown += [ProjectItem(item.id, ColumnRef(item.id, item.call.type)) for item in items]
                 return Tree(Project(tuple(shown)), (Tree(Aggregate(rest, items), (below,)),))
         return None

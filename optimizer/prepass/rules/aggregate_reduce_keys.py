@@ -10,12 +10,13 @@ Source  Simmen, Shekita and Malkemus, Fundamental Techniques for Order Optimizat
 
 from __future__ import annotations
 
+from optimizer.algebra.building import passed
 from optimizer.algebra.columns import ColumnId
 from optimizer.algebra.logical import Aggregate, Project, ProjectItem
 from optimizer.algebra.scalars import ColumnRef
 from optimizer.algebra.trees import Tree
 from optimizer.rules.interface import ANY, RewriteRule, RuleContext, node
-from optimizer.rules.transform.grouping_below_join import one_value, passed
+from optimizer.rules.transform.grouping_below_join import one_value
 
 
 class AggregateReduceKeys(RewriteRule):
@@ -35,5 +36,5 @@ class AggregateReduceKeys(RewriteRule):
                 types = {key: context.columns[key].type for key in keys}
                 shown = [ProjectItem(key, ColumnRef(stands[key], types[key])) for key in keys]
                 reduced = Tree(Aggregate(tuple(first.values()), items), (below,))
-                return Tree(Project((*shown, *passed((item.id for item in items), context))), (reduced,))
+                return Tree(Project((*shown, *passed((item.id for item in items), context.columns))), (reduced,))
         return None

@@ -13,10 +13,11 @@ Guards  there are keys (without keys there is a row even over no input); no vola
 
 from __future__ import annotations
 
+from optimizer.algebra.aggregate_functions import AGGREGATE_FUNCTIONS
+from optimizer.algebra.building import passed
 from optimizer.algebra.columns import column_set
-from optimizer.algebra.functions import AGGREGATE_FUNCTIONS
 from optimizer.algebra.logical import Aggregate, Project, ProjectItem
-from optimizer.algebra.scalars import BOOL, AggregateCall, Call, Case, Cast, ColumnRef, Literal, Scalar
+from optimizer.algebra.scalars import BOOL, AggregateCall, Call, Case, Cast, Literal, Scalar
 from optimizer.algebra.trees import Tree
 from optimizer.rules.interface import ANY, RewriteRule, RuleContext, node
 
@@ -30,8 +31,8 @@ class AggregateRemove(RewriteRule):
             case Tree(Aggregate(keys, items), (below,)) if keys and below.props.unique_on(column_set(keys)):
                 if any(item.call.volatile or not known_over_one_row(item.call) for item in items):
                     return None
-                passed = [ProjectItem(key, ColumnRef(key, context.columns[key].type)) for key in keys]
-                return Tree(Project((*passed, *(ProjectItem(item.id, over_one_row(item.call)) for item in items))), (below,))
+                computed = (ProjectItem(item.id, over_one_row(item.call)) for item in items)
+                return Tree(Project((*passed(keys, context.columns), *computed)), (below,))
         return None
 
 

@@ -13,8 +13,9 @@ Guards  over no input an aggregate without keys is NULL, not its constant. avg o
 
 from __future__ import annotations
 
+from optimizer.algebra.aggregate_functions import AGGREGATE_FUNCTIONS
+from optimizer.algebra.building import passed
 from optimizer.algebra.evaluate_casts import cast
-from optimizer.algebra.functions import AGGREGATE_FUNCTIONS
 from optimizer.algebra.logical import Aggregate, Project, ProjectItem, Values
 from optimizer.algebra.raising import may_raise
 from optimizer.algebra.scalars import TRUE, AggregateCall, ColumnRef, Literal
@@ -39,7 +40,7 @@ class AggregateRemoveConstants(RewriteRule):
                         return None
                     ids = tuple(constants)
                     return Tree(Values(ids, tuple(v.type for v in constants.values()), (tuple(constants.values()),)))
-                shown = [ProjectItem(key, ColumnRef(key, context.columns[key].type)) for key in keys]
+                shown = list(passed(keys, context.columns))
                 shown += [ProjectItem(item.id, constants.get(item.id) or ColumnRef(item.id, item.call.type)) for item in items]
                 return Tree(Project(tuple(shown)), (Tree(Aggregate(keys, rest), (below,)),))
         return None

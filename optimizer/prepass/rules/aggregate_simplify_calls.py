@@ -11,8 +11,8 @@ Guards  an argument that raises or is volatile is computed as before; DISTINCT o
 
 from __future__ import annotations
 
+from optimizer.algebra.aggregate_functions import AGGREGATE_FUNCTIONS
 from optimizer.algebra.columns import column_set
-from optimizer.algebra.functions import AGGREGATE_FUNCTIONS
 from optimizer.algebra.logical import Aggregate, AggregateItem
 from optimizer.algebra.nulls import is_not_null
 from optimizer.algebra.scalars import TRUE, AggregateCall, ColumnRef

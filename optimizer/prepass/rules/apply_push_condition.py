@@ -14,8 +14,9 @@ Guards  volatile conjuncts and conjuncts that may raise stay
 
 from __future__ import annotations
 
+from optimizer.algebra.building import filtered
 from optimizer.algebra.kinds import JoinKind
-from optimizer.algebra.logical import Apply, Filter
+from optimizer.algebra.logical import Apply
 from optimizer.algebra.nulls import is_not_null
 from optimizer.algebra.scalars import Predicate
 from optimizer.algebra.trees import Tree
@@ -41,9 +42,6 @@ class ApplyPushCondition(RewriteRule):
                     on_right = tuple(s for s in on_right if is_not_null(s, known))
                 if not on_left and not on_right:
                     return None
-                inputs = (
-                    Tree(Filter(on_left), (left,)) if on_left else left,
-                    Tree(Filter(for_row(on_right, left.columns)), (right,)) if on_right else right,
-                )
+                inputs = filtered(on_left, left), filtered(for_row(on_right, left.columns), right)
                 return Tree(Apply(kind, tuple(s for s in predicate if s in here), mark), inputs)
         return None

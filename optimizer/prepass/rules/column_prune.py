@@ -18,7 +18,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import NamedTuple
 
-from optimizer.algebra.columns import ColumnId, ColumnSet, column_ids
+from optimizer.algebra.columns import ColumnId, ColumnSet, column_ids, union
 from optimizer.algebra.kinds import SetOpKind
 from optimizer.algebra.logical import (
     Aggregate,
@@ -34,6 +34,7 @@ from optimizer.algebra.logical import (
     Values,
     Window,
 )
+from optimizer.algebra.scalars import predicate_columns
 from optimizer.algebra.spools import CteReference
 from optimizer.algebra.traits import Collation
 from optimizer.algebra.trees import Node, Tree
@@ -114,9 +115,7 @@ def _narrow_one(tree: Tree, needed: ColumnSet, context: RuleContext) -> tuple[Lo
     """The narrowed operator (None: it does nothing any more), and the columns it reads of its inputs."""
     match tree.op:
         case Scan() as scan:
-            used = needed
-            for conjunct in scan.predicate:
-                used |= conjunct.columns
+            used = needed | predicate_columns(scan.predicate)
             used = used or 1 << narrowest((c.id for c in scan.columns), context)
             if not tree.columns & ~used:
                 return scan, 0
@@ -141,9 +140,7 @@ def _narrow_one(tree: Tree, needed: ColumnSet, context: RuleContext) -> tuple[Lo
             aggregate = Aggregate(keys, used_items)
             return aggregate, aggregate.used_columns()
         case GroupingSets(grouping_keys, sets, aggregates, number):
-            grouped = needed
-            for each in sets:
-                grouped |= each
+            grouped = needed | union(sets)
             used_items = tuple(item for item in aggregates if needed >> item.id & 1 or item.call.volatile)
             grouping = GroupingSets(tuple(k for k in grouping_keys if grouped >> k.id & 1), sets, used_items, number)
             return grouping, grouping.used_columns()

@@ -13,9 +13,10 @@ from __future__ import annotations
 import pyarrow as pa
 
 from optimizer.algebra.evaluate_order import order_key
-from optimizer.algebra.functions import COMPARISONS, SCALAR_FUNCTIONS
+from optimizer.algebra.functions import COMPARISONS
 from optimizer.algebra.nulls import is_not_null
-from optimizer.algebra.scalars import BOOL, FALSE, TRUE, Call, Cast, InList, Literal, Scalar, compare
+from optimizer.algebra.scalar_functions import SCALAR_FUNCTIONS
+from optimizer.algebra.scalars import BOOL, FALSE, TRUE, Call, Cast, InList, Literal, Scalar, compare, junction
 from optimizer.prepass.openings import TEST
 from optimizer.prepass.scalar_rewrite import ScalarRewrite, everywhere, plain
 
@@ -74,9 +75,7 @@ def _null_test(call: Call) -> Scalar | None:
     if not isinstance(arg, Call) or arg.function in ("//", "%") or not SCALAR_FUNCTIONS[arg.function].strict:
         return None
     tests = dict.fromkeys(Call(call.function, (part,), BOOL) for part in arg.args if not is_not_null(part, 0))
-    if len(tests) == 1:
-        return next(iter(tests))
-    return Call("or" if call.function == "is_null" else "and", tuple(tests), BOOL) if tests else None
+    return junction("or" if call.function == "is_null" else "and", tuple(tests)) if tests else None
 
 
 def _in_list(scalar: InList) -> Scalar | None:

@@ -11,8 +11,8 @@ Guards  volatile calls stay. An expression that raises stays as it is, so that t
 from __future__ import annotations
 
 from optimizer.algebra.evaluate import evaluate
-from optimizer.algebra.functions import SCALAR_FUNCTIONS
-from optimizer.algebra.scalars import FALSE, TRUE, Call, Case, Cast, InList, Literal, Scalar
+from optimizer.algebra.scalar_functions import SCALAR_FUNCTIONS
+from optimizer.algebra.scalars import FALSE, TRUE, Call, Case, Cast, InList, Literal, Scalar, is_null_literal, junction
 from optimizer.errors import PlanscopeError
 from optimizer.prepass.openings import CONSTANT
 from optimizer.prepass.scalar_rewrite import ScalarRewrite, everywhere, plain
@@ -29,15 +29,11 @@ def _fold_one(scalar: Scalar) -> Scalar | None:
     if isinstance(scalar, Call):
         if scalar.function in ("and", "or"):
             return _fold_junction(scalar)
-        if SCALAR_FUNCTIONS[scalar.function].strict and any(map(_is_null, scalar.args)) and all(map(plain, scalar.args)):
+        if SCALAR_FUNCTIONS[scalar.function].strict and any(map(is_null_literal, scalar.args)) and all(map(plain, scalar.args)):
             return Literal(None, scalar.type)
-    if isinstance(scalar, InList) and _is_null(scalar.arg) and all(map(plain, scalar.items)):
+    if isinstance(scalar, InList) and is_null_literal(scalar.arg) and all(map(plain, scalar.items)):
         return Literal(None, scalar.type)
     return None
-
-
-def _is_null(scalar: Scalar) -> bool:
-    return isinstance(scalar, Literal) and scalar.value is None
 
 
 def _fold_junction(scalar: Call) -> Scalar | None:
@@ -49,7 +45,7 @@ def _fold_junction(scalar: Call) -> Scalar | None:
         return None
     if not kept:
         return neutral
-    return kept[0] if len(kept) == 1 else Call(scalar.function, kept, scalar.type)
+    return junction(scalar.function, kept)
 
 
 fold = everywhere(_fold_one)

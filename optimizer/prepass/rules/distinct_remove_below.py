@@ -12,9 +12,10 @@ Guards  only projections, whose items are not volatile, and unions with ALL lie 
 
 from __future__ import annotations
 
-from optimizer.algebra.functions import AGGREGATE_FUNCTIONS
+from optimizer.algebra.aggregate_functions import AGGREGATE_FUNCTIONS
 from optimizer.algebra.kinds import SetOpKind
 from optimizer.algebra.logical import Aggregate, Project, SetOp
+from optimizer.algebra.rebuild import map_down
 from optimizer.algebra.scalars import AggregateCall
 from optimizer.algebra.trees import Node, Tree
 from optimizer.rules.interface import ANY, RewriteRule, RuleContext, node
@@ -38,24 +39,14 @@ def _ignores_duplicates(call: AggregateCall) -> bool:
 
 
 def without_distinct(root: Tree) -> Node:
-    """The tree without removals of duplicates under projections and unions; itself where there are none. Iterative."""
-    built: list[Node] = []
-    stack: list[tuple[Node, bool]] = [(root, False)]
-    while stack:
-        tree, ready = stack.pop()
-        if ready:
-            assert isinstance(tree, Tree)
-            inputs = tuple(built[len(built) - len(tree.inputs) :])
-            del built[len(built) - len(inputs) :]
-            built.append(tree.with_inputs(inputs))
-        elif isinstance(tree, Tree) and isinstance(tree.op, Aggregate) and not tree.op.aggregates and tree.op.keys:
-            stack.append((tree.inputs[0], False))
-        elif isinstance(tree, Tree) and _keeps_sets(tree):
-            stack.append((tree, True))
-            stack.extend((child, False) for child in reversed(tree.inputs))
-        else:
-            built.append(tree)
-    return built[0]
+    """The tree without removals of duplicates under projections and unions; itself where there are none."""
+
+    def visit(node: Node, _: None) -> Node | tuple[Tree, list[None]]:
+        while isinstance(node, Tree) and isinstance(node.op, Aggregate) and not node.op.aggregates and node.op.keys:
+            node = node.inputs[0]
+        return (node, [None for _ in node.inputs]) if isinstance(node, Tree) and _keeps_sets(node) else node
+
+    return map_down(root, None, visit)
 
 
 def _keeps_sets(tree: Tree) -> bool:

@@ -9,9 +9,9 @@ Guards  there are keys: an aggregate without any has a row even over no input
 
 from __future__ import annotations
 
+from optimizer.algebra.building import passed
 from optimizer.algebra.columns import column_set
-from optimizer.algebra.logical import Aggregate, Limit, Project, ProjectItem
-from optimizer.algebra.scalars import ColumnRef
+from optimizer.algebra.logical import Aggregate, Limit, Project
 from optimizer.algebra.trees import Tree
 from optimizer.rules.interface import ANY, RewriteRule, RuleContext, node
 
@@ -23,6 +23,6 @@ class DistinctToLimit(RewriteRule):
     def apply(self, bound: Tree, context: RuleContext) -> Tree | None:
         match bound:
             case Tree(Aggregate(keys, ()), (below,)) if keys and not column_set(keys) & ~below.props.constants:
-                shown = tuple(ProjectItem(key, ColumnRef(key, context.columns[key].type)) for key in keys)
+                shown = passed(keys, context.columns)
                 return Tree(Project(shown), (Tree(Limit((), 0, 1), (below,)),))
         return None

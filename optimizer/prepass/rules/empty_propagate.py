@@ -18,8 +18,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from optimizer.algebra.aggregate_functions import AGGREGATE_FUNCTIONS
 from optimizer.algebra.columns import ColumnId, ColumnSet, column_ids, column_set
-from optimizer.algebra.functions import AGGREGATE_FUNCTIONS
 from optimizer.algebra.kinds import JoinKind, SetOpKind
 from optimizer.algebra.logical import (
     Aggregate,
@@ -40,6 +40,7 @@ from optimizer.algebra.logical import (
 from optimizer.algebra.scalars import FALSE, ColumnRef, Literal, Predicate, Scalar
 from optimizer.algebra.trees import Node, Tree
 from optimizer.algebra.types import INT64
+from optimizer.prepass.row_bounds import never
 from optimizer.rules.interface import RewriteRule, RuleContext, node
 
 
@@ -69,7 +70,7 @@ def _has_no_rows(op: LogicalOperator) -> bool:
     """Whether the operator lets no row, or of a join no pair of rows, pass."""
     if isinstance(op, Limit):
         return op.count == 0
-    if isinstance(op, _WITH_PREDICATE) and op.predicate and _never(op.predicate):
+    if isinstance(op, _WITH_PREDICATE) and op.predicate and never(op.predicate):
         return True
     return isinstance(op, Scan) and op.limit == 0
 
@@ -86,10 +87,6 @@ def nothing(columns: ColumnSet, context: RuleContext) -> Tree:
 def is_nothing(node: Node) -> bool:
     """Whether a tree is such a list: an operator that is seen to have no rows has become one."""
     return isinstance(node, Tree) and isinstance(node.op, Values) and not node.op.rows
-
-
-def _never(predicate: Predicate) -> bool:
-    return any(isinstance(conjunct, Literal) and conjunct.value is not True for conjunct in predicate)
 
 
 def _join(bound: Tree, kind: JoinKind, predicate: Predicate, context: RuleContext) -> Tree | None:

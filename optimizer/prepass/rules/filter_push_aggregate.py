@@ -10,11 +10,11 @@ Guards  there are keys (without keys there is a row even over no input); p reads
 
 from __future__ import annotations
 
+from optimizer.algebra.building import filtered
 from optimizer.algebra.columns import column_set
-from optimizer.algebra.congruence import is_congruent
 from optimizer.algebra.logical import Aggregate, Filter
-from optimizer.algebra.scalars import conjunction
 from optimizer.algebra.trees import Tree
+from optimizer.prepass.movable import congruent_over, lowered
 from optimizer.rules.interface import ANY, RewriteRule, RuleContext, node
 
 
@@ -25,12 +25,7 @@ class FilterPushAggregate(RewriteRule):
     def apply(self, bound: Tree, context: RuleContext) -> Tree | None:
         match bound:
             case Tree(Filter(predicate), (Tree(Aggregate(keys) as aggregate, (below,)),)) if keys:
-                within = column_set(keys)
-                moved = [s for s in predicate if not s.columns & ~within and is_congruent(s)]
-                if len(moved) < len(predicate):  # what stays above may keep groups from a conjunct that raises
-                    moved = [s for s in moved if not s.raises]
+                moved, kept = lowered(predicate, congruent_over(column_set(keys)))
                 if moved:
-                    kept = conjunction(s for s in predicate if s not in moved)
-                    lower = Tree(aggregate, (Tree(Filter(conjunction(moved)), (below,)),))
-                    return Tree(Filter(kept), (lower,)) if kept else lower
+                    return filtered(kept, Tree(aggregate, (Tree(Filter(moved), (below,)),)))
         return None

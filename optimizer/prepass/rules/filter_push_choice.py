@@ -9,9 +9,10 @@ Guards        no volatile conjunct, which might keep other rows in each; where a
 
 from __future__ import annotations
 
+from optimizer.algebra.building import filtered
 from optimizer.algebra.logical import Choice, Filter
-from optimizer.algebra.scalars import conjunction
 from optimizer.algebra.trees import Tree
+from optimizer.prepass.movable import lowered
 from optimizer.rules.interface import RewriteRule, RuleContext, node
 
 
@@ -22,11 +23,7 @@ class FilterPushChoice(RewriteRule):
     def apply(self, bound: Tree, context: RuleContext) -> Tree | None:
         match bound:
             case Tree(Filter(predicate), (Tree(Choice() as choice, alternatives),)):
-                moved = tuple(s for s in predicate if not s.volatile)
-                if len(moved) < len(predicate):
-                    moved = tuple(s for s in moved if not s.raises)
+                moved, kept = lowered(predicate, lambda s: None if s.volatile else s)
                 if moved:
-                    lower = Tree(choice, tuple(Tree(Filter(moved), (each,)) for each in alternatives))
-                    kept = conjunction(s for s in predicate if s not in moved)
-                    return Tree(Filter(kept), (lower,)) if kept else lower
+                    return filtered(kept, Tree(choice, tuple(Tree(Filter(moved), (each,)) for each in alternatives)))
         return None

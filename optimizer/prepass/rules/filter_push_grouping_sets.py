@@ -10,10 +10,12 @@ Guards  no set is empty (it has a row even over no input); p gives equal results
 
 from __future__ import annotations
 
-from optimizer.algebra.congruence import is_congruent
+from optimizer.algebra.building import filtered, reference
+from optimizer.algebra.columns import column_set
 from optimizer.algebra.logical import Filter, GroupingSets
-from optimizer.algebra.scalars import ColumnRef, Scalar, conjunction, substitute
+from optimizer.algebra.scalars import Scalar, conjunction, substitute
 from optimizer.algebra.trees import Tree
+from optimizer.prepass.movable import congruent_over, lowered
 from optimizer.rules.interface import ANY, RewriteRule, RuleContext, node
 
 
@@ -28,16 +30,9 @@ class FilterPushGroupingSets(RewriteRule):
                 for each in sets:
                     everywhere &= each
                 held = [key for key in keys if everywhere >> key.id & 1]
-                within = 0
-                for key in held:
-                    within |= 1 << key.id
-                moved = [s for s in predicate if not s.columns & ~within and is_congruent(s)]
-                if len(moved) < len(predicate):
-                    moved = [s for s in moved if not s.raises]
+                moved, kept = lowered(predicate, congruent_over(column_set(key.id for key in held)))
                 if moved:
-                    values: dict[int, Scalar] = {k.id: ColumnRef(k.source, context.columns[k.source].type) for k in held}
-                    lowered = Tree(Filter(conjunction(substitute(s, values) for s in moved)), (below,))
-                    kept = conjunction(s for s in predicate if s not in moved)
-                    lower = Tree(grouping, (lowered,))
-                    return Tree(Filter(kept), (lower,)) if kept else lower
+                    values: dict[int, Scalar] = {k.id: reference(k.source, context.columns) for k in held}
+                    below = Tree(Filter(conjunction(substitute(s, values) for s in moved)), (below,))
+                    return filtered(kept, Tree(grouping, (below,)))
         return None

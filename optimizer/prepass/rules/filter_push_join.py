@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from optimizer.algebra.building import filtered, tree_of
 from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical import AnyJoin, Apply, Filter
 from optimizer.algebra.scalars import Predicate, conjunction
@@ -58,21 +59,15 @@ def _pushed(predicate: Predicate, root: Tree) -> Tree | None:
         waiting, node, split = stack.pop()
         if split is not None:
             right, left = built.pop(), built.pop()
-            built.append(_filtered(split.above, Tree(split.join, (left, right))))
+            built.append(filtered(split.above, Tree(split.join, (left, right))))
             continue
         split = _split(waiting, node) if waiting else None
         if split is None:
-            built.append(_filtered(waiting, node))
+            built.append(filtered(waiting, node))
         else:
             left, right = node.inputs
             stack += ((waiting, node, split), (split.right, right, None), (split.left, left, None))
-    result = built[0]
-    assert isinstance(result, Tree)
-    return result
-
-
-def _filtered(predicate: Predicate, node: Node) -> Node:
-    return Tree(Filter(predicate), (node,)) if predicate else node
+    return tree_of(built[0])
 
 
 def _split(predicate: Predicate, node: Node) -> _Split | None:

@@ -10,9 +10,11 @@ Guards  conjuncts over volatile items stay (they would be computed a second time
 
 from __future__ import annotations
 
+from optimizer.algebra.building import filtered
 from optimizer.algebra.logical import Filter, Project
-from optimizer.algebra.scalars import conjunction, substitute
+from optimizer.algebra.scalars import Scalar, substitute
 from optimizer.algebra.trees import Tree
+from optimizer.prepass.movable import lowered
 from optimizer.rules.interface import ANY, RewriteRule, RuleContext, node
 
 
@@ -24,15 +26,12 @@ class FilterPushProject(RewriteRule):
         match bound:
             case Tree(Filter(predicate), (Tree(Project(items) as project, (below,)),)):
                 values = {item.id: item.value for item in items}
-                moved = []
-                for conjunct in predicate:
-                    replaced = substitute(conjunct, values)
-                    if not replaced.volatile:
-                        moved.append((conjunct, replaced))
-                if len(moved) < len(predicate):  # what stays above may keep rows from a conjunct that raises
-                    moved = [(s, replaced) for s, replaced in moved if not replaced.raises]
-                if moved:
-                    kept = conjunction(s for s in predicate if s not in {c for c, _ in moved})
-                    lower = Tree(project, (Tree(Filter(conjunction(r for _, r in moved)), (below,)),))
-                    return Tree(Filter(kept), (lower,)) if kept else lower
+
+                def replaced(conjunct: Scalar) -> Scalar | None:
+                    said = substitute(conjunct, values)
+                    return None if said.volatile else said
+
+                moved, kept = lowered(predicate, replaced)
+                if len(kept) < len(predicate):
+                    return filtered(kept, Tree(project, (Tree(Filter(moved), (below,)),)))
         return None

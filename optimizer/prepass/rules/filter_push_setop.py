@@ -11,11 +11,13 @@ Guards  no volatile conjunct; where rows are compared, p gives equal results for
 
 from __future__ import annotations
 
+from optimizer.algebra.building import filtered, reference
 from optimizer.algebra.congruence import is_congruent
 from optimizer.algebra.kinds import SetOpKind
 from optimizer.algebra.logical import Filter, SetOp
-from optimizer.algebra.scalars import ColumnRef, Scalar, conjunction, substitute
+from optimizer.algebra.scalars import Scalar, conjunction, substitute
 from optimizer.algebra.trees import Tree
+from optimizer.prepass.movable import lowered
 from optimizer.rules.interface import RewriteRule, RuleContext, node
 
 
@@ -27,18 +29,19 @@ class FilterPushSetOp(RewriteRule):
         match bound:
             case Tree(Filter(predicate), (Tree(SetOp(kind, all_, columns, sources) as setop, inputs),)):
                 strict, plain = kind is not SetOpKind.UNION, all_ and kind is SetOpKind.UNION
-                moved = [s for s in predicate if not s.volatile and not (strict and s.raises) and (plain or is_congruent(s))]
-                if len(moved) < len(predicate):
-                    moved = [s for s in moved if not s.raises]
+
+                def moving(conjunct: Scalar) -> Scalar | None:
+                    stays = conjunct.volatile or (strict and conjunct.raises) or not (plain or is_congruent(conjunct))
+                    return None if stays else conjunct
+
+                moved, kept = lowered(predicate, moving)
                 if not moved:
                     return None
-                filtered = []
+                branches = []
                 for below, source in zip(inputs, sources, strict=True):
                     values: dict[int, Scalar] = {
-                        out: ColumnRef(inner, context.columns[inner].type) for out, inner in zip(columns, source, strict=True)
+                        out: reference(inner, context.columns) for out, inner in zip(columns, source, strict=True)
                     }
-                    filtered.append(Tree(Filter(conjunction(substitute(s, values) for s in moved)), (below,)))
-                lower = Tree(setop, tuple(filtered))
-                kept = conjunction(s for s in predicate if s not in moved)
-                return Tree(Filter(kept), (lower,)) if kept else lower
+                    branches.append(Tree(Filter(conjunction(substitute(s, values) for s in moved)), (below,)))
+                return filtered(kept, Tree(setop, tuple(branches)))
         return None

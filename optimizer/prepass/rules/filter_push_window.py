@@ -10,11 +10,11 @@ Guards  p gives equal results for equal partitioning values (floats: 0.0 and -0.
 
 from __future__ import annotations
 
+from optimizer.algebra.building import filtered
 from optimizer.algebra.columns import column_set
-from optimizer.algebra.congruence import is_congruent
 from optimizer.algebra.logical import Filter, Window
-from optimizer.algebra.scalars import conjunction
 from optimizer.algebra.trees import Tree
+from optimizer.prepass.movable import congruent_over, lowered
 from optimizer.rules.interface import ANY, RewriteRule, RuleContext, node
 
 
@@ -26,11 +26,7 @@ class FilterPushWindow(RewriteRule):
         match bound:
             case Tree(Filter(predicate), (Tree(Window(partition) as window, (below,)),)):
                 within = below.props.closure(column_set(partition)) & below.columns
-                moved = [s for s in predicate if not s.columns & ~within and is_congruent(s)]
-                if len(moved) < len(predicate):
-                    moved = [s for s in moved if not s.raises]
+                moved, kept = lowered(predicate, congruent_over(within))
                 if moved:
-                    kept = conjunction(s for s in predicate if s not in moved)
-                    lower = Tree(window, (Tree(Filter(conjunction(moved)), (below,)),))
-                    return Tree(Filter(kept), (lower,)) if kept else lower
+                    return filtered(kept, Tree(window, (Tree(Filter(moved), (below,)),)))
         return None

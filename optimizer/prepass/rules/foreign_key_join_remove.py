@@ -17,11 +17,12 @@ Guards  the predicate equates the columns of one declared foreign key with those
 
 from __future__ import annotations
 
+from optimizer.algebra.building import reference
 from optimizer.algebra.columns import ColumnId, ColumnSet, column_ids, column_set
 from optimizer.algebra.congruence import is_congruent
 from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical import Filter, Join, LogicalOperator, Scan
-from optimizer.algebra.scalars import BOOL, Call, ColumnRef, Predicate, Scalar, conjunction
+from optimizer.algebra.scalars import BOOL, Call, Predicate, Scalar, conjunction
 from optimizer.algebra.trees import Node, Tree, postorder
 from optimizer.prepass.demand import reduce_joins
 from optimizer.prepass.known import holds, widened_column
@@ -108,5 +109,5 @@ def not_null(tree: Node, columns: ColumnSet, context: RuleContext) -> Tree:
     assert isinstance(tree, Tree), "the pre-pass has no memo groups"
     if not nullable:
         return tree
-    tests = (Call("is_not_null", (ColumnRef(id, context.columns[id].type),), BOOL) for id in column_ids(nullable))
+    tests = (Call("is_not_null", (reference(id, context.columns),), BOOL) for id in column_ids(nullable))
     return Tree(Filter(conjunction(tests)), (tree,))

@@ -21,9 +21,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from optimizer.algebra.building import filtered
 from optimizer.algebra.columns import ColumnId
 from optimizer.algebra.kinds import JoinKind
-from optimizer.algebra.logical import Filter, IndependentJoin
+from optimizer.algebra.logical import IndependentJoin
 from optimizer.algebra.scalars import (
     Call,
     ColumnRef,
@@ -66,11 +67,7 @@ class JoinInferFilter(RewriteRule):
                     own = predicate if kind is JoinKind.RIGHT else ()
                     on_left = _inferred([p.mirrored() for p in pairs], own, right, left, context)
                 if on_left or on_right:
-                    inputs = (
-                        Tree(Filter(conjunction(on_left)), (left,)) if on_left else left,
-                        Tree(Filter(conjunction(on_right)), (right,)) if on_right else right,
-                    )
-                    return Tree(join, inputs)
+                    return Tree(join, (filtered(conjunction(on_left), left), filtered(conjunction(on_right), right)))
         return None
 
 

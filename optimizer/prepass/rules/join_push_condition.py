@@ -13,8 +13,9 @@ Guards  volatile conjuncts and conjuncts that may raise stay
 
 from __future__ import annotations
 
+from optimizer.algebra.building import filtered
 from optimizer.algebra.kinds import JoinKind
-from optimizer.algebra.logical import Filter, IndependentJoin
+from optimizer.algebra.logical import IndependentJoin
 from optimizer.algebra.nulls import is_not_null
 from optimizer.algebra.scalars import Scalar
 from optimizer.algebra.trees import Tree
@@ -45,9 +46,6 @@ class JoinPushCondition(RewriteRule):
                     else:
                         here.append(conjunct)
                 if on_left or on_right:  # parts of a predicate are predicates: in canonical order, without duplicates
-                    if on_left:
-                        left = Tree(Filter(tuple(on_left)), (left,))
-                    if on_right:
-                        right = Tree(Filter(tuple(on_right)), (right,))
-                    return Tree(join.with_predicate(tuple(here)), (left, right))
+                    inputs = filtered(tuple(on_left), left), filtered(tuple(on_right), right)
+                    return Tree(join.with_predicate(tuple(here)), inputs)
         return None

@@ -14,7 +14,7 @@ Source  Neumann, Leis and Kemper, The Complete Story of Joins (in HyPer), BTW 20
 
 from __future__ import annotations
 
-from optimizer.algebra.columns import column_ids
+from optimizer.algebra.building import filtered, passed_all
 from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical import AnyJoin, Apply, Filter, Join, LogicalOperator, Project, ProjectItem
 from optimizer.algebra.nulls import is_not_null
@@ -45,9 +45,9 @@ class MarkJoinToSemi(RewriteRule):
                 else:
                     return None
                 rest = conjunction(s for s in predicate if s is not asked and (s is not denied or value is TRUE))
-                items = [ProjectItem(id, ColumnRef(id, context.columns[id].type)) for id in column_ids(left.columns)]
+                items = passed_all(left, context.columns)
                 shown = Tree(Project((*items, ProjectItem(mark, value))), (Tree(join, (left, right)),))
-                return Tree(Filter(rest), (shown,)) if rest else shown
+                return filtered(rest, shown)
         return None
 
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from optimizer.algebra.columns import ColumnSet, column_set
+from optimizer.algebra.columns import ColumnSet, column_set, union
 from optimizer.algebra.functions import COMPARISONS
 from optimizer.algebra.logical import LogicalOperator, Scan
 from optimizer.algebra.nulls import is_not_null
@@ -50,10 +50,7 @@ def _never_null(bound: Tree) -> ColumnSet:
     """The columns that are not NULL in any row the operator's scalars are evaluated for."""
     if isinstance(bound.op, Scan):
         return bound.op.not_null & column_set(c.id for c in bound.op.columns)
-    known = 0
-    for each in bound.inputs:
-        known |= each.props.not_null
-    return known
+    return union(each.props.not_null for each in bound.inputs)
 
 
 @lru_cache(maxsize=8192)

@@ -12,7 +12,7 @@ Kinds   left and right become inner; full becomes left, right or inner, dependin
         anti joins, the left one of right joins, none of full joins, nor of mark joins, where it may also be UNKNOWN
 NULLs   p is evaluated with every column of B NULL and the others unknown (`rejects_nulls`)
 Rows    only rows go that would have gone anyway, and no other row depends on them
-Guards  volatile conjuncts reject nothing
+Guards  volatile conjuncts reject nothing; nothing is carried into a choice: its trees would no longer have the same rows
 Source  Galindo-Legaria and Rosenthal, Outerjoin Simplification and Reordering, TODS 1997
 """
 
@@ -25,7 +25,6 @@ from optimizer.algebra.logical import (
     Aggregate,
     AnyJoin,
     Apply,
-    Choice,
     Filter,
     Join,
     Limit,
@@ -36,6 +35,7 @@ from optimizer.algebra.logical import (
     Window,
 )
 from optimizer.algebra.null_rejection import rejects_nulls
+from optimizer.algebra.rebuild import map_down
 from optimizer.algebra.scalars import Predicate, Scalar, substitute
 from optimizer.algebra.trees import Node, Tree
 from optimizer.rules.interface import RewriteRule, RuleContext, node
@@ -75,26 +75,15 @@ def simplified(root: Node, predicate: Predicate) -> Node:
 
     The predicate may also read columns that `root` does not have.
     """
-    built: list[Node] = []
-    stack: list[tuple[Node, Predicate, LogicalOperator | None]] = [(root, predicate, None)]
-    while stack:
-        tree, known, done = stack.pop()
-        if done is not None:
-            assert isinstance(tree, Tree)
-            arity = len(tree.inputs)
-            inputs = tuple(built[len(built) - arity :])
-            del built[len(built) - arity :]
-            same = done is tree.op and all(a is b for a, b in zip(inputs, tree.inputs, strict=True))
-            built.append(tree if same else Tree(done, inputs))
-            continue
+
+    def visit(tree: Node, known: Predicate) -> Node | tuple[Tree, list[Predicate]]:
         known = tuple(s for s in known if s.columns & tree.columns and not s.volatile)
         if not known or not isinstance(tree, Tree):
-            built.append(tree)
-            continue
+            return tree
         op, below = _carried(tree, known)
-        stack.append((tree, known, op))
-        stack.extend((child, p, None) for child, p in zip(reversed(tree.inputs), reversed(below), strict=True))
-    return built[0]
+        return (tree if op is tree.op else Tree(op, tree.inputs)), below
+
+    return map_down(root, predicate, visit)
 
 
 def _carried(tree: Tree, known: Predicate) -> tuple[LogicalOperator, list[Predicate]]:
@@ -131,6 +120,4 @@ def _carried(tree: Tree, known: Predicate) -> tuple[LogicalOperator, list[Predic
             return op, [tuple(s for s in known if not s.columns & tree.columns & ~whole and is_congruent(s))]
         case Limit(_, 0, None):
             return op, [known]
-        case Choice():
-            return op, [known for _ in tree.inputs]
     return op, [() for _ in tree.inputs]

@@ -10,6 +10,7 @@ Guards  b IS NULL is a conjunct of its own; p is not volatile (it is tested for 
 
 from __future__ import annotations
 
+from optimizer.algebra.building import filtered, passed_all
 from optimizer.algebra.columns import ColumnSet, column_ids
 from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical import Filter, Join, Project, ProjectItem
@@ -34,10 +35,10 @@ class OuterJoinToAnti(RewriteRule):
                 if len(rest) == len(predicate):
                     return None
                 columns = context.columns
-                items = [ProjectItem(id, ColumnRef(id, columns[id].type)) for id in column_ids(kept.columns)]
+                items = list(passed_all(kept, columns))
                 items += [ProjectItem(id, Literal(None, columns[id].type)) for id in column_ids(other.columns)]
                 unmatched = Tree(Project(tuple(items)), (Tree(Join(JoinKind.ANTI, on), (kept, other)),))
-                return Tree(Filter(conjunction(rest)), (unmatched,)) if rest else unmatched
+                return filtered(conjunction(rest), unmatched)
         return None
 
 

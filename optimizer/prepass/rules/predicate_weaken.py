@@ -34,6 +34,8 @@ from optimizer.algebra.scalars import (
     Predicate,
     Scalar,
     WindowCall,
+    is_null_literal,
+    junction,
     rewrite,
     walk,
 )
@@ -152,9 +154,7 @@ def _known_values(args: tuple[Scalar, ...], decided: tuple[tuple[Scalar, ...], .
     """Operands of an OR where the comparisons of some terms are TRUE of all values: they say that the terms are not NULL."""
     for terms in decided:
         tests = tuple(Call("is_not_null", (term,), BOOL) for term in terms)
-        whole = tests[0] if len(tests) == 1 else Call("and", tests, BOOL)
-        rest = [arg for arg in args if not _compares(arg, terms)]
-        args = (*rest, whole)
+        args = (*(arg for arg in args if not _compares(arg, terms)), junction("and", tests))
     return tuple(dict.fromkeys(args))
 
 
@@ -174,7 +174,7 @@ def _compares(arg: Scalar, terms: tuple[Scalar, ...]) -> bool:
 def _negation(scalar: Scalar, arg: Scalar) -> Scalar:
     """NOT is TRUE where its operand is FALSE: UNKNOWN and TRUE are one in it."""
     match arg:
-        case InList(items=items) if any(_is_null(item) for item in items) and plain(arg):
+        case InList(items=items) if any(is_null_literal(item) for item in items) and plain(arg):
             return FALSE
         case Call(function="coalesce", args=args) if args[-1] is TRUE:
             return weakened(Call("not", (args[0] if len(args) == 2 else Call("coalesce", args[:-1], BOOL),), BOOL))
@@ -216,16 +216,12 @@ def _column_of(scalar: Scalar) -> Scalar:
 
 
 def _in_list(scalar: Scalar, arg: Scalar, items: tuple[Scalar, ...]) -> Scalar:
-    kept = tuple(item for item in items if not _is_null(item))
+    kept = tuple(item for item in items if not is_null_literal(item))
     if not kept:
         return FALSE if plain(scalar) else scalar
     if len(kept) < len(items):
         return Call("=", (arg, kept[0]), BOOL) if len(kept) == 1 else InList(arg, kept)
     return FALSE if of_column(scalar) is Outcome.NEVER else scalar
-
-
-def _is_null(scalar: Scalar) -> bool:
-    return isinstance(scalar, Literal) and scalar.value is None
 
 
 def _case(case: Case) -> Scalar:

@@ -12,13 +12,13 @@ Guards  p reads only columns that the projection passes on as they are, so nothi
 
 from __future__ import annotations
 
+from optimizer.algebra.building import passed
 from optimizer.algebra.columns import column_ids
 from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical import Join, Project
 from optimizer.algebra.scalars import ColumnRef, Scalar, conjunction, predicate_columns, substitute
 from optimizer.algebra.trees import Node, Tree
 from optimizer.rules.interface import ANY, RewriteRule, RuleContext, node
-from optimizer.rules.transform.grouping_below_join import passed
 
 
 class ProjectPullJoin(RewriteRule):
@@ -43,7 +43,7 @@ class ProjectPullJoin(RewriteRule):
                     project, values, below = lowered
                     other, inputs = left.columns, (left, below)
                 joined = Tree(Join(kind, conjunction(substitute(s, values) for s in predicate)), inputs)
-                return Tree(Project((*project.items, *passed(column_ids(other), context))), (joined,))
+                return Tree(Project((*project.items, *passed(column_ids(other), context.columns))), (joined,))
         return None
 
 

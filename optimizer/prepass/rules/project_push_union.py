@@ -11,6 +11,7 @@ Guards        no volatile item; expressions move only where a branch is a projec
 
 from __future__ import annotations
 
+from optimizer.algebra.building import reference
 from optimizer.algebra.columns import ColumnId
 from optimizer.algebra.kinds import SetOpKind
 from optimizer.algebra.logical import Project, ProjectItem, SetOp
@@ -47,7 +48,7 @@ def _projected(
     branch: Node, items: tuple[ProjectItem, ...], to: dict[ColumnId, ColumnId], context: RuleContext
 ) -> tuple[Tree, tuple[ColumnId, ...]]:
     """The branch under the projection, and the ids of the items there: new ones for what is computed."""
-    values: dict[ColumnId, Scalar] = {out: ColumnRef(id, context.columns[id].type) for out, id in to.items()}
+    values: dict[ColumnId, Scalar] = {out: reference(id, context.columns) for out, id in to.items()}
     own: dict[ColumnId, ProjectItem] = {}
     ids = []
     for item in items:

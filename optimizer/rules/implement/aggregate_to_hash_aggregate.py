@@ -2,20 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from optimizer.algebra.logical import Aggregate
-from optimizer.algebra.physical import HashAggregate, PhysicalOperator
-from optimizer.algebra.trees import Tree
-from optimizer.rules.interface import ANY, ImplementationRule, RuleContext, node
+from optimizer.algebra.physical import HashAggregate
+from optimizer.rules.interface import ANY, ImplementationRule, node
 
 
 class AggregateToHashAggregate(ImplementationRule):
     name = "aggregate_to_hash_aggregate"
     pattern = node(Aggregate, ANY)
-
-    def apply(self, bound: Tree, context: RuleContext) -> Sequence[PhysicalOperator]:
-        match bound.op:
-            case Aggregate(keys, aggregates):
-                return (HashAggregate(keys, aggregates),)
-        return ()
+    to = HashAggregate

@@ -2,20 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from optimizer.algebra.logical import Window
-from optimizer.algebra.physical import PhysicalOperator, WindowRows
-from optimizer.algebra.trees import Tree
-from optimizer.rules.interface import ANY, ImplementationRule, RuleContext, node
+from optimizer.algebra.physical import WindowRows
+from optimizer.rules.interface import ANY, ImplementationRule, node
 
 
 class WindowToWindowRows(ImplementationRule):
     name = "window_to_window_rows"
     pattern = node(Window, ANY)
-
-    def apply(self, bound: Tree, context: RuleContext) -> Sequence[PhysicalOperator]:
-        match bound.op:
-            case Window(partition, order, items):
-                return (WindowRows(partition, order, items),)
-        return ()
+    to = WindowRows

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from optimizer.algebra.building import passed
 from optimizer.algebra.columns import ColumnId, column_set
 from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical import Aggregate, LogicalOperator, Project, ProjectItem
@@ -34,7 +35,6 @@ from optimizer.rules.transform.grouping_below_join import (
     lower_keys,
     matching_props,
     may_see_more_rows,
-    passed,
 )
 from optimizer.rules.transform.partial_aggregates import partial_item
 
@@ -89,4 +89,4 @@ def _pushed(aggregate: Aggregate, view: JoinView, keys: tuple[ColumnId, ...], co
     below = {item.id: partial_item(item.call, (keys, view.a.columns), context) for item in items}
     joined = view.over(Tree(Aggregate(keys, tuple(dict.fromkeys(below.values()))), (view.a,)))
     results = (ProjectItem(item.id, ColumnRef(below[item.id].id, item.call.type)) for item in items)
-    return Tree(Project((*passed(aggregate.keys, context), *results)), (joined,))
+    return Tree(Project((*passed(aggregate.keys, context.columns), *results)), (joined,))

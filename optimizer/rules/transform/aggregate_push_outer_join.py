@@ -19,8 +19,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from optimizer.algebra.aggregate_functions import AGGREGATE_FUNCTIONS
+from optimizer.algebra.building import passed
 from optimizer.algebra.columns import ColumnId, ColumnSet, column_set
-from optimizer.algebra.functions import AGGREGATE_FUNCTIONS
 from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical import Aggregate, AggregateItem, Join, Project, ProjectItem
 from optimizer.algebra.nulls import strict_columns
@@ -32,7 +33,6 @@ from optimizer.rules.transform.grouping_below_join import (
     lower_keys,
     matching_props,
     may_see_more_rows,
-    passed,
     relations,
 )
 from optimizer.rules.transform.partial_aggregates import partial_item
@@ -74,7 +74,7 @@ class AggregatePushOuterJoin(TransformationRule):
                 value = Call("coalesce", (value, Literal(0 if item.call.args else 1, INT64)), INT64)
             results.append(ProjectItem(item.id, value))
         joined = Tree(join, (a, Tree(Aggregate(lower, tuple(inner)), (b,))))
-        return Tree(Project((*passed(aggregate.keys, context), *results)), (joined,))
+        return Tree(Project((*passed(aggregate.keys, context.columns), *results)), (joined,))
 
 
 def missing_partner_is_null(call: AggregateCall, columns: ColumnSet) -> bool:

@@ -16,10 +16,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from optimizer.algebra.building import reference
 from optimizer.algebra.columns import ColumnId, column_set
 from optimizer.algebra.kinds import SetOpKind
 from optimizer.algebra.logical import Aggregate, AggregateItem, SetOp
-from optimizer.algebra.scalars import AggregateCall, ColumnRef, Scalar, substitute
+from optimizer.algebra.scalars import AggregateCall, Scalar, substitute
 from optimizer.algebra.trees import Tree
 from optimizer.rules.interface import RuleContext, TransformationRule, node
 from optimizer.rules.transform.partial_aggregates import TwoSteps, may_overflow, partial_item
@@ -58,7 +59,7 @@ class AggregateSplitUnion(TransformationRule):
 
 def _renamed(call: AggregateCall, to: dict[ColumnId, ColumnId], context: RuleContext) -> AggregateCall:
     """The call over a branch's columns."""
-    values: dict[ColumnId, Scalar] = {out: ColumnRef(id, context.columns[id].type) for out, id in to.items()}
+    values: dict[ColumnId, Scalar] = {out: reference(id, context.columns) for out, id in to.items()}
     renamed = substitute(call, values)
     assert isinstance(renamed, AggregateCall)
     return renamed

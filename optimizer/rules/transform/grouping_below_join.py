@@ -15,9 +15,9 @@ from optimizer.algebra.columns import ColumnId, ColumnSet, column_ids
 from optimizer.algebra.derive_props import filtered_props
 from optimizer.algebra.join_graph import JoinGraph
 from optimizer.algebra.kinds import JoinKind
-from optimizer.algebra.logical import AggregateItem, Join, ProjectItem
+from optimizer.algebra.logical import AggregateItem, Join
 from optimizer.algebra.props import LogicalProps, merge_equivalences
-from optimizer.algebra.scalars import ColumnRef, Predicate, combined, predicate_columns
+from optimizer.algebra.scalars import Predicate, combined, predicate_columns
 from optimizer.algebra.trees import Node, Tree
 from optimizer.joins.inner import inner_region
 from optimizer.rules.interface import RuleContext
@@ -121,11 +121,6 @@ def determined_in_pairs(pairs: LogicalProps, left: LogicalProps, right: LogicalP
         if closed == known:
             return known
         known = closed
-
-
-def passed(columns: Iterable[ColumnId], context: RuleContext) -> tuple[ProjectItem, ...]:
-    """Items of a projection that hands on `columns`."""
-    return tuple(ProjectItem(id, ColumnRef(id, context.columns[id].type)) for id in columns)
 
 
 def relations(columns: ColumnSet, context: RuleContext) -> int:

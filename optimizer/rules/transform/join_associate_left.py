@@ -24,7 +24,7 @@ from optimizer.algebra.logical import Join
 from optimizer.algebra.null_rejection import rejects_nulls
 from optimizer.algebra.trees import Tree
 from optimizer.rules.interface import ANY, RuleContext, TransformationRule, node, of_kinds
-from optimizer.rules.transform.join_exchange_left import links, may_go_down
+from optimizer.rules.transform.regrouping import links, may_go_down
 
 _LEFT, _RIGHT = JoinKind.LEFT, JoinKind.RIGHT
 

@@ -20,9 +20,9 @@ from collections.abc import Sequence
 
 from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical import Join
-from optimizer.algebra.scalars import combined
 from optimizer.algebra.trees import Tree
 from optimizer.rules.interface import ANY, RuleContext, TransformationRule, node, of_kinds
+from optimizer.rules.transform.regrouping import regrouped
 
 _KIND = of_kinds(JoinKind.INNER)
 
@@ -38,16 +38,8 @@ class JoinAssociateReverse(TransformationRule):
     def apply(self, bound: Tree, context: RuleContext) -> Sequence[Tree]:
         match bound:
             case Tree(Join(JoinKind.INNER, q), (a, Tree(Join(JoinKind.INNER, p), (b, c)))):
-                outside = ~(a.columns | b.columns)
-                both = q + p
-                lower = [s for s in both if not s.columns & outside]
-                upper = [s for s in both if s.columns & outside]
-                if not context.settings.cross_products and not (lower and upper):
-                    return ()
-                if any(s.volatile for s in both) or any(s.raises for s in lower):
-                    return ()
-                if any(s.raises for s in p) and any(s.raises for s in q):
-                    return ()
-                below = Tree(Join(JoinKind.INNER, combined(lower)), (a, b))
-                return (Tree(Join(JoinKind.INNER, combined(upper)), (below, c)),)
+                predicates = regrouped((p, q), (a.columns | b.columns,), context)
+                if predicates is not None:
+                    lower, upper = predicates
+                    return (Tree(Join(JoinKind.INNER, upper), (Tree(Join(JoinKind.INNER, lower), (a, b)), c)),)
         return ()

@@ -26,7 +26,7 @@ from optimizer.algebra.logical import Join
 from optimizer.algebra.null_rejection import rejects_nulls
 from optimizer.algebra.trees import Tree
 from optimizer.rules.interface import ANY, RuleContext, TransformationRule, node
-from optimizer.rules.transform.join_exchange_left import may_go_down
+from optimizer.rules.transform.regrouping import may_go_down
 
 _LEFT, _FULL = JoinKind.LEFT, JoinKind.FULL
 

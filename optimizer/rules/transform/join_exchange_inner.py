@@ -21,9 +21,9 @@ from collections.abc import Sequence
 
 from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical import Join
-from optimizer.algebra.scalars import combined
 from optimizer.algebra.trees import Tree
 from optimizer.rules.interface import ANY, RuleContext, TransformationRule, node, of_kinds
+from optimizer.rules.transform.regrouping import regrouped
 
 _KIND = of_kinds(JoinKind.INNER)
 
@@ -38,18 +38,9 @@ class JoinExchangeInner(TransformationRule):
     def apply(self, bound: Tree, context: RuleContext) -> Sequence[Tree]:
         match bound:
             case Tree(Join(JoinKind.INNER, r), (Tree(Join(JoinKind.INNER, p), (a, b)), Tree(Join(JoinKind.INNER, q), (c, d)))):
-                outside_left, outside_right = ~(a.columns | c.columns), ~(b.columns | d.columns)
-                everything = p + q + r
-                left = [s for s in everything if not s.columns & outside_left]
-                right = [s for s in everything if s.columns & outside_left and not s.columns & outside_right]
-                upper = [s for s in everything if s.columns & outside_left and s.columns & outside_right]
-                if not context.settings.cross_products and not (left and right and upper):
-                    return ()
-                if any(s.volatile for s in everything) or any(s.raises for s in left + right):
-                    return ()
-                if sum(any(s.raises for s in predicate) for predicate in (p, q, r)) > 1:
-                    return ()
-                one = Tree(Join(JoinKind.INNER, combined(left)), (a, c))
-                other = Tree(Join(JoinKind.INNER, combined(right)), (b, d))
-                return (Tree(Join(JoinKind.INNER, combined(upper)), (one, other)),)
+                predicates = regrouped((p, q, r), (a.columns | c.columns, b.columns | d.columns), context)
+                if predicates is not None:
+                    left, right, upper = predicates
+                    joined = Tree(Join(JoinKind.INNER, left), (a, c)), Tree(Join(JoinKind.INNER, right), (b, d))
+                    return (Tree(Join(JoinKind.INNER, upper), joined),)
         return ()

@@ -21,9 +21,9 @@ from collections.abc import Sequence
 
 from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical import Join
-from optimizer.algebra.scalars import Predicate
-from optimizer.algebra.trees import Node, Tree
+from optimizer.algebra.trees import Tree
 from optimizer.rules.interface import ANY, RuleContext, TransformationRule, node
+from optimizer.rules.transform.regrouping import may_go_down
 
 _KINDS = {
     (JoinKind.INNER, JoinKind.LEFT),
@@ -43,16 +43,3 @@ class JoinExchangeLeft(TransformationRule):
                 if may_go_down(q, a, c, context) and not any(s.volatile for s in p):
                     return (Tree(Join(lower, p), (Tree(Join(upper, q), (a, c)), b)),)
         return ()
-
-
-def may_go_down(predicate: Predicate, a: Node, c: Node, context: RuleContext) -> bool:
-    """Whether a join on `predicate` may become a join of `a` and `c` alone, on rows that it did not see before."""
-    within = a.columns | c.columns
-    if any(s.columns & ~within or s.volatile or s.raises for s in predicate):
-        return False
-    return context.settings.cross_products or links(predicate, a, c)
-
-
-def links(predicate: Predicate, a: Node, c: Node) -> bool:
-    """Whether a conjunct reads columns of both."""
-    return any(s.columns & a.columns and s.columns & c.columns for s in predicate)

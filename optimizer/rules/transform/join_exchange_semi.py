@@ -21,7 +21,7 @@ from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical import Join
 from optimizer.algebra.trees import Tree
 from optimizer.rules.interface import ANY, RuleContext, TransformationRule, node
-from optimizer.rules.transform.join_exchange_left import may_go_down
+from optimizer.rules.transform.regrouping import may_go_down
 
 _MOVABLE = frozenset((JoinKind.INNER, JoinKind.LEFT, JoinKind.SEMI, JoinKind.ANTI))
 

@@ -15,8 +15,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from optimizer.algebra.building import filtered
 from optimizer.algebra.columns import column_set
-from optimizer.algebra.logical import Aggregate, Apply, Filter, Join, Scan
+from optimizer.algebra.logical import Aggregate, Apply, Join, Scan
 from optimizer.algebra.scalars import conjunction
 from optimizer.algebra.trees import Tree
 from optimizer.rules.interface import ANY, RuleContext, TransformationRule, node
@@ -41,5 +42,5 @@ class JoinToApplyGrouped(TransformationRule):
                 above = conjunction(s for s in inside if s.columns & ~column_set((lead,)))
                 looked_up = Tree(replace(scan, predicate=conjunction([*scan.predicate, *below])))
                 right = Tree(aggregate, (looked_up,))
-                return (Tree(Apply(kind, outside), (left, Tree(Filter(above), (right,)) if above else right)),)
+                return (Tree(Apply(kind, outside), (left, filtered(above, right))),)
         return ()

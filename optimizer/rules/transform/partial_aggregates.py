@@ -16,8 +16,9 @@ from collections.abc import Hashable
 
 import pyarrow as pa
 
+from optimizer.algebra.aggregate_functions import AGGREGATE_FUNCTIONS
+from optimizer.algebra.building import passed
 from optimizer.algebra.columns import ColumnId
-from optimizer.algebra.functions import AGGREGATE_FUNCTIONS
 from optimizer.algebra.logical import Aggregate, AggregateItem, Project, ProjectItem
 from optimizer.algebra.scalars import AggregateCall, Call, Case, Cast, ColumnRef, Literal, Scalar, predicate_scalar
 from optimizer.algebra.trees import Tree
@@ -109,8 +110,7 @@ class TwoSteps:
         final = Tree(Aggregate(self.keys, tuple(self._finals.values())), (below,))
         if not any(not isinstance(item.value, ColumnRef) for item in self._results):
             return final
-        passed = (ProjectItem(key, ColumnRef(key, self.context.columns[key].type)) for key in self.keys)
-        return Tree(Project((*passed, *self._results)), (final,))
+        return Tree(Project((*passed(self.keys, self.context.columns), *self._results)), (final,))
 
     def _partial(self, call: AggregateCall) -> ColumnRef:
         item = partial_item(call, self.below, self.context)

@@ -15,9 +15,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from optimizer.algebra.building import passed
 from optimizer.algebra.columns import ColumnSet, column_ids
 from optimizer.algebra.kinds import JoinKind
-from optimizer.algebra.logical import Join, Project, ProjectItem
+from optimizer.algebra.logical import Join, Project
 from optimizer.algebra.scalars import ColumnRef, Predicate, equality_sides
 from optimizer.algebra.trees import Node, Tree
 from optimizer.rules.interface import ANY, RuleContext, TransformationRule, node
@@ -48,5 +49,5 @@ def equated(predicate: Predicate, a: Node, b: Node) -> ColumnSet:
 
 def only(columns: ColumnSet, tree: Tree, context: RuleContext) -> Tree:
     """`tree` without the columns outside `columns`."""
-    items = tuple(ProjectItem(id, ColumnRef(id, context.columns[id].type)) for id in column_ids(columns))
+    items = passed(column_ids(columns), context.columns)
     return Tree(Project(items), (tree,))

@@ -32,7 +32,7 @@ def test_random_queries(pool: Callable[[int], Engines], part: int) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("part", range(40))
+@pytest.mark.parametrize("part", range(16))
 def test_many_random_queries(pool: Callable[[int], Engines], part: int) -> None:
     try_queries(pool, seed_number=1000 + part, count=255)
 
@@ -48,7 +48,7 @@ def try_queries(pool: Callable[[int], Engines], seed_number: int, count: int) ->
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("part", range(8))
+@pytest.mark.parametrize("part", range(4))
 def test_trees_after_each_stage(pool: Callable[[int], Engines], part: int) -> None:
     """Removal, each method and the pre-pass on their own, without a search or an executor that could hide what they do."""
 
@@ -59,6 +59,17 @@ def test_trees_after_each_stage(pool: Callable[[int], Engines], part: int) -> No
         compare_stages(pool(number), query)
 
     stages_agree()
+
+
+def test_trees_of_a_choice_stay_equal(pool: Callable[[int], Engines]) -> None:
+    """Once an outer join became an inner one in one tree of a choice, for what a filter above says, and not in the other."""
+    sql = (
+        "select x1.a, x2.c1 from r x1, lateral (select sum(x3.a) c0, (select count(*) from q x4 where x4.a is not distinct from"
+        " x1.a and x4.a is not distinct from (select coalesce(count(*), 0) from q x5 where x5.a = x4.a)) c1 from q x3"
+        " where x3.a = x1.a) x2 left join r x6 on x1.a = x6.a where x1.a = all (select x7.a from q x7 where x7.a = x1.a)"
+        " and x1.b = x2.c0"
+    )
+    compare_stages(pool(9), Query(sql, frozenset()))
 
 
 def compare_stages(engines: Engines, query: Query) -> None:

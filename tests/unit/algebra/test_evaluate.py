@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 from collections.abc import Callable, Iterator
@@ -54,14 +55,20 @@ def literal(value: object, type: pa.DataType) -> Literal:
     return Literal(value, type)
 
 
+@functools.cache
+def oracle() -> duckdb.DuckDBPyConnection:
+    """One for all tests of this file: to connect takes longer than most of them."""
+    return duckdb.connect(config={"threads": 1})
+
+
 def rows_of(sql: str, columns: list[tuple[pa.DataType, list]], expected_type: pa.DataType) -> Iterator[tuple[tuple, object]]:
     """Each combination of the columns' values (named a, b, c in `sql`) with DuckDB's answer, or RAISES."""
     combinations = list(itertools.product(*(values for _, values in columns)))
     arrays = [pa.array([row[i] for row in combinations], type) for i, (type, _) in enumerate(columns)]
     names = "abc"[: len(columns)]
-    connection = duckdb.connect(config={"threads": 1})
+    connection = oracle()
     connection.register("input", pa.table([pa.array(range(len(combinations))), *arrays], names=["i", *names]))
-    connection.execute("create table t as select * from input order by i")
+    connection.execute("create or replace table t as select * from input order by i")
 
     def ask(where: str) -> list:
         # materialized first, so that nothing is computed for other rows

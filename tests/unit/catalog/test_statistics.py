@@ -143,7 +143,7 @@ def test_an_interrupted_write_changes_nothing(tmp_path: Path, monkeypatch: pytes
     calls = 0
 
 
-@pytest.mark.parametrize("what", ["pointer", "catalog", "histograms", "gone", "value", "shape"])
+@pytest.mark.parametrize("what", ["pointer", "catalog", "histograms", "gone", "value", "shape", "number"])
 def test_damaged_files_say_what_to_do(tmp_path: Path, what: str) -> None:
     version = write(tmp_path, analyzed(dataset(tmp_path)))
     home = tmp_path / "_planscope"
@@ -158,7 +158,7 @@ def test_damaged_files_say_what_to_do(tmp_path: Path, what: str) -> None:
     else:
         content = json.loads((version / "catalog.json").read_text("utf-8"))
         day = content["tables"]["sales"]["columns"]["day"]
-        day["min" if what == "value" else "mcv"] = "2024-02-31" if what == "value" else [7]
+        day.update({"value": {"min": "2024-02-31"}, "shape": {"mcv": [7]}, "number": {"ndv": "many"}}[what])
         (version / "catalog.json").write_text(json.dumps(content), "utf-8")
     with pytest.raises(CatalogError, match=r"delete _planscope/statistics.json .* planscope data analyze makes it again"):
         open_dataset(tmp_path)

@@ -17,11 +17,13 @@ from executor.arrow.counters import Counters
 from executor.arrow.run import execute_table
 from optimizer.algebra.columns import Columns, ColumnSet, column_ids, column_set
 from optimizer.algebra.evaluate_order import compare_values
+from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical import Scan, ScanColumn
-from optimizer.algebra.physical import PhysicalOperator, TableScan
+from optimizer.algebra.physical import HashJoin, PhysicalOperator, TableScan
 from optimizer.algebra.plan import PlanNode
-from optimizer.algebra.scalars import BOOL, Call, ColumnRef, Literal, Scalar
+from optimizer.algebra.scalars import BOOL, Call, ColumnRef, Literal, Predicate, Scalar
 from optimizer.algebra.traits import ANY, Alternative, Collation, TraitSet
+from optimizer.rules.implement.join_to_hash_join import split_keys
 
 I32, I64, F64, STR, DATE = pa.int32(), pa.int64(), pa.float64(), pa.string(), pa.date32()
 DEC = pa.decimal128(9, 2)
@@ -159,5 +161,46 @@ def less(a: Scalar, b: Scalar) -> Scalar:
     return Call("<", (a, b), BOOL)
 
 
+def equal(a: Scalar, b: Scalar) -> Scalar:
+    return Call("=", (a, b), BOOL)
+
+
+def same(a: Scalar, b: Scalar) -> Scalar:
+    return Call("is_not_distinct_from", (a, b), BOOL)
+
+
 def literal(value: Any, type: pa.DataType) -> Literal:
     return Literal(value, type)
+
+
+# types of the keys of two tables, and how many rows these have
+KEYS = [(I64,), (STR,), (I32, STR), (DEC, I64), (F64,), (DATE, pa.bool_()), (pa.decimal128(30, 2), F64, STR)]
+SIZES = [(0, 9), (9, 0), (0, 0), (23, 17), (17, 40)]
+
+
+class TwoTables:
+    """Two random tables: key columns, `pairs` of them, and one more integer column each, `extra` compares these."""
+
+    def __init__(self, folder: Path, rng: random.Random, keys: Sequence[pa.DataType], sizes: tuple[int, int]) -> None:
+        self.plans = Plans(folder)
+        types = [*keys, I64]
+        spread = rng.choice([2, 5])
+        self.left, self.right = (self.plans.table(types, random_rows(rng, types, size, spread)) for size in sizes)
+        self.left_ids, self.right_ids = list(range(len(types))), list(range(len(types), 2 * len(types)))
+        refs = [self.plans.ref(i) for i in range(2 * len(types))]
+        self.pairs = list(zip(refs[: len(keys)], refs[len(types) : -1], strict=True))
+        self.extra = less(refs[len(keys)], refs[-1])
+        self.mark = self.plans.new(BOOL)
+
+    def columns(self, kind: JoinKind) -> ColumnSet:
+        return self.left.columns if kind.left_only else self.left.columns | self.right.columns
+
+    def plan(self, op: PhysicalOperator, columns: ColumnSet) -> PlanNode:
+        return node(op, self.left, self.right, columns=columns)
+
+
+def hashed(
+    kind: JoinKind, tables: TwoTables, predicate: Predicate, mark: int | None = None, build_left: bool = False
+) -> HashJoin:
+    keys, null_safe, residual = split_keys(predicate, tables.left.columns, tables.right.columns)
+    return HashJoin(kind, keys, residual, build_left, null_safe, mark)

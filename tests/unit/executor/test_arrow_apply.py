@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -21,11 +22,13 @@ from hand_made_plans import (
     TUNINGS,
     Plans,
     bag,
+    equal,
     less,
     literal,
     node,
     random_rows,
     random_value,
+    same,
     values,
 )
 
@@ -87,14 +90,6 @@ from optimizer.settings import Settings
 from tests.reference.naive import run as naive
 
 KINDS = (JoinKind.INNER, JoinKind.LEFT, JoinKind.SEMI, JoinKind.ANTI, JoinKind.MARK, JoinKind.SINGLE)
-
-
-def equal(a: Scalar, b: Scalar) -> Scalar:
-    return Call("=", (a, b), BOOL)
-
-
-def same(a: Scalar, b: Scalar) -> Scalar:
-    return Call("is_not_distinct_from", (a, b), BOOL)
 
 
 class Query:
@@ -303,7 +298,7 @@ def test_random_applies(tmp_path: Path, kind: JoinKind) -> None:
     rng = random.Random(kind.value)
     used: set[str] = set()
     failed = 0
-    for _ in range(45):
+    for _ in range(30):
         query = Query(tmp_path, rng)
         left = query.scan(rng.choice([[I64, I64], [I64, F64, STR], [DEC, I64]]), rng.choice([0, 1, 6, 15]))
         right = query.right(left.columns, rng.choice([0, 1, 2, 3]))
@@ -350,7 +345,7 @@ def test_lookups_and_ranges_on_every_type(tmp_path: Path, type: pa.DataType) -> 
             tree = Tree(Apply(JoinKind.LEFT, ()), (left, Tree(Filter(conjunction(predicate)), (right,))))
             want = bag(values(naive(tree, query.plans.columns, query.tables), tree.columns))
             ways = 0
-            for order in ((False, False), (True, False), (False, True), (True, True)):
+            for order in rng.sample(list(product((False, True), repeat=2)), 2):
                 for op in implementations(query, tree.inputs[1]):
                     key = SortKey(k.columns.bit_length() - 1, *order)
                     inner = query.planned(right)
@@ -361,7 +356,7 @@ def test_lookups_and_ranges_on_every_type(tmp_path: Path, type: pa.DataType) -> 
                     plan = node(apply, query.planned(left), inner, columns=tree.columns)
                     assert bag(query.plans.run(plan, rng.choice(TUNINGS))) == want, (op, order)
                     ways += 1
-            assert ways >= 8
+            assert ways >= 4
 
 
 def implementations(query: Query, tree: Any) -> list[PhysicalOperator]:

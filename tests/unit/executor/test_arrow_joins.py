@@ -15,31 +15,33 @@ from hand_made_plans import (
     F64,
     I32,
     I64,
+    KEYS,
+    SIZES,
     STR,
     TUNINGS,
     Plans,
     Row,
+    TwoTables,
     bag,
+    equal,
+    hashed,
     less,
     listed,
     node,
     random_rows,
+    same,
     sort_rows,
     values,
 )
 
 from executor.arrow.context import Tuning
 from executor.arrow.key_index import KeyIndex
-from optimizer.algebra.evaluate import evaluate, holds
-from optimizer.algebra.evaluate_order import compare_values
+from optimizer.algebra.evaluate import holds
 from optimizer.algebra.kinds import PLAIN_JOINS, JoinKind
 from optimizer.algebra.physical import HashJoin, MergeJoin, NestedLoopJoin, Sort
 from optimizer.algebra.plan import PlanNode
-from optimizer.algebra.scalars import BOOL, Call, Predicate, Scalar
+from optimizer.algebra.scalars import BOOL, Call, Predicate, Scalar, conjunction
 from optimizer.algebra.traits import SortKey
-
-KEYS = [(I64,), (STR,), (I32, STR), (DEC, I64), (F64,), (DATE, pa.bool_()), (pa.decimal128(30, 2),)]
-SIZES = [(0, 9), (9, 0), (0, 0), (23, 17), (40, 40)]
 
 
 def joined(
@@ -62,49 +64,30 @@ def joined(
     return result
 
 
-class Inputs:
-    """Two random tables with the keys first and one more integer column."""
-
-    def __init__(self, plans: Plans, rng: random.Random, keys: Sequence[pa.DataType], sizes: tuple[int, int]) -> None:
-        types = [*keys, I64]
-        self.left, self.right = (plans.table(types, random_rows(rng, types, size)) for size in sizes)
-        self.left_ids, self.right_ids = list(range(len(types))), list(range(len(types), 2 * len(types)))
-        self.pairs = [(plans.ref(a), plans.ref(b)) for a, b in zip(self.left_ids[:-1], self.right_ids[:-1], strict=True)]
-        self.residual: Predicate = (less(plans.ref(self.left_ids[-1]), plans.ref(self.right_ids[-1])),)
-
-    def columns(self, kind: JoinKind) -> int:
-        return self.left.columns if kind.left_only else self.left.columns | self.right.columns
-
-
-def key_match(pairs: Sequence[tuple[Scalar, Scalar]], residual: Predicate):
-    def match(a: Row, b: Row) -> bool:
-        for x, y in pairs:
-            u, v = evaluate(x, a), evaluate(y, b)
-            if u is None or v is None or compare_values(u, v):
-                return False
-        return holds(residual, a | b)
-
-    return match
+def wanted(kind: JoinKind, tables: TwoTables, predicate: Predicate) -> list[Row]:
+    left, right = tables.plans.rows(tables.left), tables.plans.rows(tables.right)
+    return joined(kind, left, right, lambda a, b: holds(predicate, a | b), tables.right_ids, tables.left_ids)
 
 
 @pytest.mark.parametrize("keys", KEYS, ids=str)
 @pytest.mark.parametrize("kind", PLAIN_JOINS)
 def test_hash_join(tmp_path: Path, kind: JoinKind, keys: tuple[pa.DataType, ...]) -> None:
+    """Half of the combinations of sizes, keys that take NULL for equal to NULL, a residual predicate, and sides to build on."""
     rng = random.Random(f"{kind}{keys}")
-    for sizes, with_residual, build_left in product(SIZES, (False, True), (False, True)):
-        plans = Plans(tmp_path)
-        inputs = Inputs(plans, rng, keys, sizes)
-        residual = inputs.residual if with_residual else ()
-        op = HashJoin(kind, tuple(inputs.pairs), residual, build_left)
-        plan = node(op, inputs.left, inputs.right, columns=inputs.columns(kind))
-        match = key_match(inputs.pairs, residual)
-        want = joined(kind, plans.rows(inputs.left), plans.rows(inputs.right), match, inputs.right_ids, inputs.left_ids)
-        for tuning in rng.sample(TUNINGS, 1):
-            got = plans.run(plan, tuning)
-            if build_left or kind.keeps_right:
-                assert bag(got) == bag(values(want, plan.columns)), (sizes, residual, build_left)
-            else:  # the left order is kept
-                assert listed(got) == listed(values(want, plan.columns)), (sizes, residual)
+    flags = (False, True)
+    for sizes, null_safe, with_residual, build_left in rng.sample(list(product(SIZES, flags, flags, flags)), 20):
+        tables = TwoTables(tmp_path, rng, keys, sizes)
+        pairs = [(rng.choice([equal, same]) if null_safe else equal)(*pair) for pair in tables.pairs]
+        if null_safe:
+            pairs[0] = same(*tables.pairs[0])
+        predicate = conjunction([*pairs, *([tables.extra] if with_residual else [])])
+        op = hashed(kind, tables, predicate, None, build_left)
+        assert bool(op.null_safe) == null_safe and len(op.keys) == len(pairs)
+        plan = tables.plan(op, tables.columns(kind))
+        want = values(wanted(kind, tables, predicate), plan.columns)
+        got = tables.plans.run(plan, rng.choice(TUNINGS))
+        order = bag if build_left or kind.keeps_right else listed  # else the left order is kept
+        assert order(got) == order(want), (sizes, predicate, build_left)
 
 
 def test_hash_join_on_computed_keys_with_few_output_columns(tmp_path: Path) -> None:
@@ -113,9 +96,10 @@ def test_hash_join_on_computed_keys_with_few_output_columns(tmp_path: Path) -> N
     left, right = plans.table([I64, I64], random_rows(rng, [I64, I64], 30)), plans.table([I64], random_rows(rng, [I64], 30))
     a, b, c = (plans.ref(i) for i in range(3))
     total: Scalar = Call("+", (a, b), I64)
+    match = (equal(total, c),)
     for columns in (1 << 0, 1 << 2, 0b101):
         plan = node(HashJoin(JoinKind.INNER, ((total, c),), ()), left, right, columns=columns)
-        want = joined(JoinKind.INNER, plans.rows(left), plans.rows(right), key_match([(total, c)], ()), [2], [0, 1])
+        want = joined(JoinKind.INNER, plans.rows(left), plans.rows(right), lambda u, v: holds(match, u | v), [2], [0, 1])
         assert bag(plans.run(plan)) == bag(values(want, columns))
 
 
@@ -124,52 +108,39 @@ def test_hash_join_on_computed_keys_with_few_output_columns(tmp_path: Path) -> N
 def test_merge_join(tmp_path: Path, kind: JoinKind, keys: tuple[pa.DataType, ...]) -> None:
     rng = random.Random(f"{kind}{keys}")
     for sizes, with_residual in product([*SIZES, (60, 3), (3, 60)], (False, True)):
-        plans = Plans(tmp_path)
-        inputs = Inputs(plans, rng, keys, sizes)
-        residual = inputs.residual if with_residual else ()
+        tables = TwoTables(tmp_path, rng, keys, sizes)
+        plans, residual = tables.plans, (tables.extra,) if with_residual else ()
         permuted = rng.sample(range(len(keys)), len(keys))
         ways = [(rng.random() < 0.5, rng.random() < 0.5) for _ in keys]
-        orders = [tuple(SortKey(ids[k], *ways[k]) for k in permuted) for ids in (inputs.left_ids, inputs.right_ids)]
-        orders[0] += (SortKey(inputs.left_ids[-1]),)  # more than the keys, on the left
+        orders = [tuple(SortKey(ids[k], *ways[k]) for k in permuted) for ids in (tables.left_ids, tables.right_ids)]
+        orders[0] += (SortKey(tables.left_ids[-1]),)  # more than the keys, on the left
         sorts = [
             node(Sort(order), child, columns=child.columns, delivers=order)
-            for order, child in zip(orders, (inputs.left, inputs.right), strict=True)
+            for order, child in zip(orders, (tables.left, tables.right), strict=True)
         ]
-        op = MergeJoin(kind, tuple(inputs.pairs), residual)
-        plan = node(op, *sorts, columns=inputs.columns(kind), needs=orders, delivers=orders[0])
-        left = sort_rows(plans.rows(inputs.left), orders[0])
-        right = sort_rows(plans.rows(inputs.right), orders[1])
-        want = joined(kind, left, right, key_match(inputs.pairs, residual), inputs.right_ids, inputs.left_ids)
-        for tuning in rng.sample(TUNINGS, 1):
-            got = plans.run(plan, tuning)
-            if kind.keeps_right:
-                assert bag(got) == bag(values(want, plan.columns)), (sizes, residual)
-            else:
-                assert listed(got) == listed(values(want, plan.columns)), (sizes, residual)
+        op = MergeJoin(kind, tuple(tables.pairs), residual)
+        plan = node(op, *sorts, columns=tables.columns(kind), needs=orders, delivers=orders[0])
+        left, right = (sort_rows(plans.rows(t), order) for t, order in zip((tables.left, tables.right), orders, strict=True))
+        predicate = (*(equal(*pair) for pair in tables.pairs), *residual)
+        want = joined(kind, left, right, lambda u, v, p=predicate: holds(p, u | v), tables.right_ids, tables.left_ids)
+        order = bag if kind.keeps_right else listed
+        assert order(plans.run(plan, rng.choice(TUNINGS))) == order(values(want, plan.columns)), (sizes, residual)
 
 
 @pytest.mark.parametrize("kind", PLAIN_JOINS)
 def test_nested_loop_join(tmp_path: Path, kind: JoinKind) -> None:
     rng = random.Random(kind.value)
-    for sizes, predicate_of in product(SIZES, range(4)):
-        plans = Plans(tmp_path)
-        inputs = Inputs(plans, rng, (I64,), sizes)
-        a, x, b, y = (plans.ref(i) for i in range(4))
-        predicate: Predicate = (
-            (),
-            (less(a, b),),
-            (Call("<>", (a, b), BOOL), less(x, y)),
-            (less(Call("*", (a, y), I64), b),),
-        )[predicate_of]
-        plan = node(NestedLoopJoin(kind, predicate), inputs.left, inputs.right, columns=inputs.columns(kind))
-        left, right = plans.rows(inputs.left), plans.rows(inputs.right)
-        want = joined(kind, left, right, lambda u, v, p=predicate: holds(p, u | v), inputs.right_ids, inputs.left_ids)
-        for tuning in TUNINGS:
-            got = plans.run(plan, tuning)
-            if kind.keeps_right:
-                assert bag(got) == bag(values(want, plan.columns)), (sizes, predicate)
-            else:
-                assert listed(got) == listed(values(want, plan.columns)), (sizes, predicate)
+    for sizes in SIZES:
+        tables = TwoTables(tmp_path, rng, (I64,), sizes)
+        a, x, b, y = (tables.plans.ref(i) for i in range(4))
+        compared: tuple[Predicate, ...] = (
+            (), (less(a, b),), (Call("<>", (a, b), BOOL), less(x, y)), (less(Call("*", (a, y), I64), b),),
+        )  # fmt: skip
+        for predicate, tuning in product(compared, TUNINGS):
+            plan = tables.plan(NestedLoopJoin(kind, predicate), tables.columns(kind))
+            want = values(wanted(kind, tables, predicate), plan.columns)
+            order = bag if kind.keeps_right else listed
+            assert order(tables.plans.run(plan, tuning)) == order(want), (sizes, predicate)
 
 
 @pytest.mark.parametrize("build_left", [False, True])
@@ -193,15 +164,14 @@ def test_merge_join_of_keys_without_nulls_over_many_windows(tmp_path: Path) -> N
         plans = Plans(tmp_path)
         left = plans.table([I64, I64], [(k, i) for i, k in enumerate(sorted(rng.randrange(40) for _ in range(200)))])
         right = plans.table([I64, I64], [(k, i) for i, k in enumerate(sorted(rng.randrange(60) for _ in range(150)))])
-        pairs = [(plans.ref(0), plans.ref(2))]
         plan = node(
-            MergeJoin(kind, tuple(pairs), ()),
+            MergeJoin(kind, ((plans.ref(0), plans.ref(2)),), ()),
             left,
             right,
             columns=left.columns if kind.left_only else 0b1111,
             needs=((SortKey(0),), (SortKey(2),)),
         )
-        want = joined(kind, plans.rows(left), plans.rows(right), key_match(pairs, ()), [2, 3], [0, 1])
+        want = joined(kind, plans.rows(left), plans.rows(right), lambda u, v: u[0] == v[2], [2, 3], [0, 1])
         for tuning in TUNINGS:
             assert bag(plans.run(plan, tuning)) == bag(values(want, plan.columns)), kind
 

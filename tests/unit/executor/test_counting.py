@@ -20,7 +20,7 @@ from executor.counting import counter as counting
 from executor.counting.counter import RowCounter
 from executor.counting.factor import Factor, product_total
 from executor.counting.kept import KeptCounts
-from executor.session import row_counter
+from executor.counting.of_catalog import row_counter
 from optimizer.algebra.trees import Tree
 from optimizer.catalog.table import Catalog
 from optimizer.dataset import open_dataset

@@ -16,7 +16,7 @@ import pytest
 from executor import Session
 from executor.arrow import sort, watch
 from executor.arrow.watch import Watch, at_work
-from executor.session import limits, reader
+from executor.execution import limits, reader
 from optimizer.errors import ExecutionError, SettingsError
 
 ROWS = 200_000

@@ -9,7 +9,8 @@ from random import Random
 import numpy as np
 import pytest
 
-from executor.session import Session, new_counters, reader
+from executor.execution import new_counters, reader
+from executor.session import Session
 from experiments.calibration.cases import cases
 from experiments.calibration.data import make_catalog
 from experiments.calibration.fit import fit, predicted

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from experiments.search_bench.duckdb_plans import for_duckdb
+from experiments.duckdb_sql import for_duckdb
 from experiments.search_bench.memory import footprints
 from experiments.search_bench.rates import insertions
 from experiments.search_bench.settings import SEARCHES, differences

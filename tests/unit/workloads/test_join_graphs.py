@@ -22,7 +22,7 @@ from optimizer.stages import required_only
 from optimizer.stats.estimator import Estimator
 
 NAMES = ("chain/2", "chain/9", "star/2", "star/8", "cycle/2", "cycle/3", "cycle/8", "clique/2", "clique/7", "grid/1x5")
-MORE = ("grid/3x4", "random/2/1", "random/9/1", "random/9/2", "random/30/7")
+MORE = ("steinbrunn_star/8/1", "steinbrunn_random/9/2/3", "grid/3x4", "random/2/1", "random/9/1", "random/9/2", "random/30/7")
 
 
 @pytest.mark.parametrize(
@@ -144,12 +144,31 @@ def test_names_have_a_normal_form() -> None:
         ("grid/0x4", "has 0 relations"),
         ("random/4", "write random/N/SEED"),
         ("chain/4/4", "write chain/N"),
+        ("steinbrunn_chain/4", "write steinbrunn_SHAPE/N/SEED"),
+        ("steinbrunn_grid/9x9/1", "can have 2 to 60"),
     ],
 )
 def test_what_is_wrong(name: str, message: str) -> None:
     with pytest.raises(SqlError) as error:
         resolve_sql(name)
     assert message in str(error.value)
+
+
+def test_tables_by_steinbrunn_have_the_published_shares() -> None:
+    """Of rows 15, 30, 35 and 20 percent in the four decades; of domains 5, 50, 30 and 15 percent; each seed has its own."""
+    tables = [table for seed in range(60) for table in graph_tables(join_graph(f"steinbrunn_cycle/20/{seed}"))]
+    rows = [table.stats.rows for table in tables]
+    shares = [
+        sum(low < count <= high for count in rows) / len(rows) for low, high in ((9, 100), (100, 1e3), (1e3, 1e4), (1e4, 1e5))
+    ]
+    assert sum(shares) == 1 and shares == pytest.approx([0.15, 0.30, 0.35, 0.20], abs=0.03)
+    values = [column.ndv for table in tables if table.stats.rows >= 1000 for column in table.stats.columns.values()]
+    shares = [
+        sum(low < count <= high for count in values) / len(values) for low, high in ((1, 10), (10, 100), (100, 500), (500, 1e3))
+    ]
+    assert sum(shares) == 1 and shares == pytest.approx([0.05, 0.50, 0.30, 0.15], abs=0.03)
+    assert all(column.ndv <= table.stats.rows for table in tables for column in table.stats.columns.values())
+    assert graph_of_table("steinbrunn_random_9_2_3_r8") == join_graph("Steinbrunn_random/9/2/03")
 
 
 def test_every_family_is_listed() -> None:
@@ -161,4 +180,5 @@ def test_every_family_is_listed() -> None:
         "grid",
         "random",
         "snowflake",
+        "steinbrunn_SHAPE",
     }

@@ -82,7 +82,8 @@ def test_tpcds_queries_need_the_extension(monkeypatch: pytest.MonkeyPatch) -> No
         ("TPCH/Q05", "did you mean tpch/q05?"),
         (
             "other/thing",
-            "workloads: chain, clique, cycle, grid, job, job_light, job_m, random, snowflake, star, stats, tpcds, tpch; plan",
+            "workloads: chain, clique, cycle, grid, job, job_light, job_m, random, snowflake, star, stats, "
+            "steinbrunn_SHAPE, tpcds, tpch; plan",
         ),
         ("", "there is no SQL to run"),
         ("  \n", "there is no SQL to run"),

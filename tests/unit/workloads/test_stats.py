@@ -11,9 +11,9 @@ import pytest
 
 from executor.session import Session
 from experiments.workloads.data import dataset_folder, open_data
+from experiments.workloads.described import with_described_tables
 from experiments.workloads.queries import built_in_queries, default_data, resolve_sql
 from experiments.workloads.true_cardinalities import WORKLOADS, true_cardinalities
-from optimizer.catalog.described import with_described_tables
 from optimizer.catalog.source import open_source
 from optimizer.catalog.table import Catalog
 from optimizer.errors import CatalogError, SqlError

@@ -1,4 +1,4 @@
-"""The engines compared: each runs SQL over the files of a dataset and gives the whole result as an Arrow table.
+"""The engines that `bench exec` compares: each runs SQL over the files of a dataset and gives the whole result as an Arrow table.
 
 DuckDB and Polars plan when they are run; of planscope planning is timed apart.
 Neither DuckDB nor Polars is a dependency: an engine that is not installed is left out.
@@ -7,14 +7,21 @@ Neither DuckDB nor Polars is a dependency: an engine that is not installed is le
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from importlib.util import find_spec
+from time import perf_counter, process_time
 from typing import Any, Protocol
 
 import pyarrow as pa
 
-from executor.session import Session, reader
-from experiments.search_bench.duckdb_plans import for_duckdb
+from executor.execution import reader
+from executor.session import Session
+from experiments.bench.child import status_mb
+from experiments.bench.experiment import Item, Row
+from experiments.duckdb_sql import for_duckdb
+from experiments.workloads.data import open_data
 from optimizer.catalog.table import Catalog, Table
+from optimizer.errors import ExecutionError
 from optimizer.settings import Settings
 
 NAMES = ("planscope", "duckdb", "polars")
@@ -85,3 +92,39 @@ def _lazy(table: Table) -> Any:
 
 def _quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
+
+
+# -- one process, one engine, one query -----------------------------------------------------------------------------------------
+
+
+@lru_cache(maxsize=1)
+def _opened(name: str, data: str, pairs: tuple[str, ...], threads: int) -> tuple[Engine, float | None]:
+    """The engine, and the megabytes that the process held when it was open."""
+    engine = open_engine(name, open_data(data), Settings.from_pairs(pairs), threads)
+    return engine, status_mb("VmRSS")
+
+
+def measure(item: Item) -> list[Row]:
+    """A run of `item["sql"]`: milliseconds on the clock and of CPU time (all threads), and of planning before it; `mb`: the most
+    that the process held beyond the open engine. With `item["rows"]` its result as well, as an Arrow stream."""
+    try:
+        engine, before = _opened(item["engine"], item["data"], tuple(item["pairs"]), item["threads"])
+        started = perf_counter()
+        execute = engine.plan(item["sql"])
+        planned, cpu = perf_counter(), process_time()
+        table = execute()
+        row: Row = {
+            "ms": (perf_counter() - planned) * 1e3,
+            "cpu_ms": (process_time() - cpu) * 1e3,
+            "plan_ms": (planned - started) * 1e3,
+        }
+    except BaseException as error:  # Polars panics
+        raise ExecutionError((str(error) or type(error).__name__).strip().splitlines()[0]) from None
+    held = status_mb("VmHWM")
+    row["mb"] = None if held is None or before is None else held - before
+    if item["rows"]:
+        sink = pa.BufferOutputStream()
+        with pa.ipc.new_stream(sink, table.schema) as writer:
+            writer.write_table(table)
+        row["table"] = sink.getvalue().to_pybytes()
+    return [row]

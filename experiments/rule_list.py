@@ -23,14 +23,15 @@ class RuleDoc(NamedTuple):
 def describe_rules(plugins: Registry | None = None) -> list[RuleDoc]:
     """One line on each rule, in the order in which a query meets them; after them what plug-ins bring, rules or not."""
     listed: dict[str, RuleDoc] = {}
-    for rule in rules_of(QUICK):
-        listed[rule.name] = RuleDoc(rule.name, "decorrelate", rule.summary())
-    for rule in rules_of(PROGRAM):
-        listed.setdefault(rule.name, RuleDoc(rule.name, "prepass", rule.summary()))
-    for transformation in TRANSFORMATIONS:
-        listed[transformation.name] = RuleDoc(transformation.name, "transform", transformation.summary())
-    for implementation in IMPLEMENTATIONS:
-        listed[implementation.name] = RuleDoc(implementation.name, "implement", implementation.summary())
+    rules = {
+        "decorrelate": rules_of(QUICK),
+        "prepass": rules_of(PROGRAM),
+        "transform": TRANSFORMATIONS,
+        "implement": IMPLEMENTATIONS,
+    }
+    for kind, those in rules.items():
+        for rule in those:
+            listed.setdefault(rule.name, RuleDoc(rule.name, kind, rule.summary()))
     summary = (sort.__doc__ or "").strip().splitlines()[0]
     own = [] if plugins is None else plugins.extensions
     return [

@@ -7,7 +7,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from optimizer.catalog.described import described_catalog
+from experiments.workloads.described import described_catalog
 from optimizer.catalog.table import Catalog
 from optimizer.errors import CatalogError
 from optimizer.sql.schema import parse_schema

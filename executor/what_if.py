@@ -1,0 +1,70 @@
+"""A planned query under other row counts and costs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from memo_viz.explain import finite, plan_json, plan_table
+from optimizer.algebra.columns import column_set
+from optimizer.algebra.plan import PlanNode, prune_columns
+from optimizer.algebra.printing import number
+from optimizer.explanation.diagram import Diagram, axis, diagram
+from optimizer.explanation.recost import Recosting
+from optimizer.pipeline import OptimizedQuery
+
+
+class WhatIf:
+    """A query whose figures may be changed: `query` as it was planned with the figures that are there."""
+
+    def __init__(self, query: OptimizedQuery) -> None:
+        self.query = query
+        query.give_groups()
+        self._memo = Recosting(query.engine)
+
+    def under(self, rows: Mapping[frozenset[str], float] | None = None, factors: Mapping[str, float] | None = None) -> Changed:
+        """The cheapest plan if relation sets (aliases in lower case) have these rows and operators cost so many times as much."""
+        found = self._memo.under(rows, factors)
+        return Changed(self.query, found.plan, self._memo.cost_of(self.query.plan, rows, factors))
+
+    def diagram(
+        self,
+        axes: Sequence[tuple[frozenset[str], float | None, float | None]],
+        factors: Mapping[str, float] | None = None,
+        points: int = 60,
+    ) -> Diagram:
+        """The plan diagram over the rows of one set of relations or two, each with the least and the greatest value (None: by
+        the estimate)."""
+        return diagram(self._memo, [axis(self._memo, *each, points) for each in axes], factors)
+
+
+class Changed:
+    """A plan under changed figures: `plan`, and `before`: what the plan chosen without the change costs now."""
+
+    def __init__(self, query: OptimizedQuery, plan: PlanNode, before: float) -> None:
+        self.query, self.plan, self.before = query, plan, before
+        prune_columns(plan, column_set(output.id for output in query.outputs))
+
+    @property
+    def winner_changes(self) -> bool:
+        return self.before > self.plan.cost * (1.0 + 1e-9)
+
+    def show(self, width: int = 100) -> str:
+        """The plan, and whether it is another one."""
+        before, now = number(self.before), number(self.plan.cost)
+        change = f"the winner changes: the plan chosen before would cost {before}, this one costs {now}"
+        stays = f"the winner stays: it costs {now} now, and cost {number(self.query.cost)} before"
+        return plan_table(self.plan, self.query.columns, None, width) + f"\n\n{change if self.winner_changes else stays}"
+
+    @property
+    def json(self) -> dict[str, Any]:
+        return {
+            "winner_changes": self.winner_changes,
+            "cost": finite(self.plan.cost),
+            "cost_of_plan_before": finite(self.before),
+            "cost_before": finite(self.query.cost),
+            "plan": plan_json(self.plan, self.query.columns),
+        }
+
+    def __repr__(self) -> str:
+        return self.show()

@@ -1,0 +1,23 @@
+"""DuckDB, where it is installed, and our queries in its words. It is no dependency: it comes with the extra `test`."""
+
+from __future__ import annotations
+
+import re
+from importlib import import_module
+from types import ModuleType
+
+MISSING = "DuckDB is not installed, so its times are left out; to have them: pip install 'planscope[test]' or pip install duckdb"
+_QUOTED_OR_AT = re.compile(r"""('(?:[^']|'')*'|"(?:[^"]|"")*")|\bat\b""", re.IGNORECASE)
+
+
+def duckdb_module() -> ModuleType | None:
+    """DuckDB, None when it is not installed."""
+    try:
+        return import_module("duckdb")
+    except ImportError:
+        return None
+
+
+def for_duckdb(sql: str) -> str:
+    """The query without its semicolon, the alias AT in quotes: DuckDB keeps the word for AT TIME ZONE and time travel."""
+    return _QUOTED_OR_AT.sub(lambda found: found[1] or '"at"', sql).strip().rstrip(";")

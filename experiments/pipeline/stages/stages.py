@@ -1,0 +1,197 @@
+"""The stages of a pipeline, each made of its table in the specification (docs/pipeline.md has the keys)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from experiments.pipeline.analyze.analyze import analyze_dataset
+from experiments.pipeline.generate.generate import generate, size_text
+from experiments.pipeline.generate.kinds import KINDS, recipe
+from experiments.pipeline.generate.recipe import Recipe
+from experiments.pipeline.intake.request import ImportRequest, is_small, planned
+from experiments.pipeline.intake.run import import_dataset
+from experiments.pipeline.report.report import write_report
+from experiments.pipeline.spark.manifest import is_done, write_manifest
+from experiments.pipeline.sweep.problems import Problems
+from experiments.pipeline.sweep.run import run_sweep
+from experiments.pipeline.sweep.spec import SweepSpec, is_built_in, plan_sweep
+from experiments.workloads.data import dataset_folder
+from experiments.workloads.scale import parse_scale
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+ORDER = ("generate", "import", "analyze", "sweep", "report")
+_DATA = "data"  # the folder of the dataset that a pipeline makes, within its own
+_WORKLOADS = {"joingraph": ("chain", "star", "cycle", "clique", "grid", "random"), "imdb_like": ("job",)}
+
+
+@dataclass(frozen=True)
+class Context:
+    """`out`: the folder of the pipeline, absolute. `spark` starts the session on its first call. `resume`: the command that goes
+    on with this pipeline."""
+
+    out: Path
+    spark: Callable[[], SparkSession]
+    say: Callable[[str], None]
+    resume: str
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a stage went. `made`: something was done by this call; otherwise all of it was there. `text`: counts, on one line.
+    `folder`: the one that has the stage's manifest, within that of the pipeline."""
+
+    made: bool
+    text: str
+    folder: str = ""
+
+
+@dataclass(frozen=True)
+class Stage:
+    """`words`: what the table says; `base`: the folder that files are named from."""
+
+    name: str
+    words: Mapping[str, Any]
+    base: Path
+
+    @property
+    def into(self) -> str:
+        return str(self.words.get("into", _DATA))
+
+    def complain(self, problems: Problems) -> None:
+        """Notes what is wrong with the words."""
+
+    def check(self, out: Path) -> None:
+        """Raises PlanscopeError for mistakes that can be seen before anything runs."""
+
+    def run(self, context: Context) -> Outcome:
+        """Does what is not done. Raises PlanscopeError, and KeyboardInterrupt; then a later call goes on."""
+        raise AssertionError(f"{type(self).__name__} does nothing")
+
+    def path(self, name: str) -> Path:
+        """A file or folder beside the specification."""
+        return (self.base / Path(name).expanduser()).absolute()
+
+
+class Generate(Stage):
+    @property
+    def workloads(self) -> tuple[str, ...]:
+        """The workloads whose queries run on this dataset."""
+        return _WORKLOADS.get(self.words["kind"], (self.words["kind"],))
+
+    def complain(self, problems: Problems) -> None:
+        if self.words["kind"] not in KINDS:
+            problems.add(f'there is no kind of dataset "{self.words["kind"]}"; there are {", ".join(KINDS)}', "generate", "kind")
+
+    def check(self, out: Path) -> None:
+        self._recipe()
+
+    def run(self, context: Context) -> Outcome:
+        wanted = self._recipe()
+        made = generate(wanted, context.out / self.into, context.spark, context.say)
+        text = f"{wanted.label}, {len(made.rows)} tables, {sum(made.rows.values()):,} rows, {size_text(made.bytes)}"
+        return Outcome(made.made, text, self.into)
+
+    def _recipe(self) -> Recipe:
+        scale = parse_scale(str(self.words["scale"]), "scale = S", "scale = 0.1")
+        return recipe(self.words["kind"], scale, self.words.get("parts"), tuple(self.words.get("graphs", ())))
+
+
+class Import(Stage):
+    def check(self, out: Path) -> None:
+        planned(self._request(out))
+
+    def is_small(self, out: Path) -> bool:
+        return is_small(self._request(out))
+
+    def run(self, context: Context) -> Outcome:
+        manifest, was_there = import_dataset(self._request(context.out), context.spark, context.say, context.resume)
+        tables = manifest["counts"]["tables"].values()
+        rejected = sum(one["rows"] for table in tables for one in table["rejected"])
+        text = f"{len(tables)} tables, {sum(table['kept'] for table in tables):,} rows, {rejected:,} rejected"
+        return Outcome(not was_there, text, self.into)
+
+    def _request(self, out: Path) -> ImportRequest:
+        words = self.words
+        return ImportRequest(
+            sources=tuple(source if "://" in source else str(self.path(source)) for source in words.get("sources", ())),
+            folder=out / self.into,
+            format=words.get("format"),
+            schema=self.path(words["schema"]) if "schema" in words else None,
+            tables=tuple(words.get("tables", ())),
+            options={name: str(value) for name, value in words.get("options", {}).items()},
+            on_reject=words.get("on_reject", "keep"),
+            on_dangling=words.get("on_dangling", "keep"),
+            merge=words.get("merge_schema", False),
+            jars=tuple(map(self.path, words.get("jars", ()))),
+        )
+
+
+@dataclass(frozen=True)
+class Analyze(Stage):
+    """`made`: folders that the pipeline makes."""
+
+    made: tuple[str, ...]
+
+    def complain(self, problems: Problems) -> None:
+        if "data" not in self.words and not self.made:
+            problems.add('nothing to analyze: write data = "FOLDER", or add [generate] or [import]', "analyze")
+
+    def run(self, context: Context) -> Outcome:
+        words, given = self.words, self.words.get("data")
+        folders = [context.out / folder for folder in self.made]
+        if given is not None:
+            folders = [dataset_folder(given, context.say) if is_built_in(given) else self.path(given)]
+        how = {
+            "tables": words.get("tables", ()),
+            "joint": [(name, tuple(columns)) for name, sets in words.get("joint", {}).items() for columns in sets],
+            "sample": words.get("sample"),
+        }
+        reports = [analyze_dataset(folder, context.spark, progress=context.say, **how) for folder in folders]
+        tables = [table for report in reports for table in report.tables]
+        text = f"{len(tables)} tables, {sum(table.rows for table in tables):,} rows"
+        return Outcome(any(report.read for report in reports), text, str(folders[-1]))
+
+
+@dataclass(frozen=True)
+class Sweep(Stage):
+    """`made`: folders of the datasets that the pipeline makes, by workload ("*": any). Where [sweep] gives no data, queries of a
+    workload run on that: tpch/… on a generated tpch, job/… on imdb_like, chain/4 on joingraph, everything on an imported one."""
+
+    spec: SweepSpec
+    made: Mapping[str, str]
+
+    def check(self, out: Path) -> None:
+        plan_sweep(self._spec(out), later=out)
+
+    def run(self, context: Context) -> Outcome:
+        plan = plan_sweep(self._spec(context.out), context.say)
+        done = run_sweep(plan, context.out, context.spark, context.say)
+        inputs = {f"{query.name} on {query.data}": query.digest for query in plan.queries}
+        settings = {name: value for name, value in plan.as_dict().items() if name != "queries"}
+        if not is_done(context.out, self.name, inputs, settings):
+            counts = {"items": done.items, "errors": done.errors}
+            write_manifest(context.out, self.name, inputs=inputs, settings=settings, counts=counts, files=done.files)
+        return Outcome(done.made > 0, f"run {done.run}: {done.items:,} items{error_text(done.errors)}")
+
+    def _spec(self, out: Path) -> SweepSpec:
+        if self.spec.data is not None or not self.made:
+            return self.spec
+        return replace(self.spec, data={workload: str(out / folder) for workload, folder in self.made.items()})
+
+
+class MakeReport(Stage):
+    def run(self, context: Context) -> Outcome:
+        report = write_report(context.out, context.spark, self.words.get("baseline"), progress=context.say)
+        return Outcome(report.made, f"{context.out / report.page}, compared with {report.baseline}")
+
+
+def error_text(errors: Mapping[str, int]) -> str:
+    """`, 3 errors (2 timeout, 1 crash)`; nothing when there are none."""
+    kinds = ", ".join(f"{count:,} {kind}" for kind, count in errors.items())
+    total = sum(errors.values())
+    return f", {total:,} error{'s' if total > 1 else ''} ({kinds})" if errors else ""

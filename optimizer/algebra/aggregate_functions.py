@@ -1,0 +1,233 @@
+"""The functions of several rows: aggregates, and what only a window has."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from optimizer.algebra import evaluate_aggregates as aggregates
+from optimizer.algebra.columns import DataType
+from optimizer.algebra.functions import AggregateFunction, WindowFunction, same_type
+from optimizer.algebra.types import (
+    DOUBLE,
+    HUGEINT,
+    INT64,
+    TIMESTAMP,
+    UINT32,
+    aggregate_type,
+    is_date,
+    is_integer,
+    is_numeric,
+    is_timestamp,
+)
+
+
+def continuous_type(arg: DataType) -> DataType | None:
+    """The type of a value between two of `arg`; None where there is nothing between."""
+    if is_integer(arg):
+        return DOUBLE
+    if is_date(arg) or is_timestamp(arg):
+        return TIMESTAMP
+    return arg if is_numeric(arg) else None
+
+
+_AGGREGATE = (
+    AggregateFunction(
+        "count",
+        "count(*): the rows; count(x): those where x is not NULL",
+        ("any",),
+        partial(aggregate_type, "count"),
+        empty_value=0,
+    ),
+    AggregateFunction(
+        "sum",
+        "the sum, exact for integers and decimals",
+        ("number",),
+        partial(aggregate_type, "sum"),
+        two_steps=True,
+        one_row=True,
+    ),
+    AggregateFunction("avg", "the mean", ("number",), partial(aggregate_type, "avg"), one_row=True, spelled=("mean",)),
+    AggregateFunction("min", "the smallest value", ("any",), same_type, duplicate_insensitive=True, two_steps=True, one_row=True),
+    AggregateFunction("max", "the largest value", ("any",), same_type, duplicate_insensitive=True, two_steps=True, one_row=True),
+    AggregateFunction("bool_and", "whether all are TRUE", ("boolean",), same_type, spelled=("every", "logical_and"), means="min"),
+    AggregateFunction("bool_or", "whether one is TRUE", ("boolean",), same_type, spelled=("logical_or",), means="max"),
+    AggregateFunction(
+        "count_if",
+        "the rows where x is TRUE; NULL where x is never known",
+        ("boolean",),
+        HUGEINT,
+        spelled=("countif",),
+        means="sum",
+    ),
+    AggregateFunction(
+        "approx_count_distinct", "the number of distinct values, here an exact one", ("any",), INT64, means="count"
+    ),
+    *(
+        AggregateFunction(name, doc, ("double",), DOUBLE, getattr(aggregates, name), raises=True, spelled=spelled)
+        for name, doc, spelled in (
+            ("var_pop", "the variance of all the values there are; 0 for one value", ()),
+            ("var_samp", "the variance that a sample says of where it is from; NULL for one value", ("variance",)),
+            ("stddev_pop", "the square root of var_pop", ()),
+            ("stddev_samp", "the square root of var_samp", ("stddev",)),
+            ("sem", "the standard error of the mean: stddev_pop / sqrt(count)", ()),
+            ("skewness", "the skewness of a sample; NULL for less than 3 values", ()),
+            ("kurtosis", "the excess kurtosis of a sample; NULL for less than 4 values", ()),
+            ("kurtosis_pop", "the excess kurtosis of all the values there are", ()),
+        )
+    ),
+    *(
+        AggregateFunction(name, doc, ("double", "double"), DOUBLE, getattr(aggregates, name), raises=raises)
+        for name, doc, raises in (
+            ("covar_pop", "the covariance of y and x", False),
+            ("covar_samp", "the covariance that a sample says of where it is from", False),
+            ("corr", "Pearson's correlation of y and x", True),
+            ("regr_avgx", "the mean of x, the second argument, over rows with both", False),
+            ("regr_avgy", "the mean of y, the first argument, over rows with both", False),
+            ("regr_sxx", "the sum of squared distances of x from its mean", True),
+            ("regr_syy", "the sum of squared distances of y from its mean", True),
+            ("regr_sxy", "the sum of products of the distances of x and y from their means", False),
+            ("regr_slope", "the slope of the line of least squares through the points (x, y)", True),
+            ("regr_intercept", "where that line crosses x = 0", True),
+            ("regr_r2", "the share of the variance of y that the line explains", True),
+        )
+    ),
+    AggregateFunction("regr_count", "the rows with both", ("double", "double"), UINT32, aggregates.regr_count, empty_value=0),
+    AggregateFunction(
+        "mode",
+        "the value that is there most often, the first of several",
+        ("orderable",),
+        same_type,
+        aggregates.mode,
+        one_row=True,
+        ordered=True,
+    ),
+    AggregateFunction(
+        "median",
+        "quantile_cont(x, 0.5), and quantile_disc(x, 0.5) of what has nothing between two values",
+        ("orderable",),
+        lambda arg: continuous_type(arg) or arg,
+        means="quantile_cont",
+    ),
+    AggregateFunction(
+        "quantile_cont",
+        "quantile_cont(x, q): the value at the fraction q of the sorted values, between two if need be; "
+        "also quantile_cont(q) WITHIN GROUP (ORDER BY x)",
+        ("number or date", "fraction"),
+        continuous_type,
+        aggregates.quantile_cont,
+        spelled=("percentile_cont",),
+    ),
+    AggregateFunction(
+        "quantile_disc",
+        "quantile_disc(x, q): the first of the sorted values that has the fraction q up to it",
+        ("orderable", "fraction"),
+        same_type,
+        aggregates.quantile_disc,
+        one_row=True,
+        spelled=("quantile", "percentile_disc"),
+    ),
+    AggregateFunction(
+        "string_agg",
+        "string_agg(x, separator): the texts one after the other",
+        ("text", "separator"),
+        same_type,
+        aggregates.string_agg,
+        ordered=True,
+        spelled=("listagg", "group_concat"),
+    ),
+    AggregateFunction(
+        "first",
+        "x of the first row, also where it is NULL",
+        ("any",),
+        same_type,
+        aggregates.first,
+        one_row=True,
+        ordered=True,
+        keeps_nulls=True,
+        spelled=("arbitrary",),
+    ),
+    AggregateFunction(
+        "last",
+        "x of the last row, also where it is NULL",
+        ("any",),
+        same_type,
+        aggregates.last,
+        one_row=True,
+        ordered=True,
+        keeps_nulls=True,
+    ),
+    AggregateFunction("any_value", "the first value", ("any",), same_type, aggregates.first, one_row=True, ordered=True),
+    AggregateFunction(
+        "arg_min",
+        "arg_min(x, y): x where y is smallest, in the first of such rows",
+        ("any", "orderable"),
+        same_type,
+        aggregates.arg_min,
+        ordered=True,
+        spelled=("argmin", "min_by"),
+    ),
+    AggregateFunction(
+        "arg_max",
+        "arg_max(x, y): x where y is largest, in the first of such rows",
+        ("any", "orderable"),
+        same_type,
+        aggregates.arg_max,
+        ordered=True,
+        spelled=("argmax", "max_by"),
+    ),
+    AggregateFunction(
+        "bit_and",
+        "the bits that all have",
+        ("integer",),
+        same_type,
+        aggregates.bit_and,
+        duplicate_insensitive=True,
+        two_steps=True,
+        one_row=True,
+    ),
+    AggregateFunction(
+        "bit_or",
+        "the bits that one has",
+        ("integer",),
+        same_type,
+        aggregates.bit_or,
+        duplicate_insensitive=True,
+        two_steps=True,
+        one_row=True,
+    ),
+    AggregateFunction(
+        "bit_xor", "the bits that an odd number has", ("integer",), same_type, aggregates.bit_xor, two_steps=True, one_row=True
+    ),
+    AggregateFunction(
+        "fsum",
+        "the sum as DOUBLE, rounded once",
+        ("double",),
+        DOUBLE,
+        aggregates.fsum,
+        one_row=True,
+        spelled=("kahan_sum", "sumkahan"),
+    ),
+    AggregateFunction("favg", "the mean of a sum rounded once", ("double",), DOUBLE, aggregates.favg, one_row=True),
+    AggregateFunction(
+        "entropy", "the entropy of the values in bits", ("orderable",), DOUBLE, aggregates.entropy, empty_value=0.0
+    ),
+    AggregateFunction("product", "the product as DOUBLE", ("double",), DOUBLE, aggregates.product, one_row=True),
+)
+
+_WINDOW = (
+    WindowFunction("row_number", "1, 2, 3 ... in the order of the window, peers in any order; int64"),
+    WindowFunction("rank", "number of rows before the first peer, plus 1; int64"),
+    WindowFunction("dense_rank", "number of peer groups before this one, plus 1; int64"),
+    WindowFunction("percent_rank", "(rank - 1) / (rows - 1), 0 for a single row; double"),
+    WindowFunction("cume_dist", "rows up to the last peer / rows; double"),
+    WindowFunction("ntile", "ntile(n): number of the bucket, larger buckets first; int64"),
+    WindowFunction("lag", "lag(x[, offset[, default]]): x of the row that many before this one in the partition"),
+    WindowFunction("lead", "lead(x[, offset[, default]]): x of the row that many after this one in the partition"),
+    WindowFunction("first_value", "x of the first row of the frame", framed=True),
+    WindowFunction("last_value", "x of the last row of the frame", framed=True),
+    WindowFunction("nth_value", "nth_value(x, n): x of the n-th row of the frame, NULL when there is none", framed=True),
+)
+
+AGGREGATE_FUNCTIONS = {f.name: f for f in _AGGREGATE}
+AGGREGATE_NAMES = {name: f for f in _AGGREGATE for name in (f.name, *f.spelled)}  # by every name that SQL has for them
+WINDOW_FUNCTIONS = {f.name: f for f in _WINDOW}

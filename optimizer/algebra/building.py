@@ -1,0 +1,39 @@
+"""Parts of trees that are built everywhere."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TypeVar
+
+from optimizer.algebra.columns import ColumnId, Columns, column_ids
+from optimizer.algebra.logical import Filter, ProjectItem
+from optimizer.algebra.scalars import ColumnRef, Predicate
+from optimizer.algebra.trees import Node, Tree
+
+N = TypeVar("N", bound=Node)
+
+
+def reference(id: ColumnId, columns: Columns) -> ColumnRef:
+    """The column `id` as a scalar."""
+    return ColumnRef(id, columns[id].type)
+
+
+def passed(ids: Iterable[ColumnId], columns: Columns) -> tuple[ProjectItem, ...]:
+    """Items of a projection that passes these columns on."""
+    return tuple(ProjectItem(id, reference(id, columns)) for id in ids)
+
+
+def passed_all(node: Node, columns: Columns) -> tuple[ProjectItem, ...]:
+    """Items of a projection that passes all columns of `node` on."""
+    return passed(column_ids(node.columns), columns)
+
+
+def filtered(predicate: Predicate, node: N) -> N | Tree:
+    """The rows of `node` that satisfy the predicate; `node` itself where it is TRUE."""
+    return Tree(Filter(predicate), (node,)) if predicate else node
+
+
+def tree_of(node: Node) -> Tree:
+    """The node, which is a tree: before there is a memo, all are."""
+    assert isinstance(node, Tree), "a group of the memo where a tree was expected"
+    return node

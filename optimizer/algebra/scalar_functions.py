@@ -1,0 +1,272 @@
+"""The scalar functions; aggregates and window functions are in `aggregate_functions`."""
+
+from __future__ import annotations
+
+import calendar
+import math
+import operator
+import random
+from collections.abc import Callable
+from functools import partial
+from hashlib import md5
+from typing import Any
+
+import pyarrow as pa
+
+from optimizer.algebra import evaluate_dates as dates
+from optimizer.algebra import evaluate_more as more
+from optimizer.algebra import evaluate_numbers as numbers
+from optimizer.algebra import evaluate_regex as regex
+from optimizer.algebra import evaluate_strings as strings
+from optimizer.algebra.columns import DataType
+from optimizer.algebra.evaluate_order import compare_values, order_key
+from optimizer.algebra.functions import Function, same_type
+from optimizer.algebra.types import BOOLEAN, DATE, DOUBLE, HUGEINT, INT8, INT32, INT64, STRING, is_decimal
+
+
+def _whole_type(arg: DataType) -> DataType | None:
+    return pa.decimal128(arg.precision, 0) if is_decimal(arg) else arg
+
+
+def _double(name: str, doc: str, reference: Callable[..., Any], raises: bool = False, *parameters: str) -> Function:
+    return Function(name, doc, parameters or ("double",), DOUBLE, reference, raises)
+
+
+def _text(name: str, doc: str, reference: Callable[..., Any], *parameters: str, raises: bool = False) -> Function:
+    return Function(name, doc, ("text", *parameters), STRING, reference, raises)
+
+
+def _rounded(x: Any, *more: Any) -> Any:
+    *digits, type = more
+    return numbers.round_to(x, digits[0] if digits else 0, type)
+
+
+def _form(name: str, doc: str, reference: Callable[..., Any] | None, **more: Any) -> Function:
+    """A function that SQL has a form of its own for, or an operator."""
+    return Function(name, doc, reference=reference, **more)
+
+
+def _comparison(name: str, holds: Callable[[int, int], bool]) -> Function:
+    return _form(name, "comparison; both sides of one type", lambda a, b: holds(compare_values(a, b), 0))
+
+
+def _distinct(a: Any, b: Any) -> bool:
+    return (a is None) != (b is None) if a is None or b is None else compare_values(a, b) != 0
+
+
+def _extreme(of: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda *args: of((v for v in args if v is not None), key=order_key, default=None)
+
+
+_FORMS = (
+    _comparison("=", operator.eq),
+    _comparison("<>", operator.ne),
+    _comparison("<", operator.lt),
+    _comparison("<=", operator.le),
+    _comparison(">", operator.gt),
+    _comparison(">=", operator.ge),
+    _form("is_distinct_from", "<> with NULL as an ordinary value; never NULL", _distinct, strict=False),
+    _form("is_not_distinct_from", "= with NULL as an ordinary value; never NULL", lambda a, b: not _distinct(a, b), strict=False),
+    _form("and", "three-valued AND of two or more booleans", None, strict=False),
+    _form("or", "three-valued OR of two or more booleans", None, strict=False),
+    _form("not", "three-valued NOT", operator.not_),
+    _form("is_null", "TRUE where the argument is NULL; never NULL", lambda x: x is None, strict=False),
+    _form("is_not_null", "TRUE where the argument is not NULL; never NULL", lambda x: x is not None, strict=False),
+    _form(
+        "coalesce", "the first argument that is not NULL; later ones are not evaluated where one was found", None, strict=False
+    ),
+    _form("+", "addition; integers of one type, decimals (exact), or doubles", numbers.add, raises=True, typed=True),
+    _form("-", "subtraction; as +", numbers.subtract, raises=True, typed=True),
+    _form("*", "multiplication; as +", numbers.multiply, raises=True, typed=True),
+    _form("/", "floating division of two doubles, IEEE 754 (x/0 is inf or NaN)", numbers.divide, typed=True),
+    _form(
+        "//",
+        "division truncating to an integer, of integers; of doubles the plain quotient; NULL when the divisor is 0",
+        numbers.integer_divide,
+        typed=True,
+    ),
+    _form("%", "remainder with the sign of the dividend; by 0 it is NULL, of doubles NaN", numbers.remainder, typed=True),
+    _form("neg", "minus x", numbers.negate, raises=True, typed=True),
+    _form("abs", "absolute value", numbers.absolute, raises=True, typed=True),
+    _form("round", "round(x, digits): half away from zero; digits is an integer literal", _rounded, typed=True),
+    _form("floor", "largest integer not above x", lambda x, type: numbers.floor_or_ceil(x, False, type), typed=True),
+    _form("ceil", "smallest integer not below x", lambda x, type: numbers.floor_or_ceil(x, True, type), typed=True),
+    _form("sqrt", "square root of a double; negative raises", numbers.square_root, raises=True),
+    _form("power", "power of doubles", numbers.power, raises=True),
+    _form("ln", "natural logarithm of a double; not positive raises", numbers.logarithm, raises=True),
+    _form("exp", "e to the x", numbers.exponential),
+    _form("greatest", "the largest argument that is not NULL", _extreme(max), strict=False),
+    _form("least", "the smallest argument that is not NULL", _extreme(min), strict=False),
+    _form("concat", "|| of two strings", operator.add),
+    _form("like", "like(s, pattern[, escape]): % any run, _ one character; pattern may be any string expression", strings.like),
+    _form("ilike", "like, ignoring case", lambda s, p, escape="": strings.like(strings.lower(s), strings.lower(p), escape)),
+    _form("upper", "upper case", strings.upper),
+    _form("lower", "lower case", strings.lower),
+    _form("length", "number of characters, int64", len),
+    _form(
+        "substring", "substring(s, start, [length]): 1-based characters; negative start counts from the end", strings.substring
+    ),
+    _form("trim", "without spaces at both ends", lambda s: strings.trim(s, left=True, right=True)),
+    _form("ltrim", "without spaces at the left end", lambda s: strings.trim(s, left=True, right=False)),
+    _form("rtrim", "without spaces at the right end", lambda s: strings.trim(s, left=False, right=True)),
+    _form("replace", "replace(s, from, to)", strings.replace),
+    _form("starts_with", "starts_with(s, prefix)", str.startswith),
+    _form("strpos", "strpos(s, part): 1-based position, 0 when absent, int64", lambda s, part: s.find(part) + 1),
+    *(_form(part, f"extract({part} from date or timestamp), int64", reference) for part, reference in dates.PARTS.items()),
+    _form(
+        "date_add",
+        "date_add(timestamp, interval): calendar months first (day clipped), then days, then time",
+        dates.date_add,
+        raises=True,
+    ),
+    _form("date_add_days", "date_add_days(date, integer): a date that many days later", dates.date_add_days, raises=True),
+    _form("date_diff_days", "date_diff_days(a, b): a - b of two dates in days, int64", lambda a, b: (a - b).days),
+    _form("date_trunc", "date_trunc(unit, timestamp): unit is a string literal", dates.date_trunc, typed=True),
+    _form("random", "a double in [0, 1), new on every row", random.random, volatile=True),
+)
+
+# those that are called by name
+_CALLED = (
+    Function(
+        "regexp_matches",
+        "whether a part of the text matches; x ~* r ignores case",
+        ("text", "regex", "options?"),
+        BOOLEAN,
+        regex.matches,
+        raises=True,
+    ),
+    Function(
+        "regexp_full_match",
+        "whether the whole text matches; also x ~ r, x SIMILAR TO r",
+        ("text", "regex", "options?"),
+        BOOLEAN,
+        regex.full_match,
+        raises=True,
+    ),
+    _text(
+        "regexp_replace",
+        "the text with the first match replaced, or all with the option g; \\\\1 is the first group",
+        regex.replaced,
+        "regex",
+        "text",
+        "options?",
+        raises=True,
+    ),
+    _text(
+        "regexp_extract",
+        "the first match, or its group of that number; empty where there is none",
+        regex.extracted,
+        "regex",
+        "integer?",
+        "options?",
+        raises=True,
+    ),
+    _text("lpad", "cut or filled up at the left", lambda s, n, f: more.padded(s, n, f, True), "integer", "text", raises=True),
+    _text("rpad", "cut or filled up at the right", lambda s, n, f: more.padded(s, n, f, False), "integer", "text", raises=True),
+    _text("reverse", "the characters from the last to the first", lambda s: s[::-1]),
+    _text("repeat", "the text so many times", more.repeat, "integer", raises=True),
+    _text("left", "the first characters; below 0 all but so many at the end", more.left, "integer"),
+    _text("right", "the last characters; below 0 all but so many at the start", more.right, "integer"),
+    _text("split_part", "the part of that number between separators; below 0 from the end", more.split_part, "text", "integer"),
+    _text("translate", "each character of the second text becomes its partner in the third", more.translate, "text", "text"),
+    _text("trim_of", "without the given characters at both ends: trim(x, c)", more.strip, "text"),
+    _text("ltrim_of", "without the given characters at the start: ltrim(x, c)", more.lstrip, "text"),
+    _text("rtrim_of", "without the given characters at the end: rtrim(x, c)", more.rstrip, "text"),
+    _text("md5", "the MD5 hash in hexadecimal digits", lambda s: md5(s.encode(), usedforsecurity=False).hexdigest()),
+    Function(
+        "concat_ws",
+        "the texts that are not NULL, with a separator between",
+        ("text", "texts"),
+        STRING,
+        lambda by, *texts: None if by is None else by.join(t for t in texts if t is not None),
+        strict=False,
+    ),
+    Function("chr", "the character with that code", ("integer",), STRING, more.character, raises=True),
+    Function("ascii", "the code of the first character, 0 without one", ("text",), INT32, lambda s: ord(s[0]) if s else 0),
+    Function(
+        "unicode",
+        "the code of the first character, -1 without one",
+        ("text",),
+        INT32,
+        lambda s: ord(s[0]) if s else -1,
+        spelled=("ord",),
+    ),
+    Function("strlen", "the number of bytes", ("text",), INT64, lambda s: len(s.encode())),
+    Function("bit_length", "the number of bits", ("text",), INT64, lambda s: 8 * len(s.encode())),
+    Function(
+        "levenshtein", "the edits of bytes between two texts", ("text", "text"), INT64, more.levenshtein, spelled=("editdist3",)
+    ),
+    Function("ends_with", "whether the text ends with the other", ("text", "text"), BOOLEAN, str.endswith, spelled=("suffix",)),
+    _double("log10", "the logarithm to base 10, also log(x)", more.log10, True),
+    _double("log2", "the logarithm to base 2", more.log2, True),
+    _double("log", "log(b, x): the logarithm of x to base b", more.log_to, True, "double", "double"),
+    *(
+        _double(n, f"the {w} of an angle in radians", partial(more.trigonometric, n), True)
+        for n, w in (("sin", "sine"), ("cos", "cosine"), ("tan", "tangent"), ("cot", "cotangent"))
+    ),
+    *(_double(n, f"the angle with that {w}", partial(more.arc, n), True) for n, w in (("asin", "sine"), ("acos", "cosine"))),
+    _double("atan", "the angle with that tangent", math.atan),
+    _double("atan2", "the angle of the point (x, y)", math.atan2, False, "double", "double"),
+    _double("degrees", "radians as degrees", lambda x: x * (180 / math.pi)),
+    _double("radians", "degrees as radians", lambda x: x * (math.pi / 180)),
+    _double("cbrt", "the cube root", more.cube_root),
+    _double("even", "the next even number away from 0", more.even),
+    Function("pi", "the number π", (), DOUBLE, lambda: math.pi),
+    Function("trunc", "without what stands after the point", ("number",), _whole_type, more.truncated),
+    Function("sign", "-1, 0 or 1", ("number",), INT8, more.sign),
+    Function("isnan", "whether it is no number", ("double",), BOOLEAN, math.isnan),
+    Function("isinf", "whether it is infinite", ("double",), BOOLEAN, math.isinf),
+    Function("isfinite", "whether it is neither", ("double",), BOOLEAN, math.isfinite),
+    Function(
+        "gcd",
+        "the greatest common divisor",
+        ("integer", "integer"),
+        INT64,
+        lambda a, b, type: numbers.fit(math.gcd(a, b), type),
+        raises=True,
+        typed=True,
+        spelled=("greatest_common_divisor",),
+    ),
+    Function(
+        "lcm",
+        "the least common multiple",
+        ("integer", "integer"),
+        INT64,
+        lambda a, b, type: numbers.fit(math.lcm(a, b), type),
+        raises=True,
+        typed=True,
+        spelled=("least_common_multiple",),
+    ),
+    Function("factorial", "n!, up to 33", ("integer",), HUGEINT, more.factorial, raises=True),
+    *(
+        Function(name, doc, ("integers", "integers"), same_type, fold)
+        for name, doc, fold in (
+            ("bit_and_of", "a & b: the bits that both have", operator.and_),
+            ("bit_or_of", "a | b: the bits that one has", operator.or_),
+            ("xor", "the bits that only one has", operator.xor),
+        )
+    ),
+    Function("bit_not", "~a: the other bits", ("integers",), same_type, more.bit_not, typed=True),
+    Function("shift_left", "a << n", ("integers", "integers"), same_type, more.shift_left, raises=True, typed=True),
+    Function("shift_right", "a >> n", ("integers", "integers"), same_type, more.shift_right, typed=True),
+    Function("last_day", "the last day of its month", ("moment",), DATE, more.last_day),
+    Function("dayname", "Monday, …", ("moment",), STRING, lambda d: calendar.day_name[d.weekday()]),
+    Function("monthname", "January, …", ("moment",), STRING, lambda d: calendar.month_name[d.month]),
+    Function(
+        "make_date", "the date of a year, a month and a day", ("integer", "integer", "integer"), DATE, more.make_date, raises=True
+    ),
+    Function("epoch", "seconds since 1970", ("moment",), DOUBLE, more.epoch),
+    Function("isodow", "the day of the week, Monday is 1", ("moment",), INT64, lambda d: d.isoweekday()),
+    Function("isoyear", "the year that its week belongs to", ("moment",), INT64, lambda d: d.isocalendar().year),
+    Function(
+        "date_diff",
+        "how many starts of a unit lie between two moments",
+        ("unit", "timestamp", "timestamp"),
+        INT64,
+        more.boundaries,
+        spelled=("datediff",),
+    ),
+)
+
+SCALAR_FUNCTIONS = {f.name: f for f in (*_FORMS, *_CALLED)}
+SCALAR_NAMES = {name: f for f in _CALLED for name in (f.name, *f.spelled)}
