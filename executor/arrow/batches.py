@@ -38,8 +38,11 @@ def one_batch(table: pa.Table) -> pa.RecordBatch:
     """A table as a single batch. Raises ArrowInvalid when a column of text has more than 2 GB."""
     if table.num_rows == 0:
         return empty_batch(table.schema)
-    arrays = [c.chunk(0) if c.num_chunks == 1 else pa.concat_arrays(c.chunks) for c in table.columns]
-    return pa.RecordBatch.from_arrays(arrays, schema=table.schema)
+    schema, columns, arrays = table.schema, table.columns[::-1], []
+    del table  # where nobody else has it, a column is let go of as soon as it was copied
+    while columns:
+        arrays.append(single_array(columns.pop()))
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
 def empty_batch(schema: pa.Schema) -> pa.RecordBatch:

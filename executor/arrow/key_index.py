@@ -90,9 +90,10 @@ class KeyIndex:
             if self._keys is not None:
                 chosen = pa.array(np.flatnonzero(is_leader))
                 self._keys = [key.take(chosen) for key in self._keys]
-        self.counts = np.bincount(group).astype(np.int64) if count else np.empty(0, np.int64)
+        self.counts = np.bincount(group).astype(np.int32) if count else np.empty(0, np.int32)
         self.unique = bool((self.counts <= 1).all())
-        self.first = np.cumsum(self.counts) - self.counts
+        self.first = np.cumsum(self.counts, dtype=np.int32)
+        self.first -= self.counts
         if self.unique:
             self.rows = np.empty_like(members)
             self.rows[group] = members
@@ -105,9 +106,9 @@ class KeyIndex:
         place = word - low
         present = np.zeros(span, np.bool_)
         present[place] = True
-        found = np.flatnonzero(present)
-        self._table = np.full(span, _NONE)
-        self._table[found] = np.arange(len(found), dtype=np.int32)
+        self._table = np.cumsum(present, dtype=np.int32)
+        self._table -= 1
+        self._table[~present] = _NONE
         self._words = []
         return self._table[place]
 

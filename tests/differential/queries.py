@@ -176,6 +176,11 @@ class QueryMaker:
         e = Expressions(self.dice, scope)
         wanted = types if types is not None else [None] * self.dice.number(1, 4)
         columns = [self.named(i, self.output(e, type)) for i, type in enumerate(wanted)]
+        if not top and self.dice.chance(8):
+            keys = ", ".join(str(i + 1) for i in range(len(columns)))
+            first = ", ".join(str(i + 1) for i in range(self.dice.number(1, len(columns))))
+            text = f"SELECT DISTINCT ON ({first}) {_items(columns)}{tail} ORDER BY {keys}"
+            return Select(text, _outputs(columns), rows, cut=True)
         distinct = self.dice.chance(15)
         text = f"SELECT {'DISTINCT ' if distinct else ''}{_items(columns)}{tail}"
         hidden = e.any(1).text if top and types is None and not distinct else ""
@@ -261,6 +266,11 @@ class QueryMaker:
 
     def other_aggregate(self, e: Expressions, form: int, condition: str) -> Expr:
         """One whose value is the same bits everywhere, and does not depend on the order of rows."""
+        if self.dice.chance(40):
+            columns = e.columns(INT)
+            return (
+                self.statistic(columns, condition) if columns and self.dice.chance(50) else self.ordered_aggregate(e, condition)
+            )
         if form == 6:
             value = e.of(INT, 2).text
             return Expr(f"{self.dice.pick(('BIT_XOR', 'BIT_AND', 'BIT_OR'))}(CAST({value} AS BIGINT)){condition}", INT, 1e9)
@@ -275,6 +285,21 @@ class QueryMaker:
             )
         name = self.dice.pick(("BOOL_AND", "BOOL_OR"))
         return Expr(f"{name}({e.predicate(2)}){condition}", BOOL)
+
+    def ordered_aggregate(self, e: Expressions, condition: str) -> Expr:
+        """Rows that are equal in the order have the same value."""
+        value, key = e.of(self.dice.pick((INT, STR, DATE, DEC)), 1), e.of(self.dice.pick((INT, STR, DATE)), 1)
+        name, way = self.dice.pick(("FIRST", "LAST", "ANY_VALUE")), self.dice.pick(("", " DESC", " NULLS FIRST"))
+        terms = ", ".join(f"{each}{way}" for each in (key.text, value.text))
+        return value._replace(text=f"{name}({value.text} ORDER BY {terms}){condition}", additive=False)
+
+    def statistic(self, columns: list[Expr], condition: str) -> Expr:
+        x, y = self.dice.pick(columns).text, self.dice.pick(columns).text
+        name = self.dice.pick(
+            ("VAR_POP", "VAR_SAMP", "STDDEV_POP", "STDDEV_SAMP", "MEDIAN", "COVAR_POP", "COVAR_SAMP", "REGR_SXY")
+        )
+        both = name.startswith(("COVAR", "REGR"))
+        return Expr(f"{name}({x}{f', {y}' if both else ''}){condition}", DBL, 1e7, exact=False)
 
     def summand(self, e: Expressions, type: str) -> Expr:
         """A number whose sum is exact in any order."""

@@ -20,7 +20,8 @@ FORMS = (
     "HAVING", "FILTER", "COUNT(DISTINCT", "SUM(", "AVG(", "MIN(", "MAX(", "SELECT DISTINCT", "SELECT *", "ORDER BY",
     "NULLS FIRST", "NULLS LAST", "DESC", "LIMIT", "OFFSET", "UNION ALL", "UNION", "INTERSECT", "EXCEPT", "CASE", "COALESCE",
     "NULLIF", "EXTRACT", "SUBSTRING", "INTERVAL", "BETWEEN", "IN (", "NOT IN (", "LIKE", "IS NULL", "IS NOT DISTINCT FROM",
-    "CAST", "||", "//", "%", " / ", "(SELECT", "TRUE", "NOT",
+    "CAST", "DISTINCT ON", "LAST_DAY", "CONCAT_WS",
+    "||", "//", "%", " / ", "(SELECT", "TRUE", "NOT",
 )  # fmt: skip
 
 
@@ -37,6 +38,8 @@ def test_queries_are_valid_varied_and_mostly_not_empty(tmp_path: Path) -> None:
         seen["queries"] += 1
         seen.update(form for form in FORMS if form in query.sql)
         seen["self join"] += bool(re.search(r"\b(r|q|t|u)\b.* JOIN \1\b", query.sql))
+        seen["ordered aggregate"] += bool(re.search(r"\b(FIRST|LAST|ANY_VALUE)\(", query.sql))
+        seen["statistic"] += bool(re.search(r"_(POP|SAMP|SXY)\(|MEDIAN\(", query.sql))
         seen["comma"] += bool(re.search(r"FROM \w+( AS)? \w+, ", query.sql))
         try:
             seen["with rows"] += bool(connections[index].execute(query.sql).fetchall())
@@ -47,5 +50,5 @@ def test_queries_are_valid_varied_and_mostly_not_empty(tmp_path: Path) -> None:
     assert seen["queries"] >= COUNT * 0.9
     assert len(errors) <= seen["queries"] * 0.03, errors[0]
     assert seen["with rows"] >= seen["queries"] * 0.5
-    missing = [form for form in (*FORMS, "self join", "comma") if not seen[form]]
+    missing = [form for form in (*FORMS, "self join", "comma", "ordered aggregate", "statistic") if not seen[form]]
     assert not missing

@@ -1,14 +1,15 @@
 """Random queries over small random tables: DuckDB = naive evaluation of the bound tree = optimized plan on Arrow.
 
-160 queries in the default run, 5,000 more among the slow tests, in parts so that workers can share them. Every run
-tries the same ones. Most are planned with settings changed or rules off, which changes the plan and nothing else. Where a
-predicate of a join may raise, DuckDB may see it raise on rows that the text keeps from it, and the naive evaluation alone
-counts. A failure shows the smallest query found, with its data as SQL.
+QUICK queries in the default run, MANY more among the slow tests (PLANSCOPE_FUZZ_QUERIES=20000 makes them that many), in
+parts so that workers can share them. Every run tries the same ones. Most are planned with settings changed or rules off, which
+changes the plan and nothing else. Where a predicate of a join may raise, DuckDB may see it raise on rows that the text keeps
+from it, and the naive evaluation alone counts. A failure shows the smallest query found, with its data as SQL.
 """
 
 from __future__ import annotations
 
 import functools
+import os
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -48,6 +49,10 @@ STATEMENTS = st.integers(0, 9).flatmap(
 )
 
 
+QUICK, QUICK_PARTS = 160, 4
+MANY, PARTS = int(os.environ.get("PLANSCOPE_FUZZ_QUERIES", "2500")), 10
+
+
 class Engines:
     """DuckDB, the naive evaluator and planscope over one dataset."""
 
@@ -75,15 +80,15 @@ def pool(tmp_path_factory: pytest.TempPathFactory) -> Callable[[int], Engines]:
     return functools.cache(lambda index: Engines(dataset(root, index)))
 
 
-@pytest.mark.parametrize("part", range(4))
+@pytest.mark.parametrize("part", range(QUICK_PARTS))
 def test_random_queries(pool: Callable[[int], Engines], part: int) -> None:
-    try_queries(pool, seed_number=part, count=40)
+    try_queries(pool, seed_number=part, count=QUICK // QUICK_PARTS)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("part", range(10))
+@pytest.mark.parametrize("part", range(PARTS))
 def test_many_random_queries(pool: Callable[[int], Engines], part: int) -> None:
-    try_queries(pool, seed_number=1000 + part, count=250)
+    try_queries(pool, seed_number=1000 + part, count=MANY // PARTS)
 
 
 def try_queries(pool: Callable[[int], Engines], seed_number: int, count: int) -> None:
