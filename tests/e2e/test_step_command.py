@@ -44,16 +44,3 @@ def test_mistakes_are_told(planscope, shop, tmp_path):
     missing = planscope("step", str(tmp_path / "none.jsonl"), "-x", script(tmp_path))
     assert missing.code == 2 and "cannot read trace" in missing.err
     assert "cannot read" in planscope("step", JOIN, "-d", str(shop), "-x", str(tmp_path / "none.txt")).err
-
-
-def test_the_benchmark_of_traces_prints_its_figures(planscope):
-    done = planscope("bench", "trace", "chain/4", "-q")
-    assert done.code == 0
-    assert [line.split("  ")[0] for line in done.out.splitlines()[2:7]] == [
-        "events",
-        "reading",
-        "first pass",
-        "replayer",
-        "seek, median",
-    ]
-    assert planscope("bench", "trace", "select 1").code == 2
