@@ -21,6 +21,8 @@ import pyarrow as pa
 from executor.session import Session
 from experiments.bench.enumeration import random_costing
 from experiments.bench.experiment import Figure, Item, Options, Row, Section, Table
+from experiments.bench.quality import q_error, too_low
+from experiments.bench.results import table_of
 from experiments.bench.summary import geometric_mean, grouped, median_of
 from experiments.sub_plans import JOINS_ALONE, SubPlans
 from experiments.workloads.data import open_data
@@ -145,8 +147,8 @@ def _q_errors(query: str, estimator: str) -> list[Row]:
     plans = SubPlans(Session(_catalog(query), settings).optimizer.optimize(resolve_sql(query)))
     by_size: dict[int, list[tuple[float, bool]]] = {}
     for aliases, count in true_cardinalities(_WORKLOAD)[query].items():
-        estimate, true = max(1.0, plans.rows(aliases)), max(1.0, float(count))
-        by_size.setdefault(len(aliases), []).append((max(estimate / true, true / estimate), estimate < true))
+        rows = plans.rows(aliases)
+        by_size.setdefault(len(aliases), []).append((q_error(rows, count), too_low(rows, count)))
     return [
         {
             "relations": n, "sub_plans": len(found), "q_error": float(np.median([q for q, _ in found])),
@@ -187,7 +189,7 @@ def _pruning(rows: list[Row]) -> Section:
         "bounds and a seed. In the reference a set's bound is the rows of its result, so hardly less is enumerated, and limits "
         "alone (ACB) enumerate more; our bounds of sets count all intermediate results, so less is enumerated as well."
     )
-    return Section("Pruning factors", text, [Table("pruning_factors", "Shares of the work.", _table(table))], problems=problems)
+    return Section("Pruning factors", text, [Table("pruning_factors", "Shares of the work.", table_of(table))], problems=problems)
 
 
 def _duplicates(rows: list[Row]) -> Section:
@@ -206,7 +208,9 @@ def _duplicates(rows: list[Row]) -> Section:
         "rule sets find expressions again 4K + n - 1 times (RS-B0), 2K + n - 1 times (RS-B1) and never (RS-B2)."
     )
     text += "" if problems else " Ours are the same in all cases."
-    return Section("Duplicates of rule sets", text, [Table("duplicates", "Closed forms, and ours.", _table(table))], (), problems)
+    return Section(
+        "Duplicates of rule sets", text, [Table("duplicates", "Closed forms, and ours.", table_of(table))], (), problems
+    )
 
 
 def _heuristics(rows: list[Row]) -> Section:
@@ -225,8 +229,8 @@ def _heuristics(rows: list[Row]) -> Section:
         "C_out with random cardinalities, geometric means over seeds."
     )
     caption = "Share of seeds whose order costs at most so many times the optimum."
-    figure = Figure("linearized", caption, _table(points), "shares", "cost / optimum", "share of seeds", log_x=True)
-    return Section("Linearized DP", text, [Table("linearized", "Cost over the optimum.", _table(table))], [figure], problems)
+    figure = Figure("linearized", caption, table_of(points), "shares", "cost / optimum", "share of seeds", log_x=True)
+    return Section("Linearized DP", text, [Table("linearized", "Cost over the optimum.", table_of(table))], [figure], problems)
 
 
 def _errors(rows: list[Row]) -> Section:
@@ -240,9 +244,5 @@ def _errors(rows: list[Row]) -> Section:
         "Published: errors grow exponentially with the number of joins, and most are underestimates. Ours are of the sub-plans "
         f"of `{_WORKLOAD}`: medians over queries of the median q-error of their sub-plans of a size."
     )
-    figure = Figure("q_error", "Median q-error by number of joins.", _table(points), "lines", "joins", "q-error", log_y=True)
-    return Section("q-errors by joins", text, [Table("q_errors", "By estimator and joins.", _table(table))], [figure])
-
-
-def _table(rows: list[Row]) -> pa.Table:
-    return pa.Table.from_pylist(rows)
+    figure = Figure("q_error", "Median q-error by number of joins.", table_of(points), "lines", "joins", "q-error", log_y=True)
+    return Section("q-errors by joins", text, [Table("q_errors", "By estimator and joins.", table_of(table))], [figure])

@@ -19,9 +19,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from experiments.bench.experiment import Row, Section, Table
+from experiments.bench.experiment import Figure, Row, Section, Table
 from experiments.bench.registry import load
-from experiments.bench.results import read_environment, read_rows
+from experiments.bench.results import read_environment, read_rows, table_of
 from experiments.bench.summary import grouped
 from optimizer.errors import OutputError, PlanscopeError
 
@@ -50,19 +50,23 @@ def compare(first: Path, second: Path) -> list[Section]:
     before, after = (_by(table, paired) for table in tables)
     both = [key for key in before if key in after]
     wanted = getattr(experiment, "COMPARED", None)
-    lines, largest = [], []
+    lines, largest, ratios = [], [], []
     for name in _measures(tables, paired):
         pairs = [(_value(before[key], name), _value(after[key], name), key) for key in both]
         known = [(a, b, key) for a, b, key in pairs if a is not None and b is not None]
         if known and (wanted is None or name in wanted):
             lines.append({"measure": name, **shift([a for a, _, _ in known], [b for _, b, _ in known])})
+            ratios += [{"series": name, "x": b / a} for a, b, _ in known if a > 0 and b > 0 and lines[-1]["changed"]]
             moved = sorted((pair for pair in known if not _equal(*pair[:2])), key=lambda pair: -_size(*pair[:2]))
             largest += [{"measure": name, **dict(zip(paired, key, strict=True)), "first": a, "second": b}
                         for a, b, key in moved[:_LARGEST]]  # fmt: skip
     _holm(lines)
     text = _what(one, two, changed, items[0], items[1])
     caption = "`ratio`: second over first, geometric mean, with its 95 % interval; `p`: probability of such a shift by chance."
-    sections = [Section(f"{first} and {second}", text, [Table("changes", caption, pa.Table.from_pylist(lines))] * bool(lines))]
+    about = "Share of pairs in which a measure is at most so many times what it was, of the measures that changed."
+    figure = Figure("ratios", about, table_of(ratios), "shares", "second / first", "share of pairs", log_x=True)
+    tables = [Table("changes", caption, pa.Table.from_pylist(lines))] * bool(lines)
+    sections = [Section(f"{first} and {second}", text, tables, [figure] if ratios else [])]
     if largest:
         sections.append(Section("Largest changes", "", [Table("largest", "By measure.", _without_constants(largest))]))
     return [*sections, *_endings(items[0], items[1], same)]

@@ -135,15 +135,8 @@ def report(rows: pa.Table) -> list[Section]:
     found = [row for row in rows.to_pylist() if row["status"] == "ok"]
     if not found:
         return []
-    summary = []
-    for (form, method), own in grouped(found, itemgetter("form", "method")).items():
-        regrets = [row["regret"] for row in own]
-        summary.append({
-            "form": form, "method": method, "items": len(own), "quickest within 20 %": sum(regret <= 1.2 for regret in regrets),
-            "mean regret": geometric_mean(regrets), "largest": max(regrets),
-            "not ended": sum(row["cpu_ms"] is None for row in own), "planning ms": geometric_mean(row["plan_ms"] for row in own),
-            "proven": sum(row["proven"] for row in own),
-        })  # fmt: skip
+    by_form = [_line(own) for own in grouped(found, itemgetter("form", "method")).values()]
+    summary = [{**_line(own), "form": "all"} for own in grouped(found, itemgetter("method")).values()]
     where, differ = [], []
     for _, own in grouped(found, itemgetter("item")).items():
         times = {row["method"]: row["cpu_ms"] for row in own}
@@ -163,8 +156,23 @@ def report(rows: pa.Table) -> list[Section]:
         "time, geometric mean; proven: of so many items the plan is the cheapest of its space."
     )
     about_where = "CPU milliseconds of each method, and the quickest; none: it did not end."
-    tables = [Table("methods", about, table_of(summary)), Table("where", about_where, table_of(where))]
+    tables = [
+        Table("all_forms", about, table_of(summary)),
+        Table("methods", about, table_of(by_form)),
+        Table("where", about_where, table_of(where)),
+    ]
     about = "Share of items in which a method takes at most so many times as long as the quickest."
     labels = "CPU time over the quickest", "share of items"
     figure = Figure("regret", about, table_of(shares), "shares", *labels, log_x=True)
     return [Section("Methods of decorrelation", text, tables, [figure])]
+
+
+def _line(own: list[Row]) -> Row:
+    """A method over several items."""
+    regrets = [row["regret"] for row in own]
+    return {
+        "form": own[0]["form"], "method": own[0]["method"], "items": len(own),
+        "quickest within 20 %": sum(regret <= 1.2 for regret in regrets), "mean regret": geometric_mean(regrets),
+        "largest": max(regrets), "not ended": sum(row["cpu_ms"] is None for row in own),
+        "planning ms": geometric_mean(row.get("plan_ms") for row in own), "proven": sum(row.get("proven") or 0 for row in own),
+    }  # fmt: skip

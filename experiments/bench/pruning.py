@@ -40,7 +40,7 @@ their plans find different costs, or the audit finds a skip that is unsound.
 
 \b
 planscope bench pruning --quick -o out
-planscope bench pruning --preset large --timeout 5 -o out
+planscope bench pruning --preset large -o out
 planscope bench pruning star/8 job/4a --audit
 planscope bench pruning clique/8 clique/10 --modes none,both+best --searches branch,rules -o out
 planscope bench pruning job/4a --plugin mine.py --set cost_model=mine --audit

@@ -8,6 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from experiments.bench.experiment import Figure, Row, Section, Table
+from experiments.bench.results import table_of
 from experiments.bench.summary import geometric_mean, grouped, median_of
 from experiments.workloads.join_graphs import is_graph_name
 
@@ -49,7 +50,7 @@ def report(rows: pa.Table) -> list[Section]:
         row["faster"] = base["ms_search"] / row["ms_search"] if base and row["ms_search"] else None
     usual = [row for row in found if all(row[name] == value for name, value in _USUAL.items())] or found
     hidden = ("item", "status", "error", "error_kind", "bug", "anytime_tasks", "anytime_cost")
-    whole = _table([{name: row[name] for name in rows.column_names if name not in hidden} for row in found])
+    whole = table_of([{name: row[name] for name in rows.column_names if name not in hidden} for row in found])
     return [
         _agreement(found),
         _by_mode(usual),
@@ -126,7 +127,7 @@ def _by_mode(rows: list[Row]) -> Section:
         _by_relations(rows, "saving", "saving", "Alternatives costed without pruning over those costed with it, by join graph."),
         _by_relations(rows, "ms_search", "search (ms)", "Milliseconds of search by join graph; the least of up to three runs."),
     ]
-    return Section("What each mode saves", text, [Table("modes", "By mode, default ways otherwise.", _table(table))], figures)
+    return Section("What each mode saves", text, [Table("modes", "By mode, default ways otherwise.", table_of(table))], figures)
 
 
 def _by_relations(rows: list[Row], value: str, label: str, caption: str) -> Figure:
@@ -135,7 +136,7 @@ def _by_relations(rows: list[Row], value: str, label: str, caption: str) -> Figu
     parts = grouped(graphs, lambda row: (row["query"].partition("/")[0], row["mode"], row["relations"]))
     points = [{"panel": shape, "series": mode, "x": n, "y": median_of(mine, value)} for (shape, mode, n), mine in parts.items()]
     points.sort(key=lambda point: (str(point["panel"]), MODES.index(str(point["series"]))))
-    return Figure(f"{value}_by_relations", caption, _table(points), "lines", "relations", label, log_y=True)
+    return Figure(f"{value}_by_relations", caption, table_of(points), "lines", "relations", label, log_y=True)
 
 
 def _mechanisms(rows: list[Row]) -> Section:
@@ -156,8 +157,8 @@ def _mechanisms(rows: list[Row]) -> Section:
     text = "What was skipped, and when: " + "; ".join(f"`{name}`: {meaning}" for name, meaning in names.items())
     text += ". Apart from them `dominated`: splits without a merge join, since a hash join never costs more; no bound skips it."
     caption = "Skips by mechanism for each listed way, mean over queries."
-    figure = Figure("skips", caption, _table(points), "bars", "mode", "skips for each way")
-    return Section("Mechanisms", text, [Table("mechanisms", "Skips, summed over queries.", _table(table))], [figure])
+    figure = Figure("skips", caption, table_of(points), "bars", "mode", "skips for each way")
+    return Section("Mechanisms", text, [Table("mechanisms", "Skips, summed over queries.", table_of(table))], [figure])
 
 
 def _factors(found: list[Row]) -> list[Section]:
@@ -180,7 +181,7 @@ def _factors(found: list[Row]) -> list[Section]:
         if table:
             caption = "Sums over items; `time over default`: geometric mean over the same queries and modes."
             text = f"The other factors are at their defaults. {_MEANINGS.get(factor, '')}"
-            sections.append(Section(f"By {factor.replace('_', ' ')}", text, [Table(f"by_{factor}", caption, _table(table))]))
+            sections.append(Section(f"By {factor.replace('_', ' ')}", text, [Table(f"by_{factor}", caption, table_of(table))]))
     return sections
 
 
@@ -200,7 +201,7 @@ def _time_and_memory(rows: list[Row]) -> Section:
         for mode, mine in grouped(rows, itemgetter("mode")).items()
     ]
     text = "Times on the clock; stages before the search are the same in all modes. `peak_mb` is the most that any item held."
-    return Section("Time and memory", text, [Table("phases", "Median milliseconds by stage, and peak memory.", _table(table))])
+    return Section("Time and memory", text, [Table("phases", "Median milliseconds by stage, and peak memory.", table_of(table))])
 
 
 def _over_time(rows: list[Row]) -> Section:
@@ -215,10 +216,6 @@ def _over_time(rows: list[Row]) -> Section:
         "its last plan. With a seed there is a good plan from the start."
     )
     caption = "Cost of the plan over the final one, geometric mean over queries, by share of tasks."
-    figure = Figure("anytime", caption, _table(points), "lines", "share of tasks", "cost / final cost", log_x=True)
+    figure = Figure("anytime", caption, table_of(points), "lines", "share of tasks", "cost / final cost", log_x=True)
     found = bool(points)
-    return Section("Before the end", text, [Table("anytime", caption, _table(table))] * found, [figure] * found)
-
-
-def _table(rows: list[Row]) -> pa.Table:
-    return pa.Table.from_pylist(rows)
+    return Section("Before the end", text, [Table("anytime", caption, table_of(table))] * found, [figure] * found)

@@ -130,7 +130,7 @@ def from_text(text: str, target: DataType) -> Any:
         if text.lower() in _TRUE or text.lower() in _FALSE:
             return text.lower() in _TRUE
     elif t.is_integer(target) or t.is_decimal(target):
-        number = _read_exact(stripped, t.is_integer(target))
+        number = read_exact(text, t.is_integer(target))
         if number is not None and t.is_decimal(target):
             return fit_decimal(number, target)
         if number is not None:
@@ -152,7 +152,9 @@ def _unreadable(text: str, target: DataType) -> ExecutionError:
     return ExecutionError(f"{text!r} cannot be read as {target}")
 
 
-def _read_exact(text: str, with_bases: bool) -> Decimal | None:
+def read_exact(text: str, with_bases: bool) -> Decimal | None:
+    """The number that a text is, in any size; `with_bases`: also one such as 0xFF or 0b101."""
+    text = text.strip(_BLANKS)
     if with_bases:
         for pattern, base in ((_HEX, 16), (_BINARY, 2)):
             if match := pattern.fullmatch(text):

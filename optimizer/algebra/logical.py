@@ -4,8 +4,8 @@ An operator says what to compute; its inputs are the trees or groups beside it (
 logical properties of its output from those of its inputs (`derive_props`), and prints its payload (`describe`).
 Physical operators are other types (`physical/`), so a rule that names a logical operator can never bind a physical one.
 
-All that SQL has stands in this one file, to be read as a list; operators that the optimizer adds, for what is computed once and
-for regions of joins without an order, are in `spools`, `join_graph` and `region_graph`.
+They stand in this one file, to be read as a list; those for what is computed once and for joins that have no order yet are in
+`spools`, `join_graph` and `region_graph`.
 """
 
 from __future__ import annotations

@@ -13,10 +13,12 @@ import pyarrow as pa
 from sqlglot import exp
 
 from optimizer.algebra.columns import DataType
+from optimizer.algebra.evaluate_dates import date_add
 from optimizer.algebra.scalars import Call, Literal, Scalar
 from optimizer.algebra.types import DATE, INT32, INT64, INTERVAL, STRING, TIMESTAMP, is_date, is_integer, is_timestamp, type_name
+from optimizer.errors import ExecutionError
 from optimizer.sql.coerce import Operand, bare, convert
-from optimizer.sql.literals import DoesNotFit, add_interval, interval_value, parse_interval, unit_name
+from optimizer.sql.literals import DoesNotFit, interval_value, parse_interval, unit_name
 from optimizer.sql.source import listing
 
 if TYPE_CHECKING:
@@ -77,13 +79,13 @@ def _shift(binder: ExpressionBinder, moment: Operand, interval: Operand, sign: i
     value = _interval_literal(binder, interval)
     if value is None:
         return Literal(None, TIMESTAMP)
+    shift = _interval(binder, (sign * value.months, sign * value.days, sign * value.nanoseconds), interval.node)
     if isinstance(moment.scalar, Literal) and moment.scalar.value is not None:
         try:
-            return Literal(add_interval(moment.scalar.value, value, sign), TIMESTAMP)
-        except DoesNotFit as error:
-            raise binder.source.error(str(error), node) from None
+            return Literal(date_add(moment.scalar.value, shift.value), TIMESTAMP)
+        except ExecutionError:
+            raise binder.source.error("the date is beyond years 1 to 9999", node) from None
     start = convert(binder.source, moment, TIMESTAMP)
-    shift = _interval(binder, (sign * value.months, sign * value.days, sign * value.nanoseconds), interval.node)
     return Call("date_add", (start, shift), TIMESTAMP)
 
 

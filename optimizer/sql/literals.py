@@ -1,20 +1,19 @@
-"""Constants: number, date, timestamp and interval texts to Python values, and casts of literals done when a query is bound.
+"""Constants: number and interval texts to Python values, and casts of literals done when a query is bound.
 
-Values are what `pyarrow.Scalar.as_py` gives: Decimal with exactly the type's scale, `datetime.date`, `datetime.datetime`
-without zone, `pyarrow.MonthDayNano`. Dates run from year 1 to 9999.
+A cast gives what it gives of a column (`evaluate_casts`). Values are what `pyarrow.Scalar.as_py` gives: Decimal with exactly the
+type's scale, `datetime.date`, `datetime.datetime` without zone, `pyarrow.MonthDayNano`. Dates run from year 1 to 9999.
 """
 
 from __future__ import annotations
 
-import datetime
-import math
 import re
-from decimal import ROUND_HALF_UP, Context, Decimal, InvalidOperation
+from decimal import Context, Decimal
 from typing import Any
 
 import pyarrow as pa
 
 from optimizer.algebra.columns import DataType
+from optimizer.algebra.evaluate_casts import cast, read_exact
 from optimizer.algebra.scalars import Literal
 from optimizer.algebra.types import (
     DATE,
@@ -31,19 +30,11 @@ from optimizer.algebra.types import (
     is_timestamp,
     type_name,
 )
+from optimizer.errors import ExecutionError
 
 _EXACT = Context(prec=100)
-_DATE = re.compile(r"\s*(\d{1,4})[-/](\d{1,2})[-/](\d{1,2})")
-_TIME = re.compile(r"(\d{1,2}):(\d{1,2})(?::(\d{1,2})(?:\.(\d{1,9}))?)?\s*[Zz]?\s*$")
 _INTERVAL_PART = re.compile(r"\s*([+-]?\d+)\s*([a-zA-Z]+)")
 _NUMBER = re.compile(r"\s*[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,4})?\s*$")
-_BOOLEANS = {"true": True, "t": True, "yes": True, "y": True, "1": True} | {
-    "false": False,
-    "f": False,
-    "no": False,
-    "n": False,
-    "0": False,
-}
 
 # unit -> months, days, microseconds
 _UNITS = {
@@ -150,111 +141,39 @@ def parse_interval(text: str) -> Any:
     return pa.MonthDayNano(total)
 
 
-def parse_timestamp(text: str) -> datetime.datetime:
-    """`1994-01-01`, `1994-01-01 12:30:00.25`; the time may follow a T. Digits beyond microseconds are cut."""
-    date = _DATE.match(text)
-    try:
-        if date is None:
-            raise ValueError
-        day = datetime.datetime(int(date[1]), int(date[2]), int(date[3]))
-        rest = text[date.end() :].rstrip()
-        if not rest:
-            return day
-        time = _TIME.match(rest[1:].lstrip()) if rest[0] in "Tt " else None
-        if time is None:
-            raise ValueError
-        micros = int((time[4] or "0")[:6].ljust(6, "0"))
-        return day.replace(hour=int(time[1]), minute=int(time[2]), second=int(time[3] or 0), microsecond=micros)
-    except ValueError:
-        raise DoesNotFit(f"cannot read '{text}' as a date or timestamp; write YYYY-MM-DD or YYYY-MM-DD HH:MM:SS") from None
-
-
-def parse_number(text: str) -> Decimal:
-    """A decimal number, exactly."""
-    if _NUMBER.match(text) is None:
-        raise ValueError(text)
-    return Decimal(text.strip())
-
-
 def fold_cast(literal: Literal, type: DataType) -> Literal | None:
     """CAST of a constant, done now. None when it is left to the executor; raises DoesNotFit when it cannot succeed."""
     value, source = literal.value, literal.type
     if value is None or source == type:
         return Literal(value, type)
+    if is_string(source) and type == INTERVAL:
+        return Literal(parse_interval(value), type)
+    if not _folds(source, type):
+        return None
+    try:
+        return Literal(cast(value, source, type), type)
+    except ExecutionError:
+        raise DoesNotFit(_misfit(value, source, type)) from None
+
+
+def _folds(source: DataType, type: DataType) -> bool:
     if is_string(source):
-        return _from_text(value, type)
-    if is_integer(source) or is_decimal(source):
-        if is_integer(type) or is_decimal(type):
-            return Literal(*_fit(Decimal(value), type))
-        if type == DOUBLE:
-            return Literal(float(value), DOUBLE)
-        if is_string(type):
-            return Literal(format(value, "f") if is_decimal(source) else str(value), type)
-    if is_date(source) and is_timestamp(type):
-        return Literal(datetime.datetime(value.year, value.month, value.day), type)
-    if is_timestamp(source) and type == DATE:
-        return Literal(value.date(), type)
-    if is_date(source) and is_string(type):
-        return Literal(value.isoformat(), type)
-    if pa.types.is_boolean(source) and is_integer(type):
-        return Literal(int(value), type)
-    if pa.types.is_boolean(source) and is_string(type):
-        return Literal("true" if value else "false", type)
-    return None
+        return type == DOUBLE or _exact(type) or bool(pa.types.is_boolean(type)) or is_date(type) or is_timestamp(type)
+    if _exact(source):
+        return type == DOUBLE or _exact(type) or is_string(type)
+    if is_date(source):
+        return is_timestamp(type) or is_string(type)
+    if is_timestamp(source):
+        return bool(type == DATE)
+    return bool(pa.types.is_boolean(source)) and (is_integer(type) or is_string(type))
 
 
-def _from_text(text: str, type: DataType) -> Literal | None:
-    try:
-        if is_string(type):
-            return Literal(text, type)
-        if is_integer(type) or is_decimal(type):
-            return Literal(*_fit(parse_number(text), type))
-        if type == DOUBLE:
-            number = text.strip().lower()
-            if "_" in number:
-                raise ValueError(text)
-            return Literal(float(number), type)
-        if pa.types.is_boolean(type):
-            return Literal(_BOOLEANS[text.strip().lower()], type)
-    except (ValueError, KeyError):
-        raise DoesNotFit(f"cannot read '{text}' as {type_name(type)}") from None
-    if is_date(type):
-        return Literal(parse_timestamp(text).date(), type)
-    if is_timestamp(type):
-        return Literal(parse_timestamp(text), type)
-    if type == INTERVAL:
-        return Literal(parse_interval(text), type)
-    return None
+def _exact(type: DataType) -> bool:
+    return is_integer(type) or is_decimal(type)
 
 
-def _fit(number: Decimal, type: DataType) -> tuple[Any, DataType]:
-    """The number rounded (half away from zero) into an integer or decimal type."""
-    try:
-        if is_integer(type):
-            value = int(number.quantize(Decimal(1), ROUND_HALF_UP, _EXACT))
-            low, high = integer_range(type)
-            if low <= value <= high:
-                return value, type
-        else:
-            scaled = number.quantize(Decimal(1).scaleb(-type.scale), ROUND_HALF_UP, _EXACT)
-            if abs(scaled) < Decimal(10) ** (type.precision - type.scale):
-                return scaled, type
-    except InvalidOperation:
-        pass
-    raise DoesNotFit(f"{number} does not fit {type_name(type)}")
-
-
-def add_interval(moment: datetime.date, interval: Any, sign: int = 1) -> datetime.datetime:
-    """date_add: calendar months first (the day clipped to the month's last), then days, then time."""
-    if not isinstance(moment, datetime.datetime):
-        moment = datetime.datetime(moment.year, moment.month, moment.day)
-    month = moment.month - 1 + sign * interval.months
-    year, month = moment.year + math.floor(month / 12), month % 12 + 1
-    try:
-        first = moment.replace(year=year, month=month, day=1)
-        following = datetime.date(year + month // 12, month % 12 + 1, 1) if year < 9999 else None
-        last = (following - datetime.timedelta(days=1)).day if following else (31 if month in (1, 3, 5, 7, 8, 10, 12) else 30)
-        start = first.replace(day=min(moment.day, last))
-        return start + sign * datetime.timedelta(days=interval.days, microseconds=interval.nanoseconds // 1000)
-    except (ValueError, OverflowError):
-        raise DoesNotFit("the date is beyond years 1 to 9999") from None
+def _misfit(value: Any, source: DataType, type: DataType) -> str:
+    if is_string(source) and (is_date(type) or is_timestamp(type)):
+        return f"cannot read '{value}' as a date or timestamp; write YYYY-MM-DD or YYYY-MM-DD HH:MM:SS"
+    number = value if not is_string(source) else read_exact(value, is_integer(type)) if _exact(type) else None
+    return f"cannot read '{value}' as {type_name(type)}" if number is None else f"{number} does not fit {type_name(type)}"

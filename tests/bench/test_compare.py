@@ -32,6 +32,8 @@ def test_a_shift_is_found_and_equal_measures_are_not_called_one(tmp_path):
     assert rows["cost"]["significant"] and rows["cost"]["low"] <= 1.1 + 1e-9 and rows["cost"]["high"] >= 1.1 - 1e-9
     assert rows["tasks"]["changed"] == 0 and not rows["tasks"]["significant"] and rows["tasks"]["p"] == 1.0
     assert {row["measure"] for row in largest.tables[0].data.to_pylist()} == {"cost"}
+    assert changes.figures[0].data["x"].to_pylist() == pytest.approx([1.1] * 36)
+    assert set(changes.figures[0].data["series"].to_pylist()) == {"cost"}
     assert [(row["query"], row["first"], row["second"]) for row in endings.tables[0].data.to_pylist()] == [
         ("q3", "timeout", "ok")
     ]

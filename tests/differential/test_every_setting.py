@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from executor import Session
-from tests.reference.compare import assert_same_bag, rows_of
+from tests.reference.compare import Row, assert_same_bag, rows_of
 
 TABLES = {
     "a": "select * from (values (1, 5), (2, 6), (3, null), (null, 7)) t(x, v)",
@@ -83,44 +83,40 @@ WAYS: tuple[dict[str, Any], ...] = (
 
 
 @pytest.fixture(scope="module")
-def tables(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, duckdb.DuckDBPyConnection]:
+def expected(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, list[Row]]]:
+    """The folder of the tables, and DuckDB's rows by the names of the queries."""
     folder = tmp_path_factory.mktemp("settings")
     connection = duckdb.connect()
     for name, sql in TABLES.items():
         connection.execute(f"create table {name} as {sql}")
         pq.write_table(connection.table(name).to_arrow_table(), folder / f"{name}.parquet")
-    return folder, connection
+    return folder, {name: rows_of(connection.execute(sql).to_arrow_table()) for name, sql in QUERIES.items()}
 
 
 @pytest.mark.parametrize("i", range(len(WAYS)), ids=lambda i: str(WAYS[i]))
-def test_rows_do_not_depend_on_settings(i: int, tables: tuple[Path, duckdb.DuckDBPyConnection]) -> None:
+def test_rows_do_not_depend_on_settings(i: int, expected: tuple[Path, dict[str, list[Row]]]) -> None:
     """Every way with a few of the spaces, every space with a few of the ways."""
-    _try_queries(tables, [{**SPACES[(i + step) % len(SPACES)], **WAYS[i]} for step in (0, 5)])
+    _try_queries(expected, [{**SPACES[(i + step) % len(SPACES)], **WAYS[i]} for step in (0, 5)])
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("way", WAYS, ids=str)
-def test_rows_do_not_depend_on_any_two_settings(way: dict[str, Any], tables: tuple[Path, duckdb.DuckDBPyConnection]) -> None:
-    _try_queries(tables, [{**space, **way} for space in SPACES])
+def test_rows_do_not_depend_on_any_two_settings(way: dict[str, Any], expected: tuple[Path, dict[str, list[Row]]]) -> None:
+    _try_queries(expected, [{**space, **way} for space in SPACES])
 
 
 @pytest.mark.parametrize("budget", BUDGETS, ids=str)
-def test_a_budget_leaves_a_plan(budget: dict[str, Any], tables: tuple[Path, duckdb.DuckDBPyConnection]) -> None:
+def test_a_budget_leaves_a_plan(budget: dict[str, Any], expected: tuple[Path, dict[str, list[Row]]]) -> None:
     ways = ({}, {"exploration": "on_demand"}, {"driver": "iterative"}, {"enumeration": "rules"}, {"expand_joins": 0})
-    _try_queries(tables, [{**budget, **way} for way in ways])
+    _try_queries(expected, [{**budget, **way} for way in ways])
 
 
-def _try_queries(tables: tuple[Path, duckdb.DuckDBPyConnection], variants: list[dict[str, Any]]) -> None:
-    folder, connection = tables
+def _try_queries(expected: tuple[Path, dict[str, list[Row]]], variants: list[dict[str, Any]]) -> None:
+    folder, rows = expected
     for variant in variants:
         session = Session(folder, variant)
         for name, sql in QUERIES.items():
-            _compare(session, f"{name}, {variant}", sql, connection)
-
-
-def _compare(session: Session, name: str, sql: str, connection: duckdb.DuckDBPyConnection) -> None:
-    expected = rows_of(connection.execute(sql).to_arrow_table())
-    try:
-        assert_same_bag(expected, rows_of(session.sql(sql).table))
-    except Exception as error:
-        raise AssertionError(f"{name}: {type(error).__name__}: {error}\n{sql}") from error
+            try:
+                assert_same_bag(rows[name], rows_of(session.sql(sql).table))
+            except Exception as error:
+                raise AssertionError(f"{name}, {variant}: {type(error).__name__}: {error}\n{sql}") from error

@@ -82,6 +82,17 @@ def test_queries_over_data_and_other_settings(planscope, tpch, tmp_path):
     assert "mine" in done.out
 
 
+def test_where_nothing_can_be_compared_nothing_is_said_of_it(planscope):
+    done = planscope("bench", "pruning", "steinbrunn_chain/4/1", "--modes", "both", *HERE)
+    assert done.code == 0 and "1 items of 1 queries." in done.out and "were compared" not in done.out
+
+
+def test_the_large_preset_has_cliques_and_stars_in_all_modes():
+    found = pruning.items(Options(modes=MODES, own={"preset": "large"}))
+    graphs = {item["query"] for item in found}
+    assert {"clique/8", "clique/12", "star/8", "star/14"} < graphs and len(found) == len(graphs) * len(MODES) == 84
+
+
 def test_what_is_measured_when_no_query_is_named():
     everything = pruning.items(Options(data=None, modes=MODES, quick=True))
     assert {item["query"] for item in everything} >= set(pruning.QUICK)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from datetime import date
 from decimal import Decimal
+from functools import cache
 from pathlib import Path
 from random import Random
 
@@ -28,6 +29,7 @@ def _maybe(random: Random, value: object) -> object:
     return None if random.random() < 0.2 else value
 
 
+@cache
 def make(seed: int) -> dict[str, pa.Table]:
     """Up to a dozen rows a table; key columns of `a` are unique, everything else repeats and has NULLs."""
     random = Random(seed)

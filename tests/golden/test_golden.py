@@ -144,6 +144,8 @@ def fired_in(query: OptimizedQuery) -> set[str]:
 
 @pytest.mark.parametrize("case", CASES)
 def test_golden(case: Case, folders: list[Path]) -> None:
+    """Rules fire or not, the stage is shown as it was written, and the rewritten tree and the plan give the rows of the bound
+    tree, whatever is NULL, repeated or missing."""
     query = plan(case, folders[0])
     fired = fired_in(query)
     for rule in case.fires:
@@ -153,13 +155,8 @@ def test_golden(case: Case, folders: list[Path]) -> None:
     assert shown(case, query) == case.expected
     assert_one_set_of_columns(query)
     assert_same_rows(query, tables.make(0))
-
-
-@pytest.mark.parametrize("case", CASES)
-def test_rows_are_the_same(case: Case, folders: list[Path]) -> None:
-    """The rewritten tree and the plan give the rows of the bound tree, whatever is NULL, repeated or missing."""
-    for seed, folder in list(zip(SEEDS, folders, strict=True))[1:]:
-        assert_same_rows(plan(case, folder), tables.make(seed))
+    for seed in SEEDS[1:]:
+        assert_same_rows(plan(case, folders[seed]), tables.make(seed))
 
 
 def assert_same_rows(query: OptimizedQuery, rows: dict[str, pa.Table]) -> None:

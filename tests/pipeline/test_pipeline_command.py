@@ -14,7 +14,7 @@ import pytest
 from experiments.cli import main
 from experiments.pipeline.spark.errors import PipelineError
 from experiments.pipeline.spark.lock import hold
-from experiments.pipeline.stages.run import lock_file, read_state, run_pipeline, state_file
+from experiments.pipeline.stages.run import is_brief, lock_file, read_state, run_pipeline, state_file
 from experiments.pipeline.stages.spec import read_pipeline
 from experiments.pipeline.stages.stages import Sweep
 from experiments.pipeline.stages.status import pipeline_status, status_text
@@ -239,3 +239,20 @@ def test_modules_beside_the_data_do_not_run(tmp_path: Path) -> None:
         )
         assert done.returncode == 0, done.stderr
         assert not (tmp_path / "was-run").exists(), words
+
+
+@pytest.mark.parametrize(
+    ("text", "brief"),
+    [
+        ('[sweep]\nqueries = ["chain/3"]', True),
+        ('[import]\nsources = ["a.csv"]\n[analyze]', True),
+        ('[import]\nsources = ["a.csv"]\n[analyze]\ndata = "shop"', False),
+        ('[generate]\nkind = "tpch"\nscale = 1\n[analyze]', False),
+        ('[import]\nsources = ["a.csv", "large.csv"]', False),
+    ],
+)
+def test_java_is_told_when_there_is_little_to_do(tmp_path: Path, text: str, brief: bool) -> None:
+    (tmp_path / "a.csv").write_text("a\n1\n")
+    with (tmp_path / "large.csv").open("w") as file:
+        file.truncate(1 << 30)
+    assert is_brief(read_pipeline(written(tmp_path, text)), tmp_path / "out") is brief

@@ -98,19 +98,20 @@ def catalog(folder: Path) -> Catalog:
 
 @pytest.mark.parametrize("mode", MODES, ids=lambda mode: "-".join(mode.values()))
 def test_every_expression_of_a_group_gives_the_same_rows(mode: dict[str, str], folders: list[Path]) -> None:
-    """Over data with NULLs, duplicates and empty tables. All rules fire."""
+    """Over data with NULLs, duplicates and empty tables: a query over two folders in each mode, over all in all modes. All rules
+    fire."""
     fired: Counter[str] = Counter()
     settings = Settings.from_mapping(mode)
-    for sql in QUERIES:
-        for seed, folder in enumerate(folders):
-            query = Optimizer(catalog(folder), settings).optimize(sql)
+    for number, sql in enumerate(QUERIES, 2 * MODES.index(mode)):
+        for seed in (number % len(folders), (number + 1) % len(folders)):
+            query = Optimizer(catalog(folders[seed]), settings).optimize(sql)
             data = tables.make(seed)
             try:
                 assert_groups_are_equivalent(query.memo, query.columns, data)
             except AssertionError as error:
                 raise AssertionError(f"{sql}\nseed {seed}: {error}") from error
             fired.update(query.search.rules_fired)
-    assert all(fired[rule] >= 10 for rule in RULES), fired
+    assert all(fired[rule] >= 4 for rule in RULES), fired
 
 
 def test_sampled_plans_run_and_give_the_same_rows(folders: list[Path]) -> None:

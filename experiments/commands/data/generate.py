@@ -47,7 +47,7 @@ def command(
     facts["data"] = f"{kind}:{scale}"
     from experiments.pipeline.generate.generate import generate, generate_at, size_text
     from experiments.pipeline.generate.kinds import recipe
-    from experiments.pipeline.spark.session import spark_session
+    from experiments.pipeline.spark.session import spark_session, unheard
     from experiments.workloads.scale import parse_scale
 
     said = progress(quiet)
@@ -55,16 +55,12 @@ def command(
     start = partial(spark_session, master, remote, said, conf, lambda: True)
 
     if "://" in output:
-        manifest, was_there = generate_at(wanted, output, start, said or _silent)
+        manifest, was_there = generate_at(wanted, output, start, said or unheard)
         counts, made = manifest["counts"], not was_there
     else:
-        done = generate(wanted, Path(output), start, said or _silent)
+        done = generate(wanted, Path(output), start, said or unheard)
         counts, made = {"rows": done.rows, "bytes": done.bytes, "seconds": done.seconds}, done.made
     rows = sum(counts["rows"].values())
     what = f"{wanted.label}, {len(counts['rows'])} tables, {rows:,} rows, {size_text(counts['bytes'])}"
     when = f"made in {counts['seconds']['generate']:.1f} s" if made else "there already"
     click.echo(f"{output}: {what}, {when}")
-
-
-def _silent(line: str) -> None:
-    """Progress that nobody wants."""

@@ -64,14 +64,14 @@ def command(
     from experiments.pipeline.intake.request import ImportRequest, is_small
     from experiments.pipeline.intake.run import import_at, import_dataset
     from experiments.pipeline.intake.summary import summary_text
-    from experiments.pipeline.spark.session import spark_session
+    from experiments.pipeline.spark.session import spark_session, unheard
 
     request = ImportRequest(sources, Path(output), options=_options(pairs), **rest)
     start = partial(spark_session, master, remote, say, conf, partial(is_small, request))
     if "://" in output:
-        manifest, was_there = import_at(request, output, start, say or _silent)
+        manifest, was_there = import_at(request, output, start, say or unheard)
     else:
-        manifest, was_there = import_dataset(request, start, say or _silent, _resume())
+        manifest, was_there = import_dataset(request, start, say or unheard, _resume())
     text = summary_text(manifest, output)
     if was_there:
         text = f"{output} was made of the same sources in the same way on {manifest['finished']}\n{text}"
@@ -99,7 +99,3 @@ def _harmless(word: str) -> str:
 
     name, sign, _ = word.partition("=")
     return f"{name}=***" if sign and is_secret(name) else redacted(word)
-
-
-def _silent(line: str) -> None:
-    """Progress for those who do not want any."""

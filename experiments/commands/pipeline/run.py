@@ -40,11 +40,11 @@ def command(
     planscope pipeline run join_graphs.toml -o /shared/results --master spark://host:7077
     """
     facts["data"] = str(spec)
-    from experiments.pipeline.spark.session import spark_session
+    from experiments.pipeline.spark.session import spark_session, unheard
     from experiments.pipeline.stages.run import is_brief, run_pipeline
     from experiments.pipeline.stages.spec import read_pipeline
 
-    said = progress(quiet) or _silent
+    said = progress(quiet) or unheard
     out = output if output is not None else Path(spec.stem)
     resume = shlex.join(["planscope", *sys.argv[1:]])
     pipeline = read_pipeline(spec)
@@ -52,7 +52,3 @@ def command(
     done = run_pipeline(pipeline, out, start, said, stage, resume)
     for name, outcome in done.items():
         click.echo(f"{name}: {outcome.text}{'' if outcome.made else ' (there already)'}")
-
-
-def _silent(line: str) -> None:
-    """Progress that nobody wants."""

@@ -26,6 +26,7 @@ from experiments.pipeline.sketches.hyperloglog import HyperLogLog
 from experiments.pipeline.sketches.stored import VERSION
 from experiments.pipeline.spark.lock import hold
 from experiments.pipeline.spark.manifest import is_done, read_manifest, write_manifest
+from experiments.pipeline.spark.session import unheard
 from optimizer.algebra.types import is_opaque
 from optimizer.catalog.findings import findings_file
 from optimizer.catalog.fingerprint import file_identities
@@ -89,7 +90,7 @@ def analyze_dataset(
     contradicts (then that is all that is written), or that changed meanwhile; PipelineError, also when another process is at it.
     """
     began, folder = time.perf_counter(), folder.absolute()
-    say = progress or _silent
+    say = progress or unheard
     sample = None if sample is not None and sample >= 1.0 else sample
     states = {file: state_of(file) for table in find_tables(folder) for file in table.files}  # before anything is read
     catalog = open_dataset(folder, as_declared=True)
@@ -143,10 +144,6 @@ def _writing(folder: Path) -> Iterator[None]:
             f"cannot write {error.filename or folder / METADATA_FOLDER}: {error.strerror or error}\n"
             "what was read stays: once the folder can be written and has space, planscope data analyze goes on from there"
         ) from error
-
-
-def _silent(line: str) -> None:
-    """Progress that nobody wants."""
 
 
 def _chosen(catalog: Catalog, names: Sequence[str]) -> list[Table]:

@@ -48,7 +48,7 @@ class Recipe:
 
     `write`: module:function that writes parts, given tasks and a path for each; `before` is called first, and returns a file that
     is needed until the end. `orders`, by table: columns that its rows may be sorted by, the first ones a key unless the table is
-    in `unkeyed`. `rows`: how many of each table are wrong, given what was made: (least, most) by table. `schema`: schema.sql.
+    in `unkeyed`. `rows`: how many a table must have, (least, most), given what was made of all. `schema`: schema.sql.
     `beside`: bytes needed besides the files. `options`: `settings` as arguments of the command line.
     """
 

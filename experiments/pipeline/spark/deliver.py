@@ -18,7 +18,9 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from executor.atomic import make_folder
 from experiments.pipeline.spark.errors import PipelineError, translated
+from experiments.pipeline.spark.lock import hold
 from experiments.pipeline.spark.manifest import plain, read_manifest
 from experiments.workloads.cache import cache_folder
 from optimizer.catalog.dataset import SCHEMA_FILE
@@ -60,19 +62,20 @@ def delivered(
             raise OutputError(f"{uri} is not empty; name a new place for the dataset")
         _write(spark, f"{uri}/{METADATA_FOLDER}/request", json.dumps(wanted))
     folder = cache_folder() / "outgoing" / hashlib.sha256(uri.encode()).hexdigest()[:20]
-    make(folder)
-    manifest = read_manifest(folder, stage)
-    if manifest is None:
-        raise PipelineError(f"{folder} has no readable manifest of its {stage}")
-    with translated(f"cannot write {uri}"):
-        for name, table in open_dataset(folder).tables.items():
-            say(f"{name}: copying to {uri}")
-            _copy(spark, table.files, f"{uri}/{name}")
-        for rejected in (folder / METADATA_FOLDER / "rejected").glob("*"):
-            _copy(spark, tuple(rejected.glob("*.parquet")), f"{uri}/{METADATA_FOLDER}/rejected/{rejected.name}")
-        _write(spark, f"{uri}/{METADATA_FOLDER}/{SCHEMA_FILE}", (folder / SCHEMA_FILE).read_text(encoding="utf-8"))
-        _write(spark, f"{uri}/{METADATA_FOLDER}/manifest", json.dumps(manifest))
-    shutil.rmtree(folder)
+    with hold(make_folder(folder.parent) / f"{folder.name}.lock", f"the dataset at {uri}"):
+        make(folder)
+        manifest = read_manifest(folder, stage)
+        if manifest is None:
+            raise PipelineError(f"{folder} has no readable manifest of its {stage}")
+        with translated(f"cannot write {uri}"):
+            for name, table in open_dataset(folder).tables.items():
+                say(f"{name}: copying to {uri}")
+                _copy(spark, table.files, f"{uri}/{name}")
+            for rejected in (folder / METADATA_FOLDER / "rejected").glob("*"):
+                _copy(spark, tuple(rejected.glob("*.parquet")), f"{uri}/{METADATA_FOLDER}/rejected/{rejected.name}")
+            _write(spark, f"{uri}/{METADATA_FOLDER}/{SCHEMA_FILE}", (folder / SCHEMA_FILE).read_text(encoding="utf-8"))
+            _write(spark, f"{uri}/{METADATA_FOLDER}/manifest", json.dumps(manifest))
+        shutil.rmtree(folder)
     return manifest, False
 
 

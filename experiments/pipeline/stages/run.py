@@ -63,8 +63,11 @@ def run_pipeline(
 
 def is_brief(pipeline: Pipeline, out: Path) -> bool:
     """Whether Spark's Java process will have little to do. Raises PlanscopeError for mistakes in [import]."""
-    imported = next((stage for stage in pipeline.stages if isinstance(stage, Import)), None)
-    return imported.is_small(out) if imported is not None else all(stage.name != "analyze" for stage in pipeline.stages)
+    stages = {stage.name: stage for stage in pipeline.stages}
+    imported, analyzed = stages.get("import"), stages.get("analyze")
+    if isinstance(imported, Import) and not imported.is_small(out):
+        return False
+    return analyzed is None or (imported is not None and "generate" not in stages and "data" not in analyzed.words)
 
 
 def _run(stage: Stage, context: Context, state: State) -> Outcome:

@@ -24,6 +24,8 @@ from optimizer.algebra.traits import (
 
 @dataclass(frozen=True, slots=True)
 class _Aggregate(PhysicalOperator):
+    """Base of both: one row for each combination of the keys (NULL = NULL)."""
+
     keys: tuple[ColumnId, ...]
     aggregates: tuple[AggregateItem, ...]
 

@@ -14,8 +14,7 @@ from executor.arrow.counters import Counters
 from executor.arrow.run import execute_table
 from executor.session import Session
 from optimizer.errors import ExecutionError
-from tests.differential.correlated.engines import METHODS, Engines, Failed, assert_agree, assert_rows, engines_over
-from tests.differential.correlated.tables import RICH_DATA
+from tests.differential.correlated.engines import METHODS, Engines, Failed, assert_agree, assert_rows
 from tests.reference.compare import rows_of
 
 SUMS = "with s as (select a, sum(c) as x, count(*) as n from q group by a)"
@@ -92,11 +91,6 @@ SAME_FOR_ALL = (
     f"{RANDOM} select count(distinct x.s) = 1 from r, lateral (select q.r + 0 * coalesce(r.a, 0) as s from q) x",
     "with q as not materialized (select random() as r) select a.r = b.r from q a, q b",
 )
-
-
-@pytest.fixture(scope="module")
-def engines(tmp_path_factory: pytest.TempPathFactory) -> Engines:
-    return engines_over(tmp_path_factory.mktemp("ctes"), RICH_DATA)
 
 
 def is_ordered(sql: str) -> bool:

@@ -35,15 +35,11 @@ def pool(tmp_path_factory: pytest.TempPathFactory) -> Callable[[int], Engines]:
 
 
 @pytest.mark.parametrize("id", ANSWERED)
-def test_rich_data(id: str, pool: Callable[[int], Engines]) -> None:
-    """By general unnesting, and by one other method."""
-    others = [method for method in METHODS if method != "general"]
-    check(ANSWERED[id], pool(RICH_DATA), ("general", others[list(ANSWERED).index(id) % len(others)]))
-
-
-@pytest.mark.parametrize("id", ANSWERED)
-def test_other_data(id: str, pool: Callable[[int], Engines]) -> None:
-    check(ANSWERED[id], pool(OTHER_DATA[id]), (METHODS[list(ANSWERED).index(id) % len(METHODS)],))
+def test_rich_and_other_data(id: str, pool: Callable[[int], Engines]) -> None:
+    """By general unnesting and by one other method; over another dataset by one method."""
+    number, others = list(ANSWERED).index(id), [method for method in METHODS if method != "general"]
+    check(ANSWERED[id], pool(RICH_DATA), ("general", others[number % len(others)]))
+    check(ANSWERED[id], pool(OTHER_DATA[id]), (METHODS[number % len(METHODS)],))
 
 
 @pytest.mark.slow

@@ -6,8 +6,8 @@ import pytest
 
 from executor.session import Session
 from optimizer.algebra.physical import TableScan
-from tests.differential.correlated.engines import METHODS, Engines, engines_over
-from tests.differential.correlated.tables import RICH, RICH_DATA
+from tests.differential.correlated.engines import METHODS, Engines
+from tests.differential.correlated.tables import RICH
 
 # per query: how often each table may be read from end to end
 QUERIES: dict[str, dict[str, int]] = {
@@ -19,11 +19,6 @@ QUERIES: dict[str, dict[str, int]] = {
     "select r.a from r where (select count(*) from q) > 3 and not exists (select 1 from t where t.a > 100)": {"q": 1, "t": 1},
     "select r.a, (select sum((select count(*) from t)) from q where q.a = r.a) from r": {"t": 1},
 }
-
-
-@pytest.fixture(scope="module")
-def engines(tmp_path_factory: pytest.TempPathFactory) -> Engines:
-    return engines_over(tmp_path_factory.mktemp("run_counts"), RICH_DATA)
 
 
 @pytest.mark.parametrize("method", METHODS)

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.differential.correlated.engines import METHODS, Engines, Failed, engines_over
-from tests.differential.correlated.tables import RICH, RICH_DATA
+from tests.differential.correlated.engines import METHODS, Engines, Failed
+from tests.differential.correlated.tables import RICH
 from tests.reference.compare import Row, rows_of
 
 OUTER = len(RICH["r"])
@@ -26,11 +26,6 @@ ONCE = (
     "select r.a, x.v from r, lateral (select random() as v) x",
     "select r.a, x.v from r cross join (select random() as v) x",
 )
-
-
-@pytest.fixture(scope="module")
-def engines(tmp_path_factory: pytest.TempPathFactory) -> Engines:
-    return engines_over(tmp_path_factory.mktemp("volatile"), RICH_DATA)
 
 
 def rows(engines: Engines, sql: str, method: str) -> list[Row]:

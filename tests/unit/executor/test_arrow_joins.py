@@ -147,7 +147,7 @@ def test_nested_loop_join(tmp_path: Path, kind: JoinKind) -> None:
 def test_deep_chains_of_joins_do_not_block(tmp_path: Path, build_left: bool) -> None:
     plans = Plans(tmp_path)
     rng = random.Random(5)
-    rows = [(i, i) for i in range(60)]
+    rows = [(i, i) for i in range(20)]
     rng.shuffle(rows)
     plan: PlanNode = plans.table([I64, I64], rows)
     for _ in range(40):
@@ -155,7 +155,7 @@ def test_deep_chains_of_joins_do_not_block(tmp_path: Path, build_left: bool) -> 
         first = next(iter(range(len(plans.columns) - 2, len(plans.columns))))
         keys = ((plans.ref(0), plans.ref(first)),)
         plan = node(HashJoin(JoinKind.INNER, keys, (), build_left), plan, other, columns=0b11 | other.columns)
-    assert len(plans.run(plan, Tuning(batch=7, inline=0, workers=2))) == 60
+    assert len(plans.run(plan, Tuning(batch=7, inline=0, workers=2))) == 20
 
 
 def test_merge_join_of_keys_without_nulls_over_many_windows(tmp_path: Path) -> None:

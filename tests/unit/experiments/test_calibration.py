@@ -13,7 +13,7 @@ from executor.execution import new_counters, reader
 from executor.session import Session
 from experiments.calibration.cases import cases
 from experiments.calibration.data import make_catalog
-from experiments.calibration.fit import fit, predicted
+from experiments.calibration.fit import Fit, fit, predicted
 from experiments.calibration.measure import Point, measure
 from experiments.calibration.nnls import nnls
 from experiments.calibration.recost import amounts, cost_of, ran_operators
@@ -36,20 +36,20 @@ def brute_force(a: np.ndarray, b: np.ndarray) -> float:
     return best
 
 
-@pytest.mark.parametrize("seed", range(120))
-def test_nnls_is_the_best_of_all_supports(seed: int) -> None:
+def test_nnls_is_the_best_of_all_supports() -> None:
     """Also with columns of very different size, equal ones, ones of zeros, and fewer equations than unknowns."""
-    random = np.random.default_rng(seed)
-    m, n = random.integers(1, 9), random.integers(1, 6)
-    a = random.normal(size=(m, n)) * 10.0 ** random.integers(-4, 5, size=n)
-    if seed % 3 == 0:
-        a[:, random.integers(n)] = a[:, 0]
-    if seed % 5 == 0:
-        a[:, random.integers(n)] = 0.0
-    b = random.normal(size=m)
-    x = nnls(a, b)
-    assert (x >= 0.0).all()
-    assert np.linalg.norm(a @ x - b) == pytest.approx(brute_force(a, b), abs=1e-8)
+    for seed in range(120):
+        random = np.random.default_rng(seed)
+        m, n = random.integers(1, 9), random.integers(1, 6)
+        a = random.normal(size=(m, n)) * 10.0 ** random.integers(-4, 5, size=n)
+        if seed % 3 == 0:
+            a[:, random.integers(n)] = a[:, 0]
+        if seed % 5 == 0:
+            a[:, random.integers(n)] = 0.0
+        b = random.normal(size=m)
+        x = nnls(a, b)
+        assert (x >= 0.0).all(), seed
+        assert np.linalg.norm(a @ x - b) == pytest.approx(brute_force(a, b), abs=1e-8), seed
 
 
 def test_nnls_known_answers() -> None:
@@ -76,9 +76,14 @@ def fake_points(noise: float, outliers: int) -> tuple[list[Point], dict[str, flo
     return points, true
 
 
-def test_a_fit_finds_the_coefficients_of_the_points() -> None:
+@pytest.fixture(scope="module")
+def fitted() -> tuple[list[Point], dict[str, float], Fit]:
     points, true = fake_points(noise=0.05, outliers=25)
-    result = fit(points, DEFAULTS)
+    return points, true, fit(points, DEFAULTS)
+
+
+def test_a_fit_finds_the_coefficients_of_the_points(fitted: tuple[list[Point], dict[str, float], Fit]) -> None:
+    points, true, result = fitted
     found = result.coefficients.as_dict()
     for name in NAMES:
         if name in NOT_FITTED:
@@ -99,9 +104,9 @@ def test_without_noise_a_fit_is_all_but_exact() -> None:
     assert result.coefficients.hash_build == pytest.approx(true["hash_build"], rel=0.01)
 
 
-def test_the_table_and_the_file(tmp_path: Path) -> None:
-    points, _ = fake_points(noise=0.05, outliers=0)
-    done = Calibration(fit(points, DEFAULTS), points, machine_facts(1000))
+def test_the_table_and_the_file(tmp_path: Path, fitted: tuple[list[Point], dict[str, float], Fit]) -> None:
+    points, _, result = fitted
+    done = Calibration(result, points, machine_facts(1000))
     assert [row[0] for row in coefficient_rows(done)] == list(NAMES)
     assert next(row for row in coefficient_rows(done) if row[0] == "again_scan")[-1] == "-"
     assert quality_rows(done)[-1][0] == "all"
