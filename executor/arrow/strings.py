@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Sequence
+from functools import reduce
 
 import numpy as np
 import pyarrow as pa
@@ -132,7 +133,10 @@ def _matches(text: pa.Array, pattern: str, options: str = "") -> pa.Array:
 
 def joined(args: Sequence[Value]) -> Value:
     """The texts that are not NULL with the first argument between them; NULL where that is NULL."""
-    separator, *texts = args
+    separator, first, *others = args
+    # of a row whose texts are all NULL Arrow makes no row at all
+    none = reduce(pc.and_, (pc.is_null(text) for text in (first, *others)))
+    texts = pc.if_else(none, "", first), *others
     return pc.binary_join_element_wise(*texts, separator, null_handling="skip")
 
 

@@ -68,6 +68,8 @@ CALLS: tuple[str, ...] = (
     "md5(s)",
     "concat_ws('-', s, r, i)",
     "concat_ws(r, s, 'x')",
+    "concat_ws('-', s, s)",
+    "concat_ws(r, s)",
     "chr(abs(k) + 200)",
     "ascii(s)",
     "unicode(s)",
