@@ -20,6 +20,7 @@ from experiments.bench.experiment import Item, Options, Row, Section, Table
 from experiments.bench.summary import grouped
 from experiments.workloads.data import open_data
 from experiments.workloads.queries import default_data, resolve_sql
+from memo_viz.stepper.page import PAGE_EVENTS, stepper_page
 from optimizer.errors import SqlError
 from optimizer.trace.file import read_trace
 from optimizer.trace.recorder import Trace, write_jsonl
@@ -85,6 +86,23 @@ def _figures(query: str) -> Iterator[tuple[str, float, str, str]]:
         started = process_time()
         walk.forward(walk.stop(where))
         yield f"until {where}", process_time() - started, "s", "all events looked at" if "no such" in where else ""
+    started = process_time()
+    page = len(stepper_page(events, title=query).encode())
+    yield (
+        "page",
+        page / 1e6,
+        "MB",
+        f"made in {process_time() - started:.1f} s; without events it has {_empty_page() / 1e6:.2f} MB",
+    )
+    shown = min(len(events), PAGE_EVENTS)
+    yield "page, a thousand events", (page - _empty_page()) / shown, "kB", f"of {shown:,} shown; with the memo and its picture"
+
+
+def _empty_page() -> int:
+    """The size of a page that shows nothing."""
+    trace = Trace()
+    trace.header("", {}, "")
+    return len(stepper_page(trace.events).encode())
 
 
 def _seeks(replay: Replay) -> Iterator[tuple[str, float, str, str]]:

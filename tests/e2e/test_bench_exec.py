@@ -115,5 +115,6 @@ def test_a_trace_is_walked_through(planscope):
     done = planscope("bench", "trace", "clique/4", "--timeout", "0", "-q")
     assert done.code == 0
     assert "The trace of clique/4" in done.out and "until merge" in done.out and "a step back, longest" in done.out
+    assert "page, a thousand events" in done.out
     done = planscope("bench", "trace", "tpch/q05", "-q")
     assert done.code == 2 and "belongs to one dataset" in done.err
