@@ -15,6 +15,7 @@ from experiments.workloads.job_data import job_catalog
 from experiments.workloads.joingraph_data import JoinGraphCatalog
 from experiments.workloads.stats_data import stats_catalog, stats_folder
 from optimizer.catalog.folder import METADATA_FOLDER
+from optimizer.catalog.statistics import stored_statistics
 from optimizer.catalog.table import Catalog
 from optimizer.dataset import open_dataset
 from optimizer.errors import CatalogError
@@ -47,7 +48,19 @@ def open_data(spec: str, progress: Progress | None = None) -> Catalog:
     catalog = open_dataset(folder)
     if progress is not None:
         _tell_once(folder, catalog, progress)
+        _tell_stale(folder, catalog, progress)
     return catalog
+
+
+def _tell_stale(folder: Path, catalog: Catalog, progress: Progress) -> None:
+    """Says of which tables the files are no longer those that were analyzed, as after a copy: their statistics are not used."""
+    stored = stored_statistics(folder)
+    stale = [name for name, table in catalog.tables.items() if stored and name in stored.tables and not table.stats.analyzed]
+    if stale:
+        progress(
+            f"statistics are not used, since files have changed or were copied after the analysis: {', '.join(stale)}\n"
+            f"planscope data analyze {shlex.quote(str(folder))} makes them anew"
+        )
 
 
 def _tell_once(folder: Path, catalog: Catalog, progress: Progress) -> None:

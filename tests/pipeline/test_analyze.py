@@ -26,6 +26,7 @@ from experiments.pipeline.sketches.column import sketch_of
 from experiments.pipeline.sketches.hyperloglog import STANDARD_ERROR
 from experiments.pipeline.spark.lock import hold
 from experiments.pipeline.spark.manifest import manifest_path, read_manifest
+from experiments.workloads.data import open_data
 from optimizer.catalog.table import Catalog, ColumnStats
 from optimizer.dataset import open_dataset
 from optimizer.errors import CatalogError, OutputError, PlanscopeError
@@ -436,10 +437,21 @@ def test_a_folder_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.Mon
 
 @pytest.mark.slow
 def test_tpch_at_scale_factor_1(tmp_path: Path, analyze: Analyze) -> None:
-    from experiments.workloads.data import open_data
 
     folder = copy(open_data("tpch:1"), tmp_path)
     report = analyze(folder)
     assert report.read > 20
     assert check_against_duckdb(open_dataset(folder)) == 61
     assert analyze_dataset(folder, no_spark).read == 0
+
+
+def test_statistics_of_other_files_are_said_not_to_be_used(tmp_path: Path, analyze: Analyze) -> None:
+    pq.write_table(pa.table({"k": [1, 2]}), tmp_path / "t.parquet")
+    pq.write_table(pa.table({"k": [3]}), tmp_path / "u.parquet")
+    analyze(tmp_path)
+    said: list[str] = []
+    open_data(str(tmp_path), said.append)
+    assert not said
+    pq.write_table(pa.table({"k": [1, 2, 3]}), tmp_path / "t.parquet")
+    open_data(str(tmp_path), said.append)
+    assert len(said) == 1 and said[0].startswith("statistics are not used") and "analysis: t\nplanscope data analyze" in said[0]
