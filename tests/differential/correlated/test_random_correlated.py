@@ -32,7 +32,7 @@ def test_random_queries(pool: Callable[[int], Engines], part: int) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("part", range(16))
+@pytest.mark.parametrize("part", range(6))
 def test_many_random_queries(pool: Callable[[int], Engines], part: int) -> None:
     try_queries(pool, seed_number=1000 + part, count=255)
 
