@@ -79,9 +79,10 @@ def with_semi_joins(root: Tree, context: RuleContext) -> Tree:
             tree = node.with_inputs(tuple(built[first:]))
             del built[first:]
             if tree is node and _groups(node.op):
-                for producer in known.producers[:left]:
-                    tree = _reduced(tree, producer, known, context)
-                left -= len(known.producers) if tree is not node else 0
+                for producer in known.producers:
+                    reduced = _reduced(tree, producer, known, context) if left else tree
+                    left -= reduced is not tree
+                    tree = reduced
             built.append(tree)
     result = built[0]
     assert isinstance(result, Tree)
@@ -158,7 +159,7 @@ def _reduced(tree: Tree, producer: Tree, known: _Known, context: RuleContext) ->
         for a in column_ids(members & keys)
         if columns[a].type == columns[b].type
     ]
-    if not pairs or not isinstance(below, Tree) or below.volatile or below.outer:
+    if not pairs or not isinstance(below, Tree) or tree.volatile or below.outer:
         return tree
     narrowed = narrow(producer, column_set(b for _, b in pairs), context)
     assert isinstance(narrowed, Tree)
