@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from optimizer.algebra.columns import ColumnId, ColumnSet, column_ids, column_set, union
+from optimizer.algebra.congruence import is_congruent
 from optimizer.algebra.logical import Label, Project, ProjectItem, show_predicate
 from optimizer.algebra.monotone import Monotone, monotone
 from optimizer.algebra.physical.operator import PhysicalOperator, Props
@@ -80,9 +81,9 @@ class ProjectRows(PhysicalOperator):
         return (Alternative((TraitSet((*map(SortKey, column_ids(strict)), SortKey(others[0].column))),), grouped(columns)),)
 
     def _told(self, column: ColumnId, known: ColumnSet) -> bool:
-        """Whether an item is the same in all rows that agree on the `known` columns."""
+        """Whether an item is the same in all rows that agree on the `known` columns; the text of 0.0 is not that of -0.0."""
         value = next(item.value for item in self.items if item.id == column)
-        return not value.volatile and not value.columns & ~known
+        return not value.volatile and not value.columns & ~known and is_congruent(value)
 
     def _followed(self) -> dict[ColumnId, Monotone]:
         """Items that follow the order of an input column."""
