@@ -83,7 +83,7 @@ class ProjectRows(PhysicalOperator):
     def _told(self, column: ColumnId, known: ColumnSet) -> bool:
         """Whether an item is the same in all rows that agree on the `known` columns; the text of 0.0 is not that of -0.0."""
         value = next(item.value for item in self.items if item.id == column)
-        return not value.volatile and not value.columns & ~known and is_congruent(value)
+        return not value.columns & ~known and is_congruent(value)
 
     def _followed(self) -> dict[ColumnId, Monotone]:
         """Items that follow the order of an input column."""
