@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -49,6 +50,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     wanted = config.getoption("--rewrite")
     items[:] = [item for item in items if bool(item.get_closest_marker("rewrites")) == wanted]
     items.sort(key=lambda item: "tests/pipeline/" not in item.nodeid)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _kept() -> None:
+    """What earlier modules left is passed over by the collector: looking through it took longer than many a test."""
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")
