@@ -76,6 +76,12 @@ class Settings:
         "partners, and which is read twice: nowhere (off), wherever they may be (always), or where a plan is cheaper (cost)",
         ("off", "always", "cost"),
     )
+    common_parts: str = _knob(
+        "off",
+        "parts of a query that stand in it several times (common subexpressions): computed where they stand (off), once and kept "
+        "(always), or what costs less for all of a query (cost)",
+        ("off", "always", "cost"),
+    )
     prepass: bool = _knob(True, "run the heuristic pre-pass before the search")
     prepass_limit: int = _knob(10_000, "rule firings after which the pre-pass stops and says that it did not converge")
     cross_products: bool = _knob(False, "let join reordering make cross products also where the join graph is connected")

@@ -18,10 +18,12 @@ from optimizer.decorrelate.alternatives import exactly
 from optimizer.decorrelate.methods import decorrelate, has_apply
 from optimizer.decorrelate.removal import remove_subqueries
 from optimizer.decorrelate.steps import Step
+from optimizer.prepass.common_spools import with_common_spools
 from optimizer.prepass.hep import run_program
 from optimizer.prepass.instructions import Program
 from optimizer.prepass.program import before_decorrelation
 from optimizer.prepass.report import BatchRun, Firing
+from optimizer.prepass.rules.column_prune import narrow
 from optimizer.prepass.semi_joins import with_semi_joins
 from optimizer.rules.interface import RuleContext
 
@@ -80,6 +82,7 @@ class Rewritten(NamedTuple):
 
 
 Rewrite = Callable[[Tree, Given], Rewritten | None]
+RewritePart = Callable[[Tree, Spool | None], Rewritten | None]  # what a spool holds; a body, for None
 
 MOST_INLINED = 1_000  # operators of a query in which common table expressions are computed for each reference
 
@@ -130,6 +133,11 @@ def _prepass(tree: Tree, given: Given) -> Rewritten | None:
     """A spool keeps what its readers read, which is known when these are done."""
     if not given.context.settings.prepass:
         return None
+    return _over_parts(tree, _told_needed(_needed(given.bound), lambda part, needed: _normalized(part, needed, given)))
+
+
+def _told_needed(result: Sequence[ColumnId], rewrite: Callable[[Tree, Sequence[ColumnId]], Rewritten]) -> RewritePart:
+    """`rewrite` as it is done to the parts of a query, readers first, told what columns are read of each; `result`: of all."""
     read: dict[int, ColumnSet] = {}
 
     def one(part: Tree, spool: Spool | None) -> Rewritten | None:
@@ -137,12 +145,12 @@ def _prepass(tree: Tree, given: Given) -> Rewritten | None:
             read.clear()
         elif spool.id not in read:
             return None
-        done = _normalized(part, _needed(given.bound) if spool is None else list(column_ids(read[spool.id])), given)
+        done = rewrite(part, result if spool is None else list(column_ids(read[spool.id])))
         for reference in references(done.tree):
             read[reference.spool] = read.get(reference.spool, 0) | column_set(c.source for c in reference.columns)
         return done
 
-    return _over_parts(tree, one)
+    return one
 
 
 def _semi_joins(tree: Tree, given: Given) -> Rewritten | None:
@@ -161,12 +169,37 @@ def _semi_joins(tree: Tree, given: Given) -> Rewritten | None:
     return Rewritten(both, (Firing("semi_joins or not", tree, both),))
 
 
+def _common_parts(tree: Tree, given: Given) -> Rewritten | None:
+    """For each alternative of a query another one with spools; those it has already are chosen about as a whole."""
+    setting, columns = given.context.settings.common_parts, given.bound.columns
+    if setting == "off" or next(references(tree), None) is not None:
+        return None
+    whole = [each for each in tree.inputs if isinstance(each, Tree)] if isinstance(tree.op, Choice) else [tree]
+    narrowed = _told_needed(list(column_ids(tree.columns)), lambda part, needed: _narrowed(part, needed, given))
+    spooled = {i: with_common_spools(each, columns) for i, each in enumerate(whole)}
+    spooled = {i: each for i, each in spooled.items() if each is not whole[i]}
+    for i, each in spooled.items():
+        done = _over_parts(each, narrowed)
+        spooled[i] = each if done is None else done.tree
+    if not spooled:
+        return None
+    trees = [*whole, *spooled.values()] if setting == "cost" else [spooled.get(i, each) for i, each in enumerate(whole)]
+    after = trees[0] if len(trees) == 1 else Tree(Choice(tree.columns), tuple(trees))
+    return Rewritten(after, (Firing("common_parts or not" if setting == "cost" else "common_parts", tree, after),))
+
+
+def _narrowed(part: Tree, needed: Sequence[ColumnId], given: Given) -> Rewritten:
+    narrowed = narrow(part, column_set(needed), given.context)
+    assert isinstance(narrowed, Tree)
+    return Rewritten(narrowed, ())
+
+
 def _each_part(rewrite: Rewrite) -> Rewrite:
     """A stage that knows nothing of spools, for what they hold and for who reads them."""
     return lambda tree, given: _over_parts(tree, lambda part, spool: rewrite(part, given))
 
 
-def _over_parts(tree: Tree, rewrite: Callable[[Tree, Spool | None], Rewritten | None]) -> Rewritten | None:
+def _over_parts(tree: Tree, rewrite: RewritePart) -> Rewritten | None:
     made: list[Rewritten] = []
 
     def one(part: Tree, spool: Spool | None) -> Tree:
@@ -192,6 +225,7 @@ STAGES: tuple[tuple[str, Rewrite], ...] = (
     ("decorrelate", _each_part(_decorrelate)),
     ("prepass", _prepass),
     ("semi_joins", _each_part(_semi_joins)),
+    ("common_parts", _common_parts),
 )
 
 

@@ -47,7 +47,7 @@ PARAMETERS = (
 )
 COMPARED = ("ms", "pairs", "costed", "tasks")
 THEIRS = {"prepare_ms": "PREPARE query AS", "explain_ms": "EXPLAIN"}
-STAGES = ("parse", "bind", "ctes", "subqueries", "filters", "decorrelate", "prepass", "semi_joins", "search")
+STAGES = ("parse", "bind", "ctes", "subqueries", "filters", "decorrelate", "prepass", "semi_joins", "common_parts", "search")
 QUICK_STEP = 12  # a quick run plans every twelfth query, once
 PROVEN_UP_TO = 14  # relations that every search has to get through
 

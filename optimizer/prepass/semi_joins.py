@@ -133,7 +133,7 @@ def _producers(root: Node) -> list[Tree]:
     found, stack = [], [root]
     while stack:
         match stack.pop():
-            case Tree(Scan(predicate=predicate, limit=None)) as scan if any(_selects(s) for s in predicate):
+            case Tree(Scan(predicate=predicate, limit=None)) as scan if any(selects(s) for s in predicate):
                 if not scan.volatile and not scan.outer:
                     found.append(scan)
             case Tree(Filter() | Project(), (below,)):
@@ -144,7 +144,7 @@ def _producers(root: Node) -> list[Tree]:
     return found
 
 
-def _selects(conjunct: Scalar) -> bool:
+def selects(conjunct: Scalar) -> bool:
     return not (isinstance(conjunct, Call) and conjunct.function == "is_not_null")
 
 

@@ -77,6 +77,8 @@ WAYS: tuple[dict[str, Any], ...] = (
     {"ctes": "inline"},
     {"semi_joins": "always"},
     {"semi_joins": "cost"},
+    {"common_parts": "always"},
+    {"common_parts": "cost", "semi_joins": "cost"},
     {"rule_order": 3},
     {"disable": ("join_to_hash_join", "join_to_merge_join")},
 )

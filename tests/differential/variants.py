@@ -22,6 +22,7 @@ KNOBS: dict[str, tuple[Any, ...]] = {
     "prepass": (False,),
     "ctes": ("spool", "inline"),
     "semi_joins": ("always", "cost"),
+    "common_parts": ("always", "cost"),
     "cost_model": ("c_out",),
     "rule_order": (3, 7, 11),
     "gap": (0.05, 0.5),

@@ -97,7 +97,7 @@ def test_explain_json_is_the_contract(planscope, shop):
     assert list(value) == ["sql", "engine", "settings", "cost", "rows", "search", "plan"]
     contract = "groups mexprs_logical mexprs_physical tasks rules_fired costed pruned joins_enumerated proven ms"
     assert set(contract.split()) <= set(value["search"])
-    stages = ["ctes", "subqueries", "filters", "decorrelate", "prepass", "semi_joins"]
+    stages = ["ctes", "subqueries", "filters", "decorrelate", "prepass", "semi_joins", "common_parts"]
     assert list(value["search"]["ms"]) == ["parse", "bind", *stages, "search"]
     assert value["sql"] == JOIN and value["engine"] == "arrow" and value["search"]["proven"] is True
     node = value["plan"]

@@ -20,7 +20,7 @@ from optimizer.stats.injected import for_query
 
 _STAGES = {
     "parse": ("parse",), "bind": ("bind",), "decorrelate": ("ctes", "subqueries", "filters", "decorrelate"),
-    "prepass": ("prepass", "semi_joins"), "search": ("search",),
+    "prepass": ("prepass", "semi_joins", "common_parts"), "search": ("search",),
 }  # fmt: skip
 _AS_THEY_ARE = (
     "groups", "mexprs_logical", "mexprs_physical", "duplicates", "merges", "tasks", "goals", "goals_opened", "costed",
