@@ -21,10 +21,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from executor.arrow import decimals
-from executor.arrow.batches import column_name, single_array
+from executor.arrow.batches import Batches, column_name, single_array, table_batches
 from executor.arrow.comparisons import normalized
+from executor.arrow.context import Tuning
 from executor.arrow.expressions import compile_scalar
 from executor.arrow.kept_aggregates import Kept, is_kept
+from executor.arrow.key_parts import by_key_parts
 from executor.arrow.segments import grouped_rows
 from optimizer.algebra.columns import ColumnId, DataType
 from optimizer.algebra.logical import AggregateItem
@@ -211,15 +213,30 @@ class Aggregation:
         keys = {key: sorted[key].take(pa.array(first)) for key in self._keys}
         return pa.table({**keys, **{f"k{i}": column for i, column in enumerate(columns)}})
 
-    def merge(self, partials: Sequence[Partial]) -> Partial:
-        """One state a group. `partials` is not empty."""
-        states = pa.concat_tables([p.states for p in partials])
+    def merge(self, partials: list[Partial], tuning: Tuning) -> Partial:
+        """One state a group. Empties `partials`, of which there is at least one."""
+        states = [partial.states for partial in partials]
+        sets = [list(tables) for tables in zip(*(partial.sets for partial in partials), strict=True)]
+        kept = [list(tables) for tables in zip(*(partial.kept for partial in partials), strict=True)]
+        partials.clear()
         steps = [(_MERGE[state.function], name) for state, name in self._states.items()]
-        merged = self._grouped(states, steps, {name: state.type for state, name in self._states.items()})
-        sets = [_distinct(pa.concat_tables(tables)) for tables in zip(*(p.sets for p in partials), strict=True)]
-        tables = zip(*(p.kept for p in partials), strict=True)
-        kept = [self._fewer(rows.kept, pa.concat_tables(each)) for rows, each in zip(self._rows.values(), tables, strict=True)]
-        return Partial(merged, tuple(sets), tuple(kept))
+        types = {name: state.type for state, name in self._states.items()}
+        return Partial(
+            by_key_parts(states, self._keys, lambda part: self._grouped(part, steps, types), tuning),
+            tuple(by_key_parts(each, each[0].column_names, _distinct, tuning) for each in sets),
+            tuple(self._fewer(rows.kept, pa.concat_tables(each)) for rows, each in zip(self._rows.values(), kept, strict=True)),
+        )
+
+    def results(self, merged: Partial, tuning: Tuning) -> Batches:
+        """The output rows of fully merged states, which go as they are read where each row stands for itself."""
+        if self._sets or merged.kept or self._first_row is not None:
+            yield from table_batches(self.finish(merged), tuning.batch)
+            return
+        pieces = merged.states.to_batches(max_chunksize=tuning.batch)[::-1]
+        del merged
+        while pieces:
+            piece = Partial(pa.Table.from_batches([pieces.pop()]), (), ())
+            yield from table_batches(self.finish(piece), tuning.batch)
 
     def finish(self, partial: Partial) -> pa.Table:
         """The output rows of fully merged states."""

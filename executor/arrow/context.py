@@ -43,14 +43,15 @@ class Tuning:
 
     `batch`: rows of a batch that an operator makes. `pairs`: candidate pairs a join holds at a time. `window`: rows a merge
     join or streaming aggregate gathers before it works. `merge`: partial groups (or top-k candidates) gathered before they
-    are merged. `inline`: a batch of fewer rows is not worth a thread. `workers`: threads of a pipeline. `cache`: bytes of
-    results that an Apply remembers. `filters`: build sides of hash joins filter the scans below the probe side.
+    are merged, `part` of them at a time. `inline`: a batch of fewer rows is not worth a thread. `workers`: threads of a pipeline.
+    `cache`: bytes of results that an Apply remembers. `filters`: build sides of hash joins filter the scans below the probe side.
     """
 
     batch: int = 65_536
     pairs: int = 262_144
     window: int = 65_536
     merge: int = 1_048_576
+    part: int = 262_144
     inline: int = 8_192
     cache: int = 256 << 20
     rounds: int = 100_000

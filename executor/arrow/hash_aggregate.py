@@ -7,7 +7,7 @@ Where keys hardly repeat within a batch, its rows wait for the merge as they are
 from __future__ import annotations
 
 from executor.arrow.aggregates import Aggregation, Partial
-from executor.arrow.batches import Batches, batch_schema, empty_batch, table_batches
+from executor.arrow.batches import Batches, batch_schema, empty_batch
 from executor.arrow.context import Context
 from executor.arrow.pipeline import ordered_map
 from optimizer.algebra.physical import HashAggregate, StreamingAggregate
@@ -20,7 +20,7 @@ def produce(node: PlanNode, context: Context) -> Batches:
     op = node.op
     assert isinstance(op, HashAggregate | StreamingAggregate)
     aggregation = context.once(node, lambda: Aggregation(op.keys, op.aggregates, context.schema(node)))
-    yield from table_batches(aggregation.finish(gathered(node, context, aggregation, bool(op.keys))), context.tuning.batch)
+    yield from aggregation.results(gathered(node, context, aggregation, bool(op.keys)), context.tuning)
 
 
 def gathered(node: PlanNode, context: Context, aggregation: Aggregation, keyed: bool) -> Partial:
@@ -41,9 +41,9 @@ def gathered(node: PlanNode, context: Context, aggregation: Aggregation, keyed: 
         held += partial.nbytes
         context.held(node, held)
         if rows >= max(context.tuning.merge, _GROWTH * merged):
-            waiting = [aggregation.merge(waiting)]
+            waiting = [aggregation.merge(waiting, context.tuning)]
             rows = merged = waiting[0].rows
             held = waiting[0].nbytes
     if len(waiting) > 1:
-        waiting = [aggregation.merge(waiting)]
+        waiting = [aggregation.merge(waiting, context.tuning)]
     return waiting[0]

@@ -40,7 +40,7 @@ def _grouped(op: HashGroupingSets, context: Context, output: pa.Schema, finest: 
         return tuple(t.select([*names, *(c for c in t.column_names if c not in others and c not in names)]) for t in tables)
 
     partial = Partial(finest.states, coarser(finest.sets), coarser(finest.kept))
-    return aggregation.finish(aggregation.merge([partial]))
+    return aggregation.finish(aggregation.merge([partial], context.tuning))
 
 
 def _shown(op: HashGroupingSets, output: pa.Schema, groups: pa.Table, each: ColumnSet, position: int) -> pa.Table:

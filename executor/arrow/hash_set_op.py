@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from executor.arrow.batches import Batches, batch_schema, column_name, select, single_array, table_batches
+from executor.arrow.batches import Batches, batch_schema, column_name, select, table_batches
 from executor.arrow.comparisons import normalized
 from executor.arrow.context import Context
+from executor.arrow.key_parts import by_key_parts
 from executor.arrow.pipeline import ordered_map
 from optimizer.algebra.columns import column_set
 from optimizer.algebra.kinds import SetOpKind
@@ -36,17 +37,18 @@ def produce(node: PlanNode, context: Context) -> Batches:
             rows += part.num_rows
             if rows >= max(context.tuning.merge, 4 * merged):
                 context.held(node, sum(t.nbytes for t in waiting))
-                waiting = [_summed(pa.concat_tables(waiting))]
+                waiting = [by_key_parts(waiting, names, _summed, context.tuning)]
                 rows = merged = waiting[0].num_rows
         if side == 0 and rows == 0:
             return  # nothing to intersect with or to take from
     context.held(node, sum(t.nbytes for t in waiting))
-    table = _summed(pa.concat_tables(waiting))
-    times = _multiplicity(op, *(single_array(table[name]).to_numpy() for name in ("left", "right")))
-    kept = table.select(names).take(pa.array(np.repeat(np.arange(len(times)), times)))
+    table = by_key_parts(waiting, names, _summed, context.tuning)
     schema = context.schema(node)
-    for batch in table_batches(kept, context.tuning.batch):
-        yield select(batch, schema)
+    for part in table.to_batches(max_chunksize=context.tuning.batch):
+        times = _multiplicity(op, part.column("left").to_numpy(), part.column("right").to_numpy())
+        kept = pa.Table.from_batches([part]).select(names).take(pa.array(np.repeat(np.arange(len(times)), times)))
+        for batch in table_batches(kept, context.tuning.batch):
+            yield select(batch, schema)
 
 
 def _summed(table: pa.Table) -> pa.Table:

@@ -25,7 +25,7 @@ from tests.differential.aggregate_calls import CALLS, REFUSED_VALUES, TABLE
 from tests.reference.compare import Row, assert_same_bag, assert_same_kinds, rows_of
 from tests.reference.naive import run_query
 
-SMALL = Tuning(batch=2, merge=3, inline=1, window=1, workers=1)  # what is kept is merged many times
+SMALL = Tuning(batch=2, merge=3, part=2, inline=1, window=1, workers=1)  # what is kept is merged many times
 TABLES = {"e": TABLE, "k": pa.table({"g": pa.array([1, 1, 2, None, 9], pa.int32()), "v": pa.array([1, 2, 3, 4, 5], pa.int32())})}
 Check = Callable[..., None]
 

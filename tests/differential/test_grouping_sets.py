@@ -19,7 +19,7 @@ from tests.reference.compare import Row, assert_same_bag, assert_same_kinds, ass
 from tests.reference.naive import run_query
 
 DATASETS = (0, 1, 4, 5, 7)  # 7 has no rows
-SMALL = Tuning(batch=2, merge=3, inline=1, workers=1)  # partial groups are merged many times
+SMALL = Tuning(batch=2, merge=3, part=2, inline=1, workers=1)  # partial groups are merged many times
 
 QUERIES = (
     # the empty set gives one row over no input, once for each time it is listed

@@ -98,8 +98,8 @@ SETTINGS: tuple[dict[str, Any], ...] = (
 )
 TUNINGS = (
     Tuning(),
-    Tuning(batch=1, pairs=1, window=1, merge=1, inline=0, workers=4),
-    Tuning(batch=3, pairs=2, window=2, merge=2, inline=0, workers=3),
+    Tuning(batch=1, pairs=1, window=1, merge=1, part=1, inline=0, workers=4),
+    Tuning(batch=3, pairs=2, window=2, merge=2, part=3, inline=0, workers=3),
     Tuning(batch=7, pairs=50, window=5, merge=9, inline=4, workers=2),
 )
 

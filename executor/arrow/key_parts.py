@@ -1,0 +1,56 @@
+"""Rows by the hash of their keys, in parts that fit the caches: rows with equal keys are in one part.
+
+Grouping ten million rows by a key that hardly repeats takes less than half of the time in parts, and less memory: the tables of
+Arrow's grouping are small then, and one part's at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import pyarrow as pa
+
+from executor.arrow.context import Tuning
+from executor.arrow.key_words import key_words
+from executor.arrow.pipeline import ordered_map
+
+_MOST_BITS = 8  # of the number of a part
+_MOST_KEYS = 32  # that decide about the part
+_ODD = np.uint64(0x9E3779B97F4A7C15)
+_HALF = np.uint64(32)
+
+
+def by_key_parts(tables: list[pa.Table], keys: Sequence[str], work: Callable[[pa.Table], pa.Table], tuning: Tuning) -> pa.Table:
+    """What `work` makes of the rows of all tables, where what it makes of a row depends only on those with equal `keys` (NULL
+    equals NULL), in their order. Parts have some `tuning.part` rows; fewer than twice as many are one. Empties `tables`."""
+    rows = sum(table.num_rows for table in tables)
+    if rows < 2 * tuning.part or not keys:
+        whole = pa.concat_tables(tables)
+        tables.clear()
+        return work(whole)
+    bits = min(_MOST_BITS, (rows // tuning.part).bit_length())
+    parts: list[list[pa.RecordBatch]] = [[] for _ in range(1 << bits)]
+    tables.reverse()
+    while tables:
+        for batch in tables.pop().to_batches(max_chunksize=tuning.batch):
+            number = _part_numbers([batch.column(key) for key in keys[:_MOST_KEYS]], bits)
+            ordered = batch.take(pa.array(np.argsort(number, kind="stable")))
+            start = 0
+            for part, count in zip(parts, np.bincount(number, minlength=len(parts)).tolist(), strict=True):
+                if count:
+                    part.append(ordered.slice(start, count))
+                    start += count
+    whole_parts = (pa.Table.from_batches(part) for part in parts if part)
+    return pa.concat_tables(ordered_map(whole_parts, lambda part: (work(part),), tuning))
+
+
+def _part_numbers(keys: Sequence[pa.Array], bits: int) -> np.ndarray:
+    """The part of each row, a number of so many bits."""
+    words, _ = key_words(keys, null_safe=(1 << len(keys)) - 1)
+    mixed = words[0].view(np.uint64) * _ODD
+    for word in words[1:]:
+        mixed ^= mixed >> _HALF
+        mixed ^= word.view(np.uint64)
+        mixed *= _ODD
+    return (mixed >> np.uint64(64 - bits)).astype(np.uint8)
