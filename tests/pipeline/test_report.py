@@ -13,12 +13,12 @@ import pyarrow.csv as csv
 import pyarrow.parquet as pq
 import pytest
 
+from experiments.bench.child import failure, measured
 from experiments.pipeline.report.figures import MOST_VARIANTS, make_figures, write_figure
 from experiments.pipeline.report.report import write_report
 from experiments.pipeline.report.tables import cell, figure, html_table, latex, markdown
-from experiments.pipeline.sweep.child import Server
 from experiments.pipeline.sweep.plan import write_plan
-from experiments.pipeline.sweep.results import read_results, run_folder, write_rows
+from experiments.pipeline.sweep.results import read_results, run_folder, store_of
 from experiments.pipeline.sweep.spec import SweepSpec, plan_sweep
 from optimizer.errors import CatalogError, PlanscopeError
 
@@ -50,16 +50,12 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = run_folder(out, plan.run)
     folder.mkdir(parents=True)
     write_plan(folder, plan)
-    server = Server(plan, lambda _: None)
-    rows = [server.row(number) for number in range(plan.size)]
-    for row in failing(rows):
-        known = {
-            name: row[name] for name in ("item", "number", "query", "workload", "data", "data_digest", "variant", "seed", *UNITS)
-        }
-        row.clear()
-        row.update(known, status="error", error_kind="timeout", error="it took <too> long", attempts=1)
-    for i in range(3):
-        write_rows(folder / f"rows-{i}.parquet", rows[i::3])
+    store = store_of(folder)
+    failed = [item["item"] for item in failing(plan.items)]
+    for item in plan.items:
+        late = item["item"] in failed
+        store.add(item, [failure("timeout", "it took <too> long")] if late else measured(plan.measure, item))
+    store.finish(plan.items)
     return out
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from experiments.pipeline.spark.errors import translated
-from experiments.pipeline.sweep.results import PARTS
+from experiments.pipeline.sweep.results import ROWS
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -32,7 +32,7 @@ def aggregate(spark: SparkSession, folder: Path, baseline: str) -> dict[str, pa.
     errors         a row for each variant and kind of error
     """
     with translated("summing up the sweep"):
-        read = spark.read.option("pathGlobFilter", PARTS)
+        read = spark.read.option("pathGlobFilter", ROWS)
         read.parquet(str(folder)).createOrReplaceTempView("sweep_items")
         spark.sql(_PAIRED, args={"baseline": baseline}).createOrReplaceTempView("sweep_paired")
         by_query = spark.sql(_BY_QUERY).toArrow()

@@ -21,7 +21,7 @@ from experiments.pipeline.report.tables import html_table, markdown, write_table
 from experiments.pipeline.spark.manifest import is_done, read_manifest, write_manifest
 from experiments.pipeline.sweep.plan import SweepPlan, read_plan
 from experiments.pipeline.sweep.problems import suggestion
-from experiments.pipeline.sweep.results import PARTS, progress_of, run_folder, runs
+from experiments.pipeline.sweep.results import ROWS, progress_of, run_folder, runs
 from optimizer.errors import CatalogError, PlanscopeError
 
 if TYPE_CHECKING:
@@ -141,6 +141,6 @@ def _chosen_baseline(plan: SweepPlan, baseline: str | None) -> str:
 
 
 def _sizes(folder: Path) -> dict[str, list[int]]:
-    """Size and time of change of each result file: what tells a report of the same results."""
-    files = sorted(folder.glob(PARTS))
-    return {file.name: [file.stat().st_size, file.stat().st_mtime_ns] for file in files}
+    """Size and time of change of the results: what tells a report of the same ones."""
+    found = (folder / ROWS).stat()
+    return {ROWS: [found.st_size, found.st_mtime_ns]}
