@@ -12,7 +12,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 
 import pyarrow as pa
@@ -66,17 +66,21 @@ class Store:
             pq.write_table(self._table([{"item": mark, **whole(item, row)} for row in rows]), file, write_statistics=False)
 
     def rows(self, columns: Sequence[str] | None = None) -> pa.Table:
-        """All rows so far. Raises OutputError where there are none."""
+        """All rows so far, without columns that none of them has. Raises OutputError where there are none."""
+        while True:
+            with suppress(FileNotFoundError):  # another process has just made one file of those that were listed
+                return self._rows(columns)
+
+    def _rows(self, columns: Sequence[str] | None) -> pa.Table:
         whole = [self._whole] if _is_whole(self._whole) else []
-        known = {mark for path in whole for mark in _read(path, ["item"])["item"].to_pylist()}  # a run that was killed while it
-        parts = [path for path in self.parts() if path.stem not in known]  # made one file of them all has left some
+        known = {mark for path in whole for mark in _read(path, ["item"])["item"].to_pylist()}
+        parts = [path for path in self.parts() if path.stem not in known]  # if one was killed before it removed them
         paths = [*whole, *sorted(parts, key=lambda path: path.stat().st_mtime_ns)]
         if not paths:
             raise OutputError(f"there are no results of an experiment in {self.folder}")
         tables = [_read(path, columns) for path in paths]
         if self._schema is not None:
-            empty = self._schema.empty_table()
-            tables.insert(0, empty if columns is None else empty.select(columns))
+            tables.insert(0, self._schema.empty_table())
         return pa.concat_tables(tables, promote_options="permissive")
 
     def replace(self, table: pa.Table) -> pa.Table:
@@ -133,5 +137,7 @@ def _is_whole(path: Path) -> bool:
 def _read(path: Path, columns: Sequence[str] | None = None) -> pa.Table:
     try:
         return pq.ParquetFile(path, page_checksum_verification=True).read(columns)
+    except FileNotFoundError:
+        raise
     except (OSError, pa.ArrowException) as error:
         raise OutputError(f"{path} is damaged: {error}\nremove it, and the same command measures its items again") from error

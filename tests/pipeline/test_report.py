@@ -14,11 +14,13 @@ import pyarrow.parquet as pq
 import pytest
 
 from experiments.bench.child import failure, measured
+from experiments.bench.registry import load
+from experiments.bench.store import Store
 from experiments.pipeline.report.figures import MOST_VARIANTS, make_figures, write_figure
 from experiments.pipeline.report.report import write_report
 from experiments.pipeline.report.tables import cell, figure, html_table, latex, markdown
 from experiments.pipeline.sweep.plan import write_plan
-from experiments.pipeline.sweep.results import read_results, run_folder, store_of
+from experiments.pipeline.sweep.results import read_results, run_folder
 from experiments.pipeline.sweep.spec import SweepSpec, plan_sweep
 from optimizer.errors import CatalogError, PlanscopeError
 
@@ -50,7 +52,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = run_folder(out, plan.run)
     folder.mkdir(parents=True)
     write_plan(folder, plan)
-    store = store_of(folder)
+    store = Store(folder, load(plan.measure))
     failed = [item["item"] for item in failing(plan.items)]
     for item in plan.items:
         late = item["item"] in failed

@@ -22,7 +22,7 @@ from experiments.pipeline.spark.items import chunk_of, measure_items
 from experiments.pipeline.sweep.columns import SETTLED
 from experiments.pipeline.sweep.measure import row as row_of
 from experiments.pipeline.sweep.plan import SweepPlan, write_plan
-from experiments.pipeline.sweep.results import progress_of, read_results, store_of
+from experiments.pipeline.sweep.results import progress_of, read_results
 from experiments.pipeline.sweep.spec import SweepSpec, plan_sweep
 from optimizer.errors import PlanscopeError
 from tests.pipeline import failing
@@ -175,7 +175,7 @@ def test_a_task_goes_on_where_it_was_stopped(tmp_path: Path, monkeypatch: pytest
     log.write_text("")
     measure_items(task)
     assert not log.read_text(), "a task that is repeated after it was done"
-    store_of(tmp_path, plan.measure).finish(plan.items)
+    Store(tmp_path, load(plan.measure)).finish(plan.items)
     assert progress_of(tmp_path).complete
     assert read_results(tmp_path).column("query").to_pylist() == [f"q{i}" for i in range(6)]
 
@@ -191,7 +191,7 @@ def test_a_server_stops_when_its_client_is_gone(tmp_path: Path) -> None:
 
 def test_items_of_a_damaged_file_are_done_again(tmp_path: Path) -> None:
     plan = planned(["one", "two"])
-    store = store_of(tmp_path, plan.measure)
+    store = Store(tmp_path, load(plan.measure))
     measure_items(task_of(plan, tmp_path, [0, 1]))
     rows = store.finish(plan.items).select(SETTLED)
     whole = tmp_path / "results.parquet"
@@ -203,7 +203,7 @@ def test_items_of_a_damaged_file_are_done_again(tmp_path: Path) -> None:
 
 def test_a_run_that_was_killed_between_one_file_and_the_others_has_each_item_once(tmp_path: Path) -> None:
     plan = planned(["one", "two"])
-    store = store_of(tmp_path, plan.measure)
+    store = Store(tmp_path, load(plan.measure))
     measure_items(task_of(plan, tmp_path, [0, 1]))
     files = {path: path.read_bytes() for path in store.parts()}
     rows = store.finish(plan.items)
@@ -225,7 +225,7 @@ def test_a_killed_process_between_items_is_replaced(child: Any) -> None:
 
 def test_a_sweep_runs_without_spark_as_well(tmp_path: Path) -> None:
     plan = planned(["one", "raise", "two"])
-    store = store_of(tmp_path, plan.measure)
+    store = Store(tmp_path, load(plan.measure))
     write_plan(tmp_path, plan)
     run(load(plan.measure), plan.items, store, Limits(plan.timeout, plan.memory))
     rows = store.finish(plan.items).to_pylist()

@@ -16,12 +16,13 @@ import pytest
 
 from executor.atomic import make_folder
 from experiments.bench.child import measured
+from experiments.bench.store import Store
 from experiments.pipeline.spark.errors import PipelineError
 from experiments.pipeline.spark.lock import hold
 from experiments.pipeline.sweep.columns import SCHEMA, SETTLED
 from experiments.pipeline.sweep.measure import row
 from experiments.pipeline.sweep.plan import MEASURE, SweepPlan, write_plan
-from experiments.pipeline.sweep.results import LOCK, RESULTS, progress_of, read_results, run_folder, runs, store_of
+from experiments.pipeline.sweep.results import LOCK, RESULTS, progress_of, read_results, run_folder, runs
 from experiments.pipeline.sweep.run import run_sweep
 from experiments.pipeline.sweep.spec import SweepSpec, plan_sweep
 from optimizer.errors import CatalogError, InternalError
@@ -107,7 +108,7 @@ def test_two_processes_do_not_run_one_sweep(tmp_path: Path) -> None:
 def test_results_that_are_not_complete_or_not_the_plan_s_are_refused(tmp_path: Path) -> None:
     plan = plan_sweep(SweepSpec(["chain/2..3"]), code="test")
     done = run_sweep(plan, tmp_path, None)
-    store, rows = store_of(done.folder), read_results(done.folder)
+    store, rows = Store(done.folder), read_results(done.folder)
     store.replace(rows.slice(1))
     with pytest.raises(CatalogError, match="not complete: 1 of 2 items"):
         read_results(done.folder)

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 import pyarrow as pa
 
-from experiments.bench.registry import load
 from experiments.bench.store import LOCK as LOCK
 from experiments.bench.store import RESULTS as ROWS
 from experiments.bench.store import Store
-from experiments.pipeline.sweep.plan import MEASURE, PLAN_FILE, read_plan
+from experiments.pipeline.sweep.plan import PLAN_FILE, read_plan
 from optimizer.errors import CatalogError, OutputError
 
 RESULTS = "results"
@@ -33,10 +33,6 @@ def run_folder(out: Path, run: str) -> Path:
     return out / RESULTS / f"{_RUN}{run}"
 
 
-def store_of(folder: Path, measure: str = MEASURE) -> Store:
-    return Store(folder, load(measure))
-
-
 def runs(out: Path) -> list[str]:
     """Names of the runs in a folder of results, the one begun last at the end."""
     plans = sorted((out / RESULTS).glob(f"{_RUN}*/{PLAN_FILE}"), key=lambda path: (path.stat().st_mtime_ns, path))
@@ -45,12 +41,9 @@ def runs(out: Path) -> list[str]:
 
 def progress_of(folder: Path) -> Progress:
     """How far the run in `folder` is. Raises CatalogError when there is none."""
-    size, store = read_plan(folder).size, store_of(folder)
-    try:
-        rows = store.rows(["item", "error_kind"]).to_pylist()
-    except OutputError:
-        rows = []
-    done = {row["item"]: row["error_kind"] for row in rows}
+    size, store, done = read_plan(folder).size, Store(folder), dict[str, str | None]()
+    with suppress(OutputError):  # none yet
+        done = {row["item"]: row.get("error_kind") for row in store.rows(["item", "error_kind"]).to_pylist()}
     errors = Counter(kind for kind in done.values() if kind is not None)
     return Progress(size, len(done), dict(sorted(errors.items())), len(done) >= size and not store.parts())
 
@@ -60,7 +53,7 @@ def read_results(folder: Path) -> pa.Table:
     progress = progress_of(folder)
     if not progress.complete:
         raise CatalogError(f"the sweep in {folder} is not complete: {progress.done} of {progress.items} items; run it again")
-    return store_of(folder).rows()
+    return Store(folder).rows()
 
 
-__all__ = ["LOCK", "RESULTS", "ROWS", "Progress", "progress_of", "read_results", "run_folder", "runs", "store_of"]
+__all__ = ["LOCK", "RESULTS", "ROWS", "Progress", "progress_of", "read_results", "run_folder", "runs"]
