@@ -73,7 +73,8 @@ class Figure:
     """A figure as data: columns `x`, `y` and `series`, and `panel` for several side by side. `x` may be text, for bars and cells.
 
     `lines` joins points by x, `points` does not; `shares` draws for each series the share of its rows with a value of at most x
-    (it needs no `y`); `cells` is a matrix of `value` over x and y, both in the order in which they come, dark where it is large.
+    (or `y` of them, where there is one); `cells` is a matrix of `value` over x and y, both in the order in which they come, dark
+    where it is large. `series`: their order, if not that of the rows, so that figures share their colours. `note`: on the legend.
     """
 
     name: str
@@ -84,6 +85,8 @@ class Figure:
     y_label: str
     log_x: bool = False
     log_y: bool = False
+    series: Sequence[str] = ()
+    note: str = ""
 
 
 @dataclass(frozen=True)

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 STAGE = "report"
 FOLDER = "report"
-_VERSION = 3  # of what a report holds: reports of another one are made again
+_VERSION = 4  # of what a report holds: reports of another one are made again
 _HEAD = """<!doctype html>
 <meta charset="utf-8">
 <title>{title}</title>
@@ -92,12 +92,15 @@ def write_report(
 
 
 def _write(tables: dict[str, pa.Table], plan: SweepPlan, baseline: str, run: str, folder: Path) -> list[Path]:
-    from experiments.pipeline.report.figures import make_figures, write_figure
+    from experiments.bench.figures import draw, write_figure
+    from experiments.pipeline.report.figures import make_figures
 
     files = [path for name, table in tables.items() for path in write_table(table, folder, name)]
-    figures = make_figures(tables, [variant.name for variant in plan.variants], baseline)
-    for name, figure in figures.items():
-        files += write_figure(figure, folder, name)
+    figures = []
+    for figure in make_figures(tables, [variant.name for variant in plan.variants], baseline):
+        if (drawing := draw(figure)) is not None:
+            files += write_figure(drawing, folder, figure.name)
+            figures.append(figure.name)
     lines = [f"# Sweep {run}", f"{_what(plan)} Ratios are to the variant `{baseline}`."]
     marks = [_HEAD.replace("{title}", f"Sweep {run}"), f"<h1>Sweep {run}</h1>"]
     marks.append(f"<p>{_what(plan)} Ratios are to the variant <code>{html.escape(baseline)}</code>.</p>")
