@@ -52,7 +52,11 @@ def run(
 
 
 def _words(item: Item) -> Iterator[str]:
-    return (str(value) for value in item.values() if isinstance(value, str | int) and not isinstance(value, bool) and value != "")
+    """What tells an item from others, in few words: no SQL, no digest."""
+    words = (
+        str(value) for value in item.values() if isinstance(value, str | int) and not isinstance(value, bool) and value != ""
+    )
+    return (" ".join(word.split())[:60] for place, word in enumerate(words) if place == 0 or len(word) < 32)
 
 
 def _measured(name: str, items: Sequence[Item], store: Store, limits: Limits) -> Iterator[tuple[Item, list[Row]]]:
