@@ -24,7 +24,7 @@ from experiments.bench.store import Store
 from experiments.commands.inputs import DATA_HELP, progress
 from experiments.commands.output import say, table_text, text_width
 from experiments.commands.spark_options import SPARK_OPTIONS
-from experiments.pipeline.report.tables import plain
+from experiments.pipeline.report.tables import texts
 from optimizer.errors import InternalError, OutputError, PlanscopeError
 from optimizer.settings import Settings
 
@@ -162,12 +162,10 @@ def section_lines(section: Section) -> list[str]:
 
 
 def _table_lines(table: pa.Table) -> list[str]:
-    kept = [name for name in table.column_names if table.column(name).null_count < table.num_rows]
-    if not kept:
+    kept, numeric, rows = texts(table)
+    if not rows or not kept:
         return []
-    rows = [tuple(plain(value) for value in row.values()) for row in table.select(kept).to_pylist()]
-    widths = [max(len(row[i]) for row in [tuple(kept), *rows]) for i in range(len(kept))]
-    numeric = [pa.types.is_integer(type) or pa.types.is_floating(type) for type in table.select(kept).schema.types]
+    widths = [max(map(len, column)) for column in zip(kept, *rows, strict=True)]
     shape = list(zip(widths, numeric, strict=True))
     lines = [tuple(cell.rjust(width) if right else cell for cell, (width, right) in zip(row, shape, strict=True)) for row in rows]
     return [table_text(tuple(kept), lines)]

@@ -20,7 +20,7 @@ from experiments.bench.registry import load
 from experiments.bench.store import Store
 from experiments.pipeline.report.figures import MOST_VARIANTS, make_figures
 from experiments.pipeline.report.report import write_report
-from experiments.pipeline.report.tables import cell, figure, html_table, latex, markdown
+from experiments.pipeline.report.tables import figure, html_table, latex, markdown, plain
 from experiments.pipeline.sweep.plan import write_plan
 from experiments.pipeline.sweep.results import read_results, run_folder
 from experiments.pipeline.sweep.spec import SweepSpec, plan_sweep
@@ -225,4 +225,4 @@ def test_markdown_is_safe_and_short() -> None:
     assert '<tr><td>a|b &lt;c&gt;</td><td class="n">1,234,567</td>' in html_table(table)
     assert len(lines) == 4 and lines[3].endswith("… |  | 12,350 |")
     assert [figure(x) for x in (0.0, 1.0, 12.3456, 999.96, 1234.5, 2e12)] == ["0", "1", "12.35", "1,000", "1,234", "2e+12"]
-    assert [cell(x) for x in (True, None, 5, math.inf)] == ["yes", "", "5", "inf"]
+    assert [plain(x) for x in (True, None, 5, math.inf)] == ["yes", "", "5", "inf"]
