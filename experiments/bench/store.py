@@ -24,7 +24,7 @@ from experiments.bench.experiment import Experiment, Item, Row
 from experiments.pipeline.spark.lock import hold
 from optimizer.errors import OutputError
 
-RESULTS, LOCK, _ITEMS = "results.parquet", "_lock", "_items"
+ROWS, LOCK, _ITEMS = "results.parquet", "_lock", "_items"
 
 
 class Store:
@@ -33,7 +33,7 @@ class Store:
     def __init__(self, folder: str | Path, experiment: Experiment | None = None) -> None:
         self.folder, self._experiment = Path(folder), experiment
         self._schema: pa.Schema | None = getattr(experiment, "SCHEMA", None)
-        self._whole, self._items = self.folder / RESULTS, self.folder / _ITEMS
+        self._whole, self._items = self.folder / ROWS, self.folder / _ITEMS
 
     def hold(self, what: str) -> AbstractContextManager[None]:
         """For one process at a time. Raises PipelineError, naming the other one."""

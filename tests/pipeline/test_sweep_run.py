@@ -16,13 +16,13 @@ import pytest
 
 from executor.atomic import make_folder
 from experiments.bench.child import measured
-from experiments.bench.store import Store
+from experiments.bench.store import LOCK, Store
 from experiments.pipeline.spark.errors import PipelineError
 from experiments.pipeline.spark.lock import hold
 from experiments.pipeline.sweep.columns import SCHEMA, SETTLED
 from experiments.pipeline.sweep.measure import row
 from experiments.pipeline.sweep.plan import MEASURE, SweepPlan, write_plan
-from experiments.pipeline.sweep.results import LOCK, RESULTS, progress_of, read_results, run_folder, runs
+from experiments.pipeline.sweep.results import RESULTS, progress_of, read_results, run_folder, runs
 from experiments.pipeline.sweep.run import run_sweep
 from experiments.pipeline.sweep.spec import SweepSpec, plan_sweep
 from optimizer.errors import CatalogError, InternalError

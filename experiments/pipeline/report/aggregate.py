@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from experiments.bench.store import ROWS
 from experiments.pipeline.spark.errors import translated
 from experiments.pipeline.sweep.columns import SAME_UNIT
-from experiments.pipeline.sweep.results import ROWS
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

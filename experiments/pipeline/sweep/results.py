@@ -9,8 +9,6 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from experiments.bench.store import LOCK as LOCK
-from experiments.bench.store import RESULTS as ROWS
 from experiments.bench.store import Store
 from experiments.pipeline.sweep.plan import PLAN_FILE, read_plan
 from optimizer.errors import CatalogError, OutputError
@@ -54,6 +52,3 @@ def read_results(folder: Path) -> pa.Table:
     if not progress.complete:
         raise CatalogError(f"the sweep in {folder} is not complete: {progress.done} of {progress.items} items; run it again")
     return Store(folder).rows()
-
-
-__all__ = ["LOCK", "RESULTS", "ROWS", "Progress", "progress_of", "read_results", "run_folder", "runs"]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from experiments.bench.registry import load
 from experiments.bench.runner import Limits, run
-from experiments.bench.store import RESULTS, Store
+from experiments.bench.store import ROWS, Store
 from experiments.pipeline.spark.errors import PipelineError
 from experiments.pipeline.spark.session import unheard
 from experiments.pipeline.sweep.plan import PLAN_FILE, SweepPlan, read_plan, write_plan
@@ -58,7 +58,7 @@ def run_sweep(plan: SweepPlan, out: Path, spark: Callable[[], SparkSession] | No
                 store.finish(items)
         if read_results(store.folder)["item"].to_pylist() != [item["item"] for item in items]:
             raise InternalError(f"the results in {store.folder} are not the items of their plan, each once")
-    files = (store.folder / PLAN_FILE, store.folder / RESULTS)
+    files = (store.folder / PLAN_FILE, store.folder / ROWS)
     return SweepResult(plan.run, store.folder, plan.size, made, progress_of(store.folder).errors, files)
 
 
