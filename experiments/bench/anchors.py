@@ -22,7 +22,7 @@ from executor.session import Session
 from experiments.bench.enumeration import random_costing
 from experiments.bench.experiment import Figure, Item, Options, Row, Section, Table
 from experiments.bench.quality import q_error, too_low
-from experiments.bench.results import table_of
+from experiments.bench.store import table_of
 from experiments.bench.summary import geometric_mean, grouped, median_of
 from experiments.sub_plans import JOINS_ALONE, SubPlans
 from experiments.workloads.data import open_data

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import tempfile
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -20,9 +20,11 @@ from experiments.bench.registry import EXPERIMENTS, load
 from experiments.bench.report import failed_section, write_report
 from experiments.bench.results import Results, environment, read_environment, read_rows
 from experiments.bench.runner import Limits, run
+from experiments.bench.store import Store
 from experiments.commands.inputs import DATA_HELP, progress
 from experiments.commands.output import say, table_text, text_width
-from experiments.pipeline.report.tables import plain
+from experiments.commands.spark_options import SPARK_OPTIONS
+from experiments.pipeline.report.tables import texts
 from optimizer.errors import InternalError, OutputError, PlanscopeError
 from optimizer.settings import Settings
 
@@ -58,6 +60,8 @@ def command_of(name: str) -> click.Command:
         click.Option(
             ["--jobs"], type=count, default=1, show_default=True, metavar="N", help="Items at a time; they disturb each other."
         ),
+        click.Option(["--spark"], is_flag=True, help="Measure in Spark tasks: the same items, counts and report."),
+        *SPARK_OPTIONS,
         click.Option(["--retry"], is_flag=True, help="Measure again what failed in an earlier run into the same folder."),
         click.Option(["-o", "--output"], metavar="DIR", help="Keep the results there; the same command goes on with them."),
         click.Option(["-q", "--quiet"], is_flag=True, help="No progress on standard error."),
@@ -71,8 +75,8 @@ def _usual_timeout(experiment: Experiment) -> float:
 
 def _run(
     experiment: Experiment, queries: tuple[str, ...], seeds: int, quick: bool, timeout: float | None, memory: int, jobs: int,
-    retry: bool, output: str | None, quiet: bool, data: str | None = None, pairs: tuple[str, ...] = (),
-    plugins: tuple[str, ...] = (), modes: str | None = None, **own: Any,
+    spark: bool, master: str | None, remote: str | None, conf: dict[str, str], retry: bool, output: str | None, quiet: bool,
+    data: str | None = None, pairs: tuple[str, ...] = (), plugins: tuple[str, ...] = (), modes: str | None = None, **own: Any,
 ) -> None:  # fmt: skip
     if plugins:
         pairs = (*pairs, f"plugins={','.join(plugins)}")
@@ -80,17 +84,30 @@ def _run(
     items = experiment.items(Options(queries, data, pairs, _modes(experiment, modes), seeds, quick, own))
     if timeout is None:
         timeout = min(QUICK_TIMEOUT, _usual_timeout(experiment)) if quick else _usual_timeout(experiment)
-    with tempfile.TemporaryDirectory() as temporary:
-        results = Results(output or temporary, experiment, _command_line())
+    said, what = progress(quiet), f"bench {experiment.NAME}"
+    session = _session(master, remote, conf, said, output) if spark or master or remote or conf else None
+    with tempfile.TemporaryDirectory() as temporary, Store(output or temporary).hold(what):
+        results = Results(output or temporary, experiment, _command_line(), items)
         if retry:
             results.forget_failed()
         try:
-            run(experiment, items, results, Limits(timeout, memory, jobs), progress(quiet))
+            run(experiment, items, results, Limits(timeout, memory, jobs), said, session, what)
         except KeyboardInterrupt:
             if output is not None and not quiet:
                 click.echo(f"{len(results.finished()):,} items are kept in {output}; the same command goes on", err=True)
             raise
         _show(experiment, results.finish(items), results.folder, results.environment, output is not None)
+
+
+def _session(
+    master: str | None, remote: str | None, conf: dict[str, str], said: Callable[[str], None] | None, output: str | None
+) -> Callable[[], Any]:
+    """Starts Spark. Raises PlanscopeError where its workers would have no folder in common."""
+    from experiments.pipeline.spark.session import DEFAULT_MASTER, is_local, spark_session
+
+    if output is None and not is_local(remote or master or DEFAULT_MASTER):
+        raise PlanscopeError(f"name a folder with -o that the workers of {remote or master} reach: they write the results there")
+    return lambda: spark_session(master, remote, said, conf, lambda: True)
 
 
 @click.command("report")
@@ -145,12 +162,10 @@ def section_lines(section: Section) -> list[str]:
 
 
 def _table_lines(table: pa.Table) -> list[str]:
-    kept = [name for name in table.column_names if table.column(name).null_count < table.num_rows]
-    if not kept:
+    kept, numeric, rows = texts(table)
+    if not rows or not kept:
         return []
-    rows = [tuple(plain(value) for value in row.values()) for row in table.select(kept).to_pylist()]
-    widths = [max(len(row[i]) for row in [tuple(kept), *rows]) for i in range(len(kept))]
-    numeric = [pa.types.is_integer(type) or pa.types.is_floating(type) for type in table.select(kept).schema.types]
+    widths = [max(map(len, column)) for column in zip(kept, *rows, strict=True)]
     shape = list(zip(widths, numeric, strict=True))
     lines = [tuple(cell.rjust(width) if right else cell for cell, (width, right) in zip(row, shape, strict=True)) for row in rows]
     return [table_text(tuple(kept), lines)]
@@ -173,6 +188,7 @@ def _command_line() -> str:
         if not typed or parameter.name in ("output", "quiet"):
             continue
         value = context.params[parameter.name or ""]
+        value = tuple(f"{key}={each}" for key, each in value.items()) if isinstance(value, dict) else value
         values = value if isinstance(value, tuple) else (value,)
         for each in values:
             if isinstance(parameter, click.Argument):

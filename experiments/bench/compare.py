@@ -21,7 +21,8 @@ import pyarrow as pa
 
 from experiments.bench.experiment import Figure, Row, Section, Table
 from experiments.bench.registry import load
-from experiments.bench.results import read_environment, read_rows, table_of
+from experiments.bench.results import read_environment, read_rows
+from experiments.bench.store import table_of
 from experiments.bench.summary import grouped
 from optimizer.errors import OutputError, PlanscopeError
 

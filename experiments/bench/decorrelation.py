@@ -23,7 +23,7 @@ import pyarrow as pa
 
 from executor.arrow.watch import LimitReached
 from experiments.bench.experiment import Figure, Item, Options, Row, Section, Table
-from experiments.bench.results import table_of
+from experiments.bench.store import table_of
 from experiments.bench.summary import geometric_mean, grouped
 from experiments.calibration.data import described, write_rows
 from experiments.plan_space import plan_key, plan_line

@@ -7,7 +7,7 @@
     def report(rows: pa.Table) -> list[Section]       rows of all items, failed ones too
 
 An item is a flat dict of JSON values that says all that `measure` needs: query, data, settings, seed. Its content is its
-identity.
+identity, unless it has one of its own by the name `item`.
 A row is a flat dict of columns (numbers, texts, lists of them). Those of the item are added to it, and besides
 
     item        twelve hex digits, the identity of the item
@@ -16,6 +16,8 @@ A row is a flat dict of columns (numbers, texts, lists of them). Those of the it
     error_kind  the class of the exception
     item_s      seconds on the clock that the item took, all its rows together; item_cpu_s: CPU time
     peak_mb     most memory that the process held during the item, beyond what it held before its first; None where unknown
+    rss_mb      the same with what it held before
+    attempts    2 where a process that had measured other items failed by memory or a crash, and a fresh one tried again
 
 A module may also define
 
@@ -26,6 +28,8 @@ A module may also define
     TIMEOUT = 60.0                                    seconds for an item, unless --timeout says otherwise
     KEYS = ("aliases",)                               columns that tell the rows of an item apart, for `bench compare`
     COMPARED = ("costed",)                            measures that `bench compare` compares; all numbers without it
+    SCHEMA = pa.schema(...)                           the columns of results; those that rows have without it
+    def row(item: Item, row: Row) -> Row              a row of results, if not the columns of the item and the row
 """
 
 from __future__ import annotations
@@ -69,7 +73,8 @@ class Figure:
     """A figure as data: columns `x`, `y` and `series`, and `panel` for several side by side. `x` may be text, for bars and cells.
 
     `lines` joins points by x, `points` does not; `shares` draws for each series the share of its rows with a value of at most x
-    (it needs no `y`); `cells` is a matrix of `value` over x and y, both in the order in which they come, dark where it is large.
+    (or `y` of them, where there is one); `cells` is a matrix of `value` over x and y, both in the order in which they come, dark
+    where it is large. `series`: their order, if not that of the rows, so that figures share their colours. `note`: on the legend.
     """
 
     name: str
@@ -80,6 +85,8 @@ class Figure:
     y_label: str
     log_x: bool = False
     log_y: bool = False
+    series: Sequence[str] = ()
+    note: str = ""
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,13 @@
-"""Draws the figures of experiments; the same data give the same drawing. The style is that of the reports of sweeps."""
+"""Draws figures, as SVG and PDF files that are the same for the same data: no dates, no random ids.
+
+Colours are told apart by people who do not see all of them (Okabe and Ito).
+"""
 
 from __future__ import annotations
 
+import io
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import matplotlib
@@ -10,13 +15,32 @@ import numpy as np
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure as Drawing
-from matplotlib.ticker import MaxNLocator
+from matplotlib.ticker import FuncFormatter, MaxNLocator, NullFormatter
 
+from executor.atomic import atomic_output
 from experiments.bench.experiment import Figure
-from experiments.pipeline.report.figures import COLOURS, DASHES, MARKERS, STYLE, plain_axis
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
+
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#999933")
+MARKERS = "osD^vPX*"
+DASHES = ("-", (0, (5, 1.5)), (0, (1, 1)), (0, (4, 1, 1, 1)), (0, (7, 2)), (0, (2, 1)), (0, (3, 1, 1, 1, 1, 1)), (0, (1, 2)))
+STYLE = {
+    "svg.hashsalt": "planscope",
+    "pdf.fonttype": 42,
+    "font.family": "DejaVu Sans",
+    "font.size": 9,
+    "axes.titlesize": 9,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "grid.color": "#dddddd",
+    "grid.linewidth": 0.6,
+    "legend.frameon": False,
+    "legend.fontsize": 8,
+}
 
 _MOST_COLUMNS = 3  # of panels
 _WIDE = 60  # characters of all names of a legend that fit on a line
@@ -29,12 +53,13 @@ def draw(figure: Figure) -> Drawing | None:
     rows: Points = [row for row in figure.data.to_pylist() if _shown(figure, row)]
     if not rows:
         return None
-    series = list(dict.fromkeys(row["series"] for row in rows))
+    series = figure.series or list(dict.fromkeys(row["series"] for row in rows))
     panels = list(dict.fromkeys(row.get("panel") for row in rows))
     columns = min(_MOST_COLUMNS, len(panels))
     lines = -(-len(panels) // columns)
     with matplotlib.rc_context(STYLE):
-        size = (5.2 if columns == 1 else 3.1 * columns, 2.7 * lines + 0.5)
+        beside = max(1, _WIDE // (6 + max(len(str(name)) for name in series)))  # names on a line of the legend
+        size = (5.2 if columns == 1 else 3.1 * columns, 2.7 * lines + 0.3 + 0.2 * -(-len(series) // beside))
         if figure.kind == "cells":
             size = (1.8 + 0.3 * len({row["x"] for row in rows}), 1.8 + 0.3 * len({row["y"] for row in rows}))
         drawing = Drawing(figsize=size, layout="constrained")
@@ -51,12 +76,29 @@ def draw(figure: Figure) -> Drawing | None:
                 axes.set_xlabel(figure.x_label)
             if place % columns == 0:
                 axes.set_ylabel(figure.y_label)
-        if len(series) > 1:
+        if len({row["series"] for row in rows}) > 1 or figure.note:
             shown = [axes.get_legend_handles_labels() for axes in grid.flat]
             handles = {label: handle for each in shown for handle, label in zip(*each, strict=True)}
-            width = max(1, _WIDE // (3 + max(len(str(name)) for name in series)))
-            drawing.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=min(width, len(series)))
+            below = {"loc": "outside lower center", "ncols": min(beside, len(series)), "title": figure.note, "title_fontsize": 8}
+            drawing.legend(handles.values(), handles.keys(), **below)
     return drawing
+
+
+def write_figure(figure: Drawing, folder: Path, name: str) -> list[Path]:
+    """NAME.svg and NAME.pdf in `folder`. Raises OutputError."""
+    paths = []
+    dates = {
+        "svg": {"Date": None, "Creator": "planscope"},
+        "pdf": {"CreationDate": None, "Creator": "planscope", "Producer": None},
+    }
+    for ending, metadata in dates.items():
+        with matplotlib.rc_context(STYLE):
+            content = io.BytesIO()
+            figure.savefig(content, format=ending, metadata=metadata, bbox_inches="tight")
+        paths.append(folder / f"{name}.{ending}")
+        with atomic_output(paths[-1]) as file:
+            file.write(content.getvalue())
+    return paths
 
 
 def _shown(figure: Figure, row: dict[str, Any]) -> bool:
@@ -98,8 +140,10 @@ def _panel(axes: Axes, figure: Figure, rows: Points, series: Sequence[Any]) -> N
             case "points":
                 axes.plot(xs, ys, marker, markersize=4, alpha=0.7, color=colour, label=name)
             case "shares":
-                shares = [0.0, *((i + 1) / len(xs) for i in range(len(xs)))]
-                axes.step([xs[0], *xs], shares, where="post", linewidth=1.4, color=colour, linestyle=dashes, label=name)
+                shares = ys if "y" in mine[0] else [(i + 1) / len(xs) for i in range(len(xs))]
+                least, most = (float(end(row["x"] for row in rows)) for end in (min, max))
+                xs, ys = [least, xs[0], *xs, most], [0.0, 0.0, *shares, shares[-1]]
+                axes.step(xs, ys, where="post", linewidth=1.4, color=colour, linestyle=dashes, label=name)
             case "bars":
                 width = 0.8 / len(series)
                 axes.bar([x + (number - (len(series) - 1) / 2) * width for x in xs], ys, width, color=colour, label=name)
@@ -116,3 +160,14 @@ def _panel(axes: Axes, figure: Figure, rows: Points, series: Sequence[Any]) -> N
     if texts is not None:
         crowded = sum(map(len, texts)) > 40
         axes.set_xticks(range(len(texts)), texts, rotation=30 if crowded else 0, ha="right" if crowded else "center")
+
+
+def plain_axis(axis: Axis) -> None:
+    """Numbers as people write them on a logarithmic axis: 0.05, 20, 3000; between powers of ten only where there are few."""
+    low, high = sorted(axis.get_view_interval())
+    write = FuncFormatter(lambda value, _: f"{value:g}")
+    axis.set_major_formatter(write)
+    if low > 0 and high / low <= 30:
+        axis.set_minor_formatter(FuncFormatter(lambda value, _: f"{value:g}" if f"{value:e}"[0] in "25" else ""))
+    else:
+        axis.set_minor_formatter(NullFormatter())

@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from experiments.bench.experiment import Figure, Row, Section, Table
-from experiments.bench.results import table_of
+from experiments.bench.store import table_of
 from experiments.bench.summary import geometric_mean, grouped, median_of
 from experiments.workloads.join_graphs import is_graph_name
 

@@ -29,7 +29,7 @@ import pyarrow as pa
 from executor.arrow.watch import LimitReached
 from executor.session import Session
 from experiments.bench.experiment import Figure, Item, Options, Row, Section, Table
-from experiments.bench.results import table_of
+from experiments.bench.store import table_of
 from experiments.bench.summary import geometric_mean, grouped
 from experiments.duckdb_estimates import DuckDBEstimates, FlatQuery
 from experiments.duckdb_sql import duckdb_module

@@ -8,7 +8,7 @@ from typing import cast
 from experiments.bench.experiment import Experiment
 
 EXPERIMENTS = ("anchors", "decorrelation", "enumeration", "exec", "plan", "pruning", "quality", "robustness", "rules", "search",
-               "space", "trace")  # fmt: skip
+               "space", "sweep", "trace")  # fmt: skip
 
 
 def load(name: str) -> Experiment:

@@ -1,8 +1,4 @@
-"""The folder of a run: rows that are on disk as soon as their item is done, and what they depend on.
-
-Each item has a file of its own that appears whole or not at all, so a file says that its item is done, and a run that was killed
-loses at most the items under way. When a run ends, its files become one.
-"""
+"""The folder of a run: its rows (`store`), and in environment.json what they depend on."""
 
 from __future__ import annotations
 
@@ -12,7 +8,7 @@ import json
 import os
 import platform
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -20,28 +16,22 @@ from types import ModuleType
 from typing import Any, cast
 
 import pyarrow as pa
-import pyarrow.parquet as pq
+import pyarrow.compute as pc
 
-from executor.atomic import atomic_output, make_folder, write_file
-from experiments.bench.experiment import Experiment, Item, Row
-from experiments.pipeline.sweep.code_version import code_digest
+from executor.atomic import make_folder, write_file
+from experiments.bench.code_version import code_digest
+from experiments.bench.experiment import Experiment, Item
+from experiments.bench.store import Store
 from optimizer.errors import OutputError, PlanscopeError
 
 _PACKAGES = ("planscope", "pyarrow", "numpy", "sqlglot", "networkx", "duckdb", "polars")
 
 
-def identity(name: str, item: Item) -> str:
-    """Twelve hex digits of the experiment's name and the item's content."""
-    text = json.dumps([name, item], sort_keys=True, ensure_ascii=False)
-    return hashlib.sha256(text.encode()).hexdigest()[:12]
+class Results(Store):
+    """The results of `items` in `folder`. Raises OutputError where it cannot be written, PlanscopeError where it holds others."""
 
-
-class Results:
-    """The results in `folder`. Raises OutputError where it cannot be written, PlanscopeError where it holds other results."""
-
-    def __init__(self, folder: str | Path, experiment: Experiment, command: str) -> None:
-        self.folder = make_folder(folder)
-        self._experiment = experiment
+    def __init__(self, folder: str | Path, experiment: Experiment, command: str, items: Sequence[Item]) -> None:
+        super().__init__(make_folder(folder), experiment)
         code = code_of(experiment)
         known = read_environment(self.folder)
         if known is None and (self.folder / "results.parquet").exists():
@@ -53,52 +43,28 @@ class Results:
                 f"{folder} has results of another version of the code ({known['code']}, now {code}): name another folder with "
                 f"-o, or remove it; planscope bench report {folder} makes its report again"
             )
-        make_folder(self.folder / "items")
-        self.environment = {"experiment": experiment.NAME, "command": command, "code": code, **environment(), "item_columns": []}
+        before: list[str] = [] if known is None else known["item_columns"]
+        columns = list(dict.fromkeys([*before, *(name for item in items for name in item)]))
+        self.environment = {
+            "experiment": experiment.NAME,
+            "command": command,
+            "code": code,
+            **environment(),
+            "item_columns": columns,
+        }
         if known is not None:
             self.environment["started"] = known["started"]
-            self.environment["item_columns"] = known["item_columns"]
         self._write_environment()
-
-    def finished(self) -> set[str]:
-        """Items that are done."""
-        table = self.folder / "results.parquet"
-        done = set(pq.read_table(table, columns=["item"])["item"].to_pylist()) if table.exists() else set()
-        return done | {path.stem for path in (self.folder / "items").glob("*.parquet")}
-
-    def add(self, item: Item, rows: Sequence[Row]) -> None:
-        """Keeps the rows of an item."""
-        columns = self.environment["item_columns"]
-        if not set(item) <= set(columns):
-            columns += [name for name in item if name not in columns]
-            self._write_environment()
-        mark = identity(self._experiment.NAME, item)
-        with atomic_output(self.folder / "items" / f"{mark}.parquet") as file:
-            pq.write_table(table_of([{"item": mark, **item, **row} for row in rows]), file)
 
     def forget_failed(self) -> None:
         """Drops the rows of items that failed, so that they are measured again."""
-        rows = self.rows().to_pylist()
-        self._replace([row for row in rows if row["status"] == "ok"])
-
-    def rows(self) -> pa.Table:
-        """All rows so far."""
-        return read_rows(self.folder)
+        rows = self.rows()
+        self.replace(rows.filter(pc.equal(rows["status"], "ok")))
 
     def finish(self, items: Sequence[Item]) -> pa.Table:
-        """Makes one file of the items', and returns its rows, in the order of `items`, those of others after them."""
-        places = {identity(self._experiment.NAME, item): place for place, item in enumerate(items)}
-        table = self._replace(sorted(self.rows().to_pylist(), key=lambda row: places.get(row["item"], len(places))))
+        table = super().finish(items)
         self.environment["finished"] = _now()
         self._write_environment()
-        return table
-
-    def _replace(self, rows: list[Row]) -> pa.Table:
-        table = table_of(rows)
-        with atomic_output(self.folder / "results.parquet") as file:
-            pq.write_table(table, file)
-        for path in (self.folder / "items").glob("*.parquet"):
-            path.unlink()
         return table
 
     def _write_environment(self) -> None:
@@ -107,12 +73,7 @@ class Results:
 
 def read_rows(folder: Path) -> pa.Table:
     """The rows of a run, finished or not. Raises OutputError where there are none."""
-    whole = folder / "results.parquet"
-    parts = sorted((folder / "items").glob("*.parquet"), key=lambda path: path.stat().st_mtime_ns)
-    paths = [*([whole] if whole.exists() else []), *parts]
-    if not paths:
-        raise OutputError(f"there are no results of an experiment in {folder}")
-    return table_of([row for path in paths for row in pq.read_table(path).to_pylist()])
+    return Store(folder).rows()
 
 
 def read_environment(folder: Path) -> dict[str, Any] | None:
@@ -124,13 +85,6 @@ def read_environment(folder: Path) -> dict[str, Any] | None:
         return None
     except (ValueError, KeyError, TypeError, OSError) as error:
         raise OutputError(f"cannot read {folder / 'environment.json'}: {error}") from error
-
-
-def table_of(rows: Iterable[Row]) -> pa.Table:
-    """Rows as a table: columns in the order in which they first appear, None where a row has none."""
-    rows = list(rows)
-    names = dict.fromkeys(name for row in rows for name in row)
-    return pa.table({name: [row.get(name) for row in rows] for name in names})
 
 
 def code_of(experiment: Experiment) -> str:

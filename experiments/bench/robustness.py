@@ -37,7 +37,7 @@ from executor.arrow.watch import LimitReached
 from executor.execution import new_counters
 from executor.session import Session
 from experiments.bench.experiment import Figure, Item, Options, Row, Section, Table
-from experiments.bench.results import table_of
+from experiments.bench.store import table_of
 from experiments.bench.summary import geometric_mean, grouped
 from experiments.plan_space import plan_key, visible_keys
 from experiments.random_orders import random_left_deep, random_order

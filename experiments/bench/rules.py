@@ -20,7 +20,7 @@ from typing import Any, TypeVar
 import pyarrow as pa
 
 from experiments.bench.experiment import Figure, Item, Options, Row, Section, Table
-from experiments.bench.results import table_of
+from experiments.bench.store import table_of
 from experiments.bench.summary import grouped
 from experiments.rule_list import describe_rules
 from experiments.workloads.data import open_data

@@ -25,7 +25,7 @@ from executor.arrow.watch import LimitReached
 from executor.execution import new_counters
 from executor.session import Session
 from experiments.bench.experiment import Figure, Item, Options, Row, Section, Table
-from experiments.bench.results import table_of
+from experiments.bench.store import table_of
 from experiments.bench.summary import geometric_mean, grouped
 from experiments.calibration.recost import cost_of, ran_operators
 from experiments.plan_space import draw, plan_line, ready

@@ -37,3 +37,6 @@ def _settings(context: click.Context, option: click.Parameter, texts: tuple[str,
             raise click.BadParameter(f"{name} is said by --{name.removeprefix('spark.')}", context, option)
         found[name] = value
     return found
+
+
+SPARK_OPTIONS = tuple(click.command()(spark_options(lambda: None)).params)  # for commands that are not made of a function

@@ -7,7 +7,7 @@ import pytest
 
 from experiments.bench import anchors
 from experiments.bench.experiment import Options
-from experiments.bench.results import table_of
+from experiments.bench.store import table_of
 from optimizer.errors import PlanscopeError
 
 

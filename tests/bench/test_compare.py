@@ -12,12 +12,12 @@ from tests.bench import toy
 
 
 def _run(folder, factor, setting, queries=20, failed=()):
-    results = Results(folder, toy, "a command")
-    for number in range(queries):
-        item = {"query": f"q{number}", "mode": "plain", "setting": setting}
+    items = [{"query": f"q{number}", "mode": "plain", "setting": setting} for number in range(queries)]
+    results = Results(folder, toy, "a command", items)
+    for number, item in enumerate(items):
         rows = [{"part": part, "cost": factor(number) * part, "tasks": 7, "status": "ok"} for part in (1, 2)]
         results.add(item, [{"status": "timeout", "error": "slow"}] if number in failed else rows)
-    results.finish([])
+    results.finish(items)
     return folder
 
 

@@ -13,7 +13,7 @@ from executor.session import Session
 from experiments.bench import decorrelation, quality, robustness, rules, space
 from experiments.bench.experiment import Options
 from experiments.bench.figures import draw
-from experiments.bench.results import table_of
+from experiments.bench.store import table_of
 from experiments.order_of import postgres_order
 from experiments.sub_plans import JOINS_ALONE, SubPlans
 from experiments.workloads.data import open_data

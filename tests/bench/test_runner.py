@@ -14,8 +14,9 @@ import pytest
 from experiments.bench.child import Child
 from experiments.bench.command import command_of, report_command
 from experiments.bench.report import failed_section
-from experiments.bench.results import Results, identity, read_rows
+from experiments.bench.results import Results, read_rows
 from experiments.bench.runner import Limits, run
+from experiments.bench.store import identity
 from optimizer.errors import InternalError, OutputError, PlanscopeError
 from tests.bench import toy
 from tests.processes import PATIENCE, any_alive, descendants, wait_until
@@ -28,17 +29,18 @@ def _item(query: str, mode: str = "plain") -> dict[str, str]:
 
 
 def test_an_item_that_fails_in_any_way_has_a_row_and_the_next_is_measured(tmp_path):
-    items = [_item(query) for query in ("hang", "die", "raise", "refuse", "fine")]
-    results = Results(tmp_path, toy, "a command")
+    items = [_item(query) for query in ("hang", "die", "raise", "refuse", "open", "fine")]
+    results = Results(tmp_path, toy, "a command", items)
     run(toy, items, results, Limits(seconds=1.0))
     rows = results.finish(items).to_pylist()
     assert [(row["query"], row["status"]) for row in rows] == [
-        ("hang", "timeout"), ("die", "died"), ("raise", "error"), ("refuse", "error"), ("fine", "ok"), ("fine", "ok"),
+        ("hang", "timeout"), ("die", "died"), ("raise", "error"), ("refuse", "error"),
+        ("open", "ok"), ("open", "ok"), ("fine", "ok"), ("fine", "ok"),
     ]  # fmt: skip
-    assert rows[0]["error"] == "took longer than 1 s"
-    assert rows[1]["error"] == "the process ended with exit code 7"
+    assert rows[0]["error"] == "it took more than 1 s and was stopped"
+    assert rows[1]["error"] == "its process ended with exit code 7"
     assert (rows[2]["error_kind"], rows[2]["error"]) == ("InternalError", "a bug of the toy")
-    assert [row["cost"] for row in rows[4:]] == [4.0, 8.0]
+    assert [row["cost"] for row in rows[4:]] == [4.0, 8.0] * 2
     assert rows[4]["peak_mb"] is None or rows[4]["peak_mb"] >= 0
     [section] = failed_section(read_rows(tmp_path))
     assert section.problems == ["InternalError: a bug of the toy"]
@@ -49,13 +51,13 @@ def test_an_item_may_not_take_more_memory_than_the_limit():
     child = Child(HERE, PATIENCE, 300)
     [row] = child.measure(_item("large"))
     child.close()
-    assert (row["status"], row["error"]) == ("memory", "took more than 300 MB")
+    assert row["status"] == "memory" and row["error"].endswith("of the 300 MB allowed, and was stopped")
 
 
 @pytest.mark.parametrize("limits", [Limits(0), Limits(PATIENCE, jobs=2)])
 def test_rows_are_the_same_however_items_are_measured(tmp_path, limits):
     items = [_item(query, mode) for query in ("a", "bb") for mode in toy.MODES]
-    results = Results(tmp_path, toy, "a command")
+    results = Results(tmp_path, toy, "a command", items)
     run(toy, items, results, limits)
     rows = results.finish(items).to_pylist()
     assert [(row["query"], row["mode"], row["part"], row["cost"]) for row in rows] == [
@@ -68,9 +70,10 @@ def test_rows_are_the_same_however_items_are_measured(tmp_path, limits):
 _PROGRAM = """
 from experiments.bench.results import Results
 from experiments.bench.runner import Limits, run
+from experiments.bench.store import identity
 from tests.bench import toy
 items = [{"query": query, "mode": "plain"} for query in ("a", "b", "hang", "c")]
-run(toy, items, Results(%r, toy, "a command"), Limits(1000.0))
+run(toy, items, Results(%r, toy, "a command", items), Limits(1000.0))
 """
 
 
@@ -88,18 +91,30 @@ def test_a_killed_run_goes_on_where_it_was(tmp_path, monkeypatch):
     assert sorted(row["query"] for row in read_rows(folder).to_pylist()) == ["a", "a", "b", "b"]
     said: list[str] = []
     items = [_item(query) for query in ("a", "b", "c")]
-    results = Results(folder, toy, "a command")
+    results = Results(folder, toy, "a command", items)
     run(toy, items, results, Limits(PATIENCE), said.append)
     assert log.read_text().split() == ["a", "b", "hang", "c"]
     assert said[0] == f"{HERE}: 2 of 3 items are done already"
     assert [row["query"] for row in results.finish(items).to_pylist()] == ["a", "a", "b", "b", "c", "c"]
     assert pq.read_table(folder / "results.parquet").num_rows == 6
-    assert not list((folder / "items").iterdir())
+    assert not list((folder / "_items").iterdir())
+
+
+def test_what_was_under_way_when_a_run_was_interrupted_has_no_row(tmp_path):
+    items = [_item("hang"), _item("a")]
+    store = Results(tmp_path, toy, "a command", items)
+
+    def interrupted(line):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run(toy, items, store, Limits(PATIENCE, jobs=2), interrupted)
+    assert store.missing(items) == items[:1]
 
 
 def test_failed_items_are_measured_again_when_asked(tmp_path):
     items = [_item("raise"), _item("fine")]
-    results = Results(tmp_path, toy, "a command")
+    results = Results(tmp_path, toy, "a command", items)
     run(toy, items, results, Limits(0))
     assert len(results.finished()) == 2
     results.forget_failed()
@@ -107,14 +122,14 @@ def test_failed_items_are_measured_again_when_asked(tmp_path):
 
 
 def test_a_folder_of_other_results_is_refused(tmp_path, monkeypatch):
-    Results(tmp_path, toy, "a command")
+    Results(tmp_path, toy, "a command", [])
     monkeypatch.setattr("experiments.bench.results.code_digest", lambda: "other")
     with pytest.raises(PlanscopeError, match="another version of the code"):
-        Results(tmp_path, toy, "a command")
+        Results(tmp_path, toy, "a command", [])
     monkeypatch.undo()
     monkeypatch.setattr(toy, "NAME", "other")
     with pytest.raises(PlanscopeError, match=r"has results of bench tests\.bench\.toy"):
-        Results(tmp_path, toy, "a command")
+        Results(tmp_path, toy, "a command", [])
     with pytest.raises(OutputError, match="there are no results"):
         read_rows(tmp_path / "nothing")
 

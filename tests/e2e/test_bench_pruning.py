@@ -47,7 +47,7 @@ def test_counts_are_the_same_for_equal_seeds(tmp_path, planscope):
         folder = tmp_path / name
         arguments = ("cycle/4", "--modes", "both,none", "--searches", "rules", "--seeds", "2", *limit, "-q", "-o", str(folder))
         assert planscope("bench", "pruning", *arguments).code == 0
-        timed = ("ms_", "item_", "peak_mb")
+        timed = ("ms_", "item_", "peak_mb", "rss_mb", "attempts")
         counts[name] = [{key: value for key, value in row.items() if not key.startswith(timed)} for row in _rows(folder)]
     assert counts["a"] == counts["b"] and len(counts["a"]) == 4
     assert len({round(row["cost"], 6) for row in counts["a"]}) == 1

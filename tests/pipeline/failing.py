@@ -1,30 +1,38 @@
-"""Measures for sweeps of tests: each fails, or does not, by the name of the query. Run in child processes of a sweep."""
+"""A sweep's experiment for tests: items fail, or do not, by the name of the query. Measured in child processes.
+
+`LOG`, where it is in the current folder, is told of each item that is begun; with `SLOW` there, no more than 20 a second are.
+"""
 
 from __future__ import annotations
 
 import os
 import signal
 import sys
-import tempfile
 import time
 from pathlib import Path
-from typing import Any
 
+from experiments.bench.experiment import Item, Row
+from experiments.pipeline.sweep.measure import SCHEMA as SCHEMA
 from experiments.pipeline.sweep.measure import measure as real
-from experiments.pipeline.sweep.plan import Item, SweepPlan
-from optimizer.catalog.table import Catalog
+from experiments.pipeline.sweep.measure import row as row
 from optimizer.errors import ExecutionError
 
+NAME = __name__
+LOG, SLOW = Path("items.log"), Path("slow")
 _kept: list[bytearray] = []
 MB = 1 << 20
 
 
-def measure(item: Item, plan: SweepPlan, catalog: Catalog) -> dict[str, Any]:
-    """`hang` leaves a mark and never ends, `hog` occupies memory, `burst` asks for too much at once, `leak` keeps 200 MB for
-    good, `exit`, `kill` and `abort` end the process, `raise` and `bug` raise; anything else is measured."""
-    name = item.query.name
+def measure(item: Item) -> list[Row]:
+    """`hang` never ends, `hog` occupies memory, `burst` asks for too much at once, `leak` keeps 200 MB for good, `exit`, `kill`
+    and `abort` end the process, `raise` and `bug` raise; anything else is measured."""
+    if SLOW.exists():
+        time.sleep(0.05)
+    if LOG.exists():
+        with LOG.open("a", encoding="ascii") as log:
+            log.write(f"{item['number']}\n")
+    name = item["query"]
     if name == "hang":
-        log_file(plan).touch()
         while True:
             signal.pause()
     elif name == "hog":
@@ -48,22 +56,4 @@ def measure(item: Item, plan: SweepPlan, catalog: Catalog) -> dict[str, Any]:
     elif name == "bug":
         raise KeyError("nobody knows")
     print("a library that prints", flush=True)
-    return real(item, plan, catalog)
-
-
-def counting(item: Item, plan: SweepPlan, catalog: Catalog) -> dict[str, Any]:
-    """Measures, and adds the item's number to the log of the run: how often was each begun?"""
-    with log_file(plan).open("a", encoding="ascii") as log:
-        log.write(f"{item.number}\n")
-    return real(item, plan, catalog)
-
-
-def log_file(plan: SweepPlan) -> Path:
-    """A place that all processes know, whatever environment they were started with."""
-    return Path(tempfile.gettempdir()) / f"planscope-test-sweep-{plan.run}.log"
-
-
-def slow_counting(item: Item, plan: SweepPlan, catalog: Catalog) -> dict[str, Any]:
-    """As `counting`, and no faster than 20 items a second."""
-    time.sleep(0.05)
-    return counting(item, plan, catalog)
+    return real(item)

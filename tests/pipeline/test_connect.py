@@ -92,3 +92,16 @@ def test_import_and_analysis_on_a_server(server: str, tmp_path: Path) -> None:
     tables = open_dataset(tmp_path / "data").tables
     assert tables["sales"].stats.columns["text"].ndv == 7 and tables["sales"].stats.columns["n"].max == 299
     assert tables["sales"].keys == (("n",),) and tables["people"].stats.rows == 2
+
+
+@pytest.mark.slow
+def test_an_experiment_on_a_server(server: str, tmp_path: Path) -> None:
+    """Its workers have the code that was shipped, and write the rows themselves."""
+    (tmp_path / "shop").mkdir()
+    (tmp_path / "shop" / "t.csv").write_text("a,b\n1,2\n3,4\n")
+    words = ("bench", "pruning", "select x.a from t x, t y where x.a = y.b", "-d", "shop", "--modes", "none,both", "-q")
+    here = run(tmp_path, *words, "-o", "here")
+    there = run(tmp_path, *words, "-o", "there", "--remote", server)
+    assert "none" in here and "both" in there
+    costed = [pq.read_table(tmp_path / name / "results.parquet")["costed"].to_pylist() for name in ("here", "there")]
+    assert costed[0] == costed[1] and len(costed[0]) > 1

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from experiments.bench import code_version
 from experiments.cli import main
 from experiments.pipeline.spark.errors import PipelineError
 from experiments.pipeline.spark.lock import hold
@@ -18,7 +19,7 @@ from experiments.pipeline.stages.run import is_brief, lock_file, read_state, run
 from experiments.pipeline.stages.spec import read_pipeline
 from experiments.pipeline.stages.stages import Sweep
 from experiments.pipeline.stages.status import pipeline_status, status_text
-from experiments.pipeline.sweep import code_version, spec
+from experiments.pipeline.sweep import spec
 from experiments.pipeline.sweep.columns import COLUMNS
 from experiments.pipeline.sweep.problems import SpecError
 

@@ -12,13 +12,17 @@ import pyarrow as pa
 import pyarrow.csv as csv
 import pyarrow.parquet as pq
 import pytest
+from matplotlib.figure import Figure
 
-from experiments.pipeline.report.figures import MOST_VARIANTS, make_figures, write_figure
+from experiments.bench.child import failure, measured
+from experiments.bench.figures import draw, write_figure
+from experiments.bench.registry import load
+from experiments.bench.store import Store
+from experiments.pipeline.report.figures import MOST_VARIANTS, make_figures
 from experiments.pipeline.report.report import write_report
-from experiments.pipeline.report.tables import cell, figure, html_table, latex, markdown
-from experiments.pipeline.sweep.child import Server
+from experiments.pipeline.report.tables import figure, html_table, latex, markdown, plain
 from experiments.pipeline.sweep.plan import write_plan
-from experiments.pipeline.sweep.results import read_results, run_folder, write_rows
+from experiments.pipeline.sweep.results import read_results, run_folder
 from experiments.pipeline.sweep.spec import SweepSpec, plan_sweep
 from optimizer.errors import CatalogError, PlanscopeError
 
@@ -50,16 +54,12 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = run_folder(out, plan.run)
     folder.mkdir(parents=True)
     write_plan(folder, plan)
-    server = Server(plan, lambda _: None)
-    rows = [server.row(number) for number in range(plan.size)]
-    for row in failing(rows):
-        known = {
-            name: row[name] for name in ("item", "number", "query", "workload", "data", "data_digest", "variant", "seed", *UNITS)
-        }
-        row.clear()
-        row.update(known, status="error", error_kind="timeout", error="it took <too> long", attempts=1)
-    for i in range(3):
-        write_rows(folder / f"rows-{i}.parquet", rows[i::3])
+    store = Store(folder, load(plan.measure))
+    failed = [item["item"] for item in failing(plan.items)]
+    for item in plan.items:
+        late = item["item"] in failed
+        store.add(item, [failure("timeout", "it took <too> long")] if late else measured(plan.measure, item))
+    store.finish(plan.items)
     return out
 
 
@@ -168,9 +168,13 @@ def tables(variants: int, figures: dict[str, float]) -> dict[str, pa.Table]:
     return {"by_query": pa.Table.from_pylist(by_query, schema), "by_relations": pa.Table.from_pylist(by_relations, schema)}
 
 
+def drawn(found: dict[str, pa.Table], variants: list[str], baseline: str) -> dict[str, Figure]:
+    return {each.name: drawing for each in make_figures(found, variants, baseline) if (drawing := draw(each)) is not None}
+
+
 def test_figures_are_made_of_what_there_is_and_always_the_same(tmp_path: Path) -> None:
     names = [f"v{v}" for v in range(10)]
-    made = make_figures(tables(10, {"plan_ms": 0.5, "costed": 10.0, "cost": 1.0, "cost_ratio": 0.5}), names, "v9")
+    made = drawn(tables(10, {"plan_ms": 0.5, "costed": 10.0, "cost": 1.0, "cost_ratio": 0.5}), names, "v9")
     assert list(made) == ["planning_time", "costed", "planning_ecdf", "cost_ratio"]
     panels = [axes for axes in made["planning_time"].axes if axes.get_visible()]
     assert [axes.get_title() for axes in panels] == ["chain", "star"], "one number of tables makes no line"
@@ -184,15 +188,15 @@ def test_figures_are_made_of_what_there_is_and_always_the_same(tmp_path: Path) -
     assert list(steps.get_ydata()[1:3]) == [0.0, pytest.approx(1 / 9)] and steps.get_ydata()[-1] == pytest.approx(1.0)
 
     for name in ("a", "b"):
-        again = make_figures(tables(10, {"plan_ms": 0.5}), names, "v9")["planning_time"]
+        again = drawn(tables(10, {"plan_ms": 0.5}), names, "v9")["planning_time"]
         write_figure(again, tmp_path, name)
     for ending in ("svg", "pdf"):
         content = (tmp_path / f"a.{ending}").read_bytes()
         assert content == (tmp_path / f"b.{ending}").read_bytes()
         assert b"CreationDate" not in content and b"<dc:date>" not in content
 
-    assert make_figures(tables(1, {}), ["v0"], "v0") == {}
-    assert "q_error" in make_figures(tables(2, {"q_error": 1.5}), ["v0", "v1"], "v0")
+    assert drawn(tables(1, {}), ["v0"], "v0") == {}
+    assert "q_error" in drawn(tables(2, {"q_error": 1.5}), ["v0", "v1"], "v0")
 
 
 def test_failures_count_in_the_shares() -> None:
@@ -204,7 +208,7 @@ def test_failures_count_in_the_shares() -> None:
     first[1] |= {"items": 3, "errors": 1}
     rows[-1] |= {"cost_ratio": None}
     next(r for r in rows if r["variant"] == "v0" and r["query"] == rows[-1]["query"])["cost"] = None
-    made = make_figures({**found, "by_query": pa.Table.from_pylist(rows, found["by_query"].schema)}, ["v0", "v1"], "v0")
+    made = drawn({**found, "by_query": pa.Table.from_pylist(rows, found["by_query"].schema)}, ["v0", "v1"], "v0")
     ends = {line.get_label(): line.get_ydata()[-1] for line in made["planning_ecdf"].axes[0].lines}
     assert ends == {"v0": pytest.approx(1.0), "v1": pytest.approx((7 + 2 / 3) / 9)}
     (ratio,) = made["cost_ratio"].axes[0].lines
@@ -221,4 +225,4 @@ def test_markdown_is_safe_and_short() -> None:
     assert '<tr><td>a|b &lt;c&gt;</td><td class="n">1,234,567</td>' in html_table(table)
     assert len(lines) == 4 and lines[3].endswith("… |  | 12,350 |")
     assert [figure(x) for x in (0.0, 1.0, 12.3456, 999.96, 1234.5, 2e12)] == ["0", "1", "12.35", "1,000", "1,234", "2e+12"]
-    assert [cell(x) for x in (True, None, 5, math.inf)] == ["yes", "", "5", "inf"]
+    assert [plain(x) for x in (True, None, 5, math.inf)] == ["yes", "", "5", "inf"]

@@ -4,41 +4,44 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Iterator
+import subprocess
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from experiments.bench.child import Child
+from experiments.bench.experiment import Row
+from experiments.bench.registry import load
+from experiments.bench.runner import Limits, run
+from experiments.bench.store import Store
+from experiments.pipeline.spark import items
 from experiments.pipeline.spark.errors import PipelineError
-from experiments.pipeline.spark.lock import hold
-from experiments.pipeline.sweep import task as tasks
+from experiments.pipeline.spark.items import chunk_of, measure_items
 from experiments.pipeline.sweep.columns import SETTLED
-from experiments.pipeline.sweep.keeper import Keeper
+from experiments.pipeline.sweep.measure import row as row_of
 from experiments.pipeline.sweep.plan import SweepPlan, write_plan
-from experiments.pipeline.sweep.results import LOCK, drop_damaged, progress_of, read_results, settle
+from experiments.pipeline.sweep.results import progress_of, read_results
 from experiments.pipeline.sweep.spec import SweepSpec, plan_sweep
-from experiments.pipeline.sweep.task import run_items
-from tests.pipeline.failing import log_file
+from optimizer.errors import PlanscopeError
+from tests.pipeline import failing
 from tests.processes import PATIENCE, wait_until
 
-FAILING = "tests.pipeline.failing:measure"
 
-
-def planned(names: list[str], measure: str = FAILING, code: str = "test", **keys: Any) -> SweepPlan:
-    """One item for each name, in one task unless `keys` say otherwise; names are of the query `select 1`."""
+def planned(names: list[str], **keys: Any) -> SweepPlan:
+    """One item for each name; names are of the query `select 1`."""
     queries = [{"query": f"select {i} as n", "name": name, "data": "joingraph"} for i, name in enumerate(names)]
-    return plan_sweep(SweepSpec(queries, **{"chunk": len(names), **keys}), measure=measure, code=code)
+    return plan_sweep(SweepSpec(queries, **keys), measure=failing.NAME, code="test")
 
 
 @pytest.fixture
-def keeper(tmp_path: Path) -> Iterator[Any]:
-    """Makes keepers of a plan; their processes end with the test."""
-    made: list[Keeper] = []
+def child(tmp_path: Path) -> Iterator[Callable[[SweepPlan], Child]]:
+    """Makes children for the items of a plan; their processes end with the test."""
+    made: list[Child] = []
 
-    def make(plan: SweepPlan) -> Keeper:
-        write_plan(tmp_path, plan)
-        made.append(Keeper(plan))
+    def make(plan: SweepPlan) -> Child:
+        made.append(Child(plan.measure, plan.timeout, plan.memory, str(tmp_path)))
         return made[-1]
 
     yield make
@@ -49,21 +52,32 @@ def keeper(tmp_path: Path) -> Iterator[Any]:
 @pytest.fixture(autouse=True)
 def _no_kept_processes() -> Iterator[None]:
     yield
-    for each in tasks._keepers:
+    for each in items._children.values():
         each.close()
-    tasks._keepers.clear()
+    items._children.clear()
 
 
-def rows_of(keeper: Keeper) -> dict[str, dict[str, Any]]:
-    rows = [keeper.row(number) for number in range(keeper.plan.size)]
-    return {row["query"]: row for row in rows}
+def row_by(child: Child, plan: SweepPlan, number: int) -> Row:
+    item = plan.item(number)
+    [row] = child.measure(item)
+    return row_of(item, row)
 
 
-def test_each_failure_is_a_row_and_the_rest_is_not_touched(keeper: Any) -> None:
+def task_of(plan: SweepPlan, folder: Path, numbers: list[int], remote: bool = False) -> dict[str, Any]:
+    """A Spark task; what it is told is JSON."""
+    write_plan(folder, plan)
+    return {
+        "experiment": plan.measure, "items": [plan.item(number) for number in numbers], "what": "the sweep", "remote": remote,
+        "folder": str(folder), "current": str(folder), "limits": {"seconds": plan.timeout, "megabytes": plan.memory},
+    }  # fmt: skip
+
+
+def test_each_failure_is_a_row_and_the_rest_is_not_touched(child: Any) -> None:
     names = ["first", "exit", "kill", "abort", "raise", "bug", "burst", "hang", "last"]
-    rows = rows_of(keeper(planned(names, timeout=1.5, memory=1024)))
-    assert list(rows) == names
-    kinds = {name: row.get("error_kind") for name, row in rows.items()}
+    plan = planned(names, timeout=1.5, memory=1024)
+    made = child(plan)
+    rows = {name: row_by(made, plan, number) for number, name in enumerate(names)}
+    kinds = {name: row["error_kind"] for name, row in rows.items()}
     assert kinds == {
         "first": None, "exit": "crash", "kill": "crash", "abort": "crash", "raise": "execution", "bug": "internal",
         "burst": "memory", "hang": "timeout", "last": None,
@@ -82,122 +96,143 @@ def test_each_failure_is_a_row_and_the_rest_is_not_touched(keeper: Any) -> None:
     assert {row["attempts"] for row in rows.values()} == {1, 2}
 
 
-def test_memory_is_watched(keeper: Any) -> None:
-    rows = rows_of(keeper(planned(["one", "hog", "two"], memory=400)))
-    assert rows["hog"]["error_kind"] == "memory", rows["hog"]
-    assert "MB of the 400 MB allowed" in rows["hog"]["error"] or "memory" in rows["hog"]["error"].lower()
-    assert rows["two"]["status"] == "ok"
+def test_memory_is_watched(child: Any) -> None:
+    plan = planned(["one", "hog", "two"], memory=400)
+    made = child(plan)
+    _, hog, two = (row_by(made, plan, number) for number in range(3))
+    assert hog["error_kind"] == "memory", hog
+    assert "MB of the 400 MB allowed" in hog["error"] or "memory" in hog["error"].lower()
+    assert two["status"] == "ok"
 
 
-def test_what_earlier_items_keep_is_not_held_against_a_later_one(tmp_path: Path, keeper: Any) -> None:
+def test_what_earlier_items_keep_is_not_held_against_a_later_one(child: Any) -> None:
     plan = planned(["leak", "other"], memory=400)
-    made = keeper(plan)
-    rows = [made.row(0), made.row(0), made.row(1)]
+    made = child(plan)
+    rows = [row_by(made, plan, number) for number in (0, 0, 1)]
     assert [row["status"] for row in rows] == ["ok", "ok", "ok"]
     assert [row["attempts"] for row in rows] == [1, 2, 1]
 
 
-def test_modules_in_the_current_folder_do_not_run(tmp_path: Path, keeper: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    made = keeper(planned(["one"]))
+def test_modules_in_the_current_folder_do_not_run(tmp_path: Path, child: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    plan = planned(["one"])
     for module in ("socket", "platform", "experiments"):
         (tmp_path / f"{module}.py").write_text("raise SystemExit('a module beside the data was run')")
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend("")
-    assert made.row(0)["status"] == "ok"
+    assert row_by(child(plan), plan, 0)["status"] == "ok"
 
 
-def test_a_process_that_does_not_start_ends_the_task(tmp_path: Path) -> None:
-    write_plan(tmp_path, planned(["one"], measure="tests.pipeline.failing:nothing"))
-    with pytest.raises(PipelineError, match=r"does not start.*nothing"):
-        run_items({"folder": str(tmp_path), "numbers": [0], "measure": "tests.pipeline.failing:nothing", "remote": False})
-    assert progress_of(tmp_path).done == 0
+def test_a_process_that_does_not_start_is_no_failure_of_its_item() -> None:
+    with pytest.raises(PlanscopeError, match=r"does not start.*No module named 'tests.pipeline.nothing'"):
+        Child("tests.pipeline.nothing", PATIENCE, 0).measure({})
 
 
-def test_no_process_outlives_its_parent(keeper: Any) -> None:
+def test_no_process_outlives_its_parent(child: Any, tmp_path: Path) -> None:
     plan = planned(["one", "hang"])
-    made = keeper(plan)
-    assert made.row(0)["status"] == "ok"
-    child = made._child
-    begun = log_file(plan)
-    child._ask(1)
-    wait_until(begun.exists, "it does not begin")
-    begun.unlink()
-    assert child.alive()
-    child._pipe.close()  # what the death of the parent does
-    assert child._process.wait(PATIENCE) == 0
+    made = child(plan)
+    assert row_by(made, plan, 0)["status"] == "ok"
+    (tmp_path / failing.LOG).touch()
+    made._send(plan.item(1))
+    wait_until((tmp_path / failing.LOG).read_text, "it does not begin")
+    process: subprocess.Popen[bytes] = made._process
+    assert process.poll() is None
+    made._pipe.close()  # what the death of the parent does
+    assert process.wait(PATIENCE) == 0
 
 
-def test_other_data_than_planned_is_an_error(keeper: Any, tmp_path: Path) -> None:
+def test_other_data_than_planned_is_an_error(child: Any, tmp_path: Path) -> None:
     data = tmp_path / "data"
     data.mkdir()
     (data / "t.csv").write_text("a\n1\n2\n")
     plan = plan_sweep(SweepSpec([{"query": "select a from t", "data": str(data)}], execute=True), code="test")
     (data / "t.csv").write_text("a\n1\n2\n3\n")
-    row = keeper(plan).row(0)
-    assert row["error_kind"] == "data" and str(data) in row["error"]
+    row = row_by(child(plan), plan, 0)
+    assert row["error_kind"] == "data" and row["error"].startswith(str(data))
 
 
 def test_a_task_goes_on_where_it_was_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    plan = planned([f"q{i}" for i in range(6)], measure="tests.pipeline.failing:counting", code=str(tmp_path))
-    write_plan(tmp_path, plan)
-    task = {"folder": str(tmp_path), "numbers": list(range(6)), "measure": plan.measure, "remote": False}
-    real, calls = Keeper.row, []
+    plan = planned([f"q{i}" for i in range(6)])
+    log = tmp_path / failing.LOG
+    log.touch()
+    task = task_of(plan, tmp_path, list(range(6)))
+    real, calls = Child.measure, []
 
-    def dies_at_the_fourth(self: Keeper, number: int) -> dict[str, Any]:
-        calls.append(number)
+    def dies_at_the_fourth(self: Child, item: dict[str, Any]) -> list[Row]:
+        calls.append(item)
         if len(calls) == 4:
             raise KeyboardInterrupt
-        return real(self, number)
+        return real(self, item)
 
-    monkeypatch.setattr(Keeper, "row", dies_at_the_fourth)
+    monkeypatch.setattr(Child, "measure", dies_at_the_fourth)
     with pytest.raises(KeyboardInterrupt):
-        run_items(task)
+        measure_items(task)
     assert (progress_of(tmp_path).done, progress_of(tmp_path).complete) == (3, False)
-    (rows,) = tmp_path.glob(".rows-*.jsonl")
-    with rows.open("a") as file:
-        file.write('{"item": "cut off in the midd')
-    run_items(task)
-    log = log_file(plan)
+    files = tmp_path / "_items"
+    (files / ".of-the-fourth.parquet.12.part").write_bytes(b"PAR1 cut off in the midd")
+    (files / f"{plan.item(4)['item']}.parquet").write_bytes(b"PAR1 of a machine that lost its power")
+    measure_items(task)
     assert sorted(map(int, log.read_text().split())) == list(range(6)), "an item ran twice, or never"
-    log.unlink()
-    run_items(task)
-    assert not log.exists(), "a task that is repeated after it was done"
-    settle(tmp_path)
-    assert not list(tmp_path.glob(".rows-*")) and progress_of(tmp_path).complete
+    log.write_text("")
+    measure_items(task)
+    assert not log.read_text(), "a task that is repeated after it was done"
+    Store(tmp_path, load(plan.measure)).finish(plan.items)
+    assert progress_of(tmp_path).complete
     assert read_results(tmp_path).column("query").to_pylist() == [f"q{i}" for i in range(6)]
 
 
 def test_a_server_stops_when_its_client_is_gone(tmp_path: Path) -> None:
     plan = planned(["one", "two"])
-    write_plan(tmp_path, plan)
-    task = {"folder": str(tmp_path), "measure": FAILING, "remote": True}
-    with hold(tmp_path / LOCK, "the sweep"):
-        run_items({**task, "numbers": [0]})
-    with pytest.raises(PipelineError, match=f"the process that ran sweep {plan.run} has ended"):
-        run_items({**task, "numbers": [0, 1]})
+    with Store(tmp_path).hold("the sweep"):
+        measure_items(task_of(plan, tmp_path, [0], remote=True))
+    with pytest.raises(PipelineError, match="the process that ran the sweep has ended"):
+        measure_items(task_of(plan, tmp_path, [0, 1], remote=True))
     assert progress_of(tmp_path).done == 1
 
 
 def test_items_of_a_damaged_file_are_done_again(tmp_path: Path) -> None:
-    write_plan(tmp_path, planned(["one", "two"]))
-    for number in range(2):
-        run_items({"folder": str(tmp_path), "numbers": [number], "measure": FAILING, "remote": False})
-    settle(tmp_path)
-    rows = read_results(tmp_path).select(SETTLED)
-    first, _ = tmp_path.glob("rows-*.parquet")
-    first.write_bytes(first.read_bytes()[:-20])
-    assert progress_of(tmp_path).done == 1
-    drop_damaged(tmp_path)
-    for number in range(2):
-        run_items({"folder": str(tmp_path), "numbers": [number], "measure": FAILING, "remote": False})
-    settle(tmp_path)
-    assert read_results(tmp_path).select(SETTLED).equals(rows), "an item that was made twice counts once"
+    plan = planned(["one", "two"])
+    store = Store(tmp_path, load(plan.measure))
+    measure_items(task_of(plan, tmp_path, [0, 1]))
+    rows = store.finish(plan.items).select(SETTLED)
+    whole = tmp_path / "results.parquet"
+    whole.write_bytes(whole.read_bytes()[:-20])
+    assert progress_of(tmp_path).done == 0
+    measure_items(task_of(plan, tmp_path, [0, 1]))
+    assert store.finish(plan.items).select(SETTLED).equals(rows)
 
 
-def test_a_killed_process_between_items_is_replaced(keeper: Any) -> None:
-    made = keeper(planned(["one", "two"]))
-    assert made.row(0)["status"] == "ok"
-    os.kill(made._child._process.pid, signal.SIGKILL)
-    wait_until(lambda: not made._child.alive(), "it outlives SIGKILL")
-    row = made.row(1)
+def test_a_run_that_was_killed_between_one_file_and_the_others_has_each_item_once(tmp_path: Path) -> None:
+    plan = planned(["one", "two"])
+    store = Store(tmp_path, load(plan.measure))
+    measure_items(task_of(plan, tmp_path, [0, 1]))
+    files = {path: path.read_bytes() for path in store.parts()}
+    rows = store.finish(plan.items)
+    for path, content in files.items():
+        path.write_bytes(content)
+    assert not progress_of(tmp_path).complete and store.rows().equals(rows)
+    assert store.finish(plan.items).equals(rows) and progress_of(tmp_path).complete
+
+
+def test_a_killed_process_between_items_is_replaced(child: Any) -> None:
+    plan = planned(["one", "two"])
+    made = child(plan)
+    assert row_by(made, plan, 0)["status"] == "ok"
+    os.kill(made._process.pid, signal.SIGKILL)
+    wait_until(lambda: made._process.poll() is not None, "it outlives SIGKILL")
+    row = row_by(made, plan, 1)
     assert (row["status"], row["attempts"]) == ("ok", 1)
+
+
+def test_a_sweep_runs_without_spark_as_well(tmp_path: Path) -> None:
+    plan = planned(["one", "raise", "two"])
+    store = Store(tmp_path, load(plan.measure))
+    write_plan(tmp_path, plan)
+    run(load(plan.measure), plan.items, store, Limits(plan.timeout, plan.memory))
+    rows = store.finish(plan.items).to_pylist()
+    assert [(row["query"], row["status"], row["number"]) for row in rows] == [
+        ("one", "ok", 0), ("raise", "error", 1), ("two", "ok", 2),
+    ]  # fmt: skip
+
+
+def test_items_of_a_task_do_not_depend_on_the_machine() -> None:
+    assert [chunk_of(n) for n in (1, 4, 5, 500, 2000, 100_000)] == [4, 4, 4, 5, 20, 50]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections import Counter
@@ -9,21 +10,24 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
+import pyarrow as pa
 import pyarrow.dataset as ds
 import pytest
 
 from executor.atomic import make_folder
+from experiments.bench.child import measured
+from experiments.bench.store import LOCK, Store
 from experiments.pipeline.spark.errors import PipelineError
 from experiments.pipeline.spark.lock import hold
-from experiments.pipeline.sweep.child import Server
 from experiments.pipeline.sweep.columns import SCHEMA, SETTLED
+from experiments.pipeline.sweep.measure import row
 from experiments.pipeline.sweep.plan import MEASURE, SweepPlan, write_plan
-from experiments.pipeline.sweep.results import LOCK, RESULTS, progress_of, read_results, run_folder, runs
+from experiments.pipeline.sweep.results import RESULTS, progress_of, read_results, run_folder, runs
 from experiments.pipeline.sweep.run import run_sweep
 from experiments.pipeline.sweep.spec import SweepSpec, plan_sweep
 from optimizer.errors import CatalogError, InternalError
 from tests.pipeline.driver import plan_of
-from tests.pipeline.failing import log_file
+from tests.pipeline.failing import LOG, SLOW
 from tests.processes import any_alive, descendants, wait_until
 
 if TYPE_CHECKING:
@@ -46,8 +50,7 @@ def test_a_run_is_the_one_of_its_plan(tmp_path: Path) -> None:
 
 def by_hand(plan: SweepPlan) -> list[dict[str, Any]]:
     """The rows of a plan, made here one after the other."""
-    server = Server(plan, lambda _: None)
-    return [server.row(number) for number in range(plan.size)]
+    return [row(item, one) for item in plan.items for one in measured(plan.measure, item)]
 
 
 def settled(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -64,6 +67,7 @@ def test_a_sweep_gives_the_rows_of_its_items_and_is_not_done_again(spark: SparkS
     table = read_results(done.folder)
     assert table.schema == SCHEMA
     assert settled(table.to_pylist()) == settled(by_hand(plan))
+    assert set(table.column("attempts").to_pylist()) == {1}
     assert set(table.column("status").to_pylist()) == {"ok", "error"}
     assert table.column("seed").to_pylist()[:4] == [0, 5, 0, 5] and table.column("set_rule_order").to_pylist()[:2] == [0, 5]
     assert any("12 items in 3 Spark tasks" in line for line in said), said
@@ -101,19 +105,17 @@ def test_two_processes_do_not_run_one_sweep(tmp_path: Path) -> None:
         pass
 
 
-def test_results_that_are_not_complete_or_not_the_plan_s_are_refused(tmp_path: Path, spark: SparkSession) -> None:
-    plan = plan_sweep(SweepSpec(["chain/2..3"], chunk=1), code="test")
-    done = run_sweep(plan, tmp_path, lambda: spark)
-    first, second = done.files[1:]
-    kept = second.read_bytes()
-    second.unlink()
+def test_results_that_are_not_complete_or_not_the_plan_s_are_refused(tmp_path: Path) -> None:
+    plan = plan_sweep(SweepSpec(["chain/2..3"]), code="test")
+    done = run_sweep(plan, tmp_path, None)
+    store, rows = Store(done.folder), read_results(done.folder)
+    store.replace(rows.slice(1))
     with pytest.raises(CatalogError, match="not complete: 1 of 2 items"):
         read_results(done.folder)
-    second.write_bytes(first.read_bytes())
-    second.with_name("rows-more.parquet").write_bytes(kept)
+    store.replace(pa.concat_tables([rows, rows.slice(1)]))
     with pytest.raises(InternalError, match="each once"):
         run_sweep(plan, tmp_path, no_spark)
-    second.unlink()
+    store.replace(rows)
     assert run_sweep(plan, tmp_path, no_spark).items == 2
 
 
@@ -130,40 +132,38 @@ def test_2000_items_killed_halfway(spark: SparkSession, tmp_path: Path, monkeypa
 def kill_and_resume(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, items: int, kill_after: int) -> None:
     """Kills the driver of a sweep by SIGKILL once so many items were begun, goes on with it here, and compares the rows with
     those of an uninterrupted sweep."""
-    out, code = tmp_path / "killed", str(tmp_path)
-    monkeypatch.setenv("SWEEP_ITEMS", str(items))
-    monkeypatch.setenv("SWEEP_CODE", code)
-    plan = plan_of(items, code)
-    log = log_file(plan)
+    out, plan, log = tmp_path / "killed", plan_of(items), tmp_path / LOG
+    monkeypatch.chdir(tmp_path)
+    log.touch()
+    if items < 1000:
+        SLOW.touch()
+    command = [sys.executable, "-m", "tests.pipeline.driver", str(out), str(items)]
     with (tmp_path / "said").open("w") as said:
-        driver = subprocess.Popen([sys.executable, "-m", "tests.pipeline.driver", str(out)], cwd=ROOT, stderr=said)
+        driver = subprocess.Popen(command, env={**os.environ, "PYTHONPATH": str(ROOT)}, stderr=said)
     try:
-        try:
-            wait_until(lambda: begun(log) >= kill_after or driver.poll() is not None, "the sweep does not get on")
-            assert driver.poll() is None, (tmp_path / "said").read_text()
-            others = descendants(driver.pid)
-        finally:
-            driver.kill()
-            driver.wait()
-        wait_until(lambda: not any_alive(others), "processes outlive the killed driver")
-
-        folder, before = run_folder(out, plan.run), begun(log)
-        stopped = progress_of(folder)
-        assert not stopped.complete and 0 < stopped.done < items
-        assert before - stopped.done <= 4, "more was lost than what was under way"
-        done = run_sweep(plan, out, lambda: spark)
-        assert done.made == items - stopped.done == begun(log) - before, "what was done was done again"
-        rows = read_results(done.folder)
-        assert sorted(rows.column("number").to_pylist()) == list(range(items))
-        assert len(set(rows.column("item").to_pylist())) == items
-        if items < 1000:
-            assert settled(rows.to_pylist()) == settled(by_hand(replace(plan, measure=MEASURE)))
-        else:
-            whole = read_results(run_sweep(plan, tmp_path / "whole", lambda: spark).folder)
-            assert rows.select(SETTLED).equals(whole.select(SETTLED))
+        wait_until(lambda: begun(log) >= kill_after or driver.poll() is not None, "the sweep does not get on")
+        assert driver.poll() is None, (tmp_path / "said").read_text()
+        others = descendants(driver.pid)
     finally:
-        log.unlink(missing_ok=True)
+        driver.kill()
+        driver.wait()
+    wait_until(lambda: not any_alive(others), "processes outlive the killed driver")
+
+    folder, before = run_folder(out, plan.run), begun(log)
+    stopped = progress_of(folder)
+    assert not stopped.complete and 0 < stopped.done < items
+    assert before - stopped.done <= 4, "more was lost than what was under way"
+    done = run_sweep(plan, out, lambda: spark)
+    assert done.made == items - stopped.done == begun(log) - before, "what was done was done again"
+    rows = read_results(done.folder)
+    assert sorted(rows.column("number").to_pylist()) == list(range(items))
+    assert len(set(rows.column("item").to_pylist())) == items
+    if items < 1000:
+        assert settled(rows.to_pylist()) == settled(by_hand(replace(plan, measure=MEASURE)))
+    else:
+        whole = read_results(run_sweep(plan, tmp_path / "whole", lambda: spark).folder)
+        assert rows.select(SETTLED).equals(whole.select(SETTLED))
 
 
 def begun(log: Path) -> int:
-    return len(log.read_text().split()) if log.exists() else 0
+    return len(log.read_text().split())

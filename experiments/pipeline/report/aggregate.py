@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from experiments.bench.store import ROWS
 from experiments.pipeline.spark.errors import translated
-from experiments.pipeline.sweep.results import PARTS
+from experiments.pipeline.sweep.columns import SAME_UNIT
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 TABLES = ("by_variant", "by_query", "by_relations", "errors")
-_SAME_UNIT = ("cost_model", "coefficients", "spark_nodes", "estimator", "injected", "q_error")
 _RATIOS = ("plan_ms", "costed", "tasks", "cost", "elapsed_ms")
 
 
@@ -32,7 +32,7 @@ def aggregate(spark: SparkSession, folder: Path, baseline: str) -> dict[str, pa.
     errors         a row for each variant and kind of error
     """
     with translated("summing up the sweep"):
-        read = spark.read.option("pathGlobFilter", PARTS)
+        read = spark.read.option("pathGlobFilter", ROWS)
         read.parquet(str(folder)).createOrReplaceTempView("sweep_items")
         spark.sql(_PAIRED, args={"baseline": baseline}).createOrReplaceTempView("sweep_paired")
         by_query = spark.sql(_BY_QUERY).toArrow()
@@ -43,7 +43,7 @@ def aggregate(spark: SparkSession, folder: Path, baseline: str) -> dict[str, pa.
 
 
 def _ratio(column: str) -> str:
-    same = " AND ".join(f"i.set_{name} <=> b.set_{name}" for name in _SAME_UNIT) if column == "cost" else "true"
+    same = " AND ".join(f"i.set_{name} <=> b.set_{name}" for name in SAME_UNIT) if column == "cost" else "true"
     return f"CASE WHEN {same} AND b.{column} > 0 THEN i.{column} / b.{column} END AS {column}_ratio"
 
 

@@ -17,11 +17,12 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from executor.atomic import make_folder, write_file
+from experiments.bench.store import ROWS
 from experiments.pipeline.report.tables import html_table, markdown, write_table
 from experiments.pipeline.spark.manifest import is_done, read_manifest, write_manifest
 from experiments.pipeline.sweep.plan import SweepPlan, read_plan
 from experiments.pipeline.sweep.problems import suggestion
-from experiments.pipeline.sweep.results import PARTS, progress_of, run_folder, runs
+from experiments.pipeline.sweep.results import progress_of, run_folder, runs
 from optimizer.errors import CatalogError, PlanscopeError
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
 STAGE = "report"
 FOLDER = "report"
-_VERSION = 3  # of what a report holds: reports of another one are made again
+_VERSION = 4  # of what a report holds: reports of another one are made again
 _HEAD = """<!doctype html>
 <meta charset="utf-8">
 <title>{title}</title>
@@ -92,12 +93,15 @@ def write_report(
 
 
 def _write(tables: dict[str, pa.Table], plan: SweepPlan, baseline: str, run: str, folder: Path) -> list[Path]:
-    from experiments.pipeline.report.figures import make_figures, write_figure
+    from experiments.bench.figures import draw, write_figure
+    from experiments.pipeline.report.figures import make_figures
 
     files = [path for name, table in tables.items() for path in write_table(table, folder, name)]
-    figures = make_figures(tables, [variant.name for variant in plan.variants], baseline)
-    for name, figure in figures.items():
-        files += write_figure(figure, folder, name)
+    figures = []
+    for figure in make_figures(tables, [variant.name for variant in plan.variants], baseline):
+        if (drawing := draw(figure)) is not None:
+            files += write_figure(drawing, folder, figure.name)
+            figures.append(figure.name)
     lines = [f"# Sweep {run}", f"{_what(plan)} Ratios are to the variant `{baseline}`."]
     marks = [_HEAD.replace("{title}", f"Sweep {run}"), f"<h1>Sweep {run}</h1>"]
     marks.append(f"<p>{_what(plan)} Ratios are to the variant <code>{html.escape(baseline)}</code>.</p>")
@@ -141,6 +145,6 @@ def _chosen_baseline(plan: SweepPlan, baseline: str | None) -> str:
 
 
 def _sizes(folder: Path) -> dict[str, list[int]]:
-    """Size and time of change of each result file: what tells a report of the same results."""
-    files = sorted(folder.glob(PARTS))
-    return {file.name: [file.stat().st_size, file.stat().st_mtime_ns] for file in files}
+    """Size and time of change of the results: what tells a report of the same ones."""
+    found = (folder / ROWS).stat()
+    return {ROWS: [found.st_size, found.st_mtime_ns]}

@@ -41,17 +41,15 @@ def write_table(table: pa.Table, folder: Path, name: str) -> list[Path]:
 
 def markdown(table: pa.Table) -> str:
     """The table as Markdown: numbers to the right with four significant digits, columns without any value left out."""
-    kept, numeric = _kept(table)
-    lines = [_line(kept), _line(["---:" if right else "---" for right in numeric])]
-    lines += [_line([cell(value) for value in row.values()]) for row in table.select(kept).to_pylist()]
-    return "\n".join(lines) + "\n"
+    kept, numeric, rows = texts(table)
+    lines = [kept, ["---:" if right else "---" for right in numeric], *([_escaped(text) for text in row] for row in rows)]
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
 
 def latex(table: pa.Table) -> str:
     """The same as a tabular, for \\input{by_variant.tex}."""
-    kept, numeric = _kept(table)
-    rows = [kept, *([plain(value) for value in row.values()] for row in table.select(kept).to_pylist())]
-    lines = [" & ".join(text.translate(_LATEX) for text in row) + r" \\" for row in rows]
+    kept, numeric, rows = texts(table)
+    lines = [" & ".join(text.translate(_LATEX) for text in row) + r" \\" for row in [kept, *rows]]
     columns = "".join("r" if right else "l" for right in numeric)
     whole = [rf"\begin{{tabular}}{{{columns}}}", r"\hline", lines[0], r"\hline", *lines[1:], r"\hline", r"\end{tabular}"]
     return "\n".join(whole) + "\n"
@@ -59,29 +57,25 @@ def latex(table: pa.Table) -> str:
 
 def html_table(table: pa.Table) -> str:
     """The same for a page of HTML."""
-    kept, numeric = _kept(table)
-    marks = [' class="n"' if right else "" for right in numeric]
-    rows = [[plain(value) for value in row.values()] for row in table.select(kept).to_pylist()]
+    kept, numeric, rows = texts(table)
 
-    def line(tag: str, texts: list[str]) -> str:
-        cells = (f"<{tag}{mark}>{html.escape(text)}</{tag}>" for mark, text in zip(marks, texts, strict=True))
-        return f"<tr>{''.join(cells)}</tr>"
+    def line(tag: str, row: list[str]) -> str:
+        marks = [' class="n"' if right else "" for right in numeric]
+        return f"<tr>{''.join(f'<{tag}{mark}>{html.escape(text)}</{tag}>' for mark, text in zip(marks, row, strict=True))}</tr>"
 
     return "\n".join(["<table>", line("th", kept), *(line("td", row) for row in rows), "</table>"]) + "\n"
 
 
-def _kept(table: pa.Table) -> tuple[list[str], list[bool]]:
-    """The columns that have a value, and which of them are numbers."""
+def texts(table: pa.Table) -> tuple[list[str], list[bool], list[list[str]]]:
+    """The columns that have a value, which of them are numbers, and the rows for people."""
     kept = [name for name in table.column_names if table.column(name).null_count < table.num_rows or not table.num_rows]
     types = [table.schema.field(name).type for name in kept]
-    return kept, [pa.types.is_integer(type) or pa.types.is_floating(type) for type in types]
+    numeric = [pa.types.is_integer(type) or pa.types.is_floating(type) for type in types]
+    return kept, numeric, [[plain(value) for value in row.values()] for row in table.select(kept).to_pylist()]
 
 
-def cell(value: Any) -> str:
-    """A value for people, safe within a Markdown table."""
-    text = plain(value)
-    if isinstance(value, int | float):
-        return text
+def _escaped(text: str) -> str:
+    """Safe within a Markdown table."""
     for character in "\\|`*_<>[]":
         text = text.replace(character, f"\\{character}")
     return text
@@ -107,7 +101,3 @@ def figure(value: float) -> str:
         rounded = float(f"{value:.4g}")
         return f"{rounded:,.0f}" if abs(rounded) >= 1000 or rounded == int(rounded) else f"{rounded:.4g}"
     return f"{value:.4g}"
-
-
-def _line(cells: list[str]) -> str:
-    return "| " + " | ".join(cells) + " |"

@@ -1,5 +1,5 @@
-"""Sweeps: many queries under many settings, planned and perhaps executed in Spark tasks, one row of figures each.
+"""Sweeps: many queries under many settings, planned and perhaps executed, one row of figures each.
 
-In: `spec`, what the user asks. `plan_sweep` makes it a `plan`, every item numbered. `run` has the items without a row made by
-Spark (`task`); there a `keeper` runs them in a `child` process, where `measure` makes the rows. Out: `results`.
+In: `spec`, what the user asks. `plan_sweep` makes it a `plan`, every item numbered. `run` has the items without a row measured by
+the runner of experiments (experiments/bench), on Spark; `measure` makes a row. Out: `results`.
 """

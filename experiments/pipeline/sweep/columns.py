@@ -106,6 +106,8 @@ _SETTINGS = tuple(
     Column(f"set_{doc.name}", _SETTING_TYPES[type(doc.default)], f"setting {doc.name}") for doc in describe_settings()
 )
 
+SAME_UNIT = ("cost_model", "coefficients", "spark_nodes", "estimator", "injected", "q_error")  # settings that costs depend on
+
 COLUMNS = (*_IDENTITY, *_SETTINGS, *_OUTCOME, *_PLAN, *_SEARCH, *_TIMES, *_EXECUTION, *_PROVENANCE)
 SCHEMA = pa.schema([(column.name, column.type) for column in COLUMNS])
 SETTLED = tuple(column.name for column in COLUMNS if not column.varies)

@@ -1,23 +1,44 @@
-"""Plans one item, runs it if that is wanted, and tells everything about it as one row of results."""
+"""A sweep as an experiment (experiments/bench): an item is planned, run if that is wanted, and told about in one row.
+
+An item is a dict: `item` (its id), `number`, `query`, `sql`, `data`, `digest` (of the data), `variant`, `seed`, `settings`,
+`execute`, `analyze`, `repeats`.
+"""
 
 from __future__ import annotations
 
 import math
+import platform
+import socket
 from collections import Counter
+from datetime import UTC, datetime, timedelta
+from functools import cache
 from statistics import median
 from time import perf_counter
 from typing import Any
 
+import pyarrow as pa
+
 from executor.execution import actuals, new_counters, reader
 from executor.session import Session
-from experiments.pipeline.sweep.plan import Item, SweepPlan
+from experiments.bench.child import untimed
+from experiments.bench.code_version import code_digest
+from experiments.bench.experiment import Item, Row
+from experiments.pipeline.sweep.columns import SCHEMA as SCHEMA
+from experiments.pipeline.sweep.columns import setting_columns
 from experiments.pipeline.sweep.plan_shape import plan_shape
+from experiments.workloads.data import open_data
 from memo_viz.q_error import q_error
+from optimizer import errors
 from optimizer.catalog.table import Catalog
 from optimizer.pipeline import OptimizedQuery
 from optimizer.settings import Settings
 from optimizer.stats.injected import for_query
 
+NAME = __name__
+_KINDS = {
+    "OtherData": "data", "Unsupported": "unsupported", "SqlError": "sql", "CatalogError": "catalog", "SettingsError": "settings",
+    "NoPlan": "no_plan", "ExecutionError": "execution",
+}  # fmt: skip
 _STAGES = {
     "parse": ("parse",), "bind": ("bind",), "decorrelate": ("ctes", "subqueries", "filters", "decorrelate"),
     "prepass": ("prepass", "semi_joins", "common_parts"), "search": ("search",),
@@ -28,28 +49,83 @@ _AS_THEY_ARE = (
 )  # fmt: skip
 
 
-def measure(item: Item, plan: SweepPlan, catalog: Catalog) -> dict[str, Any]:
+class OtherData(errors.PlanscopeError):
+    """The dataset is not the one that was planned for."""
+
+
+def measure(item: Item) -> list[Row]:
     """Columns of the plan, the search, the times and the execution. Raises PlanscopeError for what cannot be planned or run.
 
-    The query is planned `plan.repeats` times and the last plan run as often, alone in the process; times are milliseconds.
+    The query is planned `repeats` times and the last plan run as often, alone in the process; times are milliseconds.
     """
+    catalog = _opened(item["data"])
+    if catalog.digest != item["digest"]:
+        raise OtherData(
+            f"{item['data']} on {socket.gethostname()} is not what the sweep was planned for: its files or statistics changed "
+            "since, or differ from those of the machine that started the sweep"
+        )
     session = Session(catalog, settings_of(item))
     spent, stages = [], []
-    for _ in range(plan.repeats):
+    for _ in range(item["repeats"]):
         start = perf_counter()
-        query = session.optimize(item.query.sql)
+        query = session.optimize(item["sql"])
         spent.append((perf_counter() - start) * 1e3)
         stages.append(query.ms)
     row = {**_plan_columns(query), **_search_columns(query), "plan_ms": median(spent), "plan_ms_runs": spent}
     row.update((f"ms_{name}", median(sum(ms[part] for part in parts) for ms in stages)) for name, parts in _STAGES.items())
-    if plan.execute:
-        row.update(_execution_columns(query, plan.repeats, plan.analyze))
-    return row
+    if item["execute"]:
+        row.update(_execution_columns(query, item["repeats"], item["analyze"]))
+    return [row]
 
 
 def settings_of(item: Item) -> Settings:
     """The settings of an item; of a file of injected cardinalities those of its query."""
-    return for_query(Settings.from_mapping(item.settings), item.query.name)
+    return for_query(Settings.from_mapping(item["settings"]), item["query"])
+
+
+@cache
+def _opened(data: str) -> Catalog:
+    with untimed():
+        return open_data(data)
+
+
+def row(item: Item, measured: Row) -> Row:
+    """A row of results: which item it is, what was measured of it, where and with what."""
+    status, kind, error = measured["status"], None, measured.get("error")
+    if status == "error":
+        names = [cls.__name__ for cls in getattr(errors, measured["error_kind"], object).__mro__]
+        kind = next((_KINDS[name] for name in (measured["error_kind"], *names) if name in _KINDS), "internal")
+        known = issubclass(getattr(errors, measured["error_kind"], object), errors.PlanscopeError) or kind == "data"
+        error = error if known else f"{measured['error_kind']}: {error}"
+    elif status != "ok":
+        kind = "crash" if status == "died" else status
+    rss_mb = measured.get("rss_mb")
+    return {
+        **{name: item[name] for name in ("item", "number", "query", "data", "variant", "seed")},
+        "workload": item["query"].partition("/")[0],
+        "data_digest": item["digest"],
+        **setting_columns(Settings.from_mapping(item["settings"]).as_dict()),
+        **measured,
+        "status": "error" if kind else "ok",
+        "error_kind": kind,
+        "error": error,
+        "rss_mb": None if rss_mb is None else round(rss_mb),
+        "started": datetime.now(UTC) - timedelta(seconds=measured["item_s"] or 0.0),
+        **_provenance(),
+    }
+
+
+@cache
+def _provenance() -> Row:
+    from experiments.cli import version
+
+    return {
+        "host": socket.gethostname(),
+        "planscope": version(),
+        "code": code_digest(),
+        "python": platform.python_version(),
+        "pyarrow": pa.__version__,
+    }
 
 
 def _plan_columns(query: OptimizedQuery) -> dict[str, Any]:

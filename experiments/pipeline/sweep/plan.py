@@ -1,7 +1,6 @@
 """What a sweep does, item by item: (query, variant of the settings, seed), numbered, each with a stable id.
 
-A plan is written beside the results (`_plan.json`) before anything runs. Whoever works on the sweep reads it: a task needs
-the numbers of its items and no more.
+A plan is written beside the results (`_plan.json`) before anything runs, and says what a complete run is.
 """
 
 from __future__ import annotations
@@ -15,13 +14,13 @@ from pathlib import Path
 from typing import Any
 
 from executor.atomic import write_file
+from experiments.bench.experiment import Item
 from optimizer.errors import CatalogError
 from optimizer.settings import Settings
 
-VERSION = 2
+VERSION = 3
 PLAN_FILE = "_plan.json"
-MEASURE = "experiments.pipeline.sweep.measure:measure"
-SMALLEST_CHUNK, LARGEST_CHUNK, CHUNKS = 4, 50, 100  # a chunk costs a Spark task: some 50 ms
+MEASURE = "experiments.pipeline.sweep.measure"
 
 
 @dataclass(frozen=True)
@@ -43,22 +42,10 @@ class Variant:
 
 
 @dataclass(frozen=True)
-class Item:
-    """One row of results to be made. `settings`: those given by the variant, and by the seed."""
-
-    id: str
-    number: int
-    query: PlannedQuery
-    variant: Variant
-    seed: int | None
-    settings: dict[str, Any]
-
-
-@dataclass(frozen=True)
 class SweepPlan:
     """All items and how they are run. `seed_settings`: which settings a seed is the value of. `timeout`: seconds for an item,
     0 without limit. `memory`: MB that the process which runs it may occupy, 0 without limit. `chunk`: items of a Spark task.
-    `code`: digest of the code whose results count ("": of any version). `measure`: `module:function` that makes a row; it goes
+    `code`: digest of the code whose results count ("": of any version). `measure`: the experiment that makes a row; it goes
     with the tasks, never by way of a file."""
 
     queries: tuple[PlannedQuery, ...]
@@ -70,7 +57,7 @@ class SweepPlan:
     repeats: int
     timeout: float
     memory: int
-    chunk: int
+    chunk: int | None
     code: str = ""
     version: int = VERSION
     measure: str = field(default=MEASURE, compare=False)
@@ -84,19 +71,32 @@ class SweepPlan:
         """The name of the run: twelve hex digits over everything here. The same plan is the same run, so it goes on."""
         return _digest(self.as_dict())[:12]
 
+    @property
+    def items(self) -> list[Item]:
+        """All items, as `measure` wants them: seeds vary fastest, then variants, then queries."""
+        return [self.item(number) for number in range(self.size)]
+
     def item(self, number: int) -> Item:
-        """The item of that number, seeds varying fastest, then variants, then queries."""
-        seeds = len(self.seeds or (None,))
-        rest, s = divmod(number, seeds)
+        seeds = self.seeds or (None,)
+        rest, s = divmod(number, len(seeds))
         q, v = divmod(rest, len(self.variants))
-        query, variant = self.queries[q], self.variants[v]
-        seed = self.seeds[s] if self.seeds else None
-        settings = dict(variant.settings)
-        if seed is not None:
-            settings.update((name, seed) for name in self.seed_settings)
+        query, variant, seed = self.queries[q], self.variants[v], seeds[s]
+        settings = variant.settings | ({} if seed is None else dict.fromkeys(self.seed_settings, seed))
         full = Settings.from_mapping(settings).as_dict()
-        key = _digest([query.name, query.sql, query.digest, full, seed])
-        return Item(key[:20], number, query, variant, seed, settings)
+        return {
+            "item": _digest([query.name, query.sql, query.digest, full, seed])[:20],
+            "number": number,
+            "query": query.name,
+            "sql": query.sql,
+            "data": query.data,
+            "digest": query.digest,
+            "variant": variant.name,
+            "seed": seed,
+            "settings": settings,
+            "execute": self.execute,
+            "analyze": self.analyze,
+            "repeats": self.repeats,
+        }
 
     def as_dict(self) -> dict[str, Any]:
         """Fit for JSON; `from_dict` reads it."""
@@ -117,11 +117,6 @@ class SweepPlan:
                 "seed_settings": tuple(values["seed_settings"]),
             }
         )
-
-
-def chunk_of(items: int) -> int:
-    """How many of `items` items a Spark task runs, if nobody says: a hundredth, but 4 to 50. The same on every machine."""
-    return min(LARGEST_CHUNK, max(SMALLEST_CHUNK, -(-items // CHUNKS)))
 
 
 def write_plan(folder: Path, plan: SweepPlan) -> None:

@@ -11,11 +11,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from experiments.pipeline.sweep.code_version import code_digest
+from experiments.bench.code_version import code_digest
 from experiments.pipeline.sweep.fields import read_words
 from experiments.pipeline.sweep.grid import SEED_SETTINGS, check_seeds, variants_of
 from experiments.pipeline.sweep.places import Places
-from experiments.pipeline.sweep.plan import MEASURE, PlannedQuery, SweepPlan, chunk_of
+from experiments.pipeline.sweep.plan import MEASURE, PlannedQuery, SweepPlan
 from experiments.pipeline.sweep.problems import Problems
 from experiments.pipeline.sweep.query_names import NamedQuery, find_queries
 from experiments.workloads.data import BUILT_IN, open_data
@@ -68,7 +68,7 @@ def plan_sweep(
 ) -> SweepPlan:
     """The checked plan of a sweep. Opens every dataset (built-in ones are made on first use, told to `progress`).
 
-    `measure`: `module:function` that makes the row of an item. `code`: instead of the digest of the code. `later`: datasets in
+    `measure`: the experiment that makes the row of an item. `code`: instead of the digest of the code. `later`: datasets in
     this folder are still to be made, so the plan leaves out their queries. Raises SpecError that names every mistake.
     """
     problems = Problems(spec.places)
@@ -81,7 +81,6 @@ def plan_sweep(
     variants = variants_of(spec.settings, spec.variants, problems, spec.base, plugins)
     check_seeds(spec.seeds, spec.seed_settings, variants, problems)
     queries = _Queries(spec, problems, progress, later).planned()
-    size = len(queries) * len(variants) * max(1, len(spec.seeds))
     problems.check()
     return SweepPlan(
         queries=queries,
@@ -93,7 +92,7 @@ def plan_sweep(
         repeats=spec.repeats,
         timeout=float(spec.timeout),
         memory=spec.memory,
-        chunk=spec.chunk or chunk_of(size),
+        chunk=spec.chunk,
         code=(code_digest() if code is None else code) + _digest_of(plugins) if spec.same_code else "",
         measure=measure,
     )
