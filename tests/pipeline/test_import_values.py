@@ -10,13 +10,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from experiments.pipeline.intake.frames import Opened
-from experiments.pipeline.intake.resolve import resolve, undeclared
-from experiments.pipeline.intake.target import Declared, Reference, Target, schema_sql
-from experiments.pipeline.intake.typed_files import open_typed
+from experiments.pipeline.intake.declared import Declared, schema_sql
+from experiments.pipeline.intake.frames import Opened, open_typed
+from experiments.pipeline.intake.resolve import Target, resolve, undeclared
 from experiments.pipeline.intake.values import converted, literal, possible, trimmed, type_of
 from experiments.pipeline.spark.errors import PipelineError
-from optimizer.catalog.declarations import ColumnDeclaration, TableDeclaration
+from optimizer.catalog.declarations import ColumnDeclaration, ForeignKeyDeclaration, TableDeclaration
 from optimizer.sql.schema import parse_schema
 
 BAD = "not a value"
@@ -186,9 +185,8 @@ def test_schema_sql_reads_back():
     ]
     names = ["a", 'quo"te', "sp ace", "ünï", "select", "A;--", "x'", "d", "t", "n"]
     targets = tuple(Target(name, type, i == 0) for i, (name, type) in enumerate(zip(names, types, strict=True)))
-    first = Declared(
-        'o"ne', targets, ("a",), (("sp ace", "d"),), (Reference(("d",), "two", ("d",)),), ("foreign key (x)\n: broken",)
-    )
+    foreign = (ForeignKeyDeclaration(("d",), "two", ("d",)),)
+    first = Declared('o"ne', targets, ("a",), (("sp ace", "d"),), foreign, ("foreign key (x)\n: broken",))
     second = Declared("two", (Target("d", pa.date32(), True),), ("d",))
     one, two = parse_schema(schema_sql([first, second]), __file__)
     assert (one.name, one.primary_key, one.unique) == ('o"ne', ("a",), [("sp ace", "d")])

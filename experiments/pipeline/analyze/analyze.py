@@ -25,7 +25,7 @@ from experiments.pipeline.sketches.column import ColumnSketch, sketch_of
 from experiments.pipeline.sketches.hyperloglog import HyperLogLog
 from experiments.pipeline.sketches.stored import VERSION
 from experiments.pipeline.spark.lock import hold
-from experiments.pipeline.spark.manifest import is_done, read_manifest, write_manifest
+from experiments.pipeline.spark.manifest import finished, write_manifest
 from experiments.pipeline.spark.session import unheard
 from optimizer.algebra.types import is_opaque
 from optimizer.catalog.findings import findings_file
@@ -103,7 +103,7 @@ def analyze_dataset(
         together = joint_sets(folder, catalog, chosen, joint)
         inputs = {"tables": known, "declared": declared(catalog, chosen)}
         settings = {"tables": list(chosen), "sample": sample, "joint": together, "sketches": VERSION}
-        if is_done(folder, STAGE, inputs, settings) and (done := read_manifest(folder, STAGE)) is not None:
+        if (done := finished(folder, STAGE, inputs, settings)) is not None:
             tables_then = [TableReport(**{**table, "read": 0, "seconds": 0.0}) for table in done["counts"]["tables"]]
             return AnalyzeReport(folder, tables_then, time.perf_counter() - began)
         cut = {name: pieces(folder, table, known[name], states, sample) for name, table in chosen.items()}
