@@ -20,10 +20,11 @@ from pyspark.sql import functions as F
 from experiments.pipeline.intake.frames import NULL, Opened, batches, damaged_file, union
 from experiments.pipeline.intake.prepare import damaged
 from experiments.pipeline.intake.resolve import Target
-from experiments.pipeline.intake.values import converted, is_bytes, literal, not_a, possible, quoted, trimmed, type_of
+from experiments.pipeline.intake.values import converted, is_bytes, literal, possible, quoted, trimmed, type_of
 from experiments.pipeline.spark.errors import PipelineError
 from experiments.pipeline.spark.tasks import parallelism
 from optimizer.algebra.columns import DataType
+from optimizer.algebra.types import type_name
 
 _NOT_TEXT = "bytes that are no text in this encoding"
 _MISSING = "NULL, which is forbidden here"
@@ -78,7 +79,7 @@ def checked(file: Opened, targets: Sequence[Target]) -> DataFrame:
     for i, (target, type) in both:
         shown = f"lower(hex(v{i}))" if type is not None and is_bytes(type) else f"CAST(v{i} AS string)"
         record.append(f"{shown} AS {quoted(target.name)}")
-        conditions = [(f"v{i} IS NOT NULL AND c{i} IS NULL", not_a(target.type))]
+        conditions = [(f"v{i} IS NOT NULL AND c{i} IS NULL", f"not a {type_name(target.type)}")]
         if file.marked and type is None:
             conditions.insert(0, (f"contains(v{i}, '\ufffd')", _NOT_TEXT))
         if target.required:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 from experiments.pipeline.intake.resolve import Target
 from experiments.pipeline.spark.errors import PipelineError
@@ -22,6 +23,13 @@ class Declared:
     unique: tuple[tuple[str, ...], ...] = ()
     references: tuple[ForeignKeyDeclaration, ...] = ()
     left_out: tuple[str, ...] = ()
+
+    def without(self, dangling: Sequence[Mapping[str, Any]]) -> Declared:
+        """Without the foreign keys that rows break, as `keys.check_constraints` tells of them."""
+        broken = [one["key"] for one in dangling]
+        kept = tuple(key for key in self.references if reference_text(key) not in broken)
+        reasons = (f"foreign key {one['key']}: {one['rows']:,} rows refer to no row, first {one['first']}" for one in dangling)
+        return replace(self, references=kept, left_out=(*self.left_out, *reasons))
 
 
 def declared_tables(

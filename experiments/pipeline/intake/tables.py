@@ -11,7 +11,6 @@ import json
 import os
 import shutil
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -21,7 +20,7 @@ from pyspark.sql import Row, SparkSession
 from executor.atomic import make_folder, write_file
 from experiments.pipeline.intake.checked import TableWriter, inferred, without_damaged
 from experiments.pipeline.intake.csv_files import CsvFiles
-from experiments.pipeline.intake.declared import Declared, declared_tables, reference_text, schema_sql
+from experiments.pipeline.intake.declared import Declared, declared_tables, schema_sql
 from experiments.pipeline.intake.frames import Opened, batches, listed, open_table, open_typed, partitioned, unreadable
 from experiments.pipeline.intake.json_files import open_json
 from experiments.pipeline.intake.keys import RawTable, check_constraints, finish, removed_rows, row_numbers
@@ -74,7 +73,7 @@ class Tables:
         checks = self._once("checks", lambda: self._checks(declared, writers, results))
         made = {name: self._finish(writers[name], found, checks[name]["removed"]) for name, found in results.items()}
         self._refuse_rejects(made)
-        declared = {name: _without_dangling(one, checks[name]["dangling"]) for name, one in declared.items()}
+        declared = {name: one.without(checks[name]["dangling"]) for name, one in declared.items()}
         write_file(self.inside / "schema.sql", schema_sql(list(declared.values())))
         for name, found in made.items():
             found |= {"dropped": resolved[name].dropped, "left_out": list(declared[name].left_out)}
@@ -252,10 +251,3 @@ class Tables:
                 shutil.rmtree(entry, ignore_errors=True)
         lines = [line for name, found in results.items() for line in shown_rejects(name, found["rejected"])]
         raise PipelineError("\n".join(["rows were rejected, so nothing was imported (--on-reject fail):", *lines]))
-
-
-def _without_dangling(declared: Declared, dangling: list[Facts]) -> Declared:
-    broken = [one["key"] for one in dangling]
-    kept = tuple(key for key in declared.references if reference_text(key) not in broken)
-    reasons = [f"foreign key {one['key']}: {one['rows']:,} rows refer to no row, first {one['first']}" for one in dangling]
-    return replace(declared, references=kept, left_out=(*declared.left_out, *reasons))

@@ -14,9 +14,8 @@ import pyarrow.compute as pc
 from experiments.pipeline.sketches.counts import count_values
 from experiments.pipeline.sketches.distinct_sample import DistinctSample, merge_samples, sample_of
 from experiments.pipeline.sketches.frequent import Frequent, frequent_of, merge_frequent
-from experiments.pipeline.sketches.hashing import hashes
-from experiments.pipeline.sketches.hyperloglog import HyperLogLog
-from experiments.pipeline.sketches.long_texts import cut, cut_upwards
+from experiments.pipeline.sketches.hyperloglog import HyperLogLog, hashes
+from experiments.pipeline.sketches.order import cut, cut_upwards
 from experiments.pipeline.sketches.ranks import Ranks, merge_ranks, ranks_of
 from optimizer.catalog.types import type_width
 

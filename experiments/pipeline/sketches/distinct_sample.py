@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from experiments.pipeline.sketches.counts import Counts
-from experiments.pipeline.sketches.long_texts import cut
+from experiments.pipeline.sketches.order import cut
 
 SIZE = 2048
 

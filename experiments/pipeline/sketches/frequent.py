@@ -14,8 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from experiments.pipeline.sketches.counts import Counts, one_array
-from experiments.pipeline.sketches.long_texts import LONGEST, cut, cut_upwards, lengths
-from experiments.pipeline.sketches.order import sorted_order
+from experiments.pipeline.sketches.order import LONGEST, cut, cut_upwards, lengths, sorted_order
 
 CAPACITY = 8192
 _SPANS = 128

@@ -9,6 +9,9 @@ from __future__ import annotations
 from math import inf, log, sqrt
 
 import numpy as np
+import pyarrow as pa
+
+from executor.arrow.key_words import key_words
 
 BITS = 12
 REGISTERS = 1 << BITS
@@ -22,6 +25,14 @@ class HyperLogLog:
     def __init__(self, registers: np.ndarray | None = None) -> None:
         """`registers`: uint8, 4,096 of them."""
         self.registers = np.zeros(REGISTERS, np.uint8) if registers is None else registers
+
+    @staticmethod
+    def from_bytes(content: bytes) -> HyperLogLog:
+        """Of registers as bytes. Raises ValueError for what is none."""
+        registers = np.frombuffer(content, np.uint8).copy()
+        if len(registers) != REGISTERS:
+            raise ValueError(f"{len(registers)} registers")
+        return HyperLogLog(registers)
 
     def add(self, hashes: np.ndarray) -> None:
         """See values with these 64-bit hashes (uint64); again changes nothing."""
@@ -71,3 +82,20 @@ def _tau(x: float) -> float:
         z -= (1.0 - x) ** 2 * y
         if z == before:
             return z / 3.0
+
+
+def hashes(*columns: pa.Array) -> np.ndarray:
+    """uint64 for each row of one column or of several; equal where SQL's IS NOT DISTINCT FROM says so, NULL being a value."""
+    words, _ = key_words(columns, null_safe=(1 << len(columns)) - 1)
+    mixed = np.zeros(len(columns[0]), np.uint64)
+    for word in words:
+        mixed = _splitmix(mixed ^ word.view(np.uint64))
+    return mixed
+
+
+def _splitmix(words: np.ndarray) -> np.ndarray:
+    """A step of SplitMix64 (Steele, Lea and Flood, OOPSLA 2014): a bijection in which each bit changes half of all bits."""
+    words = words + np.uint64(0x9E3779B97F4A7C15)
+    words = (words ^ (words >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    words = (words ^ (words >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return words ^ (words >> np.uint64(31))

@@ -17,7 +17,7 @@ from multiprocessing import Pipe
 from typing import Any
 
 from experiments.pipeline.spark.errors import PipelineError
-from experiments.pipeline.spark.ship import ROOT
+from experiments.pipeline.spark.worker import ROOT
 from experiments.pipeline.sweep.child import describe_item
 from experiments.pipeline.sweep.plan import SweepPlan
 
