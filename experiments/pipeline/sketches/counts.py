@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -32,10 +31,6 @@ class Counts(NamedTuple):
         return int(self.counts.sum())
 
 
-def no_counts(type: pa.DataType) -> Counts:
-    return Counts(pa.array([], type), np.empty(0, np.int64))
-
-
 def count_values(array: pa.Array) -> tuple[Counts, int]:
     """Values other than NULL and NaN, counted, and the number of NaNs. -0.0 is 0.0."""
     present = normalized(array.drop_null() if array.null_count else array)
@@ -46,7 +41,7 @@ def count_values(array: pa.Array) -> tuple[Counts, int]:
         if nans:
             present = present.filter(pc.invert(is_nan))
     if not len(present):
-        return no_counts(array.type), nans
+        return Counts(pa.array([], array.type), np.empty(0, np.int64)), nans
     words = None if is_text(present.type) else sortable(present)
     if words is not None:
         ascending = np.sort(words)
@@ -54,19 +49,10 @@ def count_values(array: pa.Array) -> tuple[Counts, int]:
         return Counts(from_sortable(ascending[starts], array.type), np.diff(starts, append=len(ascending))), nans
     if not _mostly_distinct(present):  # hashing few values is faster than sorting them all
         found = present.value_counts()
-        return added_up(found.field("values"), found.field("counts").to_numpy()), nans
+        order = sorted_order(values := found.field("values"))
+        return Counts(values.take(pa.array(order.first)), order.sums(found.field("counts").to_numpy())), nans
     order = sorted_order(present)
     return Counts(present.take(pa.array(order.first)), order.lengths), nans
-
-
-def added_up(values: pa.Array, counts: np.ndarray) -> Counts:
-    """The counts of values that may be there several times, in any order."""
-    order = sorted_order(values)
-    return Counts(values.take(pa.array(order.first)), order.sums(counts))
-
-
-def one_array(arrays: Sequence[pa.Array], type: pa.DataType) -> pa.Array:
-    return pa.concat_arrays(arrays) if arrays else pa.array([], type)
 
 
 def _mostly_distinct(values: pa.Array) -> bool:

@@ -38,7 +38,7 @@ class HyperLogLog:
         """See values with these 64-bit hashes (uint64); again changes nothing."""
         place = (hashes >> np.uint64(_REST)).astype(np.int64)
         rest = hashes & np.uint64((1 << _REST) - 1)
-        rank = _REST + 1 - _bit_lengths(rest)
+        rank = _REST + 1 - np.frexp(rest.astype(np.float64))[1]  # words below 2^52 are exact as floats
         np.maximum.at(self.registers, place, rank.astype(np.uint8))
 
     def merge(self, other: HyperLogLog) -> None:
@@ -51,11 +51,6 @@ class HyperLogLog:
             z = 0.5 * (z + counts[k])
         z += REGISTERS * _sigma(counts[0] / REGISTERS)
         return 0.0 if z == inf else float(REGISTERS * REGISTERS / (2.0 * log(2.0) * z))
-
-
-def _bit_lengths(words: np.ndarray) -> np.ndarray:
-    """Bits up to the highest that is set; words below 2^52 are exact as floats."""
-    return np.frexp(words.astype(np.float64))[1]
 
 
 def _sigma(x: float) -> float:

@@ -95,10 +95,8 @@ def staged(folder: Path, request: Request) -> Iterator[Path | None]:
             if left is not None and left["complete"]:
                 yield None
             else:
-                _remove_scratch(inside)
                 _write_request(inside, request, complete=False)
                 yield inside
-                _remove_scratch(inside)
                 _write_request(inside, request, complete=True)
             _publish(inside, folder.absolute())
     except BaseException:
@@ -116,12 +114,9 @@ def scratch_folder(inside: Path) -> Path:
     return Path(tempfile.mkdtemp(prefix=_SCRATCH, dir=inside))
 
 
-def _remove_scratch(inside: Path) -> None:
+def _write_request(inside: Path, request: Request, complete: bool) -> None:
     for left in inside.glob(f"{_SCRATCH}*"):
         shutil.rmtree(left, ignore_errors=True)
-
-
-def _write_request(inside: Path, request: Request, complete: bool) -> None:
     content = {"version": _VERSION, "what": request.what, "settings": dict(request.settings), "resume": request.resume}
     write_file(inside / REQUEST, json.dumps({**content, "complete": complete}, indent=1) + "\n")
 

@@ -20,9 +20,8 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, wait
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from experiments.pipeline.spark.errors import PipelineError, explain, is_sparks, translated
 from experiments.pipeline.spark.java import java_environment
@@ -44,8 +43,7 @@ _LOOPBACK = "127.0.0.1"
 _BRIEF = {"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}
 
 
-@dataclass
-class _Started:
+class _Started(NamedTuple):
     """What runs in this process, where, and the files that have to go with it; `process`: a fork must leave it alone."""
 
     place: str
@@ -75,9 +73,7 @@ def spark_session(
     """
     global _started
     if master is not None and remote is not None:
-        raise PipelineError(
-            "--master and --remote exclude each other: with --remote the driver, and its master, are on the server"
-        )
+        raise PipelineError("--master and --remote exclude each other: with --remote the driver and its master are on the server")
     wanted = remote or master
     if _started is not None and not _is_alive(_started.spark):
         stop_session()
@@ -124,9 +120,7 @@ def configuration(master: str, folder: Path, address: str | None = None) -> dict
     }
     if not is_local(master):
         return conf if address is None else {**conf, "spark.driver.host": address}
-    memory = (
-        os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") >> 20
-    )  # most is for Python, which does the work
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") >> 20  # most is for Python, which does the work
     conf |= {
         "spark.master": re.sub(r"^local(\[([^,\]]+)\])?$", lambda found: f"local[{found[2] or 1},{_TRIES}]", master),
         "spark.driver.host": _LOOPBACK,
@@ -181,9 +175,7 @@ def _driver(master: str, folder: Path, progress: Progress, conf: Mapping[str, st
     """A session whose driver is the Java process of this one; what that prints goes to a file, quoted when the start fails."""
     address, changes = reach(master), environment(master)
     progress(f"starting Spark ({master})")
-    root = logging.getLogger()
-    if _not_py4j not in root.filters:  # Py4J tells of every broken connection, with traceback; what it raises says the same
-        root.addFilter(_not_py4j)
+    logging.getLogger().addFilter(_not_py4j)  # it tells of every broken connection, with traceback; what it raises says the same
     address = None if "SPARK_LOCAL_IP" in os.environ else address
     settings, log = {**configuration(master, folder, address), **conf}, folder / "spark.log"
     try:
@@ -200,7 +192,8 @@ def _driver(master: str, folder: Path, progress: Progress, conf: Mapping[str, st
         with ExitStack() as failed:
             failed.callback(spark.stop)
             ship(spark, folder)
-            _await_workers(spark, master, progress)
+            if master.startswith("spark://"):
+                _await_workers(spark, master, progress)
             failed.pop_all()
     return spark
 
@@ -231,9 +224,7 @@ def _connected(url: str, folder: Path, progress: Progress, conf: Mapping[str, st
     from pyspark.sql import SparkSession
 
     with translated(f"cannot use {url}"):
-        builder = SparkSession.builder.remote(url)
-        for name, value in {"spark.sql.session.timeZone": "UTC", **conf}.items():
-            builder = builder.config(name, value)
+        builder = SparkSession.builder.remote(url).config(map={"spark.sql.session.timeZone": "UTC", **conf})
         try:
             spark: SparkSession = builder.getOrCreate()
         except ImportError as error:
@@ -244,10 +235,9 @@ def _connected(url: str, folder: Path, progress: Progress, conf: Mapping[str, st
 
 def _is_alive(spark: Any) -> bool:
     """Whether the session can still be used: nobody has stopped it, and its process is not dead."""
-    try:
+    with suppress(Exception):
         return not getattr(spark, "is_stopped", False) if is_remote(spark) else bool(spark.sparkContext.statusTracker())
-    except Exception:
-        return False
+    return False
 
 
 def is_remote(spark: SparkSession) -> bool:
@@ -257,8 +247,6 @@ def is_remote(spark: SparkSession) -> bool:
 
 def _await_workers(spark: SparkSession, master: str, progress: Progress) -> None:
     """Waits until a standalone cluster has run something for us: jobs would wait for an executor without a word."""
-    if not master.startswith("spark://"):
-        return
     probe = in_thread(lambda: spark.range(1).count())
     if not wait([probe], timeout=5).done:
         progress(f"waiting for an executor of {master}")
