@@ -79,10 +79,7 @@ def merge_sketches(parts: Sequence[ColumnSketch]) -> ColumnSketch:
         bounds = bounds.take(pa.array([order[0].as_py(), order[-1].as_py()]))
     return ColumnSketch(
         type=first.type,
-        rows=sum(part.rows for part in parts),
-        nulls=sum(part.nulls for part in parts),
-        nans=sum(part.nans for part in parts),
-        bytes=sum(part.bytes for part in parts),
+        **{name: sum(getattr(part, name) for part in parts) for name in ("rows", "nulls", "nans", "bytes")},
         bounds=bounds,
         distinct=distinct,
         frequent=merge_frequent([part.frequent for part in parts]),
