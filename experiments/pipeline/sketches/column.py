@@ -11,8 +11,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from experiments.pipeline.sketches.counts import count_values
-from experiments.pipeline.sketches.distinct_sample import DistinctSample, merge_samples, sample_of
+from experiments.pipeline.sketches.counts import DistinctSample, count_values, merge_samples, sample_of
 from experiments.pipeline.sketches.frequent import Frequent, frequent_of, merge_frequent
 from experiments.pipeline.sketches.hyperloglog import HyperLogLog, hashes
 from experiments.pipeline.sketches.order import cut, cut_upwards

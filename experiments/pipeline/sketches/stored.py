@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 
 from experiments.pipeline.sketches.column import ColumnSketch
-from experiments.pipeline.sketches.distinct_sample import DistinctSample
+from experiments.pipeline.sketches.counts import DistinctSample
 from experiments.pipeline.sketches.frequent import Frequent, Spans
 from experiments.pipeline.sketches.hyperloglog import HyperLogLog
 from experiments.pipeline.sketches.ranks import Ranks
