@@ -18,6 +18,7 @@ from typing import Any
 from pyspark.sql import Row, SparkSession
 
 from executor.atomic import make_folder, write_file
+from experiments.data_view.shown import safe
 from experiments.pipeline.intake.checked import TableWriter, inferred, without_damaged
 from experiments.pipeline.intake.csv_files import CsvFiles
 from experiments.pipeline.intake.declared import Declared, declared_tables, schema_sql
@@ -29,7 +30,7 @@ from experiments.pipeline.intake.request import ImportRequest, Plan, read_inputs
 from experiments.pipeline.intake.resolve import Resolved, resolve, undeclared
 from experiments.pipeline.intake.sources import TableSource
 from experiments.pipeline.intake.spark_source import SparkTable
-from experiments.pipeline.intake.summary import shown_rejects
+from experiments.pipeline.intake.summary import reject_lines
 from experiments.pipeline.spark.errors import PipelineError
 from experiments.pipeline.spark.tasks import run_tasks
 from optimizer.catalog.folder import METADATA_FOLDER
@@ -249,5 +250,5 @@ class Tables:
         for entry in self.inside.iterdir():
             if entry.is_dir():
                 shutil.rmtree(entry, ignore_errors=True)
-        lines = [line for name, found in results.items() for line in shown_rejects(name, found["rejected"])]
+        lines = [f"{safe(name)}: {line}" for name, found in results.items() for line in reject_lines(found["rejected"])]
         raise PipelineError("\n".join(["rows were rejected, so nothing was imported (--on-reject fail):", *lines]))

@@ -209,12 +209,10 @@ def type_of(mask: int | None, among: int = -1) -> DataType:
 
 def partition_types(spark: SparkSession, values: Mapping[str, Sequence[str | None]]) -> dict[str, DataType]:
     """The type that all texts of each name have."""
-    found = {}
-    for name, texts in values.items():
-        listed = ", ".join(f"({literal(text)})" for text in dict.fromkeys(texts))
-        mask = spark.sql(f"SELECT bit_and({possible(trimmed('text'))}) FROM VALUES {listed} AS texts(text)").head()
-        found[name] = type_of(mask[0] if mask is not None else None)
-    return found
+    listed = [f"({i}, {literal(text)})" for i, texts in enumerate(values.values()) for text in dict.fromkeys(texts)]
+    query = f"SELECT i, bit_and({possible(trimmed('t'))}) FROM VALUES {', '.join(listed)} AS texts(i, t) GROUP BY i"
+    masks = {row[0]: row[1] for row in spark.sql(query).collect()} if listed else {}
+    return {name: type_of(masks[i]) for i, name in enumerate(values)}
 
 
 def literal(text: str | None) -> str:
