@@ -11,7 +11,10 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 # a session of minutes does not pay for what Java's second compiler does
-QUICK = {"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}
+QUICK = {
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+    "spark.sql.shuffle.partitions": "2",
+}
 
 
 @pytest.fixture(scope="session")

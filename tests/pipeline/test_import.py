@@ -67,7 +67,7 @@ def rejects(folder: Path, table: str) -> set[tuple]:
     return {(Path(row["file"]).name, row["row"], row["column"], row["reason"]) for row in found}
 
 
-def test_every_row_is_imported_or_rejected(importer, shop):
+def test_every_row_is_imported_or_rejected_once(importer, shop):
     folder, counts = importer(shop)
     assert [(row["id"], row["name"]) for row in rows(folder, "people")] == [(1, "Ann"), (7, "Zoe")]
     assert rejects(folder, "people") == {
@@ -93,13 +93,7 @@ def test_every_row_is_imported_or_rejected(importer, shop):
         "people  2 of 9 rows, 7 rejected" in text
         and "2 rows: id: a row before it has the same key, first '1' in row 6 of" in text
     )
-
-
-def test_an_import_is_not_repeated(importer, tmp_path):
-    shop = tmp_path / "shop"
-    (shop / "people").mkdir(parents=True)
-    (shop / "people" / "b.csv").write_text("id,name,day,amount\n7,Zoe,2021-01-01,9\n1,third,2021-01-01,9\n")
-    folder, counts = importer(shop)
+    # nothing is done twice, and what was imported is not written over
     before = {path: path.stat().st_mtime_ns for path in folder.rglob("*")}
     manifest, was_there = import_dataset(ImportRequest((str(shop),), folder), lambda: pytest.fail("needs Spark"), print)
     assert was_there and manifest["counts"] == counts
@@ -183,24 +177,24 @@ def test_an_interrupted_import_goes_on(importer, tmp_path):
     folder = tmp_path / "out"
     with pytest.raises(CatalogError):
         open_dataset(folder)
-    raw = {path.stat().st_ino for path in folder.rglob("part-*.parquet")}
+    raw = {(path.stat().st_ino, path.stat().st_mtime_ns) for path in folder.rglob("part-*.parquet")}
     said: list[str] = []
     importer(source, progress=said.append)
     assert not any(line.startswith("t0: 1 of 1") for line in said)
     assert [rows(folder, f"t{i}") for i in range(3)] == [[{"a": i}] for i in range(3)]
-    assert len(raw & {path.stat().st_ino for path in folder.glob("t*/*")}) == 1
+    assert len(raw & {(path.stat().st_ino, path.stat().st_mtime_ns) for path in folder.glob("t*/*")}) == 1
     assert sorted(path.name for path in (folder / "_planscope").iterdir()) == ["manifests"]
 
 
 @pytest.mark.slow
 def test_an_import_that_ends_before_its_last_step_goes_on(importer, shop, tmp_path, monkeypatch):
     """Rows that the checks removed stay removed, wherever the end came."""
-    from experiments.pipeline.intake import run
+    from experiments.pipeline.intake import run, tables
 
     whole, _ = importer(shop, name="whole")
-    for step in ("write_file", "write_manifest"):
+    for module, step in ((tables, "schema_sql"), (run, "write_manifest")):
         with monkeypatch.context() as patch:
-            patch.setattr(run, step, lambda *_, **__: (_ for _ in ()).throw(KeyboardInterrupt))
+            patch.setattr(module, step, lambda *_, **__: (_ for _ in ()).throw(KeyboardInterrupt))
             with pytest.raises(Interrupted):
                 importer(shop, name=step)
         folder, _ = importer(shop, name=step)
@@ -243,7 +237,7 @@ def test_damaged_and_differing_files_are_named(importer, tmp_path):
 def test_extreme_tables(importer, tmp_path):
     source = tmp_path / "[odd] *names*"
     source.mkdir()
-    wide = {f"c{i}": pa.array([i, None]) for i in range(200)}
+    wide = {f"c{i}": pa.array([i, None]) for i in range(120)}
     pq.write_table(pa.table(wide), source / "wide.parquet")
     odd = {"a b": [1, 1, 2], 'quo"te': [1, 2, 3], "ti`ck.dot": [1, 2, 2], "Größe 名": ["x", None, "z"]}
     pq.write_table(pa.table(odd), source / "sp ace ünï.parquet")
@@ -263,7 +257,7 @@ def test_extreme_tables(importer, tmp_path):
         "none": 0,
         "header_only": 0,
     }
-    assert len(catalog.tables["wide"].columns) == 200 and len(catalog.tables["sp ace ünï"].keys) == 1
+    assert len(catalog.tables["wide"].columns) == 120 and len(catalog.tables["sp ace ünï"].keys) == 1
     assert [str(c.type) for c in catalog.tables["header_only"].columns] == ["string", "string"]
     found = Session(folder).sql('select sum("ti`ck.dot") s from "sp ace ünï" where "Größe 名" is not null').table
     assert found.to_pylist() == [{"s": 3}]
@@ -295,7 +289,7 @@ def test_sources_that_cannot_be_imported(importer, tmp_path, files, said):
     assert not (tmp_path / "out").exists()
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def derby(spark) -> Iterator[str]:
     """The URL of a database in the memory of Spark's own process, with a table ORDERS."""
     url = "jdbc:derby:memory:import_test"
@@ -412,17 +406,12 @@ def test_uris_and_tables_of_the_catalog(importer, spark, tmp_path):
         (tmp_path / "t" / f"day={day}").mkdir(parents=True)
         (tmp_path / "t" / f"day={day}" / "a.json").write_text(text)
     folder, _ = importer(f"file://{tmp_path / 't'}", name="uri", format="json")
-    local, _ = importer(tmp_path / "t", name="local")
-    assert (
-        rows(folder, "t")
-        == rows(local, "t")
-        == [
-            {"x": 1, "y": "p", "day": date(2024, 1, 1)},
-            {"x": 2, "y": None, "day": date(2024, 1, 1)},
-            {"x": 3, "y": None, "day": date(2024, 1, 2)},
-        ]
-    )
-    assert rejects(folder, "t") == rejects(local, "t") == {("a.json", 3, None, "not JSON")}
+    assert rows(folder, "t") == [
+        {"x": 1, "y": "p", "day": date(2024, 1, 1)},
+        {"x": 2, "y": None, "day": date(2024, 1, 1)},
+        {"x": 3, "y": None, "day": date(2024, 1, 2)},
+    ]
+    assert rejects(folder, "t") == {("a.json", 3, None, "not JSON")}
     spark.range(3).createOrReplaceTempView("three")
     assert [row["id"] for row in rows(importer("three", name="table", format="table")[0], "three")] == [0, 1, 2]
     with pytest.raises(PipelineError, match="say --format"):

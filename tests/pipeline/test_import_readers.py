@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from experiments.pipeline.intake.csv_files import CsvFiles
-from experiments.pipeline.intake.json_files import JsonFiles
+from experiments.pipeline.intake.json_files import open_json
 from experiments.pipeline.intake.prepare import codec_name, is_needed, prepare
 from experiments.pipeline.intake.sources import find_sources
 from experiments.pipeline.spark.errors import PipelineError
@@ -111,7 +111,7 @@ def read_json(spark, tmp_path):
         paths = [tmp_path / f"{i}.json" for i in range(len(texts))]
         for path, text in zip(paths, texts, strict=True):
             path.write_bytes(text if isinstance(text, bytes) else text.encode())
-        opened = JsonFiles(spark).open({str(path): str(path) for path in paths})
+        opened = open_json(spark, {str(path): str(path) for path in paths})
         return [str(one) if isinstance(one, PipelineError) else rows_of(one) for one in opened.values()]
 
     return read

@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from experiments.pipeline.spark.scratch import Scratch
+from experiments.pipeline.spark.lock import scratch_folder
 
 HOLD = """
-from experiments.pipeline.spark.scratch import Scratch
-scratch = Scratch()
-(scratch.folder / "blockmgr").mkdir()
-print(scratch.folder, flush=True)
-input()
+from experiments.pipeline.spark.lock import scratch_folder
+with scratch_folder() as folder:
+    (folder / "blockmgr").mkdir()
+    print(folder, flush=True)
+    input()
 """
 
 
@@ -33,13 +33,11 @@ def test_folders_of_killed_processes_go_and_those_of_others_stay(tmp_path: Path)
         assert process.stdout is not None
         left = Path(process.stdout.readline().strip())
         assert (left / "blockmgr").is_dir() and left.parent == tmp_path
-        first = Scratch()
-        assert left.exists(), "its process lives"
-        process.send_signal(signal.SIGKILL)
-        process.wait()
-    second = Scratch()
-    assert not left.exists()
-    assert set(tmp_path.iterdir()) == {other, first.folder, second.folder}
-    first.remove()
-    second.remove()
+        with scratch_folder() as first:
+            assert left.exists(), "its process lives"
+            process.send_signal(signal.SIGKILL)
+            process.wait()
+            with scratch_folder() as second:
+                assert not left.exists()
+                assert set(tmp_path.iterdir()) == {other, first, second}
     assert list(tmp_path.iterdir()) == [other]

@@ -16,22 +16,21 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from executor.atomic import make_folder
-from experiments.pipeline.analyze.joint import joint_sets
 from experiments.pipeline.analyze.keys import declared, verify
-from experiments.pipeline.analyze.pieces import check_unchanged, file_name, pieces, sketch_folder, state_of
+from experiments.pipeline.analyze.pieces import Columns, check_unchanged, file_name, pieces, sketch_folder, state_of
 from experiments.pipeline.analyze.scan import scan
 from experiments.pipeline.analyze.table_figures import unique_columns, with_figures
 from experiments.pipeline.sketches.column import ColumnSketch, sketch_of
 from experiments.pipeline.sketches.hyperloglog import HyperLogLog
 from experiments.pipeline.sketches.stored import VERSION
 from experiments.pipeline.spark.lock import hold
-from experiments.pipeline.spark.manifest import is_done, read_manifest, write_manifest
+from experiments.pipeline.spark.manifest import finished, write_manifest
 from experiments.pipeline.spark.session import unheard
 from optimizer.algebra.types import is_opaque
 from optimizer.catalog.findings import findings_file
 from optimizer.catalog.fingerprint import file_identities
 from optimizer.catalog.folder import METADATA_FOLDER, find_tables
-from optimizer.catalog.statistics import write_statistics
+from optimizer.catalog.statistics import stored_statistics, write_statistics
 from optimizer.catalog.table import Catalog, Table
 from optimizer.dataset import open_dataset
 from optimizer.errors import CatalogError, OutputError
@@ -78,7 +77,7 @@ def analyze_dataset(
     start: Start,
     *,
     tables: Sequence[str] = (),
-    joint: Iterable[tuple[str, tuple[str, ...]]] = (),
+    joint: Iterable[tuple[str, Columns]] = (),
     sample: float | None = None,
     progress: Progress | None = None,
 ) -> AnalyzeReport:
@@ -100,10 +99,10 @@ def analyze_dataset(
         known = {name: file_identities(table.files) for name, table in catalog.tables.items()}
         for file in (file for table in catalog.tables.values() for file in table.files):
             check_unchanged(file, states.get(file))
-        together = joint_sets(folder, catalog, chosen, joint)
+        together = _joint(folder, catalog, chosen, joint)
         inputs = {"tables": known, "declared": declared(catalog, chosen)}
         settings = {"tables": list(chosen), "sample": sample, "joint": together, "sketches": VERSION}
-        if is_done(folder, STAGE, inputs, settings) and (done := read_manifest(folder, STAGE)) is not None:
+        if (done := finished(folder, STAGE, inputs, settings)) is not None:
             tables_then = [TableReport(**{**table, "read": 0, "seconds": 0.0}) for table in done["counts"]["tables"]]
             return AnalyzeReport(folder, tables_then, time.perf_counter() - began)
         cut = {name: pieces(folder, table, known[name], states, sample) for name, table in chosen.items()}
@@ -148,12 +147,43 @@ def _writing(folder: Path) -> Iterator[None]:
 
 def _chosen(catalog: Catalog, names: Sequence[str]) -> list[Table]:
     """The tables without their opaque columns, of which there is nothing to measure."""
-    found = []
-    for name in names or list(catalog.tables):
-        table = catalog.table(name)
-        if table is None:
-            raise CatalogError(f'there is no table "{name}" in {catalog.name}; tables: {", ".join(catalog.tables)}')
-        found.append(replace(table, columns=tuple(c for c in table.columns if not is_opaque(c.type))))
+    tables = [_table(catalog, name) for name in names or catalog.tables]
+    return [replace(table, columns=tuple(c for c in table.columns if not is_opaque(c.type))) for table in tables]
+
+
+def _table(catalog: Catalog, name: str) -> Table:
+    table = catalog.table(name)
+    if table is None:
+        raise CatalogError(f'there is no table "{name}" in {catalog.name}; tables: {", ".join(catalog.tables)}')
+    return table
+
+
+def _joint(
+    folder: Path, catalog: Catalog, tables: Mapping[str, Table], asked: Iterable[tuple[str, Columns]]
+) -> dict[str, tuple[Columns, ...]]:
+    """By table, the combinations of columns to be counted, for estimates of groupings and joins on several columns: the first
+    columns of declared keys and foreign keys, what is asked for, and what was asked for before.
+
+    Names as stored, in table order; a key's own columns are known to have no equal."""
+    wanted: dict[str, list[Sequence[str]]] = {name: [] for name in tables}
+    for name, columns in asked:
+        table = _table(catalog, name)
+        for column in columns:
+            if table.column(column) is None:
+                others = ", ".join(c.name for c in table.columns)
+                raise CatalogError(f'table {table.name} has no column "{column}"; it has {others}')
+        if table.name in wanted:
+            wanted[table.name].append([known.name for each in columns if (known := table.column(each)) is not None])
+    before = stored_statistics(folder)
+    found = {}
+    for name, table in tables.items():
+        declared = [*table.keys, *(key.columns for key in table.foreign_keys)]
+        remembered = [] if before is None else [names for names in before.distinct(name) if all(map(table.column, names))]
+        sets = [*wanted[name], *remembered, *(key[:size] for key in declared for size in range(2, len(key) + 1))]
+        places = {column.name: i for i, column in enumerate(table.columns)}
+        ordered = {tuple(sorted(set(names), key=places.__getitem__)) for names in sets}
+        keys = {frozenset(key) for key in table.keys}
+        found[name] = tuple(sorted(names for names in ordered if len(names) > 1 and frozenset(names) not in keys))
     return found
 
 

@@ -22,7 +22,7 @@ from executor.arrow.comparisons import normalized
 from experiments.pipeline.analyze.pieces import State, bare, check_unchanged, fragment_of, parts_of
 from experiments.pipeline.sketches.column import ColumnSketch
 from experiments.pipeline.sketches.figures import is_unique
-from experiments.pipeline.sketches.hashing import hashes
+from experiments.pipeline.sketches.hyperloglog import hashes
 from experiments.pipeline.spark.keys import dangling, repeated
 from experiments.pipeline.spark.tasks import collect
 from optimizer.catalog.findings import Constraint, read_findings
@@ -111,7 +111,8 @@ def count_against(
     from pyspark.sql import functions as f
 
     found: dict[Constraint, tuple[int, list[str]]] = {}
-    if in_order := [one for one in every if not one.target and _is_stored_by(catalog.tables[one.table], one.columns)]:
+    keys = [one for one in every if not one.target]
+    if in_order := [one for one in keys if set(catalog.tables[one.table].order[: len(one.columns)]) == set(one.columns)]:
         tables = [bare(catalog.tables[one.table]) for one in in_order]
         ascends = f.udf(lambda i: rows_ascend(tables[i], tables[i].order[: len(in_order[i].columns)], strictly=True), "boolean")
         frame = spark.range(0, len(tables), 1, len(tables)).select("id", ascends.asNondeterministic()("id").alias("ascends"))
@@ -194,19 +195,12 @@ def _rows(spark: SparkSession, table: Table, names: Sequence[str], types: Sequen
 
 def _is_read_alike(table: Table, names: Sequence[str]) -> bool:
     """Whether Spark reads of a table what queries do: whole numbers, decimals and texts that Parquet files store as such."""
-    types = {name: table.schema.field(name).type for name in names}
-    if table.format != "parquet" or not all(map(_is_plain, types.values())):
+    types, t = {name: table.schema.field(name).type for name in names}, pa.types
+    plain = all(t.is_integer(type) or t.is_decimal(type) or t.is_string(type) for type in types.values())
+    if table.format != "parquet" or not plain:
         return False
     schemas = [pq.read_schema(file) for file in table.files]
     return all(name in schema.names and schema.field(name).type == type for schema in schemas for name, type in types.items())
-
-
-def _is_plain(type: pa.DataType) -> bool:
-    return bool(pa.types.is_integer(type) or pa.types.is_decimal(type) or pa.types.is_string(type))
-
-
-def _is_stored_by(table: Table, columns: Sequence[str]) -> bool:
-    return set(table.order[: len(columns)]) == set(columns)
 
 
 def _complaint(one: Constraint, rows: int, example: Sequence[str]) -> str:

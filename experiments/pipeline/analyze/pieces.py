@@ -1,33 +1,48 @@
-"""What one task reads, a part of a file, and where its sketches are kept.
+"""What one task reads, a part of a file, and the sketches it makes of that: in one reading, kept as Parquet files.
 
-A sketch is named by what it was made from (file, fingerprint, time of change, row groups, columns), so one that is there need not
-be made again: sketches are the checkpoints of an analysis, and what makes the next one read new files only.
+A file of sketches has a row for each column, or one for a combination of columns. It is named by what it was made from (file,
+fingerprint, row groups, columns), so one that is there need not be made again: sketches are the checkpoints of an analysis, and
+what makes the next one read new files only. Nothing in them is executed.
 """
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+import os
+import time
+import uuid
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 
-from experiments.pipeline.sketches.stored import VERSION
+from experiments.pipeline.sketches import stored
+from experiments.pipeline.sketches.column import ColumnSketch, merge_sketches, sketch_of
+from experiments.pipeline.sketches.hyperloglog import HyperLogLog, hashes
 from optimizer.catalog.folder import METADATA_FOLDER
 from optimizer.catalog.source import open_source
 from optimizer.catalog.table import Table
-from optimizer.errors import CatalogError
+from optimizer.errors import CatalogError, OutputError
 
 PIECE = 16 << 20  # bytes of a file that one task reads, roughly
 _ENOUGH = 16  # parts of which a sample is made of whole parts; of fewer ones rows are taken from all
+_ROWS = 1 << 20  # that are counted at a time: of more rows at once less is lost than by merging
+_BYTES = 256 << 20  # that are held at a time
+_GATHERED = 16  # sketches of batches that wait to be merged
+_SCHEMA = pa.schema([("columns", pa.list_(pa.string())), ("sketch", pa.binary())])
+_MARK = {"planscope-sketches": str(stored.VERSION)}
+_AGAIN = "what was read before stays: once the folder can be written and has space, planscope data analyze goes on from there"
 
+Columns = tuple[str, ...]
 Unit = tuple[Path, tuple[int, ...] | None]  # a file, and which of its row groups; None: all of it
 State = tuple[int, int, int]
+Joint = dict[Columns, HyperLogLog]
 
 
 def state_of(file: Path) -> State:
@@ -38,7 +53,7 @@ def state_of(file: Path) -> State:
 
 def check_unchanged(file: Path, state: State | None) -> None:
     """Raises CatalogError unless the file is what it was (None: not there): figures of it may not pass for those of another."""
-    with suppress(OSError):
+    with contextlib.suppress(OSError):
         if state_of(file) == state:
             return
     raise CatalogError(f"{file} changed while it was analyzed\nrun the analysis again, once nobody writes there any more")
@@ -56,18 +71,16 @@ class Piece(NamedTuple):
     share: float
     home: Path
 
-    @property
-    def sketch(self) -> Path:
-        """Of each column."""
-        return self._named([[c.name, str(c.type)] for c in self.table.columns])
+    def sketches(self, joint: Sequence[Columns]) -> list[Path]:
+        """Where its sketches are once they are made: of each column, and of the combinations `joint`."""
+        types = {column.name: str(column.type) for column in self.table.columns}
+        described: list[object] = [list(map(list, types.items()))]
+        described += [[list(names), [types[name] for name in names]] for names in joint]
+        start, of = file_name(self.file, self.identity), [stored.VERSION, self.table.name, self.groups, self.share]
+        return [self.home / f"{start}-{_digest([*of, columns])}.parquet" for columns in described]
 
-    def joint_sketch(self, names: Sequence[str]) -> Path:
-        """Of the combinations of some columns."""
-        return self._named([list(names), [str(self.table.schema.field(name).type) for name in names]])
-
-    def _named(self, columns: object) -> Path:
-        digest = _digest([VERSION, self.table.name, self.groups, self.share, columns])
-        return self.home / f"{file_name(self.file, self.identity)}-{digest}.parquet"
+    def is_missing(self, joint: Sequence[Columns]) -> bool:
+        return not all(path.exists() for path in self.sketches(joint))
 
 
 def sketch_folder(folder: Path) -> Path:
@@ -77,6 +90,10 @@ def sketch_folder(folder: Path) -> Path:
 def file_name(file: Path, identity: str) -> str:
     """The start of the names of all sketches of a file."""
     return _digest([file.name, identity])
+
+
+def _digest(described: object) -> str:
+    return hashlib.sha256(json.dumps(described).encode()).hexdigest()[:20]
 
 
 def pieces(
@@ -91,14 +108,15 @@ def pieces(
     units, share = parts_of(table), 1.0
     if sample is not None:
         groups = [(file, tuple(found[i : i + 1])) for file, found in _groups(table).items() for i in range(max(1, len(found)))]
+        count = int(len(groups) * sample)
         if len(groups) * sample >= _ENOUGH:
             random = np.random.default_rng(0)  # one in each stretch, not always at the same place: data may be periodic
             each = sum(file.stat().st_size for file in table.files) / len(groups)
             chosen: dict[Path, list[int]] = {}
-            for i in range(int(len(groups) * sample)):
+            for i in range(count):
                 file, group = groups[int((i + random.random()) / sample)]
                 chosen.setdefault(file, []).extend(group)
-            units = _runs(chosen, lambda *_: max(1, min(int(len(groups) * sample) // _ENOUGH, int(PIECE / each))))
+            units = _runs(chosen, lambda *_: max(1, min(count // _ENOUGH, int(PIECE / each))))
         else:
             share = sample
     return [Piece(table, file, identities[file.name], states[file], groups, share, home) for file, groups in units]
@@ -136,5 +154,85 @@ def _runs(groups: Mapping[Path, Sequence[int]], most: Callable[[Path, int], int]
     return found
 
 
-def _digest(described: object) -> str:
-    return hashlib.sha256(json.dumps(described).encode()).hexdigest()[:20]
+def sketch_piece(piece: Piece, joint: Sequence[Columns]) -> float:
+    """Makes what is missing; seconds. Raises CatalogError naming the file that cannot be read or has changed, OutputError."""
+    started, table = time.perf_counter(), piece.table
+    path, *paths = piece.sketches(joint)
+    wanted = [] if path.exists() else [column.name for column in table.columns]
+    missing = {names: each for names, each in zip(joint, paths, strict=True) if not each.exists()}
+    try:
+        fragment = fragment_of(table, piece.file, piece.groups)
+        sketches, together = _sketch(fragment, table, wanted, tuple(missing), piece.share)
+        check_unchanged(piece.file, piece.state)
+    except (pa.ArrowException, OSError) as error:
+        reason = str(error).split("\n")[0].split(". Detail:")[0]
+        raise CatalogError(f"{piece.file} cannot be read: {reason}\nwrite it again, or move it out of the folder") from error
+    for names, each in missing.items():
+        write_sketches(each, {names: together[names].registers.tobytes()})
+    if wanted:
+        write_sketches(path, {(name,): stored.to_bytes(sketches[name]) for name in wanted})
+    return time.perf_counter() - started
+
+
+def write_sketches(path: Path, found: Mapping[Columns, bytes]) -> None:
+    """Atomically: other processes may write the same file. Raises OutputError."""
+    columns = {"columns": list(map(list, found)), "sketch": list(found.values())}
+    temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}.part")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        table = pa.table(columns, schema=_SCHEMA).replace_schema_metadata(_MARK)
+        pq.write_table(table, temporary, compression="none", write_page_checksum=True)
+        os.replace(temporary, path)
+    except OSError as error:
+        raise OutputError(f"cannot write {path}: {os.strerror(error.errno) if error.errno else error}\n{_AGAIN}") from error
+    finally:
+        with contextlib.suppress(OSError):
+            temporary.unlink(missing_ok=True)
+
+
+def contents(path: Path) -> dict[Columns, bytes]:
+    """What `write_sketches` wrote: `stored.from_bytes` reads a sketch of one column, HyperLogLog.from_bytes one of several.
+
+    Raises CatalogError when damaged."""
+    try:
+        table = pq.read_table(path, page_checksum_verification=True)
+        if (table.schema.metadata or {}).get(b"planscope-sketches") != str(stored.VERSION).encode():
+            raise ValueError("another version")
+        found = {tuple(row["columns"]): row["sketch"] for row in table.to_pylist()}
+        for columns, content in found.items():
+            stored.from_bytes(content) if len(columns) == 1 else HyperLogLog.from_bytes(content)
+        return found
+    except (OSError, EOFError, StopIteration, ValueError, LookupError, TypeError, pa.ArrowException) as error:
+        raise CatalogError(f"cannot read {path} ({error})\ndelete it: planscope data analyze makes it again") from error
+
+
+def _sketch(
+    fragment: Any, table: Table, columns: Sequence[str], joint: Sequence[Columns], share: float
+) -> tuple[dict[str, ColumnSketch], Joint]:
+    """In one reading, the sketches of `columns` and of the combinations of each of `joint`."""
+    parts = {name: [sketch_of(pa.array([], table.schema.field(name).type))] for name in columns}
+    together = {names: HyperLogLog() for names in joint}
+    for batch in _batches(fragment, table, list(dict.fromkeys([*columns, *(name for names in joint for name in names)])), share):
+        for name, gathered in parts.items():
+            gathered.append(sketch_of(batch.column(name)))
+            if len(gathered) > _GATHERED:
+                parts[name] = [merge_sketches(gathered)]
+        for names, found in together.items():
+            found.add(hashes(*(batch.column(name) for name in names)))
+    return {name: merge_sketches(gathered) for name, gathered in parts.items()}, together
+
+
+def _batches(fragment: Any, table: Table, names: list[str], share: float) -> Iterator[pa.RecordBatch]:
+    """Batches of the named columns, of about _ROWS rows or _BYTES bytes, without empty ones; of `share` of the rows."""
+    random = np.random.default_rng(0)
+    waiting: list[pa.RecordBatch] = []
+    for batch in fragment.to_batches(schema=table.schema, columns=names, batch_readahead=2):
+        if share < 1.0:
+            batch = batch.filter(pa.array(random.random(batch.num_rows) < share))
+        if batch.num_rows:
+            waiting.append(batch)
+        if sum(each.num_rows for each in waiting) >= _ROWS or sum(each.nbytes for each in waiting) >= _BYTES:
+            yield pa.concat_batches(waiting)
+            waiting = []
+    if waiting:
+        yield pa.concat_batches(waiting)

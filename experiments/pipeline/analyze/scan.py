@@ -12,22 +12,13 @@ Arrow UDFs do this, and not mapInArrow and applyInArrow: those want pandas, whic
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
-from experiments.pipeline.analyze.piece_sketches import (
-    Content,
-    Joint,
-    contents,
-    from_registers,
-    is_missing,
-    sketch_piece,
-    sketches_of,
-)
-from experiments.pipeline.analyze.pieces import Piece
+from experiments.pipeline.analyze.pieces import Columns, Joint, Piece, contents, sketch_piece
 from experiments.pipeline.sketches import stored
 from experiments.pipeline.sketches.column import ColumnSketch, merge_sketches
 from experiments.pipeline.sketches.hyperloglog import HyperLogLog
@@ -42,7 +33,7 @@ FAN = 64  # sketches of a column that one task merges
 SMALL = 32 << 20  # bytes of files that this process reads sooner than Spark starts
 _SPARK_ROW = "struct<table: string, columns: array<string>, number: int, content: binary>"
 _ROW = pa.struct([("table", pa.string()), ("columns", pa.list_(pa.string())), ("number", pa.int32()), ("content", pa.binary())])
-Combinations = Mapping[str, Sequence[tuple[str, ...]]]  # of columns that are counted together, by table
+Combinations = Mapping[str, Sequence[Columns]]  # of columns that are counted together, by table
 Row = tuple[str, list[str], int, bytes]  # table, its column or columns (none: a note), number of the piece, sketch
 
 
@@ -57,11 +48,15 @@ class Scanned(NamedTuple):
 
 def scan(pieces: Sequence[Piece], joint: Combinations, spark: Callable[[], SparkSession], say: Callable[[str], None]) -> Scanned:
     """Sketches of all pieces, merged in their order. Raises CatalogError, PipelineError."""
-    missing = [piece for piece in pieces if is_missing(piece, joint[piece.table.name])]
+    missing = [piece for piece in pieces if piece.is_missing(joint[piece.table.name])]
     if missing:
         say(f"analyzing: {len(missing)} of {len(pieces)} parts of files to read")
     if len(pieces) <= FAN and sum(piece.state[0] for piece in missing) <= SMALL:
-        return _result(_grouped(row for number, piece in enumerate(pieces) for row in _rows_of(number, piece, joint)))
+        groups: dict[tuple[str, Columns], list[bytes]] = {}
+        for number, piece in enumerate(pieces):
+            for table, columns, _, content in _rows_of(number, piece, joint):
+                groups.setdefault((table, tuple(columns)), []).append(content)
+        return _result({key: _merged(key[1], range(len(found)), found) for key, found in groups.items()})
     session = spark()
     tables = ", ".join(dict.fromkeys(piece.table.name for piece in pieces))
     found = collect(session, _frame(session, pieces, joint), f"analyze {tables}: {len(missing)} parts", say)
@@ -97,9 +92,9 @@ def _rows_of(number: int, piece: Piece, joint: Combinations) -> Iterator[Row]:
     table, together = piece.table.name, joint[piece.table.name]
     note: dict[str, float | str] = {}
     try:
-        if is_missing(piece, together):
+        if piece.is_missing(together):
             note = {"seconds": sketch_piece(piece, together)}
-        for columns, content in [row for path in sketches_of(piece, together) for row in contents(path)]:
+        for columns, content in [row for path in piece.sketches(together) for row in contents(path).items()]:
             yield table, list(columns), number, content
     except Exception as error:
         note = {"error": failure(error)}
@@ -108,31 +103,18 @@ def _rows_of(number: int, piece: Piece, joint: Combinations) -> Iterator[Row]:
 
 def _merged(columns: Sequence[str], numbers: Sequence[int], found: Sequence[bytes]) -> bytes:
     """The contents of several pieces as one, in the order of the pieces."""
-    ordered = [found[i] for i in np.argsort(numbers, kind="stable")]
+    ordered: list[bytes] = [found[i] for i in np.argsort(numbers, kind="stable")]
     if not columns:
         return json.dumps([note for each in ordered for note in json.loads(each)]).encode()
-    if len(columns) > 1:
-        return _registers(ordered).registers.tobytes()
-    return ordered[0] if len(ordered) == 1 else stored.to_bytes(merge_sketches([stored.from_bytes(each) for each in ordered]))
+    if len(ordered) == 1:
+        return ordered[0]
+    if len(columns) == 1:
+        return stored.to_bytes(merge_sketches([stored.from_bytes(each) for each in ordered]))
+    registers: np.ndarray = np.maximum.reduce([HyperLogLog.from_bytes(each).registers for each in ordered])
+    return registers.tobytes()
 
 
-def _registers(found: Iterable[bytes]) -> HyperLogLog:
-    together = HyperLogLog()
-    for each in found:
-        together.merge(from_registers(each))
-    return together
-
-
-def _grouped(rows: Iterable[Row]) -> dict[tuple[str, tuple[str, ...]], bytes]:
-    groups: dict[tuple[str, tuple[str, ...]], tuple[list[int], list[bytes]]] = {}
-    for table, columns, number, content in rows:
-        numbers, found = groups.setdefault((table, tuple(columns)), ([], []))
-        numbers.append(number)
-        found.append(content)
-    return {key: _merged(key[1], *group) for key, group in groups.items()}
-
-
-def _result(found: Mapping[tuple[str, tuple[str, ...]], Content]) -> Scanned:
+def _result(found: Mapping[tuple[str, Columns], bytes]) -> Scanned:
     result = Scanned({}, {}, {}, {})
     for (table, columns), content in sorted(found.items()):
         if not columns:
@@ -144,5 +126,5 @@ def _result(found: Mapping[tuple[str, tuple[str, ...]], Content]) -> Scanned:
         elif len(columns) == 1:
             result.columns.setdefault(table, {})[columns[0]] = stored.from_bytes(content)
         else:
-            result.joint.setdefault(table, {})[columns] = from_registers(content)
+            result.joint.setdefault(table, {})[columns] = HyperLogLog.from_bytes(content)
     return result

@@ -10,19 +10,21 @@ import os
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import pyarrow as pa
 import pyarrow.parquet as pq
+from pyspark.sql import DataFrame, Observation, SparkSession
+from pyspark.sql import functions as F
 
-from experiments.pipeline.intake.frames import Opened, batches, damaged, damaged_file, union
-from experiments.pipeline.intake.target import Target, as_schema
-from experiments.pipeline.intake.values import converted, is_bytes, literal, not_a, possible, quoted, trimmed, type_of
+from experiments.pipeline.intake.frames import NULL, Opened, batches, damaged_file, union
+from experiments.pipeline.intake.prepare import damaged
+from experiments.pipeline.intake.resolve import Target
+from experiments.pipeline.intake.values import converted, is_bytes, literal, possible, quoted, trimmed, type_of
 from experiments.pipeline.spark.errors import PipelineError
 from experiments.pipeline.spark.tasks import parallelism
 from optimizer.algebra.columns import DataType
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+from optimizer.algebra.types import type_name
 
 _NOT_TEXT = "bytes that are no text in this encoding"
 _MISSING = "NULL, which is forbidden here"
@@ -36,8 +38,6 @@ def inferred(tables: Mapping[str, tuple[Sequence[Opened], Sequence[str]]]) -> di
 
     Looks at every value, of all tables in one query.
     """
-    from pyspark.sql import functions as F
-
     columns = [(table, name) for table, (_, names) in tables.items() for name in names]
     hints, among, masks = dict[int, DataType](), dict[int, int](), dict[int, int]()
     for i, (table, name) in enumerate(columns):
@@ -71,18 +71,15 @@ def inferred(tables: Mapping[str, tuple[Sequence[Opened], Sequence[str]]]) -> di
 def checked(file: Opened, targets: Sequence[Target]) -> DataFrame:
     """`c0`, `c1` …: the targets' values of all rows; `reason`, NULL for good rows, `column`, `value`, `record`; `file`."""
     stored = [file.types.get(target.name) for target in targets]
-    values = [
-        f"{converted(f'v{i}', type, target.type)} AS c{i}" for i, (target, type) in enumerate(zip(targets, stored, strict=True))
-    ]
+    both = list(enumerate(zip(targets, stored, strict=True)))
+    values = [f"{converted(f'v{i}', type, target.type)} AS c{i}" for i, (target, type) in both]
     frame = file.aligned([target.name for target in targets]).selectExpr("*", *values)
-    faults = [
-        "WHEN _broken IS NOT NULL THEN struct(_broken AS reason, CAST(NULL AS string) AS column, CAST(NULL AS string) AS value)"
-    ]
+    faults = [f"WHEN _broken IS NOT NULL THEN struct(_broken AS reason, {NULL} AS column, {NULL} AS value)"]
     record = []
-    for i, (target, type) in enumerate(zip(targets, stored, strict=True)):
+    for i, (target, type) in both:
         shown = f"lower(hex(v{i}))" if type is not None and is_bytes(type) else f"CAST(v{i} AS string)"
         record.append(f"{shown} AS {quoted(target.name)}")
-        conditions = [(f"v{i} IS NOT NULL AND c{i} IS NULL", not_a(target.type))]
+        conditions = [(f"v{i} IS NOT NULL AND c{i} IS NULL", f"not a {type_name(target.type)}")]
         if file.marked and type is None:
             conditions.insert(0, (f"contains(v{i}, '\ufffd')", _NOT_TEXT))
         if target.required:
@@ -129,7 +126,8 @@ class TableWriter:
             done = sum(map(len, self.batches[: number + 1]))
             say(f"{self.name}: {done} of {len(self.files)} files, {read:,} rows read")
         if not parts:
-            pq.write_table(as_schema(self.targets).empty_table(), self.part(0))
+            columns = [pa.field(one.name, one.type, nullable=not one.required) for one in self.targets]
+            pq.write_table(pa.schema(columns).empty_table(), self.part(0))
             parts.append({"batch": 0, "partition": 0, "rows": 0})
         return {"read": read, "rejected": self._rejected(), "parts": parts, "splits": self.splits}
 
@@ -142,8 +140,6 @@ class TableWriter:
 
     def _frame(self, batch: int) -> DataFrame:
         """To be run before the next one is made: how files are split is a setting of the session."""
-        from pyspark.sql import functions as F
-
         self.spark.conf.set("spark.sql.files.minPartitionNum", str(self.splits))
         return union([checked(file, self.targets) for file in self.batches[batch]]).withColumn(
             "id", F.monotonically_increasing_id()
@@ -151,9 +147,6 @@ class TableWriter:
 
     def _write_batch(self, batch: int, after: int) -> tuple[int, int, list[dict[str, Any]]]:
         """Rows read and rejected, and the parts written, which are numbered from `after` on."""
-        from pyspark.sql import Observation
-        from pyspark.sql import functions as F
-
         seen = Observation()
         frame = self._frame(batch).observe(seen, F.count(F.lit(1)).alias("read"), F.count("reason").alias("bad"))
         columns = [f"c{i} AS {quoted(target.name)}" for i, target in enumerate(self.targets)]
@@ -171,8 +164,6 @@ class TableWriter:
 
     def starts(self, batch: int) -> dict[int, tuple[str, int | None, int]]:
         """By partition: its file, how many rows of that come before it (None: rows have no numbers), how many it has."""
-        from pyspark.sql import functions as F
-
         partition = F.shiftright("id", _PLACE_BITS).alias("partition")
         counted = self._frame(batch).groupBy("file", partition).count().orderBy("partition").collect()
         before: dict[str, int] = {}
@@ -183,29 +174,22 @@ class TableWriter:
         return found
 
     def _write_rejects(self, batch: int) -> None:
-        from pyspark.sql import functions as F
-
         starts = [(partition, before) for partition, (_, before, _) in self.starts(batch).items()]
         known = self.spark.createDataFrame(starts, "partition long, before long")
         bad = self._frame(batch).where("reason is not null").withColumn("partition", F.shiftright("id", _PLACE_BITS))
         row = F.col("before") + 1 + F.col("id").bitwiseAND((1 << _PLACE_BITS) - 1)
-        numbered = bad.join(F.broadcast(known), "partition").select(
-            "reason", "column", "value", "record", "file", row.alias("row")
-        )
+        told = ("reason", "column", "value", "record", "file", row.alias("row"))
+        numbered = bad.join(F.broadcast(known), "partition").select(*told)
         numbered.write.mode("append").option("compression", "zstd").parquet(f"file:{self.rejects}")
 
     def _rejected(self) -> list[dict[str, Any]]:
         """An entry for each reason and column, with the first such row."""
-        from pyspark.sql import functions as F
-
         if not self.rejects.exists():
             return []
         first = F.min(F.struct("file", "row", F.substring(F.coalesce("value", "record"), 1, _LONGEST).alias("value")))
         found = self.spark.read.parquet(f"file:{self.rejects}").groupBy("reason", "column")
-        rows = found.agg(F.count(F.lit(1)).alias("rows"), first.alias("first")).collect()
-        entries = [
-            {**row["first"].asDict(), "reason": row["reason"], "column": row["column"], "rows": row["rows"]} for row in rows
-        ]
+        rows = [row.asDict() for row in found.agg(F.count(F.lit(1)).alias("rows"), first.alias("first")).collect()]
+        entries = [{**row.pop("first").asDict(), **row} for row in rows]
         return sorted(entries, key=lambda one: (one["file"], one["row"] or 0, one["column"] or ""))
 
 

@@ -9,25 +9,19 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import Any
 
-from experiments.pipeline.intake.frames import Opened, numbered, reader, union, uri
+from pyspark.sql import DataFrame, DataFrameReader, Row, SparkSession, Window
+from pyspark.sql import functions as F
+
+from experiments.pipeline.intake.frames import Opened, check_distinct, numbered, reader, union, uri
 from experiments.pipeline.intake.values import literal
 from experiments.pipeline.spark.errors import PipelineError
 
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, Row, SparkSession
-
-OPTIONS = {
-    "delimiter": "between fields; default a comma, in .tsv files a tab",
-    "quote": 'around fields; default "',
-    "escape": "before a quote inside quotes; default none, quotes are doubled",
-    "header": "true or false: whether the first line has the names; default true",
-    "null": "a text that stands for NULL, besides the empty one",
-    "encoding": "default utf-8",
-}
 _RIVALS = (";", "\t", "|", ",")
 _OPEN = "a quote is opened and never closed"
+_AT = F.monotonically_increasing_id
 
 
 class CsvFiles:
@@ -37,89 +31,70 @@ class CsvFiles:
         self.spark, self.options = spark, options
         self.quote = _one("quote", options.get("quote", '"'))
         self.escape = _one("escape", options["escape"]) if "escape" in options else None
-        self.header = _truth("header", options.get("header", "true"))
+        header = options.get("header", "true").lower()
+        if header not in ("true", "false"):
+            raise PipelineError(f"--option header takes true or false, not {options['header']!r}")
+        self.header = header == "true"
         self._delimiter("")
 
     def look(self, files: Mapping[str, str]) -> dict[str, Row | None]:
         """By label, for paths by label: `over` lines, quotes left `open`, bytes that are no text, first line. None: it is empty.
 
         One query, whatever the tables. Raises what Spark raises."""
-        from pyspark.sql import functions as F
-
         bare = F.col("value") if self.escape is None else F.replace("value", F.lit(self.escape + self.quote), F.lit(""))
         odd = (F.length(bare) - F.length(F.replace(bare, F.lit(self.quote), F.lit("")))) % 2
-        lines = [self._lines(path).select(F.lit(label).alias("file"), "*") for label, path in files.items()]
-        looked = (
-            union(lines)
-            .where("trim(value) <> ''")
-            .select("file", "value", odd.alias("odd"), F.monotonically_increasing_id().alias("id"))
-            .groupBy("file")
-            .agg(
-                F.max("odd").alias("over"),
-                (F.sum("odd") % 2).alias("open"),
-                F.bool_or(~F.is_valid_utf8("value")).alias("marked"),
-                F.min_by("value", "id").alias("first"),
-            )
+        lines = union([self._lines(path).select(F.lit(label).alias("file"), "*") for label, path in files.items()])
+        looked = lines.where("trim(value) <> ''").select("file", "value", odd.alias("odd"), _AT().alias("id"))
+        found = looked.groupBy("file").agg(
+            F.max("odd").alias("over"),
+            (F.sum("odd") % 2).alias("open"),
+            F.bool_or(~F.is_valid_utf8("value")).alias("marked"),
+            F.min_by("value", "id").alias("first"),
         )
-        return dict.fromkeys(files) | {row["file"]: row for row in looked.collect()}
+        return dict.fromkeys(files) | {row["file"]: row for row in found.collect()}
 
-    def open(self, label: str, path: str, looked: Row | None, names: Sequence[str]) -> Opened | PipelineError:
-        """The file, or why it cannot be imported. `names`: declared for the columns of files without a header."""
+    def open(self, label: str, path: str, looked: Row | None, declared: Sequence[str]) -> Opened | PipelineError:
+        """The file, or why it cannot be imported. `declared`: names for the columns of files without a header."""
         try:
-            return self._opened(label, path, looked, names)
+            delimiter, over = self._delimiter(label), looked is not None and bool(looked["over"])
+            if not self.header and not declared:
+                raise PipelineError(
+                    f"{label} has no header: --schema with CREATE TABLE names the columns of each table, in their order"
+                )
+            names = self._header(label, path, delimiter, over, looked) if self.header else list(declared)
+            check_distinct(label, names)
         except PipelineError as error:
             return error
-
-    def _opened(self, label: str, path: str, looked: Row | None, names: Sequence[str]) -> Opened:
-        if not self.header and not names:
-            raise PipelineError(
-                f"{label} has no header: --schema with CREATE TABLE names the columns of each table, in their order"
-            )
-        delimiter = self._delimiter(label)
-        over = looked is not None and bool(looked["over"])
-        names = list(names) if not self.header else self._header(label, path, delimiter, over, looked)
-        columns = dict.fromkeys(names)
-        if len(columns) < len(names):
-            twice = next(name for i, name in enumerate(names) if name in names[:i])
-            raise PipelineError(f'{label} has more than one column "{twice}"; rename all but one of them')
         unclosed = looked is not None and bool(looked["open"]) and self.escape is None
-
-        def rows(wanted: Sequence[str]) -> DataFrame:
-            if len(names) == 1 and not over:
-                return self._one_column(path, delimiter, bool(wanted))
-            return self._rows(path, delimiter, over, unclosed, names, wanted)
-
-        return Opened(label, dict(columns), rows, marked=looked is not None and looked["marked"])
+        rows = partial(self._rows, path, delimiter, over, unclosed, names)
+        if len(names) == 1 and not over:
+            rows = partial(self._one_column, path, delimiter)
+        return Opened(label, dict.fromkeys(names), rows, marked=looked is not None and looked["marked"])
 
     def _rows(
         self, path: str, delimiter: str, over: bool, unclosed: bool, names: Sequence[str], wanted: Sequence[str]
     ) -> DataFrame:
-        from pyspark.sql import Window
-        from pyspark.sql import functions as F
-
-        schema = ", ".join([*(f"c{i} string" for i in range(len(names))), "_bad string"])
-        options = {"header": self.header, "columnNameOfCorruptRecord": "_bad", "columnPruning": False}
-        frame = reader(self.spark).options(**options, **self._options(delimiter, over)).schema(schema).csv(uri(path))
+        columns = [f"c{i}" for i in range(len(names))]
+        schema = ", ".join(f"{column} string" for column in [*columns, "_bad"])
+        read = self._read(delimiter, over, header=self.header, columnNameOfCorruptRecord="_bad", columnPruning=False)
+        frame = read.schema(schema).csv(uri(path))
         broken = F.when(F.col("_bad").isNotNull(), f"not {len(names)} field{'s' if len(names) != 1 else ''}")
         line = F.col("_bad")
         if unclosed:  # the last row would hold all that comes after the quote
-            frame = frame.withColumn("_at", F.monotonically_increasing_id())
-            last = F.lead("_at").over(Window.partitionBy(F.lit(0)).orderBy("_at")).isNull() & (
-                F.concat_ws(" ", *(f"c{i}" for i in range(len(names)))).contains("\n")
-            )
-            whole = F.concat_ws(delimiter, *(F.coalesce(F.col(f"c{i}"), F.lit("")) for i in range(len(names))))
+            frame = frame.withColumn("_at", _AT())
+            last = F.lead("_at").over(Window.partitionBy(F.lit(0)).orderBy("_at")).isNull()
+            last &= F.concat_ws(" ", *columns).contains("\n")
+            whole = F.concat_ws(delimiter, *(F.coalesce(F.col(column), F.lit("")) for column in columns))
             broken, line = F.when(last, _OPEN).otherwise(broken), F.when(last, F.coalesce("_bad", whole)).otherwise(line)
         frame = frame.withColumns({"_broken": broken, "_line": line})
-        return frame.selectExpr(*numbered([self._value(f"c{names.index(name)}") for name in wanted]), "_broken", "_line")
+        return frame.selectExpr(*numbered([self._value(columns[names.index(name)]) for name in wanted]), "_broken", "_line")
 
-    def _one_column(self, path: str, delimiter: str, wanted: bool) -> DataFrame:
+    def _one_column(self, path: str, delimiter: str, wanted: Sequence[str]) -> DataFrame:
         """Lines, of which Spark's reader of CSV would leave out the blank ones."""
-        from pyspark.sql import functions as F
-
         options = {name: str(value) for name, value in self._options(delimiter, False).items()}
         lines = self._lines(path)
         if self.header:
-            lines = lines.withColumn("_at", F.monotonically_increasing_id()).where("_at > 0")
+            lines = lines.withColumn("_at", _AT()).where("_at > 0")
         parsed = F.from_csv("value", "c0 string, _bad string", {**options, "columnNameOfCorruptRecord": "_bad"})
         lines = lines.withColumn("row", F.when(F.col("value") != "", parsed))
         values = numbered([self._value("row.c0")] if wanted else [])
@@ -132,14 +107,12 @@ class CsvFiles:
     def _lines(self, path: str) -> DataFrame:
         return reader(self.spark).text(uri(path))
 
+    def _read(self, delimiter: str, over: bool, **more: Any) -> DataFrameReader:
+        return reader(self.spark).options(**self._options(delimiter, over), **more)
+
     def _options(self, delimiter: str, over: bool) -> dict[str, Any]:
-        return {
-            "sep": delimiter,
-            "quote": self.quote,
-            "escape": self.escape or self.quote,
-            "multiLine": over,
-            "mode": "PERMISSIVE",
-        }
+        escape = self.escape or self.quote
+        return {"sep": delimiter, "quote": self.quote, "escape": escape, "multiLine": over, "mode": "PERMISSIVE"}
 
     def _delimiter(self, label: str) -> str:
         tab = ".tsv" in label.lower().rpartition("/")[2]
@@ -153,14 +126,12 @@ class CsvFiles:
         form: Any = {"delimiter": delimiter, "quotechar": self.quote, "escapechar": self.escape, "doublequote": not self.escape}
         names: list[str | None] = [*next(csv.reader([looked["first"]], **form))]
         if over or len(names) == 1:
-            frame = reader(self.spark).options(header=False, **self._options(delimiter, over)).csv(uri(path))
-            names, *second = map(list, frame.head(2))
+            names, *second = map(list, self._read(delimiter, over, header=False).csv(uri(path)).head(2))
             self._check_delimiter(label, delimiter, names, second)
-        for i, name in enumerate(names):
-            if not name:
-                raise PipelineError(
-                    f"{label}, line 1: column {i + 1} has no name\n--option header=false is for files without names"
-                )
+        if (place := next((i for i, name in enumerate(names) if not name), None)) is not None:
+            raise PipelineError(
+                f"{label}, line 1: column {place + 1} has no name\n--option header=false is for files without names"
+            )
         return [name or "" for name in names]
 
     def _check_delimiter(self, label: str, delimiter: str, names: list[str | None], rows: list[list[str | None]]) -> None:
@@ -171,10 +142,11 @@ class CsvFiles:
         for rival in _RIVALS:
             found = name.count(rival)
             if rival != delimiter and found and (not rows or (rows[0][0] or "").count(rival) == found):
+                this, other = ("tab" if one == "\t" else f"'{one}'" for one in (delimiter, rival))
                 raise PipelineError(
                     f'{label} has one column, "{name[:60]}"\n'
-                    f"its fields seem to be separated by {rival!r}: try --option delimiter={_shell(rival)}; "
-                    f"if it is one column, --option delimiter={_shell(delimiter)}"
+                    f"its fields seem to be separated by {rival!r}: try --option delimiter={other}; "
+                    f"if it is one column, --option delimiter={this}"
                 )
 
 
@@ -183,13 +155,3 @@ def _one(option: str, text: str) -> str:
     if len(text.encode()) != 1 or text in "\r\n":
         raise PipelineError(f"--option {option} takes one character, not {text!r}")
     return text
-
-
-def _truth(option: str, text: str) -> bool:
-    if text.lower() not in ("true", "false"):
-        raise PipelineError(f"--option {option} takes true or false, not {text!r}")
-    return text.lower() == "true"
-
-
-def _shell(delimiter: str) -> str:
-    return "tab" if delimiter == "\t" else f"'{delimiter}'"

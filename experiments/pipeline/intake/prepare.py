@@ -16,7 +16,6 @@ import pyarrow.ipc as ipc
 import pyarrow.parquet as pq
 
 from executor.atomic import make_folder
-from experiments.pipeline.intake.frames import damaged
 from experiments.pipeline.spark.errors import PipelineError
 
 _BLOCK = 1 << 20
@@ -29,8 +28,7 @@ def is_needed(format: str, encoding: str) -> bool:
 
 def prepare(task: dict[str, Any]) -> dict[str, Any]:
     source, target = Path(task["path"]), Path(task["target"])
-    make_folder(target.parent)
-    partial = target.with_name(f".{target.name}")
+    partial = make_folder(target.parent) / f".{target.name}"
     try:
         if task["format"] == "arrow":
             _to_parquet(source, partial)
@@ -42,6 +40,13 @@ def prepare(task: dict[str, Any]) -> dict[str, Any]:
         return {"trouble": str(damaged(str(source), task["format"], error))}
     partial.rename(target)
     return {"trouble": None}
+
+
+def damaged(label: str, format: str, error: Exception | str) -> PipelineError:
+    said = [line.strip() for line in str(error).splitlines()]
+    causes = [line.partition(": ")[2] for line in said if line.startswith("Caused by: ") and "FAILED_READ_FILE" not in line]
+    reason = (causes[-1] if causes else said[0]).split(". Detail:")[0].rstrip(".")[:200]
+    return PipelineError(f"{label} is damaged, incomplete or no {format} file ({reason})\nwrite it again, or leave it out")
 
 
 def _to_parquet(source: Path, target: Path) -> None:

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from experiments.pipeline.intake import csv_files, json_files
 from experiments.pipeline.intake.prepare import codec_name
 from experiments.pipeline.intake.sources import FILE_FORMATS, TableSource, find_sources, kind_of
 from experiments.pipeline.intake.spark_source import SparkTable, is_secret, redacted, spark_tables
@@ -18,7 +17,18 @@ from optimizer.catalog.declarations import TableDeclaration
 from optimizer.dataset import read_declarations
 
 SMALL = 64 << 20  # bytes
-_OPTIONS = {"csv": csv_files.OPTIONS, "json": json_files.OPTIONS}
+_ENCODING = {"encoding": "default utf-8"}
+_OPTIONS = {
+    "csv": {
+        "delimiter": "between fields; default a comma, in .tsv files a tab",
+        "quote": 'around fields; default "',
+        "escape": "before a quote inside quotes; default none, quotes are doubled",
+        "header": "true or false: whether the first line has the names; default true",
+        "null": "a text that stands for NULL, besides the empty one",
+        **_ENCODING,
+    },
+    "json": _ENCODING,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,23 +70,25 @@ def planned(request: ImportRequest) -> Plan:
             raise PipelineError("name a file or folder to import")
         if len(request.tables) > 1:
             raise PipelineError("--table names the one table that all files belong to; it can be repeated only for --format jdbc")
-        found = find_sources(
-            [Path(s).expanduser().absolute() for s in request.sources],
-            request.format,
-            request.tables[0] if request.tables else None,
-        )
+        paths = [Path(source).expanduser().absolute() for source in request.sources]
+        found = find_sources(paths, request.format, next(iter(request.tables), None))
         tables, skipped, schema = found.tables, found.skipped, schema or found.schema
         _check_options(request.options, {table.format for table in found.tables})
         codec_name(request.options.get("encoding", "utf-8"))
     else:
         tables = tuple(_remote_tables(request))
-    declared = _declarations(schema)
+    try:
+        declared = {one.name.lower(): one for one in read_declarations([schema])} if schema is not None else {}
+    except OSError as error:
+        raise PipelineError(f"cannot read {schema}: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise PipelineError(f"{schema} is not UTF-8 text") from error
     names = [table.name for table in tables]
     if declared and not any(name.lower() in declared for name in names):
         raise PipelineError(
             f"{schema} declares none of the tables to import ({', '.join(names[:5])})\n{near(names[0], sorted(declared))}"
         )
-    return Plan(tables, declared, skipped, _inputs(tables, schema), _settings(request, tables), schema)
+    return Plan(tables, declared, skipped, read_inputs(tables, schema), _settings(request, tables), schema)
 
 
 def is_small(request: ImportRequest) -> bool:
@@ -106,40 +118,22 @@ def _remote_tables(request: ImportRequest) -> list[SparkTable]:
 
 
 def _check_options(options: dict[str, str], formats: set[str]) -> None:
-    known: dict[str, str] = {}
-    for format in sorted(formats):
-        known |= _OPTIONS.get(format, {})
-    for name in options:
-        if name not in known:
-            listed = "\n".join(f"  {option}: {meaning}" for option, meaning in known.items()) or "  none"
-            raise PipelineError(f'there is no option "{name}" for {" and ".join(sorted(formats))} files; known:\n{listed}')
+    known = {option: meaning for format in sorted(formats) for option, meaning in _OPTIONS.get(format, {}).items()}
+    for name in (name for name in options if name not in known):
+        listed = "\n".join(f"  {option}: {meaning}" for option, meaning in known.items()) or "  none"
+        raise PipelineError(f'there is no option "{name}" for {" and ".join(sorted(formats))} files; known:\n{listed}')
 
 
-def _declarations(schema: Path | None) -> dict[str, TableDeclaration]:
-    if schema is None:
-        return {}
-    try:
-        return {declared.name.lower(): declared for declared in read_declarations([schema])}
-    except OSError as error:
-        raise PipelineError(f"cannot read {schema}: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise PipelineError(f"{schema} is not UTF-8 text") from error
-
-
-def read_inputs(plan: Plan) -> dict[str, Any]:
-    """The inputs as they are now. Raises PipelineError when one is gone."""
-    try:
-        return _inputs(plan.tables, plan.schema)
-    except OSError as error:
-        raise PipelineError(f"cannot read {error.filename}: {error.strerror}") from error
-
-
-def _inputs(tables: tuple[TableSource | SparkTable, ...], schema: Path | None) -> dict[str, Any]:
+def read_inputs(tables: tuple[TableSource | SparkTable, ...], schema: Path | None) -> dict[str, Any]:
+    """The files as they are now. Raises PipelineError when one is gone."""
     files = [Path(file) for table in tables if isinstance(table, TableSource) for file in table.files]
     found = {}
-    for file in [*files, *([schema] if schema is not None else [])]:
-        stat = file.stat()
-        found[str(file.absolute())] = {"bytes": stat.st_size, "modified": stat.st_mtime_ns}
+    try:
+        for file in [*files, *([schema] if schema is not None else [])]:
+            stat = file.stat()
+            found[str(file.absolute())] = {"bytes": stat.st_size, "modified": stat.st_mtime_ns}
+    except OSError as error:
+        raise PipelineError(f"cannot read {error.filename}: {error.strerror}") from error
     return found
 
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from experiments.pipeline.intake.frames import Opened
-from experiments.pipeline.intake.target import Target
 from experiments.pipeline.intake.values import can_become, read_type
 from experiments.pipeline.spark.errors import PipelineError
 from optimizer.algebra.columns import DataType
@@ -16,6 +15,18 @@ from optimizer.algebra.types import type_name
 from optimizer.catalog.constraints import near
 from optimizer.catalog.declarations import ColumnDeclaration, TableDeclaration
 from optimizer.catalog.types import canonical_type
+
+if TYPE_CHECKING:
+    from experiments.pipeline.intake.frames import Opened
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """`name` and canonical `type` of a column; `required`: NULL is forbidden."""
+
+    name: str
+    type: DataType
+    required: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,15 +44,16 @@ def undeclared(name: str, files: Sequence[Opened], declared: TableDeclaration | 
     file has.
     """
     for file in files:
-        _check_names(file)
-    names = _names(files)
-    spelled: dict[str, str] = {}
-    for column in names:
-        other = spelled.setdefault(column.lower(), column)
-        if other != column:
+        if (twins := _twins(file.types)) is not None:
             raise PipelineError(
-                f'the files of table "{name}" differ: a column is "{other}" in some and "{column}" in others; rename one'
+                f'{file.label} has columns "{twins[0]}" and "{twins[1]}", the same to SQL; rename all but one of them'
             )
+    names = _names(files)
+    if (twins := _twins(names)) is not None:
+        raise PipelineError(
+            f'the files of table "{name}" differ: a column is "{twins[0]}" in some and "{twins[1]}" in others; rename one'
+        )
+    for column in names:
         missing = next((file for file in files if column not in file.types and not file.open), None)
         if missing is not None and not merge:
             having = next(file for file in files if column in file.types)
@@ -49,17 +61,14 @@ def undeclared(name: str, files: Sequence[Opened], declared: TableDeclaration | 
                 f'the files of table "{name}" differ: {having.label} has a column "{column}", {missing.label} has none\n'
                 "--merge-schema imports both, with NULLs for what is missing"
             )
-    wanted = _wanted(declared)
+    wanted, there = _wanted(declared), {column.lower() for column in names}
     for key, declaration in wanted.items():
-        if key not in spelled:
+        if key not in there:
             raise PipelineError(
                 f'column "{declaration.name}" of table {name} is declared, but not there\n{near(declaration.name, names)}'
             )
     known = {key for key, one in wanted.items() if one.type is not None}
-    return [
-        c for c in names
-        if c.lower() not in known and all(file.types[c] is None for file in files if c in file.types)
-    ]  # fmt: skip
+    return [c for c in names if c.lower() not in known and all(file.types.get(c) is None for file in files)]
 
 
 def resolve(
@@ -76,9 +85,9 @@ def resolve(
     dropped: dict[str, str] = {}
     for column in _names(files):
         declaration = wanted.get(column.lower())
-        type, reason = _type(name, column, files, declaration, merge, inferred)
-        if type is None:
-            dropped[column] = reason
+        type = _type(name, column, files, declaration, merge, inferred)
+        if isinstance(type, str):
+            dropped[column] = type
         else:
             not_null = declaration is not None and (declaration.not_null or column.lower() in required)
             targets.append(Target(column, type, not_null))
@@ -96,12 +105,10 @@ def _wanted(declared: TableDeclaration | None) -> dict[str, ColumnDeclaration]:
     return {column.name.lower(): column for column in declared.columns} if declared is not None else {}
 
 
-def _check_names(file: Opened) -> None:
+def _twins(names: Sequence[str] | Mapping[str, object]) -> tuple[str, str] | None:
+    """Two names that differ only by letter case."""
     spelled: dict[str, str] = {}
-    for name in file.types:
-        other = spelled.setdefault(name.lower(), name)
-        if other != name:
-            raise PipelineError(f'{file.label} has columns "{other}" and "{name}", the same to SQL; rename all but one of them')
+    return next(((other, name) for name in names if (other := spelled.setdefault(name.lower(), name)) != name), None)
 
 
 def _type(
@@ -111,63 +118,43 @@ def _type(
     declared: ColumnDeclaration | None,
     merge: bool,
     inferred: Mapping[str, DataType],
-) -> tuple[DataType | None, str]:
-    """The canonical type of a column, or None and why it is dropped."""
-    if declared is not None and declared.type is None:
-        return None, f"declared as {declared.sql_type}, which planscope lacks"
-    having = [file for file in files if column in file.types]
-    stored = [(file.label, type) for file in having if (type := file.types[column]) is not None]
+) -> DataType | str:
+    """The canonical type of a column, or why it is dropped."""
+    wanted = declared.type if declared is not None else None
+    if declared is not None and wanted is None:
+        return f"declared as {declared.sql_type}, which planscope lacks"
+    stored = [(file.label, type) for file in files if (type := file.types.get(column)) is not None]
     if not stored:
-        hint = next((file.hints[column] for file in having if column in file.hints), None)
+        hint = next((file.hints[column] for file in files if column in file.hints), None)
         if hint is not None and pa.types.is_nested(hint):
-            return None, "has objects or arrays in it, which planscope lacks"
-        return declared.type if declared is not None else inferred[column], ""
-    if declared is not None and declared.type is not None:
-        return _declared_type(table, column, stored, declared)
-    return _stored_type(table, column, stored, merge)
-
-
-def _declared_type(
-    table: str, column: str, stored: Sequence[tuple[str, DataType]], declared: ColumnDeclaration
-) -> tuple[DataType | None, str]:
-    type = declared.type
-    assert type is not None
+            return "has objects or arrays in it, which planscope lacks"
+        return wanted or inferred[column]
     for file, found in stored:
         if read_type(found) is None:
-            return None, f"is {_short(found)}, which planscope lacks"
-        if not can_become(found, type):
+            text = str(found)
+            return f"is {text if len(text) <= 60 else f'{text[:59]}…'}, which planscope lacks"
+        if declared is not None and wanted is not None and not can_become(found, wanted):
             raise PipelineError(
-                f"{table}.{column} is declared as {declared.sql_type}, but {file} holds {_short(found)}\ncorrect the declaration"
+                f"{table}.{column} is declared as {declared.sql_type}, but {file} holds {found}\ncorrect the declaration"
             )
-    return type, ""
+    return wanted or _stored_type(table, column, stored, merge)
 
 
-def _stored_type(table: str, column: str, stored: Sequence[tuple[str, DataType]], merge: bool) -> tuple[DataType | None, str]:
-    types = [(file, found, _canonical(found)) for file, found in stored]
-    lacking = next((found for _, found, type in types if type is None), None)
-    if lacking is not None:
-        return None, f"is {_short(lacking)}, which planscope lacks"
-    first, type, meeting = types[0][0], types[0][2], types[0][2]
-    for file, found, other in types[1:]:
-        if other == type or pa.types.is_null(found):
-            continue
-        if pa.types.is_null(types[0][1]):
-            first, type, meeting = file, other, other
-            continue
-        meeting = _meeting(meeting, other) if merge else None
+def _stored_type(table: str, column: str, stored: Sequence[tuple[str, DataType]], merge: bool) -> DataType:
+    present = [one for one in stored if not pa.types.is_null(one[1])] or stored[:1]
+    types = [(file, pa.timestamp("us") if pa.types.is_timestamp(type) else canonical_type(type)) for file, type in present]
+    first, type = types[0]
+    meeting: DataType | None = type
+    for file, other in types[1:]:
+        if other != type:
+            meeting = _meeting(meeting, other) if merge else None
         if meeting is None:
             here, there = f"{type_name(type)} in {first}", f"{type_name(other)} in {file}"
             raise PipelineError(
                 f'the files of table "{table}" differ: column "{column}" is {here} and {there}\n'
                 + ("declare its type in schema.sql" if merge else "declare its type in schema.sql, or try --merge-schema")
             )
-    return meeting, ""
-
-
-def _canonical(stored: DataType) -> DataType | None:
-    if read_type(stored) is None:
-        return None
-    return pa.timestamp("us") if pa.types.is_timestamp(stored) else canonical_type(stored)
+    return meeting
 
 
 def _meeting(one: DataType, other: DataType) -> DataType | None:
@@ -191,8 +178,3 @@ def _digits(type: DataType) -> tuple[int, int]:
     if pa.types.is_decimal(type):
         return type.precision - type.scale, type.scale
     return {8: 3, 16: 5, 32: 10}.get(type.bit_width, 19), 0
-
-
-def _short(type: DataType) -> str:
-    text = str(type)
-    return text if len(text) <= 60 else f"{text[:59]}…"

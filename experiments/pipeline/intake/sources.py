@@ -10,7 +10,7 @@ Names that start with "." or "_" are skipped, and files of a kind that is not kn
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -31,7 +31,7 @@ KINDS = {
 }
 FILE_FORMATS = tuple(dict.fromkeys(KINDS.values()))
 File = Path | str  # a URI
-Partitions = dict[File, Mapping[str, str | None]]
+Values = Mapping[str, str | None]  # of the folders that a file lies in, by column; None is NULL
 _NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
 _COMPRESSED = (".gz", ".bz2", ".zst")
 
@@ -40,15 +40,12 @@ _COMPRESSED = (".gz", ".bz2", ".zst")
 class TableSource:
     """A table to be, and its files, all of one format, in the order that decides which of two equal keys comes first.
 
-    `partitions`: by file, the values that the names of its folders say; None is NULL."""
+    `partitions`: by file, the values that the names of its folders say."""
 
     name: str
     format: str
     files: tuple[File, ...]
-    partitions: Mapping[File, Mapping[str, str | None]] = field(default_factory=dict)
-
-    def partition(self, file: File) -> dict[str, str | None]:
-        return dict(self.partitions.get(file, {}))
+    partitions: Mapping[File, Values]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,26 +65,21 @@ def find_sources(sources: Sequence[Path], format: str | None, table: str | None)
     tables: dict[str, TableSource] = {}
     skipped: list[Path] = []
     schemas: list[Path] = []
-    partitions: Partitions = {}
+    partitions: dict[File, Values] = {}
     loose: list[Path] = []  # files for `table`
     for source in sources:
-        whole = _readable(source).is_file() or any(_is_partition(entry) for entry in _entries(source))
-        entries = [source] if whole else _entries(source)
-        for entry in entries:
+        whole = _readable(source).is_file() or any(map(_is_partition, _entries(source)))
+        for entry in [source] if whole else _entries(source):
             if entry.name == SCHEMA_FILE:
                 schemas.append(entry)
-            elif table is not None and entry.is_dir():
-                loose += _files(entry, format, skipped, partitions)
-            elif entry.is_file() and _kind(entry, format) is None:
-                if entry is source:
-                    raise PipelineError(f"{source}: what kind of file is this? say --format, one of {', '.join(FILE_FORMATS)}")
-                skipped.append(entry)
-            elif table is not None:
-                loose.append(entry)
-            else:
-                files = [entry] if entry.is_file() else _files(entry, format, skipped, partitions)
-                if files:
-                    _add(tables, table_name(entry), files, format, partitions)
+                continue
+            files = _files(entry, format, skipped, partitions)
+            if entry is source and entry in skipped:
+                raise PipelineError(f"{source}: what kind of file is this? say --format, one of {', '.join(FILE_FORMATS)}")
+            if table is not None:
+                loose += files
+            elif files:
+                _add(tables, table_name(entry), files, format, partitions)
     if table is not None and loose:
         _add(tables, table, loose, format, partitions)
     if not tables:
@@ -123,9 +115,11 @@ def partition_values(folders: Sequence[str]) -> dict[str, str | None]:
     return {unquote(column): None if value == _NO_VALUE else unquote(value) for column, value in pairs}
 
 
-def _add(tables: dict[str, TableSource], name: str, files: list[Path], format: str | None, partitions: Partitions) -> None:
+def _add(
+    tables: dict[str, TableSource], name: str, files: list[Path], format: str | None, partitions: Mapping[File, Values]
+) -> None:
     check_table_name(name)
-    kinds = sorted({_kind(file, format) or "" for file in files})
+    kinds = sorted({kind_of(file.name, format) or "" for file in files})
     if len(kinds) > 1:
         raise PipelineError(
             f'the files of table "{name}" are of different kinds: {", ".join(kinds)}; import them one after the other'
@@ -136,7 +130,7 @@ def _add(tables: dict[str, TableSource], name: str, files: list[Path], format: s
             f'table "{twin}" is there twice: {tables[twin].files[0]} and {files[0]}\n'
             f"--table {twin} takes all given files for parts of one table"
         )
-    tables[name] = TableSource(name, kinds[0], tuple(files), {file: partitions.get(file, {}) for file in files})
+    tables[name] = TableSource(name, kinds[0], tuple(files), {file: partitions[file] for file in files})
 
 
 def _is_partition(entry: Path) -> bool:
@@ -144,30 +138,25 @@ def _is_partition(entry: Path) -> bool:
 
 
 def _files(
-    folder: Path, format: str | None, skipped: list[Path], partitions: Partitions, inside: Mapping[str, str | None] = {}
+    entry: Path, format: str | None, skipped: list[Path], partitions: dict[File, Values], inside: Mapping[str, str | None] = {}
 ) -> list[Path]:
-    """The files of a table's folder; `partitions` learns the values of the folders that each lies in, `inside` those so far."""
+    """A file, or those of a table's folder; `partitions` learns the values of the folders that each lies in, `inside` so far."""
+    if entry.is_file():
+        if kind_of(entry.name, format) is None:
+            skipped.append(entry)
+            return []
+        partitions[entry] = inside
+        return [entry]
     files = []
-    for entry in _entries(folder):
-        if _is_partition(entry):
-            here = {**inside, **partition_values([entry.name])}
-            files += _files(entry, format, skipped, partitions, here)
-            continue
-        if entry.is_dir():
+    for each in _entries(entry):
+        if each.is_dir() and not _is_partition(each):
             raise PipelineError(
-                f"{entry} is a folder in the folder of a table\n"
+                f"{each} is a folder in the folder of a table\n"
                 "only folders of partitions are read there, which are called COLUMN=VALUE"
             )
-        if _kind(entry, format) is None:
-            skipped.append(entry)
-        else:
-            partitions[entry] = inside
-            files.append(entry)
+        here = {**inside, **partition_values([each.name])} if each.is_dir() else inside
+        files += _files(each, format, skipped, partitions, here)
     return files
-
-
-def _kind(file: Path, format: str | None) -> str | None:
-    return kind_of(file.name, format)
 
 
 def kind_of(name: str, format: str | None) -> str | None:
@@ -182,10 +171,9 @@ def kind_of(name: str, format: str | None) -> str | None:
 
 def _entries(folder: Path) -> list[Path]:
     try:
-        found = sorted(entry for entry in folder.iterdir() if not entry.name.startswith((".", "_")))
+        return [_readable(entry) for entry in sorted(folder.iterdir()) if not entry.name.startswith((".", "_"))]
     except OSError as error:
         raise PipelineError(f"cannot read folder {folder}: {error.strerror}") from error
-    return [_readable(entry) for entry in found]
 
 
 def _readable(path: Path) -> Path:

@@ -9,19 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-import pyarrow as pa
-
-from experiments.pipeline.intake.frames import Opened
-from experiments.pipeline.intake.sources import TableSource, check_table_name, partition_values, table_name
-from experiments.pipeline.intake.typed_files import selected
-from experiments.pipeline.spark.errors import PipelineError, explain, is_sparks
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+from experiments.pipeline.intake.sources import check_table_name, table_name
+from experiments.pipeline.spark.errors import PipelineError
 
 _SECRET = re.compile(r"pass|pwd|secret|token|credential|key$", re.IGNORECASE)
 _SECRET_IN_URL = re.compile(r"((?:password|pwd|token|secret)=)[^;&]*|(?<=://)([^/@:]+:)[^@/]+(?=@)", re.IGNORECASE)
@@ -87,68 +78,3 @@ def redacted(text: str) -> str:
 
 def is_secret(option: str) -> bool:
     return _SECRET.search(option) is not None
-
-
-def open_table(spark: SparkSession, table: SparkTable) -> Opened:
-    """Raises PipelineError with Spark's or the database's reason."""
-    from pyspark.sql.pandas.types import to_arrow_type
-
-    try:
-        if table.format == "table":
-            frame = spark.read.table(table.path or "")
-        else:
-            source = spark.read.format(table.format).options(**dict(table.options))
-            frame = source.load(table.path) if table.path is not None else source.load()
-        fields = frame.schema.fields
-    except Exception as error:
-        raise unreadable(table, error) from error
-    types: dict[str, pa.DataType | None] = {}
-    for one in fields:
-        try:
-            types[one.name] = to_arrow_type(one.dataType, timezone="UTC")
-        except Exception:  # a type of Spark's own
-            types[one.name] = pa.struct([pa.field(one.dataType.simpleString(), pa.null())])
-    if len(types) < len(fields):
-        raise PipelineError(f"{table.label} has two columns of one name; rename one of them")
-    return Opened(table.label, types, partial(selected, frame), numbered=False)
-
-
-def listed(spark: SparkSession, table: SparkTable) -> TableSource:
-    """The files of text at a URI, with the values that the names of their folders say. Raises PipelineError."""
-    from pyspark.sql import functions as F
-
-    assert table.path is not None, f"{table.name} has a path"
-    try:
-        found = spark.read.format("binaryFile").option("recursiveFileLookup", "true").load(table.path).select(F.col("path"))
-        paths = sorted(row["path"] for row in found.collect())
-    except Exception as error:
-        raise unreadable(table, error) from error
-    if not paths:
-        raise PipelineError(f"there is no file in {table.path}")
-    base = len(_segments(table.path))
-    values = {path: partition_values(_segments(path)[base:-1]) for path in paths}
-    return TableSource(table.name, table.format, tuple(paths), values)
-
-
-def _segments(path: str) -> list[str]:
-    return [segment for segment in path.split("/") if segment]
-
-
-def add_jars(spark: SparkSession, jars: Sequence[Path]) -> None:
-    """Makes classes of these files known to the session, such as a JDBC driver. Raises PipelineError."""
-    for jar in jars:
-        if not jar.is_file():
-            raise PipelineError(f"there is no file {jar}")
-        spark.sql(f"ADD JAR '{jar.absolute()!s}'").collect()
-
-
-def unreadable(table: SparkTable, error: Exception) -> Exception:
-    if isinstance(error, PipelineError) or not is_sparks(error):
-        return error
-    text = str(error)
-    said = redacted(explain(error))
-    if table.format == "jdbc" and ("No suitable driver" in text or "ClassNotFoundException" in text):
-        said = "Spark has no driver for it; --jars FILE.jar adds one, --option driver=CLASS names its class"
-    elif "DATA_SOURCE_NOT_FOUND" in text or "Failed to find" in text:
-        said = f'neither planscope nor Spark knows a format "{table.format}"; --jars FILE.jar adds one to Spark'
-    return PipelineError(f"cannot read {table.label}: {said}")

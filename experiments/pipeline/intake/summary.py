@@ -28,10 +28,6 @@ def summary_text(manifest: Mapping[str, Any], folder: str) -> str:
     return "\n".join(lines)
 
 
-def shown_rejects(name: str, rejected: Sequence[Mapping[str, Any]]) -> list[str]:
-    return [f"{safe(name)}: {line}" for line in reject_lines(rejected)]
-
-
 def reject_lines(rejected: Sequence[Mapping[str, Any]]) -> list[str]:
     """A line for each reason and column: `12 rows: day is not a DATE, first '31.12.2020' in row 7 of sales.csv`."""
     lines = []

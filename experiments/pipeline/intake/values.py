@@ -14,7 +14,6 @@ import pyarrow as pa
 import pyarrow.types as kinds
 
 from optimizer.algebra.columns import DataType
-from optimizer.algebra.types import type_name
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -30,13 +29,6 @@ _TRUE = "'true', 't', 'yes', 'y', 'on', '1'"
 _FALSE = "'false', 'f', 'no', 'n', 'off', '0'"
 
 
-def spark_type(type: DataType) -> str:
-    """Spark's name of a canonical type."""
-    if kinds.is_decimal(type):
-        return f"decimal({type.precision},{type.scale})"
-    return _SPARK_TYPES[type]
-
-
 _SPARK_TYPES = {
     pa.int8(): "tinyint",
     pa.int16(): "smallint",
@@ -50,17 +42,25 @@ _SPARK_TYPES = {
     pa.date32(): "date",
     pa.timestamp("us"): "timestamp_ntz",
 }
+_UNSIGNED = {pa.uint8(): "smallint", pa.uint16(): "int", pa.uint32(): "bigint", pa.uint64(): "decimal(20,0)"}
+
+
+def _spark_type(type: DataType) -> str:
+    """Spark's name of a canonical type."""
+    return f"decimal({type.precision},{type.scale})" if kinds.is_decimal(type) else _SPARK_TYPES[type]
 
 
 def converted(value: str, stored: DataType | None, type: DataType) -> str:
     """`value`, a text (`stored` is None) or stored with a type, as `type`, which is canonical; NULL where that fails."""
+    if stored is not None and kinds.is_dictionary(stored):
+        return converted(value, stored.value_type, type)
     if stored is None or is_text(stored):
         return value if kinds.is_string(type) else _from_text(trimmed(value), type)
     return _from_stored(value, stored, type)
 
 
 def _from_text(text: str, type: DataType) -> str:
-    to = spark_type(type)
+    to = _spark_type(type)
     cast = f"try_cast({text} AS {to})"
     if kinds.is_binary(type):
         return f"CAST({text} AS binary)"
@@ -84,7 +84,7 @@ def _from_text(text: str, type: DataType) -> str:
 
 
 def _decimal(text: str, type: DataType) -> str:
-    number, scale = f"try_cast({text} AS {spark_type(type)})", type.scale
+    number, scale = f"try_cast({text} AS {_spark_type(type)})", type.scale
     plain = _is(text, rf"^[+-]?([0-9]+([.][0-9]{{0,{scale}}}0*)?|[.][0-9]{{1,{max(1, scale)}}}0*)$")
     most = 38 - (type.precision - scale)  # digits after the point that fit beside as many before it
     if most <= scale:
@@ -102,23 +102,15 @@ def _if(condition: str, value: str) -> str:
 
 
 def _from_stored(value: str, stored: DataType, type: DataType) -> str:
-    if kinds.is_dictionary(stored):
-        return converted(value, stored.value_type, type)
-    to = spark_type(type)
+    to = _spark_type(type)
     there = f"try_cast({value} AS {to})"
     if kinds.is_timestamp(stored) and stored.unit == "ns" and kinds.is_timestamp(type):  # read as a count of nanoseconds
         return _if(f"pmod({value}, 1000) = 0", f"CAST(timestamp_micros(({value} - pmod({value}, 1000)) div 1000) AS {to})")
     if is_bytes(stored) and kinds.is_string(type):
         return _if(f"is_valid_utf8(CAST({value} AS string))", f"CAST({value} AS string)")
     if _is_number(stored) and _is_number(type) and not (kinds.is_floating(type) and not kinds.is_integer(stored)):
-        return _if(f"try_cast({there} AS {_read_type(stored)}) = {value}", there)
+        return _if(f"try_cast({there} AS {read_type(stored)}) = {value}", there)
     return there
-
-
-def _read_type(stored: DataType) -> str:
-    found = read_type(stored)
-    assert found is not None, f"{stored} is read by Spark"
-    return found
 
 
 def read_type(stored: DataType) -> str | None:
@@ -126,15 +118,14 @@ def read_type(stored: DataType) -> str | None:
     if kinds.is_dictionary(stored):
         return read_type(stored.value_type)
     if kinds.is_decimal(stored):
-        return spark_type(stored) if stored.precision <= 38 else None
+        return _spark_type(stored) if stored.precision <= 38 else None
     if kinds.is_timestamp(stored):
         return "bigint" if stored.unit == "ns" else "timestamp_ntz" if stored.tz is None else "timestamp"
     if is_text(stored) or kinds.is_null(stored):
         return "string"
     if is_bytes(stored):
         return "binary"
-    unsigned = {pa.uint8(): "smallint", pa.uint16(): "int", pa.uint32(): "bigint", pa.uint64(): "decimal(20,0)"}
-    return _SPARK_TYPES.get(stored) or unsigned.get(stored)
+    return _SPARK_TYPES.get(stored) or _UNSIGNED.get(stored)
 
 
 def can_become(stored: DataType, type: DataType) -> bool:
@@ -218,12 +209,10 @@ def type_of(mask: int | None, among: int = -1) -> DataType:
 
 def partition_types(spark: SparkSession, values: Mapping[str, Sequence[str | None]]) -> dict[str, DataType]:
     """The type that all texts of each name have."""
-    found = {}
-    for name, texts in values.items():
-        listed = ", ".join(f"({literal(text)})" for text in dict.fromkeys(texts))
-        mask = spark.sql(f"SELECT bit_and({possible(trimmed('text'))}) FROM VALUES {listed} AS texts(text)").head()
-        found[name] = type_of(mask[0] if mask is not None else None)
-    return found
+    listed = [f"({i}, {literal(text)})" for i, texts in enumerate(values.values()) for text in dict.fromkeys(texts)]
+    query = f"SELECT i, bit_and({possible(trimmed('t'))}) FROM VALUES {', '.join(listed)} AS texts(i, t) GROUP BY i"
+    masks = {row[0]: row[1] for row in spark.sql(query).collect()} if listed else {}
+    return {name: type_of(masks[i]) for i, name in enumerate(values)}
 
 
 def literal(text: str | None) -> str:
@@ -234,7 +223,3 @@ def literal(text: str | None) -> str:
 def quoted(name: str) -> str:
     """A name in Spark SQL."""
     return "`" + name.replace("`", "``") + "`"
-
-
-def not_a(type: DataType) -> str:
-    return f"not a {type_name(type)}"

@@ -11,12 +11,10 @@ from dataclasses import dataclass
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from experiments.pipeline.sketches.counts import count_values
-from experiments.pipeline.sketches.distinct_sample import DistinctSample, merge_samples, sample_of
+from experiments.pipeline.sketches.counts import DistinctSample, count_values, merge_samples, sample_of
 from experiments.pipeline.sketches.frequent import Frequent, frequent_of, merge_frequent
-from experiments.pipeline.sketches.hashing import hashes
-from experiments.pipeline.sketches.hyperloglog import HyperLogLog
-from experiments.pipeline.sketches.long_texts import cut, cut_upwards
+from experiments.pipeline.sketches.hyperloglog import HyperLogLog, hashes
+from experiments.pipeline.sketches.order import cut, cut_upwards
 from experiments.pipeline.sketches.ranks import Ranks, merge_ranks, ranks_of
 from optimizer.catalog.types import type_width
 
@@ -80,10 +78,7 @@ def merge_sketches(parts: Sequence[ColumnSketch]) -> ColumnSketch:
         bounds = bounds.take(pa.array([order[0].as_py(), order[-1].as_py()]))
     return ColumnSketch(
         type=first.type,
-        rows=sum(part.rows for part in parts),
-        nulls=sum(part.nulls for part in parts),
-        nans=sum(part.nans for part in parts),
-        bytes=sum(part.bytes for part in parts),
+        **{name: sum(getattr(part, name) for part in parts) for name in ("rows", "nulls", "nans", "bytes")},
         bounds=bounds,
         distinct=distinct,
         frequent=merge_frequent([part.frequent for part in parts]),

@@ -1,4 +1,4 @@
-"""Distinct values with how often each occurs: what every summary of a column is fed with."""
+"""Distinct values with how often each occurs: of a batch all, which every summary is fed with; of a column a sample."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from executor.arrow.comparisons import normalized
-from experiments.pipeline.sketches.order import from_sortable, is_text, run_starts, sortable, sorted_order
+from experiments.pipeline.sketches.order import cut, from_sortable, is_text, run_starts, sortable, sorted_order
 
+SAMPLE = 2048  # distinct values of a column that are kept with their counts
 _LOOK = 4096  # values that are looked at to see whether most differ
 
 
@@ -32,10 +33,6 @@ class Counts(NamedTuple):
         return int(self.counts.sum())
 
 
-def no_counts(type: pa.DataType) -> Counts:
-    return Counts(pa.array([], type), np.empty(0, np.int64))
-
-
 def count_values(array: pa.Array) -> tuple[Counts, int]:
     """Values other than NULL and NaN, counted, and the number of NaNs. -0.0 is 0.0."""
     present = normalized(array.drop_null() if array.null_count else array)
@@ -46,7 +43,7 @@ def count_values(array: pa.Array) -> tuple[Counts, int]:
         if nans:
             present = present.filter(pc.invert(is_nan))
     if not len(present):
-        return no_counts(array.type), nans
+        return Counts(pa.array([], array.type), np.empty(0, np.int64)), nans
     words = None if is_text(present.type) else sortable(present)
     if words is not None:
         ascending = np.sort(words)
@@ -54,22 +51,51 @@ def count_values(array: pa.Array) -> tuple[Counts, int]:
         return Counts(from_sortable(ascending[starts], array.type), np.diff(starts, append=len(ascending))), nans
     if not _mostly_distinct(present):  # hashing few values is faster than sorting them all
         found = present.value_counts()
-        return added_up(found.field("values"), found.field("counts").to_numpy()), nans
+        order = sorted_order(values := found.field("values"))
+        return Counts(values.take(pa.array(order.first)), order.sums(found.field("counts").to_numpy())), nans
     order = sorted_order(present)
     return Counts(present.take(pa.array(order.first)), order.lengths), nans
-
-
-def added_up(values: pa.Array, counts: np.ndarray) -> Counts:
-    """The counts of values that may be there several times, in any order."""
-    order = sorted_order(values)
-    return Counts(values.take(pa.array(order.first)), order.sums(counts))
-
-
-def one_array(arrays: Sequence[pa.Array], type: pa.DataType) -> pa.Array:
-    return pa.concat_arrays(arrays) if arrays else pa.array([], type)
 
 
 def _mostly_distinct(values: pa.Array) -> bool:
     step = max(1, len(values) // _LOOK)
     looked_at = values.take(pa.array(np.arange(0, len(values), step)))
     return bool(pc.count_distinct(looked_at).as_py() * 4 > len(looked_at))
+
+
+class DistinctSample:
+    """A sample of the distinct values of a column with their counts: those with the smallest hashes.
+
+    The k minimum values of Bar-Yossef et al. (RANDOM 2002), used as by Gibbons (VLDB 2001): whether a value is in depends on its
+    hash alone, and one that is in a merged sample was in the sample of every part that has it, so its count is exact.
+    `hashes` ascend; `values` (long texts cut) and `counts` go with them. Of fewer than SAMPLE distinct values, all."""
+
+    __slots__ = ("counts", "hashes", "values")
+
+    def __init__(self, hashes: np.ndarray, values: pa.Array, counts: np.ndarray) -> None:
+        self.hashes, self.values, self.counts = hashes, values, counts
+
+    @property
+    def once(self) -> float:
+        """The share of distinct values that occur once (0 without any)."""
+        return float((self.counts == 1).mean()) if len(self.counts) else 0.0
+
+
+def sample_of(counts: Counts, hashed: np.ndarray) -> DistinctSample:
+    """Of one batch; `hashed`: the hashes of its values."""
+    if len(hashed) > SAMPLE:
+        smallest = np.argpartition(hashed, SAMPLE)[:SAMPLE]
+        smallest = smallest[np.argsort(hashed[smallest])]
+    else:
+        smallest = np.argsort(hashed)
+    return DistinctSample(hashed[smallest], cut(counts.values.take(pa.array(smallest))), counts.counts[smallest])
+
+
+def merge_samples(parts: Sequence[DistinctSample]) -> DistinctSample:
+    if len(parts) == 1:
+        return parts[0]
+    everything = np.concatenate([part.hashes for part in parts])
+    hashes, first, places = np.unique(everything, return_index=True, return_inverse=True)
+    counts = np.bincount(places, np.concatenate([part.counts for part in parts]), len(hashes)).astype(np.int64)
+    values = pa.concat_arrays([part.values for part in parts])
+    return DistinctSample(hashes[:SAMPLE], values.take(pa.array(first[:SAMPLE])), counts[:SAMPLE])

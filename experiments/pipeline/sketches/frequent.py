@@ -13,9 +13,8 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 
-from experiments.pipeline.sketches.counts import Counts, one_array
-from experiments.pipeline.sketches.long_texts import LONGEST, cut, cut_upwards, lengths
-from experiments.pipeline.sketches.order import sorted_order
+from experiments.pipeline.sketches.counts import Counts
+from experiments.pipeline.sketches.order import LONGEST, cut, cut_upwards, lengths, sorted_order
 
 CAPACITY = 8192
 _SPANS = 128
@@ -64,9 +63,8 @@ class Frequent:
 
 def frequent_of(counts: Counts) -> Frequent:
     """Of one batch."""
-    return _kept(
-        counts.values, counts.counts, counts.counts, _no_spans(counts.values.type), np.zeros(len(counts.counts), np.int64)
-    )
+    values, numbers = counts
+    return _kept(values, numbers, numbers, _joined([], values.type), np.zeros(len(numbers), np.int64))
 
 
 def merge_frequent(parts: Sequence[Frequent]) -> Frequent:
@@ -158,10 +156,6 @@ def _fewer(spans: Spans) -> Spans:
 def _joined(parts: Sequence[Spans], type: pa.DataType) -> Spans:
     parts = [part for part in parts if len(part)]
     if not parts:
-        return _no_spans(type)
-    lows, highs = one_array([part.lows for part in parts], type), one_array([part.highs for part in parts], type)
+        return Spans(pa.array([], type), pa.array([], type), np.empty(0, np.int64))
+    lows, highs = (pa.concat_arrays([getattr(part, name) for part in parts]) for name in ("lows", "highs"))
     return Spans(lows, highs, np.concatenate([part.errors for part in parts]))
-
-
-def _no_spans(type: pa.DataType) -> Spans:
-    return Spans(pa.array([], type), pa.array([], type), np.empty(0, np.int64))

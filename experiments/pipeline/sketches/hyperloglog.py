@@ -9,6 +9,9 @@ from __future__ import annotations
 from math import inf, log, sqrt
 
 import numpy as np
+import pyarrow as pa
+
+from executor.arrow.key_words import key_words
 
 BITS = 12
 REGISTERS = 1 << BITS
@@ -23,11 +26,19 @@ class HyperLogLog:
         """`registers`: uint8, 4,096 of them."""
         self.registers = np.zeros(REGISTERS, np.uint8) if registers is None else registers
 
+    @staticmethod
+    def from_bytes(content: bytes) -> HyperLogLog:
+        """Of registers as bytes. Raises ValueError for what is none."""
+        registers = np.frombuffer(content, np.uint8).copy()
+        if len(registers) != REGISTERS:
+            raise ValueError(f"{len(registers)} registers")
+        return HyperLogLog(registers)
+
     def add(self, hashes: np.ndarray) -> None:
         """See values with these 64-bit hashes (uint64); again changes nothing."""
         place = (hashes >> np.uint64(_REST)).astype(np.int64)
         rest = hashes & np.uint64((1 << _REST) - 1)
-        rank = _REST + 1 - _bit_lengths(rest)
+        rank = _REST + 1 - np.frexp(rest.astype(np.float64))[1]  # words below 2^52 are exact as floats
         np.maximum.at(self.registers, place, rank.astype(np.uint8))
 
     def merge(self, other: HyperLogLog) -> None:
@@ -40,11 +51,6 @@ class HyperLogLog:
             z = 0.5 * (z + counts[k])
         z += REGISTERS * _sigma(counts[0] / REGISTERS)
         return 0.0 if z == inf else float(REGISTERS * REGISTERS / (2.0 * log(2.0) * z))
-
-
-def _bit_lengths(words: np.ndarray) -> np.ndarray:
-    """Bits up to the highest that is set; words below 2^52 are exact as floats."""
-    return np.frexp(words.astype(np.float64))[1]
 
 
 def _sigma(x: float) -> float:
@@ -71,3 +77,20 @@ def _tau(x: float) -> float:
         z -= (1.0 - x) ** 2 * y
         if z == before:
             return z / 3.0
+
+
+def hashes(*columns: pa.Array) -> np.ndarray:
+    """uint64 for each row of one column or of several; equal where SQL's IS NOT DISTINCT FROM says so, NULL being a value."""
+    words, _ = key_words(columns, null_safe=(1 << len(columns)) - 1)
+    mixed = np.zeros(len(columns[0]), np.uint64)
+    for word in words:
+        mixed = _splitmix(mixed ^ word.view(np.uint64))
+    return mixed
+
+
+def _splitmix(words: np.ndarray) -> np.ndarray:
+    """A step of SplitMix64 (Steele, Lea and Flood, OOPSLA 2014): a bijection in which each bit changes half of all bits."""
+    words = words + np.uint64(0x9E3779B97F4A7C15)
+    words = (words ^ (words >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    words = (words ^ (words >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return words ^ (words >> np.uint64(31))

@@ -15,8 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from experiments.pipeline.sketches.counts import Counts
-from experiments.pipeline.sketches.long_texts import cut
-from experiments.pipeline.sketches.order import sorted_order
+from experiments.pipeline.sketches.order import cut, sorted_order
 
 POINTS = 2000
 _AT_ONCE = 16  # parts merged in one step: bounds get wider with each step

@@ -6,13 +6,13 @@ import numpy as np
 import pyarrow as pa
 
 from experiments.pipeline.sketches.column import ColumnSketch
-from experiments.pipeline.sketches.distinct_sample import DistinctSample
+from experiments.pipeline.sketches.counts import DistinctSample
 from experiments.pipeline.sketches.frequent import Frequent, Spans
 from experiments.pipeline.sketches.hyperloglog import HyperLogLog
 from experiments.pipeline.sketches.ranks import Ranks
 
 VERSION = 1  # of the bytes, and of what the sketches in them mean
-_NUMBERS = ("rows", "nulls", "nans")
+_NUMBERS = ("rows", "nulls", "nans", "bytes")
 
 
 def to_bytes(sketch: ColumnSketch) -> bytes:
@@ -34,8 +34,9 @@ def to_bytes(sketch: ColumnSketch) -> bytes:
         "counts": sample.counts,
     }
     columns = {name: pa.array([getattr(sketch, name)]) for name in _NUMBERS}
-    columns["bytes"] = pa.array([sketch.bytes])
-    columns |= {name: _one_list(values) for name, values in arrays.items()}
+    for name, values in arrays.items():
+        array = values if isinstance(values, pa.Array) else pa.array(values)
+        columns[name] = pa.ListArray.from_arrays(pa.array([0, len(array)], pa.int32()), array)
     batch = pa.RecordBatch.from_pydict(columns)
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, batch.schema, options=pa.ipc.IpcWriteOptions(compression="zstd")) as writer:
@@ -54,27 +55,15 @@ def from_bytes(data: bytes) -> ColumnSketch:
     def numbers(name: str) -> np.ndarray:
         return values(name).to_numpy()
 
-    rows, nulls, nans, size = (batch.column(name)[0].as_py() for name in (*_NUMBERS, "bytes"))
-    bounds = values("bounds")
+    known = {name: batch.column(name)[0].as_py() for name in _NUMBERS}
+    bounds, rows = values("bounds"), known["rows"] - known["nulls"] - known["nans"]
+    spans = Spans(values("span_lows"), values("span_highs"), numbers("span_errors"))
     return ColumnSketch(
         type=bounds.type,
-        rows=rows,
-        nulls=nulls,
-        nans=nans,
-        bytes=size,
+        **known,
         bounds=bounds,
         distinct=HyperLogLog(numbers("registers").copy()),
-        frequent=Frequent(
-            values("frequent"),
-            numbers("lower"),
-            numbers("upper"),
-            Spans(values("span_lows"), values("span_highs"), numbers("span_errors")),
-        ),
-        ranks=Ranks(values("points"), numbers("before").reshape(-1, 2), numbers("upto").reshape(-1, 2), rows - nulls - nans),
+        frequent=Frequent(values("frequent"), numbers("lower"), numbers("upper"), spans),
+        ranks=Ranks(values("points"), numbers("before").reshape(-1, 2), numbers("upto").reshape(-1, 2), rows),
         sample=DistinctSample(numbers("hashes"), values("sampled"), numbers("counts")),
     )
-
-
-def _one_list(values: pa.Array | np.ndarray) -> pa.Array:
-    array = values if isinstance(values, pa.Array) else pa.array(values)
-    return pa.ListArray.from_arrays(pa.array([0, len(array)], pa.int32()), array)

@@ -29,7 +29,7 @@ from optimizer.dataset import open_dataset
 from optimizer.errors import OutputError
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, Row, SparkSession
 
 Manifest = dict[str, Any]
 
@@ -48,19 +48,21 @@ def delivered(
     Raises OutputError when something else is there, PipelineError, and what `make` raises.
     """
     uri, spark = uri.rstrip("/"), start()
+    metadata = f"{uri}/{METADATA_FOLDER}"
     wanted = plain({"stage": stage, "inputs": inputs, "settings": settings})
     with translated(f"cannot use {uri}"):
         for name in ("manifest", "request"):
-            found = _read(spark, f"{uri}/{METADATA_FOLDER}/{name}")
+            found = _read(spark, f"{metadata}/{name}")
             if found is not None and {key: found.get(key) for key in wanted} != wanted:
                 raise OutputError(
                     f"{uri} holds another dataset, or one made in another way; name another place, or remove that one"
                 )
             if found is not None and name == "manifest":
                 return found, True
-        if found is None and _has_files(spark, uri):
+        files = spark.read.format("binaryFile").option("recursiveFileLookup", "true")
+        if found is None and _first(lambda: files.load(uri).select("path")) is not None:
             raise OutputError(f"{uri} is not empty; name a new place for the dataset")
-        _write(spark, f"{uri}/{METADATA_FOLDER}/request", json.dumps(wanted))
+        _write(spark, f"{metadata}/request", json.dumps(wanted))
     folder = cache_folder() / "outgoing" / hashlib.sha256(uri.encode()).hexdigest()[:20]
     with hold(make_folder(folder.parent) / f"{folder.name}.lock", f"the dataset at {uri}"):
         make(folder)
@@ -72,9 +74,9 @@ def delivered(
                 say(f"{name}: copying to {uri}")
                 _copy(spark, table.files, f"{uri}/{name}")
             for rejected in (folder / METADATA_FOLDER / "rejected").glob("*"):
-                _copy(spark, tuple(rejected.glob("*.parquet")), f"{uri}/{METADATA_FOLDER}/rejected/{rejected.name}")
-            _write(spark, f"{uri}/{METADATA_FOLDER}/{SCHEMA_FILE}", (folder / SCHEMA_FILE).read_text(encoding="utf-8"))
-            _write(spark, f"{uri}/{METADATA_FOLDER}/manifest", json.dumps(manifest))
+                _copy(spark, tuple(rejected.glob("*.parquet")), f"{metadata}/rejected/{rejected.name}")
+            _write(spark, f"{metadata}/{SCHEMA_FILE}", (folder / SCHEMA_FILE).read_text(encoding="utf-8"))
+            _write(spark, f"{metadata}/manifest", json.dumps(manifest))
         shutil.rmtree(folder)
     return manifest, False
 
@@ -89,22 +91,19 @@ def _write(spark: SparkSession, place: str, text: str) -> None:
 
 
 def _read(spark: SparkSession, place: str) -> Manifest | None:
+    row = _first(lambda: spark.read.text(place, wholetext=True))
     try:
-        row = spark.read.text(place, wholetext=True).head()
         found = json.loads(row["value"]) if row is not None else None
-        return found if isinstance(found, dict) else None
     except ValueError:
         return None
+    return found if isinstance(found, dict) else None
+
+
+def _first(frame: Callable[[], DataFrame]) -> Row | None:
+    """The first row, if its files are there."""
+    try:
+        return frame().head()
     except Exception as error:
         if "PATH_NOT_FOUND" in str(error):
             return None
-        raise
-
-
-def _has_files(spark: SparkSession, uri: str) -> bool:
-    try:
-        return bool(spark.read.format("binaryFile").option("recursiveFileLookup", "true").load(uri).select("path").head(1))
-    except Exception as error:
-        if "PATH_NOT_FOUND" in str(error):
-            return False
         raise

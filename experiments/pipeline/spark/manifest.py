@@ -11,59 +11,52 @@ from __future__ import annotations
 import hashlib
 import importlib.metadata
 import json
-import os
 import platform
 from collections.abc import Iterable, Mapping
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from executor.atomic import make_folder, write_file
 from experiments.pipeline.spark.errors import PipelineError
+from experiments.pipeline.spark.lock import now
 
 VERSION = 1
 _PACKAGES = ("planscope", "pyarrow", "pyspark")
-_BLOCK = 1 << 20
+Facts = Mapping[str, Any]
 
 
 def write_manifest(
-    folder: str | os.PathLike[str],
+    folder: Path,
     stage: str,
     *,
-    inputs: Mapping[str, Any],
-    settings: Mapping[str, Any],
-    counts: Mapping[str, Any],
-    files: Iterable[str | os.PathLike[str]] | Mapping[str, Mapping[str, Any]],
-) -> Path:
-    """Says that `stage` is done in `folder`, and returns the manifest's path.
+    inputs: Facts,
+    settings: Facts,
+    counts: Facts,
+    files: Iterable[Path | str] | Mapping[str, Facts],
+) -> None:
+    """Says that `stage` is done in `folder`.
 
     `files`: absolute paths within `folder`, or paths relative to it, which are read here for their checksums; or, where tasks
     knew them already, the `file_facts` of each by relative path. Raises PipelineError for a file that is missing, OutputError.
     """
-    root = Path(folder)
-    if isinstance(files, Mapping):
-        listed = {name: dict(facts) for name, facts in files.items()}
-    else:
-        paths = [root / file for file in files]
-        listed = {path.relative_to(root).as_posix(): file_facts(path) for path in paths}
+    if not isinstance(files, Mapping):
+        files = {path.relative_to(folder).as_posix(): file_facts(path) for path in (folder / file for file in files)}
     manifest = {
         "format": "planscope-manifest",
         "version": VERSION,
         "stage": stage,
-        "finished": datetime.now(UTC).isoformat(timespec="seconds"),
+        "finished": now(),
         "inputs": inputs,
         "settings": settings,
         "counts": counts,
         "versions": versions(),
-        "files": dict(sorted(listed.items())),
+        "files": dict(sorted(files.items())),
     }
-    path = manifest_path(folder, stage)
-    make_folder(path.parent)
-    write_file(path, json.dumps(plain(manifest), indent=1, ensure_ascii=False) + "\n")
-    return path
+    make_folder(manifest_path(folder, stage).parent)
+    write_file(manifest_path(folder, stage), json.dumps(plain(manifest), indent=1, ensure_ascii=False) + "\n")
 
 
-def read_manifest(folder: str | os.PathLike[str], stage: str) -> dict[str, Any] | None:
+def read_manifest(folder: Path, stage: str) -> dict[str, Any] | None:
     """What `write_manifest` wrote; None if it is not there, damaged, or of another version."""
     try:
         manifest = json.loads(manifest_path(folder, stage).read_text("utf-8"))
@@ -73,41 +66,41 @@ def read_manifest(folder: str | os.PathLike[str], stage: str) -> dict[str, Any] 
     return manifest if known else None
 
 
-def is_done(folder: str | os.PathLike[str], stage: str, inputs: Mapping[str, Any], settings: Mapping[str, Any]) -> bool:
-    """Whether `stage` was finished in `folder` with these inputs and settings, and all its files have the size they had."""
-    manifest = read_manifest(folder, stage)
-    if manifest is None or manifest["inputs"] != plain(inputs) or manifest["settings"] != plain(settings):
-        return False
-    return not damaged_files(folder, manifest)
+def finished(folder: Path, stage: str, inputs: Facts, settings: Facts) -> dict[str, Any] | None:
+    """The manifest of `stage` if it was finished in `folder` with these inputs and settings, and its files have their sizes."""
+    found = read_manifest(folder, stage)
+    same = found is not None and found["inputs"] == plain(inputs) and found["settings"] == plain(settings)
+    return found if found is not None and same and not damaged_files(folder, found) else None
 
 
-def damaged_files(folder: str | os.PathLike[str], manifest: Mapping[str, Any]) -> list[str]:
+def is_done(folder: Path, stage: str, inputs: Facts, settings: Facts) -> bool:
+    return finished(folder, stage, inputs, settings) is not None
+
+
+def damaged_files(folder: Path, manifest: Facts) -> list[str]:
     """The files of a manifest that are not there, or of another size."""
 
     def size(name: str) -> int | None:
         try:
-            return (Path(folder) / name).stat().st_size
+            return (folder / name).stat().st_size
         except OSError:
             return None
 
     return [name for name, facts in manifest["files"].items() if size(name) != facts.get("bytes")]
 
 
-def manifest_path(folder: str | os.PathLike[str], stage: str) -> Path:
-    return Path(folder) / "_planscope" / "manifests" / f"{stage}.json"
+def manifest_path(folder: Path, stage: str) -> Path:
+    return folder / "_planscope" / "manifests" / f"{stage}.json"
 
 
-def file_facts(path: str | os.PathLike[str]) -> dict[str, Any]:
+def file_facts(path: Path) -> dict[str, Any]:
     """Size and checksum of a file, as a manifest lists them. Raises PipelineError if it cannot be read."""
-    digest, size = hashlib.sha256(), 0
     try:
-        with open(path, "rb") as file:
-            while block := file.read(_BLOCK):
-                digest.update(block)
-                size += len(block)
+        with path.open("rb") as file:
+            digest = hashlib.file_digest(file, "sha256")
+            return {"bytes": file.tell(), "sha256": digest.hexdigest()}
     except OSError as error:
         raise PipelineError(f"cannot read {path}: {error.strerror}") from error
-    return {"bytes": size, "sha256": digest.hexdigest()}
 
 
 def versions() -> dict[str, str]:

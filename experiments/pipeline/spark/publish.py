@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from executor.atomic import make_folder
+from executor.atomic import make_folder, write_file
 from experiments.pipeline.spark.lock import hold, holder
 from optimizer.catalog.folder import METADATA_FOLDER, REQUEST, UNFINISHED
 from optimizer.errors import Interrupted, OutputError, PlanscopeError
@@ -48,32 +48,24 @@ def check_target(folder: Path, request: Request) -> None:
     """Raises OutputError unless `folder` is free: missing, empty, or holding what this very request left unfinished."""
     if folder.exists() and not folder.is_dir():
         raise OutputError(f"{folder} is a file; name a folder for the dataset")
+    left = read_request(folder)
     try:
-        inside = [entry.name for entry in folder.iterdir()] if folder.exists() else []
-        if inside == [METADATA_FOLDER] and not _metadata(folder):
-            inside = []
+        inside = sorted(entry.name for entry in folder.iterdir()) if folder.exists() else []
+        if inside == [METADATA_FOLDER] and left is None:  # the remains of a start or an end that was interrupted are nothing
+            inside = [entry.name for entry in (folder / METADATA_FOLDER).iterdir() if entry.name not in (UNFINISHED, _DONE)]
+            inside = [METADATA_FOLDER] if inside else []
     except OSError as error:
         raise OutputError(f"cannot read folder {folder}: {error.strerror}; check its permissions") from error
-    if not inside:
-        return
-    left = read_request(folder)
-    if left is None:
+    if inside and left is None:
         raise OutputError(
-            f"{folder} is not empty (it holds {', '.join(sorted(inside)[:3])}{' …' if len(inside) > 3 else ''})\n"
+            f"{folder} is not empty (it holds {', '.join(inside[:3])}{' …' if len(inside) > 3 else ''})\n"
             "name a new folder for the dataset, or remove that one"
         )
-    if left["settings"] != dict(request.settings):
+    if left is not None and left["settings"] != dict(request.settings):
         finish = f"{left['resume']} finishes it; " if left["resume"] else ""
         raise OutputError(
             f"{folder} holds an unfinished {left['what']}, not {request.what}\n{finish}or name another folder, or remove it"
         )
-
-
-def _metadata(folder: Path) -> list[str]:
-    """What the metadata folder holds, without the remains of a start or an end that was interrupted."""
-    entries = [entry.name for entry in (folder / METADATA_FOLDER).iterdir()]
-    begun = [] if read_request(folder) is not None else [UNFINISHED]
-    return [name for name in entries if name not in (*begun, _DONE)]
 
 
 def read_request(folder: Path) -> dict[str, Any] | None:
@@ -103,10 +95,8 @@ def staged(folder: Path, request: Request) -> Iterator[Path | None]:
             if left is not None and left["complete"]:
                 yield None
             else:
-                _remove_scratch(inside)
                 _write_request(inside, request, complete=False)
                 yield inside
-                _remove_scratch(inside)
                 _write_request(inside, request, complete=True)
             _publish(inside, folder.absolute())
     except BaseException:
@@ -124,26 +114,17 @@ def scratch_folder(inside: Path) -> Path:
     return Path(tempfile.mkdtemp(prefix=_SCRATCH, dir=inside))
 
 
-def _remove_scratch(inside: Path) -> None:
+def _write_request(inside: Path, request: Request, complete: bool) -> None:
     for left in inside.glob(f"{_SCRATCH}*"):
         shutil.rmtree(left, ignore_errors=True)
-
-
-def _write_request(inside: Path, request: Request, complete: bool) -> None:
     content = {"version": _VERSION, "what": request.what, "settings": dict(request.settings), "resume": request.resume}
-    temporary = inside / f".{REQUEST}"
-    temporary.write_text(json.dumps({**content, "complete": complete}, indent=1) + "\n", encoding="utf-8")
-    os.replace(temporary, inside / REQUEST)
+    write_file(inside / REQUEST, json.dumps({**content, "complete": complete}, indent=1) + "\n")
 
 
 def _publish(inside: Path, folder: Path) -> None:
     """Move the contents of `inside` to `folder`. May be repeated after an interruption."""
-    metadata = inside / METADATA_FOLDER
-    for entry in sorted(metadata.iterdir()) if metadata.is_dir() else []:
-        _move(entry, folder / METADATA_FOLDER / entry.name)
-    for entry in sorted(inside.iterdir()):
-        if entry.name not in (METADATA_FOLDER, REQUEST, _LOCK):
-            _move(entry, folder / entry.name)
+    for entry in _contents(inside):
+        _move(entry, folder / entry.name)
     gone = inside.with_name(_DONE)  # one step from "unfinished" to "not"
     shutil.rmtree(gone, ignore_errors=True)
     inside.rename(gone)
@@ -159,10 +140,13 @@ def _move(source: Path, target: Path) -> None:
         os.replace(source, target)
 
 
+def _contents(inside: Path) -> list[Path]:
+    """What the dataset folder is to hold: all but the request, the lock and remains of tasks."""
+    return sorted(entry for entry in inside.glob("*") if entry.name != REQUEST and not entry.name.startswith("."))
+
+
 def _has_tables(inside: Path) -> bool:
-    technical = (REQUEST, f".{REQUEST}", _LOCK)
-    whole = (entry for entry in inside.glob("*") if entry.name not in technical and not entry.name.startswith(_SCRATCH))
-    return any(entry.is_file() or any(entry.iterdir()) for entry in whole)
+    return any(entry.is_file() or any(entry.iterdir()) for entry in _contents(inside))
 
 
 @contextlib.contextmanager

@@ -19,15 +19,14 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, wait
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from experiments.pipeline.spark.errors import PipelineError, explain, is_sparks, translated
 from experiments.pipeline.spark.java import java_environment
-from experiments.pipeline.spark.scratch import Scratch
-from experiments.pipeline.spark.ship import ROOT, ship
+from experiments.pipeline.spark.lock import scratch_folder
+from experiments.pipeline.spark.worker import ROOT, ship
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -44,13 +43,12 @@ _LOOPBACK = "127.0.0.1"
 _BRIEF = {"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}
 
 
-@dataclass
-class _Started:
+class _Started(NamedTuple):
     """What runs in this process, where, and the files that have to go with it; `process`: a fork must leave it alone."""
 
     place: str
     spark: SparkSession
-    scratch: Scratch
+    files: ExitStack
     process: int
 
 
@@ -75,9 +73,7 @@ def spark_session(
     """
     global _started
     if master is not None and remote is not None:
-        raise PipelineError(
-            "--master and --remote exclude each other: with --remote the driver, and its master, are on the server"
-        )
+        raise PipelineError("--master and --remote exclude each other: with --remote the driver and its master are on the server")
     wanted = remote or master
     if _started is not None and not _is_alive(_started.spark):
         stop_session()
@@ -85,14 +81,11 @@ def spark_session(
         if wanted not in (None, _started.place):
             raise PipelineError(f"Spark runs on {_started.place} in this process already, and cannot also on {wanted}")
         return _started.spark
-    place, scratch = wanted or DEFAULT_MASTER, Scratch()
-    start = _connected if remote is not None else _driver
+    place, start = wanted or DEFAULT_MASTER, _connected if remote is not None else _driver
     conf = {**_BRIEF, **conf} if is_local(place) and brief() else conf
-    try:
-        _started = _Started(place, start(place, scratch.folder, progress or unheard, conf), scratch, os.getpid())
-    except BaseException:
-        scratch.remove()
-        raise
+    with ExitStack() as files:
+        spark = start(place, files.enter_context(scratch_folder()), progress or unheard, conf)
+        _started = _Started(place, spark, files.pop_all(), os.getpid())
     atexit.register(stop_session)
     return _started.spark
 
@@ -110,7 +103,7 @@ def stop_session() -> None:
     if started is not None and started.process == os.getpid():
         with suppress(Exception):  # its process or server may be gone
             started.spark.stop()
-        started.scratch.remove()
+        started.files.close()
 
 
 def configuration(master: str, folder: Path, address: str | None = None) -> dict[str, str]:
@@ -127,23 +120,15 @@ def configuration(master: str, folder: Path, address: str | None = None) -> dict
     }
     if not is_local(master):
         return conf if address is None else {**conf, "spark.driver.host": address}
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") >> 20  # most is for Python, which does the work
     conf |= {
         "spark.master": re.sub(r"^local(\[([^,\]]+)\])?$", lambda found: f"local[{found[2] or 1},{_TRIES}]", master),
         "spark.driver.host": _LOOPBACK,
         "spark.driver.bindAddress": _LOOPBACK,
-        "spark.driver.memory": f"{driver_megabytes()}m",
+        "spark.driver.memory": f"{min(8192, max(1024, memory // 4))}m",
         "spark.sql.shuffle.partitions": str(max(2, 2 * (os.cpu_count() or 1))),
     }
     return conf if "SPARK_LOCAL_DIRS" in os.environ else {**conf, "spark.local.dir": str(folder)}
-
-
-def driver_megabytes() -> int:
-    """A quarter of the memory, between 1 and 8 GiB: the rest is for the Python processes, which do the work."""
-    try:
-        total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") >> 20
-    except (ValueError, OSError):  # a system that does not say
-        return 1024
-    return min(8192, max(1024, total // 4))
 
 
 def environment(master: str) -> dict[str, str | None]:
@@ -188,14 +173,10 @@ def reach(url: str) -> str | None:
 
 def _driver(master: str, folder: Path, progress: Progress, conf: Mapping[str, str]) -> SparkSession:
     """A session whose driver is the Java process of this one; what that prints goes to a file, quoted when the start fails."""
-    address = reach(master)
-    changes = environment(master)
-    if "SPARK_LOCAL_IP" in os.environ:
-        address = None
+    address, changes = reach(master), environment(master)
     progress(f"starting Spark ({master})")
-    root = logging.getLogger()
-    if _not_py4j not in root.filters:  # Py4J tells of every broken connection, with traceback; what it raises says the same
-        root.addFilter(_not_py4j)
+    logging.getLogger().addFilter(_not_py4j)  # it tells of every broken connection, with traceback; what it raises says the same
+    address = None if "SPARK_LOCAL_IP" in os.environ else address
     settings, log = {**configuration(master, folder, address), **conf}, folder / "spark.log"
     try:
         with _changed(changes):
@@ -208,12 +189,12 @@ def _driver(master: str, folder: Path, progress: Progress, conf: Mapping[str, st
             raise PipelineError(_why_not(master, error, log)) from error
         raise
     if not is_local(master):
-        try:
+        with ExitStack() as failed:
+            failed.callback(spark.stop)
             ship(spark, folder)
-            _await_workers(spark, master, progress)
-        except BaseException:
-            spark.stop()
-            raise
+            if master.startswith("spark://"):
+                _await_workers(spark, master, progress)
+            failed.pop_all()
     return spark
 
 
@@ -243,9 +224,7 @@ def _connected(url: str, folder: Path, progress: Progress, conf: Mapping[str, st
     from pyspark.sql import SparkSession
 
     with translated(f"cannot use {url}"):
-        builder = SparkSession.builder.remote(url)
-        for name, value in {"spark.sql.session.timeZone": "UTC", **conf}.items():
-            builder = builder.config(name, value)
+        builder = SparkSession.builder.remote(url).config(map={"spark.sql.session.timeZone": "UTC", **conf})
         try:
             spark: SparkSession = builder.getOrCreate()
         except ImportError as error:
@@ -256,10 +235,9 @@ def _connected(url: str, folder: Path, progress: Progress, conf: Mapping[str, st
 
 def _is_alive(spark: Any) -> bool:
     """Whether the session can still be used: nobody has stopped it, and its process is not dead."""
-    try:
+    with suppress(Exception):
         return not getattr(spark, "is_stopped", False) if is_remote(spark) else bool(spark.sparkContext.statusTracker())
-    except Exception:
-        return False
+    return False
 
 
 def is_remote(spark: SparkSession) -> bool:
@@ -269,8 +247,6 @@ def is_remote(spark: SparkSession) -> bool:
 
 def _await_workers(spark: SparkSession, master: str, progress: Progress) -> None:
     """Waits until a standalone cluster has run something for us: jobs would wait for an executor without a word."""
-    if not master.startswith("spark://"):
-        return
     probe = in_thread(lambda: spark.range(1).count())
     if not wait([probe], timeout=5).done:
         progress(f"waiting for an executor of {master}")

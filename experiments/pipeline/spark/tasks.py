@@ -57,11 +57,11 @@ def run_tasks(
             raise
         found = re.search(r"Task (\d+) in stage", str(error))  # that Spark gave up on
         raise PipelineError(f"{_which(int(found[1]) if found else 0, tasks)}: {explain(error)}") from error
-    outcomes = [json.loads(row["outcome"]) for row in sorted(rows, key=lambda row: int(row["id"]))]
-    for position, each in enumerate(outcomes):
-        if each["error"] is not None:
-            raise PipelineError(f"{_which(position, tasks)}: {each['error']}")
-    return [json.loads(each["result"]) for each in outcomes]
+    outcomes = {int(row["id"]): json.loads(row["outcome"]) for row in rows}
+    for position in range(len(tasks)):
+        if outcomes[position]["error"] is not None:
+            raise PipelineError(f"{_which(position, tasks)}: {outcomes[position]['error']}")
+    return [json.loads(outcomes[position]["result"]) for position in range(len(tasks))]
 
 
 def collect(spark: SparkSession, frame: DataFrame, what: str, say: Progress) -> list[Row]:
@@ -88,8 +88,7 @@ def _collected(spark: SparkSession, frame: DataFrame, what: str, say: Progress) 
         else:
             spark.sparkContext.setJobDescription(what)
             spark.sparkContext.addJobTag(tag)  # a session's tags mark no jobs without Connect (tried with 4.3)
-        rows: list[Row] = frame.collect()
-        return rows
+        return list(frame.collect())
 
     future, said = in_thread(job), time.monotonic()
     try:
@@ -97,8 +96,7 @@ def _collected(spark: SparkSession, frame: DataFrame, what: str, say: Progress) 
             if time.monotonic() - said > _SAY_SECONDS and (done := _tasks_done(spark)):
                 said = time.monotonic()
                 say(f"{what}: {done}")
-        rows: list[Row] = future.result()
-        return rows
+        return list(future.result())
     finally:
         while not future.done():  # a job that Spark still plans cannot be cancelled yet: tried again
             with suppress(Exception):  # the session may be gone, and the job with it

@@ -1,11 +1,13 @@
-"""The worker's side of `run_tasks`: finds the function by name, runs it on one task, and packs up what came of it.
+"""The product's packages on Spark's workers, and the functions that run there.
 
-An exception is an outcome like any other, so that Spark neither repeats a task that fails by itself nor wraps its message.
-Only a process that dies is Spark's to repeat.
+Workers that do not have the packages get them as one zip file. They import from it and then unpack it beside itself, since
+workloads read files of their own packages. An exception is an outcome like any other, so that Spark neither repeats a task that
+fails by itself nor wraps its message. Only a process that dies is Spark's to repeat.
 """
 
 from __future__ import annotations
 
+import hashlib
 import importlib
 import json
 import os
@@ -16,11 +18,34 @@ import traceback
 import zipfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from experiments.pipeline.spark.errors import explain
+from experiments.pipeline.spark.errors import explain, translated
 from optimizer.errors import PlanscopeError
 
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+ROOT = Path(__file__).resolve().parent.parent.parent.parent
+_PACKAGES = ("planscope", "optimizer", "executor", "memo_viz", "experiments")
+_EPOCH = (1980, 1, 1, 0, 0, 0)  # no times inside: equal contents are equal bytes
 Outcome = dict[str, str | None]
+
+
+def ship(session: SparkSession, folder: Path) -> None:
+    """Gives the workers the product's code, by way of planscope-DIGEST.zip in `folder`; this process goes on with its own."""
+    digest, temporary = hashlib.sha256(), folder / ".planscope.zip"
+    found = sorted(path for package in _PACKAGES for path in (ROOT / package).rglob("*"))
+    with zipfile.ZipFile(temporary, "w", zipfile.ZIP_DEFLATED) as archive:
+        for path in found:
+            if path.is_file() and "__pycache__" not in path.parts and not path.name.startswith("."):
+                data, name = path.read_bytes(), path.relative_to(ROOT).as_posix()
+                digest.update(f"{name} {len(data)} ".encode() + data)
+                archive.writestr(zipfile.ZipInfo(name, _EPOCH), data, zipfile.ZIP_DEFLATED)
+    target, modules = temporary.rename(folder / f"planscope-{digest.hexdigest()[:16]}.zip"), list(sys.path)
+    with translated("cannot ship planscope to the Spark workers"):
+        session.addArtifacts(str(target), pyfile=True)
+    sys.path[:] = modules
 
 
 def run_one(position: int, name: str, tasks: Sequence[str]) -> str:
@@ -28,7 +53,7 @@ def run_one(position: int, name: str, tasks: Sequence[str]) -> str:
 
     `name` is "module:function", `tasks` are JSON objects.
     """
-    archive = _archive()
+    archive = next((path for path in Path(__file__).parents if path.suffix == ".zip" and path.is_file()), None)
     run = outcome if archive is None else _unpacked(archive)
     return json.dumps(run(name, tasks[position]))
 
@@ -44,22 +69,14 @@ def outcome(name: str, task: str) -> Outcome:
 
 
 def failure(error: Exception) -> str:
-    """What a task says of an exception; of one that is no PlanscopeError also where it was raised."""
+    """What a task says of an exception; of one that is no PlanscopeError also the innermost line of our code that raised it."""
     if isinstance(error, ModuleNotFoundError):
         return explain(error)
-    return str(error) if isinstance(error, PlanscopeError) else f"{type(error).__name__}: {error}{_where(error)}"
-
-
-def _where(error: Exception) -> str:
-    """The innermost line of our own code that raised: what a bug report needs."""
+    if isinstance(error, PlanscopeError):
+        return str(error)
     frames = traceback.extract_tb(error.__traceback__)
     ours = [frame for frame in frames if frame.filename != __file__ and "site-packages" not in frame.filename] or frames
-    return f" ({Path(ours[-1].filename).name}:{ours[-1].lineno})" if ours else ""
-
-
-def _archive() -> Path | None:
-    """The zip file that this module was imported from, if it was."""
-    return next((path for path in Path(__file__).parents if path.suffix == ".zip" and path.is_file()), None)
+    return f"{type(error).__name__}: {error}" + (f" ({Path(ours[-1].filename).name}:{ours[-1].lineno})" if ours else "")
 
 
 def _unpacked(archive: Path) -> Callable[[str, str], Outcome]:

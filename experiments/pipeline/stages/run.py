@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from executor.atomic import make_folder, write_file
+from experiments.pipeline.intake.request import is_small
 from experiments.pipeline.spark.lock import hold, now
 from experiments.pipeline.stages.spec import Pipeline
 from experiments.pipeline.stages.stages import Context, Import, Outcome, Stage
@@ -52,12 +53,8 @@ def run_pipeline(
         stage.check(out)
     make_folder(lock_file(out).parent)
     with hold(lock_file(out), f"the pipeline in {out}"):
-        state = {
-            "version": VERSION,
-            "file": str(pipeline.file),
-            "planned": names,
-            "stages": (read_state(out) or {}).get("stages", {}),
-        }
+        known = (read_state(out) or {}).get("stages", {})
+        state = {"version": VERSION, "file": str(pipeline.file), "planned": names, "stages": known}
         return {stage.name: _run(stage, Context(out, spark, say, resume), state) for stage in stages}
 
 
@@ -65,7 +62,7 @@ def is_brief(pipeline: Pipeline, out: Path) -> bool:
     """Whether Spark's Java process will have little to do. Raises PlanscopeError for mistakes in [import]."""
     stages = {stage.name: stage for stage in pipeline.stages}
     imported, analyzed = stages.get("import"), stages.get("analyze")
-    if isinstance(imported, Import) and not imported.is_small(out):
+    if isinstance(imported, Import) and not is_small(imported.request(out)):
         return False
     return analyzed is None or (imported is not None and "generate" not in stages and "data" not in analyzed.words)
 

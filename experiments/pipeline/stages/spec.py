@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from experiments.pipeline.generate.kinds import KINDS
 from experiments.pipeline.stages.stages import ORDER, Analyze, Generate, Import, MakeReport, Stage, Sweep
 from experiments.pipeline.sweep.fields import FIELDS, read_words
 from experiments.pipeline.sweep.places import Places
@@ -54,6 +55,8 @@ def _stages(tables: dict[str, Any], base: Path, problems: Problems) -> tuple[Sta
     made: dict[str, str] = {}  # workload ("*": any) -> folder of the dataset that is made
     if (said := words.get("generate")) is not None:
         found.append(generate := Generate("generate", said, base))
+        if said["kind"] not in KINDS:
+            problems.add(f'there is no kind of dataset "{said["kind"]}"; there are {", ".join(KINDS)}', "generate", "kind")
         made = dict.fromkeys(generate.workloads, generate.into)
     if (said := words.get("import")) is not None:
         found.append(imported := Import("import", said, base))
@@ -64,10 +67,10 @@ def _stages(tables: dict[str, Any], base: Path, problems: Problems) -> tuple[Sta
         made["*"] = imported.into
     if (said := words.get("analyze")) is not None:
         found.append(Analyze("analyze", said, base, tuple(dict.fromkeys(made.values()))))
+        if "data" not in said and not made:
+            problems.add('nothing to analyze: write data = "FOLDER", or add [generate] or [import]', "analyze")
     if "sweep" in tables and (spec := SweepSpec.from_table(tables["sweep"], base, problems)) is not None:
         found.append(Sweep("sweep", tables["sweep"], base, spec, made))
     if (said := words.get("report")) is not None:
         found.append(MakeReport("report", said, base))
-    for stage in found:
-        stage.complain(problems)
     return tuple(found)

@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 from experiments.pipeline.analyze.analyze import analyze_dataset
 from experiments.pipeline.generate.generate import generate, size_text
-from experiments.pipeline.generate.kinds import KINDS, recipe
+from experiments.pipeline.generate.kinds import recipe
 from experiments.pipeline.generate.recipe import Recipe
-from experiments.pipeline.intake.request import ImportRequest, is_small, planned
+from experiments.pipeline.intake.request import ImportRequest, planned
 from experiments.pipeline.intake.run import import_dataset
 from experiments.pipeline.report.report import write_report
 from experiments.pipeline.spark.manifest import is_done, write_manifest
-from experiments.pipeline.sweep.problems import Problems
 from experiments.pipeline.sweep.run import run_sweep
 from experiments.pipeline.sweep.spec import SweepSpec, is_built_in, plan_sweep
 from experiments.workloads.data import dataset_folder
@@ -62,9 +61,6 @@ class Stage:
     def into(self) -> str:
         return str(self.words.get("into", _DATA))
 
-    def complain(self, problems: Problems) -> None:
-        """Notes what is wrong with the words."""
-
     def check(self, out: Path) -> None:
         """Raises PlanscopeError for mistakes that can be seen before anything runs."""
 
@@ -83,10 +79,6 @@ class Generate(Stage):
         """The workloads whose queries run on this dataset."""
         return _WORKLOADS.get(self.words["kind"], (self.words["kind"],))
 
-    def complain(self, problems: Problems) -> None:
-        if self.words["kind"] not in KINDS:
-            problems.add(f'there is no kind of dataset "{self.words["kind"]}"; there are {", ".join(KINDS)}', "generate", "kind")
-
     def check(self, out: Path) -> None:
         self._recipe()
 
@@ -103,32 +95,22 @@ class Generate(Stage):
 
 class Import(Stage):
     def check(self, out: Path) -> None:
-        planned(self._request(out))
-
-    def is_small(self, out: Path) -> bool:
-        return is_small(self._request(out))
+        planned(self.request(out))
 
     def run(self, context: Context) -> Outcome:
-        manifest, was_there = import_dataset(self._request(context.out), context.spark, context.say, context.resume)
+        manifest, was_there = import_dataset(self.request(context.out), context.spark, context.say, context.resume)
         tables = manifest["counts"]["tables"].values()
         rejected = sum(one["rows"] for table in tables for one in table["rejected"])
         text = f"{len(tables)} tables, {sum(table['kept'] for table in tables):,} rows, {rejected:,} rejected"
         return Outcome(not was_there, text, self.into)
 
-    def _request(self, out: Path) -> ImportRequest:
-        words = self.words
-        return ImportRequest(
-            sources=tuple(source if "://" in source else str(self.path(source)) for source in words.get("sources", ())),
-            folder=out / self.into,
-            format=words.get("format"),
-            schema=self.path(words["schema"]) if "schema" in words else None,
-            tables=tuple(words.get("tables", ())),
-            options={name: str(value) for name, value in words.get("options", {}).items()},
-            on_reject=words.get("on_reject", "keep"),
-            on_dangling=words.get("on_dangling", "keep"),
-            merge=words.get("merge_schema", False),
-            jars=tuple(map(self.path, words.get("jars", ()))),
-        )
+    def request(self, out: Path) -> ImportRequest:
+        words = {{"merge_schema": "merge"}.get(name, name): value for name, value in self.words.items() if name != "into"}
+        words["sources"] = tuple(source if "://" in source else str(self.path(source)) for source in words.get("sources", ()))
+        words["options"] = {name: str(value) for name, value in words.get("options", {}).items()}
+        words |= {"tables": tuple(words.get("tables", ())), "jars": tuple(map(self.path, words.get("jars", ())))}
+        words |= {"schema": self.path(words["schema"])} if "schema" in words else {}
+        return ImportRequest(folder=out / self.into, **words)
 
 
 @dataclass(frozen=True)
@@ -136,10 +118,6 @@ class Analyze(Stage):
     """`made`: folders that the pipeline makes."""
 
     made: tuple[str, ...]
-
-    def complain(self, problems: Problems) -> None:
-        if "data" not in self.words and not self.made:
-            problems.add('nothing to analyze: write data = "FOLDER", or add [generate] or [import]', "analyze")
 
     def run(self, context: Context) -> Outcome:
         words, given = self.words, self.words.get("data")

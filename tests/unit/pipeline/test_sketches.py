@@ -19,10 +19,8 @@ from experiments.pipeline.sketches import frequent
 from experiments.pipeline.sketches.column import ColumnSketch, merge_sketches, sketch_of
 from experiments.pipeline.sketches.counts import count_values
 from experiments.pipeline.sketches.figures import column_stats, distinct_values, is_unique
-from experiments.pipeline.sketches.hashing import hashes
-from experiments.pipeline.sketches.hyperloglog import STANDARD_ERROR, HyperLogLog
-from experiments.pipeline.sketches.long_texts import LONGEST, cut, cut_upwards
-from experiments.pipeline.sketches.order import sorted_order
+from experiments.pipeline.sketches.hyperloglog import STANDARD_ERROR, HyperLogLog, hashes
+from experiments.pipeline.sketches.order import LONGEST, cut, cut_upwards, sorted_order
 from experiments.pipeline.sketches.stored import from_bytes, to_bytes
 from optimizer.catalog.histogram import Histogram
 from optimizer.catalog.table import ColumnStats
