@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from difflib import SequenceMatcher
+from math import isclose
 from typing import Any
 
 from memo_viz.explain import finite
@@ -24,6 +25,7 @@ from optimizer.trace.replay import Replay
 from optimizer.trace.state import BestState, MemoState, MExprState
 
 Events = Sequence[dict[str, Any]]
+_ROUNDING = 1e-9  # relative; costs that differ by less are sums of the same figures in another order
 SHOWN = 12  # entries of a list that the text shows
 FEW = 4  # groups with other expressions of which the text shows the expressions, too
 
@@ -285,16 +287,22 @@ def _head(comparison: Comparison) -> list[str]:
         lines.append("the queries differ")
     lines += [f"   {name} = {x} | {y}" for name, (x, y) in comparison.settings.items()]
     x, y = comparison.cost
-    if x is None or y is None:
-        lines.append(f"cost  {_cost_text(x)} | {_cost_text(y)}")
-    else:
-        change = "the same" if x == y else f"{100 * (y / x - 1):+.3g} %" if x else "more"
-        lines.append(f"cost  {number(x)} | {number(y)}  ({change})")
+    change = cost_change(x, y)
+    lines.append(f"cost  {_cost_text(x)} | {_cost_text(y)}{change and f'  ({change})'}")
     return lines
 
 
 def _cost_text(cost: float | None) -> str:
     return "no plan" if cost is None else number(cost)
+
+
+def cost_change(x: float | None, y: float | None) -> str:
+    """How the cost `y` differs from `x`, in percent; nothing where one of them is missing."""
+    if x is None or y is None:
+        return ""
+    if isclose(x, y, rel_tol=_ROUNDING):
+        return "the same"
+    return f"{100 * (y / x - 1):+.3g} %" if x else "more"
 
 
 def _plan_text(comparison: Comparison) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 from collections.abc import Iterable, Sequence
 
-from memo_viz.comparison import Comparison, shown_counts
+from memo_viz.comparison import Comparison, cost_change, shown_counts
 from memo_viz.plan_graph import Box, boxes_dot
 from memo_viz.style import CHANGES, FONT, INK, RULE
 from memo_viz.svg import inline_svg, render_svg
@@ -51,7 +51,7 @@ def _text(text: str) -> str:
 
 def _head(comparison: Comparison) -> str:
     x, y = comparison.cost
-    change = "" if x is None or y is None or not x else "the same" if x == y else f"{100 * (y / x - 1):+.3g} %"
+    change = cost_change(x, y)
     costs = ["no plan" if cost is None else number(cost) for cost in (x, y)]
     rows = "".join(
         f'<tr><td>{_text(name)}</td><td class="a">{_text(str(u))}</td><td class="b">{_text(str(v))}</td></tr>'

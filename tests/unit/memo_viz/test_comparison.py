@@ -10,7 +10,7 @@ import pytest
 from test_memo_pictures import HOSTILE
 from test_pictures import Events, _spoiled, recorded
 
-from memo_viz.comparison import compare, comparison_json, comparison_text, shown_counts
+from memo_viz.comparison import compare, comparison_json, comparison_text, cost_change, shown_counts
 from memo_viz.comparison_page import comparison_page
 from memo_viz.matching import match_groups, payload
 from memo_viz.names import group_names
@@ -81,6 +81,14 @@ def test_a_search_is_the_same_as_itself(searches: tuple[Events, Events]) -> None
     assert not found.only_a and not found.only_b and not shown_counts(found)[0]
     text = comparison_text(found)
     assert "(the same)" in text and "plan  the same in both" in text and "events  the same, one by one" in text
+
+
+@pytest.mark.parametrize(
+    ("x", "y", "said"),
+    [(3.0, 3.0 + 4e-16 * 3, "the same"), (3.0, 3.3, "+10 %"), (0.0, 0.0, "the same"), (0.0, 1.0, "more"), (None, 1.0, "")],
+)
+def test_how_a_cost_differs(x: float | None, y: float | None, said: str) -> None:
+    assert cost_change(x, y) == said
 
 
 def test_what_differs_is_said(searches: tuple[Events, Events]) -> None:
