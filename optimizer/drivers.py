@@ -5,8 +5,8 @@ from __future__ import annotations
 from optimizer.cost.model import CostModel
 from optimizer.iterative.search import IterativeSearch
 from optimizer.memo.memo import Memo
-from optimizer.rules.catalog import RuleSet
 from optimizer.rules.interface import RuleContext
+from optimizer.rules.rule_set import RuleSet
 from optimizer.search.search import Search
 from optimizer.trace.recorder import Trace
 

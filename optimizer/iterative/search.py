@@ -49,9 +49,7 @@ class Iterative:
         self._budget = search.context.settings.budget_tasks or INFINITY
         self._left: list[Match] = []  # not taken, because a budget is spent
         self._rules = tuple((1 << i, i, rule) for i, rule in enumerate(search.rules.transformations))
-        self._bits = {rule.name: bit for bit, _, rule in self._rules}
         self._depth = {rule.name: rule.pattern.depth for _, _, rule in self._rules}
-        self._deepest = max(self._depth.values(), default=1)
 
     def run(self, tree: Tree, required: TraitSet) -> Goal:
         """Search until the queue is empty or a budget is spent. The goal has the best plan found, if there is any."""
@@ -121,7 +119,7 @@ class Iterative:
         mexpr, rule, produced = match
         if mexpr.dropped or rule is None:
             return mexpr.dropped or mexpr.implemented
-        return produced is None and bool(mexpr.applied & self._bits[rule.name])
+        return produced is None and bool(mexpr.applied & self.search.rules.bits[rule.name])
 
     def _perform(self, match: Match) -> None:
         """Take one step. The memo may grow beyond its budget only while there is no plan."""
@@ -149,7 +147,7 @@ class Iterative:
 
     def _apply(self, rule: TransformationRule, mexpr: LogicalExpr, produced: list[Tree] | None) -> None:
         merges = self.memo.merges
-        mexpr.applied |= self._bits[rule.name]
+        mexpr.applied |= self.search.rules.bits[rule.name]
         if produced is None:
             produced = [
                 tree for bound in bindings(self.memo, mexpr, rule.pattern) for tree in fire(self.search, rule, mexpr, bound)
@@ -200,22 +198,22 @@ class Iterative:
     def _match_above(self, parents: Iterable[LogicalExpr], fresh: LogicalExpr) -> None:
         """Queue the matches that hold a new member, as many levels up as patterns look down."""
         level = [parent for parent in parents if not parent.dropped]
-        for distance in range(1, self._deepest):
+        for distance in range(1, self.search.rules.deepest):
             for parent in dict.fromkeys(level):
                 for bit, rank, rule in self._rules:
                     if parent.applied & bit and self._depth[rule.name] > distance:
                         self._match(rule, rank, parent, fresh)
-            if distance + 1 < self._deepest:
+            if distance + 1 < self.search.rules.deepest:
                 level = [above for parent in level for above in self.memo.group(parent.group).parents]
 
     def _order(self, mexpr: LogicalExpr) -> None:
         """Give a join graph a first order; if it is too large to be searched exactly, leave it at that."""
         search = self.search
         new = insert_first_order(search, mexpr, PARTITION, search.regions.unseen(mexpr))
-        barred = search.barred.get(PARTITION, 0)
+        barred = search.rules.barred.get(PARTITION, 0)
         why = why_not_exact(search, mexpr)
         if why:
-            barred |= self._bits[PARTITION]
+            barred |= search.rules.bits[PARTITION]
             mexpr.barred |= barred
             search.counters.proven, search.counters.heuristic = False, why
         for each in new:
@@ -252,7 +250,7 @@ class Iterative:
                 search.trace.emit("budget", tasks=search.counters.tasks, left=[])
         for match in left:  # whoever explores further must not take these for applied
             if match.rule is not None:
-                match.mexpr.applied &= ~self._bits[match.rule.name]
+                match.mexpr.applied &= ~self.search.rules.bits[match.rule.name]
         complete = search.counters.proven
         self._lower_bounds(complete)
         for group in memo.live_groups() if not left else ():

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from random import Random
-from typing import NamedTuple
 
 from optimizer.rules.enforce import partial_sort, sort
 from optimizer.rules.implement.aggregate_to_hash_aggregate import AggregateToHashAggregate
@@ -32,6 +31,7 @@ from optimizer.rules.implement.values_to_constant_rows import ValuesToConstantRo
 from optimizer.rules.implement.window_to_window_rows import WindowToWindowRows
 from optimizer.rules.implement.with_to_with_spools import WithToWithSpools
 from optimizer.rules.interface import ImplementationRule, Rule, TransformationRule
+from optimizer.rules.rule_set import RuleSet
 from optimizer.rules.transform.aggregate_pull_join import AggregatePullJoin
 from optimizer.rules.transform.aggregate_push_join import AggregatePushJoin
 from optimizer.rules.transform.aggregate_push_outer_join import AggregatePushOuterJoin
@@ -107,14 +107,6 @@ IMPLEMENTATIONS: tuple[ImplementationRule, ...] = (
 ENFORCERS = (sort.name, partial_sort.name)
 
 
-class RuleSet(NamedTuple):
-    """The rules one search may use, in the order in which they are tried."""
-
-    transformations: tuple[TransformationRule, ...]
-    implementations: tuple[ImplementationRule, ...]
-    enforcers: tuple[str, ...]
-
-
 def rule_set(
     settings: Settings,
     transformations: Sequence[TransformationRule] = TRANSFORMATIONS,
@@ -133,6 +125,7 @@ def rule_set(
         tuple(rule for rule in ordered(transformations) if isinstance(rule, TransformationRule)),
         tuple(rule for rule in ordered(implementations) if isinstance(rule, ImplementationRule)),
         tuple(name for name in ENFORCERS if name not in settings.disable),
+        settings.enumeration,
     )
 
 

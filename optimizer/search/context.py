@@ -10,7 +10,6 @@ from time import perf_counter
 from typing import Protocol
 
 from optimizer.algebra.columns import ColumnSet
-from optimizer.algebra.logical import LogicalOperator
 from optimizer.algebra.physical import PhysicalOperator
 from optimizer.algebra.traits import ANY, TraitSet, reduce_traits
 from optimizer.cost.model import CostModel, Reruns
@@ -18,8 +17,8 @@ from optimizer.memo.goal import INFINITY, Goal, Implementation, Split, Status, W
 from optimizer.memo.group import Group
 from optimizer.memo.memo import Memo
 from optimizer.memo.mexpr import LogicalExpr, PhysicalExpr
-from optimizer.rules.catalog import RuleSet
-from optimizer.rules.interface import RuleContext, TransformationRule
+from optimizer.rules.interface import RuleContext
+from optimizer.rules.rule_set import RuleSet
 from optimizer.search.counters import Counters
 from optimizer.trace.recorder import Trace
 
@@ -103,14 +102,6 @@ class SearchContext:
         self.prune = settings.pruning != "none"
         self.grace = 1.0 + max(settings.gap, TIE)
         self.exploration = settings.exploration
-        self.numbered_rules = tuple((1 << i, rule) for i, rule in enumerate(rules.transformations))
-        self._rules_of: dict[type[LogicalOperator], tuple[tuple[int, TransformationRule], ...]] = {}
-        bits = {rule.name: bit for bit, rule in self.numbered_rules}
-        self.barred = {  # by rule: the rules that are never tried on the root of its results
-            rule.name: sum(bits.get(name, 0) for name in rule.closes)
-            for rule in rules.transformations
-            if not rule.closes_in or settings.enumeration in rule.closes_in
-        }
         self.known_regions = settings.enumeration == "duplicate_free_rules"  # a join whose region has a group is that group
         self.stack: list[Task] = []
         self.counters = Counters()
@@ -128,14 +119,6 @@ class SearchContext:
             self._pushed += 1
             self.trace.emit("task_push", id=task.id, name=type(task).__name__, parent=self.trace.task, text=task.describe(self))
         self.stack.append(task)
-
-    def rules_of(self, op: LogicalOperator) -> tuple[tuple[int, TransformationRule], ...]:
-        """The transformation rules, with their bits, whose patterns may have an operator of this type at the root."""
-        known = self._rules_of.get(type(op))
-        if known is None:
-            known = tuple((bit, rule) for bit, rule in self.numbered_rules if isinstance(op, rule.pattern.op or LogicalOperator))
-            self._rules_of[type(op)] = known
-        return known
 
     def late(self) -> bool:
         """Whether the time allowed is over."""

@@ -35,7 +35,6 @@ from optimizer.memo.mexpr import LogicalExpr
 from optimizer.rules.implement.join_to_hash_join import JoinToHashJoin
 from optimizer.rules.implement.join_to_merge_join import JoinToMergeJoin
 from optimizer.rules.implement.join_to_nested_loop_join import JoinToNestedLoopJoin
-from optimizer.rules.interface import binds
 from optimizer.search.context import SearchContext, Source
 from optimizer.search.figures import Figures
 from optimizer.search.group_ways import PARTITIONING, GroupWays
@@ -65,15 +64,13 @@ class Regions:
         self._by_goal: dict[int, SetGoals] = {}
         self._by_group: dict[int, tuple[SetGoals, Relations]] = {}
         rules = search.rules
-        names = [rule.name for rule in rules.transformations]
-        self.partitioning = [(bit, rule) for bit, rule in search.numbered_rules if rule.name in PARTITIONING]
-        self._enabled = PARTITION in names
+        self.partitioning = [(bit, rule) for bit, rule in rules.numbered if rule.name in PARTITIONING]
+        self._enabled = PARTITION in rules.bits
         order = search.context.settings.join_order
         self._order = read_join_order(order) if order else None
-        self._mixed = PARTITIONING[1] in names
-        self._bit = sum(bit for bit, rule in self.partitioning if rule.name == PARTITION)
-        self._wishes = {rule.expands for rule in rules.transformations if binds(rule.pattern, Join)}
-        joins = {type(rule) for rule in rules.implementations if issubclass(Join, rule.pattern.op or Join)}
+        self._mixed = PARTITIONING[1] in rules.bits
+        self._bit = rules.bits.get(PARTITION, 0)
+        joins = rules.joins
         known = joins <= {JoinToHashJoin, JoinToMergeJoin, JoinToNestedLoopJoin}
         self._costs: JoinCosts | None = search.cost.join_costs() if known and isinstance(search.cost, LinearJoins) else None
         self._methods = Methods(JoinToHashJoin in joins, JoinToNestedLoopJoin in joins, JoinToMergeJoin in joins)
@@ -126,11 +123,11 @@ class Regions:
     def _decision(self, mexpr: LogicalExpr) -> Decision:
         search = self.search
         memo, settings = search.memo, search.context.settings
-        if "always" in self._wishes:
+        if "always" in self.search.rules.wishes:
             return Decision(Method.EXPAND, "a rule wants to see every join")
         why = ""
         leaves = [m.op for gid in mexpr.inputs for m in memo.group(gid).logical]
-        if "small" in self._wishes:
+        if "small" in self.search.rules.wishes:
             if any(isinstance(op, Aggregate) for op in leaves):
                 why = "an aggregate below may be pulled up"
             elif any(isinstance(m.op, Join) for m in memo.group(mexpr.group).parents):

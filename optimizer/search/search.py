@@ -23,8 +23,8 @@ from optimizer.memo.bounds import lower_bounds_fall
 from optimizer.memo.goal import INFINITY, Goal, Status
 from optimizer.memo.memo import Memo
 from optimizer.memo.mexpr import LogicalExpr
-from optimizer.rules.catalog import RuleSet
 from optimizer.rules.interface import RuleContext
+from optimizer.rules.rule_set import RuleSet
 from optimizer.search.context import SearchContext, Task
 from optimizer.search.failures import what_was_found, why_no_plan
 from optimizer.search.figures import Figures
@@ -46,12 +46,6 @@ class Search(SearchContext):
         super().__init__(memo, rules, context, cost, trace)
         self.regions = self.sources = Regions(self)
         self.budget = context.settings.budget_tasks or INFINITY
-        self._deep = tuple(  # bit, rule, and what it looks for at each level below its root
-            (bit, rule, tuple(rule.pattern.operators(level) for level in range(rule.pattern.depth)))
-            for bit, rule in self.numbered_rules
-            if rule.pattern.depth > 1
-        )
-        self._deepest = max((rule.pattern.depth for rule in rules.transformations), default=1)
         self._open_rules = any(rule.name not in INNER_ORDERING for rule in rules.transformations)
         if self.exploration != "all" and self._open_rules and isinstance(memo.figures, Figures):
             memo.figures.later_rules = True
@@ -196,13 +190,13 @@ class Search(SearchContext):
         """Let rules that have already bound above see new members: as many levels up as their patterns look down."""
         scheduled: set[tuple[int, int]] = set()
         level = parents
-        for distance in range(1, self._deepest):
+        for distance in range(1, self.rules.deepest):
             for parent in level:
-                for bit, rule, operators in self._deep:
+                for bit, rule, operators in self.rules.deep:
                     if len(operators) > distance and parent.applied & bit and (parent.id, bit) not in scheduled:
                         scheduled.add((parent.id, bit))
                         for mexpr in members:
                             if isinstance(mexpr.op, operators[distance]):
                                 self.push(ApplyRule(rule, parent, mexpr))
-            if distance + 1 < self._deepest:
+            if distance + 1 < self.rules.deepest:
                 level = [above for parent in level for above in self.memo.group(parent.group).parents]

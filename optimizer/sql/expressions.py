@@ -8,7 +8,7 @@ name. The binder also knows what stands around it, and so which query a name or 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from sqlglot import exp
 
@@ -27,7 +27,7 @@ from optimizer.algebra.scalars import (
     bound_to,
     walk,
 )
-from optimizer.algebra.types import NULL, STRING
+from optimizer.algebra.types import NULL, STRING, is_opaque, type_name
 from optimizer.sql import (
     aggregates,
     arithmetic,
@@ -156,6 +156,15 @@ class ExpressionBinder:
         relations = [relation for binder in around for relation in binder.scope.relations]
         raise unknown(self.source, relations, [alias for binder in around for alias in binder.aliases], node)
 
+    def refuse_field(self, node: Any) -> NoReturn:
+        """Of `a.b.c`: a field of the column `a.b`, if there is one that has fields."""
+        table, name = node.args["db"].name, node.args["table"].name
+        meant = [scalar for binder in self._and_around() for scalar in binder.scope.lookup(table, name)]
+        if meant and is_opaque(meant[0].type):
+            raise self.source.unsupported(f'"{node.sql()}", a field of a column of type {type_name(meant[0].type)},', node)
+        hint = f'the column "{table}.{name}" has no fields' if meant else "write column or table.column"
+        raise self.source.error(f'unknown column "{node.sql()}"', node, hint)
+
     def _and_around(self) -> Iterator[ExpressionBinder]:
         binder: ExpressionBinder | None = self
         while binder is not None:
@@ -269,7 +278,7 @@ def _column(binder: ExpressionBinder, node: Any) -> Scalar:
     if isinstance(node.this, exp.Star):
         raise source.unsupported("* inside an expression", node, "use count(*), or * as an item of its own in SELECT")
     if node.args.get("db") is not None:
-        raise source.error(f'unknown column "{node.sql()}"', node, "write column or table.column")
+        binder.refuse_field(node)
     source.only(node, "this", "table")
     return binder.column(node)
 

@@ -21,8 +21,9 @@ from optimizer.joins.dp_ccp import pairs as dp_ccp_pairs
 from optimizer.joins.graph import JoinGraph
 from optimizer.pipeline import Optimizer
 from optimizer.plan_space.expansion import expand_all
-from optimizer.rules.catalog import IMPLEMENTATIONS, TRANSFORMATIONS, RuleSet, rule_set
+from optimizer.rules.catalog import IMPLEMENTATIONS, TRANSFORMATIONS, rule_set
 from optimizer.rules.interface import TransformationRule
+from optimizer.rules.rule_set import RuleSet
 from optimizer.rules.transform.join_exchange_inner import JoinExchangeInner
 from optimizer.search.search import Search
 from optimizer.settings import Settings

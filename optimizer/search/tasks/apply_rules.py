@@ -31,7 +31,7 @@ class ApplyRules(Task):
             implement(search, mexpr)
             return
         scheduled = []
-        for bit, rule in search.rules_of(mexpr.op):
+        for bit, rule in search.rules.of(mexpr.op):
             if not (mexpr.applied | mexpr.barred) & bit and matches(mexpr, rule.pattern):
                 mexpr.applied |= bit  # before binding: expressions that arrive from now on come as fresh bindings
                 scheduled.append(rule)

@@ -82,7 +82,7 @@ class GroupExplored(Task):
 
 def _looked_into(search: SearchContext, mexpr: LogicalExpr, position: int) -> bool:
     """Whether a transformation rule that fits an expression binds expressions of one of its inputs."""
-    for _, rule in search.rules_of(mexpr.op):
+    for _, rule in search.rules.of(mexpr.op):
         inputs = rule.pattern.inputs
         if inputs and position < len(inputs) and inputs[position].op is not None and matches(mexpr, rule.pattern):
             return True
