@@ -89,6 +89,8 @@ class Store:
             pq.write_table(table, file, write_page_checksum=True)
         for path in self._items.glob("*.parquet"):
             path.unlink()
+        with suppress(OSError):  # there is none, or something in it is not ours
+            self._items.rmdir()
         return table
 
     def finish(self, items: Sequence[Item]) -> pa.Table:

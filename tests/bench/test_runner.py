@@ -97,7 +97,7 @@ def test_a_killed_run_goes_on_where_it_was(tmp_path, monkeypatch):
     assert said[0] == f"{HERE}: 2 of 3 items are done already"
     assert [row["query"] for row in results.finish(items).to_pylist()] == ["a", "a", "b", "b", "c", "c"]
     assert pq.read_table(folder / "results.parquet").num_rows == 6
-    assert not list((folder / "_items").iterdir())
+    assert not (folder / "_items").exists()
 
 
 def test_what_was_under_way_when_a_run_was_interrupted_has_no_row(tmp_path):
