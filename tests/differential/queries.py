@@ -331,7 +331,8 @@ class QueryMaker:
                 break
             if self.dice.chance(6) and rows < MOST_ROWS // 64:
                 other, right, most = self.chain(depth, rows * 8)
-                other, most = f"({other})" if " JOIN " in other else other, most // (rows * 8)
+                tables = {alias for column in right for alias in column.qualifiers}  # in parentheses there has to be a join
+                other, most = f"({other})" if len(tables) > 1 else other, most // (rows * 8)
             else:
                 item = self.item(depth, MOST_ROWS // rows)
                 other, right, most = item.text, _seen(item), item.rows
