@@ -24,13 +24,13 @@ from optimizer.algebra.columns import ColumnSet, column_ids, column_set
 from optimizer.algebra.logical import Aggregate, Join
 from optimizer.algebra.scalars import Predicate, predicate_columns
 from optimizer.algebra.trees import Node, Tree
-from optimizer.rules.interface import ANY, RuleContext, TransformationRule, node
+from optimizer.rules.interface import ANY, RuleContext, TransformationRule, node, of_kinds
 from optimizer.rules.transform.grouping_below_join import KEPT_LEFT, one_value, relations
 
 
 class AggregatePullJoin(TransformationRule):
     name = "aggregate_pull_join"
-    pattern = node(Join, node(Aggregate, ANY), ANY)
+    pattern = node(Join, node(Aggregate, ANY), ANY, where=of_kinds(*KEPT_LEFT))
     expands = "small"
 
     def apply(self, bound: Tree, context: RuleContext) -> Sequence[Tree]:

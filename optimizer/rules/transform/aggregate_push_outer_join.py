@@ -28,7 +28,7 @@ from optimizer.algebra.nulls import strict_columns
 from optimizer.algebra.scalars import AggregateCall, Call, ColumnRef, Literal, Scalar
 from optimizer.algebra.trees import Node, Tree
 from optimizer.algebra.types import INT64
-from optimizer.rules.interface import ANY, RuleContext, TransformationRule, node
+from optimizer.rules.interface import ANY, RuleContext, TransformationRule, node, of_kinds
 from optimizer.rules.transform.grouping_below_join import (
     lower_keys,
     matching_props,
@@ -40,7 +40,7 @@ from optimizer.rules.transform.partial_aggregates import partial_item
 
 class AggregatePushOuterJoin(TransformationRule):
     name = "aggregate_push_outer_join"
-    pattern = node(Aggregate, node(Join, ANY, ANY))
+    pattern = node(Aggregate, node(Join, ANY, ANY, where=of_kinds(JoinKind.LEFT)))
     expands = "never"  # no inner join is looked for
 
     def apply(self, bound: Tree, context: RuleContext) -> Sequence[Tree]:

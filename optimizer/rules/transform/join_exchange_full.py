@@ -25,15 +25,16 @@ from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical import Join
 from optimizer.algebra.null_rejection import rejects_nulls
 from optimizer.algebra.trees import Tree
-from optimizer.rules.interface import ANY, RuleContext, TransformationRule, node
+from optimizer.rules.interface import ANY, RuleContext, TransformationRule, node, of_kinds
 from optimizer.rules.transform.regrouping import may_go_down
 
 _LEFT, _FULL = JoinKind.LEFT, JoinKind.FULL
+_KIND = of_kinds(_LEFT, _FULL)
 
 
 class JoinExchangeFull(TransformationRule):
     name = "join_exchange_full"
-    pattern = node(Join, node(Join, ANY, ANY), ANY)
+    pattern = node(Join, node(Join, ANY, ANY, where=_KIND), ANY, where=_KIND)
     expands = "never"  # no inner join is looked for
 
     def apply(self, bound: Tree, context: RuleContext) -> Sequence[Tree]:

@@ -22,7 +22,7 @@ from collections.abc import Sequence
 from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical import Join
 from optimizer.algebra.trees import Tree
-from optimizer.rules.interface import ANY, RuleContext, TransformationRule, node
+from optimizer.rules.interface import ANY, RuleContext, TransformationRule, node, of_kinds
 from optimizer.rules.transform.regrouping import may_go_down
 
 _KINDS = {
@@ -30,11 +30,12 @@ _KINDS = {
     (JoinKind.LEFT, JoinKind.INNER),
     (JoinKind.LEFT, JoinKind.LEFT),
 }
+_KIND = of_kinds(JoinKind.INNER, JoinKind.LEFT)
 
 
 class JoinExchangeLeft(TransformationRule):
     name = "join_exchange_left"
-    pattern = node(Join, node(Join, ANY, ANY), ANY)
+    pattern = node(Join, node(Join, ANY, ANY, where=_KIND), ANY, where=_KIND)
     expands = "small"
 
     def apply(self, bound: Tree, context: RuleContext) -> Sequence[Tree]:

@@ -20,15 +20,16 @@ from collections.abc import Sequence
 from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical import Join
 from optimizer.algebra.trees import Tree
-from optimizer.rules.interface import ANY, RuleContext, TransformationRule, node
+from optimizer.rules.interface import ANY, RuleContext, TransformationRule, node, of_kinds
 from optimizer.rules.transform.regrouping import may_go_down
 
 _MOVABLE = frozenset((JoinKind.INNER, JoinKind.LEFT, JoinKind.SEMI, JoinKind.ANTI))
+_KIND = of_kinds(*_MOVABLE)
 
 
 class JoinExchangeSemi(TransformationRule):
     name = "join_exchange_semi"
-    pattern = node(Join, node(Join, ANY, ANY), ANY)
+    pattern = node(Join, node(Join, ANY, ANY, where=_KIND), ANY, where=_KIND)
     expands = "small"
 
     def apply(self, bound: Tree, context: RuleContext) -> Sequence[Tree]:

@@ -17,20 +17,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from optimizer.algebra.logical import Filter, Scan
+from optimizer.algebra.logical import Filter, LogicalOperator, Scan
 from optimizer.algebra.trees import Tree
 from optimizer.rules.interface import RuleContext, TransformationRule, node
 
 
+def _reads_outer(op: LogicalOperator) -> bool:
+    return isinstance(op, Scan) and op.limit is None and any(conjunct.outer for conjunct in op.predicate)
+
+
 class ScanSplitOuter(TransformationRule):
     name = "scan_split_outer"
-    pattern = node(Scan)
+    pattern = node(Scan, where=_reads_outer)
 
     def apply(self, bound: Tree, context: RuleContext) -> Sequence[Tree]:
         match bound.op:
             case Scan(predicate=predicate, limit=None) as scan:
                 above = tuple(c for c in predicate if c.outer or c.raises or c.volatile)
-                if any(c.outer for c in above):
-                    kept = tuple(c for c in predicate if not (c.outer or c.raises or c.volatile))
-                    return (Tree(Filter(above), (Tree(replace(scan, predicate=kept)),)),)
+                kept = tuple(c for c in predicate if not (c.outer or c.raises or c.volatile))
+                return (Tree(Filter(above), (Tree(replace(scan, predicate=kept)),)),)
         return ()

@@ -20,13 +20,13 @@ from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical import Aggregate, Join
 from optimizer.algebra.scalars import predicate_columns
 from optimizer.algebra.trees import Tree
-from optimizer.rules.interface import ANY, RuleContext, TransformationRule, node
+from optimizer.rules.interface import ANY, RuleContext, TransformationRule, node, of_kinds
 from optimizer.rules.transform.semi_join_to_inner_on_key import equated, only
 
 
 class SemiJoinToInnerOnDistinct(TransformationRule):
     name = "semi_join_to_inner_on_distinct"
-    pattern = node(Join, ANY, ANY)
+    pattern = node(Join, ANY, ANY, where=of_kinds(JoinKind.SEMI))
     expands = "never"  # only semi joins are bound
 
     def apply(self, bound: Tree, context: RuleContext) -> Sequence[Tree]:

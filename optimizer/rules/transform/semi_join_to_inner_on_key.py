@@ -21,12 +21,12 @@ from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical import Join, Project
 from optimizer.algebra.scalars import ColumnRef, Predicate, equality_sides
 from optimizer.algebra.trees import Node, Tree
-from optimizer.rules.interface import ANY, RuleContext, TransformationRule, node
+from optimizer.rules.interface import ANY, RuleContext, TransformationRule, node, of_kinds
 
 
 class SemiJoinToInnerOnKey(TransformationRule):
     name = "semi_join_to_inner_on_key"
-    pattern = node(Join, ANY, ANY)
+    pattern = node(Join, ANY, ANY, where=of_kinds(JoinKind.SEMI))
     expands = "never"  # only semi joins are bound
 
     def apply(self, bound: Tree, context: RuleContext) -> Sequence[Tree]:
