@@ -15,6 +15,8 @@ from optimizer.errors import PlanscopeError
 from optimizer.trace.recorder import Trace
 from optimizer.trace.replay import Replay, Watch
 
+_LOOK_SECONDS = 0.1  # a signal that comes just before a wait begins is seen when the wait ends
+
 
 class _GivenUp(BaseException):
     """Thrown into a search that nobody looks at any more."""
@@ -78,7 +80,7 @@ class LiveSearch:
             self._turn.notify_all()
             try:
                 while not self._waits:
-                    self._turn.wait()
+                    self._turn.wait(_LOOK_SECONDS)
             except KeyboardInterrupt:
                 self._wanted = 0
                 while not self._waits:
