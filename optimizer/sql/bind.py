@@ -35,5 +35,5 @@ def _bind(sql: str, catalog: Catalog, ms: dict[str, float] | None) -> BoundQuery
     context = Context(source, catalog)
     bound = bind_query(context, tree, None)
     query = BoundQuery(with_definitions(context, bound.tree), context.columns, bound.outputs, bound.order)
-    refuse_uses(source, query)
+    refuse_uses(source, tree, query)
     return query

@@ -7,8 +7,10 @@ at their validity alone. Whatever else reads one is refused, but for sorting by 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import pyarrow as pa
+from sqlglot import exp
 
 from optimizer.algebra.columns import ColumnId, column_set
 from optimizer.algebra.kinds import SetOpKind
@@ -25,8 +27,8 @@ _SORTED = "in ORDER BY"
 _HINT = "a column of this type can be selected, tested by IS NULL and counted; EXCLUDE leaves it out of *"
 
 
-def refuse_uses(source: Source, query: BoundQuery) -> None:
-    """Raises Unsupported where the query compares, groups, sorts or computes with an opaque column."""
+def refuse_uses(source: Source, tree: Any, query: BoundQuery) -> None:
+    """Raises Unsupported where the query, whose AST is `tree`, compares, groups, sorts or computes with an opaque column."""
     columns = query.columns
     opaque = column_set(c.id for c in columns if is_opaque(c.type))
     if not opaque:
@@ -35,7 +37,15 @@ def refuse_uses(source: Source, query: BoundQuery) -> None:
     for id, where in (*sorted_by, *_uses(query.tree)):
         if opaque >> id & 1 and not (where == _SORTED and pa.types.is_interval(columns[id].type)):
             column = columns[id]
-            raise source.unsupported(f'column "{column.name}" of type {type_name(column.type)} {where}', hint=_HINT)
+            mention = _mention(tree, column.name, where)
+            raise source.unsupported(f'column "{column.name}" of type {type_name(column.type)} {where}', mention, _HINT)
+
+
+def _mention(tree: Any, name: str, where: str) -> Any:
+    """An AST column of that name, one that is sorted by where that is meant; all of the text if there is none."""
+    parts = tree.find_all(exp.Ordered) if where == _SORTED else (tree,)
+    named = (node for part in parts for node in part.find_all(exp.Column) if node.name.lower() == name.lower())
+    return next(named, tree)
 
 
 def _uses(root: Tree) -> Iterator[tuple[ColumnId, str]]:

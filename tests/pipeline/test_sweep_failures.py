@@ -207,6 +207,7 @@ def test_a_run_that_was_killed_between_one_file_and_the_others_has_each_item_onc
     measure_items(task_of(plan, tmp_path, [0, 1]))
     files = {path: path.read_bytes() for path in store.parts()}
     rows = store.finish(plan.items)
+    (tmp_path / "_items").mkdir()
     for path, content in files.items():
         path.write_bytes(content)
     assert not progress_of(tmp_path).complete and store.rows().equals(rows)

@@ -34,6 +34,7 @@ class ScanSplitOuter(TransformationRule):
         match bound.op:
             case Scan(predicate=predicate, limit=None) as scan:
                 above = tuple(c for c in predicate if c.outer or c.raises or c.volatile)
-                kept = tuple(c for c in predicate if not (c.outer or c.raises or c.volatile))
-                return (Tree(Filter(above), (Tree(replace(scan, predicate=kept)),)),)
+                if any(c.outer for c in above):
+                    kept = tuple(c for c in predicate if not (c.outer or c.raises or c.volatile))
+                    return (Tree(Filter(above), (Tree(replace(scan, predicate=kept)),)),)
         return ()
