@@ -188,7 +188,8 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> list[of_catalog.RowCounter]:
     return made
 
 
-def test_a_second_session_counts_nothing(tpch: Catalog, counted: list) -> None:
+def test_a_second_session_counts_nothing(tpch: Catalog, counted: list, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PLANSCOPE_HOME", str(tmp_path))  # where nobody has counted yet
     plans = [Session(tpch, {"estimator": "true"}).optimize(sql).plan for sql in (SQL, SQL.replace("n_name", "nation.n_name"))]
     assert counted[0].counted > 0
     assert counted[1].counted == 0
