@@ -12,8 +12,9 @@ from __future__ import annotations
 from optimizer.algebra.columns import ColumnId, column_ids
 from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical import Join
+from optimizer.algebra.predicates import compare
 from optimizer.algebra.props import united
-from optimizer.algebra.scalars import ColumnRef, Scalar, compare
+from optimizer.algebra.scalars import ColumnRef, Scalar
 from optimizer.algebra.trees import Node, Tree
 from optimizer.joins.join_order import JoinOrder, read_join_order, subtrees
 from optimizer.joins.placed_order import aliases_of

@@ -7,7 +7,8 @@ from collections.abc import Iterable
 from optimizer.algebra.columns import ColumnId, column_ids
 from optimizer.algebra.join_graph import JoinGraph
 from optimizer.algebra.logical import Scan
-from optimizer.algebra.scalars import Call, ColumnRef, Predicate, Scalar, combined, compare
+from optimizer.algebra.predicates import combined, compare
+from optimizer.algebra.scalars import Call, ColumnRef, Predicate, Scalar
 from optimizer.errors import Unsupported
 from optimizer.joins.graph import JoinGraph as Links
 from optimizer.joins.graph import Relations

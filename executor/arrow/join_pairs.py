@@ -19,7 +19,8 @@ from executor.arrow.context import Context
 from executor.arrow.expressions import compile_predicate
 from optimizer.algebra.columns import ColumnSet, column_ids
 from optimizer.algebra.kinds import JoinKind
-from optimizer.algebra.scalars import Predicate, predicate_columns
+from optimizer.algebra.predicates import predicate_columns
+from optimizer.algebra.scalars import Predicate
 from optimizer.errors import ExecutionError
 
 

@@ -21,7 +21,8 @@ from executor.arrow.expressions import compile_scalar
 from executor.arrow.join_pairs import Candidates, paired, portions
 from executor.arrow.key_index import KeyIndex
 from optimizer.algebra.columns import ColumnSet
-from optimizer.algebra.scalars import Predicate, predicate_columns, predicate_scalar
+from optimizer.algebra.predicates import predicate_columns, predicate_scalar
+from optimizer.algebra.scalars import Predicate
 
 
 class Marks:

@@ -17,7 +17,8 @@ import pyarrow.parquet as pq
 from executor.arrow.batches import column_name, single_array
 from executor.arrow.expressions import compile_predicate
 from optimizer.algebra.columns import ColumnId, ColumnSet, DataType, column_ids
-from optimizer.algebra.scalars import Predicate, predicate_columns
+from optimizer.algebra.predicates import predicate_columns
+from optimizer.algebra.scalars import Predicate
 
 if TYPE_CHECKING:
     import pyarrow.dataset as ds

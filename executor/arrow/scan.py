@@ -32,7 +32,8 @@ from optimizer.algebra.functions import COMPARISONS, MIRRORED
 from optimizer.algebra.logical import Scan
 from optimizer.algebra.physical import TableScan
 from optimizer.algebra.plan import PlanNode
-from optimizer.algebra.scalars import Call, ColumnRef, InList, Literal, Predicate, Scalar, predicate_columns
+from optimizer.algebra.predicates import predicate_columns
+from optimizer.algebra.scalars import Call, ColumnRef, InList, Literal, Predicate, Scalar
 from optimizer.errors import ExecutionError
 
 if TYPE_CHECKING:

@@ -24,8 +24,9 @@ from optimizer.algebra.columns import Columns, ColumnSet
 from optimizer.algebra.join_graph import JoinGraph
 from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical import Aggregate, AggregateItem, Filter, Join, Project, ProjectItem, Scan, Window
+from optimizer.algebra.predicates import combined
 from optimizer.algebra.rebuild import map_tree
-from optimizer.algebra.scalars import AggregateCall, Scalar, combined
+from optimizer.algebra.scalars import AggregateCall, Scalar
 from optimizer.algebra.trees import Node, Tree
 from optimizer.errors import ExecutionError
 

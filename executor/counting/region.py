@@ -15,7 +15,8 @@ from optimizer.algebra.columns import column_ids
 from optimizer.algebra.join_graph import JoinGraph
 from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical import Filter, Join
-from optimizer.algebra.scalars import Call, Literal, Scalar, combined, key_sides
+from optimizer.algebra.predicates import combined, key_sides
+from optimizer.algebra.scalars import Call, Literal, Scalar
 from optimizer.algebra.trees import Tree
 
 Inputs = int  # a set of inputs, as bits

@@ -2,8 +2,8 @@
 
 In: nothing of planscope. Out: what every other part speaks.
 Read in this order: `columns` (a column is an id, a column set an int), `types` (Arrow types), `functions` (what a call
-may name), `scalars`, `logical` and `physical` (operators), `trees` (operator plus inputs), `props` (what holds of every
-row a tree produces), `traits` (physical properties), `plan` (the chosen physical plan), `printing`.
+may name), `scalars`, `predicates`, `logical` and `physical` (operators), `trees` (operator plus inputs), `props` (what holds of
+every row a tree produces), `traits` (physical properties), `plan` (the chosen physical plan), `printing`.
 
 What a rule needs is here by name: `from optimizer.algebra import Join, JoinKind, Tree, column_set, conjunction`.
 """
@@ -53,6 +53,7 @@ from optimizer.algebra.physical import (
     WindowRows,
 )
 from optimizer.algebra.plan import PlanNode
+from optimizer.algebra.predicates import combined, compare, conjunction, equality_sides, predicate_columns, predicate_scalar
 from optimizer.algebra.props import LogicalProps
 from optimizer.algebra.scalars import (
     FALSE,
@@ -68,12 +69,6 @@ from optimizer.algebra.scalars import (
     Predicate,
     Scalar,
     WindowCall,
-    combined,
-    compare,
-    conjunction,
-    equality_sides,
-    predicate_columns,
-    predicate_scalar,
     rewrite,
     substitute,
     walk,

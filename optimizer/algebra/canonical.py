@@ -35,7 +35,8 @@ from optimizer.algebra.logical import (
     Values,
     Window,
 )
-from optimizer.algebra.scalars import Call, ColumnRef, Predicate, Scalar, combined
+from optimizer.algebra.predicates import combined
+from optimizer.algebra.scalars import Call, ColumnRef, Predicate, Scalar
 from optimizer.algebra.spools import CteReference, Recursion, Spool
 from optimizer.algebra.traits import Collation
 from optimizer.algebra.trees import Leaf, Node, Tree, postorder

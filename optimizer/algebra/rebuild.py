@@ -32,7 +32,8 @@ from optimizer.algebra.logical import (
     Window,
     WindowItem,
 )
-from optimizer.algebra.scalars import ColumnRef, OuterRef, Scalar, conjunction, rewrite
+from optimizer.algebra.predicates import conjunction
+from optimizer.algebra.scalars import ColumnRef, OuterRef, Scalar, rewrite
 from optimizer.algebra.spools import CteReference, Recursion, Spool, SpoolColumn, With
 from optimizer.algebra.subqueries import AnySubquery, ScalarSubquery, Subquery
 from optimizer.algebra.traits import Collation

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from optimizer.algebra.scalars import TRUE, Scalar, compare, junction
+from optimizer.algebra.predicates import compare, junction
+from optimizer.algebra.scalars import TRUE, Scalar
 
 
 def rows_compared(function: str, left: Sequence[Scalar], right: Sequence[Scalar]) -> Scalar:

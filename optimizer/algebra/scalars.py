@@ -5,21 +5,19 @@ scalars as they are. Build them with positional arguments only. Every scalar kno
 columns it reads (`columns`, a bitset), the columns of enclosing queries it reads (`outer`), whether it is `volatile` and
 whether it may raise (`raises`).
 
-A predicate is a tuple of conjuncts in canonical order (`conjunction`), the empty tuple being TRUE. What makes scalars and
-predicates, walks through them and takes them apart is below the classes, since all of it depends on their identity.
+What walks through scalars and rewrites them is below the classes; `predicates` are made of them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import Any, ClassVar, NamedTuple
 from weakref import WeakValueDictionary
 
 import pyarrow as pa
 
 from optimizer.algebra.aggregate_functions import AGGREGATE_FUNCTIONS, WINDOW_FUNCTIONS
-from optimizer.algebra.columns import ColumnId, ColumnSet, DataType, union
-from optimizer.algebra.functions import MIRRORED
+from optimizer.algebra.columns import ColumnId, ColumnSet, DataType
 from optimizer.algebra.scalar_functions import SCALAR_FUNCTIONS
 
 BOOL = pa.bool_()
@@ -449,94 +447,5 @@ def as_outer(scalar: Scalar, columns: ColumnSet) -> Scalar:
     return rewrite(scalar, lambda s: OuterRef(s.id, s.type) if isinstance(s, ColumnRef) and columns >> s.id & 1 else None)
 
 
-def conjuncts(scalar: Scalar) -> Iterator[Scalar]:
-    """The operands of a tree of ANDs, without TRUE."""
-    for part in walk_and(scalar):
-        if part is not TRUE:
-            yield part
-
-
-def walk_and(scalar: Scalar) -> Iterator[Scalar]:
-    stack = [scalar]
-    while stack:
-        current = stack.pop()
-        if isinstance(current, Call) and current.function == "and":
-            stack.extend(reversed(current.args))
-        else:
-            yield current
-
-
-def conjunction(scalars: Iterable[Scalar]) -> Predicate:
-    """A predicate in canonical form: ANDs flattened, TRUE and duplicates dropped, sorted by canonical text.
-
-    A volatile conjunct is kept as often as it was written.
-    """
-    seen: dict[Scalar, None] = {}
-    repeated: list[Scalar] = []
-    for scalar in scalars:
-        for part in conjuncts(scalar):
-            if part in seen and part.volatile:
-                repeated.append(part)
-            seen[part] = None
-    return tuple(sorted([*seen, *repeated], key=_canonical))
-
-
-def combined(conjuncts: Iterable[Scalar]) -> Predicate:
-    """Like `conjunction`, for scalars that are conjuncts of predicates already: nothing to flatten, none volatile."""
-    return tuple(sorted(dict.fromkeys(conjuncts), key=_canonical))
-
-
-def _canonical(scalar: Scalar) -> str:
-    return scalar._text or scalar.text
-
-
-def predicate_scalar(predicate: Predicate) -> Scalar:
-    """The predicate as one boolean scalar."""
-    return junction("and", predicate) if predicate else TRUE
-
-
-def junction(function: str, operands: Sequence[Scalar]) -> Scalar:
-    """The AND or the OR of one operand or more."""
-    return operands[0] if len(operands) == 1 else Call(function, tuple(operands), BOOL)
-
-
 def is_null_literal(scalar: Scalar) -> bool:
     return isinstance(scalar, Literal) and scalar.value is None
-
-
-def predicate_columns(predicate: Predicate) -> ColumnSet:
-    return union(scalar.columns for scalar in predicate)
-
-
-def compare(function: str, left: Scalar, right: Scalar) -> Scalar:
-    """A comparison with its operands in canonical order, so that `a = b` and `b = a` are one scalar."""
-    assert left.type == right.type, f"{function} compares {left.type} with {right.type}: a cast is missing"
-    literals = isinstance(left, Literal), isinstance(right, Literal)
-    if literals == (True, False) or (literals[0] == literals[1] and right.text < left.text):
-        left, right, function = right, left, MIRRORED.get(function, function)
-    return Call(function, (left, right), BOOL)
-
-
-def equality_sides(scalar: Scalar, left: ColumnSet, right: ColumnSet) -> tuple[Scalar, Scalar] | None:
-    """(l, r) when `scalar` is an equality of a scalar over `left` columns and one over `right` columns, else None."""
-    return _sides(scalar, left, right) if isinstance(scalar, Call) and scalar.function == "=" else None
-
-
-def key_sides(scalar: Scalar, left: ColumnSet, right: ColumnSet) -> tuple[Scalar, Scalar] | None:
-    """As `equality_sides`, also for IS NOT DISTINCT FROM."""
-    return _sides(scalar, left, right) if isinstance(scalar, Call) and is_key(scalar) else None
-
-
-def is_key(scalar: Scalar) -> bool:
-    """Whether it compares for equality, by = or, NULLs being equal, by IS NOT DISTINCT FROM."""
-    return isinstance(scalar, Call) and scalar.function in ("=", "is_not_distinct_from")
-
-
-def _sides(scalar: Call, left: ColumnSet, right: ColumnSet) -> tuple[Scalar, Scalar] | None:
-    a, b = scalar.args
-    if a.columns and b.columns:
-        if not a.columns & ~left and not b.columns & ~right:
-            return a, b
-        if not a.columns & ~right and not b.columns & ~left:
-            return b, a
-    return None

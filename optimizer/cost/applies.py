@@ -27,7 +27,8 @@ from optimizer.algebra.physical import (
     TopK,
     UnionAll,
 )
-from optimizer.algebra.scalars import Call, ColumnRef, Predicate, Scalar, is_key
+from optimizer.algebra.predicates import is_key
+from optimizer.algebra.scalars import Call, ColumnRef, Predicate, Scalar
 from optimizer.cost.coefficients import Coefficients
 from optimizer.stats.estimator import distinct_rows
 from optimizer.stats.relation import RelationStats

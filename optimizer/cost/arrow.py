@@ -36,8 +36,8 @@ from optimizer.algebra.logical import (
     Window,
 )
 from optimizer.algebra.physical import PhysicalOperator
+from optimizer.algebra.predicates import is_key
 from optimizer.algebra.region_graph import RegionGraph
-from optimizer.algebra.scalars import is_key
 from optimizer.algebra.spools import CteReference, Recursion, Spool, With
 from optimizer.algebra.traits import TraitSet
 from optimizer.cost.applies import Again, beside_outer, keeps_held, least_apply

@@ -77,8 +77,8 @@ from optimizer.algebra.physical import (
     WindowRows,
     WithSpools,
 )
+from optimizer.algebra.predicates import is_key
 from optimizer.algebra.region_graph import RegionGraph
-from optimizer.algebra.scalars import is_key
 from optimizer.algebra.spools import CteReference, Recursion, Spool
 from optimizer.algebra.traits import TraitSet
 from optimizer.cost.by_operator import ByOperator

@@ -13,8 +13,9 @@ from optimizer.algebra.building import filtered, passed
 from optimizer.algebra.columns import ColumnId, Columns, ColumnSet, column_ids
 from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical import Aggregate, Apply, Filter, Join, MarkJoin, Project, SingleJoin, Window
+from optimizer.algebra.predicates import conjunction
 from optimizer.algebra.rebuild import copy_tree
-from optimizer.algebra.scalars import ColumnRef, Scalar, conjunction
+from optimizer.algebra.scalars import ColumnRef, Scalar
 from optimizer.algebra.trees import Node, Tree
 
 

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from optimizer.algebra.columns import ColumnId, Columns
 from optimizer.algebra.logical import Filter, Limit, Window, WindowItem
-from optimizer.algebra.scalars import BOOL, Call, ColumnRef, Literal, WindowCall, conjunction
+from optimizer.algebra.predicates import conjunction
+from optimizer.algebra.scalars import BOOL, Call, ColumnRef, Literal, WindowCall
 from optimizer.algebra.trees import Tree
 from optimizer.algebra.types import INT64
 

@@ -39,21 +39,10 @@ from optimizer.algebra.logical import (
     WindowItem,
     join_of_kind,
 )
+from optimizer.algebra.predicates import conjunction
 from optimizer.algebra.raising import may_raise
 from optimizer.algebra.rebuild import replace_outer
-from optimizer.algebra.scalars import (
-    BOOL,
-    Call,
-    Case,
-    ColumnRef,
-    Literal,
-    OuterRef,
-    Predicate,
-    Scalar,
-    as_outer,
-    bound_to,
-    conjunction,
-)
+from optimizer.algebra.scalars import BOOL, Call, Case, ColumnRef, Literal, OuterRef, Predicate, Scalar, as_outer, bound_to
 from optimizer.algebra.trees import Tree
 from optimizer.decorrelate.applies import replace_applies
 from optimizer.decorrelate.correlation import one_form

@@ -17,20 +17,8 @@ from optimizer.algebra.building import filtered, passed_all, tree_of
 from optimizer.algebra.columns import ColumnId, Columns
 from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical import Aggregate, AggregateItem, Apply, Filter, Join, Limit, Project, ProjectItem
-from optimizer.algebra.scalars import (
-    BOOL,
-    FALSE,
-    Call,
-    Case,
-    ColumnRef,
-    Literal,
-    Predicate,
-    Scalar,
-    bound_to,
-    conjunction,
-    predicate_scalar,
-    substitute,
-)
+from optimizer.algebra.predicates import conjunction, predicate_scalar
+from optimizer.algebra.scalars import BOOL, FALSE, Call, Case, ColumnRef, Literal, Predicate, Scalar, bound_to, substitute
 from optimizer.algebra.trees import Tree
 from optimizer.decorrelate.state import Held, join_back, local_call, meet
 

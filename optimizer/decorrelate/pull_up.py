@@ -27,20 +27,8 @@ from optimizer.algebra.logical import (
     join_of_kind,
 )
 from optimizer.algebra.nulls import is_not_null
-from optimizer.algebra.scalars import (
-    BOOL,
-    FALSE,
-    TRUE,
-    Call,
-    Case,
-    ColumnRef,
-    Literal,
-    Predicate,
-    Scalar,
-    bound_to,
-    conjunction,
-    substitute,
-)
+from optimizer.algebra.predicates import conjunction
+from optimizer.algebra.scalars import BOOL, FALSE, TRUE, Call, Case, ColumnRef, Literal, Predicate, Scalar, bound_to, substitute
 from optimizer.algebra.trees import Node, Tree
 from optimizer.decorrelate.state import same
 

@@ -35,6 +35,7 @@ from optimizer.algebra.logical import (
     Window,
 )
 from optimizer.algebra.nulls import is_not_null
+from optimizer.algebra.predicates import conjunction
 from optimizer.algebra.raising import may_raise
 from optimizer.algebra.rebuild import copy_tree, map_scalars, map_tree, renamed_scalar, replace_outer
 from optimizer.algebra.scalars import (
@@ -49,7 +50,6 @@ from optimizer.algebra.scalars import (
     Predicate,
     Scalar,
     as_outer,
-    conjunction,
     rewrite,
     walk,
 )

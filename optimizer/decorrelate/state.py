@@ -8,18 +8,8 @@ from typing import NamedTuple, TypeVar, cast
 from optimizer.algebra.columns import ColumnId, Columns, ColumnSet
 from optimizer.algebra.congruence import has_one_form
 from optimizer.algebra.kinds import JoinKind
-from optimizer.algebra.scalars import (
-    BOOL,
-    AggregateCall,
-    Call,
-    ColumnRef,
-    OuterRef,
-    Predicate,
-    Scalar,
-    WindowCall,
-    conjunction,
-    rewrite,
-)
+from optimizer.algebra.predicates import conjunction
+from optimizer.algebra.scalars import BOOL, AggregateCall, Call, ColumnRef, OuterRef, Predicate, Scalar, WindowCall, rewrite
 from optimizer.algebra.trees import Tree
 
 Domain = Callable[[ColumnSet], tuple[Tree, dict[ColumnId, ColumnId]]]

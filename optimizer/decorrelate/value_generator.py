@@ -32,9 +32,10 @@ from optimizer.algebra.logical import (
     Values,
     join_of_kind,
 )
+from optimizer.algebra.predicates import conjunction
 from optimizer.algebra.raising import may_raise
 from optimizer.algebra.rebuild import map_tree
-from optimizer.algebra.scalars import Call, ColumnRef, OuterRef, Predicate, bound_to, conjunction
+from optimizer.algebra.scalars import Call, ColumnRef, OuterRef, Predicate, bound_to
 from optimizer.algebra.trees import Tree
 from optimizer.decorrelate.correlation import one_form
 from optimizer.decorrelate.domain import domain

@@ -10,9 +10,10 @@ from optimizer.algebra.join_graph import JoinGraph
 from optimizer.algebra.kinds import JoinKind, SetOpKind
 from optimizer.algebra.logical import Aggregate, AnyJoin, Filter, Join, Limit, LogicalOperator, Project, Scan, SetOp, Window
 from optimizer.algebra.physical import MergeUnion, PhysicalOperator, ProjectRows, StreamingAggregate, WindowRows
+from optimizer.algebra.predicates import equality_sides
 from optimizer.algebra.props import LogicalProps
 from optimizer.algebra.region_graph import RegionGraph
-from optimizer.algebra.scalars import Call, ColumnRef, equality_sides
+from optimizer.algebra.scalars import Call, ColumnRef
 from optimizer.algebra.spools import With
 from optimizer.algebra.traits import ANY, SortKey, TraitSet, ascending, reduce_traits, satisfies
 from optimizer.cost.arrow import ArrowCost

@@ -14,8 +14,9 @@ from collections.abc import Callable
 from optimizer.algebra.join_graph import JoinGraph
 from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical import Filter, Join
+from optimizer.algebra.predicates import conjunction
 from optimizer.algebra.region_graph import RegionGraph
-from optimizer.algebra.scalars import Scalar, conjunction
+from optimizer.algebra.scalars import Scalar
 from optimizer.algebra.trees import Node, Tree, postorder
 from optimizer.joins.graph import Relations, bits
 from optimizer.joins.inner import inner_region

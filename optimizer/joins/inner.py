@@ -7,7 +7,8 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from optimizer.algebra.columns import ColumnSet, column_ids
-from optimizer.algebra.scalars import Predicate, Scalar, is_key, key_sides, walk
+from optimizer.algebra.predicates import is_key, key_sides
+from optimizer.algebra.scalars import Predicate, Scalar, walk
 from optimizer.joins.costing import JoinCosting, Ordered
 from optimizer.joins.forced import Forced, Problems
 from optimizer.joins.graph import JoinGraph, Relations, bits

@@ -17,7 +17,8 @@ from typing import NamedTuple
 from optimizer.algebra.columns import ColumnId, ColumnSet, column_ids
 from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical import Filter, Join, show_predicate
-from optimizer.algebra.scalars import Predicate, Scalar, combined
+from optimizer.algebra.predicates import combined
+from optimizer.algebra.scalars import Predicate, Scalar
 from optimizer.algebra.trees import Node, Tree
 from optimizer.joins.conflicts import Edge, detect
 from optimizer.joins.forced import Forced

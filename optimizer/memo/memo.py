@@ -16,8 +16,8 @@ from optimizer.algebra.join_graph import JoinGraph
 from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical import Apply, Choice, Join, LogicalOperator
 from optimizer.algebra.physical import PhysicalOperator
+from optimizer.algebra.predicates import combined
 from optimizer.algebra.props import LogicalProps
-from optimizer.algebra.scalars import combined
 from optimizer.algebra.traits import TraitSet
 from optimizer.algebra.trees import Leaf, Tree, postorder
 from optimizer.memo.goal import Goal

@@ -32,19 +32,8 @@ from optimizer.algebra.logical import (
     Values,
     Window,
 )
-from optimizer.algebra.scalars import (
-    Call,
-    Cast,
-    ColumnRef,
-    Literal,
-    Predicate,
-    Scalar,
-    cast_may_fail,
-    compare,
-    conjuncts,
-    rewrite,
-    substitute,
-)
+from optimizer.algebra.predicates import compare, conjuncts
+from optimizer.algebra.scalars import Call, Cast, ColumnRef, Literal, Predicate, Scalar, cast_may_fail, rewrite, substitute
 from optimizer.algebra.trees import Node, Tree
 from optimizer.algebra.types import is_integer
 from optimizer.errors import PlanscopeError

@@ -26,7 +26,8 @@ from optimizer.algebra.evaluate import evaluate
 from optimizer.algebra.evaluate_order import compare_values
 from optimizer.algebra.functions import COMPARISONS, MIRRORED
 from optimizer.algebra.monotone import monotone
-from optimizer.algebra.scalars import BOOL, Call, ColumnRef, InList, Literal, Scalar, junction, walk
+from optimizer.algebra.predicates import junction
+from optimizer.algebra.scalars import BOOL, Call, ColumnRef, InList, Literal, Scalar, walk
 from optimizer.algebra.types import integer_range, is_date, is_decimal, is_integer, is_timestamp
 from optimizer.errors import PlanscopeError
 

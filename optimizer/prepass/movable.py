@@ -6,7 +6,8 @@ from collections.abc import Callable
 
 from optimizer.algebra.columns import ColumnSet
 from optimizer.algebra.congruence import is_congruent
-from optimizer.algebra.scalars import Predicate, Scalar, as_outer, conjunction
+from optimizer.algebra.predicates import conjunction
+from optimizer.algebra.scalars import Predicate, Scalar, as_outer
 
 
 def over(predicate: Predicate, columns: ColumnSet) -> tuple[Predicate, Predicate]:

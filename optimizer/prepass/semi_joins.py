@@ -22,9 +22,10 @@ from typing import NamedTuple
 from optimizer.algebra.columns import ColumnSet, column_ids, column_set
 from optimizer.algebra.kinds import JoinKind, SetOpKind
 from optimizer.algebra.logical import Aggregate, Choice, Filter, Join, LogicalOperator, Project, Scan, SetOp, Window
+from optimizer.algebra.predicates import compare, conjunction
 from optimizer.algebra.props import merge_equivalences
 from optimizer.algebra.rebuild import copy_tree
-from optimizer.algebra.scalars import Call, ColumnRef, Predicate, Scalar, compare, conjunction
+from optimizer.algebra.scalars import Call, ColumnRef, Predicate, Scalar
 from optimizer.algebra.trees import Node, Tree, postorder
 from optimizer.prepass.rules.column_prune import narrow
 from optimizer.rules.interface import RuleContext

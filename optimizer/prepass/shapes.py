@@ -13,8 +13,9 @@ from typing import TypeAlias
 from optimizer.algebra.columns import ColumnId, ColumnSet, column_ids
 from optimizer.algebra.functions import MIRRORED
 from optimizer.algebra.logical import LogicalOperator, Scan
+from optimizer.algebra.predicates import compare
 from optimizer.algebra.rebuild import defined_columns, map_scalars, renamed
-from optimizer.algebra.scalars import Call, Scalar, compare, rewrite
+from optimizer.algebra.scalars import Call, Scalar, rewrite
 from optimizer.algebra.spools import CteReference
 from optimizer.algebra.trees import Leaf, Node, Tree, postorder
 

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from optimizer.algebra.columns import ColumnSet
 from optimizer.algebra.join_graph import JoinGraph
 from optimizer.algebra.logical import Aggregate, Join, Scan
-from optimizer.algebra.scalars import predicate_columns
+from optimizer.algebra.predicates import predicate_columns
 from optimizer.algebra.traits import TraitSet
 from optimizer.algebra.trees import Tree
 from optimizer.cost.joins import JoinCosts

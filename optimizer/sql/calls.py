@@ -12,8 +12,9 @@ from optimizer.algebra.aggregate_functions import AGGREGATE_NAMES
 from optimizer.algebra.columns import DataType
 from optimizer.algebra.evaluate import evaluate
 from optimizer.algebra.functions import PARAMETERS, Function
+from optimizer.algebra.predicates import compare
 from optimizer.algebra.scalar_functions import SCALAR_NAMES
-from optimizer.algebra.scalars import BOOL, Call, Literal, Scalar, compare
+from optimizer.algebra.scalars import BOOL, Call, Literal, Scalar
 from optimizer.algebra.types import (
     DATE,
     DOUBLE,

@@ -13,7 +13,8 @@ import pyarrow as pa
 from sqlglot import exp
 
 from optimizer.algebra.columns import DataType
-from optimizer.algebra.scalars import BOOL, Call, Cast, Literal, Scalar, compare
+from optimizer.algebra.predicates import compare
+from optimizer.algebra.scalars import BOOL, Call, Cast, Literal, Scalar
 from optimizer.algebra.types import (
     INT32,
     INTERVAL,

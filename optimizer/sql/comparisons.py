@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 from sqlglot import exp
 
-from optimizer.algebra.scalars import BOOL, FALSE, TRUE, Call, InList, Literal, Scalar, compare
+from optimizer.algebra.predicates import compare
+from optimizer.algebra.scalars import BOOL, FALSE, TRUE, Call, InList, Literal, Scalar
 from optimizer.algebra.types import DATE, STRING, is_date, is_string, is_timestamp, type_name
 from optimizer.sql.coerce import Operand, bare, comparable, convert, negated, truth
 from optimizer.sql.rows import compare_rows, row_in_list, row_items

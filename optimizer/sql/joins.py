@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 
 from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical import Apply, Filter, Join
-from optimizer.algebra.scalars import Call, ColumnRef, OuterRef, Predicate, Scalar, conjunction, rewrite
+from optimizer.algebra.predicates import conjunction
+from optimizer.algebra.scalars import Call, ColumnRef, OuterRef, Predicate, Scalar, rewrite
 from optimizer.algebra.subqueries import has_subquery
 from optimizer.algebra.trees import Tree
 from optimizer.sql.coerce import Operand

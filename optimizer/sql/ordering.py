@@ -10,8 +10,9 @@ from sqlglot import exp
 
 from optimizer.algebra.evaluate import evaluate
 from optimizer.algebra.logical import Filter, Limit, Project, ProjectItem, Window, WindowItem
+from optimizer.algebra.predicates import compare
 from optimizer.algebra.query import OutputColumn
-from optimizer.algebra.scalars import Call, ColumnRef, Literal, Scalar, WindowCall, compare
+from optimizer.algebra.scalars import Call, ColumnRef, Literal, Scalar, WindowCall
 from optimizer.algebra.subqueries import has_subquery
 from optimizer.algebra.traits import Collation, SortKey
 from optimizer.algebra.trees import Tree

@@ -13,8 +13,9 @@ from sqlglot import exp
 
 from optimizer.algebra.columns import ColumnId, ColumnSet, column_set
 from optimizer.algebra.logical import Aggregate, Filter, Project, ProjectItem, Window, WindowItem
+from optimizer.algebra.predicates import compare, conjunction
 from optimizer.algebra.query import OutputColumn
-from optimizer.algebra.scalars import AggregateCall, ColumnRef, Literal, Scalar, WindowCall, compare, conjunction
+from optimizer.algebra.scalars import AggregateCall, ColumnRef, Literal, Scalar, WindowCall
 from optimizer.algebra.subqueries import Subquery
 from optimizer.algebra.traits import SortKey
 from optimizer.algebra.trees import Tree

@@ -31,8 +31,9 @@ from optimizer.algebra.logical import (
     Values,
     Window,
 )
+from optimizer.algebra.predicates import combined, conjunction
 from optimizer.algebra.props import LogicalProps
-from optimizer.algebra.scalars import Call, ColumnRef, Literal, Predicate, Scalar, combined, conjunction
+from optimizer.algebra.scalars import Call, ColumnRef, Literal, Predicate, Scalar
 from optimizer.algebra.spools import CteReference, Recursion, Spool, With
 from optimizer.catalog.table import Catalog, Table
 from optimizer.stats.filtered import filtered_figures

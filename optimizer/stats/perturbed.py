@@ -15,8 +15,8 @@ from optimizer.algebra.columns import Columns
 from optimizer.algebra.join_graph import JoinGraph
 from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical import Aggregate, Join, Limit, LogicalOperator, Scan, SetOp, Values
+from optimizer.algebra.predicates import combined
 from optimizer.algebra.props import LogicalProps
-from optimizer.algebra.scalars import combined
 from optimizer.algebra.spools import CteReference, Recursion, Spool, With
 from optimizer.catalog.table import Catalog
 from optimizer.stats.estimator import Estimator

@@ -30,8 +30,9 @@ from optimizer.algebra.logical import (
     Values,
     Window,
 )
+from optimizer.algebra.predicates import combined, conjunction
 from optimizer.algebra.props import LogicalProps
-from optimizer.algebra.scalars import ColumnRef, Predicate, Scalar, combined, conjunction
+from optimizer.algebra.scalars import ColumnRef, Predicate, Scalar
 from optimizer.algebra.spools import CteReference, Recursion, Spool, With
 from optimizer.stats.bounded_filter import StoredColumn, filtered, stored_column
 from optimizer.stats.bounded_joins import InnerJoin

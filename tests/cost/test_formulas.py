@@ -19,7 +19,8 @@ from optimizer.algebra.physical import (
     Sort,
     TableScan,
 )
-from optimizer.algebra.scalars import BOOL, AggregateCall, Call, ColumnRef, Literal, compare
+from optimizer.algebra.predicates import compare
+from optimizer.algebra.scalars import BOOL, AggregateCall, Call, ColumnRef, Literal
 from optimizer.algebra.traits import ANY, SortKey, TraitSet
 from optimizer.cost.arrow import ArrowCost
 from optimizer.cost.c_mm import CMm

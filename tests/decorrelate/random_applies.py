@@ -26,18 +26,8 @@ from optimizer.algebra.logical import (
     WindowItem,
     join_of_kind,
 )
-from optimizer.algebra.scalars import (
-    BOOL,
-    AggregateCall,
-    Call,
-    Case,
-    ColumnRef,
-    Literal,
-    OuterRef,
-    Scalar,
-    WindowCall,
-    conjunction,
-)
+from optimizer.algebra.predicates import conjunction
+from optimizer.algebra.scalars import BOOL, AggregateCall, Call, Case, ColumnRef, Literal, OuterRef, Scalar, WindowCall
 from optimizer.algebra.traits import SortKey
 from optimizer.algebra.trees import Tree
 from optimizer.algebra.types import INT64

@@ -18,7 +18,8 @@ from optimizer.algebra.columns import column_ids
 from optimizer.algebra.evaluate import holds
 from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical import Filter, Join, Scan, ScanColumn
-from optimizer.algebra.scalars import BOOL, Call, ColumnRef, Literal, Predicate, Scalar, compare, conjunction, predicate_columns
+from optimizer.algebra.predicates import compare, conjunction, predicate_columns
+from optimizer.algebra.scalars import BOOL, Call, ColumnRef, Literal, Predicate, Scalar
 from optimizer.algebra.trees import Node, Tree
 
 INT = pa.int64()

@@ -8,7 +8,7 @@ from random import Random
 import pytest
 
 from optimizer.algebra.logical import Join
-from optimizer.algebra.scalars import compare
+from optimizer.algebra.predicates import compare
 from optimizer.algebra.trees import Node, Tree
 from optimizer.joins.conflicts import Edge, Rule, TreeOperator, applicable, conflicts, detect, settle
 from optimizer.joins.graph import Relations, subsets

@@ -10,7 +10,8 @@ import pytest
 from optimizer.algebra.columns import column_ids
 from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical import Filter, Join, Scan
-from optimizer.algebra.scalars import Call, Literal, Scalar, compare
+from optimizer.algebra.predicates import compare
+from optimizer.algebra.scalars import Call, Literal, Scalar
 from optimizer.algebra.trees import Node, Tree, postorder
 from optimizer.joins import reorderability
 from optimizer.joins.graph import Relations, subsets

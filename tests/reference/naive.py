@@ -41,21 +41,10 @@ from optimizer.algebra.logical import (
     Window,
     join_of_kind,
 )
+from optimizer.algebra.predicates import predicate_scalar
 from optimizer.algebra.query import BoundQuery
 from optimizer.algebra.rebuild import map_scalars, map_tree_scalars
-from optimizer.algebra.scalars import (
-    AggregateCall,
-    Call,
-    Case,
-    ColumnRef,
-    Literal,
-    Ordered,
-    OuterRef,
-    Predicate,
-    Scalar,
-    predicate_scalar,
-    rewrite,
-)
+from optimizer.algebra.scalars import AggregateCall, Call, Case, ColumnRef, Literal, Ordered, OuterRef, Predicate, Scalar, rewrite
 from optimizer.algebra.spools import CteReference, Recursion, Spool, With
 from optimizer.algebra.subqueries import AnySubquery, ScalarSubquery, has_subquery
 from optimizer.algebra.traits import Collation

@@ -20,7 +20,8 @@ from optimizer.algebra.columns import ColumnSet, column_ids
 from optimizer.algebra.evaluate import holds
 from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical import Join, Scan
-from optimizer.algebra.scalars import Predicate, predicate_columns
+from optimizer.algebra.predicates import predicate_columns
+from optimizer.algebra.scalars import Predicate
 from optimizer.algebra.trees import Tree
 from optimizer.memo.memo import Memo
 

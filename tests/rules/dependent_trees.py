@@ -33,6 +33,7 @@ from optimizer.algebra.logical import (
     Window,
     WindowItem,
 )
+from optimizer.algebra.predicates import compare, conjunction
 from optimizer.algebra.scalars import (
     BOOL,
     TRUE,
@@ -47,8 +48,6 @@ from optimizer.algebra.scalars import (
     Predicate,
     Scalar,
     WindowCall,
-    compare,
-    conjunction,
 )
 from optimizer.algebra.traits import SortKey
 from optimizer.algebra.trees import Tree

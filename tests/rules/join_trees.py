@@ -14,7 +14,8 @@ import pyarrow as pa
 from optimizer.algebra.columns import Columns, ColumnSet, column_ids
 from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical import Join, Scan, ScanColumn, ScanForeignKey
-from optimizer.algebra.scalars import BOOL, Call, ColumnRef, Scalar, compare, conjunction
+from optimizer.algebra.predicates import compare, conjunction
+from optimizer.algebra.scalars import BOOL, Call, ColumnRef, Scalar
 from optimizer.algebra.traits import TraitSet
 from optimizer.algebra.trees import Tree
 from optimizer.catalog.table import Catalog, ColumnStats, Table, TableColumn, TableStats

@@ -18,7 +18,8 @@ import pyarrow as pa
 
 from optimizer.algebra.columns import Columns, DataType
 from optimizer.algebra.functions import COMPARISONS
-from optimizer.algebra.scalars import BOOL, Call, Case, Cast, ColumnRef, InList, Literal, Scalar, compare
+from optimizer.algebra.predicates import compare
+from optimizer.algebra.scalars import BOOL, Call, Case, Cast, ColumnRef, InList, Literal, Scalar
 from optimizer.algebra.types import DATE, DOUBLE, INT32, INT64, STRING, TIMESTAMP, arithmetic_type
 
 TINY, FLOAT, DEC = pa.int8(), pa.float32(), pa.decimal128(5, 2)

@@ -16,7 +16,8 @@ import pytest
 from optimizer.algebra.columns import Columns
 from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical import Join, Values
-from optimizer.algebra.scalars import BOOL, Call, ColumnRef, Literal, Predicate, compare, conjunction
+from optimizer.algebra.predicates import compare, conjunction
+from optimizer.algebra.scalars import BOOL, Call, ColumnRef, Literal, Predicate
 from optimizer.algebra.trees import Tree
 from optimizer.rules.interface import RuleContext, TransformationRule
 from optimizer.rules.transform.join_associate_left import JoinAssociateLeft

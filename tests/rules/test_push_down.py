@@ -11,7 +11,8 @@ import pytest
 from optimizer.algebra.columns import column_ids
 from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical import AnyJoin, Apply, Join, MarkJoin, Project, SingleJoin
-from optimizer.algebra.scalars import ColumnRef, Literal, OuterRef, Scalar, compare, conjunction
+from optimizer.algebra.predicates import compare, conjunction
+from optimizer.algebra.scalars import ColumnRef, Literal, OuterRef, Scalar
 from optimizer.algebra.trees import Node, Tree, postorder
 from optimizer.errors import ExecutionError
 from optimizer.joins.collect import collect_join_graphs, written_order

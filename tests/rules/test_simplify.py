@@ -17,7 +17,8 @@ import pytest
 from optimizer.algebra.columns import DataType
 from optimizer.algebra.evaluate import evaluate
 from optimizer.algebra.functions import COMPARISONS
-from optimizer.algebra.scalars import BOOL, Call, Cast, ColumnRef, InList, Literal, Scalar, conjunction, predicate_scalar
+from optimizer.algebra.predicates import conjunction, predicate_scalar
+from optimizer.algebra.scalars import BOOL, Call, Cast, ColumnRef, InList, Literal, Scalar
 from optimizer.algebra.types import DATE, DOUBLE, INT32, INT64, STRING, TIMESTAMP, arithmetic_type
 from optimizer.errors import PlanscopeError
 from optimizer.prepass.rules.arithmetic_simplify import simplified as arithmetic

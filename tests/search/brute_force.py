@@ -17,8 +17,9 @@ from optimizer.algebra.columns import column_ids, column_set
 from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical import Join
 from optimizer.algebra.physical import HashJoin, MergeJoin, NestedLoopJoin, PartialSort, Sort, TableScan
+from optimizer.algebra.predicates import conjunction
 from optimizer.algebra.props import LogicalProps, merge_equivalences
-from optimizer.algebra.scalars import Call, ColumnRef, conjunction
+from optimizer.algebra.scalars import Call, ColumnRef
 from optimizer.algebra.traits import ANY, Collation, SortKey, TraitSet
 from optimizer.algebra.traits import reduce_collation as reduced_in
 from optimizer.cost.model import CostModel

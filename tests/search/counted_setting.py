@@ -19,8 +19,9 @@ from optimizer.algebra.columns import ColumnId, Columns, ColumnSet
 from optimizer.algebra.logical import Join, Scan, ScanColumn
 from optimizer.algebra.physical import PhysicalOperator
 from optimizer.algebra.physical.operator import Props
+from optimizer.algebra.predicates import compare
 from optimizer.algebra.props import LogicalProps
-from optimizer.algebra.scalars import ColumnRef, compare
+from optimizer.algebra.scalars import ColumnRef
 from optimizer.algebra.traits import Alternative, TraitSet, ascending
 from optimizer.algebra.trees import Tree
 from optimizer.catalog.table import Catalog, ColumnStats, Table, TableColumn, TableStats

@@ -10,7 +10,8 @@ import pyarrow as pa
 from optimizer.algebra.columns import Columns, column_set
 from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical import Join, Scan, ScanColumn
-from optimizer.algebra.scalars import ColumnRef, Scalar, compare, conjunction
+from optimizer.algebra.predicates import compare, conjunction
+from optimizer.algebra.scalars import ColumnRef, Scalar
 from optimizer.algebra.traits import SortKey, TraitSet
 from optimizer.algebra.trees import Node, Tree
 from optimizer.catalog.table import Catalog, ColumnStats, Table, TableColumn, TableStats

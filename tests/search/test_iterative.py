@@ -14,7 +14,8 @@ from experiments.workloads.queries import resolve_sql
 from optimizer.algebra.columns import Columns
 from optimizer.algebra.kinds import JoinKind, SetOpKind
 from optimizer.algebra.logical import Filter, Join, Limit, SetOp, Values
-from optimizer.algebra.scalars import ColumnRef, Literal, compare
+from optimizer.algebra.predicates import compare
+from optimizer.algebra.scalars import ColumnRef, Literal
 from optimizer.algebra.trees import Tree
 from optimizer.catalog.table import Catalog
 from optimizer.cost.arrow import ArrowCost

@@ -11,7 +11,8 @@ from optimizer.algebra.columns import Columns
 from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical import Filter, Join, Limit, Project, ProjectItem, Values
 from optimizer.algebra.physical import HashJoin
-from optimizer.algebra.scalars import Call, ColumnRef, Literal, compare, conjunction
+from optimizer.algebra.predicates import compare, conjunction
+from optimizer.algebra.scalars import Call, ColumnRef, Literal
 from optimizer.algebra.trees import Tree
 from optimizer.catalog.table import Catalog
 from optimizer.cost.arrow import ArrowCost

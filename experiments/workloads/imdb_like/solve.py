@@ -15,8 +15,9 @@ from typing import NamedTuple
 from optimizer.algebra.columns import ColumnId, column_ids
 from optimizer.algebra.evaluate import holds
 from optimizer.algebra.logical import Aggregate, Filter, Join, Scan
+from optimizer.algebra.predicates import conjuncts
 from optimizer.algebra.query import BoundQuery
-from optimizer.algebra.scalars import Call, ColumnRef, InList, Literal, Scalar, conjuncts, walk
+from optimizer.algebra.scalars import Call, ColumnRef, InList, Literal, Scalar, walk
 from optimizer.algebra.trees import Tree
 from optimizer.errors import InternalError
 

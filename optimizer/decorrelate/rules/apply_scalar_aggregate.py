@@ -16,7 +16,8 @@ from optimizer.algebra.building import passed_all, tree_of
 from optimizer.algebra.columns import column_ids
 from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical import Aggregate, AggregateItem, Apply, Join, Project, ProjectItem
-from optimizer.algebra.scalars import BOOL, TRUE, AggregateCall, Call, ColumnRef, bound_to, conjunction
+from optimizer.algebra.predicates import conjunction
+from optimizer.algebra.scalars import BOOL, TRUE, AggregateCall, Call, ColumnRef, bound_to
 from optimizer.algebra.trees import Tree
 from optimizer.decorrelate.one_row import above, one_row
 from optimizer.decorrelate.pull_up import pull_up

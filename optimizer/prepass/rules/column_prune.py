@@ -34,7 +34,7 @@ from optimizer.algebra.logical import (
     Values,
     Window,
 )
-from optimizer.algebra.scalars import predicate_columns
+from optimizer.algebra.predicates import predicate_columns
 from optimizer.algebra.spools import CteReference
 from optimizer.algebra.traits import Collation
 from optimizer.algebra.trees import Node, Tree

@@ -15,8 +15,9 @@ import pyarrow as pa
 from optimizer.algebra.evaluate_order import order_key
 from optimizer.algebra.functions import COMPARISONS
 from optimizer.algebra.nulls import is_not_null
+from optimizer.algebra.predicates import compare, junction
 from optimizer.algebra.scalar_functions import SCALAR_FUNCTIONS
-from optimizer.algebra.scalars import BOOL, FALSE, TRUE, Call, Cast, InList, Literal, Scalar, compare, junction
+from optimizer.algebra.scalars import BOOL, FALSE, TRUE, Call, Cast, InList, Literal, Scalar
 from optimizer.prepass.openings import TEST
 from optimizer.prepass.scalar_rewrite import ScalarRewrite, everywhere, plain
 

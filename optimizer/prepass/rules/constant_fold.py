@@ -11,8 +11,9 @@ Guards  volatile calls stay. An expression that raises stays as it is, so that t
 from __future__ import annotations
 
 from optimizer.algebra.evaluate import evaluate
+from optimizer.algebra.predicates import junction
 from optimizer.algebra.scalar_functions import SCALAR_FUNCTIONS
-from optimizer.algebra.scalars import FALSE, TRUE, Call, Case, Cast, InList, Literal, Scalar, is_null_literal, junction
+from optimizer.algebra.scalars import FALSE, TRUE, Call, Case, Cast, InList, Literal, Scalar, is_null_literal
 from optimizer.errors import PlanscopeError
 from optimizer.prepass.openings import CONSTANT
 from optimizer.prepass.scalar_rewrite import ScalarRewrite, everywhere, plain

@@ -10,7 +10,7 @@ Guards  not when conjuncts of both may raise: the upper ones must only see rows 
 from __future__ import annotations
 
 from optimizer.algebra.logical import Filter
-from optimizer.algebra.scalars import conjunction
+from optimizer.algebra.predicates import conjunction
 from optimizer.algebra.trees import Tree
 from optimizer.rules.interface import ANY, RewriteRule, RuleContext, node
 

@@ -24,7 +24,8 @@ from typing import NamedTuple
 from optimizer.algebra.building import filtered, tree_of
 from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical import AnyJoin, Apply, Filter
-from optimizer.algebra.scalars import Predicate, conjunction
+from optimizer.algebra.predicates import conjunction
+from optimizer.algebra.scalars import Predicate
 from optimizer.algebra.trees import Node, Tree
 from optimizer.rules.interface import ANY, RewriteRule, RuleContext, node
 

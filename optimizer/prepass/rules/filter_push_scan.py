@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from optimizer.algebra.logical import Filter, Scan
-from optimizer.algebra.scalars import conjunction
+from optimizer.algebra.predicates import conjunction
 from optimizer.algebra.trees import Tree
 from optimizer.rules.interface import RewriteRule, RuleContext, node
 

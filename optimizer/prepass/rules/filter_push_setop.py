@@ -15,7 +15,8 @@ from optimizer.algebra.building import filtered, reference
 from optimizer.algebra.congruence import is_congruent
 from optimizer.algebra.kinds import SetOpKind
 from optimizer.algebra.logical import Filter, SetOp
-from optimizer.algebra.scalars import Scalar, conjunction, substitute
+from optimizer.algebra.predicates import conjunction
+from optimizer.algebra.scalars import Scalar, substitute
 from optimizer.algebra.trees import Tree
 from optimizer.prepass.movable import lowered
 from optimizer.rules.interface import RewriteRule, RuleContext, node

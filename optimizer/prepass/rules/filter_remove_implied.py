@@ -17,8 +17,9 @@ from __future__ import annotations
 from optimizer.algebra.columns import ColumnSet
 from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical import AnyJoin, Filter, Join, Limit, Scan, Window
+from optimizer.algebra.predicates import conjunction
 from optimizer.algebra.props import merge_equivalences
-from optimizer.algebra.scalars import BOOL, Call, ColumnRef, Scalar, conjunction
+from optimizer.algebra.scalars import BOOL, Call, ColumnRef, Scalar
 from optimizer.algebra.trees import Node, Tree
 from optimizer.rules.interface import ANY, RewriteRule, RuleContext, node
 

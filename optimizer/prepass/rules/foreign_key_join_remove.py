@@ -22,7 +22,8 @@ from optimizer.algebra.columns import ColumnId, ColumnSet, column_ids, column_se
 from optimizer.algebra.congruence import is_congruent
 from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical import Filter, Join, LogicalOperator, Scan
-from optimizer.algebra.scalars import BOOL, Call, Predicate, Scalar, conjunction
+from optimizer.algebra.predicates import conjunction
+from optimizer.algebra.scalars import BOOL, Call, Predicate, Scalar
 from optimizer.algebra.trees import Node, Tree, postorder
 from optimizer.prepass.demand import reduce_joins
 from optimizer.prepass.known import holds, widened_column

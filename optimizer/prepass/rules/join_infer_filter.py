@@ -25,18 +25,8 @@ from optimizer.algebra.building import filtered
 from optimizer.algebra.columns import ColumnId
 from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical import IndependentJoin
-from optimizer.algebra.scalars import (
-    Call,
-    ColumnRef,
-    InList,
-    Literal,
-    Predicate,
-    Scalar,
-    compare,
-    conjunction,
-    rewrite,
-    substitute,
-)
+from optimizer.algebra.predicates import compare, conjunction
+from optimizer.algebra.scalars import Call, ColumnRef, InList, Literal, Predicate, Scalar, rewrite, substitute
 from optimizer.algebra.trees import Node, Tree
 from optimizer.prepass.known import canonical, known, settled, widened_column
 from optimizer.rules.interface import ANY, RewriteRule, RuleContext, node

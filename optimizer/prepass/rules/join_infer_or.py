@@ -21,7 +21,8 @@ from collections.abc import Iterator
 from optimizer.algebra.columns import ColumnSet, column_ids
 from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical import Filter, Join, LogicalOperator, SingleJoin
-from optimizer.algebra.scalars import BOOL, Call, InList, Predicate, Scalar, conjunction, conjuncts, predicate_scalar
+from optimizer.algebra.predicates import conjunction, conjuncts, predicate_scalar
+from optimizer.algebra.scalars import BOOL, Call, InList, Predicate, Scalar
 from optimizer.algebra.trees import Node, Tree
 from optimizer.prepass.known import settled
 from optimizer.prepass.openings import JUNCTION

@@ -18,7 +18,8 @@ from optimizer.algebra.building import filtered, passed_all
 from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical import AnyJoin, Apply, Filter, Join, LogicalOperator, Project, ProjectItem
 from optimizer.algebra.nulls import is_not_null
-from optimizer.algebra.scalars import BOOL, FALSE, TRUE, Call, ColumnRef, Predicate, Scalar, compare, conjunction, equality_sides
+from optimizer.algebra.predicates import compare, conjunction, equality_sides
+from optimizer.algebra.scalars import BOOL, FALSE, TRUE, Call, ColumnRef, Predicate, Scalar
 from optimizer.algebra.trees import Node, Tree
 from optimizer.rules.interface import ANY, RewriteRule, RuleContext, node
 

@@ -13,7 +13,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from optimizer.algebra.logical import Filter, Join, LogicalOperator, Scan
-from optimizer.algebra.scalars import BOOL, Call, Predicate, Scalar, conjunction, conjuncts, predicate_scalar
+from optimizer.algebra.predicates import conjunction, conjuncts, predicate_scalar
+from optimizer.algebra.scalars import BOOL, Call, Predicate, Scalar
 from optimizer.algebra.trees import Tree
 from optimizer.prepass.openings import JUNCTION
 from optimizer.rules.interface import RewriteRule, RuleContext, node

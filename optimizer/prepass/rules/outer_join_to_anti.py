@@ -15,7 +15,8 @@ from optimizer.algebra.columns import ColumnSet, column_ids
 from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical import Filter, Join, Project, ProjectItem
 from optimizer.algebra.nulls import null_rejected
-from optimizer.algebra.scalars import Call, ColumnRef, Literal, Scalar, conjunction
+from optimizer.algebra.predicates import conjunction
+from optimizer.algebra.scalars import Call, ColumnRef, Literal, Scalar
 from optimizer.algebra.trees import Tree
 from optimizer.rules.interface import ANY, RewriteRule, RuleContext, node
 

@@ -16,7 +16,8 @@ from functools import lru_cache
 
 from optimizer.algebra.logical import LogicalOperator
 from optimizer.algebra.nulls import null_rejected
-from optimizer.algebra.scalars import FALSE, Call, ColumnRef, Predicate, Scalar, conjunction
+from optimizer.algebra.predicates import conjunction
+from optimizer.algebra.scalars import FALSE, Call, ColumnRef, Predicate, Scalar
 from optimizer.algebra.trees import Tree
 from optimizer.prepass.rules.predicate_weaken import filtering, intersected
 from optimizer.prepass.scalar_rewrite import plain

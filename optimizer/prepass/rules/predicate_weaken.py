@@ -21,6 +21,7 @@ from optimizer.algebra.functions import COMPARISONS
 from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical import Apply, Filter, Join, LogicalOperator, Scan, SingleJoin
 from optimizer.algebra.nulls import is_not_null
+from optimizer.algebra.predicates import junction
 from optimizer.algebra.scalars import (
     BOOL,
     FALSE,
@@ -35,7 +36,6 @@ from optimizer.algebra.scalars import (
     Scalar,
     WindowCall,
     is_null_literal,
-    junction,
     rewrite,
     walk,
 )

@@ -16,7 +16,8 @@ from optimizer.algebra.building import passed
 from optimizer.algebra.columns import column_ids
 from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical import Join, Project
-from optimizer.algebra.scalars import ColumnRef, Scalar, conjunction, predicate_columns, substitute
+from optimizer.algebra.predicates import conjunction, predicate_columns
+from optimizer.algebra.scalars import ColumnRef, Scalar, substitute
 from optimizer.algebra.trees import Node, Tree
 from optimizer.rules.interface import ANY, RewriteRule, RuleContext, node
 

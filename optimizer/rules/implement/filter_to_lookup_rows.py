@@ -13,7 +13,8 @@ from collections.abc import Sequence
 from optimizer.algebra.logical import Filter
 from optimizer.algebra.physical import LookupRows, PhysicalOperator
 from optimizer.algebra.physical.apply import LookupKey
-from optimizer.algebra.scalars import Call, Scalar, is_key
+from optimizer.algebra.predicates import is_key
+from optimizer.algebra.scalars import Call, Scalar
 from optimizer.algebra.trees import Tree
 from optimizer.rules.interface import ANY, ImplementationRule, RuleContext, node
 

@@ -16,7 +16,8 @@ from typing import NamedTuple
 from optimizer.algebra.columns import ColumnSet
 from optimizer.algebra.logical import IndependentJoin
 from optimizer.algebra.physical import HashJoin, PhysicalOperator
-from optimizer.algebra.scalars import Call, Predicate, Scalar, key_sides
+from optimizer.algebra.predicates import key_sides
+from optimizer.algebra.scalars import Call, Predicate, Scalar
 from optimizer.algebra.trees import Tree
 from optimizer.rules.interface import ANY, ImplementationRule, RuleContext, node
 

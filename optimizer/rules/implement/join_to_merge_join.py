@@ -11,7 +11,8 @@ from collections.abc import Sequence
 from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical import Join
 from optimizer.algebra.physical import MergeJoin, PhysicalOperator
-from optimizer.algebra.scalars import ColumnRef, Scalar, equality_sides
+from optimizer.algebra.predicates import equality_sides
+from optimizer.algebra.scalars import ColumnRef, Scalar
 from optimizer.algebra.trees import Tree
 from optimizer.rules.interface import ANY, ImplementationRule, RuleContext, node
 

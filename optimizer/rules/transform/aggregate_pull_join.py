@@ -22,7 +22,8 @@ from collections.abc import Sequence
 
 from optimizer.algebra.columns import ColumnSet, column_ids, column_set
 from optimizer.algebra.logical import Aggregate, Join
-from optimizer.algebra.scalars import Predicate, predicate_columns
+from optimizer.algebra.predicates import predicate_columns
+from optimizer.algebra.scalars import Predicate
 from optimizer.algebra.trees import Node, Tree
 from optimizer.rules.interface import ANY, RuleContext, TransformationRule, node, of_kinds
 from optimizer.rules.transform.grouping_below_join import KEPT_LEFT, one_value, relations

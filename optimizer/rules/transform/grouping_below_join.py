@@ -16,8 +16,9 @@ from optimizer.algebra.derive_props import filtered_props
 from optimizer.algebra.join_graph import JoinGraph
 from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical import AggregateItem, Join
+from optimizer.algebra.predicates import combined, predicate_columns
 from optimizer.algebra.props import LogicalProps, merge_equivalences
-from optimizer.algebra.scalars import Predicate, combined, predicate_columns
+from optimizer.algebra.scalars import Predicate
 from optimizer.algebra.trees import Node, Tree
 from optimizer.joins.inner import inner_region
 from optimizer.rules.interface import RuleContext

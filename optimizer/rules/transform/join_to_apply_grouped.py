@@ -18,7 +18,7 @@ from dataclasses import replace
 from optimizer.algebra.building import filtered
 from optimizer.algebra.columns import column_set
 from optimizer.algebra.logical import Aggregate, Apply, Join, Scan
-from optimizer.algebra.scalars import conjunction
+from optimizer.algebra.predicates import conjunction
 from optimizer.algebra.trees import Tree
 from optimizer.rules.interface import ANY, RuleContext, TransformationRule, node
 from optimizer.rules.transform.join_to_apply import looks_up, taken_inside

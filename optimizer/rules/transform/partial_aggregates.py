@@ -20,7 +20,8 @@ from optimizer.algebra.aggregate_functions import AGGREGATE_FUNCTIONS
 from optimizer.algebra.building import passed
 from optimizer.algebra.columns import ColumnId
 from optimizer.algebra.logical import Aggregate, AggregateItem, Project, ProjectItem
-from optimizer.algebra.scalars import AggregateCall, Call, Case, Cast, ColumnRef, Literal, Scalar, predicate_scalar
+from optimizer.algebra.predicates import predicate_scalar
+from optimizer.algebra.scalars import AggregateCall, Call, Case, Cast, ColumnRef, Literal, Scalar
 from optimizer.algebra.trees import Tree
 from optimizer.algebra.types import (
     BOOLEAN,

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from optimizer.algebra.columns import ColumnSet
-from optimizer.algebra.scalars import Predicate, Scalar, combined
+from optimizer.algebra.predicates import combined
+from optimizer.algebra.scalars import Predicate, Scalar
 from optimizer.algebra.trees import Node
 from optimizer.rules.interface import RuleContext
 

@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from optimizer.algebra.columns import column_ids
 from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical import Aggregate, Join
-from optimizer.algebra.scalars import predicate_columns
+from optimizer.algebra.predicates import predicate_columns
 from optimizer.algebra.trees import Tree
 from optimizer.rules.interface import ANY, RuleContext, TransformationRule, node, of_kinds
 from optimizer.rules.transform.semi_join_to_inner_on_key import equated, only

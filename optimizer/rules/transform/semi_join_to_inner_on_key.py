@@ -19,7 +19,8 @@ from optimizer.algebra.building import passed
 from optimizer.algebra.columns import ColumnSet, column_ids
 from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical import Join, Project
-from optimizer.algebra.scalars import ColumnRef, Predicate, equality_sides
+from optimizer.algebra.predicates import equality_sides
+from optimizer.algebra.scalars import ColumnRef, Predicate
 from optimizer.algebra.trees import Node, Tree
 from optimizer.rules.interface import ANY, RuleContext, TransformationRule, node, of_kinds
 

@@ -40,8 +40,9 @@ from optimizer.algebra.physical import (
     StreamingAggregate,
     TableScan,
 )
+from optimizer.algebra.predicates import conjunction
 from optimizer.algebra.props import LogicalProps
-from optimizer.algebra.scalars import Call, ColumnRef, Literal, Scalar, conjunction
+from optimizer.algebra.scalars import Call, ColumnRef, Literal, Scalar
 from optimizer.algebra.traits import ANY, SortKey, TraitSet
 from optimizer.algebra.trees import Tree
 from optimizer.catalog.table import Catalog, Table

@@ -10,7 +10,7 @@ from optimizer.algebra.canonical import CanonicalTexts, digest
 from optimizer.algebra.join_graph import JoinGraph
 from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical import Join
-from optimizer.algebra.scalars import combined
+from optimizer.algebra.predicates import combined
 from optimizer.algebra.trees import Tree
 from optimizer.catalog.table import Catalog
 from optimizer.pipeline import Optimizer

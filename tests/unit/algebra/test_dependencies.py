@@ -8,8 +8,9 @@ import pytest
 from optimizer.algebra.columns import column_set
 from optimizer.algebra.kinds import JoinKind, SetOpKind
 from optimizer.algebra.logical import Aggregate, AggregateItem, Filter, Join, Limit, Project, ProjectItem, Scan, ScanColumn, SetOp
+from optimizer.algebra.predicates import compare
 from optimizer.algebra.props import LogicalProps
-from optimizer.algebra.scalars import AggregateCall, Call, Cast, ColumnRef, Literal, Scalar, compare
+from optimizer.algebra.scalars import AggregateCall, Call, Cast, ColumnRef, Literal, Scalar
 
 I64, F64, STR = pa.int64(), pa.float64(), pa.string()
 # left: id is its key, 1 and 2 are other columns; right: 4 is its key, 5 and 6 are others

@@ -7,7 +7,8 @@ import pytest
 
 from optimizer.algebra.kinds import PLAIN_JOINS, JoinKind
 from optimizer.algebra.logical import Filter, Join, Limit, Project, ProjectItem, Scan, ScanColumn
-from optimizer.algebra.scalars import ColumnRef, compare
+from optimizer.algebra.predicates import compare
+from optimizer.algebra.scalars import ColumnRef
 from optimizer.algebra.trees import Tree
 
 A, B = (Tree(Scan(name, name, (ScanColumn(i, "x"), ScanColumn(i + 1, "y")))) for i, name in ((0, "a"), (2, "b")))

@@ -69,17 +69,8 @@ from optimizer.algebra.physical import (
 )
 from optimizer.algebra.physical.apply import LookupKey, RangeBound
 from optimizer.algebra.plan import PlanNode, prune_columns
-from optimizer.algebra.scalars import (
-    BOOL,
-    AggregateCall,
-    Call,
-    Cast,
-    OuterRef,
-    Predicate,
-    Scalar,
-    conjunction,
-    predicate_scalar,
-)
+from optimizer.algebra.predicates import conjunction, predicate_scalar
+from optimizer.algebra.scalars import BOOL, AggregateCall, Call, Cast, OuterRef, Predicate, Scalar
 from optimizer.algebra.traits import ANY, Alternative, SortKey, TraitSet, group_order
 from optimizer.algebra.trees import Tree, postorder
 from optimizer.errors import ExecutionError

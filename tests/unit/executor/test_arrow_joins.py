@@ -40,7 +40,8 @@ from optimizer.algebra.evaluate import holds
 from optimizer.algebra.kinds import PLAIN_JOINS, JoinKind
 from optimizer.algebra.physical import HashJoin, MergeJoin, NestedLoopJoin, Sort
 from optimizer.algebra.plan import PlanNode
-from optimizer.algebra.scalars import BOOL, Call, Predicate, Scalar, conjunction
+from optimizer.algebra.predicates import conjunction
+from optimizer.algebra.scalars import BOOL, Call, Predicate, Scalar
 from optimizer.algebra.traits import SortKey
 
 

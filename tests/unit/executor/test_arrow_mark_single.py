@@ -30,7 +30,8 @@ from executor.arrow.key_index import KeyIndex
 from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical import LogicalOperator, MarkJoin, SingleJoin
 from optimizer.algebra.physical import HashJoin, NestedLoopJoin
-from optimizer.algebra.scalars import BOOL, Call, Predicate, conjunction
+from optimizer.algebra.predicates import conjunction
+from optimizer.algebra.scalars import BOOL, Call, Predicate
 from optimizer.errors import ExecutionError
 from tests.reference.naive import joined_rows
 

@@ -9,7 +9,8 @@ from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical import AggregateItem, Scan, ScanColumn
 from optimizer.algebra.physical import HashAggregate, HashJoin, Sort, TableScan
 from optimizer.algebra.plan import PlanNode, prune_columns
-from optimizer.algebra.scalars import AggregateCall, ColumnRef, Literal, compare, conjunction
+from optimizer.algebra.predicates import compare, conjunction
+from optimizer.algebra.scalars import AggregateCall, ColumnRef, Literal
 from optimizer.algebra.traits import ANY, Alternative, SortKey, TraitSet
 
 

@@ -6,8 +6,9 @@ import pyarrow as pa
 
 from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical import Aggregate, AggregateItem, Apply, Filter, Join, Project, ProjectItem, Scan, ScanColumn
+from optimizer.algebra.predicates import compare
 from optimizer.algebra.rebuild import copy_tree
-from optimizer.algebra.scalars import AggregateCall, Call, ColumnRef, Literal, OuterRef, compare
+from optimizer.algebra.scalars import AggregateCall, Call, ColumnRef, Literal, OuterRef
 from optimizer.algebra.trees import Tree
 from optimizer.prepass.common_subexpressions import common_subexpressions
 from optimizer.prepass.shapes import Shapes

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from optimizer.algebra.logical import Filter, Limit
-from optimizer.algebra.scalars import conjunction
+from optimizer.algebra.predicates import conjunction
 from optimizer.algebra.trees import Tree
 from optimizer.errors import InternalError
 from optimizer.prepass.functions import rewrite

@@ -11,8 +11,9 @@ import pytest
 from optimizer.algebra.columns import Columns
 from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical import Filter, Join, Limit, LogicalOperator, Scan, ScanColumn
+from optimizer.algebra.predicates import compare, conjunction
 from optimizer.algebra.printing import show_tree
-from optimizer.algebra.scalars import ColumnRef, Literal, compare, conjunction
+from optimizer.algebra.scalars import ColumnRef, Literal
 from optimizer.algebra.trees import Node, Tree
 from optimizer.errors import InternalError, SqlError
 from optimizer.prepass.hep import Batch, run_program

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical import Filter, Join, Limit
-from optimizer.algebra.scalars import Literal, compare
+from optimizer.algebra.predicates import compare
+from optimizer.algebra.scalars import Literal
 from optimizer.algebra.trees import Leaf, Tree
 from optimizer.memo.binding import bindings
 from optimizer.prepass.compiled import fits

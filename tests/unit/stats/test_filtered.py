@@ -5,7 +5,8 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
-from optimizer.algebra.scalars import BOOL, Call, ColumnRef, InList, Literal, Scalar, compare
+from optimizer.algebra.predicates import compare
+from optimizer.algebra.scalars import BOOL, Call, ColumnRef, InList, Literal, Scalar
 from optimizer.stats.filtered import filtered_figures
 from optimizer.stats.relation import ColumnFigures
 
