@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from optimizer.algebra.columns import ColumnId, column_ids
 from optimizer.algebra.kinds import JoinKind
-from optimizer.algebra.logical import Join
+from optimizer.algebra.logical_joins import Join
 from optimizer.algebra.predicates import compare
 from optimizer.algebra.props import united
 from optimizer.algebra.scalars import ColumnRef, Scalar

@@ -16,7 +16,8 @@ from experiments.same_rows import difference
 from experiments.timing import timed
 from optimizer.algebra.aggregate_functions import AGGREGATE_FUNCTIONS
 from optimizer.algebra.columns import column_set
-from optimizer.algebra.logical import Aggregate, Filter, Join, Limit, Project, Window
+from optimizer.algebra.logical import Aggregate, Filter, Limit, Project, Window
+from optimizer.algebra.logical_joins import Join
 from optimizer.algebra.physical import TableScan
 from optimizer.algebra.plan import PlanNode, prune_columns
 from optimizer.algebra.scalars import WindowCall

@@ -23,7 +23,8 @@ from optimizer.algebra.canonical import CanonicalTexts, digest
 from optimizer.algebra.columns import Columns, ColumnSet
 from optimizer.algebra.join_graph import JoinGraph
 from optimizer.algebra.kinds import JoinKind
-from optimizer.algebra.logical import Aggregate, AggregateItem, Filter, Join, Project, ProjectItem, Scan, Window
+from optimizer.algebra.logical import Aggregate, AggregateItem, Filter, Project, ProjectItem, Scan, Window
+from optimizer.algebra.logical_joins import Join
 from optimizer.algebra.predicates import combined
 from optimizer.algebra.rebuild import map_tree
 from optimizer.algebra.scalars import AggregateCall, Scalar

@@ -14,7 +14,8 @@ from typing import NamedTuple
 from optimizer.algebra.columns import column_ids
 from optimizer.algebra.join_graph import JoinGraph
 from optimizer.algebra.kinds import JoinKind
-from optimizer.algebra.logical import Filter, Join
+from optimizer.algebra.logical import Filter
+from optimizer.algebra.logical_joins import Join
 from optimizer.algebra.predicates import combined, key_sides
 from optimizer.algebra.scalars import Call, Literal, Scalar
 from optimizer.algebra.trees import Tree

@@ -22,7 +22,8 @@ from experiments.search_bench.stages import prepare
 from experiments.workloads.joingraph_data import JoinGraphCatalog
 from experiments.workloads.queries import resolve_sql
 from optimizer.algebra.columns import Columns
-from optimizer.algebra.logical import Join, LogicalOperator
+from optimizer.algebra.logical import LogicalOperator
+from optimizer.algebra.logical_joins import Join
 from optimizer.algebra.physical import PhysicalOperator
 from optimizer.algebra.scalars import Scalar
 from optimizer.memo.goal import Goal, Way

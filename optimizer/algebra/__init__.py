@@ -13,21 +13,18 @@ from optimizer.algebra.kinds import JoinKind, SetOpKind
 from optimizer.algebra.logical import (
     Aggregate,
     AggregateItem,
-    Apply,
     Filter,
     GroupingSets,
-    Join,
     Limit,
     LogicalOperator,
-    MarkJoin,
     Project,
     ProjectItem,
     Scan,
     SetOp,
-    SingleJoin,
     Values,
     Window,
 )
+from optimizer.algebra.logical_joins import Apply, Join, MarkJoin, SingleJoin
 from optimizer.algebra.physical import (
     ConstantRows,
     FilterRows,

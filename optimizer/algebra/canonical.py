@@ -21,12 +21,8 @@ from optimizer.algebra.join_graph import JoinGraph
 from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical import (
     Aggregate,
-    AnyJoin,
-    Apply,
     Filter,
     GroupingSets,
-    IndependentJoin,
-    Join,
     Limit,
     LogicalOperator,
     Project,
@@ -35,6 +31,7 @@ from optimizer.algebra.logical import (
     Values,
     Window,
 )
+from optimizer.algebra.logical_joins import AnyJoin, Apply, IndependentJoin, Join
 from optimizer.algebra.predicates import combined
 from optimizer.algebra.scalars import Call, ColumnRef, Predicate, Scalar
 from optimizer.algebra.spools import CteReference, Recursion, Spool

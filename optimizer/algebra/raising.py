@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from optimizer.algebra.kinds import JoinKind
-from optimizer.algebra.logical import Apply, SingleJoin
+from optimizer.algebra.logical_joins import Apply, SingleJoin
 from optimizer.algebra.trees import Node, Tree, postorder
 
 

@@ -13,15 +13,12 @@ from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical import (
     Aggregate,
     AggregateItem,
-    AnyJoin,
-    Apply,
     Choice,
     Filter,
     GroupingKey,
     GroupingSets,
     Limit,
     LogicalOperator,
-    MarkJoin,
     Project,
     ProjectItem,
     Scan,
@@ -32,6 +29,7 @@ from optimizer.algebra.logical import (
     Window,
     WindowItem,
 )
+from optimizer.algebra.logical_joins import AnyJoin, Apply, MarkJoin
 from optimizer.algebra.predicates import conjunction
 from optimizer.algebra.scalars import ColumnRef, OuterRef, Scalar, rewrite
 from optimizer.algebra.spools import CteReference, Recursion, Spool, SpoolColumn, With

@@ -10,7 +10,8 @@ from typing import TypeAlias
 
 from optimizer.algebra.columns import ColumnSet
 from optimizer.algebra.kinds import JoinKind
-from optimizer.algebra.logical import Apply, Join, LogicalOperator
+from optimizer.algebra.logical import LogicalOperator
+from optimizer.algebra.logical_joins import Apply, Join
 from optimizer.algebra.props import LogicalProps
 
 OUTER_JOIN, CROSS_PRODUCT = 1, 2

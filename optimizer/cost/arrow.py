@@ -22,11 +22,8 @@ from optimizer.algebra.join_graph import JoinGraph
 from optimizer.algebra.kinds import SetOpKind
 from optimizer.algebra.logical import (
     Aggregate,
-    Apply,
     Filter,
     GroupingSets,
-    IndependentJoin,
-    Join,
     Limit,
     LogicalOperator,
     Project,
@@ -35,6 +32,7 @@ from optimizer.algebra.logical import (
     Values,
     Window,
 )
+from optimizer.algebra.logical_joins import Apply, IndependentJoin, Join
 from optimizer.algebra.physical import PhysicalOperator
 from optimizer.algebra.predicates import is_key
 from optimizer.algebra.region_graph import RegionGraph

@@ -36,19 +36,8 @@ from typing import Any
 from optimizer.algebra.columns import column_ids
 from optimizer.algebra.join_graph import JoinGraph
 from optimizer.algebra.kinds import SetOpKind
-from optimizer.algebra.logical import (
-    Aggregate,
-    Apply,
-    Filter,
-    GroupingSets,
-    IndependentJoin,
-    Join,
-    LogicalOperator,
-    Scan,
-    SetOp,
-    Values,
-    Window,
-)
+from optimizer.algebra.logical import Aggregate, Filter, GroupingSets, LogicalOperator, Scan, SetOp, Values, Window
+from optimizer.algebra.logical_joins import Apply, IndependentJoin, Join
 from optimizer.algebra.physical import (
     ConstantRows,
     FillSpool,

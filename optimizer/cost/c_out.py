@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from optimizer.algebra.join_graph import JoinGraph
-from optimizer.algebra.logical import AnyJoin, LogicalOperator
+from optimizer.algebra.logical import LogicalOperator
+from optimizer.algebra.logical_joins import AnyJoin
 from optimizer.algebra.physical import OPERATORS, HashJoin, MergeJoin, NestedApply, NestedLoopJoin, PhysicalOperator
 from optimizer.algebra.region_graph import RegionGraph
 from optimizer.algebra.traits import TraitSet

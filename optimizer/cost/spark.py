@@ -35,7 +35,8 @@ from typing import Any
 
 from optimizer.algebra.join_graph import JoinGraph
 from optimizer.algebra.kinds import SetOpKind
-from optimizer.algebra.logical import AnyJoin, GroupingSets, Join, LogicalOperator, SetOp, Window
+from optimizer.algebra.logical import GroupingSets, LogicalOperator, SetOp, Window
+from optimizer.algebra.logical_joins import AnyJoin, Join
 from optimizer.algebra.physical import (
     HashAggregate,
     HashGroupingSets,

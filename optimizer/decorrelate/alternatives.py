@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from optimizer.algebra.building import passed, tree_of
 from optimizer.algebra.columns import Columns, ColumnSet, column_ids
-from optimizer.algebra.logical import Apply, Choice, Project
+from optimizer.algebra.logical import Choice, Project
+from optimizer.algebra.logical_joins import Apply
 from optimizer.algebra.rebuild import map_tree
 from optimizer.algebra.trees import Tree, postorder
 from optimizer.decorrelate.applies import replace_applies

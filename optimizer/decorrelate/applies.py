@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from optimizer.algebra.building import tree_of
-from optimizer.algebra.logical import Apply
+from optimizer.algebra.logical_joins import Apply
 from optimizer.algebra.rebuild import map_down
 from optimizer.algebra.trees import Node, Tree
 

@@ -12,7 +12,8 @@ from __future__ import annotations
 from optimizer.algebra.building import filtered, passed
 from optimizer.algebra.columns import ColumnId, Columns, ColumnSet, column_ids
 from optimizer.algebra.kinds import JoinKind
-from optimizer.algebra.logical import Aggregate, Apply, Filter, Join, MarkJoin, Project, SingleJoin, Window
+from optimizer.algebra.logical import Aggregate, Filter, Project, Window
+from optimizer.algebra.logical_joins import Apply, Join, MarkJoin, SingleJoin
 from optimizer.algebra.predicates import conjunction
 from optimizer.algebra.rebuild import copy_tree
 from optimizer.algebra.scalars import ColumnRef, Scalar

@@ -21,15 +21,11 @@ from optimizer.algebra.kinds import JoinKind, SetOpKind
 from optimizer.algebra.logical import (
     Aggregate,
     AggregateItem,
-    Apply,
     Filter,
     GroupingKey,
     GroupingSets,
-    IndependentJoin,
-    Join,
     Limit,
     LogicalOperator,
-    MarkJoin,
     Project,
     ProjectItem,
     Scan,
@@ -37,8 +33,8 @@ from optimizer.algebra.logical import (
     Values,
     Window,
     WindowItem,
-    join_of_kind,
 )
+from optimizer.algebra.logical_joins import Apply, IndependentJoin, Join, MarkJoin, join_of_kind
 from optimizer.algebra.predicates import conjunction
 from optimizer.algebra.raising import may_raise
 from optimizer.algebra.rebuild import replace_outer

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from optimizer.algebra.logical import Apply, Choice
+from optimizer.algebra.logical import Choice
+from optimizer.algebra.logical_joins import Apply
 from optimizer.algebra.rebuild import map_tree
 from optimizer.algebra.trees import Node, Tree, postorder
 from optimizer.decorrelate.alternatives import alternatives

@@ -16,7 +16,8 @@ from optimizer.algebra.aggregate_functions import AGGREGATE_FUNCTIONS
 from optimizer.algebra.building import filtered, passed_all, tree_of
 from optimizer.algebra.columns import ColumnId, Columns
 from optimizer.algebra.kinds import JoinKind
-from optimizer.algebra.logical import Aggregate, AggregateItem, Apply, Filter, Join, Limit, Project, ProjectItem
+from optimizer.algebra.logical import Aggregate, AggregateItem, Filter, Limit, Project, ProjectItem
+from optimizer.algebra.logical_joins import Apply, Join
 from optimizer.algebra.predicates import conjunction, predicate_scalar
 from optimizer.algebra.scalars import BOOL, FALSE, Call, Case, ColumnRef, Literal, Predicate, Scalar, bound_to, substitute
 from optimizer.algebra.trees import Tree

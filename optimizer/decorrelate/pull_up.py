@@ -14,18 +14,8 @@ from typing import NamedTuple
 from optimizer.algebra.building import filtered, passed, passed_all, reference, tree_of
 from optimizer.algebra.columns import ColumnId, Columns, ColumnSet, column_ids, column_set
 from optimizer.algebra.kinds import JoinKind
-from optimizer.algebra.logical import (
-    Aggregate,
-    Apply,
-    Filter,
-    Join,
-    Limit,
-    MarkJoin,
-    Project,
-    ProjectItem,
-    SingleJoin,
-    join_of_kind,
-)
+from optimizer.algebra.logical import Aggregate, Filter, Limit, Project, ProjectItem
+from optimizer.algebra.logical_joins import Apply, Join, MarkJoin, SingleJoin, join_of_kind
 from optimizer.algebra.nulls import is_not_null
 from optimizer.algebra.predicates import conjunction
 from optimizer.algebra.scalars import BOOL, FALSE, TRUE, Call, Case, ColumnRef, Literal, Predicate, Scalar, bound_to, substitute

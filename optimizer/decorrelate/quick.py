@@ -6,7 +6,7 @@ with the counts put right by a null indicator, and what prepares them (filters i
 
 from __future__ import annotations
 
-from optimizer.algebra.logical import Apply
+from optimizer.algebra.logical_joins import Apply
 from optimizer.algebra.trees import Tree, postorder
 from optimizer.decorrelate.rules.apply_pull_conjuncts import ApplyPullConjuncts
 from optimizer.decorrelate.rules.apply_scalar_aggregate import ApplyScalarAggregate

@@ -22,10 +22,8 @@ from optimizer.algebra.columns import ColumnId, Columns, ColumnSet, column_ids, 
 from optimizer.algebra.kinds import JoinKind, SetOpKind
 from optimizer.algebra.logical import (
     Aggregate,
-    Apply,
     Filter,
     GroupingSets,
-    Join,
     Limit,
     LogicalOperator,
     Project,
@@ -34,6 +32,7 @@ from optimizer.algebra.logical import (
     Values,
     Window,
 )
+from optimizer.algebra.logical_joins import Apply, Join
 from optimizer.algebra.nulls import is_not_null
 from optimizer.algebra.predicates import conjunction
 from optimizer.algebra.raising import may_raise

@@ -17,21 +17,8 @@ from optimizer.algebra.building import filtered, reference, tree_of
 from optimizer.algebra.columns import ColumnId, Columns, ColumnSet, column_ids, column_set, union
 from optimizer.algebra.congruence import has_one_form
 from optimizer.algebra.kinds import JoinKind
-from optimizer.algebra.logical import (
-    Aggregate,
-    AggregateItem,
-    Apply,
-    Filter,
-    IndependentJoin,
-    Join,
-    Limit,
-    MarkJoin,
-    Project,
-    ProjectItem,
-    Scan,
-    Values,
-    join_of_kind,
-)
+from optimizer.algebra.logical import Aggregate, AggregateItem, Filter, Limit, Project, ProjectItem, Scan, Values
+from optimizer.algebra.logical_joins import Apply, IndependentJoin, Join, MarkJoin, join_of_kind
 from optimizer.algebra.predicates import conjunction
 from optimizer.algebra.raising import may_raise
 from optimizer.algebra.rebuild import map_tree

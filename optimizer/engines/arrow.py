@@ -8,7 +8,8 @@ from typing import Protocol
 from optimizer.algebra.columns import column_set
 from optimizer.algebra.join_graph import JoinGraph
 from optimizer.algebra.kinds import JoinKind, SetOpKind
-from optimizer.algebra.logical import Aggregate, AnyJoin, Filter, Join, Limit, LogicalOperator, Project, Scan, SetOp, Window
+from optimizer.algebra.logical import Aggregate, Filter, Limit, LogicalOperator, Project, Scan, SetOp, Window
+from optimizer.algebra.logical_joins import AnyJoin, Join
 from optimizer.algebra.physical import MergeUnion, PhysicalOperator, ProjectRows, StreamingAggregate, WindowRows
 from optimizer.algebra.predicates import equality_sides
 from optimizer.algebra.props import LogicalProps

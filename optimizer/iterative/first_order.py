@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from optimizer.algebra.join_graph import JoinGraph
 from optimizer.algebra.kinds import JoinKind
-from optimizer.algebra.logical import Join
+from optimizer.algebra.logical_joins import Join
 from optimizer.algebra.trees import Tree
 from optimizer.joins.costing import COutCosting
 from optimizer.joins.graph import Relations, bits, joins_of

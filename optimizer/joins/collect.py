@@ -13,7 +13,8 @@ from collections.abc import Callable
 
 from optimizer.algebra.join_graph import JoinGraph
 from optimizer.algebra.kinds import JoinKind
-from optimizer.algebra.logical import Filter, Join
+from optimizer.algebra.logical import Filter
+from optimizer.algebra.logical_joins import Join
 from optimizer.algebra.predicates import conjunction
 from optimizer.algebra.region_graph import RegionGraph
 from optimizer.algebra.scalars import Scalar

@@ -16,7 +16,8 @@ from typing import NamedTuple
 
 from optimizer.algebra.columns import ColumnId, ColumnSet, column_ids
 from optimizer.algebra.kinds import JoinKind
-from optimizer.algebra.logical import Filter, Join, show_predicate
+from optimizer.algebra.logical import Filter, show_predicate
+from optimizer.algebra.logical_joins import Join
 from optimizer.algebra.predicates import combined
 from optimizer.algebra.scalars import Predicate, Scalar
 from optimizer.algebra.trees import Node, Tree

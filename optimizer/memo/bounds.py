@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from optimizer.algebra.join_graph import JoinGraph
 from optimizer.algebra.kinds import JoinKind
-from optimizer.algebra.logical import Join
+from optimizer.algebra.logical_joins import Join
 from optimizer.memo.group import Group
 from optimizer.memo.memo import Memo
 from optimizer.memo.mexpr import LogicalExpr

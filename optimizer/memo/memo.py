@@ -14,7 +14,8 @@ from typing import Protocol
 from optimizer.algebra.columns import ColumnId, ColumnSet, column_ids
 from optimizer.algebra.join_graph import JoinGraph
 from optimizer.algebra.kinds import JoinKind
-from optimizer.algebra.logical import Apply, Choice, Join, LogicalOperator
+from optimizer.algebra.logical import Choice, LogicalOperator
+from optimizer.algebra.logical_joins import Apply, Join
 from optimizer.algebra.physical import PhysicalOperator
 from optimizer.algebra.predicates import combined
 from optimizer.algebra.props import LogicalProps

@@ -17,7 +17,8 @@ from collections.abc import Callable
 from optimizer.algebra.aggregate_functions import AGGREGATE_FUNCTIONS
 from optimizer.algebra.columns import ColumnSet, column_set
 from optimizer.algebra.kinds import JoinKind, SetOpKind
-from optimizer.algebra.logical import Aggregate, AnyJoin, Apply, Choice, Filter, GroupingSets, Limit, Project, SetOp, Window
+from optimizer.algebra.logical import Aggregate, Choice, Filter, GroupingSets, Limit, Project, SetOp, Window
+from optimizer.algebra.logical_joins import AnyJoin, Apply
 from optimizer.algebra.rebuild import map_down
 from optimizer.algebra.trees import Node, Tree
 

@@ -17,21 +17,8 @@ from optimizer.algebra.congruence import is_congruent
 from optimizer.algebra.evaluate import evaluate
 from optimizer.algebra.functions import MIRRORED
 from optimizer.algebra.kinds import JoinKind, SetOpKind
-from optimizer.algebra.logical import (
-    Aggregate,
-    AnyJoin,
-    Apply,
-    Choice,
-    Filter,
-    GroupingSets,
-    Join,
-    Limit,
-    Project,
-    Scan,
-    SetOp,
-    Values,
-    Window,
-)
+from optimizer.algebra.logical import Aggregate, Choice, Filter, GroupingSets, Limit, Project, Scan, SetOp, Values, Window
+from optimizer.algebra.logical_joins import AnyJoin, Apply, Join
 from optimizer.algebra.predicates import compare, conjuncts
 from optimizer.algebra.scalars import Call, Cast, ColumnRef, Literal, Predicate, Scalar, cast_may_fail, rewrite, substitute
 from optimizer.algebra.trees import Node, Tree

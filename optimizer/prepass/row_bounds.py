@@ -4,22 +4,8 @@ from __future__ import annotations
 
 from optimizer.algebra.derive_props import filtered_props, right_at_most_one_match
 from optimizer.algebra.kinds import JoinKind
-from optimizer.algebra.logical import (
-    Aggregate,
-    AnyJoin,
-    Apply,
-    Choice,
-    Filter,
-    GroupingSets,
-    Join,
-    Limit,
-    MarkJoin,
-    Project,
-    Scan,
-    SingleJoin,
-    Values,
-    Window,
-)
+from optimizer.algebra.logical import Aggregate, Choice, Filter, GroupingSets, Limit, Project, Scan, Values, Window
+from optimizer.algebra.logical_joins import AnyJoin, Apply, Join, MarkJoin, SingleJoin
 from optimizer.algebra.props import LogicalProps, merge_equivalences
 from optimizer.algebra.scalars import Literal, Predicate
 from optimizer.algebra.trees import Node, Tree

@@ -21,7 +21,8 @@ from typing import NamedTuple
 
 from optimizer.algebra.columns import ColumnSet, column_ids, column_set
 from optimizer.algebra.kinds import JoinKind, SetOpKind
-from optimizer.algebra.logical import Aggregate, Choice, Filter, Join, LogicalOperator, Project, Scan, SetOp, Window
+from optimizer.algebra.logical import Aggregate, Choice, Filter, LogicalOperator, Project, Scan, SetOp, Window
+from optimizer.algebra.logical_joins import Join
 from optimizer.algebra.predicates import compare, conjunction
 from optimizer.algebra.props import merge_equivalences
 from optimizer.algebra.rebuild import copy_tree

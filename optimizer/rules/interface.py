@@ -13,7 +13,8 @@ from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 from optimizer.algebra.columns import Columns, ColumnSet
 from optimizer.algebra.kinds import JoinKind
-from optimizer.algebra.logical import Join, LogicalOperator
+from optimizer.algebra.logical import LogicalOperator
+from optimizer.algebra.logical_joins import Join
 from optimizer.algebra.physical import PhysicalOperator
 from optimizer.algebra.trees import Tree
 from optimizer.settings import Settings

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from optimizer.algebra.logical import Join, LogicalOperator
+from optimizer.algebra.logical import LogicalOperator
+from optimizer.algebra.logical_joins import Join
 from optimizer.rules.interface import ImplementationRule, TransformationRule, binds
 
 

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 
 from optimizer.algebra.join_graph import JoinGraph
 from optimizer.algebra.kinds import JoinKind
-from optimizer.algebra.logical import Join
+from optimizer.algebra.logical_joins import Join
 from optimizer.algebra.physical import HashJoin, NestedLoopJoin, PhysicalOperator
 from optimizer.algebra.props import LogicalProps
 from optimizer.algebra.region_graph import RegionGraph

@@ -14,7 +14,8 @@ from typing import NamedTuple
 
 from optimizer.algebra.columns import ColumnSet
 from optimizer.algebra.join_graph import JoinGraph
-from optimizer.algebra.logical import Aggregate, Join, Scan
+from optimizer.algebra.logical import Aggregate, Scan
+from optimizer.algebra.logical_joins import Join
 from optimizer.algebra.predicates import predicate_columns
 from optimizer.algebra.traits import TraitSet
 from optimizer.algebra.trees import Tree

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from optimizer.algebra.logical import Join
+from optimizer.algebra.logical_joins import Join
 from optimizer.memo.goal import Status
 from optimizer.search.counters import SearchStats
 from optimizer.search.search import Search

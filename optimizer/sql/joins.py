@@ -9,7 +9,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from optimizer.algebra.kinds import JoinKind
-from optimizer.algebra.logical import Apply, Filter, Join
+from optimizer.algebra.logical import Filter
+from optimizer.algebra.logical_joins import Apply, Join
 from optimizer.algebra.predicates import conjunction
 from optimizer.algebra.scalars import Call, ColumnRef, OuterRef, Predicate, Scalar, rewrite
 from optimizer.algebra.subqueries import has_subquery

@@ -17,20 +17,17 @@ from optimizer.algebra.join_graph import JoinGraph
 from optimizer.algebra.kinds import JoinKind, SetOpKind
 from optimizer.algebra.logical import (
     Aggregate,
-    Apply,
     Filter,
     GroupingSets,
-    Join,
     Limit,
     LogicalOperator,
-    MarkJoin,
     Project,
     Scan,
     SetOp,
-    SingleJoin,
     Values,
     Window,
 )
+from optimizer.algebra.logical_joins import Apply, Join, MarkJoin, SingleJoin
 from optimizer.algebra.predicates import combined, conjunction
 from optimizer.algebra.props import LogicalProps
 from optimizer.algebra.scalars import Call, ColumnRef, Literal, Predicate, Scalar

@@ -22,20 +22,8 @@ from optimizer.algebra.canonical import CanonicalTexts
 from optimizer.algebra.columns import ColumnId, Columns, ColumnSet, column_ids
 from optimizer.algebra.join_graph import JoinGraph
 from optimizer.algebra.kinds import JoinKind, SetOpKind
-from optimizer.algebra.logical import (
-    Aggregate,
-    Filter,
-    Join,
-    Limit,
-    LogicalOperator,
-    MarkJoin,
-    Project,
-    Scan,
-    SetOp,
-    SingleJoin,
-    Values,
-    Window,
-)
+from optimizer.algebra.logical import Aggregate, Filter, Limit, LogicalOperator, Project, Scan, SetOp, Values, Window
+from optimizer.algebra.logical_joins import Join, MarkJoin, SingleJoin
 from optimizer.algebra.props import LogicalProps
 from optimizer.algebra.scalars import Call, ColumnRef, InList, Literal, Predicate
 from optimizer.algebra.spools import CteReference, Recursion, Spool, With

@@ -14,7 +14,8 @@ from optimizer.algebra.canonical import CanonicalTexts
 from optimizer.algebra.columns import Columns
 from optimizer.algebra.join_graph import JoinGraph
 from optimizer.algebra.kinds import JoinKind
-from optimizer.algebra.logical import Aggregate, Join, Limit, LogicalOperator, Scan, SetOp, Values
+from optimizer.algebra.logical import Aggregate, Limit, LogicalOperator, Scan, SetOp, Values
+from optimizer.algebra.logical_joins import Join
 from optimizer.algebra.predicates import combined
 from optimizer.algebra.props import LogicalProps
 from optimizer.algebra.spools import CteReference, Recursion, Spool, With

@@ -13,7 +13,8 @@ from optimizer.algebra.canonical import CanonicalTexts, digest
 from optimizer.algebra.columns import Columns
 from optimizer.algebra.join_graph import JoinGraph
 from optimizer.algebra.kinds import JoinKind
-from optimizer.algebra.logical import Filter, Join, LogicalOperator, Project, Scan
+from optimizer.algebra.logical import Filter, LogicalOperator, Project, Scan
+from optimizer.algebra.logical_joins import Join
 from optimizer.algebra.rebuild import copy_tree
 from optimizer.algebra.scalars import Predicate
 from optimizer.algebra.spools import CteReference

@@ -12,11 +12,9 @@ from optimizer.algebra.kinds import PLAIN_JOINS, JoinKind, SetOpKind
 from optimizer.algebra.logical import (
     Aggregate,
     AggregateItem,
-    Apply,
     Filter,
     GroupingKey,
     GroupingSets,
-    Join,
     Limit,
     Project,
     ProjectItem,
@@ -24,8 +22,8 @@ from optimizer.algebra.logical import (
     Values,
     Window,
     WindowItem,
-    join_of_kind,
 )
+from optimizer.algebra.logical_joins import Apply, Join, join_of_kind
 from optimizer.algebra.predicates import conjunction
 from optimizer.algebra.scalars import BOOL, AggregateCall, Call, Case, ColumnRef, Literal, OuterRef, Scalar, WindowCall
 from optimizer.algebra.traits import SortKey

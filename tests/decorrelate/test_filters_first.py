@@ -11,7 +11,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from executor.session import Session
-from optimizer.algebra.logical import Apply, Filter
+from optimizer.algebra.logical import Filter
+from optimizer.algebra.logical_joins import Apply
 from optimizer.algebra.trees import Tree, postorder
 from optimizer.catalog.table import Catalog
 from optimizer.dataset import open_dataset

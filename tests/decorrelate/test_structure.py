@@ -11,7 +11,7 @@ import pytest
 
 from executor.session import Session
 from experiments.workloads.queries import built_in_queries, resolve_sql
-from optimizer.algebra.logical import Apply
+from optimizer.algebra.logical_joins import Apply
 from optimizer.algebra.trees import Tree, postorder
 from optimizer.catalog.table import Catalog
 from optimizer.dataset import open_dataset

@@ -8,7 +8,7 @@ import pytest
 
 from optimizer.algebra.columns import column_ids
 from optimizer.algebra.evaluate_order import group_key
-from optimizer.algebra.logical import Apply
+from optimizer.algebra.logical_joins import Apply
 from optimizer.algebra.printing import show_tree
 from optimizer.algebra.trees import Tree, postorder
 from optimizer.decorrelate.alternatives import alternatives

@@ -7,7 +7,7 @@ from random import Random
 
 import pytest
 
-from optimizer.algebra.logical import Join
+from optimizer.algebra.logical_joins import Join
 from optimizer.algebra.predicates import compare
 from optimizer.algebra.trees import Node, Tree
 from optimizer.joins.conflicts import Edge, Rule, TreeOperator, applicable, conflicts, detect, settle

@@ -9,7 +9,8 @@ import pytest
 
 from optimizer.algebra.columns import column_ids
 from optimizer.algebra.kinds import JoinKind
-from optimizer.algebra.logical import Filter, Join, Scan
+from optimizer.algebra.logical import Filter, Scan
+from optimizer.algebra.logical_joins import Join
 from optimizer.algebra.predicates import compare
 from optimizer.algebra.scalars import Call, Literal, Scalar
 from optimizer.algebra.trees import Node, Tree, postorder

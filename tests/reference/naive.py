@@ -25,22 +25,18 @@ from optimizer.algebra.join_graph import JoinGraph
 from optimizer.algebra.kinds import JoinKind, SetOpKind
 from optimizer.algebra.logical import (
     Aggregate,
-    Apply,
     Choice,
     Filter,
     GroupingSets,
-    Join,
     Limit,
     LogicalOperator,
-    MarkJoin,
     Project,
     Scan,
     SetOp,
-    SingleJoin,
     Values,
     Window,
-    join_of_kind,
 )
+from optimizer.algebra.logical_joins import Apply, Join, MarkJoin, SingleJoin, join_of_kind
 from optimizer.algebra.predicates import predicate_scalar
 from optimizer.algebra.query import BoundQuery
 from optimizer.algebra.rebuild import map_scalars, map_tree_scalars

@@ -13,7 +13,6 @@ from optimizer.algebra.logical import (
     Aggregate,
     AggregateItem,
     Filter,
-    Join,
     Limit,
     Project,
     ProjectItem,
@@ -22,6 +21,7 @@ from optimizer.algebra.logical import (
     SetOp,
     Values,
 )
+from optimizer.algebra.logical_joins import Join
 from optimizer.algebra.query import BoundQuery, OutputColumn
 from optimizer.algebra.scalars import BOOL, AggregateCall, Call, ColumnRef, Literal, Scalar
 from optimizer.algebra.traits import SortKey

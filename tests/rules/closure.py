@@ -19,7 +19,8 @@ from typing import TypeAlias
 from optimizer.algebra.columns import ColumnSet, column_ids
 from optimizer.algebra.evaluate import holds
 from optimizer.algebra.kinds import JoinKind
-from optimizer.algebra.logical import Join, Scan
+from optimizer.algebra.logical import Scan
+from optimizer.algebra.logical_joins import Join
 from optimizer.algebra.predicates import predicate_columns
 from optimizer.algebra.scalars import Predicate
 from optimizer.algebra.trees import Tree

@@ -15,24 +15,21 @@ from optimizer.algebra.kinds import JoinKind, SetOpKind
 from optimizer.algebra.logical import (
     Aggregate,
     AggregateItem,
-    Apply,
     Choice,
     Filter,
     GroupingKey,
     GroupingSets,
-    Join,
     Limit,
-    MarkJoin,
     Project,
     ProjectItem,
     Scan,
     ScanColumn,
     SetOp,
-    SingleJoin,
     Values,
     Window,
     WindowItem,
 )
+from optimizer.algebra.logical_joins import Apply, Join, MarkJoin, SingleJoin
 from optimizer.algebra.predicates import compare, conjunction
 from optimizer.algebra.scalars import (
     BOOL,

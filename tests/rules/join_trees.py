@@ -13,7 +13,8 @@ import pyarrow as pa
 
 from optimizer.algebra.columns import Columns, ColumnSet, column_ids
 from optimizer.algebra.kinds import JoinKind
-from optimizer.algebra.logical import Join, Scan, ScanColumn, ScanForeignKey
+from optimizer.algebra.logical import Scan, ScanColumn, ScanForeignKey
+from optimizer.algebra.logical_joins import Join
 from optimizer.algebra.predicates import compare, conjunction
 from optimizer.algebra.scalars import BOOL, Call, ColumnRef, Scalar
 from optimizer.algebra.traits import TraitSet

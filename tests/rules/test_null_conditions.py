@@ -15,7 +15,8 @@ import pytest
 
 from optimizer.algebra.columns import Columns
 from optimizer.algebra.kinds import JoinKind
-from optimizer.algebra.logical import Join, Values
+from optimizer.algebra.logical import Values
+from optimizer.algebra.logical_joins import Join
 from optimizer.algebra.predicates import compare, conjunction
 from optimizer.algebra.scalars import BOOL, Call, ColumnRef, Literal, Predicate
 from optimizer.algebra.trees import Tree

@@ -10,7 +10,8 @@ import pytest
 
 from optimizer.algebra.columns import column_ids
 from optimizer.algebra.kinds import JoinKind
-from optimizer.algebra.logical import AnyJoin, Apply, Join, MarkJoin, Project, SingleJoin
+from optimizer.algebra.logical import Project
+from optimizer.algebra.logical_joins import AnyJoin, Apply, Join, MarkJoin, SingleJoin
 from optimizer.algebra.predicates import compare, conjunction
 from optimizer.algebra.scalars import ColumnRef, Literal, OuterRef, Scalar
 from optimizer.algebra.trees import Node, Tree, postorder

@@ -15,7 +15,7 @@ from itertools import permutations
 
 from optimizer.algebra.columns import column_ids, column_set
 from optimizer.algebra.kinds import JoinKind
-from optimizer.algebra.logical import Join
+from optimizer.algebra.logical_joins import Join
 from optimizer.algebra.physical import HashJoin, MergeJoin, NestedLoopJoin, PartialSort, Sort, TableScan
 from optimizer.algebra.predicates import conjunction
 from optimizer.algebra.props import LogicalProps, merge_equivalences

@@ -16,7 +16,8 @@ from typing import ClassVar
 import pyarrow as pa
 
 from optimizer.algebra.columns import ColumnId, Columns, ColumnSet
-from optimizer.algebra.logical import Join, Scan, ScanColumn
+from optimizer.algebra.logical import Scan, ScanColumn
+from optimizer.algebra.logical_joins import Join
 from optimizer.algebra.physical import PhysicalOperator
 from optimizer.algebra.physical.operator import Props
 from optimizer.algebra.predicates import compare

@@ -9,7 +9,8 @@ import pyarrow as pa
 
 from optimizer.algebra.columns import Columns, column_set
 from optimizer.algebra.kinds import JoinKind
-from optimizer.algebra.logical import Join, Scan, ScanColumn
+from optimizer.algebra.logical import Scan, ScanColumn
+from optimizer.algebra.logical_joins import Join
 from optimizer.algebra.predicates import compare, conjunction
 from optimizer.algebra.scalars import ColumnRef, Scalar
 from optimizer.algebra.traits import SortKey, TraitSet

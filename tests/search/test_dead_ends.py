@@ -7,7 +7,7 @@ from math import inf
 
 import pytest
 
-from optimizer.algebra.logical import Join
+from optimizer.algebra.logical_joins import Join
 from optimizer.algebra.trees import Tree
 from optimizer.errors import InternalError, NoPlan, SettingsError
 from optimizer.joins import set_splits

@@ -13,7 +13,8 @@ from executor.session import Session
 from experiments.workloads.queries import resolve_sql
 from optimizer.algebra.columns import Columns
 from optimizer.algebra.kinds import JoinKind, SetOpKind
-from optimizer.algebra.logical import Filter, Join, Limit, SetOp, Values
+from optimizer.algebra.logical import Filter, Limit, SetOp, Values
+from optimizer.algebra.logical_joins import Join
 from optimizer.algebra.predicates import compare
 from optimizer.algebra.scalars import ColumnRef, Literal
 from optimizer.algebra.trees import Tree

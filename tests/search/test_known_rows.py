@@ -17,7 +17,7 @@ from executor.counting import of_catalog
 from experiments.workloads.queries import resolve_sql
 from optimizer.algebra.join_graph import JoinGraph
 from optimizer.algebra.kinds import JoinKind
-from optimizer.algebra.logical import Join
+from optimizer.algebra.logical_joins import Join
 from optimizer.algebra.physical import LimitRows
 from optimizer.algebra.trees import Leaf, Tree
 from optimizer.catalog.table import Catalog

@@ -9,7 +9,8 @@ import pytest
 
 from optimizer.algebra.columns import Columns
 from optimizer.algebra.kinds import JoinKind
-from optimizer.algebra.logical import Filter, Join, Limit, Project, ProjectItem, Values
+from optimizer.algebra.logical import Filter, Limit, Project, ProjectItem, Values
+from optimizer.algebra.logical_joins import Join
 from optimizer.algebra.physical import HashJoin
 from optimizer.algebra.predicates import compare, conjunction
 from optimizer.algebra.scalars import Call, ColumnRef, Literal

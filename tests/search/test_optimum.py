@@ -15,7 +15,7 @@ import pytest
 from executor import Session
 from experiments.workloads.data import open_data
 from experiments.workloads.queries import default_data, resolve_sql
-from optimizer.algebra.logical import Join
+from optimizer.algebra.logical_joins import Join
 from optimizer.audit.ledger import Ledger, Opening
 from optimizer.memo.goal import Status
 from optimizer.search.extract import extract

@@ -14,7 +14,8 @@ import pytest
 
 from experiments.cli import main
 from optimizer.algebra.kinds import JoinKind
-from optimizer.algebra.logical import Join, Scan
+from optimizer.algebra.logical import Scan
+from optimizer.algebra.logical_joins import Join
 from optimizer.algebra.trees import Tree
 from optimizer.errors import SettingsError
 from optimizer.joins.dp_ccp import pairs as dp_ccp_pairs

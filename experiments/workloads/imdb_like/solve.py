@@ -14,7 +14,8 @@ from typing import NamedTuple
 
 from optimizer.algebra.columns import ColumnId, column_ids
 from optimizer.algebra.evaluate import holds
-from optimizer.algebra.logical import Aggregate, Filter, Join, Scan
+from optimizer.algebra.logical import Aggregate, Filter, Scan
+from optimizer.algebra.logical_joins import Join
 from optimizer.algebra.predicates import conjuncts
 from optimizer.algebra.query import BoundQuery
 from optimizer.algebra.scalars import Call, ColumnRef, InList, Literal, Scalar, walk

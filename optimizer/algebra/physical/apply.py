@@ -11,7 +11,8 @@ from typing import ClassVar, NamedTuple
 
 from optimizer.algebra.columns import ColumnId, ColumnSet, column_ids, union
 from optimizer.algebra.kinds import JoinKind
-from optimizer.algebra.logical import Apply, Label, show_predicate
+from optimizer.algebra.logical import Label, show_predicate
+from optimizer.algebra.logical_joins import Apply
 from optimizer.algebra.physical.joins import LEFT_ORDER, left_order
 from optimizer.algebra.physical.operator import PhysicalOperator, Props
 from optimizer.algebra.physical.rows import SomeRows

@@ -15,7 +15,8 @@ from __future__ import annotations
 from optimizer.algebra.building import passed_all, tree_of
 from optimizer.algebra.columns import column_ids
 from optimizer.algebra.kinds import JoinKind
-from optimizer.algebra.logical import Aggregate, AggregateItem, Apply, Join, Project, ProjectItem
+from optimizer.algebra.logical import Aggregate, AggregateItem, Project, ProjectItem
+from optimizer.algebra.logical_joins import Apply, Join
 from optimizer.algebra.predicates import conjunction
 from optimizer.algebra.scalars import BOOL, TRUE, AggregateCall, Call, ColumnRef, bound_to
 from optimizer.algebra.trees import Tree

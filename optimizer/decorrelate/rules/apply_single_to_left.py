@@ -10,7 +10,7 @@ Guards  what says that there is one row must hold for each evaluation of R, whic
 from __future__ import annotations
 
 from optimizer.algebra.kinds import JoinKind
-from optimizer.algebra.logical import Apply
+from optimizer.algebra.logical_joins import Apply
 from optimizer.algebra.trees import Tree
 from optimizer.rules.interface import ANY, RewriteRule, RuleContext, node
 

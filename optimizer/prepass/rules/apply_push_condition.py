@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from optimizer.algebra.building import filtered
 from optimizer.algebra.kinds import JoinKind
-from optimizer.algebra.logical import Apply
+from optimizer.algebra.logical_joins import Apply
 from optimizer.algebra.nulls import is_not_null
 from optimizer.algebra.scalars import Predicate
 from optimizer.algebra.trees import Tree

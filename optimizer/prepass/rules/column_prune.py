@@ -20,20 +20,8 @@ from typing import NamedTuple
 
 from optimizer.algebra.columns import ColumnId, ColumnSet, column_ids, union
 from optimizer.algebra.kinds import SetOpKind
-from optimizer.algebra.logical import (
-    Aggregate,
-    Apply,
-    Choice,
-    GroupingSets,
-    Join,
-    LogicalOperator,
-    MarkJoin,
-    Project,
-    Scan,
-    SetOp,
-    Values,
-    Window,
-)
+from optimizer.algebra.logical import Aggregate, Choice, GroupingSets, LogicalOperator, Project, Scan, SetOp, Values, Window
+from optimizer.algebra.logical_joins import Apply, Join, MarkJoin
 from optimizer.algebra.predicates import predicate_columns
 from optimizer.algebra.spools import CteReference
 from optimizer.algebra.traits import Collation

@@ -15,7 +15,8 @@ from __future__ import annotations
 
 from optimizer.algebra.congruence import is_congruent
 from optimizer.algebra.kinds import JoinKind
-from optimizer.algebra.logical import Apply, Join, LogicalOperator, MarkJoin
+from optimizer.algebra.logical import LogicalOperator
+from optimizer.algebra.logical_joins import Apply, Join, MarkJoin
 from optimizer.algebra.trees import Tree
 from optimizer.prepass.rules.distinct_remove_below import without_distinct
 from optimizer.rules.interface import ANY, RewriteRule, RuleContext, node

@@ -24,7 +24,6 @@ from optimizer.algebra.kinds import JoinKind, SetOpKind
 from optimizer.algebra.logical import (
     Aggregate,
     AggregateItem,
-    AnyJoin,
     Choice,
     Filter,
     GroupingSets,
@@ -37,6 +36,7 @@ from optimizer.algebra.logical import (
     Values,
     Window,
 )
+from optimizer.algebra.logical_joins import AnyJoin
 from optimizer.algebra.scalars import FALSE, ColumnRef, Literal, Predicate, Scalar
 from optimizer.algebra.trees import Node, Tree
 from optimizer.algebra.types import INT64

@@ -23,7 +23,8 @@ from typing import NamedTuple
 
 from optimizer.algebra.building import filtered, tree_of
 from optimizer.algebra.kinds import JoinKind
-from optimizer.algebra.logical import AnyJoin, Apply, Filter
+from optimizer.algebra.logical import Filter
+from optimizer.algebra.logical_joins import AnyJoin, Apply
 from optimizer.algebra.predicates import conjunction
 from optimizer.algebra.scalars import Predicate
 from optimizer.algebra.trees import Node, Tree

@@ -16,7 +16,8 @@ from __future__ import annotations
 
 from optimizer.algebra.columns import ColumnSet
 from optimizer.algebra.kinds import JoinKind
-from optimizer.algebra.logical import AnyJoin, Filter, Join, Limit, Scan, Window
+from optimizer.algebra.logical import Filter, Limit, Scan, Window
+from optimizer.algebra.logical_joins import AnyJoin, Join
 from optimizer.algebra.predicates import conjunction
 from optimizer.algebra.props import merge_equivalences
 from optimizer.algebra.scalars import BOOL, Call, ColumnRef, Scalar

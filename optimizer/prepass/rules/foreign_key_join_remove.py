@@ -21,7 +21,8 @@ from optimizer.algebra.building import reference
 from optimizer.algebra.columns import ColumnId, ColumnSet, column_ids, column_set
 from optimizer.algebra.congruence import is_congruent
 from optimizer.algebra.kinds import JoinKind
-from optimizer.algebra.logical import Filter, Join, LogicalOperator, Scan
+from optimizer.algebra.logical import Filter, LogicalOperator, Scan
+from optimizer.algebra.logical_joins import Join
 from optimizer.algebra.predicates import conjunction
 from optimizer.algebra.scalars import BOOL, Call, Predicate, Scalar
 from optimizer.algebra.trees import Node, Tree, postorder

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from optimizer.algebra.columns import column_ids
 from optimizer.algebra.kinds import JoinKind
-from optimizer.algebra.logical import Join
+from optimizer.algebra.logical_joins import Join
 from optimizer.algebra.predicates import conjunction
 from optimizer.algebra.scalars import Scalar
 from optimizer.algebra.trees import Node, Tree

@@ -24,7 +24,7 @@ from typing import NamedTuple
 from optimizer.algebra.building import filtered
 from optimizer.algebra.columns import ColumnId
 from optimizer.algebra.kinds import JoinKind
-from optimizer.algebra.logical import IndependentJoin
+from optimizer.algebra.logical_joins import IndependentJoin
 from optimizer.algebra.predicates import compare, conjunction
 from optimizer.algebra.scalars import Call, ColumnRef, InList, Literal, Predicate, Scalar, rewrite, substitute
 from optimizer.algebra.trees import Node, Tree

@@ -20,7 +20,8 @@ from collections.abc import Iterator
 
 from optimizer.algebra.columns import ColumnSet, column_ids
 from optimizer.algebra.kinds import JoinKind
-from optimizer.algebra.logical import Filter, Join, LogicalOperator, SingleJoin
+from optimizer.algebra.logical import Filter, LogicalOperator
+from optimizer.algebra.logical_joins import Join, SingleJoin
 from optimizer.algebra.predicates import conjunction, conjuncts, predicate_scalar
 from optimizer.algebra.scalars import BOOL, Call, InList, Predicate, Scalar
 from optimizer.algebra.trees import Node, Tree

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from optimizer.algebra.building import filtered
 from optimizer.algebra.kinds import JoinKind
-from optimizer.algebra.logical import IndependentJoin
+from optimizer.algebra.logical_joins import IndependentJoin
 from optimizer.algebra.nulls import is_not_null
 from optimizer.algebra.scalars import Scalar
 from optimizer.algebra.trees import Tree

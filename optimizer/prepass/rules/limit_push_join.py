@@ -19,7 +19,8 @@ from __future__ import annotations
 
 from optimizer.algebra.columns import column_set
 from optimizer.algebra.kinds import JoinKind
-from optimizer.algebra.logical import Apply, Join, Limit, LogicalOperator
+from optimizer.algebra.logical import Limit, LogicalOperator
+from optimizer.algebra.logical_joins import Apply, Join
 from optimizer.algebra.traits import Collation
 from optimizer.algebra.trees import Node, Tree
 from optimizer.prepass.row_bounds import most_rows

@@ -12,7 +12,8 @@ Guards  nothing between here and the operator where columns end reads the mark; 
 from __future__ import annotations
 
 from optimizer.algebra.columns import ColumnSet
-from optimizer.algebra.logical import AnyJoin, LogicalOperator
+from optimizer.algebra.logical import LogicalOperator
+from optimizer.algebra.logical_joins import AnyJoin
 from optimizer.algebra.raising import may_raise
 from optimizer.algebra.trees import Node, Tree
 from optimizer.prepass.demand import reduce_joins

@@ -16,7 +16,8 @@ from __future__ import annotations
 
 from optimizer.algebra.building import filtered, passed_all
 from optimizer.algebra.kinds import JoinKind
-from optimizer.algebra.logical import AnyJoin, Apply, Filter, Join, LogicalOperator, Project, ProjectItem
+from optimizer.algebra.logical import Filter, LogicalOperator, Project, ProjectItem
+from optimizer.algebra.logical_joins import AnyJoin, Apply, Join
 from optimizer.algebra.nulls import is_not_null
 from optimizer.algebra.predicates import compare, conjunction, equality_sides
 from optimizer.algebra.scalars import BOOL, FALSE, TRUE, Call, ColumnRef, Predicate, Scalar

@@ -12,7 +12,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from optimizer.algebra.logical import Filter, Join, LogicalOperator, Scan
+from optimizer.algebra.logical import Filter, LogicalOperator, Scan
+from optimizer.algebra.logical_joins import Join
 from optimizer.algebra.predicates import conjunction, conjuncts, predicate_scalar
 from optimizer.algebra.scalars import BOOL, Call, Predicate, Scalar
 from optimizer.algebra.trees import Tree

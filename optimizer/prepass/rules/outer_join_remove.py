@@ -14,7 +14,8 @@ from __future__ import annotations
 
 from optimizer.algebra.columns import ColumnSet
 from optimizer.algebra.kinds import JoinKind
-from optimizer.algebra.logical import Apply, Join, LogicalOperator
+from optimizer.algebra.logical import LogicalOperator
+from optimizer.algebra.logical_joins import Apply, Join
 from optimizer.algebra.raising import may_raise
 from optimizer.algebra.trees import Node, Tree
 from optimizer.prepass.demand import reduce_joins

@@ -21,19 +21,8 @@ from __future__ import annotations
 from optimizer.algebra.columns import column_set
 from optimizer.algebra.congruence import is_congruent
 from optimizer.algebra.kinds import JoinKind
-from optimizer.algebra.logical import (
-    Aggregate,
-    AnyJoin,
-    Apply,
-    Filter,
-    Join,
-    Limit,
-    LogicalOperator,
-    MarkJoin,
-    Project,
-    SingleJoin,
-    Window,
-)
+from optimizer.algebra.logical import Aggregate, Filter, Limit, LogicalOperator, Project, Window
+from optimizer.algebra.logical_joins import AnyJoin, Apply, Join, MarkJoin, SingleJoin
 from optimizer.algebra.null_rejection import rejects_nulls
 from optimizer.algebra.rebuild import map_down
 from optimizer.algebra.scalars import Predicate, Scalar, substitute

@@ -13,7 +13,8 @@ from __future__ import annotations
 from optimizer.algebra.building import filtered, passed_all
 from optimizer.algebra.columns import ColumnSet, column_ids
 from optimizer.algebra.kinds import JoinKind
-from optimizer.algebra.logical import Filter, Join, Project, ProjectItem
+from optimizer.algebra.logical import Filter, Project, ProjectItem
+from optimizer.algebra.logical_joins import Join
 from optimizer.algebra.nulls import null_rejected
 from optimizer.algebra.predicates import conjunction
 from optimizer.algebra.scalars import Call, ColumnRef, Literal, Scalar

@@ -19,7 +19,8 @@ from functools import lru_cache
 
 from optimizer.algebra.functions import COMPARISONS
 from optimizer.algebra.kinds import JoinKind
-from optimizer.algebra.logical import Apply, Filter, Join, LogicalOperator, Scan, SingleJoin
+from optimizer.algebra.logical import Filter, LogicalOperator, Scan
+from optimizer.algebra.logical_joins import Apply, Join, SingleJoin
 from optimizer.algebra.nulls import is_not_null
 from optimizer.algebra.predicates import junction
 from optimizer.algebra.scalars import (

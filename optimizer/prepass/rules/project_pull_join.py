@@ -15,7 +15,8 @@ from __future__ import annotations
 from optimizer.algebra.building import passed
 from optimizer.algebra.columns import column_ids
 from optimizer.algebra.kinds import JoinKind
-from optimizer.algebra.logical import Join, Project
+from optimizer.algebra.logical import Project
+from optimizer.algebra.logical_joins import Join
 from optimizer.algebra.predicates import conjunction, predicate_columns
 from optimizer.algebra.scalars import ColumnRef, Scalar, substitute
 from optimizer.algebra.trees import Node, Tree

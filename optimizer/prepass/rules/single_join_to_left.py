@@ -14,7 +14,8 @@ Guards  the key is unique by what the operators say (`LogicalProps.keys`)
 from __future__ import annotations
 
 from optimizer.algebra.kinds import JoinKind
-from optimizer.algebra.logical import Apply, Join, LogicalOperator, SingleJoin
+from optimizer.algebra.logical import LogicalOperator
+from optimizer.algebra.logical_joins import Apply, Join, SingleJoin
 from optimizer.algebra.trees import Tree
 from optimizer.prepass.row_bounds import at_most_one_match
 from optimizer.rules.interface import ANY, RewriteRule, RuleContext, node

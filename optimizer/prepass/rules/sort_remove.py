@@ -10,7 +10,8 @@ Guards        not below a limit without an order, which takes the first rows: it
 
 from __future__ import annotations
 
-from optimizer.algebra.logical import Aggregate, AnyJoin, Filter, GroupingSets, Limit, LogicalOperator, Project, SetOp, Window
+from optimizer.algebra.logical import Aggregate, Filter, GroupingSets, Limit, LogicalOperator, Project, SetOp, Window
+from optimizer.algebra.logical_joins import AnyJoin
 from optimizer.algebra.trees import Node, Tree
 from optimizer.rules.interface import RewriteRule, RuleContext, node
 

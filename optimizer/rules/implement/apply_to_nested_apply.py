@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from optimizer.algebra.logical import Apply
+from optimizer.algebra.logical_joins import Apply
 from optimizer.algebra.physical import NestedApply, PhysicalOperator
 from optimizer.algebra.trees import Tree
 from optimizer.rules.interface import ANY, ImplementationRule, RuleContext, node

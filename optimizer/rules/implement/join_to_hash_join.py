@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from optimizer.algebra.columns import ColumnSet
-from optimizer.algebra.logical import IndependentJoin
+from optimizer.algebra.logical_joins import IndependentJoin
 from optimizer.algebra.physical import HashJoin, PhysicalOperator
 from optimizer.algebra.predicates import key_sides
 from optimizer.algebra.scalars import Call, Predicate, Scalar

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from optimizer.algebra.kinds import JoinKind
-from optimizer.algebra.logical import Join
+from optimizer.algebra.logical_joins import Join
 from optimizer.algebra.physical import MergeJoin, PhysicalOperator
 from optimizer.algebra.predicates import equality_sides
 from optimizer.algebra.scalars import ColumnRef, Scalar

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from optimizer.algebra.logical import IndependentJoin
+from optimizer.algebra.logical_joins import IndependentJoin
 from optimizer.algebra.physical import NestedLoopJoin
 from optimizer.rules.interface import ANY, ImplementationRule, node
 

@@ -21,7 +21,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from optimizer.algebra.columns import ColumnSet, column_ids, column_set
-from optimizer.algebra.logical import Aggregate, Join
+from optimizer.algebra.logical import Aggregate
+from optimizer.algebra.logical_joins import Join
 from optimizer.algebra.predicates import predicate_columns
 from optimizer.algebra.scalars import Predicate
 from optimizer.algebra.trees import Node, Tree

@@ -23,7 +23,8 @@ from optimizer.algebra.aggregate_functions import AGGREGATE_FUNCTIONS
 from optimizer.algebra.building import passed
 from optimizer.algebra.columns import ColumnId, ColumnSet, column_set
 from optimizer.algebra.kinds import JoinKind
-from optimizer.algebra.logical import Aggregate, AggregateItem, Join, Project, ProjectItem
+from optimizer.algebra.logical import Aggregate, AggregateItem, Project, ProjectItem
+from optimizer.algebra.logical_joins import Join
 from optimizer.algebra.nulls import strict_columns
 from optimizer.algebra.scalars import AggregateCall, Call, ColumnRef, Literal, Scalar
 from optimizer.algebra.trees import Node, Tree

@@ -15,7 +15,8 @@ from optimizer.algebra.columns import ColumnId, ColumnSet, column_ids
 from optimizer.algebra.derive_props import filtered_props
 from optimizer.algebra.join_graph import JoinGraph
 from optimizer.algebra.kinds import JoinKind
-from optimizer.algebra.logical import AggregateItem, Join
+from optimizer.algebra.logical import AggregateItem
+from optimizer.algebra.logical_joins import Join
 from optimizer.algebra.predicates import combined, predicate_columns
 from optimizer.algebra.props import LogicalProps, merge_equivalences
 from optimizer.algebra.scalars import Predicate

@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from optimizer.algebra.kinds import JoinKind
-from optimizer.algebra.logical import Join
+from optimizer.algebra.logical_joins import Join
 from optimizer.algebra.trees import Tree
 from optimizer.rules.interface import ANY, RuleContext, TransformationRule, node, of_kinds
 from optimizer.rules.transform.regrouping import regrouped

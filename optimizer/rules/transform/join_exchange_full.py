@@ -22,7 +22,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from optimizer.algebra.kinds import JoinKind
-from optimizer.algebra.logical import Join
+from optimizer.algebra.logical_joins import Join
 from optimizer.algebra.null_rejection import rejects_nulls
 from optimizer.algebra.trees import Tree
 from optimizer.rules.interface import ANY, RuleContext, TransformationRule, node, of_kinds

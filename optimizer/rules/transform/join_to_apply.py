@@ -17,7 +17,8 @@ from dataclasses import replace
 
 from optimizer.algebra.columns import ColumnSet
 from optimizer.algebra.kinds import JoinKind
-from optimizer.algebra.logical import Apply, Join, Scan
+from optimizer.algebra.logical import Scan
+from optimizer.algebra.logical_joins import Apply, Join
 from optimizer.algebra.predicates import conjunction, equality_sides
 from optimizer.algebra.scalars import ColumnRef, Predicate, Scalar, as_outer
 from optimizer.algebra.trees import Tree

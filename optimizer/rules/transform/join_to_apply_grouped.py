@@ -17,7 +17,8 @@ from dataclasses import replace
 
 from optimizer.algebra.building import filtered
 from optimizer.algebra.columns import column_set
-from optimizer.algebra.logical import Aggregate, Apply, Join, Scan
+from optimizer.algebra.logical import Aggregate, Scan
+from optimizer.algebra.logical_joins import Apply, Join
 from optimizer.algebra.predicates import conjunction
 from optimizer.algebra.trees import Tree
 from optimizer.rules.interface import ANY, RuleContext, TransformationRule, node

@@ -19,7 +19,7 @@ from collections.abc import Sequence
 
 from optimizer.algebra.join_graph import JoinGraph
 from optimizer.algebra.kinds import JoinKind
-from optimizer.algebra.logical import Join
+from optimizer.algebra.logical_joins import Join
 from optimizer.algebra.trees import Node, Tree
 from optimizer.joins.graph import Relations
 from optimizer.joins.inner import InnerRegion, inner_region

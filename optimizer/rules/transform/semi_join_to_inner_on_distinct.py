@@ -17,7 +17,8 @@ from collections.abc import Sequence
 
 from optimizer.algebra.columns import column_ids
 from optimizer.algebra.kinds import JoinKind
-from optimizer.algebra.logical import Aggregate, Join
+from optimizer.algebra.logical import Aggregate
+from optimizer.algebra.logical_joins import Join
 from optimizer.algebra.predicates import predicate_columns
 from optimizer.algebra.trees import Tree
 from optimizer.rules.interface import ANY, RuleContext, TransformationRule, node, of_kinds

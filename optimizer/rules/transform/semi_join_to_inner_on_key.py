@@ -18,7 +18,8 @@ from collections.abc import Sequence
 from optimizer.algebra.building import passed
 from optimizer.algebra.columns import ColumnSet, column_ids
 from optimizer.algebra.kinds import JoinKind
-from optimizer.algebra.logical import Join, Project
+from optimizer.algebra.logical import Project
+from optimizer.algebra.logical_joins import Join
 from optimizer.algebra.predicates import equality_sides
 from optimizer.algebra.scalars import ColumnRef, Predicate
 from optimizer.algebra.trees import Node, Tree

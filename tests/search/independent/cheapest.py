@@ -27,7 +27,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from optimizer.algebra.kinds import JoinKind
-from optimizer.algebra.logical import Aggregate, Join, Project, Scan
+from optimizer.algebra.logical import Aggregate, Project, Scan
+from optimizer.algebra.logical_joins import Join
 from optimizer.algebra.physical import (
     HashAggregate,
     HashJoin,

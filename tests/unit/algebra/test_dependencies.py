@@ -7,7 +7,8 @@ import pytest
 
 from optimizer.algebra.columns import column_set
 from optimizer.algebra.kinds import JoinKind, SetOpKind
-from optimizer.algebra.logical import Aggregate, AggregateItem, Filter, Join, Limit, Project, ProjectItem, Scan, ScanColumn, SetOp
+from optimizer.algebra.logical import Aggregate, AggregateItem, Filter, Limit, Project, ProjectItem, Scan, ScanColumn, SetOp
+from optimizer.algebra.logical_joins import Join
 from optimizer.algebra.predicates import compare
 from optimizer.algebra.props import LogicalProps
 from optimizer.algebra.scalars import AggregateCall, Call, Cast, ColumnRef, Literal, Scalar

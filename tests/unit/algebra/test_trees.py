@@ -6,7 +6,8 @@ import pyarrow as pa
 import pytest
 
 from optimizer.algebra.kinds import PLAIN_JOINS, JoinKind
-from optimizer.algebra.logical import Filter, Join, Limit, Project, ProjectItem, Scan, ScanColumn
+from optimizer.algebra.logical import Filter, Limit, Project, ProjectItem, Scan, ScanColumn
+from optimizer.algebra.logical_joins import Join
 from optimizer.algebra.predicates import compare
 from optimizer.algebra.scalars import ColumnRef
 from optimizer.algebra.trees import Tree

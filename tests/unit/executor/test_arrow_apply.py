@@ -39,18 +39,16 @@ from optimizer.algebra.kinds import JoinKind, SetOpKind
 from optimizer.algebra.logical import (
     Aggregate,
     AggregateItem,
-    Apply,
     Filter,
-    Join,
     Limit,
     LogicalOperator,
-    MarkJoin,
     Project,
     ProjectItem,
     Scan,
     SetOp,
     Values,
 )
+from optimizer.algebra.logical_joins import Apply, Join, MarkJoin
 from optimizer.algebra.physical import (
     FilterRows,
     HashAggregate,

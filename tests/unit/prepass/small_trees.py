@@ -6,7 +6,8 @@ import pyarrow as pa
 
 from optimizer.algebra.columns import Columns
 from optimizer.algebra.kinds import JoinKind
-from optimizer.algebra.logical import Filter, Join, Limit, Scan, ScanColumn
+from optimizer.algebra.logical import Filter, Limit, Scan, ScanColumn
+from optimizer.algebra.logical_joins import Join
 from optimizer.algebra.predicates import compare
 from optimizer.algebra.scalars import ColumnRef, Literal
 from optimizer.algebra.trees import Node, Tree

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pyarrow as pa
 
 from optimizer.algebra.kinds import JoinKind
-from optimizer.algebra.logical import Aggregate, AggregateItem, Apply, Filter, Join, Project, ProjectItem, Scan, ScanColumn
+from optimizer.algebra.logical import Aggregate, AggregateItem, Filter, Project, ProjectItem, Scan, ScanColumn
+from optimizer.algebra.logical_joins import Apply, Join
 from optimizer.algebra.predicates import compare
 from optimizer.algebra.rebuild import copy_tree
 from optimizer.algebra.scalars import AggregateCall, Call, ColumnRef, Literal, OuterRef

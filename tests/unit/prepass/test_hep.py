@@ -10,7 +10,8 @@ import pytest
 
 from optimizer.algebra.columns import Columns
 from optimizer.algebra.kinds import JoinKind
-from optimizer.algebra.logical import Filter, Join, Limit, LogicalOperator, Scan, ScanColumn
+from optimizer.algebra.logical import Filter, Limit, LogicalOperator, Scan, ScanColumn
+from optimizer.algebra.logical_joins import Join
 from optimizer.algebra.predicates import compare, conjunction
 from optimizer.algebra.printing import show_tree
 from optimizer.algebra.scalars import ColumnRef, Literal

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from optimizer.algebra.logical import Filter, Join, Limit
+from optimizer.algebra.logical import Filter, Limit
+from optimizer.algebra.logical_joins import Join
 from optimizer.algebra.trees import Tree
 from optimizer.prepass.functions import rewrite
 from optimizer.prepass.instructions import Batch, MatchOrder, Subprogram, rules_of, without

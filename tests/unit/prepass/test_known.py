@@ -7,7 +7,8 @@ import pytest
 
 from optimizer.algebra.columns import Columns
 from optimizer.algebra.kinds import JoinKind, SetOpKind
-from optimizer.algebra.logical import Filter, Join, Limit, Project, ProjectItem, Scan, ScanColumn, SetOp
+from optimizer.algebra.logical import Filter, Limit, Project, ProjectItem, Scan, ScanColumn, SetOp
+from optimizer.algebra.logical_joins import Join
 from optimizer.algebra.predicates import compare
 from optimizer.algebra.scalars import BOOL, Call, ColumnRef, InList, Literal, Scalar
 from optimizer.algebra.trees import Tree

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from optimizer.algebra.kinds import JoinKind
-from optimizer.algebra.logical import Filter, Join, Limit
+from optimizer.algebra.logical import Filter, Limit
+from optimizer.algebra.logical_joins import Join
 from optimizer.algebra.predicates import compare
 from optimizer.algebra.scalars import Literal
 from optimizer.algebra.trees import Leaf, Tree

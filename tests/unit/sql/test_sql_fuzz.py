@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from optimizer.algebra.columns import ColumnSet, column_ids
-from optimizer.algebra.logical import Apply
+from optimizer.algebra.logical_joins import Apply
 from optimizer.algebra.query import BoundQuery
 from optimizer.algebra.scalars import walk
 from optimizer.algebra.subqueries import AnySubquery, Subquery

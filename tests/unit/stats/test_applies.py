@@ -10,7 +10,8 @@ import pytest
 
 from optimizer.algebra.columns import Columns
 from optimizer.algebra.kinds import JoinKind
-from optimizer.algebra.logical import Apply, Filter, LogicalOperator, MarkJoin, Scan, ScanColumn, SingleJoin
+from optimizer.algebra.logical import Filter, LogicalOperator, Scan, ScanColumn
+from optimizer.algebra.logical_joins import Apply, MarkJoin, SingleJoin
 from optimizer.algebra.physical import FilterRows, LookupRows, NestedApply, PhysicalOperator
 from optimizer.algebra.scalars import BOOL, Call, ColumnRef, Literal, OuterRef, Predicate, Scalar
 from optimizer.algebra.traits import ANY, SortKey

@@ -8,7 +8,8 @@ import pytest
 
 from experiments.workloads.data import open_data
 from experiments.workloads.queries import built_in_queries, default_data, resolve_sql
-from optimizer.algebra.logical import Join, Scan
+from optimizer.algebra.logical import Scan
+from optimizer.algebra.logical_joins import Join
 from optimizer.algebra.trees import Tree, postorder
 from optimizer.catalog.table import Catalog
 from optimizer.prepass.hep import run_program
