@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
+from operator import is_
 from typing import NamedTuple
 
 from optimizer.algebra.building import passed
@@ -174,16 +175,19 @@ def _common_parts(tree: Tree, given: Given) -> Rewritten | None:
     setting, columns = given.context.settings.common_parts, given.bound.columns
     if setting == "off" or next(references(tree), None) is not None:
         return None
-    whole = [each for each in tree.inputs if isinstance(each, Tree)] if isinstance(tree.op, Choice) else [tree]
     narrowed = _told_needed(list(column_ids(tree.columns)), lambda part, needed: _narrowed(part, needed, given))
-    spooled = {i: with_common_spools(each, columns) for i, each in enumerate(whole)}
-    spooled = {i: each for i, each in spooled.items() if each is not whole[i]}
-    for i, each in spooled.items():
-        done = _over_parts(each, narrowed)
-        spooled[i] = each if done is None else done.tree
-    if not spooled:
+
+    def spooled(whole: Tree) -> Tree:
+        with_spools = with_common_spools(whole, columns)
+        done = None if with_spools is whole else _over_parts(with_spools, narrowed)
+        return with_spools if done is None else done.tree
+
+    plain = [each for each in tree.inputs if isinstance(each, Tree)] if isinstance(tree.op, Choice) else [tree]
+    trees = [spooled(each) for each in plain]
+    if all(map(is_, trees, plain)):
         return None
-    trees = [*whole, *spooled.values()] if setting == "cost" else [spooled.get(i, each) for i, each in enumerate(whole)]
+    if setting == "cost":
+        trees = [*plain, *(each for each, before in zip(trees, plain, strict=True) if each is not before)]
     after = trees[0] if len(trees) == 1 else Tree(Choice(tree.columns), tuple(trees))
     return Rewritten(after, (Firing("common_parts or not" if setting == "cost" else "common_parts", tree, after),))
 

@@ -1,6 +1,6 @@
 """Random queries over small random tables: DuckDB = naive evaluation of the bound tree = optimized plan on Arrow.
 
-QUICK queries in the default run, MANY more among the slow tests (PLANSCOPE_FUZZ_QUERIES=20000 makes them that many), in
+QUICK queries in the default run, MANY more among the slow tests (PLANSCOPE_FUZZ_QUERIES=100000 makes them that many), in
 parts so that workers can share them. Every run tries the same ones. Most are planned with settings changed or rules off, which
 changes the plan and nothing else. Where a predicate of a join may raise, DuckDB may see it raise on rows that the text keeps
 from it, and the naive evaluation alone counts. A failure shows the smallest query found, with its data as SQL.
@@ -47,10 +47,33 @@ STATEMENTS = st.integers(0, 9).flatmap(
         failing_queries() if die == 9 else raising_join_queries() if die == 8 else join_queries() if die > 3 else queries()
     )
 )
+ANY_WAY = variants()
 
 
-QUICK, QUICK_PARTS = 160, 4
-MANY, PARTS = int(os.environ.get("PLANSCOPE_FUZZ_QUERIES", "2500")), 10
+def twice(query: Query, form: str) -> Query:
+    """A query that reads the query twice."""
+    sql = form.format(query.unlimited)
+    return Query(sql, sql, raising=query.raising)
+
+
+TWICE_THE_SAME = st.builds(
+    twice,
+    st.one_of(queries(), join_queries(), raising_join_queries()),
+    st.sampled_from(
+        (
+            "SELECT count(*) FROM ({0}) x, ({0}) y",
+            "SELECT * FROM ({0}) x UNION ALL SELECT * FROM ({0}) y",
+            "SELECT * FROM ({0}) x EXCEPT ALL SELECT * FROM ({0}) y",
+            "SELECT * FROM (SELECT DISTINCT * FROM ({0}) x) UNION ALL SELECT * FROM ({0}) y",
+        )
+    ),
+)
+COMMON_PARTS = st.builds(lambda own, each: {**each, "common_parts": own}, st.sampled_from(("always", "cost")), ANY_WAY)
+
+
+QUICK, QUICK_PARTS = 500, 4
+MANY, PARTS = int(os.environ.get("PLANSCOPE_FUZZ_QUERIES", "20000")), 40
+TWICE, MANY_TWICE = 60, 1000
 
 
 class Engines:
@@ -91,10 +114,26 @@ def test_many_random_queries(pool: Callable[[int], Engines], part: int) -> None:
     try_queries(pool, seed_number=1000 + part, count=MANY // PARTS)
 
 
-def try_queries(pool: Callable[[int], Engines], seed_number: int, count: int) -> None:
+def test_queries_with_a_part_twice(pool: Callable[[int], Engines]) -> None:
+    try_queries(pool, 2000, TWICE, TWICE_THE_SAME, COMMON_PARTS)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("part", range(2))
+def test_many_queries_with_a_part_twice(pool: Callable[[int], Engines], part: int) -> None:
+    try_queries(pool, 2001 + part, MANY_TWICE // 2, TWICE_THE_SAME, COMMON_PARTS)
+
+
+def try_queries(
+    pool: Callable[[int], Engines],
+    seed_number: int,
+    count: int,
+    statements: st.SearchStrategy[Query] = STATEMENTS,
+    ways: st.SearchStrategy[dict[str, Any]] = ANY_WAY,
+) -> None:
     @seed(seed_number)
     @settings(max_examples=count, deadline=None, database=None, print_blob=False, suppress_health_check=list(HealthCheck))
-    @given(STATEMENTS, st.integers(0, POOL - 1), variants())
+    @given(statements, st.integers(0, POOL - 1), ways)
     def engines_agree(query: Query, index: int, variant: dict[str, Any]) -> None:
         compare_engines(pool(index), query, variant)
 
