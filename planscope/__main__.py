@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
 from planscope.packages import check_packages
 
@@ -20,4 +21,6 @@ def main() -> int:
 
 
 if __name__ == "__main__":
+    if not sys.flags.safe_path and Path(sys.path[0]) != Path(__file__).parent.parent:
+        del sys.path[0]  # `python -m` put the current folder there; a module in it is none of ours, nor of Python's
     sys.exit(main())

@@ -16,7 +16,7 @@ ROOT = Path(__file__).parent.parent.parent
 PACKAGES = ("planscope", "optimizer", "executor", "experiments", "memo_viz")
 
 
-def python(*arguments: str, cwd: Path, path: Path = ROOT) -> subprocess.CompletedProcess[str]:
+def python(*arguments: str, cwd: Path, path: str | Path = ROOT) -> subprocess.CompletedProcess[str]:
     environment = {**os.environ, "PYTHONPATH": str(path), "PLANSCOPE_HOME": str(cwd / "home")}
     return subprocess.run([sys.executable, *arguments], cwd=cwd, env=environment, capture_output=True, text=True, check=False)
 
@@ -49,7 +49,7 @@ def test_explain_and_sessions_know_the_built_in_queries() -> None:
 
 def test_a_file_of_the_users_is_in_the_way(tmp_path: Path) -> None:
     (tmp_path / "optimizer.py").write_text("rate = 0.1\n")
-    done = python("-m", "planscope", "explain", "chain/3", cwd=tmp_path)
+    done = python("-m", "planscope", "explain", "chain/3", cwd=tmp_path, path=f"{tmp_path}{os.pathsep}{ROOT}")
     assert done.returncode == 2 and "Traceback" not in done.stderr
     assert f"{tmp_path / 'optimizer.py'} is in the way" in done.stderr
     (tmp_path / "script.py").write_text("from planscope import Session\n")
@@ -57,6 +57,13 @@ def test_a_file_of_the_users_is_in_the_way(tmp_path: Path) -> None:
     assert f"ImportError: {tmp_path / 'optimizer.py'} is in the way" in done.stderr
     (tmp_path / "script.py").write_text("import optimizer\nfrom planscope.algebra import Join\n")
     assert f"ImportError: {tmp_path / 'optimizer.py'} is in the way" in python("script.py", cwd=tmp_path).stderr
+
+
+def test_modules_of_the_current_folder_are_not_run(tmp_path: Path) -> None:
+    for name in ("optimizer", "types", "socket", "platform", "typing_extensions"):
+        (tmp_path / f"{name}.py").write_text("raise SystemExit('run')\n")
+    done = python("-m", "planscope", "bench", "space", "chain/3", "--quick", cwd=tmp_path)
+    assert done.returncode == 0 and "chain/3" in done.stdout, done.stderr
 
 
 def test_another_project_was_installed_over_ours(tmp_path: Path) -> None:
@@ -96,7 +103,7 @@ def test_a_wheel_works_from_elsewhere(tmp_path: Path) -> None:
         done = python("-m", "planscope", *arguments, cwd=here, path=site)
         assert done.returncode == 0, done.stderr
     (here / "executor.py").write_text("")
-    assert f"{here / 'executor.py'} is in the way" in python("-m", "planscope", "rules", cwd=here, path=site).stderr
+    assert f"{here / 'executor.py'} is in the way" in python("-c", "import planscope.algebra", cwd=here, path=site).stderr
 
 
 def product_files() -> list[str]:
