@@ -1,12 +1,13 @@
 """hash_join: an index on one input's keys, probed with the other input's, batch by batch.
 
 The probe side streams and keeps its order; the build side is held. Every kind but mark and single joins works with the build
-on either side.
+on either side. Keys are computed for every row. Where that raises, another conjunct may keep the row from every pair; so the
+rows of that batch meet all others, and the whole condition decides, as in a nested-loop join.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -14,16 +15,20 @@ import pyarrow as pa
 from executor.arrow.batches import one_batch
 from executor.arrow.context import Context
 from executor.arrow.expressions import compile_scalar
-from executor.arrow.join_pairs import Candidates, Matcher
+from executor.arrow.join_pairs import Candidates, Matcher, all_candidates
 from executor.arrow.kept_rows import KeptRows
 from executor.arrow.key_index import KeyIndex
 from executor.arrow.mark_stage import mark_stage
 from executor.arrow.marks import Condition, MarkFinder
+from executor.arrow.nested_loop_join import every_pair
 from executor.arrow.parameters import reads_parameters
 from executor.arrow.pipeline import Stage
 from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.physical import HashJoin
 from optimizer.algebra.plan import PlanNode
+from optimizer.algebra.predicates import compare
+from optimizer.algebra.scalars import Predicate, Scalar
+from optimizer.errors import ExecutionError
 
 
 def stage(node: PlanNode, context: Context) -> Stage:
@@ -46,12 +51,21 @@ def _stage(node: PlanNode, context: Context) -> Stage:
     build, probe = (0, 1) if op.build_left else (1, 0)
     built = node.inputs[build]
     inner = one_batch(context.gather(node, built))
-    build_keys = [compile_scalar(pair[build])(inner) for pair in op.keys]
-    probe_keys = [compile_scalar(pair[probe]) for pair in op.keys]
+    condition = _condition(op)
+    build_keys = _keys([pair[build] for pair in op.keys], condition)(inner)
+    probe_keys = _keys([pair[probe] for pair in op.keys], condition)
+    if build_keys is None:
+        return every_pair(node, context, inner, not op.build_left, condition)
     if op.kind is JoinKind.MARK:
         finder = MarkFinder(inner, build_keys, op.null_safe, Condition(op.residual, context.tuning.pairs))
+        without_keys = MarkFinder(inner, (), 0, Condition(condition, context.tuning.pairs))
         context.held(node, inner.nbytes + finder.nbytes)
-        return mark_stage(node, context, lambda outer: finder.marks(outer, [key(outer) for key in probe_keys]))
+
+        def marks(outer: pa.RecordBatch) -> pa.Array:
+            keys = probe_keys(outer)
+            return without_keys.marks(outer, ()) if keys is None else finder.marks(outer, keys)
+
+        return mark_stage(node, context, marks)
     index = KeyIndex(build_keys, op.null_safe)
     context.held(node, inner.nbytes + index.nbytes)
     matcher = Matcher(op.kind, not op.build_left, inner, op.residual, node.columns, context)
@@ -59,9 +73,33 @@ def _stage(node: PlanNode, context: Context) -> Stage:
         context.filters.offer(node, build_keys, context)
 
     def work(outer: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-        return matcher.join(outer, key_candidates(index, [key(outer) for key in probe_keys]))
+        keys = probe_keys(outer)
+        if keys is None:
+            return matcher.testing(condition).join(outer, all_candidates(outer, inner))
+        return matcher.join(outer, key_candidates(index, keys))
 
     return Stage(work, matcher.rest if matcher.has_rest else None, dead=matcher.never_matches)
+
+
+def _keys(scalars: Sequence[Scalar], condition: Predicate) -> Callable[[pa.RecordBatch], list[pa.Array] | None]:
+    """Computes the keys of a batch; None where that raises for a row, unless nothing but the key is tested."""
+    keys = [compile_scalar(scalar) for scalar in scalars]
+
+    def of(batch: pa.RecordBatch) -> list[pa.Array] | None:
+        try:
+            return [key(batch) for key in keys]
+        except ExecutionError:
+            if len(condition) == 1:
+                raise
+            return None
+
+    return of
+
+
+def _condition(op: HashJoin) -> Predicate:
+    """What a pair of rows has to pass: the keys and the residual."""
+    null_safe = ("is_not_distinct_from" if op.null_safe >> i & 1 else "=" for i in range(len(op.keys)))
+    return (*(compare(function, *pair) for function, pair in zip(null_safe, op.keys, strict=True)), *op.residual)
 
 
 def key_candidates(index: KeyIndex, keys: Sequence[pa.Array]) -> Candidates:

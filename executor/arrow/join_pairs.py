@@ -33,6 +33,11 @@ class Candidates:
     inner_rows: Callable[[np.ndarray, np.ndarray], np.ndarray]
 
 
+def all_candidates(outer: pa.RecordBatch, inner: pa.RecordBatch) -> Candidates:
+    """Each outer row meets every inner row."""
+    return Candidates(np.full(outer.num_rows, inner.num_rows, np.int64), lambda rows, nth: nth)
+
+
 class Matcher:
     """Joins outer batches with one inner batch. `outer_is_left` says which side of `kind` the outer input is.
 
@@ -63,6 +68,12 @@ class Matcher:
         """The same join with another inner batch."""
         other = copy(self)
         other._hold(inner)
+        return other
+
+    def testing(self, condition: Predicate) -> Matcher:
+        """The same join, for outer rows whose candidates are to be tested by another condition."""
+        other = copy(self)
+        other._residual = _compile_residual(condition)
         return other
 
     @property

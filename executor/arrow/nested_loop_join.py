@@ -7,19 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import numpy as np
 import pyarrow as pa
 
 from executor.arrow.batches import one_batch
 from executor.arrow.context import Context
-from executor.arrow.join_pairs import Candidates, Matcher
+from executor.arrow.join_pairs import Matcher, all_candidates
 from executor.arrow.kept_rows import KeptRows
 from executor.arrow.mark_stage import mark_stage
 from executor.arrow.marks import Condition, MarkFinder
 from executor.arrow.pipeline import Stage
 from optimizer.algebra.kinds import JoinKind
-from optimizer.algebra.physical import NestedLoopJoin
+from optimizer.algebra.physical import HashJoin, NestedLoopJoin
 from optimizer.algebra.plan import PlanNode
+from optimizer.algebra.scalars import Predicate
 
 
 def stage(node: PlanNode, context: Context) -> Stage:
@@ -36,13 +36,19 @@ def _stage(node: PlanNode, context: Context) -> Stage:
     assert isinstance(op, NestedLoopJoin)
     right = node.inputs[1]
     inner = one_batch(context.gather(node, right))
+    return every_pair(node, context, inner, True, op.predicate)
+
+
+def every_pair(node: PlanNode, context: Context, inner: pa.RecordBatch, outer_is_left: bool, condition: Predicate) -> Stage:
+    """Each row of the input that streams meets every row of `inner`, the other one, and `condition` is tested on all pairs."""
+    op = node.op
+    assert isinstance(op, NestedLoopJoin | HashJoin)
     if op.kind is JoinKind.MARK:
-        finder = MarkFinder(inner, (), 0, Condition(op.predicate, context.tuning.pairs))
+        finder = MarkFinder(inner, (), 0, Condition(condition, context.tuning.pairs))
         return mark_stage(node, context, lambda outer: finder.marks(outer, ()))
-    matcher = Matcher(op.kind, True, inner, op.predicate, node.columns, context)
+    matcher = Matcher(op.kind, outer_is_left, inner, condition, node.columns, context)
 
     def work(outer: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-        counts = np.full(outer.num_rows, inner.num_rows, np.int64)
-        return matcher.join(outer, Candidates(counts, lambda rows, nth: nth))
+        return matcher.join(outer, all_candidates(outer, inner))
 
     return Stage(work, matcher.rest if matcher.has_rest else None, dead=matcher.never_matches)

@@ -5,7 +5,7 @@ them both build sides are offered here; nor have mark and single joins, which ar
 the other conjuncts the residual: a pair of rows matches when both hold, so every kind may be split this way. NULL keys of =
 match nothing, those of IS NOT DISTINCT FROM match NULL, as in SQL. The mark of a mark join is three-valued over the whole
 conjunction: where a key is NULL the executor matches rows on the keys that are left. Keys are computed for every row of an
-input, so an equality that may raise is a key only when no other conjunct could have kept it from a pair.
+input; where one raises, an executor tests whole pairs, since another conjunct may keep the key from all of them.
 """
 
 from __future__ import annotations
@@ -50,8 +50,7 @@ def split_keys(predicate: Predicate, left: ColumnSet, right: ColumnSet) -> Split
     null_safe = 0
     residual: list[Scalar] = []
     for conjunct in predicate:
-        guarded = conjunct.volatile or (conjunct.raises and len(predicate) > 1)
-        sides = None if guarded else key_sides(conjunct, left, right)
+        sides = None if conjunct.volatile else key_sides(conjunct, left, right)
         if sides is None:
             residual.append(conjunct)
             continue

@@ -41,7 +41,7 @@ from optimizer.algebra.kinds import PLAIN_JOINS, JoinKind
 from optimizer.algebra.physical import HashJoin, MergeJoin, NestedLoopJoin, Sort
 from optimizer.algebra.plan import PlanNode
 from optimizer.algebra.predicates import conjunction
-from optimizer.algebra.scalars import BOOL, Call, Predicate, Scalar
+from optimizer.algebra.scalars import BOOL, Call, Cast, Predicate, Scalar
 from optimizer.algebra.traits import SortKey
 
 
@@ -102,6 +102,47 @@ def test_hash_join_on_computed_keys_with_few_output_columns(tmp_path: Path) -> N
         plan = node(HashJoin(JoinKind.INNER, ((total, c),), ()), left, right, columns=columns)
         want = joined(JoinKind.INNER, plans.rows(left), plans.rows(right), lambda u, v: holds(match, u | v), [2], [0, 1])
         assert bag(plans.run(plan)) == bag(values(want, columns))
+
+
+@pytest.mark.parametrize("bad", ["probe", "build", "both", "first"])
+def test_a_key_that_raises_where_another_conjunct_shelters_it(tmp_path: Path, bad: str) -> None:
+    """Texts that are no numbers stand in rows that the comparison keeps from every pair: in a few batches, or in all."""
+    rng = random.Random(bad)
+    rows: list[list[tuple[int, str | None]]] = []
+    for side, sheltered in enumerate((99, -99)):
+        own = [(rng.randrange(6), rng.choice([None, *"0123"])) for _ in range(20)]
+        if bad in ("both", "first", ("probe", "build")[side]):
+            places = [0] if bad == "first" else rng.sample(range(20), 3)
+            for place in places:
+                own[place] = (sheltered, "x")
+        rows.append(own)
+    plans = Plans(tmp_path)
+    left, right = (plans.table([I64, STR], own) for own in rows)
+    a, t, b, u = (plans.ref(i) for i in range(4))
+    key = Cast(t, I64, False), Cast(u, I64, False)
+
+    def match(x: Row, y: Row) -> bool:
+        return x[0] < y[2] and x[1] is not None and y[3] is not None and int(x[1]) == int(y[3])
+
+    for kind, build_left, tuning in product((*PLAIN_JOINS, JoinKind.MARK), (False, True), TUNINGS):
+        if kind is JoinKind.MARK:
+            if build_left:
+                continue
+            mark = plans.new(BOOL)
+            known = [
+                [match(x, y) or (None if x[0] < y[2] and None in (x[1], y[3]) else False) for y in plans.rows(right)]
+                for x in plans.rows(left)
+            ]
+            want = [
+                (x[0], True if True in each else None if None in each else False)
+                for x, each in zip(plans.rows(left), known, strict=True)
+            ]
+            plan = node(HashJoin(kind, (key,), (less(a, b),), False, 0, mark), left, right, columns=1 << 0 | 1 << mark)
+        else:
+            columns = 0b0011 if kind.left_only else 0b1111
+            plan = node(HashJoin(kind, (key,), (less(a, b),), build_left), left, right, columns=columns)
+            want = values(joined(kind, plans.rows(left), plans.rows(right), match, [2, 3], [0, 1]), columns)
+        assert bag(plans.run(plan, tuning)) == bag(want), (kind, build_left)
 
 
 @pytest.mark.parametrize("keys", [(I64,), (STR, I32), (F64, DEC), (DATE,), (DEC,)], ids=str)
