@@ -7,12 +7,13 @@ from functools import cached_property
 from operator import is_
 from typing import NamedTuple
 
-from optimizer.algebra.building import passed
-from optimizer.algebra.columns import ColumnId, Columns, ColumnSet, column_ids, column_set
+from optimizer.algebra.building import filtered, passed
+from optimizer.algebra.columns import ColumnId, Columns, column_ids, column_set
 from optimizer.algebra.ctes import inlined_spools, map_parts, operators_inlined, references
 from optimizer.algebra.logical import Choice, Project
 from optimizer.algebra.printing import show_tree
 from optimizer.algebra.query import BoundQuery
+from optimizer.algebra.scalars import Predicate
 from optimizer.algebra.spools import Spool, With
 from optimizer.algebra.trees import Tree
 from optimizer.decorrelate.alternatives import exactly
@@ -26,6 +27,7 @@ from optimizer.prepass.program import before_decorrelation
 from optimizer.prepass.report import BatchRun, Firing
 from optimizer.prepass.rules.column_prune import narrow
 from optimizer.prepass.semi_joins import with_semi_joins
+from optimizer.prepass.spool_filters import Readers
 from optimizer.rules.interface import RuleContext
 
 
@@ -84,6 +86,7 @@ class Rewritten(NamedTuple):
 
 Rewrite = Callable[[Tree, Given], Rewritten | None]
 RewritePart = Callable[[Tree, Spool | None], Rewritten | None]  # what a spool holds; a body, for None
+RewriteForReaders = Callable[[Tree, Sequence[ColumnId], Predicate], Rewritten]  # columns and rows that its readers need
 
 MOST_INLINED = 1_000  # operators of a query in which common table expressions are computed for each reference
 
@@ -123,10 +126,12 @@ def _decorrelate(tree: Tree, given: Given) -> Rewritten | None:
     return Rewritten(unnested.tree, _firings(unnested.steps))
 
 
-def _normalized(tree: Tree, needed: Sequence[ColumnId], given: Given) -> Rewritten:
-    narrow = _only(tree, needed, given.bound.columns)
+def _normalized(tree: Tree, needed: Sequence[ColumnId], kept: Predicate, given: Given) -> Rewritten:
+    enough = filtered(kept, tree)
+    narrow = _only(enough, needed, given.bound.columns)
     done = run_program(given.program, narrow, given.context)
-    first = () if narrow is tree else (Firing("required_only", tree, narrow),)
+    steps = (("spool_filter", tree, enough), ("required_only", enough, narrow))
+    first = tuple(Firing(name, before, after) for name, before, after in steps if before is not after)
     return Rewritten(done.tree, done.firings, done.converged, done.batches, first)
 
 
@@ -134,21 +139,25 @@ def _prepass(tree: Tree, given: Given) -> Rewritten | None:
     """A spool keeps what its readers read, which is known when these are done."""
     if not given.context.settings.prepass:
         return None
-    return _over_parts(tree, _told_needed(_needed(given.bound), lambda part, needed: _normalized(part, needed, given)))
+    return _over_parts(
+        tree, _readers_first(_needed(given.bound), lambda part, needed, kept: _normalized(part, needed, kept, given))
+    )
 
 
-def _told_needed(result: Sequence[ColumnId], rewrite: Callable[[Tree, Sequence[ColumnId]], Rewritten]) -> RewritePart:
-    """`rewrite` as it is done to the parts of a query, readers first, told what columns are read of each; `result`: of all."""
-    read: dict[int, ColumnSet] = {}
+def _readers_first(result: Sequence[ColumnId], rewrite: RewriteForReaders) -> RewritePart:
+    """`rewrite` as it is done to the parts of a query, readers first, told what columns are read of each, and what is true of
+    the rows that matter; `result`: the columns of all."""
+    readers = Readers()
 
     def one(part: Tree, spool: Spool | None) -> Rewritten | None:
+        nonlocal readers
         if spool is None:
-            read.clear()
-        elif spool.id not in read:
+            readers = Readers()
+        needed = result if spool is None else readers.columns(spool.id)
+        if needed is None:
             return None
-        done = rewrite(part, result if spool is None else list(column_ids(read[spool.id])))
-        for reference in references(done.tree):
-            read[reference.spool] = read.get(reference.spool, 0) | column_set(c.source for c in reference.columns)
+        done = rewrite(part, needed, () if spool is None else readers.filter(spool.id))
+        readers.add(done.tree)
         return done
 
     return one
@@ -175,7 +184,7 @@ def _common_parts(tree: Tree, given: Given) -> Rewritten | None:
     setting, columns = given.context.settings.common_parts, given.bound.columns
     if setting == "off" or next(references(tree), None) is not None:
         return None
-    narrowed = _told_needed(list(column_ids(tree.columns)), lambda part, needed: _narrowed(part, needed, given))
+    narrowed = _readers_first(list(column_ids(tree.columns)), lambda part, needed, _: _narrowed(part, needed, given))
 
     def spooled(whole: Tree) -> Tree:
         with_spools = with_common_spools(whole, columns)

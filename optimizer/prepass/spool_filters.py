@@ -1,0 +1,64 @@
+"""What the readers of a spool need of it: columns, and rows.
+
+    W(S [A], … σp(S) … σq(S) …)  ≡  W(S [σp∨q(A)], … σp(S) … σq(S) …)        p, q: the filters right above all readers of S
+
+A row that no reader keeps need not be computed. The filters stay where they are.
+
+Kinds   any; a reader's filter is of its own rows, below whatever join it stands in
+NULLs   safe: a filter keeps a row for which it is TRUE, and then p ∨ q is TRUE
+Rows    what each reader keeps is the same bag
+Guards  every reader has a filter; of it counts what reads columns of the spool only, is not volatile and cannot raise
+Source  El-Helw, Raghavan, Soliman et al., Optimization of Common Table Expressions in MPP Database Systems, VLDB 2015
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from optimizer.algebra.columns import ColumnId, ColumnSet, column_ids, column_set
+from optimizer.algebra.ctes import references
+from optimizer.algebra.logical import Filter
+from optimizer.algebra.predicates import conjunction, junction, predicate_scalar
+from optimizer.algebra.rebuild import renamed_scalar
+from optimizer.algebra.scalars import Predicate
+from optimizer.algebra.spools import CteReference
+from optimizer.algebra.trees import Tree, postorder
+
+MOST = 16  # different filters of one spool
+
+
+class Readers:
+    """What those parts of a query that were looked at read of its spools."""
+
+    def __init__(self) -> None:
+        self._columns: dict[int, ColumnSet] = {}
+        self._filters: dict[int, list[Predicate]] = {}
+        self._count: Counter[int] = Counter()
+
+    def add(self, part: Tree) -> None:
+        for reference in references(part):
+            self._count[reference.spool] += 1
+            read = column_set(column.source for column in reference.columns)
+            self._columns[reference.spool] = self._columns.get(reference.spool, 0) | read
+        for node in postorder(part):
+            match node:
+                case Tree(Filter() as op, (Tree(CteReference() as reference),)) if kept := _of_spool(op.predicate, reference):
+                    self._filters.setdefault(reference.spool, []).append(kept)
+
+    def columns(self, spool: int) -> list[ColumnId] | None:
+        """The columns of a spool that somebody reads, None where nobody reads it."""
+        return list(column_ids(self._columns[spool])) if spool in self._columns else None
+
+    def filter(self, spool: int) -> Predicate:
+        """TRUE for every row of a spool that some reader keeps, in the spool's columns; empty where all rows are read."""
+        kept = self._filters.get(spool, [])
+        different = list(dict.fromkeys(map(predicate_scalar, kept)))
+        if len(kept) < self._count[spool] or not 0 < len(different) <= MOST:
+            return ()
+        return conjunction([junction("or", different)])
+
+
+def _of_spool(predicate: Predicate, reference: CteReference) -> Predicate:
+    """The conjuncts that can be tested on the rows of the spool, in its columns."""
+    sources = {column.id: column.source for column in reference.columns}
+    return conjunction(renamed_scalar(s, sources) for s in predicate if not (s.outer or s.volatile or s.raises))
