@@ -399,6 +399,9 @@ def cast_may_fail(source: DataType, target: DataType) -> bool:
         return bool(source.bit_width > target.bit_width or t.is_signed_integer(source) != t.is_signed_integer(target))
     if (t.is_integer(source) or t.is_decimal(source)) and t.is_floating(target):
         return False
+    if t.is_integer(source) and t.is_decimal(target):
+        largest = 1 << source.bit_width - t.is_signed_integer(source)
+        return bool(len(str(largest)) > target.precision - target.scale)
     if t.is_float32(source) and t.is_float64(target):
         return False
     if t.is_decimal(source) and t.is_decimal(target):

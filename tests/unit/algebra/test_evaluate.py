@@ -378,3 +378,16 @@ def test_branches_that_are_not_taken_cannot_fail() -> None:
 
 def test_random_is_in_its_range() -> None:
     assert all(0 <= evaluate(Call("random", (), F64), {}) < 1 for _ in range(100))
+
+
+@pytest.mark.parametrize("bits", [8, 16, 32, 64])
+@pytest.mark.parametrize("signed", [True, False])
+def test_a_cast_of_integers_to_decimals_may_fail_exactly_where_digits_are_missing(bits: int, signed: bool) -> None:
+    source = getattr(pa, f"{'int' if signed else 'uint'}{bits}")()
+    ends = (-(1 << bits - 1), (1 << bits - 1) - 1) if signed else (0, (1 << bits) - 1)
+    for digits, scale in itertools.product(range(1, 26), (0, 3)):
+        target = pa.decimal128(digits + scale, scale)
+        raises = any(len(str(abs(end))) > digits for end in ends)
+        assert Cast(ColumnRef(0, source), target, False).raises == raises
+        if not raises:
+            check_compiled(lambda x, target=target: Cast(x, target, False), (source, [*ends, None]))
