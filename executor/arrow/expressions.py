@@ -152,26 +152,35 @@ def _compile_coalesce(call: Call) -> Evaluator:
 
 def _compile_case(case: Case) -> Evaluator:
     type = case.type
-    branches = [(_compile(condition), _typed(_compile(value), type)) for condition, value in case.branches]
-    otherwise = _typed(_compile(case.otherwise), type)
+    branches = [(_on_open_rows(condition), _on_open_rows(value, type)) for condition, value in case.branches]
+    otherwise = _on_open_rows(case.otherwise, type)
 
     def run(batch: pa.RecordBatch) -> Value:
-        result = otherwise(batch)
+        result = otherwise(batch, None)
         for condition, value in reversed(branches):
-            holds = pc.fill_null(as_array(condition(batch), batch.num_rows), False)
-            result = pc.if_else(holds, value(batch), result)
+            holds = pc.fill_null(as_array(condition(batch, None), batch.num_rows), False)
+            result = pc.if_else(holds, value(batch, None), result)
         return result
 
     def run_lazily(batch: pa.RecordBatch) -> Value:
-        result = pa.nulls(batch.num_rows, type)
+        result: Value = pa.nulls(batch.num_rows, type)
         open_rows = pa.repeat(_TRUE, batch.num_rows)
         for condition, value in branches:
-            holds = pc.fill_null(_on_rows(condition, batch, open_rows, BOOL), False)
-            result = pc.if_else(holds, _on_rows(value, batch, holds, type), result)
+            holds = pc.and_(open_rows, pc.fill_null(as_array(condition(batch, open_rows), batch.num_rows), False))
+            result = pc.if_else(holds, value(batch, holds), result)
             open_rows = pc.and_not(open_rows, holds)
-        return pc.if_else(open_rows, _on_rows(otherwise, batch, open_rows, type), result)
+        return pc.if_else(open_rows, otherwise(batch, open_rows), result)
 
     return run_lazily if case.raises else run
+
+
+def _on_open_rows(scalar: Scalar, type: DataType | None = None) -> Callable[[pa.RecordBatch, pa.Array | None], Value]:
+    """Evaluates on all rows what cannot raise, else on those where a mask is TRUE; without a mask, on all."""
+    evaluate, own = _compile(scalar), type or scalar.type
+    evaluate = evaluate if type is None else _typed(evaluate, type)
+    if not scalar.raises:
+        return lambda batch, mask: evaluate(batch)
+    return lambda batch, mask: evaluate(batch) if mask is None else _on_rows(evaluate, batch, mask, own)
 
 
 def _compile_in_list(scalar: InList) -> Evaluator:

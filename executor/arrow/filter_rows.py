@@ -18,5 +18,7 @@ def stage(node: PlanNode, context: Context) -> Stage:
 def _stage(node: PlanNode, context: Context) -> Stage:
     assert isinstance(node.op, FilterRows)
     keep, schema = compile_predicate(node.op.predicate), context.schema(node)
+    if context.filters is not None:
+        context.filters.filtered_by(node.inputs[0], node.op.predicate)
     # the mask first: columns that only the predicate reads are not filtered
     return Stage(lambda batch: (select(batch, schema).filter(keep(batch)),), dead=FALSE in node.op.predicate)

@@ -36,6 +36,8 @@ def _stage(node: PlanNode, context: Context) -> Stage:
     assert isinstance(op, NestedLoopJoin)
     right = node.inputs[1]
     inner = one_batch(context.gather(node, right))
+    if context.filters is not None:
+        context.filters.offer_row(node, inner, context)
     return every_pair(node, context, inner, True, op.predicate)
 
 

@@ -12,6 +12,9 @@ commutes with:
     join, the other side                     where the column is a join key and that side's rows without a partner are dropped
     limit                                    never: other rows would take their place
 
+A nested-loop join with one inner row says as much where a filter above it compares a column with that row's: it is the value
+of a scalar subquery mostly.
+
 Of mark joins the right side is left alone, since NULLs there mean UNKNOWN. What is dropped may spare an error, and cannot
 cause one. Plans that run again and again (below an Apply) have no filters.
 """
@@ -48,7 +51,8 @@ from optimizer.algebra.physical import (
     WindowRows,
 )
 from optimizer.algebra.plan import PlanNode
-from optimizer.algebra.scalars import ColumnRef
+from optimizer.algebra.predicates import equality_sides
+from optimizer.algebra.scalars import ColumnRef, Predicate
 
 _LEFT = (JoinKind.INNER, JoinKind.LEFT, JoinKind.SEMI, JoinKind.ANTI, JoinKind.MARK, JoinKind.SINGLE)
 _RIGHT = (JoinKind.INNER, JoinKind.RIGHT)
@@ -81,6 +85,7 @@ class RuntimeFilters:
 
     def __init__(self) -> None:
         self._of: dict[int, list[RuntimeFilter]] = {}
+        self._above: dict[int, Predicate] = {}  # by join: the filter on its rows
 
     def of(self, scan: PlanNode) -> Sequence[RuntimeFilter]:
         return self._of.get(id(scan), ())
@@ -98,13 +103,31 @@ class RuntimeFilters:
         probe = join.inputs[1 if op.build_left else 0]
         for i, (pair, built) in enumerate(zip(op.keys, build_keys, strict=True)):
             side = pair[1 if op.build_left else 0]
-            if not isinstance(side, ColumnRef) or (op.null_safe >> i & 1 and built.null_count):
-                continue
-            made: KeyFilter | None = None
-            for scan, column, path in targets(probe, side.id):
-                if context.columns[column].type == built.type:
-                    made = made or KeyFilter(built)
-                    self._of.setdefault(id(scan), []).append(RuntimeFilter(column, made, path, scan is probe))
+            if isinstance(side, ColumnRef) and not (op.null_safe >> i & 1 and built.null_count):
+                self._keep(probe, side.id, built, probe, context)
+
+    def filtered_by(self, node: PlanNode, predicate: Predicate) -> None:
+        """Rows of `node`, which was not opened yet, are dropped unless the predicate is TRUE."""
+        self._above[id(node)] = predicate
+
+    def offer_row(self, join: PlanNode, inner: pa.RecordBatch, context: Context) -> None:
+        """What the inner side of `join`, a nested-loop join, says of its outer one, which was not opened yet."""
+        op, (outer, held) = join.op, join.inputs
+        assert isinstance(op, NestedLoopJoin)
+        if inner.num_rows != 1 or op.kind not in (JoinKind.INNER, JoinKind.LEFT, JoinKind.SINGLE):
+            return
+        for conjunct in self._above.get(id(join), ()):
+            match equality_sides(conjunct, outer.columns, held.columns):
+                case ColumnRef(id=column), ColumnRef(id=value):
+                    self._keep(outer, column, inner.column(column_name(value)), None, context)
+
+    def _keep(self, node: PlanNode, column: ColumnId, values: pa.Array, near: PlanNode | None, context: Context) -> None:
+        """Of the rows of `node` only those matter that have one of the values."""
+        made: KeyFilter | None = None
+        for scan, own, path in targets(node, column):
+            if context.columns[own].type == values.type:
+                made = made or KeyFilter(values)
+                self._of.setdefault(id(scan), []).append(RuntimeFilter(own, made, path, scan is near))
 
 
 def targets(node: PlanNode, column: ColumnId) -> Iterator[tuple[PlanNode, ColumnId, tuple[int, ...]]]:

@@ -39,6 +39,7 @@ from optimizer.algebra.physical import (
 from optimizer.algebra.plan import PlanNode, prune_columns
 from optimizer.algebra.scalars import BOOL, AggregateCall, Call, WindowCall
 from optimizer.algebra.traits import SortKey
+from optimizer.errors import ExecutionError
 
 NAN = float("nan")
 WIDE = pa.decimal128(30, 2)
@@ -189,6 +190,27 @@ def test_the_same_rows_with_and_without(type: pa.DataType, tmp_path: Path) -> No
         assert bag(q.plans.run(plan, tuning)) == expected, (number, forms, kind)
 
 
+@pytest.mark.parametrize("kind", [JoinKind.SINGLE, JoinKind.INNER, JoinKind.LEFT, JoinKind.RIGHT, JoinKind.FULL])
+def test_the_same_rows_where_a_filter_compares_with_a_single_row(kind: JoinKind, tmp_path: Path) -> None:
+    rng = random.Random(f"row {kind}")
+    removed = 0
+    for number in range(25):
+        (tmp_path / str(number)).mkdir()
+        q = Query(Plans(tmp_path / str(number)), rng, I64)
+        outer = scan = q.scan()
+        for form in [rng.choice(FORMS) for _ in range(rng.randrange(2))]:
+            outer = _over(q, outer, form)
+        inner = q.scan(rng.choice((0, 1, 1, 1) if kind is JoinKind.SINGLE else (0, 1, 1, 2)))
+        pair = q.plans.ref(rng.choice(q.keys(outer))), q.plans.ref(rng.choice(q.keys(inner)))
+        both = outer.columns | inner.columns
+        join = node(NestedLoopJoin(kind, ()), outer, inner, columns=both)
+        plan = node(FilterRows((Call("=", pair, BOOL),)), join, columns=both)
+        counters = Counters()
+        assert bag(q.plans.run(plan, SMALL, counters)) == bag(q.plans.run(plan, replace(SMALL, filters=False))), number
+        removed += counters[scan.id].removed
+    assert (removed > 0) == (kind in (JoinKind.SINGLE, JoinKind.INNER, JoinKind.LEFT))
+
+
 @pytest.mark.parametrize("form", sorted({*FORMS}))
 def test_which_operators_let_a_filter_through(form: str, tmp_path: Path) -> None:
     rng = random.Random(form)
@@ -261,6 +283,18 @@ def test_a_filtered_aggregate_is_duckdbs(condition: str, dataset: Path) -> None:
     for on in (True, False):
         table = Session(dataset, {"runtime_filters": on}).sql(sql).table
         assert sorted(zip(*(column.to_pylist() for column in table.columns), strict=True)) == expected
+
+
+def test_the_value_of_a_subquery_reaches_the_scans_and_two_values_are_an_error(dataset: Path) -> None:
+    names = "select name from part where k {} group by name"
+    sql = f"select sum(v) s from part join fact on part.k = fact.k where part.name = ({names})"
+    explanation = Session(dataset).explain(sql.format("= 77"), analyze=True)
+    removed = [each["removed_rows"] for each in _operators(explanation.json["plan"]) if each["detail"].startswith("part")]
+    assert max(removed) > 39_000  # of 40,000; some pass by their hash
+    for on in (True, False):
+        assert Session(dataset, {"runtime_filters": on}).sql(sql.format("= 77")).table.to_pydict() == {"s": [154 + 155]}
+        with pytest.raises(ExecutionError, match="More than one row"):
+            Session(dataset, {"runtime_filters": on}).sql(sql.format("in (77, 78)"))
 
 
 def test_an_apply_has_no_filters_of_earlier_bindings(dataset: Path) -> None:
