@@ -82,13 +82,13 @@ def measure(item: Item) -> list[Row]:
 
 def rules_in_use(settings: Settings) -> list[str]:
     """Those that the settings let fire, in the order in which a query meets them."""
-    used = {rule.name: rule.enumerations for rule in TRANSFORMATIONS}
+    unused = {rule.name for rule in TRANSFORMATIONS if rule.unused(settings)}
     return [
         doc.name
         for doc in describe_rules()
         if doc.name not in settings.disable
         and (doc.kind != "decorrelate" or settings.decorrelate == "quick")
-        and (not used.get(doc.name) or settings.enumeration in used[doc.name])
+        and doc.name not in unused
     ]
 
 

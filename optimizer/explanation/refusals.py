@@ -156,8 +156,8 @@ class Refusals:
         settings = self._search.context.settings
         if rule.name in settings.disable:
             return Reason(Kind.OFF, f"the rule {rule.name} is off (disable)")
-        used = ", ".join(rule.enumerations) if isinstance(rule, TransformationRule) else ""
-        return Reason(Kind.OFF, f"the rule {rule.name} is used with enumeration={used}, not {settings.enumeration}")
+        assert isinstance(rule, TransformationRule), "any other rule that is not disabled is on"
+        return Reason(Kind.OFF, f"the rule {rule.name} is off: {rule.unused(settings)}")
 
 
 def guards_of(rule: Rule) -> str:

@@ -115,7 +115,7 @@ def rule_set(
     """The rules that `settings` leave on, by promise, or in random order when `rule_order` seeds one."""
 
     def ordered(rules: Sequence[Rule]) -> list[Rule]:
-        kept = [rule for rule in rules if rule.name not in settings.disable and _used(rule, settings.enumeration)]
+        kept = [rule for rule in rules if rule.name not in settings.disable and _used(rule, settings)]
         if settings.rule_order:
             Random(settings.rule_order).shuffle(kept)
             return kept
@@ -129,5 +129,5 @@ def rule_set(
     )
 
 
-def _used(rule: Rule, enumeration: str) -> bool:
-    return not isinstance(rule, TransformationRule) or not rule.enumerations or enumeration in rule.enumerations
+def _used(rule: Rule, settings: Settings) -> bool:
+    return not isinstance(rule, TransformationRule) or not rule.unused(settings)

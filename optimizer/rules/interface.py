@@ -102,18 +102,25 @@ class Rule:
 class TransformationRule(Rule):
     """Logical to logical, both kept: `apply` returns trees equivalent to `bound`; () means that it does not apply.
 
-    `enumerations`: the settings of `enumeration` under which the rule is used, () for all. `closes`: rules that are never
-    tried on the root expression of a result, since they would only find again what is there (Pellenkoft's flags);
-    `closes_in`: the enumerations in which they are not, () for all.
+    `used_with`: settings, each with the values under which the rule is used. `closes`: rules that are never tried on the root expression
+    of a result, since they would only find again what is there (Pellenkoft's flags); `closes_in`: the enumerations in which they
+    are not, () for all.
     `expands`: whether join graphs are expanded into joins for the rule, if its pattern binds joins: "always", "small" (up to
     the setting `expand_joins`), or "never" (the rule finds nothing in a region of inner joins that partitioning does not).
     """
 
     promise = Promise.EXPLORE
-    enumerations: ClassVar[tuple[str, ...]] = ()
+    used_with: ClassVar[tuple[tuple[str, tuple[str, ...]], ...]] = ()
     closes: ClassVar[tuple[str, ...]] = ()
     closes_in: ClassVar[tuple[str, ...]] = ()
     expands: ClassVar[str] = "always"
+
+    def unused(self, settings: Settings) -> str:
+        """Which setting leaves the rule out; "" where it is used."""
+        for name, values in self.used_with:
+            if getattr(settings, name) not in values:
+                return f"it is used with {name}={', '.join(values)}, not {getattr(settings, name)}"
+        return ""
 
     def apply(self, bound: Tree, context: RuleContext) -> Sequence[Tree]:
         raise AssertionError(f"{self.name} has no apply")

@@ -30,7 +30,7 @@ _KIND = of_kinds(JoinKind.INNER)
 class JoinAssociateReverse(TransformationRule):
     name = "join_associate_reverse"
     pattern = node(Join, ANY, node(Join, ANY, ANY, where=_KIND), where=_KIND)
-    enumerations = ("rules_b0", "duplicate_free_rules")
+    used_with = (("enumeration", ("rules_b0", "duplicate_free_rules")),)
     closes = ("join_associate", "join_associate_reverse", "join_exchange_inner")
     closes_in = ("duplicate_free_rules",)
     expands = "never"

@@ -31,7 +31,7 @@ _KIND = of_kinds(JoinKind.INNER)
 class JoinExchangeInner(TransformationRule):
     name = "join_exchange_inner"
     pattern = node(Join, node(Join, ANY, ANY, where=_KIND), node(Join, ANY, ANY, where=_KIND), where=_KIND)
-    enumerations = ("duplicate_free_rules",)
+    used_with = (("enumeration", ("duplicate_free_rules",)),)
     closes = ("join_commute", "join_associate", "join_associate_reverse", "join_exchange_inner")
     expands = "never"
 

@@ -28,12 +28,13 @@ from optimizer.rules.interface import ANY, RuleContext, TransformationRule, node
 class JoinToApply(TransformationRule):
     name = "join_to_apply"
     pattern = node(Join, ANY, node(Scan))
+    used_with = (("decorrelate", ("cost",)),)
     expands = "small"
 
     def apply(self, bound: Tree, context: RuleContext) -> Sequence[Tree]:
         match bound:
             case Tree(Join(kind, predicate), (left, Tree(Scan() as scan))):
-                if context.settings.decorrelate != "cost" or not looks_up(kind, predicate, left.columns, scan):
+                if not looks_up(kind, predicate, left.columns, scan):
                     return ()
                 inside, outside = taken_inside(predicate, left.columns, scan.output_columns(()))
                 looked_up = replace(scan, predicate=conjunction([*scan.predicate, *inside]))

@@ -28,12 +28,13 @@ from optimizer.rules.transform.join_to_apply import looks_up, taken_inside
 class JoinToApplyGrouped(TransformationRule):
     name = "join_to_apply_grouped"
     pattern = node(Join, ANY, node(Aggregate, node(Scan)))
+    used_with = (("decorrelate", ("cost",)),)
     expands = "small"
 
     def apply(self, bound: Tree, context: RuleContext) -> Sequence[Tree]:
         match bound:
             case Tree(Join(kind, predicate), (left, Tree(Aggregate(keys) as aggregate, (Tree(Scan() as scan),)) as grouped)):
-                if context.settings.decorrelate != "cost" or not looks_up(kind, predicate, left.columns, scan):
+                if not looks_up(kind, predicate, left.columns, scan):
                     return ()
                 lead = scan.order[0].column
                 if lead not in keys:

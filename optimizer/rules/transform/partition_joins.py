@@ -30,7 +30,7 @@ from optimizer.rules.interface import RuleContext, TransformationRule, node
 class PartitionJoins(TransformationRule):
     name = "partition_joins"
     pattern = node(JoinGraph)
-    enumerations = ("adaptive", "partition", "left_deep")
+    used_with = (("enumeration", ("adaptive", "partition", "left_deep")),)
     expands = "never"
     closes = ("join_commute", "join_associate", "join_associate_reverse", "join_exchange_inner")
 

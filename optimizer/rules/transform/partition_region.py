@@ -26,7 +26,7 @@ from optimizer.rules.interface import RuleContext, TransformationRule, node
 class PartitionRegion(TransformationRule):
     name = "partition_region"
     pattern = node(RegionGraph)
-    enumerations = ("adaptive", "partition", "left_deep")
+    used_with = (("enumeration", ("adaptive", "partition", "left_deep")),)
     expands = "never"
     closes = (
         "join_commute", "join_associate", "join_associate_left", "join_exchange_left", "join_exchange_full", "join_exchange_semi",
