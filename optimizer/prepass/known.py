@@ -44,6 +44,9 @@ def known(root: Node, asked: ColumnId, columns: Columns, whole: bool) -> list[Sc
         tree, names, inside = stack.pop()  # `inside`: columns that an Apply in between binds
         if not names or not isinstance(tree, Tree):
             continue
+        if isinstance(tree.op, AnyJoin):
+            stack += _sides(tree, tree.op, names, inside, whole)
+            continue
         match tree.op:
             case Filter(predicate) | Scan(predicate=predicate):
                 names = _with_equals(predicate, names)
@@ -101,16 +104,17 @@ def _below(
         case SetOp(kind, _, outputs, sources) if kind is not SetOpKind.UNION:
             first = {source: names[out] for out, source in zip(outputs, sources[0], strict=True) if out in names}
             return [(tree.inputs[0], first, inside)]
-        case AnyJoin() as join:
-            left, right = tree.inputs
-            on_left, on_right = _among(names, left.columns), _among(names, right.columns)
-            each: list[tuple[Node, Names, ColumnSet]] = []
-            if on_left and not (whole and join.kind.keeps_right):
-                each.append((left, on_left, inside))
-            if on_right and not (whole and join.kind.keeps_left):
-                each.append((right, on_right, inside | left.columns if isinstance(join, Apply) else inside))
-            return each
     return ()
+
+
+def _sides(tree: Tree, join: AnyJoin, names: Names, inside: ColumnSet, whole: bool) -> Iterable[tuple[Node, Names, ColumnSet]]:
+    """The inputs of a join that columns of `names` come from."""
+    left, right = tree.inputs
+    on_left, on_right = _among(names, left.columns), _among(names, right.columns)
+    if on_left and not (whole and join.kind.keeps_right):
+        yield left, on_left, inside
+    if on_right and not (whole and join.kind.keeps_left):
+        yield right, on_right, inside | left.columns if isinstance(join, Apply) else inside
 
 
 def _among(names: Names, columns: ColumnSet) -> Names:

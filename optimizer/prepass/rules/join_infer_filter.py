@@ -101,13 +101,16 @@ def _inferred(pairs: list[EquatedPair], own: Predicate, source: Node, target: No
             said = moved(fact, pair)
             if said is not None and said not in new and not settled(target, said, context.columns):
                 new.append(said)
+    bare = [p for p in pairs if p.left_side is p.left and p.right_side is p.right and not p.null_safe]
+    if len({pair.right for pair in bare}) < 2:
+        return new
     first: dict[ColumnId, ColumnRef] = {}
-    for pair in pairs if len(pairs) > 1 else ():  # one pair equates no two columns of the target
-        if pair.left_side is pair.left and pair.right_side is pair.right and not pair.null_safe:
-            column = first.setdefault(source.props.representative(pair.left.id), pair.right)
-            if column.type == pair.right.type and not target.props.equivalents(column.id) >> pair.right.id & 1:
-                equality = compare("=", column, pair.right)
-                if equality not in new and not settled(target, equality, context.columns):
+    for pair in bare:
+        column = first.setdefault(source.props.representative(pair.left.id), pair.right)
+        if column is not pair.right and column.type == pair.right.type:
+            equality = compare("=", column, pair.right)
+            if equality not in new and not settled(target, equality, context.columns):  # before properties: it is found soon
+                if not target.props.equivalents(column.id) >> pair.right.id & 1:
                     new.append(equality)
     return new
 
