@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from optimizer.algebra.columns import ColumnSet
+from optimizer.algebra.kinds import JoinKind
+from optimizer.algebra.physical import HashJoin, MergeJoin, NestedLoopJoin, PhysicalOperator
 from optimizer.algebra.props import LogicalProps
 from optimizer.algebra.traits import ANY, Alternative, TraitSet, completed, reduce_traits, satisfies
 from optimizer.memo.goal import Goal
@@ -39,24 +42,45 @@ def passed_through(search: SearchContext, goal: Goal, physical: PhysicalExpr) ->
 def derive(search: SearchContext, goal: Goal, physical: PhysicalExpr, known: list[Alternative]) -> list[Derived]:
     """Those that an order which an input can have without a sort gives beside the `known` ones; for each such order."""
     memo, required = search.memo, goal.required
-    groups = [memo.groups[g] for g in physical.inputs]
-    if not any(group.offers for group in groups):
+    if required == ANY and any(all(traits == ANY for traits in each.inputs) for each in known):
+        return []  # none is worth trying beside one that asks for nothing
+    output, groups = memo.groups[goal.group].props, [memo.groups[g] for g in physical.inputs]
+    leading = -1 if required == ANY else _leading(required, output)
+    offers = [
+        (index, offer)
+        for index, group in enumerate(groups)
+        for offer in group.offers
+        if leading >> offer.collation[0].column & 1 or not _first_is_kept(physical.op, index)
+    ]
+    if not offers:
         return []
-    output, inputs = memo.groups[goal.group].props, [group.props for group in groups]
+    inputs = [group.props for group in groups]
     seen = {_key(alternative, inputs) for alternative in known}
     kept = list(known)
     result = []
-    for index, group in enumerate(groups):
-        for offer in group.offers:
-            ways = dict.fromkeys((offer, *_completed(offer, required, output, group.props)))
-            found = tuple(each for way in ways for each in physical.op.derive(way, index, output, inputs))
-            if required == ANY:
-                found = tuple(each for each in found if _worth(each, kept, inputs))
-            new = _new(found, required, output, inputs, seen)
-            if new:
-                kept += new
-                result.append(Derived(index, offer, new))
+    for index, offer in offers:
+        ways = dict.fromkeys((offer, *_completed(offer, required, output, inputs[index])))
+        found = tuple(each for way in ways for each in physical.op.derive(way, index, output, inputs))
+        if required == ANY:
+            found = tuple(each for each in found if _worth(each, kept, inputs))
+        new = _new(found, required, output, inputs, seen)
+        if new:
+            kept += new
+            result.append(Derived(index, offer, new))
     return result
+
+
+def _leading(required: TraitSet, output: LogicalProps) -> ColumnSet:
+    """The columns with which an order may begin that has what is required."""
+    if required.grouping:
+        return output.closure(required.grouping)
+    return output.closure(0) | output.equivalents(required.collation[0].column)
+
+
+def _first_is_kept(op: PhysicalOperator, index: int) -> bool:
+    """Whether what an operator derives from an order of input `index` begins, but for constants, with a column that equals the
+    first of that order in the output."""
+    return isinstance(op, HashJoin | MergeJoin | NestedLoopJoin) and (index == 0 or op.kind is JoinKind.INNER)
 
 
 def _completed(offer: TraitSet, required: TraitSet, output: LogicalProps, input: LogicalProps) -> Iterable[TraitSet]:
