@@ -12,7 +12,7 @@ from optimizer.errors import SettingsError, did_you_mean
 from optimizer.explanation.guard import Guard, refusing_guard
 from optimizer.explanation.reasons import Kind, Names, Reason
 from optimizer.explanation.walk import Missing
-from optimizer.memo.binding import bindings, matches
+from optimizer.memo.binding import bindings
 from optimizer.memo.mexpr import LogicalExpr
 from optimizer.rules.catalog import ENFORCERS, IMPLEMENTATIONS, TRANSFORMATIONS
 from optimizer.rules.interface import ImplementationRule, Pattern, Rule, TransformationRule
@@ -78,7 +78,7 @@ class Refusals:
         for rule in rules:
             assert isinstance(rule, ImplementationRule)
             for mexpr in members:
-                if rule.name not in self._on or not matches(mexpr, rule.pattern):
+                if rule.name not in self._on or not rule.pattern.takes(mexpr.op):
                     continue
                 bound = Tree(mexpr.op, tuple(map(self._search.memo.binding_leaf, mexpr.inputs)))
                 if rule.apply(bound, self._search.context):

@@ -26,7 +26,7 @@ from optimizer.iterative.first_order import insert_first_order, why_not_exact
 from optimizer.iterative.importance import MatchQueue
 from optimizer.iterative.match import Match
 from optimizer.joins.collect import written_order
-from optimizer.memo.binding import bindings, matches
+from optimizer.memo.binding import bindings
 from optimizer.memo.bounds import lower_bounds_fall
 from optimizer.memo.goal import INFINITY, Goal, Status
 from optimizer.memo.group import Group
@@ -111,7 +111,7 @@ class Iterative:
     def _split(self, mexpr: LogicalExpr) -> None:
         """Expand a region now rather than when its match is taken."""
         for _, rule in self.search.regions.partitioning:
-            if matches(mexpr, rule.pattern):
+            if rule.pattern.takes(mexpr.op):
                 self._perform(Match(mexpr, rule))
 
     def _superfluous(self, match: Match) -> bool:
@@ -180,7 +180,7 @@ class Iterative:
             elif isinstance(mexpr.op, JoinGraph) and mexpr.rule != PARTITION:
                 self._order(mexpr)
             for bit, rank, rule in self._rules:
-                if (mexpr.applied | mexpr.barred) & bit or not matches(mexpr, rule.pattern):
+                if (mexpr.applied | mexpr.barred) & bit or not rule.pattern.takes(mexpr.op):
                     continue
                 if self._depth[rule.name] == 1:
                     self.queue.add(Match(mexpr, rule), rank)

@@ -6,6 +6,7 @@ from optimizer.algebra.columns import ColumnSet
 from optimizer.algebra.props import LogicalProps
 from optimizer.algebra.scalars import Predicate
 from optimizer.algebra.traits import TraitSet
+from optimizer.algebra.trees import Leaf
 from optimizer.memo.goal import Goal
 from optimizer.memo.mexpr import LogicalExpr
 from optimizer.stats.relation import RelationStats
@@ -31,7 +32,8 @@ class Group:
     can have without a sort, found from the leaves up. `lower`: no plan of the group costs less. `parents`: logical
     expressions that use the group. `goals`: by required traits, reduced in this group. `outer`: columns of enclosing queries
     that it reads; `volatile`: evaluated again it may give other rows. `runs`: how often it is evaluated (`memo.runs`).
-    `unseen`: joins of a region that are there to be costed; transformation rules neither bind them nor look into them.
+    `leaf`: how it stands in bindings, once it did. `unseen`: joins of a region that are there to be costed; transformation rules
+    neither bind them nor look into them.
     """
 
     __slots__ = (
@@ -39,6 +41,7 @@ class Group:
         "exploring",
         "goals",
         "id",
+        "leaf",
         "logical",
         "lower",
         "offers",
@@ -62,6 +65,7 @@ class Group:
         self.outer: ColumnSet = 0
         self.volatile = False
         self.runs = 1.0
+        self.leaf: Leaf | None = None
         self.exploring = False
         self.explored = False
 

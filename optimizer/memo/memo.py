@@ -347,5 +347,8 @@ class Memo:
         self._regions = regions
 
     def binding_leaf(self, gid: int) -> Leaf:
+        """A group as it stands in bindings."""
         group = self.group(gid)
-        return Leaf(group.id, group.props, group.outer, group.volatile)
+        if group.leaf is None:
+            group.leaf = Leaf(group.id, group.props, group.outer, group.volatile)
+        return group.leaf

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from optimizer.memo.binding import matches
 from optimizer.memo.goal import INFINITY
 from optimizer.search.counters import Counters
 from optimizer.search.search import Search
@@ -26,7 +25,7 @@ def expand_all(search: Search) -> bool:
             search.push(ExploreInput(group.id))
             for mexpr in group.logical:
                 for bit, rule in search.regions.partitioning:
-                    if not mexpr.applied & bit and matches(mexpr, rule.pattern):
+                    if not mexpr.applied & bit and rule.pattern.takes(mexpr.op):
                         mexpr.applied |= bit
                         search.push(ApplyRule(rule, mexpr))
         search.drain()

@@ -17,7 +17,6 @@ from typing import NamedTuple
 from optimizer.algebra.physical import PhysicalOperator
 from optimizer.algebra.traits import Alternative, TraitSet, satisfies
 from optimizer.algebra.trees import Tree
-from optimizer.memo.binding import matches
 from optimizer.memo.goal import Goal, Split
 from optimizer.memo.mexpr import LogicalExpr, PhysicalExpr
 from optimizer.plan_space import Choice, PlanSpace, Way
@@ -110,7 +109,7 @@ class AllMoves:
             bound = Tree(mexpr.op, tuple(memo.binding_leaf(gid) for gid in inputs))
             known = self._physical[mexpr.id] = []
             for rule in search.rules.implementations:
-                if not matches(mexpr, rule.pattern):
+                if not rule.pattern.takes(mexpr.op):
                     continue
                 try:
                     operators = rule.apply(bound, search.context)

@@ -6,6 +6,7 @@ Made once for a program and the rules that the settings disable, and kept for th
 from __future__ import annotations
 
 from functools import lru_cache
+from itertools import repeat
 from typing import NamedTuple, TypeAlias
 
 from optimizer.algebra.logical import LogicalOperator
@@ -99,14 +100,12 @@ def _looks_further(pattern: Pattern, op: LogicalOperator) -> bool:
     return op.arity != len(pattern.inputs) or any(below.op is not None for below in pattern.inputs)
 
 
-def fits(node: Node, pattern: Pattern) -> bool:
-    """Whether `pattern` matches at `node`."""
+def fits(node: Node, pattern: Pattern, above: LogicalOperator | None = None) -> bool:
+    """Whether `pattern` matches at `node`, which is below the operator `above`."""
     if pattern.op is None:
         return True
-    if not isinstance(node, Tree) or not isinstance(node.op, pattern.op):
-        return False
-    if pattern.where is not None and not pattern.where(node.op):
+    if not isinstance(node, Tree) or not pattern.takes(node.op, above):
         return False
     if pattern.inputs is None:
         return True
-    return len(pattern.inputs) == len(node.inputs) and all(map(fits, node.inputs, pattern.inputs))
+    return len(pattern.inputs) == len(node.inputs) and all(map(fits, node.inputs, pattern.inputs, repeat(node.op)))

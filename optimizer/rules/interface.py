@@ -23,13 +23,22 @@ from optimizer.settings import Settings
 class Pattern(NamedTuple):
     """An operator type over patterns for its inputs. `op` None is ANY: an input the rule does not look into.
 
-    `inputs` None: any number of inputs, none of them looked into. `where` says which operators of that type fit; it sees the
-    operator without its inputs, and must always say the same of the same operator.
+    `inputs` None: any number of inputs, none of them looked into. `where` says which operators of that type fit, `under` which
+    fit below another one, the first; they see operators without their inputs, and must always say the same of the same ones.
     """
 
     op: type[LogicalOperator] | None
     inputs: tuple[Pattern, ...] | None = None
     where: Callable[[LogicalOperator], bool] | None = None
+    under: Callable[[LogicalOperator, LogicalOperator], bool] | None = None
+
+    def takes(self, op: LogicalOperator, above: LogicalOperator | None = None) -> bool:
+        """Whether an operator fits, whatever its inputs are; `above`: the one that it is below, where that is known."""
+        if self.op is None:
+            return True
+        if not isinstance(op, self.op) or (self.where is not None and not self.where(op)):
+            return False
+        return self.under is None or above is None or self.under(above, op)
 
     @property
     def depth(self) -> int:
@@ -38,11 +47,11 @@ class Pattern(NamedTuple):
             return 0
         return 1 + max((p.depth for p in self.inputs or ()), default=0)
 
-    def operators(self, level: int) -> tuple[type[LogicalOperator], ...]:
-        """The operators that the pattern names `level` levels below its root."""
-        if level == 0:
-            return () if self.op is None else (self.op,)
-        return tuple(op for below in self.inputs or () for op in below.operators(level - 1))
+    def level(self, depth: int) -> tuple[Pattern, ...]:
+        """The parts of the pattern that name an operator `depth` levels below its root."""
+        if depth == 0:
+            return () if self.op is None else (self,)
+        return tuple(part for below in self.inputs or () for part in below.level(depth - 1))
 
 
 ANY = Pattern(None)
@@ -63,6 +72,17 @@ def node(op: type[LogicalOperator], *inputs: Pattern, where: Callable[[LogicalOp
 def of_kinds(*kinds: JoinKind) -> Callable[[LogicalOperator], bool]:
     """For `node(Join, …, where=…)`: joins of these kinds only."""
     return lambda op: isinstance(op, Join) and op.kind in kinds
+
+
+def join_over_join(*kinds: tuple[JoinKind, JoinKind]) -> Pattern:
+    """A join with a join for its left input, of these kinds, (lower, upper)."""
+    pairs = frozenset(kinds)
+
+    def fit(above: LogicalOperator, op: LogicalOperator) -> bool:
+        return isinstance(above, Join) and isinstance(op, Join) and (op.kind, above.kind) in pairs
+
+    lower = Pattern(Join, (ANY, ANY), of_kinds(*(lower for lower, _ in kinds)), fit)
+    return node(Join, lower, ANY, where=of_kinds(*(upper for _, upper in kinds)))
 
 
 class Promise(IntEnum):
@@ -102,9 +122,9 @@ class Rule:
 class TransformationRule(Rule):
     """Logical to logical, both kept: `apply` returns trees equivalent to `bound`; () means that it does not apply.
 
-    `used_with`: settings, each with the values under which the rule is used. `closes`: rules that are never tried on the root expression
-    of a result, since they would only find again what is there (Pellenkoft's flags); `closes_in`: the enumerations in which they
-    are not, () for all.
+    `used_with`: settings, each with the values under which the rule is used. `closes`: rules that are never tried on the root
+    expression of a result, since they would only find again what is there (Pellenkoft's flags); `closes_in`: the enumerations
+    in which they are not, () for all.
     `expands`: whether join graphs are expanded into joins for the rule, if its pattern binds joins: "always", "small" (up to
     the setting `expand_joins`), or "never" (the rule finds nothing in a region of inner joins that partitioning does not).
     """

@@ -11,7 +11,7 @@ class RuleSet:
     """Rules in the order in which they are tried, each transformation rule with a bit.
 
     `barred`: by the name of a rule, the bits of those that are never tried on the root of its results. `deep`: those that look
-    into inputs, each with the operators that it looks for at each level; `deepest`: levels of the deepest. `wishes`: whether
+    into inputs, each with the parts of its pattern at each level; `deepest`: levels of the deepest. `wishes`: whether
     rules want join graphs expanded (`TransformationRule.expands`); `joins`: the implementation rules of joins.
     """
 
@@ -36,7 +36,7 @@ class RuleSet:
             if not rule.closes_in or enumeration in rule.closes_in
         }
         self.deep = tuple(
-            (bit, rule, tuple(rule.pattern.operators(level) for level in range(rule.pattern.depth)))
+            (bit, rule, tuple(rule.pattern.level(depth) for depth in range(rule.pattern.depth)))
             for bit, rule in self.numbered
             if rule.pattern.depth > 1
         )

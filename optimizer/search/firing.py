@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from optimizer.algebra.trees import Tree
-from optimizer.memo.binding import matches
 from optimizer.memo.mexpr import LogicalExpr
 from optimizer.rules.interface import ImplementationRule, TransformationRule
 from optimizer.search.context import SearchContext
@@ -15,7 +14,7 @@ def implement(search: SearchContext, mexpr: LogicalExpr) -> None:
     mexpr.implemented = True
     bound = Tree(mexpr.op, tuple(map(search.memo.binding_leaf, mexpr.inputs)))
     for rule in search.rules.implementations:
-        if matches(mexpr, rule.pattern):
+        if rule.pattern.takes(mexpr.op):
             _implement(search, rule, mexpr, bound)
 
 

@@ -192,11 +192,12 @@ class Search(SearchContext):
         level = parents
         for distance in range(1, self.rules.deepest):
             for parent in level:
-                for bit, rule, operators in self.rules.deep:
-                    if len(operators) > distance and parent.applied & bit and (parent.id, bit) not in scheduled:
+                above = parent.op if distance == 1 else None
+                for bit, rule, levels in self.rules.deep:
+                    if len(levels) > distance and parent.applied & bit and (parent.id, bit) not in scheduled:
                         scheduled.add((parent.id, bit))
                         for mexpr in members:
-                            if isinstance(mexpr.op, operators[distance]):
+                            if any(part.takes(mexpr.op, above) for part in levels[distance]):
                                 self.push(ApplyRule(rule, parent, mexpr))
             if distance + 1 < self.rules.deepest:
                 level = [above for parent in level for above in self.memo.group(parent.group).parents]

@@ -23,18 +23,15 @@ from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical_joins import Join
 from optimizer.algebra.null_rejection import rejects_nulls
 from optimizer.algebra.trees import Tree
-from optimizer.rules.interface import ANY, RuleContext, TransformationRule, node, of_kinds
+from optimizer.rules.interface import RuleContext, TransformationRule, join_over_join
 from optimizer.rules.transform.regrouping import links, may_go_down
 
 _LEFT, _RIGHT = JoinKind.LEFT, JoinKind.RIGHT
 
 
-_KIND = of_kinds(JoinKind.LEFT, JoinKind.RIGHT)
-
-
 class JoinAssociateLeft(TransformationRule):
     name = "join_associate_left"
-    pattern = node(Join, node(Join, ANY, ANY, where=_KIND), ANY, where=_KIND)
+    pattern = join_over_join((_LEFT, _LEFT), (_LEFT, JoinKind.RIGHT))
     expands = "never"  # no inner join is looked for
 
     def apply(self, bound: Tree, context: RuleContext) -> Sequence[Tree]:

@@ -25,23 +25,20 @@ from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical_joins import Join
 from optimizer.algebra.null_rejection import rejects_nulls
 from optimizer.algebra.trees import Tree
-from optimizer.rules.interface import ANY, RuleContext, TransformationRule, node, of_kinds
+from optimizer.rules.interface import RuleContext, TransformationRule, join_over_join
 from optimizer.rules.transform.regrouping import may_go_down
 
 _LEFT, _FULL = JoinKind.LEFT, JoinKind.FULL
-_KIND = of_kinds(_LEFT, _FULL)
 
 
 class JoinExchangeFull(TransformationRule):
     name = "join_exchange_full"
-    pattern = node(Join, node(Join, ANY, ANY, where=_KIND), ANY, where=_KIND)
+    pattern = join_over_join((_LEFT, _FULL), (_FULL, _LEFT), (_FULL, _FULL))
     expands = "never"  # no inner join is looked for
 
     def apply(self, bound: Tree, context: RuleContext) -> Sequence[Tree]:
         match bound:
             case Tree(Join(upper, q), (Tree(Join(lower, p), (a, b)), c)):
-                if (lower, upper) not in ((_LEFT, _FULL), (_FULL, _LEFT), (_FULL, _FULL)):
-                    return ()
                 if not may_go_down(q, a, c, context) or any(s.volatile or s.raises for s in p):
                     return ()
                 if upper is _FULL and not rejects_nulls(p, a.columns):

@@ -22,25 +22,18 @@ from collections.abc import Sequence
 from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical_joins import Join
 from optimizer.algebra.trees import Tree
-from optimizer.rules.interface import ANY, RuleContext, TransformationRule, node, of_kinds
+from optimizer.rules.interface import RuleContext, TransformationRule, join_over_join
 from optimizer.rules.transform.regrouping import may_go_down
-
-_KINDS = {
-    (JoinKind.INNER, JoinKind.LEFT),
-    (JoinKind.LEFT, JoinKind.INNER),
-    (JoinKind.LEFT, JoinKind.LEFT),
-}
-_KIND = of_kinds(JoinKind.INNER, JoinKind.LEFT)
 
 
 class JoinExchangeLeft(TransformationRule):
     name = "join_exchange_left"
-    pattern = node(Join, node(Join, ANY, ANY, where=_KIND), ANY, where=_KIND)
+    pattern = join_over_join((JoinKind.INNER, JoinKind.LEFT), (JoinKind.LEFT, JoinKind.INNER), (JoinKind.LEFT, JoinKind.LEFT))
     expands = "small"
 
     def apply(self, bound: Tree, context: RuleContext) -> Sequence[Tree]:
         match bound:
-            case Tree(Join(upper, q), (Tree(Join(lower, p), (a, b)), c)) if (lower, upper) in _KINDS:
+            case Tree(Join(upper, q), (Tree(Join(lower, p), (a, b)), c)):
                 if may_go_down(q, a, c, context) and not any(s.volatile for s in p):
                     return (Tree(Join(lower, p), (Tree(Join(upper, q), (a, c)), b)),)
         return ()

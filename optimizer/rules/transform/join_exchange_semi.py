@@ -20,22 +20,20 @@ from collections.abc import Sequence
 from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical_joins import Join
 from optimizer.algebra.trees import Tree
-from optimizer.rules.interface import ANY, RuleContext, TransformationRule, node, of_kinds
+from optimizer.rules.interface import RuleContext, TransformationRule, join_over_join
 from optimizer.rules.transform.regrouping import may_go_down
 
-_MOVABLE = frozenset((JoinKind.INNER, JoinKind.LEFT, JoinKind.SEMI, JoinKind.ANTI))
-_KIND = of_kinds(*_MOVABLE)
+_MOVABLE = (JoinKind.INNER, JoinKind.LEFT, JoinKind.SEMI, JoinKind.ANTI)
 
 
 class JoinExchangeSemi(TransformationRule):
     name = "join_exchange_semi"
-    pattern = node(Join, node(Join, ANY, ANY, where=_KIND), ANY, where=_KIND)
+    pattern = join_over_join(*((a, b) for a in _MOVABLE for b in _MOVABLE if a.left_only or b.left_only))
     expands = "small"
 
     def apply(self, bound: Tree, context: RuleContext) -> Sequence[Tree]:
         match bound:
-            case Tree(Join(upper, q), (Tree(Join(lower, p), (a, b)), c)) if lower.left_only or upper.left_only:
-                if lower in _MOVABLE and upper in _MOVABLE:
-                    if may_go_down(q, a, c, context) and not any(s.volatile for s in p):
-                        return (Tree(Join(lower, p), (Tree(Join(upper, q), (a, c)), b)),)
+            case Tree(Join(upper, q), (Tree(Join(lower, p), (a, b)), c)):
+                if may_go_down(q, a, c, context) and not any(s.volatile for s in p):
+                    return (Tree(Join(lower, p), (Tree(Join(upper, q), (a, c)), b)),)
         return ()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from optimizer.memo.binding import matches
 from optimizer.memo.mexpr import LogicalExpr
 from optimizer.search.context import SearchContext, Task
 from optimizer.search.firing import implement
@@ -32,7 +31,7 @@ class ApplyRules(Task):
             return
         scheduled = []
         for bit, rule in search.rules.of(mexpr.op):
-            if not (mexpr.applied | mexpr.barred) & bit and matches(mexpr, rule.pattern):
+            if not (mexpr.applied | mexpr.barred) & bit and rule.pattern.takes(mexpr.op):
                 mexpr.applied |= bit  # before binding: expressions that arrive from now on come as fresh bindings
                 scheduled.append(rule)
         for rule in reversed(scheduled):

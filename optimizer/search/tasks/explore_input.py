@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from optimizer.memo.binding import matches
 from optimizer.memo.mexpr import LogicalExpr
 from optimizer.search.context import SearchContext, Task
 from optimizer.search.tasks.apply_rules import ApplyRules
@@ -84,6 +83,6 @@ def _looked_into(search: SearchContext, mexpr: LogicalExpr, position: int) -> bo
     """Whether a transformation rule that fits an expression binds expressions of one of its inputs."""
     for _, rule in search.rules.of(mexpr.op):
         inputs = rule.pattern.inputs
-        if inputs and position < len(inputs) and inputs[position].op is not None and matches(mexpr, rule.pattern):
+        if inputs and position < len(inputs) and inputs[position].op is not None and rule.pattern.takes(mexpr.op):
             return True
     return False
