@@ -25,7 +25,13 @@ from optimizer.memo.mexpr import LogicalExpr
 def lower_bounds_fall(memo: Memo) -> list[Group]:
     """Lower the bound of every group to what all its expressions allow. Returns the groups whose bounds fell."""
     fallen: dict[int, Group] = {}
-    waiting = dict.fromkeys(group.id for group in memo.live_groups())
+    groups = memo.live_groups()
+    # a group's first expression gave it its bound, and merges are all that lowered bounds meanwhile
+    waiting = dict.fromkeys(group.id for group in groups if memo.merges or len(group.logical) > 1)
+    over: dict[int, list[int]] = {}  # group -> groups of inner joins that have it among their leaves
+    for group in groups:
+        for leaf in group.region.leaves if group.region is not None else ():
+            over.setdefault(memo.find(leaf), []).append(group.id)
     while waiting:
         group = memo.group(next(iter(waiting)))
         del waiting[group.id]
@@ -34,7 +40,7 @@ def lower_bounds_fall(memo: Memo) -> list[Group]:
             group.lower = bound
             fallen[group.id] = group
             waiting.update(dict.fromkeys(memo.find(parent.group) for parent in group.parents))
-            waiting.update(dict.fromkeys(_regions_over(memo, group)))
+            waiting.update(dict.fromkeys(over.get(group.id, ())))
     return list(fallen.values())
 
 
@@ -57,8 +63,3 @@ def _kinds(group: Group) -> list[LogicalExpr]:
         return group.logical
     joins = [mexpr for mexpr in group.logical if _joins_region(mexpr)]
     return joins[:1] + [mexpr for mexpr in group.logical if not _joins_region(mexpr)]
-
-
-def _regions_over(memo: Memo, leaf: Group) -> list[int]:
-    """Groups of inner joins that have `leaf` among their leaves."""
-    return [g.id for g in memo.live_groups() if g.region is not None and leaf.id in map(memo.find, g.region.leaves)]

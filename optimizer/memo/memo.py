@@ -20,7 +20,7 @@ from optimizer.algebra.physical import PhysicalOperator
 from optimizer.algebra.predicates import combined
 from optimizer.algebra.props import LogicalProps
 from optimizer.algebra.traits import TraitSet
-from optimizer.algebra.trees import Leaf, Tree, postorder
+from optimizer.algebra.trees import Leaf, Tree
 from optimizer.memo.goal import Goal
 from optimizer.memo.group import Group, Region
 from optimizer.memo.mexpr import LogicalExpr, PhysicalExpr
@@ -93,11 +93,17 @@ class Memo:
         """
         gids: dict[int, int] = {}
         new: list[LogicalExpr] = []
-        for node in postorder(tree):
-            if isinstance(node, Leaf):
-                gids[id(node)] = self.find(node.gid)
+        stack = [tree]
+        while stack:
+            node = stack[-1]
+            waiting = [below for below in node.inputs if isinstance(below, Tree) and id(below) not in gids]
+            if waiting:
+                stack += reversed(waiting)
                 continue
-            inputs = tuple(self.find(gids[id(i)]) for i in node.inputs)
+            stack.pop()
+            if id(node) in gids:
+                continue
+            inputs = tuple([self.find(gids[id(below)] if isinstance(below, Tree) else below.gid) for below in node.inputs])
             if isinstance(node.op, Choice):
                 gids[id(node)] = self._one_group(inputs, into if node is tree else None)
                 continue
