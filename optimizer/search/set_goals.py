@@ -29,6 +29,7 @@ from optimizer.memo.mexpr import LogicalExpr
 from optimizer.search.context import SearchContext
 
 PARTITION = "partition_joins"
+BOUNDING_KEYS = 3  # of an order; one of more keys costs at least as much, and each number of keys is a pass over all splits
 LOOK = 1023  # splits between two looks at the clock, as a mask
 
 
@@ -290,11 +291,12 @@ class SetGoals:
         return Split(method, a, b), costs.start + costs.out * own.rows + local
 
     def _order(self, required: TraitSet) -> tuple[tuple[OrderKey, ...], Relations]:
-        """The keys of what is required, and the relations that may have its first one without a sort."""
+        """The first keys of what is required, and the relations that may have the first one without a sort."""
         if required == ANY:
             return (), 0
         leaves = [(leaf.props, leaf.stats.columns) for leaf in self.leaves]
-        keys = order_keys(required, self.search.memo.group(self.whole.group).props, leaves, self.region.predicate)
+        first = required._replace(collation=required.collation[:BOUNDING_KEYS])
+        keys = order_keys(first, self.search.memo.group(self.whole.group).props, leaves, self.region.predicate)
         one_row = any(leaf.props.at_most_one_row for leaf in self.leaves)  # where there is one row, there is every order
         free = 0
         for i in column_ids(keys[0].relations):
