@@ -175,6 +175,8 @@ def spellings(order: Collation, columns: ColumnSet, outer: LogicalProps, inner: 
     for key in order:
         choices: dict[ColumnId, None] = {}
         same = outer.equivalents(key.column) & columns
+        if not same:
+            return ()
         while same:
             low = same & -same
             choices.setdefault(inner.representative(low.bit_length() - 1))

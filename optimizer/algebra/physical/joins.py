@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, product
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 from optimizer.algebra.columns import ColumnId, ColumnSet, column_ids, column_set
 from optimizer.algebra.kinds import JoinKind
@@ -80,6 +80,15 @@ class HashJoin(PhysicalOperator):
         return text + (", build left" if self.build_left else "")
 
 
+class _Aligned(NamedTuple):
+    """Left and right orders by the first `fixed` keys of a merge join, and the numbers of the others."""
+
+    fixed: int
+    left: Collation
+    right: Collation
+    rest: list[int]
+
+
 @dataclass(frozen=True, slots=True)
 class MergeJoin(PhysicalOperator):
     """Merges two inputs sorted on the join keys, in the same permutation and directions; keeps the left input's order.
@@ -106,10 +115,8 @@ class MergeJoin(PhysicalOperator):
         alike = [i for i in numbers if i not in different]
         return [[*leading, *alike] for leading in sequences(different)]
 
-    def _aligned(
-        self, wanted: Collation, side: int, props: LogicalProps, inputs: Props
-    ) -> list[tuple[Collation, Collation, int]]:
-        """Left and right orders whose key permutation follows `wanted` as far as it can; and how many keys it fixed.
+    def _aligned(self, wanted: Collation, side: int, props: LogicalProps, inputs: Props) -> list[_Aligned]:
+        """Orders by some of the keys that follow `wanted` as far as they can.
 
         `props` says which columns are equivalent where `wanted` is meant (the output, or input `side`). Several keys may
         fit one wanted column; below the join they are different columns, so each gives an order of its own.
@@ -127,12 +134,22 @@ class MergeJoin(PhysicalOperator):
                     a, b = self.keys[i]
                     longer.append(((*used, i), (*left, key._replace(column=a.id)), (*right, key._replace(column=b.id))))
             partial = longer[:MOST_SPELLINGS]
-        result = []
-        for used, left, right in [*partial, *finished]:
-            for rest in self._permuted([i for i in range(len(self.keys)) if i not in used], inputs):
-                more = ascending(self.keys[i][0].id for i in rest), ascending(self.keys[i][1].id for i in rest)
-                result.append((left + more[0], right + more[1], len(used)))
-        return result
+        everything = range(len(self.keys))
+        return [
+            _Aligned(len(used), left, right, [i for i in everything if i not in used])
+            for used, left, right in [*partial, *finished]
+        ]
+
+    def _whole(self, aligned: _Aligned, inputs: Props) -> Iterator[tuple[Collation, Collation]]:
+        """Left and right orders by all keys that begin as one by some of them."""
+        for rest in self._permuted(aligned.rest, inputs):
+            more = ascending(self.keys[i][0].id for i in rest), ascending(self.keys[i][1].id for i in rest)
+            yield aligned.left + more[0], aligned.right + more[1]
+
+    def _fixes(self, aligned: _Aligned, output: LogicalProps) -> bool:
+        """Whether rows equal on the keys so far are equal on all: equal columns, constants, dependent columns."""
+        rest = column_set(self.keys[i][0].id for i in aligned.rest)
+        return not rest & ~output.closure(column_set(k.column for k in aligned.left))
 
     def pass_through(self, required: TraitSet, output: LogicalProps, inputs: Props) -> tuple[Alternative, ...]:
         if self.kind is JoinKind.FULL and required != ANY:
@@ -140,14 +157,14 @@ class MergeJoin(PhysicalOperator):
         if required.grouping:
             return self._pass_grouping(required.grouping, output, inputs)
         result = []
-        for left, right, fixed in self._aligned(required.collation, 0, output, inputs):
-            extra = required.collation[fixed:]
-            if not extra:
-                delivered = ANY if self.kind is JoinKind.FULL else TraitSet(left)
-                result.append(Alternative((TraitSet(left), TraitSet(right)), delivered))
-            elif _determines(left[:fixed], left[fixed:], output):  # the left input's order is kept among equal keys
+        for aligned in self._aligned(required.collation, 0, output, inputs):
+            extra = required.collation[aligned.fixed :]
+            if extra and not self._fixes(aligned, output):  # else the left input's order is kept among equal keys
+                continue
+            for left, right in self._whole(aligned, inputs):
                 for more in spellings(extra, inputs[0].columns, output, inputs[0]):
-                    result.append(Alternative((TraitSet(left + more), TraitSet(right)), TraitSet(left + more)))
+                    delivered = ANY if self.kind is JoinKind.FULL else TraitSet(left + more)
+                    result.append(Alternative((TraitSet(left + more), TraitSet(right)), delivered))
         return tuple(result)
 
     def _pass_grouping(self, columns: ColumnSet, output: LogicalProps, inputs: Props) -> tuple[Alternative, ...]:
@@ -167,14 +184,16 @@ class MergeJoin(PhysicalOperator):
 
     def derive(self, delivered: TraitSet, index: int, output: LogicalProps, inputs: Props) -> tuple[Alternative, ...]:
         result = []
-        for left, right, fixed in self._aligned(delivered.collation, index, inputs[index], inputs):
-            full = self.kind is JoinKind.FULL
-            if fixed:
-                result.append(Alternative((TraitSet(left), TraitSet(right)), ANY if full else TraitSet(left)))
-            more = index == 0 and not full and len(delivered.collation) > fixed
-            if more and _determines(left[:fixed], left[fixed:], output):  # all of it, if all keys are constants
-                longer = TraitSet(left + delivered.collation[fixed:])
-                result.append(Alternative((longer, TraitSet(right)), longer))
+        full = self.kind is JoinKind.FULL
+        for aligned in self._aligned(delivered.collation, index, inputs[index], inputs):
+            extra = delivered.collation[aligned.fixed :]
+            more = index == 0 and not full and extra and self._fixes(aligned, output)  # all of it, if all keys are constants
+            for left, right in self._whole(aligned, inputs) if aligned.fixed or more else ():
+                if aligned.fixed:
+                    result.append(Alternative((TraitSet(left), TraitSet(right)), ANY if full else TraitSet(left)))
+                if more:
+                    longer = TraitSet(left + extra)
+                    result.append(Alternative((longer, TraitSet(right)), longer))
         return tuple(result)
 
     def describe(self, label: Label) -> str:
@@ -205,13 +224,13 @@ class NestedLoopJoin(PhysicalOperator):
         left, right = inputs
         for cut in range(len(order)):
             lead, rest = order[:cut], order[cut:]
+            if lead and not output.equivalents(lead[-1].column) & left.columns:
+                return ()
             known = output.closure(column_set(k.column for k in lead))
             keys = [key for key in left.keys if not key & ~known]
-            firsts = spellings(lead, left.columns, output, left)
-            if not firsts:
-                return ()
             seconds = spellings(rest, right.columns, output, right) if keys else ()
             if seconds:
+                firsts = spellings(lead, left.columns, output, left)
                 apart = [
                     (first, left.without_determined(key, column_set(k.column for k in first))) for first in firsts for key in keys
                 ]
@@ -240,11 +259,6 @@ class NestedLoopJoin(PhysicalOperator):
 
     def describe(self, label: Label) -> str:
         return f"{_kind(self.kind, self.mark, label)} on {show_predicate(self.predicate, label)}"
-
-
-def _determines(first: Collation, others: Collation, props: LogicalProps) -> bool:
-    """Whether rows equal on `first` are equal on `others` too: equal columns, constants, dependent columns."""
-    return not column_set(k.column for k in others) & ~props.closure(column_set(k.column for k in first))
 
 
 def _kind(kind: JoinKind, mark: ColumnId | None, label: Label) -> str:

@@ -104,7 +104,7 @@ def test_an_equality_that_follows_from_others_costs_nothing() -> None:
 
 def test_an_order_lost_beyond_redundant_keys_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     """A merge join that keeps the left order only where all its keys were asked for by name."""
-    monkeypatch.setattr(joins, "_determines", lambda first, others, props: not others)
+    monkeypatch.setattr(joins.MergeJoin, "_fixes", lambda self, aligned, output: not aligned.rest)
     query = planned(THREE, rules=(HASH,))
     expected = brute_force(query, optimizer(TABLES, (HASH,))).cost(tuple(Key(*key) for key in query.order))
     assert query.search.proven
