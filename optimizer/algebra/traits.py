@@ -13,6 +13,7 @@ the nodes of a cluster is a trait of its own, see `distribution.py`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
 from itertools import permutations
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -60,7 +61,10 @@ class Alternative(NamedTuple):
 
 
 def ascending(columns: Iterable[ColumnId]) -> Collation:
-    return tuple(SortKey(c) for c in columns)
+    return tuple(map(_ascending_key, columns))
+
+
+_ascending_key = lru_cache(maxsize=4096)(SortKey)  # of a column: orders are made of few of them, again and again
 
 
 def grouped(columns: ColumnSet) -> TraitSet:
