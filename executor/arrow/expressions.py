@@ -22,6 +22,7 @@ from executor.arrow.batches import column_name, single_array
 from executor.arrow.casts import cast
 from executor.arrow.distinct import Value, as_array, by_reference, spread
 from executor.arrow.parameters import Parameter
+from executor.arrow.selection import filtered
 from optimizer.algebra.columns import DataType
 from optimizer.algebra.functions import COMPARISONS
 from optimizer.algebra.scalar_functions import SCALAR_FUNCTIONS
@@ -66,7 +67,7 @@ def _on_rows(evaluate: Evaluator, batch: pa.RecordBatch, mask: pa.Array, type: D
         return pa.nulls(batch.num_rows, type)
     if chosen == batch.num_rows:
         return as_array(evaluate(batch), batch.num_rows)
-    return spread(single_array(as_array(evaluate(batch.filter(mask)), chosen)), mask)
+    return spread(single_array(as_array(evaluate(filtered(batch, mask)), chosen)), mask)
 
 
 def _compile(scalar: Scalar) -> Evaluator:

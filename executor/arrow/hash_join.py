@@ -106,7 +106,6 @@ def key_candidates(index: KeyIndex, keys: Sequence[pa.Array]) -> Candidates:
     """Each outer row meets the inner rows with its keys."""
     group = index.find(keys)
     if index.unique:
-        counts = (group >= 0).astype(np.int64)
-        return Candidates(counts, lambda rows, nth: index.rows[group[rows]])
+        return Candidates(group >= 0, lambda rows, nth: index.rows[group[rows]])
     counts = np.where(group >= 0, index.counts[group], 0) if len(index.counts) else np.zeros(len(group), np.int64)
     return Candidates(counts, lambda rows, nth: index.rows[index.first[group[rows]] + nth])

@@ -14,9 +14,10 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from executor.arrow.batches import Batches, batch_schema, column_name
+from executor.arrow.batches import Batches, batch_schema, column_name, select
 from executor.arrow.context import Context
 from executor.arrow.expressions import compile_predicate
+from executor.arrow.selection import filtered, flags, mask_of, taken
 from optimizer.algebra.columns import ColumnSet, column_ids
 from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.predicates import predicate_columns
@@ -26,8 +27,8 @@ from optimizer.errors import ExecutionError
 
 @dataclass(frozen=True, slots=True)
 class Candidates:
-    """`counts`: how many inner rows each outer row meets. `inner_rows(outer, nth)`: for pairs given by outer row and number
-    within that row, the inner rows; ascending in each outer row, no pair twice."""
+    """`counts`: how many inner rows each outer row meets, as flags where it is one at most. `inner_rows(outer, nth)`: for pairs
+    given by outer row and number within that row, the inner rows; ascending in each outer row, no pair twice."""
 
     counts: np.ndarray
     inner_rows: Callable[[np.ndarray, np.ndarray], np.ndarray]
@@ -108,8 +109,8 @@ class Matcher:
                     self._meet(inner)
                 yield self._output(outer, rows, inner)
             return
-        ends = np.cumsum(counts)
         matched = np.zeros(outer.num_rows, np.bool_) if self._keeps_outer else None
+        ends = np.cumsum(counts) if self._keeps_outer else counts
         done = made = 0
         for rows, nth in portions(counts, self._pairs_at_once):
             inner = candidates.inner_rows(rows, nth)
@@ -155,24 +156,23 @@ class Matcher:
             self._met[inner] = True  # only ever set, so threads do not disturb each other
 
     def _chosen(self, outer: pa.RecordBatch, mask: np.ndarray) -> pa.RecordBatch:
-        batch = pa.RecordBatch.from_arrays([outer.column(f.name) for f in self._schema], schema=self._schema)
-        return batch if mask.all() else batch.filter(pa.array(mask))
+        return filtered(select(outer, self._schema), mask_of(mask))
 
     def _output(self, outer: pa.RecordBatch | None, rows: np.ndarray, inner: np.ndarray) -> pa.RecordBatch:
         """`inner` -1: no inner row. `outer` None: no outer rows."""
-        taken = _indices(inner)
+        inner_rows = _indices(inner)
         whole = outer is not None and len(rows) == outer.num_rows and bool((np.diff(rows) == 1).all())
         outer_rows = None if whole else pa.array(rows)
         arrays = []
         for field in self._schema:
             at = self._inner.schema.get_field_index(field.name)
             if at >= 0:
-                arrays.append(self._inner.column(at).take(taken))
+                arrays.append(taken(self._inner.column(at), inner_rows))
             elif outer is None:
                 arrays.append(pa.nulls(len(inner), field.type))
             else:
                 column = outer.column(field.name)
-                arrays.append(column if outer_rows is None else column.take(outer_rows))
+                arrays.append(column if outer_rows is None else taken(column, outer_rows))
         return pa.RecordBatch.from_arrays(arrays, schema=self._schema)
 
 
@@ -183,6 +183,12 @@ def _indices(inner: np.ndarray) -> pa.Array:
 
 def portions(counts: np.ndarray, size: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """All pairs as (outer row, number within the row), in order, at most `size` at a time."""
+    if counts.dtype == np.bool_:
+        rows = np.flatnonzero(counts)
+        for start in range(0, len(rows), size):
+            part = rows[start : start + size]
+            yield part, np.zeros(len(part), np.int64)
+        return
     ends = np.cumsum(counts)
     total = int(ends[-1]) if len(ends) else 0
     if 0 < total <= size:
@@ -219,7 +225,7 @@ def _compile_residual(
     test = compile_predicate(residual)
 
     def passes(outer: pa.RecordBatch, inner: pa.RecordBatch, rows: np.ndarray, inner_rows: np.ndarray) -> np.ndarray:
-        return test(paired(columns, outer, inner, rows, inner_rows)).to_numpy(zero_copy_only=False)
+        return flags(test(paired(columns, outer, inner, rows, inner_rows)))
 
     return passes
 
@@ -231,7 +237,7 @@ def paired(
     names = [column_name(id) for id in column_ids(columns)]
     outer_at, inner_at = pa.array(rows), pa.array(inner_rows)
     arrays = [
-        inner.column(name).take(inner_at) if inner.schema.get_field_index(name) >= 0 else outer.column(name).take(outer_at)
+        taken(inner.column(name), inner_at) if inner.schema.get_field_index(name) >= 0 else taken(outer.column(name), outer_at)
         for name in names
     ]
     # the outer rows too, for a condition on no column at all, such as random() < 0.5

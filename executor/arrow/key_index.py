@@ -22,7 +22,8 @@ from optimizer.errors import ExecutionError
 
 _NONE = np.int32(-1)
 _SEEDS = 16
-_SPARSE, _PLACES = 64, 1 << 24  # places a key that a direct table may have, as long as it is of a moderate size
+_SPAN = 1 << 20  # places that a direct table may always have
+_SPARSE, _PLACES = 256, 1 << 24  # places a key that it may have, as long as it is of a moderate size
 
 
 class KeyIndex:
@@ -73,7 +74,7 @@ class KeyIndex:
         self._base, self._keys = None, None
         count = len(members)
         low, high = (int(words[0].min()), int(words[0].max())) if count else (0, 0)
-        if len(words) == 1 and is_exact(keys[0].type) and high - low < max(1 << 16, 4 * count, min(_SPARSE * count, _PLACES)):
+        if len(words) == 1 and is_exact(keys[0].type) and high - low < max(_SPAN, 4 * count, min(_SPARSE * count, _PLACES)):
             group = self._direct(words[0], low, high - low + 1)
         else:
             leaders = self._hash(words)
@@ -102,15 +103,19 @@ class KeyIndex:
         return True
 
     def _direct(self, word: np.ndarray, low: int, span: int) -> np.ndarray:
-        self._base = low
-        place = word - low
-        present = np.zeros(span, np.bool_)
-        present[place] = True
-        self._table = np.cumsum(present, dtype=np.int32)
-        self._table -= 1
-        self._table[~present] = _NONE
-        self._words = []
-        return self._table[place]
+        """Fills the table with the numbers of groups, each and 1, so that places without any are not touched; the group of
+        each row."""
+        self._base, self._words = low, []
+        self._table = table = np.zeros(span, np.int32)
+        place, number = word - low, np.arange(1, len(word) + 1, dtype=np.int32)
+        table[place[::-1]] = number[::-1]  # reversed, so that of several rows with a key the first one stays
+        leader = table[place]
+        is_leader = leader == number
+        if not is_leader.all():
+            number = np.cumsum(is_leader, dtype=np.int32)
+            table[place[is_leader]] = number[is_leader]
+            number = number[leader - 1]
+        return number - 1
 
     def _hash(self, words: list[np.ndarray]) -> np.ndarray:
         """Fills the table; the first row (a position among the members) of each row's group."""
@@ -150,7 +155,8 @@ class KeyIndex:
         if self._base is not None:
             place = words[0] - self._base  # may wrap around; then it is out of bounds as well
             group = self._table.take(place, mode="clip")
-            group[place.view(np.uint64) >= len(self._table)] = _NONE
+            group[place.view(np.uint64) >= len(self._table)] = 0
+            group -= 1
         else:
             group = self._probe(words)
         if valid is not None:

@@ -8,14 +8,17 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from functools import reduce
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from executor.arrow.batches import column_name, single_array
 from executor.arrow.expressions import compile_predicate
+from executor.arrow.selection import row_numbers, taken
 from optimizer.algebra.columns import ColumnId, ColumnSet, DataType, column_ids
 from optimizer.algebra.predicates import predicate_columns
 from optimizer.algebra.scalars import Predicate
@@ -32,6 +35,15 @@ class RowGroup(NamedTuple):
     file: ds.ParquetFileFragment
     number: int
     num_rows: int
+
+
+class RowTest(Protocol):
+    """Which rows matter besides, by the values of a column."""
+
+    column: ColumnId
+
+    def passes(self, values: pa.Array) -> np.ndarray:
+        """A flag for each value."""
 
 
 class ParquetFiles:
@@ -105,27 +117,33 @@ class Decoder:
     def columns(self) -> list[str]:
         return list(dict.fromkeys(self._names.values()))
 
-    def decode(self, raw: pa.RecordBatch) -> pa.RecordBatch | None:
-        """None where no row is left."""
+    def decode(self, raw: pa.RecordBatch, tests: Sequence[RowTest] = ()) -> pa.RecordBatch | None:
+        """The rows that pass `tests` as well, which are over columns of the schema; None where no row is left. Columns are taken
+        last, once it is known which rows are left."""
         arrays = {id: _typed(raw.column(name), self._types[id]) for id, name in self._names.items()}
-        rows = raw.num_rows
+        rows: np.ndarray | None = None  # all
         if self._of_texts:
-            mask = None
-            for id, keep in self._of_texts.items():
-                own = self._text_mask(id, arrays[id], keep)
-                mask = own if mask is None else pc.and_(mask, own)
-            needed = {*self._kept, *column_ids(self._read_by_rest)}
-            arrays, rows = _where(mask, {id: array for id, array in arrays.items() if id in needed}, rows)
-        if self._rest is not None and rows:
+            masks = [self._text_mask(id, arrays[id], keep) for id, keep in self._of_texts.items()]
+            rows = _fewer(None, reduce(pc.and_, masks))
+        if self._rest is not None and (rows is None or len(rows)):
             ids = list(column_ids(self._read_by_rest))
-            for id in ids:
-                arrays[id] = _plain(arrays[id], self._types[id])
             # a condition on no column at all still has to know how many rows there are
-            batch = pa.record_batch([*(arrays[id] for id in ids), pa.nulls(rows)], [*map(column_name, ids), "rows"])
-            arrays, rows = _where(self._rest(batch), {id: arrays[id] for id in self._kept}, rows)
-        if not rows:
+            count = pa.nulls(raw.num_rows if rows is None else len(rows))
+            values = [*(self._plain(id, arrays[id], rows) for id in ids), count]
+            rows = _fewer(rows, self._rest(pa.record_batch(values, [*map(column_name, ids), "rows"])))
+        for test in tests:
+            if rows is None or len(rows):
+                rows = _fewer(rows, test.passes(self._plain(test.column, arrays[test.column], rows)))
+        if rows is not None and not len(rows):
             return None
-        return pa.RecordBatch.from_arrays([_plain(arrays[id], self._types[id]) for id in sorted(self._kept)], schema=self._schema)
+        return pa.RecordBatch.from_arrays([self._plain(id, arrays[id], rows) for id in sorted(self._kept)], schema=self._schema)
+
+    def _plain(self, id: ColumnId, array: pa.Array, rows: np.ndarray | None) -> pa.Array:
+        """Some rows of a column (None: all); a dictionary as what it stands for."""
+        if not pa.types.is_dictionary(array.type):
+            return array if rows is None else taken(array, rows)
+        indices = array.indices if rows is None else taken(array.indices, rows)
+        return taken(_typed(array.dictionary, self._types[id]), indices)
 
     def _text_mask(self, id: ColumnId, array: pa.Array, keep: Callable[[pa.RecordBatch], pa.Array]) -> pa.Array:
         name = column_name(id)
@@ -133,21 +151,17 @@ class Decoder:
             return keep(pa.record_batch([array], [name]))
         texts = pa.concat_arrays([_typed(array.dictionary, self._types[id]), pa.nulls(1, self._types[id])])
         of_each = keep(pa.record_batch([texts], [name]))
-        return of_each.take(pc.fill_null(array.indices, len(texts) - 1))
+        return taken(of_each, pc.fill_null(array.indices, len(texts) - 1) if array.null_count else array.indices)
 
 
-def _where(mask: pa.Array, arrays: dict[ColumnId, pa.Array], rows: int) -> tuple[dict[ColumnId, pa.Array], int]:
-    chosen = mask.true_count
-    if chosen == rows:
-        return arrays, rows
-    return ({id: array.filter(mask) for id, array in arrays.items()} if chosen else arrays), chosen
+def _fewer(rows: np.ndarray | None, mask: pa.Array | np.ndarray) -> np.ndarray | None:
+    """Of the rows (None: all) those that the mask, which has a flag for each of them, chooses."""
+    if (int(np.count_nonzero(mask)) if isinstance(mask, np.ndarray) else mask.true_count) == len(mask):
+        return rows
+    chosen = row_numbers(mask)
+    return chosen if rows is None else rows[chosen]
 
 
 def _typed(array: pa.Array, type: DataType) -> pa.Array:
     """The values as `type`, whatever type the file has, or as a dictionary. Raises ArrowInvalid for a value that does not fit."""
     return array if array.type == type or pa.types.is_dictionary(array.type) else single_array(array.cast(type))
-
-
-def _plain(array: pa.Array, type: DataType) -> pa.Array:
-    """A dictionary as what it stands for."""
-    return _typed(array.dictionary, type).take(array.indices) if pa.types.is_dictionary(array.type) else array

@@ -46,7 +46,7 @@ from executor.arrow.counters import Counters
 from executor.arrow.failures import first_line, operator_errors
 from executor.arrow.kept_rows import KeptRows
 from executor.arrow.pipeline import Stage, Work, run_stages
-from executor.arrow.runtime_filters import RuntimeFilters, filtered
+from executor.arrow.runtime_filters import RuntimeFilters, Test, filtered
 from executor.arrow.watch import Watch, watched
 from optimizer.algebra.columns import Columns, column_ids
 from optimizer.algebra.physical import (
@@ -229,14 +229,14 @@ class _Run:
     def _scan(self, node: PlanNode, context: Context) -> tuple[Batches, Work | None]:
         """What a scan's rows are made of, and how; filtered rows are made here."""
         filters = () if context.filters is None else context.filters.of(node)
+        tests = [Test(each, node, context) for each in filters if not each.near]
         with operator_errors(node.op.name):
-            items, read, rows = scan.start(node, context, [each.range(node, context) for each in filters])
+            items, read, rows = scan.start(node, context, [each.range(node, context) for each in filters], tests)
         if self._watch is not None:
             items = self._watch.reading(items, rows)
-        tests = [each for each in filters if not each.near]
-        if not tests:
+        if not tests or read is None:
             return self._timed(node, items, read is None), None if read is None else self._counted(node, read)
-        return self._timed(node, filtered(items, read, node, tests, context)), None
+        return self._timed(node, filtered(items, read, tests, context.tuning)), None
 
     def _produce(self, node: PlanNode, context: Context, counted: bool) -> Batches:
         return self._timed(node, _source_of(node.op)(node, context), counted)

@@ -24,10 +24,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
 import pyarrow as pa
 
-from executor.arrow.batches import Batches, column_name, one_batch
-from executor.arrow.context import Context
+from executor.arrow.batches import Batches, one_batch
+from executor.arrow.context import Context, Tuning
 from executor.arrow.key_filter import KeyFilter
 from executor.arrow.pipeline import Work, ordered_map
 from executor.arrow.scan import Range
@@ -180,48 +181,39 @@ def _below_join(node: PlanNode, column: ColumnId) -> list[tuple[int, ColumnId]]:
     return found if not isinstance(op, NestedApply) or side == 0 else []
 
 
-class _Test:
+class Test:
     """A filter at work, and how many rows it saw and let pass."""
 
     def __init__(self, filter: RuntimeFilter, node: PlanNode, context: Context) -> None:
-        self._keys, self._name = filter.keys, column_name(filter.column)
+        self.column, self._keys = filter.column, filter.keys
         self._removed = filter.range(node, context).skipped
         self.seen = self.kept = 0
 
-    def passing(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        mask = self._keys.passes(batch.column(self._name))
-        made = batch if mask.all() else batch.filter(pa.array(mask))
-        self._removed(batch.num_rows - made.num_rows)
-        self.seen += batch.num_rows
-        self.kept += made.num_rows
-        return made
+    def passes(self, values: pa.Array) -> np.ndarray:
+        mask = self._keys.passes(values)
+        kept = int(np.count_nonzero(mask))
+        self._removed(len(mask) - kept)
+        self.seen += len(mask)
+        self.kept += kept
+        return mask
 
 
-def filtered(
-    items: Iterator[Any], read: Work | None, node: PlanNode, filters: Sequence[RuntimeFilter], context: Context
-) -> Batches:
-    """The rows of a scan, cut in `items` and `read`, that pass; small batches together as one.
+def filtered(items: Iterator[Any], read: Work, tests: list[Test], tuning: Tuning) -> Batches:
+    """The rows of a scan, cut in `items` and `read`, which asks the `tests`; small batches together as one.
 
     A filter that lets most of the first rows pass is given up. These are read one item after the other, so that the batches
     that come out do not depend on timing.
     """
-    tests = [_Test(each, node, context) for each in filters]
-
-    def rows_of(item: Any) -> Iterator[pa.RecordBatch]:
-        for batch in (item,) if read is None else read(item):
-            for test in tests:
-                batch = test.passing(batch)
-            yield batch
 
     def all_rows() -> Iterator[pa.RecordBatch]:
         tried = 0
         while tried < _TRIAL and (item := next(items, None)) is not None:
             tried += item.num_rows
-            yield from rows_of(item)
+            yield from read(item)
         tests[:] = [test for test in tests if test.kept <= _USELESS * test.seen]
-        yield from ordered_map(items, rows_of, context.tuning)
+        yield from ordered_map(items, read, tuning)
 
-    return _gathered(all_rows(), context.tuning.batch)
+    return _gathered(all_rows(), tuning.batch)
 
 
 def _gathered(batches: Iterator[pa.RecordBatch], rows: int) -> Batches:

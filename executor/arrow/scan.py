@@ -26,7 +26,8 @@ from executor.arrow.expressions import compile_predicate
 from executor.arrow.failures import first_line
 from executor.arrow.key_filter import KeyFilter
 from executor.arrow.parameters import reads_parameters, resolved
-from executor.arrow.parquet_rows import Decoder, ParquetFiles, RowGroup
+from executor.arrow.parquet_rows import Decoder, ParquetFiles, RowGroup, RowTest
+from executor.arrow.selection import filtered, mask_of
 from optimizer.algebra.columns import ColumnId, ColumnSet, DataType, column_ids
 from optimizer.algebra.functions import COMPARISONS, MIRRORED
 from optimizer.algebra.logical import Scan
@@ -59,8 +60,8 @@ class Range(NamedTuple):
     skipped: Callable[[int], None]
 
 
-def start(node: PlanNode, context: Context, ranges: Sequence[Range] = ()) -> ScanParts:
-    """The scan of `node`; `ranges`: what is known besides of the rows that matter.
+def start(node: PlanNode, context: Context, ranges: Sequence[Range] = (), tests: Sequence[RowTest] = ()) -> ScanParts:
+    """The scan of `node`; `ranges` and `tests`: what else is known of the rows that matter. A scan with a limit has no tests.
 
     Here and in reading, ExecutionError is raised, naming the table, for a file that is missing, damaged or no longer has its
     columns.
@@ -72,7 +73,10 @@ def start(node: PlanNode, context: Context, ranges: Sequence[Range] = ()) -> Sca
         return ScanParts(iter(()), None)
     source = context.sources[scan.table]
     with _errors_of(source):
-        parts = (_parquet if source.format == "parquet" else _others)(node, scan, source, context, ranges)
+        if source.format == "parquet":
+            parts = _parquet(node, scan, source, context, ranges, tests)
+        else:
+            parts = _others(node, scan, source, context, tests)
     if scan.limit is None:
         return parts
     work = parts.work
@@ -80,7 +84,9 @@ def start(node: PlanNode, context: Context, ranges: Sequence[Range] = ()) -> Sca
     return ScanParts(_limited(rows, scan.offset, scan.limit), None)
 
 
-def _parquet(node: PlanNode, scan: Scan, source: TableSource, context: Context, ranges: Sequence[Range]) -> ScanParts:
+def _parquet(
+    node: PlanNode, scan: Scan, source: TableSource, context: Context, ranges: Sequence[Range], tests: Sequence[RowTest]
+) -> ScanParts:
     needed = node.columns | predicate_columns(scan.predicate)
     names = {c.id: c.source for c in scan.columns if needed >> c.id & 1}
     files = context.once(node, lambda: ParquetFiles(_dataset(source, list(names.values()))))
@@ -96,14 +102,14 @@ def _parquet(node: PlanNode, scan: Scan, source: TableSource, context: Context, 
     def work(group: RowGroup) -> Iterator[pa.RecordBatch]:
         with _errors_of(source):
             for raw in files.read(group, decoder.columns, context.tuning.batch):
-                batch = decoder.decode(raw)
+                batch = decoder.decode(raw, tests)
                 if batch is not None:
                     yield batch
 
     return ScanParts(iter(groups), work, sum(group.num_rows for group in groups))
 
 
-def _others(node: PlanNode, scan: Scan, source: TableSource, context: Context, ranges: Sequence[Range]) -> ScanParts:
+def _others(node: PlanNode, scan: Scan, source: TableSource, context: Context, tests: Sequence[RowTest]) -> ScanParts:
     pushed, local = _split(scan, source)
     ids = node.columns | predicate_columns(local)
     names = {c.id: c.source for c in scan.columns if ids >> c.id & 1}
@@ -114,10 +120,17 @@ def _others(node: PlanNode, scan: Scan, source: TableSource, context: Context, r
         dataset = context.once(node, lambda: _dataset(source, [c.source for c in scan.columns if needed >> c.id & 1]))
         rows = _read_dataset(dataset, names, ids, pushed, context)
     items = _with_errors(rows, source)
-    if not local:
+    if not local and not tests:
         return ScanParts(items, None)
     keep, schema = compile_predicate(local), context.schema(node)
-    return ScanParts(items, lambda batch: (select(batch.filter(keep(batch)), schema),))
+
+    def work(batch: pa.RecordBatch) -> tuple[pa.RecordBatch]:
+        batch = select(filtered(batch, keep(batch)), schema)
+        for test in tests:
+            batch = filtered(batch, mask_of(test.passes(batch.column(column_name(test.column)))))
+        return (batch,)
+
+    return ScanParts(items, work)
 
 
 def _bounds(range: Range, names: dict[ColumnId, str], schema: pa.Schema) -> list[pc.Expression]:

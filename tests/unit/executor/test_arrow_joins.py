@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from itertools import product
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from hand_made_plans import (
@@ -235,7 +236,7 @@ def test_index_of_keys_that_hash_alike_and_of_extreme_integers() -> None:
     assert groups.tolist() == [0, 1, 2, 3, 4, 5, -1, -1, -1]
     assert index.counts.tolist() == [1, 1, 1, 1, 1, 2] and not index.unique
     dense = KeyIndex([pa.array([2**63 - 1, 2**63 - 3], pa.int64())])
-    assert dense.find([pa.array([-(2**63), 2**63 - 1, 2**63 - 2, -1], pa.int64())]).tolist() == [-1, 1, -1, -1]
+    assert dense.find([pa.array([-(2**63), 2**63 - 1, 2**63 - 2, -1], pa.int64())]).tolist() == [-1, 0, -1, -1]
     texts = [f"key {i}" * (i % 4) for i in range(500)]
     index = KeyIndex([pa.array(texts).slice(1)])
     found = index.find([pa.array(["x", *texts, "key 1 "]).slice(1)])
@@ -243,9 +244,21 @@ def test_index_of_keys_that_hash_alike_and_of_extreme_integers() -> None:
     assert found.tolist() == [distinct.index(t) if t in distinct else -1 for t in [*texts, "key 1 "]]
 
 
-def test_text_hashes_that_collide_are_no_matches(monkeypatch: pytest.MonkeyPatch) -> None:
-    import numpy as np
+@pytest.mark.parametrize("low", [-(2**63), -5, 2**40])
+@pytest.mark.parametrize("step", [1, 3, 1000, 2**33])  # values side by side up to values that only hashing tells apart
+def test_index_of_repeated_keys_by_place_and_by_hash(low: int, step: int) -> None:
+    random = np.random.default_rng(step)
+    keys = [None if n == 7 else low + step * n for n in random.integers(0, 2000, 3000).tolist()]
+    probes = [*range(low, low + 3 * step, max(1, step // 2)), *keys, low + 2000 * step, 2**63 - 1, -(2**63), None]
+    index = KeyIndex([pa.array(keys, pa.int64())])
+    groups = index.find([pa.array(probes, pa.int64())])
+    for key, group in zip(probes, groups.tolist(), strict=True):
+        rows = index.rows[index.first[group] :][: index.counts[group]].tolist() if group >= 0 else []
+        assert rows == ([] if key is None else [row for row, own in enumerate(keys) if own == key])
+    assert not index.unique and KeyIndex([pa.array([*set(keys)], pa.int64())]).unique
 
+
+def test_text_hashes_that_collide_are_no_matches(monkeypatch: pytest.MonkeyPatch) -> None:
     from executor.arrow import key_words
 
     true_hash = key_words._text_hash
