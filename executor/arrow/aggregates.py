@@ -27,6 +27,7 @@ from executor.arrow.context import Tuning
 from executor.arrow.expressions import compile_scalar
 from executor.arrow.kept_aggregates import Kept, is_kept
 from executor.arrow.key_parts import by_key_parts
+from executor.arrow.place_groups import grouped_by_place
 from executor.arrow.segments import grouped_rows
 from optimizer.algebra.columns import ColumnId, DataType
 from optimizer.algebra.logical import AggregateItem
@@ -298,6 +299,8 @@ class Aggregation:
         if not self._keys:
             whole = {column: pa.repeat(_whole(function, column, table), 1) for function, column in steps}
             return pa.table({c: a if a.type == types[c] else a.cast(types[c]) for c, a in whole.items()})
+        if (made := grouped_by_place(table, self._keys, steps, types)) is not None:
+            return made
         calls = [([], function) if function == "count_all" else (column, function) for function, column in steps]
         grouped = table.group_by(self._keys, use_threads=False).aggregate(calls)
         names = [("count_all" if f == "count_all" else f"{column}_{f}", column) for f, column in steps]
@@ -326,7 +329,8 @@ def _single_row_states(state: _State, argument: pa.Array | None, rows: int) -> p
 
 
 def _distinct(values: pa.Table) -> pa.Table:
-    return values.group_by(values.column_names, use_threads=False).aggregate([])
+    made = grouped_by_place(values, values.column_names, (), {})
+    return made if made is not None else values.group_by(values.column_names, use_threads=False).aggregate([])
 
 
 def _sum_type(argument: DataType) -> DataType:

@@ -8,11 +8,15 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from executor.arrow.decimals import unscaled, validity_of
 from executor.arrow.distinct import Value
 from executor.arrow.intervals import comparable
+from executor.arrow.selection import mask_of
+from optimizer.algebra.columns import DataType
 
 _KERNELS = {
     "=": pc.equal,
@@ -21,6 +25,14 @@ _KERNELS = {
     "<=": pc.less_equal,
     ">": pc.greater,
     ">=": pc.greater_equal,
+}
+_OF_WORDS: dict[str, np.ufunc] = {
+    "=": np.equal,
+    "<>": np.not_equal,
+    "<": np.less,
+    "<=": np.less_equal,
+    ">": np.greater,
+    ">=": np.greater_equal,
 }
 
 
@@ -31,7 +43,8 @@ def compare(function: str, a: Value, b: Value) -> Value:
     if pa.types.is_interval(a.type):
         a, b = _as_numbers(a), _as_numbers(b)
     if not pa.types.is_floating(a.type):
-        return _KERNELS[function](a, b)
+        made = _by_words(function, a, b)
+        return _KERNELS[function](a, b) if made is None else made
     match function:
         case "=":
             return _equal(a, b)
@@ -59,6 +72,37 @@ def normalized(array: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
     array = pc.add(array, pa.scalar(0.0, array.type))
     is_nan = pc.is_nan(array)
     return pc.if_else(is_nan, pa.scalar(math.nan, array.type), array) if pc.any(is_nan).as_py() else array
+
+
+def _by_words(function: str, a: Value, b: Value) -> pa.Array | None:
+    """The same of integers, and of what is stored as such, in a quarter of the time of Arrow's kernels; None for other values."""
+    t, type = pa.types, a.type
+    if a.type != b.type or not (_is_small(type) or t.is_integer(type) or t.is_date32(type) or t.is_timestamp(type)):
+        return None
+    arrays = [value for value in (a, b) if isinstance(value, pa.Array)]
+    if not arrays or not all(isinstance(value, pa.Array) or value.is_valid for value in (a, b)):
+        return None
+    bits = mask_of(_OF_WORDS[function](_words(a), _words(b))).buffers()[1]
+    return pa.Array.from_buffers(pa.bool_(), len(arrays[0]), [validity_of(*arrays), bits])
+
+
+def _is_small(type: DataType) -> bool:
+    return bool(pa.types.is_decimal128(type) and type.precision <= 18)
+
+
+def _words(value: Value) -> np.ndarray | int | None:
+    """What the values are stored as, anything for NULL."""
+    type = value.type
+    if isinstance(value, pa.Scalar):
+        if _is_small(type):
+            return int(value.as_py().scaleb(type.scale))
+        return value.as_py() if pa.types.is_integer(type) else value.value
+    if _is_small(type):
+        return unscaled(value)
+    if not len(value):
+        return np.empty(0, np.int64)
+    kind = np.dtype(f"{'u' if pa.types.is_unsigned_integer(type) else 'i'}{type.bit_width // 8}")
+    return np.frombuffer(value.buffers()[1], kind)[value.offset : value.offset + len(value)]
 
 
 def _as_numbers(value: Value) -> Value:

@@ -20,6 +20,7 @@ import pyarrow.compute as pc
 from executor.arrow import arithmetic, comparisons, dates, strings
 from executor.arrow.batches import column_name, single_array
 from executor.arrow.casts import cast
+from executor.arrow.decimal_trees import compile_tree, is_tree
 from executor.arrow.distinct import Value, as_array, by_reference, spread
 from executor.arrow.parameters import Parameter
 from executor.arrow.selection import filtered
@@ -85,6 +86,8 @@ def _compile(scalar: Scalar) -> Evaluator:
             return _compile_and_or(scalar)
         case Call(function="coalesce"):
             return _compile_coalesce(scalar)
+        case Call() if is_tree(scalar):
+            return compile_tree(scalar, _compile, lambda: _compile_call(scalar))
         case Call():
             return _compile_call(scalar)
         case Cast():

@@ -17,6 +17,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from executor.arrow.key_places import numbered
 from executor.arrow.key_words import is_exact, key_words, mixed_words
 from optimizer.errors import ExecutionError
 
@@ -103,19 +104,11 @@ class KeyIndex:
         return True
 
     def _direct(self, word: np.ndarray, low: int, span: int) -> np.ndarray:
-        """Fills the table with the numbers of groups, each and 1, so that places without any are not touched; the group of
-        each row."""
+        """Fills the table; the group of each row."""
         self._base, self._words = low, []
-        self._table = table = np.zeros(span, np.int32)
-        place, number = word - low, np.arange(1, len(word) + 1, dtype=np.int32)
-        table[place[::-1]] = number[::-1]  # reversed, so that of several rows with a key the first one stays
-        leader = table[place]
-        is_leader = leader == number
-        if not is_leader.all():
-            number = np.cumsum(is_leader, dtype=np.int32)
-            table[place[is_leader]] = number[is_leader]
-            number = number[leader - 1]
-        return number - 1
+        groups = numbered(word - low, span)
+        self._table = groups.table
+        return groups.group
 
     def _hash(self, words: list[np.ndarray]) -> np.ndarray:
         """Fills the table; the first row (a position among the members) of each row's group."""
