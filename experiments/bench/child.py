@@ -134,6 +134,7 @@ class Child:
         """The answer. Raises Ended."""
         limit, since, most = seconds, monotonic(), None
         while True:
+            now = monotonic()  # before the look: what has come by then came in time
             answered = self._pipe.poll(_LOOK_SECONDS)
             most = self._look(most)
             if answered:
@@ -144,7 +145,7 @@ class Child:
                 if kind != "untimed":
                     return value
                 limit, since = _UNTIMED_SECONDS if value else seconds, monotonic()
-            elif limit and monotonic() > since + limit:
+            elif limit and now > since + limit:
                 raise Ended("timeout", f"it took more than {limit:g} s and was stopped", most)
 
     def _look(self, most: float | None) -> float | None:

@@ -28,21 +28,26 @@ def _item(query: str, mode: str = "plain") -> dict[str, str]:
     return {"query": query, "mode": mode}
 
 
-def test_an_item_that_fails_in_any_way_has_a_row_and_the_next_is_measured(tmp_path):
+def test_an_item_that_fails_in_any_way_has_a_row_and_the_next_is_measured(tmp_path, monkeypatch):
+    """The time of an item is what passes on the toy's clock, without that of opening its data."""
+    clock = tmp_path / "clock"
+    clock.touch()
+    monkeypatch.setenv("TOY_CLOCK", str(clock))
+    monkeypatch.setattr("experiments.bench.child.monotonic", lambda: clock.stat().st_size)
     items = [_item(query) for query in ("hang", "die", "raise", "refuse", "open", "fine")]
-    results = Results(tmp_path, toy, "a command", items)
-    run(toy, items, results, Limits(seconds=1.0))
+    results = Results(tmp_path / "out", toy, "a command", items)
+    run(toy, items, results, Limits(seconds=100.0))
     rows = results.finish(items).to_pylist()
     assert [(row["query"], row["status"]) for row in rows] == [
         ("hang", "timeout"), ("die", "died"), ("raise", "error"), ("refuse", "error"),
         ("open", "ok"), ("open", "ok"), ("fine", "ok"), ("fine", "ok"),
     ]  # fmt: skip
-    assert rows[0]["error"] == "it took more than 1 s and was stopped"
+    assert rows[0]["error"] == "it took more than 100 s and was stopped"
     assert rows[1]["error"] == "its process ended with exit code 7"
     assert (rows[2]["error_kind"], rows[2]["error"]) == ("InternalError", "a bug of the toy")
     assert [row["cost"] for row in rows[4:]] == [4.0, 8.0] * 2
     assert rows[4]["peak_mb"] is None or rows[4]["peak_mb"] >= 0
-    [section] = failed_section(read_rows(tmp_path))
+    [section] = failed_section(read_rows(tmp_path / "out"))
     assert section.problems == ["InternalError: a bug of the toy"]
     assert section.title == "4 items failed"
 
