@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import gc
 import os
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import duckdb
+import pyarrow.parquet as pq
 import pytest
 
 # before any test opens data, and for the commands tests start: keep made data out of the user's own cache
@@ -29,6 +31,15 @@ def duckdb_over(catalog: Catalog) -> duckdb.DuckDBPyConnection:
     return connection
 
 
+def duckdb_tables(folder: Path, tables: Mapping[str, str]) -> duckdb.DuckDBPyConnection:
+    """A DuckDB connection with tables of the rows that the statements give; the same are Parquet files in `folder`."""
+    connection = duckdb.connect()
+    for name, sql in tables.items():
+        connection.execute(f"create table {name} as {sql}")
+        pq.write_table(connection.table(name).to_arrow_table(), folder / f"{name}.parquet")
+    return connection
+
+
 def _columns(table: Table) -> str:
     return ", ".join('"' + column.name.replace('"', '""') + '"' for column in table.columns)
 
@@ -42,6 +53,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--rewrite", action="store_true", help="write the golden files anew instead of checking them")
 
 
+@pytest.hookimpl(tryfirst=True)  # before -m "not slow" is heeded
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """With --rewrite only what rewrites golden files runs, without it everything else.
 
@@ -50,6 +62,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     wanted = config.getoption("--rewrite")
     items[:] = [item for item in items if bool(item.get_closest_marker("rewrites")) == wanted]
     items.sort(key=lambda item: "tests/pipeline/" not in item.nodeid)
+    number: Counter[tuple[pytest.Item | pytest.Collector | None, str]] = Counter()  # of a test's cases so far
+    for item in items:
+        if (few := item.get_closest_marker("few")) is not None:
+            test = (item.parent, item.name.partition("[")[0])
+            if number[test] % few.args[0]:
+                item.add_marker("slow")
+            number[test] += 1
 
 
 @pytest.fixture(scope="module", autouse=True)

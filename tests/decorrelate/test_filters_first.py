@@ -80,6 +80,7 @@ def catalog(tmp_path_factory: pytest.TempPathFactory) -> Catalog:
     return open_dataset(folder)
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("operator", CROSSED)
 @pytest.mark.parametrize("method", METHODS)
 def test_a_filter_costs_the_same_outside_and_inside(method: str, operator: str, catalog: Catalog) -> None:

@@ -44,6 +44,7 @@ def check(seed: int) -> int:
     return sum(isinstance(node, Tree) and isinstance(node.op, Apply) for node in postorder(tree))
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("block", range(8))
 def test_unnested_trees_have_the_same_rows(block: int) -> None:
     assert sum(check(seed) for seed in range(block * 100, block * 100 + 100)) >= 100

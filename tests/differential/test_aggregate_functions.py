@@ -70,6 +70,7 @@ def parts(count: int) -> list[tuple[str, ...]]:
     return [CALLS[i : i + count] for i in range(0, len(CALLS), count)]
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("calls", parts(8))
 def test_in_groups_and_alone(check: Check, calls: tuple[str, ...]) -> None:
     check(f"SELECT g, {', '.join(calls)} FROM e GROUP BY g")
@@ -101,6 +102,7 @@ def test_over_windows(check: Check, window: str) -> None:
         check(f"SELECT n, {over} FROM e WINDOW w AS ({window})", duckdb_too=some is not ours)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("calls", parts(40))
 def test_above_joins_unions_and_distinct(check: Check, calls: tuple[str, ...]) -> None:
     """Where rules move aggregates, split them or leave out duplicates: those that do not know a function must refuse it."""

@@ -448,6 +448,7 @@ def attempt(make: Callable[[int], Data], number: int) -> None:
         ) from error
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("part", range(4))
 def test_orders(sorted_data: Callable[[int], Data], part: int) -> None:
     for number in range(15 * part, 15 * part + 15):

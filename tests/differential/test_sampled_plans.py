@@ -1,6 +1,6 @@
 """Every plan of a query's space gives the same result: uniformly sampled plans, run and compared with the chosen one.
 
-160 plans in the default run, over 1,000 in all, of TPC-H at scale 0.01 and of random queries over small random tables.
+60 plans in the default run, over 1,000 in all, of TPC-H at scale 0.01 and of random queries over small random tables.
 TPC-H samples are drawn among plans of bounded cost, since a nested-loop join of the largest tables takes a minute; over the
 small tables there is no such bound.
 """
@@ -51,6 +51,7 @@ def run_sample(session: Session, sql: str, size: int, random: Random, most: floa
     return len(ranks)
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("number", ORDERS)
 def test_sampled_tpch_plans(number: int, tpch: Catalog) -> None:
     ran = run_sample(Session(tpch, RULES), query_text(number), 5, Random(number), CHEAP)

@@ -70,6 +70,7 @@ def test_tpch(number: int, session: Session, tpch_duckdb: duckdb.DuckDBPyConnect
     assert_sorted(rows_of(actual), order)
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("method", [method for method in METHODS if method != "general"])
 @pytest.mark.parametrize("number", [2, 4, 11, 15, 16, 17, 18, 20, 21, 22])
 def test_every_method_of_decorrelation(number: int, method: str, tpch: Catalog, tpch_duckdb: duckdb.DuckDBPyConnection) -> None:

@@ -97,8 +97,10 @@ def run_queries(engines: list[Engines], seed: int, count: int, inverted: bool = 
         random.choice([engines[0], *engines[1:] * 4]).check(queries.text(), random, duckdb_too=not inverted)
 
 
-def test_random_window_queries(engines: list[Engines]) -> None:
-    run_queries(engines, 1, 160)
+@pytest.mark.few(2)
+@pytest.mark.parametrize("part", range(2))
+def test_random_window_queries(engines: list[Engines], part: int) -> None:
+    run_queries(engines, 1 + 2 * part, 80)
 
 
 def test_frames_that_end_before_they_start(engines: list[Engines]) -> None:

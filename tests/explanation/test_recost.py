@@ -61,6 +61,7 @@ def from_the_start(sql: str, change: dict[str, float], model: CostModel, estimat
     return Optimizer(SHOP, estimator=changed, cost=model).optimize(sql).plan
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("estimator", [Estimator, SystemR, KnownRows])
 @pytest.mark.parametrize("sql", QUERIES)
 def test_recosted_is_searched_anew(sql: str, estimator: type[Estimator]) -> None:

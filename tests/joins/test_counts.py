@@ -61,6 +61,7 @@ def pairs_by(split: Callable[[JoinGraph, Relations], list[Relations]], graph: Jo
     return sum(len(split(graph, s)) for s in connected_sets(graph))
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize(("name", "n"), TABLE)
 def test_the_table(name, n):
     sets, number, sub, size = TABLE[name, n]

@@ -200,6 +200,7 @@ def test_quality_on_chains_trees_and_cycles() -> None:
         assert means["linearized"] <= means["ikkbz"], means
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("n", [100, 200])
 @pytest.mark.parametrize("name", SHAPES)
 def test_large_graphs(name: str, n: int) -> None:

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import duckdb
-import pyarrow.parquet as pq
 import pytest
 
 from executor import Session
@@ -14,6 +13,7 @@ from optimizer.algebra.ctes import references
 from optimizer.algebra.trees import Tree, postorder
 from optimizer.catalog.table import Catalog
 from optimizer.pipeline import OptimizedQuery
+from tests.conftest import duckdb_tables
 from tests.reference.compare import assert_same_bag, rows_of
 
 TABLES = {
@@ -51,10 +51,7 @@ APART = {
 @pytest.fixture(scope="module")
 def database(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, duckdb.DuckDBPyConnection]]:
     folder = tmp_path_factory.mktemp("common_parts")
-    with duckdb.connect() as connection:
-        for name, sql in TABLES.items():
-            connection.execute(f"create table {name} as {sql}")
-            pq.write_table(connection.table(name).to_arrow_table(), folder / f"{name}.parquet")
+    with duckdb_tables(folder, TABLES) as connection:
         yield folder, connection
 
 

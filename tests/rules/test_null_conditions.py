@@ -75,6 +75,7 @@ def results(tree: Tree) -> list[Tree]:
     return [result for rule in RULES for result in rule.apply(tree, CONTEXT)]
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize(("lower", "upper"), [pair for pair in product((J, S, A, L, F), repeat=2) if pair != (J, J)])
 def test_exchange(lower: JoinKind, upper: JoinKind) -> None:
     """(e1 a12 e2) b13 e3 ≡ (e1 b13 e3) a12 e2."""

@@ -55,6 +55,7 @@ def topped(tree: JoinTree, random: Random) -> Tree:
     return Tree(Project(tuple(ProjectItem(id, ColumnRef(id, INT)) for id in kept)), (top,))
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("n", [2, 3, 4, 5])
 def test_the_rows_stay(n: int) -> None:
     fired: Counter[str] = Counter()

@@ -162,6 +162,7 @@ def all_of(type: DataType) -> list[Any]:
     return [None, *VALUES[type]]
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("type", [INT32, DOUBLE, DEC, STRING, BOOL], ids=str)
 def test_all_pairs_of_comparisons_of_a_term(type: DataType) -> None:
     """x = 1 AND x < 2, x IN (1, 2) OR x <> 3 and so on: the same of every value, NaN, -0.0 and NULL among them."""
@@ -251,6 +252,7 @@ def test_every_pattern_on_every_text() -> None:
             assert_same_value("like", scalar, after, {0: text})
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("type", [TINY, DEC, DATE, TIMESTAMP], ids=str)
 def test_monotone_expressions_against_every_constant(type: DataType) -> None:
     """Near every step of the expression: the values of the column around the constants, and the ends of its type."""

@@ -51,6 +51,7 @@ def test_a_split_of_bounded_parts_claims_no_more_than_is_proved() -> None:
         assert report.sound, f"{seed}: {report}"
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("seed", range(24))
 def test_searches_are_sound(seed: int) -> None:
     """Random queries under random settings, every other with a gap, an epsilon or both."""

@@ -89,6 +89,7 @@ def test_it_finds_the_optimum_of_many(shape: str, seed: int) -> None:
     test_it_finds_the_optimum(shape, 4 + seed % 2, seed)
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize(("shape", "n", "seed"), GRAPHS)
 def test_it_finds_the_optimum(shape: str, n: int, seed: int) -> None:
     """Same cost as the task stack and as the brute force, half of the queries with a required order."""
@@ -102,6 +103,7 @@ def test_it_finds_the_optimum(shape: str, n: int, seed: int) -> None:
         assert goal.best_cost == pytest.approx(optimum(query, search.cost), rel=1e-9)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("settings", OTHER_SPACES, ids=str)
 @pytest.mark.parametrize("shape", SHAPES)
 def test_it_finds_the_optimum_of_other_spaces(shape: str, settings: dict[str, object]) -> None:
@@ -115,6 +117,7 @@ def test_it_finds_the_optimum_of_other_spaces(shape: str, settings: dict[str, ob
             assert search.memo.duplicates == 0
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("settings", [{}, {"enumeration": "rules"}, {"enumeration": "left_deep"}], ids=str)
 @pytest.mark.parametrize("shape", SHAPES)
 def test_every_budget_gives_a_plan_and_more_never_a_dearer_one(shape: str, settings: dict[str, object]) -> None:
@@ -259,6 +262,7 @@ def test_every_budget_gives_a_plan_while_groups_merge() -> None:
 # -- traces -----------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("settings", [{}, {"enumeration": "rules"}, {"budget_tasks": 40}, {"budget_mexprs": 20}], ids=str)
 @pytest.mark.parametrize("shape", SHAPES)
 def test_replay_rebuilds_the_memo(shape: str, settings: dict[str, object]) -> None:

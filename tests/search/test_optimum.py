@@ -78,8 +78,6 @@ def case_of(number: int) -> tuple[str, int, int]:
 
 
 CASES = [case_of(number) for number in range(1000)]
-EVERY_TIME = (0, 3)  # of ten batches of ten; the others are for the slow tests
-BATCHES = [pytest.param(b, marks=[] if b // 10 % 10 in EVERY_TIME else pytest.mark.slow) for b in range(0, len(CASES), 10)]
 
 
 def test_there_are_a_thousand_goals() -> None:
@@ -99,7 +97,8 @@ def test_there_are_a_thousand_goals() -> None:
         assert {settings[name] for settings in drawn} == set(values)
 
 
-@pytest.mark.parametrize("batch", BATCHES)
+@pytest.mark.few(9)
+@pytest.mark.parametrize("batch", range(0, len(CASES), 10))
 def test_random_settings_find_the_optimum(batch: int) -> None:
     """Random join graphs under random settings; a failure names the query and the settings."""
     for case in CASES[batch : batch + 10]:
@@ -120,19 +119,21 @@ def test_random_settings_find_the_optimum_of_dense_graphs(number: int) -> None:
     check("random", 6, number)
 
 
+@pytest.mark.few(3)
+@pytest.mark.parametrize("number", range(2))
 @pytest.mark.parametrize("shape", SHAPES)
-def test_every_mode_finds_the_optimum(shape: str) -> None:
+def test_every_mode_finds_the_optimum(shape: str, number: int) -> None:
     """The same query under every pruning mode with every seed, with join spaces and without."""
-    for number in range(2):
-        query = graph_query(shape, 4 if shape == "clique" else 4 + number % 2, number)
-        costs = {}
-        for mode, seed, expand in product(MODES, ("none", "best"), (0, 5)):
-            search, goal = plan(query, pruning=mode, seed=seed, expand_joins=expand, rule_order=number)
-            costs[mode, seed, expand] = goal.best_cost
-        expected = optimum(query, search.cost)
-        assert costs == pytest.approx(dict.fromkeys(costs, expected), rel=1e-9), f"{shape} {number}"
+    query = graph_query(shape, 4 if shape == "clique" else 4 + number, number)
+    costs = {}
+    for mode, seed, expand in product(MODES, ("none", "best"), (0, 5)):
+        search, goal = plan(query, pruning=mode, seed=seed, expand_joins=expand, rule_order=number)
+        costs[mode, seed, expand] = goal.best_cost
+    expected = optimum(query, search.cost)
+    assert costs == pytest.approx(dict.fromkeys(costs, expected), rel=1e-9)
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("shape", SHAPES)
 def test_c_out_optimum(shape: str, seed: int) -> None:
@@ -154,6 +155,7 @@ LIMITED: list[Options] = [
 ]
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("settings", LIMITED, ids=str)
 @pytest.mark.parametrize("shape", SHAPES)
 def test_limits_in_any_order_on_one_memo(shape: str, settings: Options) -> None:

@@ -19,6 +19,7 @@ from tests.search.planning import plan
 from tests.search.snapshot import snapshot
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("mode", ["none", "upper", "lower", "both"])
 @pytest.mark.parametrize("shape", SHAPES)
 def test_replay_rebuilds_the_memo(shape: str, mode: str, tmp_path: Path) -> None:

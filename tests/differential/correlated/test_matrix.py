@@ -41,6 +41,7 @@ def engines(tmp_path_factory: pytest.TempPathFactory) -> Engines:
     return Engines(Dataset(0, folder, tables))
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("name", QUESTIONS)
 def test_all_bags_at_once(name: str, engines: Engines) -> None:
     number = list(QUESTIONS).index(name)

@@ -1,6 +1,6 @@
 """Random correlated queries: naive evaluation of the bound tree = every decorrelation method = DuckDB.
 
-40 queries in the default run, 10,000 more among the slow tests, in parts that workers can share. The naive evaluation is the
+20 queries in the default run, 10,000 more among the slow tests, in parts that workers can share. The naive evaluation is the
 judge; DuckDB must agree with it unless it fails. Where the naive evaluation fails, a plan may fail or look at fewer rows. A
 failure shows the smallest query found, its data as SQL.
 """
@@ -26,6 +26,7 @@ def pool(tmp_path_factory: pytest.TempPathFactory) -> Callable[[int], Engines]:
     return functools.cache(lambda number: engines_over(root, number))
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("part", range(4))
 def test_random_queries(pool: Callable[[int], Engines], part: int) -> None:
     try_queries(pool, seed_number=part, count=10)

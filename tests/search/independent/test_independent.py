@@ -32,6 +32,7 @@ def checked(first: int, after: int, runs: int) -> Tally:
     return tally
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("first", range(0, FEW, BATCH))
 def test_plans_are_the_cheapest(first: int) -> None:
     checked(first, first + BATCH, 1)

@@ -68,6 +68,7 @@ def places(delivered: Distribution, first: Row, second: Row) -> list[tuple[set[i
     return [({a}, {b}) for a in nodes for b in nodes]
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("part", range(4))
 def test_a_clustering_is_satisfied_if_and_only_if_no_two_rows_refute_it(part: int) -> None:
     for seed in range(12 * part, 12 * part + 12):

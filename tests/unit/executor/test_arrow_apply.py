@@ -310,6 +310,7 @@ def test_many_random_applies(tmp_path: Path) -> None:
         check(query, query.apply(left, 0, rng.choice([1, 2, 3, 4])), 2)
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("type", [I64, STR, F64, DEC, DATE, pa.decimal128(30, 2), BOOL], ids=str)
 def test_lookups_and_ranges_on_every_type(tmp_path: Path, type: pa.DataType) -> None:
     rng = random.Random(str(type))

@@ -116,6 +116,7 @@ def calls_over(plans: Plans, ids: Sequence[int]) -> list[AggregateItem]:
 ARGUMENTS = [I64, I32, DEC, F64, STR, DATE, pa.bool_(), pa.decimal128(38, 2)]
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("streaming", [False, True], ids=["hash", "streaming"])
 @pytest.mark.parametrize("keys", [(), (I64,), (F64,), (STR, DATE), (DEC, pa.bool_(), I32)], ids=str)
 def test_aggregates(tmp_path: Path, keys: tuple[pa.DataType, ...], streaming: bool) -> None:

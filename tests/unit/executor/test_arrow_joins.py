@@ -71,6 +71,7 @@ def wanted(kind: JoinKind, tables: TwoTables, predicate: Predicate) -> list[Row]
     return joined(kind, left, right, lambda a, b: holds(predicate, a | b), tables.right_ids, tables.left_ids)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("keys", KEYS, ids=str)
 @pytest.mark.parametrize("kind", PLAIN_JOINS)
 def test_hash_join(tmp_path: Path, kind: JoinKind, keys: tuple[pa.DataType, ...]) -> None:
@@ -146,6 +147,7 @@ def test_a_key_that_raises_where_another_conjunct_shelters_it(tmp_path: Path, ba
         assert bag(plans.run(plan, tuning)) == bag(want), (kind, build_left)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("keys", [(I64,), (STR, I32), (F64, DEC), (DATE,), (DEC,)], ids=str)
 @pytest.mark.parametrize("kind", PLAIN_JOINS)
 def test_merge_join(tmp_path: Path, kind: JoinKind, keys: tuple[pa.DataType, ...]) -> None:

@@ -88,6 +88,7 @@ def test_marks_where_a_condition_beside_the_keys_raises_only_for_rows_that_reach
         assert plans.run(node(op, left, right, columns=1 << mark), tuning) == [(True,), (False,), (None,)]
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("types", KEYS, ids=str)
 def test_single_joins(tmp_path: Path, types: tuple[pa.DataType, ...]) -> None:
     rng = random.Random(str(types))

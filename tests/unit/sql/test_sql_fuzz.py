@@ -111,6 +111,7 @@ def assert_closed(root: Tree, query: BoundQuery, around: ColumnSet) -> None:
                 assert all(not s.columns & ~part.tree.columns and not s.outer for s in part.right)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("seed", range(4))
 def test_mutated_queries(seed: int, catalog: Catalog) -> None:
     rng = random.Random(seed)

@@ -50,6 +50,7 @@ CLAUSES = (
 PAIRS = [(form, name) for form in FORMS for name in SUBQUERIES]
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize(("number", "form", "subquery"), [(i, *pair) for i, pair in enumerate(PAIRS)])
 def test_every_pair_in_some_clauses(number: int, form: str, subquery: str, world: World) -> None:
     """Four neighbours along a row of the matrix see all clauses between them."""

@@ -84,6 +84,7 @@ def test_there_are_keys_and_plain_counts() -> None:
     assert 0.2 * columns < keys < 0.5 * columns
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("name", ["chain/100", "star/100", "cycle/100", "clique/40", "grid/8x12", "random/100/3"])
 def test_estimates_of_large_graphs_stay_in_range(name: str) -> None:
     """From the scans up to the whole join, in the order of the text: no overflow, no nought."""
