@@ -55,6 +55,7 @@ def test_rows_are_those_of_the_runner_here(
     assert not (tmp_path / "there" / "_items").exists()
 
 
+@pytest.mark.slow
 def test_real_counts_and_files_named_from_the_current_folder(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -27,6 +27,7 @@ def elsewhere(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPat
     return f"viewfs://{tmp_path.name}/data"
 
 
+@pytest.mark.slow
 def test_an_import_to_another_file_system(spark: SparkSession, tmp_path: Path, elsewhere: str) -> None:
     (tmp_path / "shop").mkdir()
     (tmp_path / "shop" / "sales.csv").write_text("n,day\n1,2020-01-01\n2,2020-01-02\n3,today\n")

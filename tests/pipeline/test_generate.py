@@ -306,6 +306,7 @@ def test_rows_of_join_graphs(spark: SparkSession, tmp_path: Path) -> None:
         assert (made.folder / path).read_bytes() == (again.folder / path).read_bytes()
 
 
+@pytest.mark.slow
 def test_tpcds(spark: SparkSession, tmp_path: Path, dsdgen: duckdb.DuckDBPyConnection) -> None:
     made = generate(recipe("tpcds", Decimal("0.01"), 2), tmp_path / "data", lambda: spark, silent)
     catalog = open_dataset(made.folder)

@@ -110,6 +110,7 @@ def test_every_row_is_imported_or_rejected_once(importer, shop):
     assert len(rows(folder, "people")) == 2
 
 
+@pytest.mark.slow
 def test_rows_that_refer_to_no_row_can_be_rejected(importer, tmp_path):
     """Rejecting one row can leave others without the row they refer to."""
     (tmp_path / "tree.csv").write_text("id,parent\n1,\n2,1\n3,77\n4,3\n5,4\n6,2\n")
@@ -123,6 +124,7 @@ def test_rows_that_refer_to_no_row_can_be_rejected(importer, tmp_path):
     assert len(open_dataset(folder).tables["tree"].foreign_keys) == 1
 
 
+@pytest.mark.slow
 def test_rejects_can_fail_the_import(importer, shop, tmp_path):
     with pytest.raises(PipelineError, match=r"(?s)nothing was imported.*people: 1 row: not 4 fields, first '3,C' in row 3"):
         importer(shop, on_reject="fail")
@@ -134,6 +136,7 @@ def test_rejects_can_fail_the_import(importer, shop, tmp_path):
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.slow
 def test_the_first_row_of_each_key_stays(importer, tmp_path):
     choose = random.Random(3)
     source = tmp_path / "t"
@@ -401,6 +404,7 @@ def test_a_partition_that_is_a_column_too(importer, tmp_path):
     assert rows(folder, "x") == [{"a": 2}]
 
 
+@pytest.mark.slow
 def test_uris_and_tables_of_the_catalog(importer, spark, tmp_path):
     for day, text in (("2024-01-01", '{"x": 1, "y": "p"}\n{"x": 2}\nbad}\n'), ("2024-01-02", '{"x": 3}\n')):
         (tmp_path / "t" / f"day={day}").mkdir(parents=True)
@@ -418,6 +422,7 @@ def test_uris_and_tables_of_the_catalog(importer, spark, tmp_path):
         importer("s3a://bucket/orders", name="s3")
 
 
+@pytest.mark.slow
 def test_rows_keep_their_numbers_where_tables_are_split_differently(importer, spark, tmp_path):
     (tmp_path / "shop" / "b").mkdir(parents=True)
     lines = [f"{i % 90},{'x' if i % 7 == 0 else i}" for i in range(1, 121)]

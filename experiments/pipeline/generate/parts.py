@@ -31,7 +31,7 @@ from optimizer.errors import CatalogError, OutputError
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-_BUNDLE_BYTES = 32e6  # of tables in one part that share a task: processes that generate start slowly
+_BUNDLE_BYTES = 32e6  # of parts, the same of each table, that share a task: processes that generate start slowly
 _CHUNK = 1 << 17  # rows of a row group
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _FULL_TEXTS = ("No space left on device", "Disk quota exceeded", "File too large")
@@ -70,12 +70,14 @@ def make_parts(spark: SparkSession, recipe: Recipe, folder: Path, progress: Prog
 def _bundles(parts: Sequence[Part]) -> list[list[Part]]:
     """Parts by task, the largest first: no task runs long after all others."""
     bundles: list[list[Part]] = []
+    last: dict[tuple[int, int], list[Part]] = {}
     for part in sorted(parts, key=lambda part: -part.bytes):
-        last = bundles[-1] if bundles else []
-        if last and part.of == last[0].of == 1 and sum(each.bytes for each in [*last, part]) <= _BUNDLE_BYTES:
-            last.append(part)
+        bundle = last.get((part.number, part.of), [])
+        if bundle and sum(each.bytes for each in [*bundle, part]) <= _BUNDLE_BYTES:
+            bundle.append(part)
         else:
-            bundles.append([part])
+            last[part.number, part.of] = bundle = [part]
+            bundles.append(bundle)
     return bundles
 
 

@@ -71,7 +71,7 @@ def _unique_pairs(folder: Path) -> bool:
 
 
 def write_tpch(tasks: Sequence[Task], targets: Sequence[Path]) -> None:
-    """Tables in one part by one process, or one part of a table. Raises CatalogError when tpchgen-cli fails."""
+    """By one process the same part of each table. Raises CatalogError when tpchgen-cli fails."""
     folder, first = targets[0].parent.parent, tasks[0]
     command = [generator(), "parquet", "--quiet", "--num-threads", "1", "--scale-factor", first["scale"]]
     command += ["--output-dir", str(folder), "--tables", ",".join(task["table"] for task in tasks)]
@@ -79,7 +79,7 @@ def write_tpch(tasks: Sequence[Task], targets: Sequence[Path]) -> None:
     if first["of"] > 1:
         number = first["number"] + 1
         command += ["--parts", str(first["of"]), "--part", str(number)]
-        written = [folder / first["table"] / f"{first['table']}.{number}.parquet"]
+        written = [folder / task["table"] / f"{task['table']}.{number}.parquet" for task in tasks]
     with tempfile.TemporaryFile() as complaints:
         process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=complaints)
         try:

@@ -36,11 +36,13 @@ _GROUP_ROWS = 122_880
 
 @dataclass(slots=True)
 class RawTable:
-    """`parts`: raw part files, part-NUMBER.parquet; `removed`: folders of places that checks removed."""
+    """`parts`: raw part files, part-NUMBER.parquet; `removed`: folders of places that checks removed. `stored`: the parts, once
+    Spark has looked at them."""
 
     name: str
     parts: tuple[Path, ...]
     removed: list[Path] = field(default_factory=list)
+    stored: DataFrame | None = None
 
 
 def check_constraints(
@@ -125,10 +127,11 @@ def _rows(spark: SparkSession, table: RawTable, key: Sequence[str]) -> DataFrame
     place = F.col("_metadata.row_index").alias("place")
     part = F.regexp_extract("_metadata.file_name", r"(\d+)\.parquet$", 1).cast("int").alias("part")
     columns = [F.col(quoted(name)).alias(k) for name, k in zip(key, _key_names(key), strict=True)]
-    stored = reader.parquet(*(f"file:{path}" for path in table.parts))
-    rows = with_values(stored.select(part, place, *columns), _key_names(key))
+    if table.stored is None:
+        table.stored = reader.parquet(*(f"file:{path}" for path in table.parts))
+    rows = with_values(table.stored.select(part, place, *columns), _key_names(key))
     for folder in table.removed:
-        rows = rows.join(reader.parquet(f"file:{folder}"), ["part", "place"], "left_anti")
+        rows = rows.join(reader.schema("part int, place long").parquet(f"file:{folder}"), ["part", "place"], "left_anti")
     return rows
 
 
