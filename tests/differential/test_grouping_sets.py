@@ -109,6 +109,7 @@ def test_forms(engines: Engines) -> None:
         engines.check(sql)
 
 
+@pytest.mark.few(2)
 def test_random_grouping_sets(engines: Engines) -> None:
     dice = random.Random(engines.session.catalog.name)
     rows = sum(len(engines.check(random_query(dice))) for _ in range(10))

@@ -32,6 +32,7 @@ def test_a_wrong_value_is_named(planscope, command, setting, parts):
         assert part in done.err
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize("query", ["clique/7", "star/15", "cycle/40", "random/14/7"])
 @pytest.mark.parametrize("budget", ["budget_ms=1", "budget_tasks=1", "budget_mexprs=1", "budget_groups=1"])
 @pytest.mark.parametrize("way", [(), ("--set", "driver=iterative"), ("--set", "seed=none", "--set", "enumeration=left_deep")])

@@ -177,6 +177,7 @@ def test_bounds_of_explored_groups_hold(shape: str, enumeration: str) -> None:
                 assert group.lower <= goal.best_cost * (1 + 1e-9), f"{shape}, seed {seed}: group {group.id}"
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("enumeration", ["rules", "adaptive"])
 @pytest.mark.parametrize("shape", ["chain", "star", "cycle"])
 def test_exploration_ends(shape: str, enumeration: str) -> None:

@@ -95,6 +95,7 @@ def test_groups_are_seldom_made_twice() -> None:
 MIXED = (JoinKind.LEFT, JoinKind.INNER, JoinKind.SEMI, JoinKind.LEFT, JoinKind.FULL)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("n", [4, 5, 6])
 def test_pruning_loses_no_plan(n: int) -> None:
     """What a group costs at least must hold for the expressions that the rules add to it, whichever came first."""

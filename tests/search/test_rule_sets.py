@@ -205,6 +205,7 @@ def test_numbers_without_cross_products(shape: str, n: int, expected: int) -> No
         assert expected == (n - 1) * 2 ** (n - 1) + (n - 1) * (n - 2) * 2 ** (n - 2)
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize("seed", range(24))
 def test_all_rule_sets_reach_the_same_joins(seed: int) -> None:
     """RS-B1, RS-B0 and RS-Graph give equal memos, those of DPccp, whatever the graph and the tree they start from."""

@@ -175,6 +175,7 @@ def test_the_cheapest_plan_of_the_space_is_the_winner(shape: str, seed: int) -> 
     assert len(counts) == 1, "the full space depends on the pruning mode"
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     "settings",
     [

@@ -97,6 +97,7 @@ def is_ordered(sql: str) -> bool:
     return "order by" in sql.rpartition(")")[2]
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("number", range(len(QUERIES) + len(RECURSIVE)))
 def test_ctes(number: int, engines: Engines) -> None:
     check((*QUERIES, *RECURSIVE)[number], METHODS[number % len(METHODS)], engines)

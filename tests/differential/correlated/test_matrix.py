@@ -54,6 +54,7 @@ def test_all_bags_by_every_method(name: str, engines: Engines) -> None:
     ask(QUESTIONS[name], engines, METHODS)
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("position", POSITIONS, ids=lambda p: p.name)
 @pytest.mark.parametrize("correlated", [True, False], ids=["correlated", "uncorrelated"])
 def test_two_rows_fail(position: Position, correlated: bool, engines: Engines) -> None:
@@ -65,6 +66,7 @@ def test_two_rows_fail(position: Position, correlated: bool, engines: Engines) -
     ask(question, engines, METHODS)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("form", FORMS, ids=lambda f: f.name)
 def test_one_bag(form: Form, engines: Engines) -> None:
     """Without correlation: a bag for every other position, another method each."""

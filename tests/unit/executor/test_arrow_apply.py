@@ -282,6 +282,7 @@ def error_of(plans: Plans, plan: PlanNode, tuning: Tuning) -> str | None:
     return None
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("kind", KINDS)
 def test_random_applies(tmp_path: Path, kind: JoinKind) -> None:
     rng = random.Random(kind.value)

@@ -42,6 +42,7 @@ def wanted(tables: TwoTables, op: LogicalOperator, predicate: Predicate) -> list
     return joined_rows(op, predicate, left, right, tables.left_ids, tables.right_ids)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("types", KEYS, ids=str)
 def test_mark_joins(tmp_path: Path, types: tuple[pa.DataType, ...]) -> None:
     rng = random.Random(str(types))

@@ -93,8 +93,10 @@ def scan_of(
     return node(TableScan(scan), columns=column_set(ids) & columns)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("format", ["parquet", "arrow", "csv"])
-def test_scan(tmp_path: Path, format: str) -> None:
+@pytest.mark.parametrize("tuning", TUNINGS, ids=["small", "default"])
+def test_scan(tmp_path: Path, format: str, tuning: Tuning) -> None:
     plans = Plans(tmp_path)
     rng = random.Random(4)
     rows = [(*row[:2], "text," if row[2] == "" else row[2], *row[3:]) for row in random_rows(rng, TYPES, 60, spread=3)]
@@ -116,13 +118,12 @@ def test_scan(tmp_path: Path, format: str) -> None:
     predicates.append((Call("not", (InList(c[2], (literal("a", STR), literal(None, STR))),), BOOL),))
     for predicate in predicates:
         want = [row for row in as_dicts if holds(predicate, row)]
-        for tuning in TUNINGS:
-            plan = scan_of(plans, ids, predicate)
-            assert listed(plans.run(plan, tuning)) == listed(values(want, plan.columns)), predicate
-            plan = scan_of(plans, ids, predicate, limit=7, columns=0b1001)
-            assert listed(plans.run(plan, tuning)) == listed(values(want[:7], plan.columns)), predicate
-            plan = scan_of(plans, ids, predicate, limit=7, columns=0b1001, offset=9)
-            assert listed(plans.run(plan, tuning)) == listed(values(want[9:16], plan.columns)), predicate
+        plan = scan_of(plans, ids, predicate)
+        assert listed(plans.run(plan, tuning)) == listed(values(want, plan.columns)), predicate
+        plan = scan_of(plans, ids, predicate, limit=7, columns=0b1001)
+        assert listed(plans.run(plan, tuning)) == listed(values(want[:7], plan.columns)), predicate
+        plan = scan_of(plans, ids, predicate, limit=7, columns=0b1001, offset=9)
+        assert listed(plans.run(plan, tuning)) == listed(values(want[9:16], plan.columns)), predicate
     assert plans.run(scan_of(plans, ids, limit=0)) == []
 
 

@@ -134,6 +134,7 @@ JOINS = [
 ]
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("join", JOINS)
 def test_counts_are_those_of_duckdb(tables: Catalog, join: str) -> None:
     with duckdb.connect() as connection:

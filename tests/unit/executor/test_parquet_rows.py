@@ -50,6 +50,7 @@ CONDITIONS = {
 }  # fmt: skip
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("condition", CONDITIONS)
 def test_conditions_on_texts(condition: str, folder: Path) -> None:
     table = _expected(folder)

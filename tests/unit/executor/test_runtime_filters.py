@@ -167,6 +167,7 @@ FORMS = (
 CASES = {I64: 60, F64: 30, STR: 20, DEC: 10, WIDE: 10, DATE: 10}
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("type", CASES, ids=str)
 def test_the_same_rows_with_and_without(type: pa.DataType, tmp_path: Path) -> None:
     """Joins of every kind over up to three operators of every form."""

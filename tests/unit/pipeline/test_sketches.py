@@ -215,6 +215,7 @@ def up_to(stats: ColumnStats, rows: int, value: Any, share: float) -> float:
     return found
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("type", [pa.int64(), pa.string(), pa.decimal128(14, 2)], ids=str)
 @pytest.mark.parametrize("kind", ["uniform", "ascending", "unique", "heavy", "zipf"])
 def test_ranges_are_off_by_two_buckets_at_most(kind: str, type: pa.DataType) -> None:

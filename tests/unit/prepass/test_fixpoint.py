@@ -64,6 +64,7 @@ def test_the_program_reaches_its_fixpoint(tpch: Catalog, job: Catalog) -> None:
     assert count == 22 + 113
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("order", list(MatchOrder))
 def test_it_does_in_every_order(order: MatchOrder, tpch: Catalog, job: Catalog) -> None:
     program = tuple(batch._replace(order=order) for batch in PROGRAM)
