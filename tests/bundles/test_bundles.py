@@ -26,14 +26,8 @@ from optimizer.catalog.table import Catalog, ColumnStats, TableStats
 from optimizer.errors import CatalogError, SettingsError, SqlError
 from optimizer.settings import Settings
 from optimizer.sql.smaller import count_parts, without
-from tests.search.stored_tables import catalog, table
+from tests.search.stored_tables import SHOP, catalog, table
 
-SHOP = catalog(
-    table("a", 1000, {"k": 1000, "x": 10}, key="k", order="k"),
-    table("b", 5000, {"k": 900, "j": 50}),
-    table("c", 50, {"j": 50, "y": 7}, key="j"),
-    table("unused", 7, {"y": 7}, key="y"),
-)
 SQL = "select a.x, count(*) as n from a join b on a.k = b.k, c where b.j = c.j and c.y > 3 and a.x < 9 group by a.x order by n"
 
 

@@ -18,6 +18,8 @@ import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from optimizer.algebra.types import type_name
+
 POOL = 20
 
 
@@ -96,10 +98,11 @@ VALUES: dict[str, list[Any]] = {
 
 
 class Dataset(NamedTuple):
-    """A folder of Parquet files and the same tables in memory."""
+    """A folder of Parquet files and the same tables in memory; its `number` in its pool."""
 
     folder: Path
     tables: dict[str, pa.Table]
+    number: int = 0
 
     def connect(self) -> duckdb.DuckDBPyConnection:
         """DuckDB on the same files; one thread, since order without ORDER BY must not matter but repeating must."""
@@ -111,11 +114,11 @@ class Dataset(NamedTuple):
 
     def show(self, names: set[str]) -> str:
         """The tables `names` as SQL, to paste into a reproducer."""
-        lines = []
+        lines = [f"-- dataset {self.number}"]
         for name, table in self.tables.items():
             if name not in names:
                 continue
-            lines.append(f"create table {name} ({', '.join(f'{c.name} {c.type}' for c in SCHEMA[name])});")
+            lines.append(f"create table {name} ({', '.join(f'{c.name} {type_name(c.type)}' for c in table.schema)});")
             if table.num_rows:
                 lines.append(f"insert into {name} values\n  " + ",\n  ".join(map(_show_row, table.to_pylist())) + ";")
         return "\n".join(lines)
@@ -146,7 +149,7 @@ def dataset(root: Path, index: int) -> Dataset:
         pq.write_table(table, folder / f"{name}.parquet", row_group_size=3)
     if index % 2:
         (folder / "schema.sql").write_text("".join(f"{_create(name, table)};\n" for name, table in tables.items()))
-    return Dataset(folder, tables)
+    return Dataset(folder, tables, index)
 
 
 def _create(name: str, table: pa.Table) -> str:

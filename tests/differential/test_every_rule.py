@@ -143,7 +143,7 @@ def in_order(data: Dataset) -> Dataset:
     tables = {name: table.sort_by(table.column_names[0]) for name, table in data.tables.items()}
     for name, table in tables.items():
         pq.write_table(table, folder / f"{name}.parquet", row_group_size=3, sorting_columns=[pq.SortingColumn(0)])
-    return Dataset(folder, tables)
+    return Dataset(folder, tables, data.number)
 
 
 def test_every_rule_has_a_query() -> None:

@@ -21,14 +21,8 @@ from optimizer.stats.system_r import SystemR
 from optimizer.stats.upper_bound import UpperBound
 from tests.search.graphs import SHAPES, graph_query
 from tests.search.planning import new_search, recomputed_cost
-from tests.search.stored_tables import catalog, table
+from tests.search.stored_tables import SHOP
 
-SHOP = catalog(
-    table("a", 1000, {"k": 1000, "x": 10}, key="k"),
-    table("b", 5000, {"k": 900, "j": 50}),
-    table("c", 50, {"j": 50, "y": 7}, key="j"),
-    table("d", 7, {"y": 7}, key="y"),
-)
 QUERIES = (
     "select count(*) from a join b on a.k = b.k join c on b.j = c.j join d on c.y = d.y",
     "select a.x, count(*) from a join b on a.k = b.k join c on b.j = c.j group by a.x order by a.x",

@@ -21,14 +21,8 @@ from optimizer.explanation.row_change import RowChange
 from optimizer.joins.join_order import show_join_order
 from optimizer.plan_space.of_search import full_space
 from tests.search.independent.queries import random_query
-from tests.search.stored_tables import catalog, table
+from tests.search.stored_tables import SHOP
 
-SHOP = catalog(
-    table("a", 1000, {"k": 1000, "x": 10}, key="k", order="k"),
-    table("b", 5000, {"k": 900, "j": 50}),
-    table("c", 50, {"j": 50, "y": 7}, key="j"),
-    table("d", 7, {"y": 7}, key="y"),
-)
 CHAIN = "select count(*) from a join b on a.k = b.k join c on b.j = c.j join d on c.y = d.y"
 OUTER = "select count(*) from a left join (b join c on b.j = c.j) on a.k = b.k join d on a.x = d.y"
 UNEQUAL = "select count(*) from a join b on a.k < b.k"

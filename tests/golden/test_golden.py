@@ -36,6 +36,7 @@ from optimizer.prepass.program import PROGRAM
 from optimizer.rules.catalog import ENFORCERS, IMPLEMENTATIONS, TRANSFORMATIONS
 from optimizer.settings import Settings
 from tests.golden import tables
+from tests.golden.files import read_cases
 from tests.reference.compare import assert_same_bag, rows_of
 from tests.reference.naive import run_query
 
@@ -57,29 +58,16 @@ class Case(NamedTuple):
 
 def read(path: Path) -> tuple[str, list[Case]]:
     """The file's opening comment and its cases."""
-    head, *parts = path.read_text("utf-8").split("==== ")
+    head, found = read_cases(path)
     cases = []
-    for part in parts:
-        title, header, rest = part.split("\n", 2)
-        sql, _, expected = rest.partition("\n----\n")
+    for title, given, expected in found:
+        header, _, sql = given.partition("\n")
         stage, *options = header.split()
         values = {"fires": [], "silent": [], "set": []}
         for option in options:
             name, _, value = option.partition("=")
             values[name].append(value)
-        cases.append(
-            Case(
-                path.stem,
-                title,
-                stage,
-                tuple(values["fires"]),
-                tuple(values["silent"]),
-                tuple(values["set"]),
-                sql,
-                expected.rstrip("\n"),
-                header,
-            )
-        )
+        cases.append(Case(path.stem, title, stage, *map(tuple, values.values()), sql, expected, header))
     return head, cases
 
 

@@ -21,14 +21,8 @@ from optimizer.settings import Settings
 from tests.search.brute_force import optimum
 from tests.search.graphs import SHAPES, edges_of, graph_query
 from tests.search.planning import new_search
-from tests.search.stored_tables import catalog, table
+from tests.search.stored_tables import SHOP
 
-SHOP = catalog(
-    table("a", 1000, {"k": 1000, "x": 10}, key="k"),
-    table("b", 5000, {"k": 900, "j": 50}),
-    table("c", 50, {"j": 50, "y": 7}, key="j"),
-    table("d", 7, {"y": 7}, key="y"),
-)
 CHAIN = "select count(*) from a join b on a.k = b.k join c on b.j = c.j join d on c.y = d.y"
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 import pytest
 
@@ -15,6 +15,10 @@ QUICK = {
     "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
     "spark.sql.shuffle.partitions": "2",
 }
+
+
+def no_spark() -> NoReturn:
+    raise AssertionError("Spark was started though there was nothing to do")
 
 
 @pytest.fixture(scope="session")

@@ -30,6 +30,7 @@ from optimizer.catalog.table import Catalog, ColumnStats
 from optimizer.dataset import open_dataset
 from optimizer.errors import CatalogError, OutputError, PlanscopeError
 from tests.conftest import duckdb_over
+from tests.pipeline.conftest import no_spark
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -47,10 +48,6 @@ def in_spark(monkeypatch: pytest.MonkeyPatch) -> None:
 def analyze(request: pytest.FixtureRequest) -> Analyze:
     """By Spark where an analysis asks for it: to sketch much, or to verify keys."""
     return lambda folder, **options: analyze_dataset(folder, lambda: request.getfixturevalue("spark"), **options)
-
-
-def no_spark() -> SparkSession:
-    raise AssertionError("nothing is to be read")
 
 
 def quoted(name: str) -> str:

@@ -33,6 +33,7 @@ from optimizer.catalog.table import Catalog
 from optimizer.dataset import open_dataset
 from optimizer.errors import CatalogError, OutputError
 from tests.conftest import duckdb_over
+from tests.pipeline.conftest import no_spark
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -42,10 +43,6 @@ TINY = Decimal("0.001")
 
 def silent(line: str) -> None:
     pass
-
-
-def no_spark() -> SparkSession:
-    raise AssertionError("Spark was started though there was nothing to make")
 
 
 def files_of(folder: Path) -> dict[str, int]:

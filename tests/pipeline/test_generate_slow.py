@@ -20,7 +20,8 @@ from experiments.pipeline.generate.tpch import generator
 from experiments.pipeline.spark.errors import PipelineError
 from optimizer.dataset import open_dataset
 from optimizer.errors import CatalogError
-from tests.pipeline.test_generate import files_of, no_spark, silent
+from tests.pipeline.conftest import no_spark
+from tests.pipeline.test_generate import files_of, silent
 from tests.processes import any_alive, descendants, wait_until
 
 if TYPE_CHECKING:

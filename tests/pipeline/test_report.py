@@ -6,7 +6,7 @@ import math
 from collections import defaultdict
 from pathlib import Path
 from statistics import median
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.csv as csv
@@ -25,15 +25,12 @@ from experiments.pipeline.sweep.plan import write_plan
 from experiments.pipeline.sweep.results import read_results, run_folder
 from experiments.pipeline.sweep.spec import SweepSpec, plan_sweep
 from optimizer.errors import CatalogError, PlanscopeError
+from tests.pipeline.conftest import no_spark
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 UNITS = ("set_cost_model", "set_estimator")
-
-
-def no_spark() -> NoReturn:
-    raise AssertionError("Spark is not needed for this")
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,7 @@ import sys
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.dataset as ds
@@ -26,6 +26,7 @@ from experiments.pipeline.sweep.results import RESULTS, progress_of, read_result
 from experiments.pipeline.sweep.run import run_sweep
 from experiments.pipeline.sweep.spec import SweepSpec, plan_sweep
 from optimizer.errors import CatalogError, InternalError
+from tests.pipeline.conftest import no_spark
 from tests.pipeline.driver import plan_of
 from tests.pipeline.failing import LOG, SLOW
 from tests.processes import any_alive, descendants, wait_until
@@ -34,10 +35,6 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 ROOT = Path(__file__).parent.parent.parent
-
-
-def no_spark() -> NoReturn:
-    raise AssertionError("Spark is not needed for this")
 
 
 def test_a_run_is_the_one_of_its_plan(tmp_path: Path) -> None:

@@ -32,15 +32,9 @@ from tests.reference.compare import assert_same_bag, rows_of
 from tests.reference.naive import run_query
 from tests.rules.equivalence import assert_groups_are_equivalent
 from tests.search.graphs import SHAPES, GraphQuery, graph_query
+from tests.search.independent.options import AGGREGATES_MOVE as RULES
 from tests.search.planning import plan
 
-RULES = (
-    "aggregate_push_join",
-    "aggregate_push_outer_join",
-    "aggregate_split_join",
-    "aggregate_pull_join",
-    "aggregate_split_union",
-)
 EVERYTHING = (
     "count(*) n, count(b.y) cy, sum(b.d) sd, avg(b.d) ad, min(b.y) my, max(a.y) xy, sum(a.y) sy, avg(a.x) ax, count(a.s) cs"
 )

@@ -19,3 +19,11 @@ def table(name: str, rows: int, columns: dict[str, float], key: str = "", order:
 
 def catalog(*tables: Table) -> Catalog:
     return Catalog("stored", tables)
+
+
+SHOP = catalog(
+    table("a", 1000, {"k": 1000, "x": 10}, key="k", order="k"),
+    table("b", 5000, {"k": 900, "j": 50}),
+    table("c", 50, {"j": 50, "y": 7}, key="j"),
+    table("d", 7, {"y": 7}, key="y"),
+)

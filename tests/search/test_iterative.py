@@ -13,7 +13,7 @@ from executor.session import Session
 from experiments.workloads.queries import resolve_sql
 from optimizer.algebra.columns import Columns
 from optimizer.algebra.kinds import JoinKind, SetOpKind
-from optimizer.algebra.logical import Filter, Limit, SetOp, Values
+from optimizer.algebra.logical import Filter, SetOp, Values
 from optimizer.algebra.logical_joins import Join
 from optimizer.algebra.predicates import compare
 from optimizer.algebra.scalars import ColumnRef, Literal
@@ -29,7 +29,7 @@ from optimizer.memo.memo import Memo
 from optimizer.pipeline import Optimizer
 from optimizer.plan_space.of_search import full_space
 from optimizer.rules.catalog import IMPLEMENTATIONS, TRANSFORMATIONS, rule_set
-from optimizer.rules.interface import ANY, RuleContext, TransformationRule, node
+from optimizer.rules.interface import RuleContext
 from optimizer.search.extract import extract
 from optimizer.search.figures import Figures
 from optimizer.search.search import Search
@@ -44,6 +44,7 @@ from tests.search.brute_force import optimum
 from tests.search.graphs import SHAPES, GraphQuery, graph_query
 from tests.search.planning import plan, recomputed_cost
 from tests.search.snapshot import snapshot
+from tests.search.test_memo import DropLimit, DropTrueFilter
 
 CROSSED = {"cross_products": True}
 MODES = (
@@ -186,27 +187,6 @@ def test_every_golden_query_costs_the_same(tmp_path: Path) -> None:
 
 
 # -- merges -----------------------------------------------------------------------------------------------------------------
-
-
-class DropTrueFilter(TransformationRule):
-    """σTRUE(A) ≡ A, said as an expression over A, so that the group is shown to be another one."""
-
-    name = "drop_true_filter"
-    pattern = node(Filter, ANY)
-
-    def apply(self, bound: Tree, context: RuleContext) -> tuple[Tree, ...]:
-        return (Tree(Limit((), 0, None), bound.inputs),) if bound.op == Filter(()) else ()
-
-
-class DropLimit(TransformationRule):
-    """A limit that takes all rows gives its input: the rule returns an expression of another group."""
-
-    name = "drop_limit"
-    pattern = node(Limit, node(Values))
-
-    def apply(self, bound: Tree, context: RuleContext) -> tuple[Tree, ...]:
-        below = bound.inputs[0]
-        return (below,) if bound.op == Limit((), 0, None) and isinstance(below, Tree) else ()
 
 
 def merging_search(driver: str, budget: int = 0, trace: Trace | None = None) -> tuple[Search, Goal]:

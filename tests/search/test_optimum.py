@@ -33,6 +33,7 @@ from tests.search.random_settings import (
     random_loose_settings,
     random_settings,
 )
+from tests.search.test_rule_sets import CONNECTED
 
 
 def check(shape: str, n: int, number: int) -> None:
@@ -264,13 +265,7 @@ def test_no_implementation_undercuts_the_least_cost_of_its_expression() -> None:
 
 def test_memo_counts_of_connected_pairs() -> None:
     """Groups and joins of a region are those of the closed forms: csg groups, 2·ccp ordered joins (§2.1, §4.3)."""
-    closed = {
-        "chain": lambda n: (n * (n + 1) // 2, (n**3 - n) // 6),
-        "cycle": lambda n: (n * n - n + 1, (n**3 - 2 * n * n + n) // 2),
-        "star": lambda n: (2 ** (n - 1) + n - 1, (n - 1) * 2 ** (n - 2)),
-        "clique": lambda n: (2**n - 1, (3**n - 2 ** (n + 1) + 1) // 2),
-    }
-    for shape, formula in closed.items():
+    for shape, formula in CONNECTED.items():
         for n in range(3, 7):
             search, _ = plan(graph_query(shape, n, 3), enumeration="rules")
             groups = search.memo.live_groups()

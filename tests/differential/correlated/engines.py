@@ -18,7 +18,8 @@ from optimizer.rules.interface import RuleContext
 from optimizer.settings import Settings
 from optimizer.sql.bind import bind
 from optimizer.stages import STAGES, Given
-from tests.differential.correlated.tables import Dataset, dataset
+from tests.differential.correlated.tables import dataset
+from tests.differential.datasets import Dataset
 from tests.reference.compare import Row, assert_same_bag, assert_same_kinds, assert_same_list, rows_of
 from tests.reference.naive import run_query
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 import functools
 import random
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from tests.differential.datasets import Dataset
 from tests.reference.compare import Row
 
 INT, TEXT = "int", "varchar"
@@ -40,35 +40,7 @@ RICH: dict[str, list[Row]] = {
 }
 
 DATASETS = 12
-RICH_DATA, EMPTY_INNER, EMPTY_OUTER, ONE_ROW = range(4)  # the others are random
-
-
-class Dataset(NamedTuple):
-    """A folder of Parquet files and the same tables in memory; odd numbers declare the key of k, even ones nothing."""
-
-    number: int
-    folder: Path
-    tables: dict[str, pa.Table]
-
-    def connect(self) -> duckdb.DuckDBPyConnection:
-        connection = duckdb.connect(config={"threads": 1})
-        for name in self.tables:
-            connection.execute(f"create view {name} as select * from read_parquet('{self.folder / f'{name}.parquet'}')")
-        return connection
-
-    def show(self, names: set[str]) -> str:
-        """The tables `names` as SQL, to paste into a reproducer."""
-        lines = [f"-- dataset {self.number}"]
-        for name in (name for name in self.tables if name in names):
-            lines.append(f"create table {name} ({', '.join(f'{c} {type}' for c, type in SCHEMA[name].items())});")
-            rows = [f"({', '.join(map(_literal, row.values()))})" for row in self.tables[name].to_pylist()]
-            if rows:
-                lines.append(f"insert into {name} values {', '.join(rows)};")
-        return "\n".join(lines)
-
-
-def _literal(value: Any) -> str:
-    return "NULL" if value is None else f"'{value}'" if isinstance(value, str) else str(value)
+RICH_DATA, EMPTY_INNER, EMPTY_OUTER, ONE_ROW = range(4)  # the others are random; odd numbers declare the key of k
 
 
 @functools.cache
@@ -86,7 +58,7 @@ def write(folder: Path, number: int, rows: dict[str, list[Row]]) -> Dataset:
         pq.write_table(tables[name], folder / f"{name}.parquet")
     if number % 2:
         (folder / "schema.sql").write_text(f"{DECLARED};\n")
-    return Dataset(number, folder, tables)
+    return Dataset(folder, tables, number)
 
 
 def rows_of_dataset(number: int) -> dict[str, list[Row]]:

@@ -25,7 +25,7 @@ from tests.differential.correlated.matrix import (
     all_bags_at_once,
     one_bag,
 )
-from tests.differential.correlated.tables import Dataset
+from tests.differential.datasets import Dataset
 from tests.reference.compare import Row, rows_of
 
 QUESTIONS = {f"{q.form.name}, {q.position.name}": q for q in all_bags_at_once()}
@@ -38,7 +38,7 @@ def engines(tmp_path_factory: pytest.TempPathFactory) -> Engines:
     for name, (columns, rows) in TABLES.items():
         tables[name] = pa.table([pa.array([row[i] for row in rows], pa.int32()) for i in range(len(columns))], names=columns)
         pq.write_table(tables[name], folder / f"{name}.parquet")
-    return Engines(Dataset(0, folder, tables))
+    return Engines(Dataset(folder, tables))
 
 
 @pytest.mark.few(3)

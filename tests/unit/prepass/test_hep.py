@@ -23,26 +23,9 @@ from optimizer.rules.interface import ANY, RewriteRule, RuleContext, node
 from optimizer.settings import DEFAULTS, Settings
 
 
-class Lower(RewriteRule):
-    """A limit above 3 becomes one less; counts what it was asked."""
-
-    name = "lower"
-    pattern = node(Limit, ANY)
-
-    def __init__(self) -> None:
-        self.asked: Counter[int] = Counter()
-        self.seen: list[Tree] = []
-
-    def apply(self, bound: Tree, context: RuleContext) -> Tree | None:
-        self.asked[id(bound)] += 1
-        self.seen.append(bound)
-        assert isinstance(bound.op, Limit) and bound.op.count is not None
-        if bound.op.count <= 3:
-            return None
-        return Tree(Limit((), 0, bound.op.count - 1), bound.inputs)
-
-
 class LookAtAll(RewriteRule):
+    """Counts what it was asked."""
+
     name = "look_at_all"
     pattern = node(LogicalOperator)
 
@@ -54,6 +37,20 @@ class LookAtAll(RewriteRule):
         self.asked[id(bound)] += 1
         self.seen.append(bound)
         return None
+
+
+class Lower(LookAtAll):
+    """A limit above 3 becomes one less."""
+
+    name = "lower"
+    pattern = node(Limit, ANY)
+
+    def apply(self, bound: Tree, context: RuleContext) -> Tree | None:
+        super().apply(bound, context)
+        assert isinstance(bound.op, Limit) and bound.op.count is not None
+        if bound.op.count <= 3:
+            return None
+        return Tree(Limit((), 0, bound.op.count - 1), bound.inputs)
 
 
 def scans(count: int) -> tuple[Columns, list[Tree]]:
