@@ -14,6 +14,7 @@ import pytest
 
 # before any test opens data, and for the commands tests start: keep made data out of the user's own cache
 os.environ.setdefault("PLANSCOPE_HOME", str(Path(__file__).parent.parent / ".cache" / "planscope"))
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # with two workers on two cores, threads wait for each other's and burn CPU
 
 from experiments.workloads.data import open_data
 from optimizer.catalog.table import Catalog, Table
