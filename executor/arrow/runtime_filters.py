@@ -27,7 +27,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from executor.arrow.batches import Batches, one_batch
+from executor.arrow.batches import Batches, column_name, one_batch
 from executor.arrow.context import Context, Tuning
 from executor.arrow.key_filter import KeyFilter
 from executor.arrow.pipeline import Work, ordered_map
