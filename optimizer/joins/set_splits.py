@@ -27,11 +27,12 @@ REMEMBERED = 400_000  # splits up to which those of a graph are kept for the nex
 
 
 class Level(NamedTuple):
-    """The splits of all sets of one size: positions of the two parts, those of a set together; where each set begins, and the
-    positions of the sets."""
+    """The splits of all sets of one size: positions of the two parts, and of the whole, those of a set together; where each set
+    begins, and the positions of the sets."""
 
     left: Positions
     right: Positions
+    whole: Positions
     starts: npt.NDArray[np.int64]
     sets: Positions
 
@@ -124,8 +125,8 @@ def _find(graph: JoinGraph, left_deep: bool, most_sets: int, most_splits: int, l
             order = np.argsort(owner, kind="stable")
             owner, part = owner[order], part[order]
         starts = np.flatnonzero(np.diff(owner, prepend=-1))
-        left, right = result.positions(part), result.positions(level[owner] ^ part)
-        result.levels.append(Level(left, right, starts, (owner[starts] + first).astype(np.int32)))
+        left, right, whole = result.positions(part), result.positions(level[owner] ^ part), (owner + first).astype(np.int32)
+        result.levels.append(Level(left, right, whole, starts, whole[starts]))
         first += len(level)
     return result
 

@@ -160,8 +160,7 @@ class SetTable:
 
     def bounds(self, s: Relations, order: tuple[OrderKey, ...] = (), free: Relations = 0) -> tuple[Sets, Sets, Costs]:
         """The parts of all splits of a set, and what a plan through each, in an order, costs at least (see `ordered`)."""
-        at, left, right = self.splits.of(s)
-        level = Level(left, right, np.zeros(1, dtype=np.int64), np.array([at], dtype=np.int32))
+        level = self._splits_of(s)
         if not order:
             bound = self._cost(level, self._some)
         else:
@@ -169,20 +168,24 @@ class SetTable:
             bound = self._kept(level, self.ordered(order, free), beside, self._merged_by(order[0].relations))
             if len(order) > 1:
                 bound = np.minimum(bound, self._looped(level, beside, order, free))
-        return self.splits.sets[left], self.splits.sets[right], bound + self._fixed(level.sets)
+        return self.splits.sets[level.left], self.splits.sets[level.right], bound + self._fixed(level.sets)
 
     def cheapest(self, s: Relations) -> tuple[Method, Relations, Relations, float]:
         """How a set gets its cost: the join, what it joins, and what that join alone costs. A hash join builds on the right."""
-        at, left, right = self.splits.of(s)
-        level = Level(left, right, np.zeros(1, dtype=np.int64), np.array([at], dtype=np.int32))
+        level = self._splits_of(s)
         number = int(np.argmin(self._cost(level, None)))
-        one = Level(left[[number]], right[[number]], level.starts, level.sets)
+        one = level._replace(left=level.left[[number]], right=level.right[[number]])
         a, b = int(self.splits.sets[one.left[0]]), int(self.splits.sets[one.right[0]])
         if bool(self.rows[one.left[0]] < self.rows[one.right[0]]) is (self.costs.build > self.costs.probe):
             a, b = b, a
         hashed, looped = np.minimum(*self._hash(one))[0], self._loops(one)[0]
         method = HashJoin if hashed <= looped else NestedLoopJoin
         return method, a, b, float(min(hashed, looped) + self._fixed(level.sets)[0])
+
+    def _splits_of(self, s: Relations) -> Level:
+        at, left, right = self.splits.of(s)
+        only = np.array([at], dtype=np.int32)
+        return Level(left, right, only, np.zeros(1, dtype=np.int64), only)
 
     def _some_order(self) -> Costs:
         if self._some is None:
@@ -265,7 +268,7 @@ class SetTable:
         if not self._plain:
             more = np.where(self._within(self._keys, level) > 0, 0.0, np.inf)
             if costs.call:
-                more += costs.call * self._within(self._residual, level) * np.repeat(self.rows[level.sets], self._counts(level))
+                more += costs.call * self._within(self._residual, level) * self.rows[level.whole]
             probing_left, probing_right = probing_left + more, probing_right + more
         return probing_left, probing_right
 
@@ -286,9 +289,5 @@ class SetTable:
 
     def _within(self, figure: Costs, level: Level) -> Costs:
         """What a figure that adds up over conjuncts is for those that each join tests."""
-        found: Costs = np.repeat(figure[level.sets], self._counts(level)) - figure[level.left] - figure[level.right]
+        found: Costs = figure[level.whole] - figure[level.left] - figure[level.right]
         return found
-
-    @staticmethod
-    def _counts(level: Level) -> npt.NDArray[np.int64]:
-        return np.diff(level.starts, append=len(level.left))

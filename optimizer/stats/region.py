@@ -14,11 +14,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import inf, ldexp, prod
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from optimizer.algebra.columns import ColumnId, ColumnSet, column_ids, column_set
+from optimizer.algebra.columns import ColumnId, ColumnSet, column_ids, column_set, union
 from optimizer.algebra.props import united
 from optimizer.algebra.scalars import Call, Cast, ColumnRef, Predicate, Scalar
 from optimizer.stats.overlap import Overlap, overlap_of
@@ -189,6 +190,19 @@ class _Entries:
         rows[at] *= np.array(shares)[alike]
 
 
+class _Entry(NamedTuple):
+    """Columns of one relation that are equated with those of others. `fewest`: distinct values of the one that has the fewest,
+    which makes `factor`, or `alone` where no other column of the relation is equated; `within`: shares of its own rows."""
+
+    fewest: float
+    minus_rows: float  # the largest table first
+    relation: int
+    columns: ColumnSet
+    factor: float
+    within: tuple[float, ...]
+    alone: float
+
+
 class _EqualityClass:
     """Columns that a region equates, directly or in turn. A subset may link only some of them: `factors` looks at the
     equalities whose two columns it holds."""
@@ -207,10 +221,11 @@ class _EqualityClass:
             self.relations |= within
             if not within & (within - 1):
                 self.alone |= within
-        columns = 0
-        for _, both in self._pairs:
-            columns |= both
-        ids = list(column_ids(columns))
+        ids = list(column_ids(union(both for _, both in self._pairs)))
+        self._columns: dict[int, ColumnSet] = {}
+        for c in ids:
+            self._columns[home[c]] = self._columns.get(home[c], 0) | 1 << c
+        self._entries: dict[ColumnSet, _Entry] = {}
         self._figures = [leaves[home[c]].columns[c] for c in ids]
         informed = sum(1 for f in self._figures if f.frequent or f.spread is not None)
         self._members = {c: k for k, c in enumerate(ids)} if informed > 1 else {}
@@ -233,38 +248,46 @@ class _EqualityClass:
         factors: list[Factor] = []
         equated: list[tuple[int, ColumnSet]] = []
         for members in united([columns for within, columns in self._pairs if not within & ~held]):
-            entries: list[tuple[float, float, int, ColumnSet]] = []
+            entries: list[_Entry] = []
             for i in column_ids(held):
-                leaf = self._leaves[i]
-                own = [c for c in column_ids(members) if c in leaf.columns]
-                if not own:
-                    continue
-                ndvs = sorted(leaf.columns[c].ndv for c in own)
-                columns = column_set(own)
-                entries.append((ndvs[0], -leaf.base_rows, i, columns))
-                if several >> i & 1:
-                    equated.append((i, columns))
-                for ndv in ndvs[1:]:
-                    share *= 1.0 / max(1.0, ndv)
-                share *= 1.0 - max(leaf.columns[c].null_fraction for c in own)
+                columns = members & self._columns.get(i, 0)
+                if columns:
+                    entries.append(entry := self._entry(i, columns))
+                    if several >> i & 1:
+                        equated.append((i, columns))
+                    for within in entry.within:
+                        share *= within
             entries.sort()
             share *= self._correction(entries)
-            for ndv, _, i, columns in entries[1:]:
-                factor = 1.0 / max(1.0, ndv)
-                if several >> i & 1:
-                    factors.append((i, factor, columns))
+            for entry in entries[1:]:
+                if several >> entry.relation & 1:
+                    factors.append((entry.relation, entry.factor, entry.columns))
                 else:
-                    share *= combined_leaf(self._leaves[i], [(factor, columns)], columns, back_off)
+                    share *= entry.alone
         return share, tuple(factors), tuple(equated)
 
-    def _correction(self, entries: Sequence[tuple[float, float, int, ColumnSet]]) -> float:
+    def _entry(self, i: int, columns: ColumnSet) -> _Entry:
+        """What equated columns of relation `i` say, whichever other relations a set holds."""
+        known = self._entries.get(columns)
+        if known is None:
+            leaf = self._leaves[i]
+            figures = [leaf.columns[c] for c in column_ids(columns)]
+            fewest, *others = sorted(f.ndv for f in figures)
+            within = (*(1.0 / max(1.0, ndv) for ndv in others), 1.0 - max(f.null_fraction for f in figures))
+            factor = 1.0 / max(1.0, fewest)
+            alone = combined_leaf(leaf, [(factor, columns)], columns, back_off)
+            known = self._entries[columns] = _Entry(fewest, -leaf.base_rows, i, columns, factor, within, alone)
+        return known
+
+    def _correction(self, entries: Sequence[_Entry]) -> float:
         """What common values and histograms make of the factors; nothing where they may be those of a key of more columns, or
         where a relation has two of the columns, whose values in common nobody knows."""
         if len(entries) < 2 or not self._members:
             return 1.0
         members: list[int] = []
-        for _, _, i, columns in entries:
-            if columns & (columns - 1) or any(key & columns and key & ~columns for key in self._leaves[i].keys):
+        for entry in entries:
+            columns = entry.columns
+            if columns & (columns - 1) or any(key & columns and key & ~columns for key in self._leaves[entry.relation].keys):
                 return 1.0
             members.append(self._members[columns.bit_length() - 1])
         if self._overlap is None:
