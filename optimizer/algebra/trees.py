@@ -11,14 +11,16 @@ from typing import TypeAlias
 from optimizer.algebra.columns import ColumnSet
 from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical import LogicalOperator
-from optimizer.algebra.logical_joins import Apply, Join
+from optimizer.algebra.logical_joins import AnyJoin, Apply, Join
 from optimizer.algebra.props import LogicalProps
 
-OUTER_JOIN, CROSS_PRODUCT = 1, 2
+OUTER_JOIN, CROSS_PRODUCT, MARK = 1, 2, 4
 
 
 def _kind_of_join(op: LogicalOperator) -> int:
     if not isinstance(op, Join):
+        if isinstance(op, AnyJoin) and op.mark is not None:
+            return MARK
         return OUTER_JOIN if isinstance(op, Apply) and op.kind is JoinKind.LEFT else 0
     if op.kind is JoinKind.INNER:
         return 0 if op.predicate else CROSS_PRODUCT
@@ -97,6 +99,11 @@ class Tree:
     def has_outer_join(self) -> bool:
         """Whether a left, right or full join (also of an Apply) stands in it, at any depth."""
         return bool(self._joins_below() & OUTER_JOIN)
+
+    @property
+    def has_mark(self) -> bool:
+        """Whether a join that makes a mark (also an Apply) stands in it, at any depth."""
+        return bool(self._joins_below() & MARK)
 
     @property
     def has_cross_product(self) -> bool:

@@ -61,19 +61,21 @@ from optimizer.prepass.row_bounds import at_least_one_row, has_one_row
 
 def remove_subqueries(root: Tree, columns: Columns) -> tuple[Tree, list[Step]]:
     """The tree with an Apply for each subquery, and what was done; the tree itself where it has none."""
-    _allow_levels(root)
+    if not _allow_levels(root):
+        return root, []
     removal = _Removal(columns)
     return removal.tree(root), removal.steps
 
 
-def _allow_levels(root: Tree) -> None:
-    """Removal and the stages after it recurse over subqueries in subqueries, some ten frames a level: raise Python's limit for
-    many levels. The binder says how many there can be."""
+def _allow_levels(root: Tree) -> int:
+    """The levels of subqueries in subqueries. Removal and the stages after it recurse over them, some ten frames a level: for many
+    of them Python's limit is raised. The binder says how many there can be."""
     levels, trees = 0, [root]
     while trees := [s.tree for t in trees for node in postorder(t) if isinstance(node, Tree) for s in _subqueries(node)]:
         levels += 1
     if levels > 20:
         sys.setrecursionlimit(max(sys.getrecursionlimit(), 1000 + 25 * levels))
+    return levels
 
 
 def _subqueries(tree: Tree) -> list[Subquery]:

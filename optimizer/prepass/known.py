@@ -110,7 +110,8 @@ def _below(
 def _sides(tree: Tree, join: AnyJoin, names: Names, inside: ColumnSet, whole: bool) -> Iterable[tuple[Node, Names, ColumnSet]]:
     """The inputs of a join that columns of `names` come from."""
     left, right = tree.inputs
-    on_left, on_right = _among(names, left.columns), _among(names, right.columns)
+    on_left = _among(names, left.columns)
+    on_right = {} if on_left is names else _among(names, right.columns)  # a column comes from one of them
     if on_left and not (whole and join.kind.keeps_right):
         yield left, on_left, inside
     if on_right and not (whole and join.kind.keeps_left):

@@ -105,8 +105,9 @@ def _inferred(pairs: list[EquatedPair], own: Predicate, source: Node, target: No
     if len({pair.right for pair in bare}) < 2:
         return new
     first: dict[ColumnId, ColumnRef] = {}
+    one = len({pair.left for pair in bare}) == 1
     for pair in bare:
-        column = first.setdefault(source.props.representative(pair.left.id), pair.right)
+        column = first.setdefault(pair.left.id if one else source.props.representative(pair.left.id), pair.right)
         if column is not pair.right and column.type == pair.right.type:
             equality = compare("=", column, pair.right)
             if equality not in new and not settled(target, equality, context.columns):  # before properties: it is found soon

@@ -25,7 +25,7 @@ class MarkJoinRemove(RewriteRule):
     pattern = node(LogicalOperator)
 
     def apply(self, bound: Tree, context: RuleContext) -> Tree | None:
-        return reduce_joins(bound, without_mark)
+        return reduce_joins(bound, without_mark) if bound.has_mark else None
 
 
 def without_mark(join: Tree, needed: ColumnSet, once: bool) -> Node | None:

@@ -28,7 +28,7 @@ class OuterJoinRemove(RewriteRule):
     pattern = node(LogicalOperator)
 
     def apply(self, bound: Tree, context: RuleContext) -> Tree | None:
-        return reduce_joins(bound, without_right)
+        return reduce_joins(bound, without_right) if bound.has_outer_join else None
 
 
 def without_right(join: Tree, needed: ColumnSet, once: bool) -> Node | None:
