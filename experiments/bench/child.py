@@ -68,10 +68,10 @@ class Child:
         with self._busy:
             for _ in range(2):
                 fresh = self._ready()
-                started = perf_counter()
+                started, since = perf_counter(), monotonic()
                 try:
                     self._send(item)
-                    rows: list[Row] = self._wait(self._seconds)
+                    rows: list[Row] = self._wait(self._seconds, since)
                     self._answered += 1
                 except Ended as ended:
                     if self._closed:
@@ -121,7 +121,7 @@ class Child:
         try:
             if self._closed:
                 raise Ended("died", "it is not wanted any more")
-            self._wait(_START_SECONDS)  # its start does not count
+            self._wait(_START_SECONDS, monotonic())  # its start does not count
         except Ended as ended:
             self._stop()
             raise PlanscopeError(f"the process that measures items does not start: {ended}") from ended
@@ -130,9 +130,9 @@ class Child:
         with suppress(OSError):  # if it is dead, waiting for its answer shows that
             self._pipe.send(item)
 
-    def _wait(self, seconds: float) -> Any:
-        """The answer. Raises Ended."""
-        limit, since, most = seconds, monotonic(), None
+    def _wait(self, seconds: float, since: float) -> Any:
+        """The answer to what was asked at `since`. Raises Ended."""
+        limit, most = seconds, None
         while True:
             now = monotonic()  # before the look: what has come by then came in time
             answered = self._pipe.poll(_LOOK_SECONDS)
