@@ -242,9 +242,9 @@ def test_counted_time_is_exclusive(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     """By a clock that only the scan's reading of a batch moves, by 2 s."""
     clock, decode = [0.0], Decoder.decode
 
-    def slow(self: Decoder, raw: pa.RecordBatch) -> pa.RecordBatch | None:
+    def slow(self: Decoder, *batch: Any) -> pa.RecordBatch | None:
         clock[0] += 2.0
-        return decode(self, raw)
+        return decode(self, *batch)
 
     monkeypatch.setattr(run_module, "perf_counter", lambda: clock[0])
     monkeypatch.setattr(Decoder, "decode", slow)
