@@ -68,8 +68,8 @@ def remove_subqueries(root: Tree, columns: Columns) -> tuple[Tree, list[Step]]:
 
 
 def _allow_levels(root: Tree) -> int:
-    """The levels of subqueries in subqueries. Removal and the stages after it recurse over them, some ten frames a level: for many
-    of them Python's limit is raised. The binder says how many there can be."""
+    """The levels of subqueries in subqueries. Removal and the stages after it recurse over them, some ten frames a level: for
+    many of them Python's limit is raised. The binder says how many there can be."""
     levels, trees = 0, [root]
     while trees := [s.tree for t in trees for node in postorder(t) if isinstance(node, Tree) for s in _subqueries(node)]:
         levels += 1

@@ -7,6 +7,7 @@ from dataclasses import replace
 from decimal import Decimal
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.csv as pacsv
