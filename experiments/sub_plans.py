@@ -10,12 +10,12 @@ from optimizer.algebra.logical import Scan
 from optimizer.algebra.predicates import combined, compare
 from optimizer.algebra.scalars import Call, ColumnRef, Predicate, Scalar
 from optimizer.errors import Unsupported
+from optimizer.figures import Figures
 from optimizer.joins.graph import JoinGraph as Links
 from optimizer.joins.graph import Relations
 from optimizer.joins.inner import InnerRegion, inner_region
 from optimizer.memo.group import Group
 from optimizer.pipeline import OptimizedQuery
-from optimizer.search.figures import Figures
 from optimizer.stats.relation import RelationStats
 
 JOINS_ALONE = (  # rules to be off, so that no relation disappears, and no aggregate or lookup comes between the joins

@@ -23,6 +23,7 @@ from optimizer.decorrelate.alternatives import settle_choices
 from optimizer.decorrelate.quick import QUICK
 from optimizer.drivers import new_search
 from optimizer.errors import NoPlan
+from optimizer.figures import Figures
 from optimizer.joins.join_order import read_join_order
 from optimizer.joins.placed_order import has_order
 from optimizer.memo.memo import Memo
@@ -32,11 +33,9 @@ from optimizer.prepass.instructions import Program, rules_of
 from optimizer.prepass.program import PROGRAM
 from optimizer.rules.catalog import ENFORCERS, IMPLEMENTATIONS, TRANSFORMATIONS, rule_set
 from optimizer.rules.interface import ImplementationRule, Rule, RuleContext, TransformationRule
-from optimizer.search.counters import SearchStats
 from optimizer.search.extract import extract, give_groups
-from optimizer.search.figures import Figures
 from optimizer.search.search import Search
-from optimizer.search.stats import search_stats
+from optimizer.search_stats import SearchStats, search_stats
 from optimizer.settings import DEFAULTS, Settings
 from optimizer.sql.bind import bind
 from optimizer.sql.hints import read_hints

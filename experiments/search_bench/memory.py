@@ -26,12 +26,12 @@ from optimizer.algebra.logical import LogicalOperator
 from optimizer.algebra.logical_joins import Join
 from optimizer.algebra.physical import PhysicalOperator
 from optimizer.algebra.scalars import Scalar
+from optimizer.figures import Figures
 from optimizer.memo.goal import Goal, Way
 from optimizer.memo.group import Group
 from optimizer.memo.memo import Memo
 from optimizer.memo.mexpr import LogicalExpr, PhysicalExpr
 from optimizer.pipeline import Optimizer
-from optimizer.search.figures import Figures
 from optimizer.search.search import Search
 from optimizer.search.set_goals import SetFigures
 

@@ -11,13 +11,13 @@ from optimizer.algebra.traits import TraitSet
 from optimizer.algebra.trees import Tree
 from optimizer.catalog.table import Catalog
 from optimizer.drivers import new_search
+from optimizer.figures import Figures
 from optimizer.memo.goal import Goal
 from optimizer.memo.memo import Memo
 from optimizer.pipeline import Optimizer
 from optimizer.prepass.hep import run_program
 from optimizer.rules.interface import RuleContext
 from optimizer.search.extract import extract
-from optimizer.search.figures import Figures
 from optimizer.search.search import Search
 from optimizer.settings import Settings
 from optimizer.sql.bind import bind

@@ -17,12 +17,12 @@ from optimizer.algebra.plan import PlanNode
 from optimizer.cost.model import CostModel
 from optimizer.errors import NoPlan, SettingsError
 from optimizer.explanation.changed import Rows, changed_cost, changed_estimator, inside, names_of, unheeded
+from optimizer.figures import Figures
 from optimizer.joins.inner import inner_region
 from optimizer.memo.bounds import lower_bounds_fall
 from optimizer.memo.goal import INFINITY
 from optimizer.search.extract import extract
 from optimizer.search.failures import why_no_plan
-from optimizer.search.figures import Figures
 from optimizer.search.search import Search
 
 

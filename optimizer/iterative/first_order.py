@@ -8,6 +8,7 @@ from optimizer.algebra.join_graph import JoinGraph
 from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical_joins import Join
 from optimizer.algebra.trees import Tree
+from optimizer.figures import Figures
 from optimizer.joins.costing import COutCosting
 from optimizer.joins.graph import Relations, bits, joins_of
 from optimizer.joins.greedy import greedy
@@ -17,7 +18,6 @@ from optimizer.memo.group import Group
 from optimizer.memo.mexpr import LogicalExpr
 from optimizer.rules.transform.partition_joins import part
 from optimizer.search.context import SearchContext
-from optimizer.search.figures import Figures
 from optimizer.search.region_start import choice_of
 
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import asdict, dataclass
-from typing import Any
 
 
 class Counters:
@@ -34,40 +32,3 @@ class Counters:
         self.heuristic = ""
         self.cycles = 0
         self.proven = True
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SearchStats:
-    """The figures of a finished search; `as_dict` is the `search` object of `explain --format json`.
-
-    `groups`, `goals`: with the sets of relations that have no group; `joins_enumerated`: pairs of inputs joined, each once;
-    `regions`: by how they were searched (expand, table, tasks, one order); `lower_bound`: no plan costs less; `gap`: how much
-    dearer the plan can be, as a fraction, None where nothing is known; `forced`: the join order that was asked for.
-    """
-
-    groups: int
-    mexprs_logical: int
-    mexprs_physical: int
-    duplicates: int
-    merges: int
-    tasks: int
-    rules_fired: dict[str, int]
-    goals: int
-    goals_opened: int
-    goals_reopened: int
-    reopened: dict[str, int]
-    candidates: int
-    costed: int
-    pruned: dict[str, int]
-    cycles: int
-    joins_enumerated: int
-    regions: dict[str, int]
-    proven: bool
-    lower_bound: float
-    gap: float | None
-    heuristic: str
-    prepass_converged: bool
-    forced: str = ""
-
-    def as_dict(self) -> dict[str, Any]:
-        return asdict(self)

@@ -22,6 +22,7 @@ from optimizer.algebra.trees import Tree
 from optimizer.cost.joins import JoinCosts
 from optimizer.cost.model import LinearJoins
 from optimizer.errors import SettingsError
+from optimizer.figures import Figures
 from optimizer.joins.collect import collect_join_graphs
 from optimizer.joins.csg import count_connected_sets
 from optimizer.joins.graph import Relations
@@ -37,7 +38,6 @@ from optimizer.rules.implement.join_to_hash_join import JoinToHashJoin
 from optimizer.rules.implement.join_to_merge_join import JoinToMergeJoin
 from optimizer.rules.implement.join_to_nested_loop_join import JoinToNestedLoopJoin
 from optimizer.search.context import SearchContext, Source
-from optimizer.search.figures import Figures
 from optimizer.search.group_ways import PARTITIONING, GroupWays
 from optimizer.search.region_start import start
 from optimizer.search.region_ways import RegionWays

@@ -19,6 +19,7 @@ from optimizer.algebra.traits import ANY, TraitSet
 from optimizer.algebra.trees import Tree
 from optimizer.cost.model import CostModel
 from optimizer.errors import Interrupted, NoPlan
+from optimizer.figures import Figures
 from optimizer.memo.bounds import lower_bounds_fall
 from optimizer.memo.goal import INFINITY, Goal, Status
 from optimizer.memo.memo import Memo
@@ -27,7 +28,6 @@ from optimizer.rules.interface import RuleContext
 from optimizer.rules.rule_set import RuleSet
 from optimizer.search.context import SearchContext, Task
 from optimizer.search.failures import what_was_found, why_no_plan
-from optimizer.search.figures import Figures
 from optimizer.search.first_plan import GivenWays
 from optimizer.search.group_ways import add_way, waiting_way
 from optimizer.search.regions import Regions

@@ -16,6 +16,7 @@ from optimizer.cost.coefficients import NAMES
 from optimizer.cost.model import CostModel, Reruns
 from optimizer.cost.spark import SparkCost
 from optimizer.engines.arrow import COST_MODELS
+from optimizer.figures import Figures
 from optimizer.memo.goal import Status
 from optimizer.memo.memo import Memo
 from optimizer.pipeline import Optimizer
@@ -24,7 +25,6 @@ from optimizer.plan_space.of_search import full_space
 from optimizer.rules.catalog import rule_set
 from optimizer.rules.interface import RuleContext
 from optimizer.search.extract import extract
-from optimizer.search.figures import Figures
 from optimizer.search.search import Search
 from optimizer.settings import Settings
 from optimizer.stats.estimator import Estimator

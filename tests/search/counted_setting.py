@@ -27,11 +27,11 @@ from optimizer.algebra.traits import Alternative, TraitSet, ascending
 from optimizer.algebra.trees import Tree
 from optimizer.catalog.table import Catalog, ColumnStats, Table, TableColumn, TableStats
 from optimizer.cost.c_out import COut
+from optimizer.figures import Figures
 from optimizer.memo.goal import Goal
 from optimizer.memo.memo import Memo
 from optimizer.rules.catalog import TRANSFORMATIONS, rule_set
 from optimizer.rules.interface import ANY, ImplementationRule, RuleContext, node
-from optimizer.search.figures import Figures
 from optimizer.search.search import Search
 from optimizer.settings import Settings
 from optimizer.stats.estimator import Estimator

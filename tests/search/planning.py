@@ -7,11 +7,11 @@ from optimizer.algebra.plan import PlanNode
 from optimizer.cost.model import CostModel
 from optimizer.drivers import new_search as search_over
 from optimizer.engines.arrow import cost_model
+from optimizer.figures import Figures
 from optimizer.memo.goal import Goal
 from optimizer.memo.memo import Memo
 from optimizer.rules.catalog import rule_set
 from optimizer.rules.interface import RuleContext
-from optimizer.search.figures import Figures
 from optimizer.search.search import Search
 from optimizer.settings import Settings
 from optimizer.stats.estimator import Estimator

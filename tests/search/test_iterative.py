@@ -22,6 +22,7 @@ from optimizer.catalog.table import Catalog
 from optimizer.cost.arrow import ArrowCost
 from optimizer.dataset import open_dataset
 from optimizer.errors import NoPlan
+from optimizer.figures import Figures
 from optimizer.iterative.importance import CEILING, importances
 from optimizer.iterative.search import IterativeSearch
 from optimizer.memo.goal import Goal, Status
@@ -31,7 +32,6 @@ from optimizer.plan_space.of_search import full_space
 from optimizer.rules.catalog import IMPLEMENTATIONS, TRANSFORMATIONS, rule_set
 from optimizer.rules.interface import RuleContext
 from optimizer.search.extract import extract
-from optimizer.search.figures import Figures
 from optimizer.search.search import Search
 from optimizer.settings import Settings
 from optimizer.stats.estimator import Estimator

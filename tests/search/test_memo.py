@@ -17,11 +17,11 @@ from optimizer.algebra.scalars import Call, ColumnRef, Literal
 from optimizer.algebra.trees import Tree
 from optimizer.catalog.table import Catalog
 from optimizer.cost.arrow import ArrowCost
+from optimizer.figures import Figures
 from optimizer.memo.binding import bindings
 from optimizer.memo.memo import Memo
 from optimizer.rules.catalog import IMPLEMENTATIONS, TRANSFORMATIONS, rule_set
 from optimizer.rules.interface import ANY, RuleContext, TransformationRule, node
-from optimizer.search.figures import Figures
 from optimizer.search.search import Search
 from optimizer.settings import Settings
 from optimizer.stats.estimator import Estimator

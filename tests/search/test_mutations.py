@@ -20,13 +20,13 @@ import pytest
 from optimizer.algebra.traits import ANY
 from optimizer.cost.arrow import ArrowCost
 from optimizer.errors import NoPlan
+from optimizer.figures import Figures
 from optimizer.joins.graph import joins_of
 from optimizer.joins.set_splits import SetSplits
 from optimizer.joins.set_table import SetTable
 from optimizer.memo.goal import INFINITY, Goal, Status
 from optimizer.search import group_ways, region_start, region_ways, regions
 from optimizer.search import search as driver
-from optimizer.search.figures import Figures
 from optimizer.search.group_ways import GroupWays
 from optimizer.search.region_ways import RegionWays
 from optimizer.search.search import Search

@@ -32,16 +32,18 @@ OPTIMIZER = {
     "prepass": "errors settings algebra catalog trace stats rules",
     "decorrelate": "errors settings algebra catalog trace stats rules prepass",
     "plugins": "errors settings algebra catalog stats cost joins rules engines prepass decorrelate",
-    "search": "errors settings algebra catalog stats cost trace memo joins rules engines",
-    "iterative": "errors settings algebra memo joins rules search",
+    "figures": "algebra stats cost memo joins engines",
+    "search": "errors settings algebra catalog stats cost trace memo joins rules engines figures",
+    "search_stats": "algebra memo search",
+    "iterative": "errors settings algebra memo joins rules figures search",
     "drivers": "cost trace memo rules search iterative",
     "plan_space": "errors settings algebra memo rules search",
     "audit": "errors settings algebra memo trace plan_space search",
     "stage_events": "algebra memo trace prepass search",
     "stages": "algebra rules prepass decorrelate",
-    "pipeline": "errors settings algebra catalog sql trace stats cost memo joins rules engines decorrelate prepass search"
-    " drivers plugins stages stage_events",
-    "explanation": "errors settings algebra catalog stats cost trace memo joins rules plan_space search audit pipeline",
+    "pipeline": "errors settings algebra catalog sql trace stats cost memo joins rules engines decorrelate prepass figures"
+    " search search_stats drivers plugins stages stage_events",
+    "explanation": "errors settings algebra catalog stats cost trace memo joins rules figures plan_space search audit pipeline",
 }
 
 # folder, or one file of it -> what it may import of the product besides its own folder
