@@ -19,6 +19,7 @@ from experiments.bench.runner import Limits, run
 from experiments.bench.store import identity
 from optimizer.errors import InternalError, OutputError, PlanscopeError
 from tests.bench import toy
+from tests.bench.clock import stop_clock
 from tests.processes import PATIENCE, any_alive, descendants, wait_until
 
 HERE = toy.NAME
@@ -29,11 +30,8 @@ def _item(query: str, mode: str = "plain") -> dict[str, str]:
 
 
 def test_an_item_that_fails_in_any_way_has_a_row_and_the_next_is_measured(tmp_path, monkeypatch):
-    """The time of an item is what passes on the toy's clock, without that of opening its data."""
-    clock = tmp_path / "clock"
-    clock.touch()
-    monkeypatch.setenv("TOY_CLOCK", str(clock))
-    monkeypatch.setattr("experiments.bench.child.monotonic", lambda: clock.stat().st_size)
+    """The time that its data took to open is not counted."""
+    stop_clock(monkeypatch, tmp_path)
     items = [_item(query) for query in ("hang", "die", "raise", "refuse", "open", "fine")]
     results = Results(tmp_path / "out", toy, "a command", items)
     run(toy, items, results, Limits(seconds=100.0))

@@ -1,7 +1,4 @@
-"""An experiment for tests: some items have rows, one hangs, one raises, one ends its process.
-
-Time passes where an item says so: the file TOY_CLOCK is as many bytes long as seconds went by.
-"""
+"""An experiment for tests: some items have rows, one hangs, one raises, one ends its process."""
 
 from __future__ import annotations
 
@@ -13,6 +10,7 @@ import pyarrow as pa
 from experiments.bench.child import untimed
 from experiments.bench.experiment import Figure, Item, Options, Row, Section, Table
 from optimizer.errors import InternalError, Unsupported
+from tests.bench.clock import pass_time
 
 NAME = "tests.bench.toy"
 HELP = "A toy."
@@ -24,23 +22,17 @@ def items(options: Options) -> list[Item]:
     return [{"query": query, "mode": mode} for query in options.queries for mode in options.modes]
 
 
-def _pass_time(seconds: int) -> None:
-    if clock := os.environ.get("TOY_CLOCK"):
-        with open(clock, "ab") as file:
-            file.write(bytes(seconds))
-
-
 def measure(item: Item) -> list[Row]:
     if log := os.environ.get("TOY_LOG"):
         with open(log, "a") as file:
             file.write(f"{item['query']}\n")
     match item["query"]:
         case "hang":
-            _pass_time(1000)
+            pass_time(1000)
             signal.pause()
         case "open":
             with untimed():
-                _pass_time(1000)
+                pass_time(1000)
         case "large":
             held = bytearray(b"x" * (400 << 20))
             signal.pause()

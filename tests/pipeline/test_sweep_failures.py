@@ -25,6 +25,7 @@ from experiments.pipeline.sweep.plan import SweepPlan, write_plan
 from experiments.pipeline.sweep.results import progress_of, read_results
 from experiments.pipeline.sweep.spec import SweepSpec, plan_sweep
 from optimizer.errors import PlanscopeError
+from tests.bench.clock import stop_clock
 from tests.pipeline import failing
 from tests.processes import PATIENCE, wait_until
 
@@ -72,9 +73,10 @@ def task_of(plan: SweepPlan, folder: Path, numbers: list[int], remote: bool = Fa
     }  # fmt: skip
 
 
-def test_each_failure_is_a_row_and_the_rest_is_not_touched(child: Any) -> None:
+def test_each_failure_is_a_row_and_the_rest_is_not_touched(child: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    stop_clock(monkeypatch, tmp_path)
     names = ["first", "exit", "kill", "abort", "raise", "bug", "burst", "hang", "last"]
-    plan = planned(names, timeout=1.5, memory=1024)
+    plan = planned(names, timeout=100, memory=1024)
     made = child(plan)
     rows = {name: row_by(made, plan, number) for number, name in enumerate(names)}
     kinds = {name: row["error_kind"] for name, row in rows.items()}
@@ -90,7 +92,7 @@ def test_each_failure_is_a_row_and_the_rest_is_not_touched(child: Any) -> None:
     assert rows["abort"]["error"] == "its process ended with signal SIGABRT: something went wrong in a library"
     assert rows["raise"]["error"] == "division by zero in project_rows"
     assert rows["bug"]["error"] == "KeyError: 'nobody knows'"
-    assert rows["hang"]["error"] == "it took more than 1.5 s and was stopped"
+    assert rows["hang"]["error"] == "it took more than 100 s and was stopped"
     again = {name for name, row in rows.items() if row["attempts"] == 2}
     assert again == {"exit", "burst"}, "only what may be the fault of earlier items of its process is tried again"
     assert {row["attempts"] for row in rows.values()} == {1, 2}
@@ -178,6 +180,14 @@ def test_a_task_goes_on_where_it_was_stopped(tmp_path: Path, monkeypatch: pytest
     Store(tmp_path, load(plan.measure)).finish(plan.items)
     assert progress_of(tmp_path).complete
     assert read_results(tmp_path).column("query").to_pylist() == [f"q{i}" for i in range(6)]
+
+
+def test_a_task_keeps_to_the_limit_of_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    stop_clock(monkeypatch, tmp_path)
+    plan = planned(["hang"], timeout=100)
+    measure_items(task_of(plan, tmp_path, [0]))
+    [row] = Store(tmp_path, load(plan.measure)).finish(plan.items).to_pylist()
+    assert (row["status"], row["error_kind"]) == ("error", "timeout")
 
 
 def test_a_server_stops_when_its_client_is_gone(tmp_path: Path) -> None:
