@@ -21,7 +21,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from executor.arrow import decimals
-from executor.arrow.batches import Batches, column_name, single_array, table_batches
+from executor.arrow.batches import Batches, column_name, plain_texts, single_array, table_batches
 from executor.arrow.comparisons import normalized
 from executor.arrow.context import Tuning
 from executor.arrow.expressions import compile_scalar
@@ -170,6 +170,8 @@ class Aggregation:
         """The states of the batch's rows. Without `group` every row is a group of its own, to be merged later: for keys that
         hardly repeat within a batch."""
         raw = {key: normalized(batch.column(key)) for key in self._keys}
+        if self._sets or self._rows or not group:
+            raw = {key: plain_texts(array) for key, array in raw.items()}
         for name, evaluate in self._compiled.items():
             raw[name] = evaluate(batch)
         sets = []
@@ -301,6 +303,9 @@ class Aggregation:
             return pa.table({c: a if a.type == types[c] else a.cast(types[c]) for c, a in whole.items()})
         if (made := grouped_by_place(table, self._keys, steps, types)) is not None:
             return made
+        for i, name in enumerate(table.column_names):
+            if pa.types.is_dictionary(table[name].type):
+                table = table.set_column(i, name, plain_texts(single_array(table[name])))
         calls = [([], function) if function == "count_all" else (column, function) for function, column in steps]
         grouped = table.group_by(self._keys, use_threads=False).aggregate(calls)
         names = [("count_all" if f == "count_all" else f"{column}_{f}", column) for f, column in steps]

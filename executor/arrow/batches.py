@@ -9,15 +9,22 @@ import pyarrow as pa
 from optimizer.algebra.columns import ColumnId, Columns, ColumnSet, column_ids
 
 Batches = Generator[pa.RecordBatch, None, None]
+ENCODED_TEXT = pa.dictionary(pa.int32(), pa.string())
 
 
 def column_name(id: ColumnId) -> str:
     return f"c{id}"
 
 
-def batch_schema(ids: ColumnSet, columns: Columns) -> pa.Schema:
-    """Every field may hold NULLs: an outer join below may have put some there."""
-    return pa.schema([pa.field(column_name(id), columns[id].type) for id in column_ids(ids)])
+def batch_schema(ids: ColumnSet, columns: Columns, encoded: ColumnSet = 0) -> pa.Schema:
+    """Every field may hold NULLs: an outer join below may have put some there. Columns of `encoded` come as dictionaries."""
+    types = {id: ENCODED_TEXT if encoded >> id & 1 else columns[id].type for id in column_ids(ids)}
+    return pa.schema([pa.field(column_name(id), type) for id, type in types.items()])
+
+
+def plain_texts(array: pa.Array) -> pa.Array:
+    """What a dictionary stands for; other arrays as they are."""
+    return array.dictionary.take(array.indices) if pa.types.is_dictionary(array.type) else array
 
 
 def select(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:

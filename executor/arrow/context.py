@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from executor.arrow.batches import Batches, batch_schema
 from executor.arrow.counters import Counters
-from optimizer.algebra.columns import Columns
+from optimizer.algebra.columns import Columns, ColumnSet
 from optimizer.algebra.plan import PlanNode
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ class Tuning:
     `cache`: bytes of results that an Apply remembers. `filters`: build sides of hash joins filter the scans below the probe side.
     """
 
-    batch: int = 65_536
+    batch: int = 131_072  # a row group of most writers
     pairs: int = 262_144
     window: int = 65_536
     merge: int = 1_048_576
@@ -63,7 +63,8 @@ class Tuning:
 class Context:
     """`opener` starts a node's plan: a generator of its batches. `memory`: what operators keep from one run of their plan to the
     next, by node; None where a plan runs once. `filters`: what finished build sides say of scans; None where nobody asks them.
-    `watch`: who looks after limits, if anybody. `spools`: the rows that spools hold, by number."""
+    `watch`: who looks after limits, if anybody. `spools`: the rows that spools hold, by number. `encoded`: columns that come as
+    dictionaries, by the id of the node that hands them on."""
 
     columns: Columns
     sources: Mapping[str, TableSource]
@@ -74,13 +75,14 @@ class Context:
     filters: RuntimeFilters | None = None
     watch: Watch | None = None
     spools: Mapping[int, Readable] = field(default_factory=dict)
+    encoded: Mapping[int, ColumnSet] = field(default_factory=dict)
 
     def open(self, node: PlanNode) -> Batches:
         return self.opener(node, self)
 
     def again(self, memory: dict[int, Any]) -> Context:
         """The same for a plan that is run again and again."""
-        return replace(self, memory=memory, filters=None)
+        return replace(self, memory=memory, filters=None, encoded={})
 
     def once(self, node: PlanNode, make: Callable[[], Made]) -> Made:
         """What `make` gives, made in the first run of the node: it must not depend on the values of parameters."""
@@ -92,7 +94,7 @@ class Context:
         return found
 
     def schema(self, node: PlanNode) -> pa.Schema:
-        return batch_schema(node.columns, self.columns)
+        return batch_schema(node.columns, self.columns, self.encoded.get(node.id, 0))
 
     def held(self, node: PlanNode, bytes: int) -> None:
         """The operator holds so many bytes of rows now. Raises LimitReached."""

@@ -68,7 +68,7 @@ def _stage(node: PlanNode, context: Context) -> Stage:
         return mark_stage(node, context, marks)
     index = KeyIndex(build_keys, op.null_safe)
     context.held(node, inner.nbytes + index.nbytes)
-    matcher = Matcher(op.kind, not op.build_left, inner, op.residual, node.columns, context)
+    matcher = Matcher(op.kind, not op.build_left, inner, op.residual, context.schema(node), context)
     if context.filters is not None and not matcher.never_matches:
         context.filters.offer(node, build_keys, context)
 

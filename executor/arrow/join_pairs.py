@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from executor.arrow.batches import Batches, batch_schema, column_name, select
+from executor.arrow.batches import Batches, column_name, select
 from executor.arrow.context import Context
 from executor.arrow.expressions import compile_predicate
 from executor.arrow.selection import filtered, flags, mask_of, taken
@@ -47,7 +47,7 @@ class Matcher:
     """
 
     def __init__(
-        self, kind: JoinKind, outer_is_left: bool, inner: pa.RecordBatch, residual: Predicate, output: ColumnSet, context: Context
+        self, kind: JoinKind, outer_is_left: bool, inner: pa.RecordBatch, residual: Predicate, output: pa.Schema, context: Context
     ) -> None:
         self._pairs_at_once = context.tuning.pairs
         self._batch_rows = context.tuning.batch
@@ -56,7 +56,7 @@ class Matcher:
         self._kind = kind
         self._outer_only = kind.left_only and outer_is_left
         self._inner_only = kind.left_only and not outer_is_left
-        self._schema = batch_schema(output, context.columns)
+        self._schema = output
         self._single = kind is JoinKind.SINGLE
         self._residual = _compile_residual(residual) if residual else None
         self._hold(inner)

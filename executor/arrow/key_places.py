@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from executor.arrow.key_words import is_ordered, key_words
+from optimizer.algebra.columns import DataType
 
 _LEAST, _SPREAD = 1 << 16, 4  # places that a table of groups may always have, and for each row
 
@@ -35,6 +36,11 @@ def numbered(place: np.ndarray, places: int) -> Numbered:
     return Numbered(first, table[place] - 1, table)
 
 
+def has_places(type: DataType) -> bool:
+    """Of dictionaries the numbers are places."""
+    return pa.types.is_dictionary(type) or (is_ordered(type) and not pa.types.is_uint64(type))
+
+
 def groups_by_place(keys: Sequence[pa.Array]) -> Numbered | None:
     """The groups of rows with equal keys, of which there is at least one; NULL equals NULL. None where their values lie too far
     apart, or are of a type without places."""
@@ -42,8 +48,12 @@ def groups_by_place(keys: Sequence[pa.Array]) -> Numbered | None:
     most = max(_LEAST, _SPREAD * rows)
     place, places = np.zeros(1, np.int64), 1
     for key in keys:
-        if not is_ordered(key.type) or pa.types.is_uint64(key.type) or key.null_count == rows:
+        if not has_places(key.type) or key.null_count == rows:
             return None
+        if pa.types.is_dictionary(key.type):
+            if not _is_plain(key.dictionary, most):
+                return None
+            key = key.indices
         (word,), valid = key_words([key])
         some = word if valid is None else word[valid]
         low = int(some.min())
@@ -57,3 +67,8 @@ def groups_by_place(keys: Sequence[pa.Array]) -> Numbered | None:
             span += 1
         place = place * span + own
     return numbered(place, places)
+
+
+def _is_plain(values: pa.Array, most: int) -> bool:
+    """Whether different numbers are different values."""
+    return len(values) <= most and not values.null_count and len(values.unique()) == len(values)

@@ -37,7 +37,7 @@ def produce(node: PlanNode, context: Context) -> Batches:
         schema = batch_schema(child.columns, context.columns)
         sides.append(Side(context.open(child), schema, order, context.tuning.window))
     left, right = sides
-    matcher = Matcher(op.kind, True, empty_batch(right.schema), op.residual, node.columns, context)
+    matcher = Matcher(op.kind, True, empty_batch(right.schema), op.residual, context.schema(node), context)
     right_matters = op.kind.keeps_right
     left_matters = op.kind.keeps_left or op.kind is JoinKind.ANTI
     try:

@@ -48,7 +48,7 @@ def every_pair(node: PlanNode, context: Context, inner: pa.RecordBatch, outer_is
     if op.kind is JoinKind.MARK:
         finder = MarkFinder(inner, (), 0, Condition(condition, context.tuning.pairs))
         return mark_stage(node, context, lambda outer: finder.marks(outer, ()))
-    matcher = Matcher(op.kind, outer_is_left, inner, condition, node.columns, context)
+    matcher = Matcher(op.kind, outer_is_left, inner, condition, context.schema(node), context)
 
     def work(outer: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
         return matcher.join(outer, all_candidates(outer, inner))

@@ -9,6 +9,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from functools import reduce
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
@@ -77,6 +78,14 @@ class ParquetFiles:
         yield from file.iter_batches(rows, [group.number], columns, use_threads=False)
 
 
+def repeats(path: Path, column: str) -> bool:
+    """Whether the column is read as a dictionary from this file, if there is one."""
+    try:
+        return column in _repeating(pq.read_metadata(path), [column])
+    except (pa.ArrowException, OSError):
+        return False  # whoever reads it says why
+
+
 def _repeating(metadata: pq.FileMetaData, columns: Sequence[str]) -> list[str]:
     """Those of the columns that are texts and take few bytes a value, by a few row groups of the file: it has places in a
     dictionary for them."""
@@ -94,13 +103,21 @@ def _repeating(metadata: pq.FileMetaData, columns: Sequence[str]) -> list[str]:
 
 
 class Decoder:
-    """Turns what was read into batches of `schema` with the rows for which `predicate` is TRUE.
+    """Turns what was read into batches of `schema` with the rows for which `predicate` is TRUE, and that pass all `tests`, which
+    are over columns of the schema.
 
     `names`: columns of the files, of all that the predicate reads and the schema has.
     """
 
-    def __init__(self, predicate: Predicate, names: dict[ColumnId, str], types: dict[ColumnId, DataType], schema: pa.Schema):
-        self._names, self._types, self._schema = names, types, schema
+    def __init__(
+        self,
+        predicate: Predicate,
+        names: dict[ColumnId, str],
+        types: dict[ColumnId, DataType],
+        schema: pa.Schema,
+        tests: Sequence[RowTest] = (),
+    ) -> None:
+        self._names, self._types, self._schema, self._tests = names, types, schema, tests
         one_text: dict[ColumnId, list[int]] = {}
         for i, conjunct in enumerate(predicate):
             of = list(column_ids(conjunct.columns))
@@ -117,9 +134,8 @@ class Decoder:
     def columns(self) -> list[str]:
         return list(dict.fromkeys(self._names.values()))
 
-    def decode(self, raw: pa.RecordBatch, tests: Sequence[RowTest] = ()) -> pa.RecordBatch | None:
-        """The rows that pass `tests` as well, which are over columns of the schema; None where no row is left. Columns are taken
-        last, once it is known which rows are left."""
+    def decode(self, raw: pa.RecordBatch) -> pa.RecordBatch | None:
+        """None where no row is left. Columns are taken last, once it is known which rows are left."""
         arrays = {id: _typed(raw.column(name), self._types[id]) for id, name in self._names.items()}
         rows: np.ndarray | None = None  # all
         if self._of_texts:
@@ -131,12 +147,24 @@ class Decoder:
             count = pa.nulls(raw.num_rows if rows is None else len(rows))
             values = [*(self._plain(id, arrays[id], rows) for id in ids), count]
             rows = _fewer(rows, self._rest(pa.record_batch(values, [*map(column_name, ids), "rows"])))
-        for test in tests:
+        for test in self._tests:
             if rows is None or len(rows):
                 rows = _fewer(rows, test.passes(self._plain(test.column, arrays[test.column], rows)))
         if rows is not None and not len(rows):
             return None
-        return pa.RecordBatch.from_arrays([self._plain(id, arrays[id], rows) for id in sorted(self._kept)], schema=self._schema)
+        made = [
+            (self._encoded if pa.types.is_dictionary(field.type) else self._plain)(id, arrays[id], rows)
+            for id, field in zip(sorted(self._kept), self._schema, strict=True)
+        ]
+        return pa.RecordBatch.from_arrays(made, schema=self._schema)
+
+    def _encoded(self, id: ColumnId, array: pa.Array, rows: np.ndarray | None) -> pa.Array:
+        """The same rows of a column of texts as a dictionary, in whatever form it was read."""
+        chosen = array if rows is None else taken(array, rows)
+        if not pa.types.is_dictionary(chosen.type):
+            return chosen.dictionary_encode()
+        texts = _typed(chosen.dictionary, self._types[id])
+        return pa.DictionaryArray.from_arrays(chosen.indices.cast(pa.int32()), texts, safe=False)
 
     def _plain(self, id: ColumnId, array: pa.Array, rows: np.ndarray | None) -> pa.Array:
         """Some rows of a column (None: all); a dictionary as what it stands for."""

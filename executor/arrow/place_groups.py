@@ -13,8 +13,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from executor.arrow import decimals
-from executor.arrow.batches import single_array
-from executor.arrow.key_places import groups_by_place
+from executor.arrow.batches import plain_texts, single_array
+from executor.arrow.key_places import groups_by_place, has_places
 from executor.arrow.key_words import key_words
 from executor.arrow.selection import flags, taken
 from optimizer.algebra.columns import DataType
@@ -32,7 +32,9 @@ def grouped_by_place(
 ) -> pa.Table | None:
     """A row for each group, in the order of their first rows: its keys, and for each step (function and column) its value under
     the column's name, of the column's of `types`. None where keys or steps are not of the kind that this can do."""
-    if not keys or not table.num_rows or not all(_is_able(function, types[column]) for function, column in steps):
+    if not keys or not table.num_rows or not all(has_places(table.schema.field(key).type) for key in keys):
+        return None
+    if not all(_is_able(function, types[column]) for function, column in steps):
         return None
     arrays = [single_array(table[key]) for key in keys]
     groups = groups_by_place(arrays)
@@ -40,7 +42,7 @@ def grouped_by_place(
         return None
     number, count = groups.group.astype(np.int64), len(groups.first)
     first = pa.array(groups.first)
-    made = {key: taken(array, first) for key, array in zip(keys, arrays, strict=True)}
+    made = {key: plain_texts(taken(array, first)) for key, array in zip(keys, arrays, strict=True)}
     sizes = pa.array(np.bincount(number, minlength=count), pa.int64())
     for function, column in steps:
         if function == "count_all":

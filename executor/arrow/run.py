@@ -43,8 +43,10 @@ from executor.arrow import (
 from executor.arrow.batches import Batches
 from executor.arrow.context import Context, TableSource, Tuning
 from executor.arrow.counters import Counters
+from executor.arrow.encoded_texts import encoded_texts
 from executor.arrow.failures import first_line, operator_errors
 from executor.arrow.kept_rows import KeptRows
+from executor.arrow.memory import keep_freed_memory
 from executor.arrow.pipeline import Stage, Work, run_stages
 from executor.arrow.runtime_filters import RuntimeFilters, Test, filtered
 from executor.arrow.watch import Watch, watched
@@ -132,9 +134,11 @@ def execute(
     """
     _check_rows(plan, sources)
     _allow_depth(plan)
+    keep_freed_memory()
     run, tuning = _Run(counters, watch), tuning or Tuning()
     filters = RuntimeFilters() if tuning.filters else None
-    context = Context(columns, sources, counters, tuning, run.open_node, filters=filters, watch=watch)
+    encoded = encoded_texts(plan, columns, sources)
+    context = Context(columns, sources, counters, tuning, run.open_node, filters=filters, watch=watch, encoded=encoded)
     batches = _readable(context.open(plan), plan, columns)
     return pa.RecordBatchReader.from_batches(context.schema(plan), batches if watch is None else watched(batches, watch))
 

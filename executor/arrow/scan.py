@@ -90,7 +90,7 @@ def _parquet(
     needed = node.columns | predicate_columns(scan.predicate)
     names = {c.id: c.source for c in scan.columns if needed >> c.id & 1}
     files = context.once(node, lambda: ParquetFiles(_dataset(source, list(names.values()))))
-    decoder = Decoder(scan.predicate, names, {id: context.columns[id].type for id in names}, context.schema(node))
+    decoder = Decoder(scan.predicate, names, {id: context.columns[id].type for id in names}, context.schema(node), tests)
     pushed = _split(scan, source)[0]
     groups = files.row_groups(pushed)
     for each in ranges:
@@ -102,7 +102,7 @@ def _parquet(
     def work(group: RowGroup) -> Iterator[pa.RecordBatch]:
         with _errors_of(source):
             for raw in files.read(group, decoder.columns, context.tuning.batch):
-                batch = decoder.decode(raw, tests)
+                batch = decoder.decode(raw)
                 if batch is not None:
                     yield batch
 

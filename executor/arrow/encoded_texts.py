@@ -1,0 +1,72 @@
+"""Texts that stay dictionaries from a scan up to the aggregate that groups by them.
+
+A Parquet file holds a column of repeating texts as numbers and a dictionary. Where nothing between scan and aggregate looks
+at the column (filters, projections and hash joins on others), it is handed on in that form, and rows are grouped by the numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from executor.arrow.context import TableSource
+from executor.arrow.parquet_rows import repeats
+from optimizer.algebra.columns import ColumnId, Columns, ColumnSet
+from optimizer.algebra.kinds import JoinKind
+from optimizer.algebra.physical import FilterRows, HashAggregate, HashJoin, ProjectRows, TableScan
+from optimizer.algebra.plan import PlanNode
+from optimizer.algebra.predicates import predicate_columns
+from optimizer.algebra.scalars import ColumnRef
+from optimizer.algebra.types import is_string
+
+Step = tuple[PlanNode, ColumnId]
+
+
+def encoded_texts(plan: PlanNode, columns: Columns, sources: Mapping[str, TableSource]) -> dict[int, ColumnSet]:
+    """By the id of a node, which of its columns come as dictionaries."""
+    found: dict[int, ColumnSet] = {}
+    for node in plan.walk():
+        op = node.op
+        if type(op) is not HashAggregate:
+            continue
+        for key in op.keys:
+            if is_string(columns[key].type) and not any(item.call.columns >> key & 1 for item in op.aggregates):
+                path = list(_path(node.inputs[0], key))
+                if path and _is_encoded(*path[-1], sources):
+                    for below, column in path:
+                        found[below.id] = found.get(below.id, 0) | 1 << column
+    return found
+
+
+def _path(node: PlanNode, column: ColumnId) -> Iterator[Step]:
+    """From a node down to where its column comes from."""
+    step: Step | None = (node, column)
+    while step is not None:
+        yield step
+        step = _below(*step)
+
+
+def _below(node: PlanNode, column: ColumnId) -> Step | None:
+    op = node.op
+    if type(op) is FilterRows and not predicate_columns(op.predicate) >> column & 1:
+        return node.inputs[0], column
+    if type(op) is HashJoin and op.kind is not JoinKind.MARK:
+        read = predicate_columns(op.residual)
+        for pair in op.keys:
+            read |= pair[0].columns | pair[1].columns
+        if not read >> column & 1:
+            return next(((below, column) for below in node.inputs if below.columns >> column & 1), None)
+    if type(op) is ProjectRows:
+        source = next((item.value for item in op.items if item.id == column), None)
+        if isinstance(source, ColumnRef) and sum(item.value.columns >> source.id & 1 for item in op.items) == 1:
+            return node.inputs[0], source.id
+    return None
+
+
+def _is_encoded(node: PlanNode, column: ColumnId, sources: Mapping[str, TableSource]) -> bool:
+    if type(node.op) is not TableScan:
+        return False
+    scan = node.op.scan
+    source = sources.get(scan.table)
+    if source is None or source.format != "parquet" or not source.files:
+        return False
+    return repeats(source.files[0], next(each.source for each in scan.columns if each.id == column))

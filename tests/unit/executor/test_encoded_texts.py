@@ -1,0 +1,95 @@
+"""Texts that stay dictionaries up to an aggregate: the same rows as from files without dictionaries."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from executor import Session
+from executor.arrow.batches import ENCODED_TEXT, plain_texts
+from executor.arrow.encoded_texts import encoded_texts
+from executor.arrow.key_places import groups_by_place
+from optimizer.algebra.columns import column_ids
+
+WORDS = ["", "a", None, "été", "a longer text that is repeated"]
+ROWS = 6_000
+
+
+@pytest.fixture(scope="module", params=["string", "string_view", "dictionary", "int8 dictionary"])
+def folders(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """The same tables, with dictionaries and without. In `t` `w` and `v` repeat, `u` does not; its two files have other texts."""
+    types = {
+        "string_view": pa.string_view(),
+        "dictionary": pa.dictionary(pa.int32(), pa.string()),
+        "int8 dictionary": pa.dictionary(pa.int8(), pa.string()),
+    }
+    found = []
+    for name in ("with", "without"):
+        folder = tmp_path_factory.mktemp(name)
+        (folder / "t").mkdir()
+        for part in range(2):
+            texts = {
+                "w": pa.array([WORDS[(i * (part + 1)) % 5] for i in range(ROWS)]),
+                "v": pa.array([f"{part} {i % 3}" for i in range(ROWS)]),
+            }
+            if name == "with" and request.param in types:
+                texts = {key: column.cast(types[request.param]) for key, column in texts.items()}
+            u = pa.array([f"{part} {i}" for i in range(ROWS)])
+            table = pa.table({**texts, "u": u, "k": [i % 7 for i in range(ROWS)]})
+            pq.write_table(table, folder / "t" / f"{part}.parquet", row_group_size=2_500, use_dictionary=name == "with")
+        names = pa.table({"n": [0, 1, 2, 3, 9], "name": ["x", "y", None, "x", "z"]})
+        pq.write_table(pa.concat_tables([names] * 40), folder / "names.parquet", use_dictionary=name == "with")
+        found.append(folder)
+    return found[0], found[1]
+
+
+def _encoded(session: Session, sql: str) -> set[str]:
+    """Which columns of scans come as dictionaries."""
+    query = session.optimize(sql)
+    found = encoded_texts(query.plan, query.columns, query.catalog.tables)
+    return {query.columns[id].name for columns in found.values() for id in column_ids(columns)}
+
+
+QUERIES = {
+    "select w, count(*), sum(k) from t group by w": {"w"},
+    "select w, v, k, max(k) from t where k <> 3 group by w, v, k": {"w", "v"},
+    "select w from t where w <> 'a' group by w": {"w"},
+    "select w, count(*) from t where w is null or w > 'a' group by w": {"w"},
+    "select distinct v, w from t": {"v", "w"},
+    "select w, count(distinct k), string_agg(u, ',' order by u) from t where k < 2 group by w": {"w"},
+    "select w, count(w), min(w) from t group by w": set(),
+    "select u, count(*) from t group by u": set(),
+    "select upper(w) x, count(*) from t group by x": set(),
+    "select w, count(*) from t group by rollup(w)": set(),
+    "select name, w, count(*) from t join (select distinct n, name from names) on k = n group by name, w": {"name", "w"},
+    "select name, w, count(*) from t left join (select distinct n, name from names) on k = n group by name, w": {"name", "w"},
+    "select name, count(*) from names where exists (select * from t where k = n and w = 'a') group by name": {"name"},
+    "select w, count(*) from t join names on w = name or k < n group by w": None,  # grouped below the join
+    "select w, count(*) from t where k in (select n from names where name > w) group by w": set(),
+    "select n, (select count(*) from (select w from t where k = n group by w) q) from names": None,
+    "select w, count(*) from t where false group by w": None,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("sql", QUERIES)
+def test_rows_are_those_without_dictionaries(folders: tuple[Path, Path], sql: str) -> None:
+    encoded, plain = (Session(folder) for folder in folders)
+    expected = plain.sql(sql).table.to_pylist()
+    assert sorted(map(repr, encoded.sql(sql).table.to_pylist())) == sorted(map(repr, expected)) and (expected or "false" in sql)
+    assert _encoded(plain, sql) == set()
+    if QUERIES[sql] is not None:
+        assert _encoded(encoded, sql) == QUERIES[sql]
+
+
+def test_a_dictionary_that_repeats_itself_says_nothing_of_groups() -> None:
+    texts = pa.array(["a", "b", "a"])
+    repeated = pa.DictionaryArray.from_arrays(pa.array([0, 1, 2], pa.int32()), texts)
+    with_null = pa.DictionaryArray.from_arrays(pa.array([0, 1, 2], pa.int32()), pa.array(["a", None, "c"]))
+    assert groups_by_place([repeated]) is None and groups_by_place([with_null]) is None
+    made = groups_by_place([pa.array(["b", None, "a", "b", None]).dictionary_encode()])
+    assert made is not None and made.group.tolist() == [0, 1, 2, 0, 1]
+    assert plain_texts(repeated).to_pylist() == ["a", "b", "a"] and repeated.type == ENCODED_TEXT
+    assert plain_texts(texts) is texts
