@@ -7,6 +7,7 @@ again page by page: up to a third of the time of a query on two threads, which w
 from __future__ import annotations
 
 import ctypes
+import sys
 from functools import cache
 
 _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3  # as malloc.h numbers them
@@ -17,7 +18,7 @@ _ARRAY = 4 << 20  # bytes of an array that is given back nevertheless
 @cache
 def keep_freed_memory() -> None:
     """Once for the process; nothing where the C library is another."""
-    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
+    mallopt = getattr(ctypes.CDLL(None), "mallopt", None) if sys.platform == "linux" else None
     if mallopt is not None:
         mallopt(_TRIM_THRESHOLD, _KEPT)
         mallopt(_MMAP_THRESHOLD, _ARRAY)
