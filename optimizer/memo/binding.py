@@ -33,12 +33,12 @@ def _expand(
     own, below = mexpr is fresh, pattern.inputs
     if below is not None and len(below) != len(mexpr.inputs):
         return ()
-    if below is None or all(part.op is None for part in below):
+    if below is None or pattern.depth == 1:
         return ((Tree(mexpr.op, tuple(map(memo.binding_leaf, mexpr.inputs))), own),)
     choices: list[list[tuple[Node, bool]]] = []
-    only_here = only_fresh and not own and sum(part.op is not None for part in below) == 1
+    only_here = only_fresh and not own and sum([part.depth > 0 for part in below]) == 1
     for gid, part in zip(mexpr.inputs, below, strict=True):
-        if part.op is None:
+        if not part.depth:
             choices.append([(memo.binding_leaf(gid), False)])
             continue
         members = memo.group(gid).logical

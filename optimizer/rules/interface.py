@@ -20,17 +20,25 @@ from optimizer.algebra.trees import Tree
 from optimizer.settings import Settings
 
 
-class Pattern(NamedTuple):
+class Pattern:
     """An operator type over patterns for its inputs. `op` None is ANY: an input the rule does not look into.
 
     `inputs` None: any number of inputs, none of them looked into. `where` says which operators of that type fit, `under` which
     fit below another one, the first; they see operators without their inputs, and must always say the same of the same ones.
+    `depth`: levels of operators a binding holds: 0 for ANY, 1 for an operator over ANY inputs.
     """
 
-    op: type[LogicalOperator] | None
-    inputs: tuple[Pattern, ...] | None = None
-    where: Callable[[LogicalOperator], bool] | None = None
-    under: Callable[[LogicalOperator, LogicalOperator], bool] | None = None
+    __slots__ = ("depth", "inputs", "op", "under", "where")
+
+    def __init__(
+        self,
+        op: type[LogicalOperator] | None,
+        inputs: tuple[Pattern, ...] | None = None,
+        where: Callable[[LogicalOperator], bool] | None = None,
+        under: Callable[[LogicalOperator, LogicalOperator], bool] | None = None,
+    ) -> None:
+        self.op, self.inputs, self.where, self.under = op, inputs, where, under
+        self.depth = 0 if op is None else 1 + max((below.depth for below in inputs or ()), default=0)
 
     def takes(self, op: LogicalOperator, above: LogicalOperator | None = None) -> bool:
         """Whether an operator fits, whatever its inputs are; `above`: the one that it is below, where that is known."""
@@ -39,13 +47,6 @@ class Pattern(NamedTuple):
         if not isinstance(op, self.op) or (self.where is not None and not self.where(op)):
             return False
         return self.under is None or above is None or self.under(above, op)
-
-    @property
-    def depth(self) -> int:
-        """Levels of operators a binding holds: 0 for ANY, 1 for an operator over ANY inputs."""
-        if self.op is None:
-            return 0
-        return 1 + max((p.depth for p in self.inputs or ()), default=0)
 
     def level(self, depth: int) -> tuple[Pattern, ...]:
         """The parts of the pattern that name an operator `depth` levels below its root."""
