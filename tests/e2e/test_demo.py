@@ -17,7 +17,8 @@ def test_the_tour_tells_all_of_it(tmp_path, tpch, capfd):
     out, err = capfd.readouterr()
     assert err == ""
     assert "\x1b" not in out, "no colours into a pipe"
-    assert max(map(len, out.splitlines())) <= WIDTH + 20, "lines with long paths or commands excepted"
+    longest = max(len(re.sub(r"\S*/", "", line)) for line in out.splitlines())  # wherever its folder and the program are
+    assert longest <= WIDTH + 20, "lines with long commands excepted"
     parts = ("The data", "The query", "after bind", "after prepass", "The search", "The chosen plan", "The result", "Try next")
     places = [out.index(part) for part in parts]
     assert places == sorted(places)
