@@ -54,10 +54,11 @@ class ParquetFiles:
         self._dataset = dataset
         self._open: dict[tuple[int, str], pq.ParquetFile] = {}
 
-    def row_groups(self, conjuncts: Sequence[pc.Expression]) -> list[RowGroup]:
-        """Those that may have rows for which all conjuncts are true, in order."""
+    def row_groups(self, conjuncts: Sequence[pc.Expression], among: Sequence[RowGroup] | None = None) -> list[RowGroup]:
+        """Those (of all, or of such as were found before) that may have rows for which all conjuncts are true, in order."""
         found = []
-        for fragment in self._dataset.get_fragments():
+        fragments = self._dataset.get_fragments() if among is None else {id(group.file): group.file for group in among}.values()
+        for fragment in fragments:
             for conjunct in conjuncts:
                 fragment = fragment.subset(filter=conjunct, schema=self._dataset.schema)
             found += [RowGroup(fragment, group.id, group.num_rows) for group in fragment.row_groups if group.num_rows]

@@ -91,11 +91,9 @@ def _parquet(
     names = {c.id: c.source for c in scan.columns if needed >> c.id & 1}
     files = context.once(node, lambda: ParquetFiles(_dataset(source, list(names.values()))))
     decoder = Decoder(scan.predicate, names, {id: context.columns[id].type for id in names}, context.schema(node), tests)
-    pushed = _split(scan, source)[0]
-    groups = files.row_groups(pushed)
+    groups = files.row_groups(_split(scan, source)[0])
     for each in ranges:
-        pushed += _bounds(each, names, source.schema)
-        fewer = files.row_groups(pushed)
+        fewer = files.row_groups(_bounds(each, names, source.schema), groups)
         each.skipped(sum(group.num_rows for group in groups) - sum(group.num_rows for group in fewer))
         groups = fewer
 
