@@ -23,6 +23,7 @@ from optimizer.errors import ExecutionError
 
 _NONE = np.int32(-1)
 _SEEDS = 16
+_MANY = 1 << 20  # keys for which a table of hashes is not made larger than it has to be
 _SPAN = 1 << 20  # places that a direct table may always have
 _SPARSE, _PLACES = 256, 1 << 24  # places a key that it may have, as long as it is of a moderate size
 
@@ -113,7 +114,7 @@ class KeyIndex:
     def _hash(self, words: list[np.ndarray]) -> np.ndarray:
         """Fills the table; the first row (a position among the members) of each row's group."""
         count = len(words[0])
-        bits = max(4, (2 * count).bit_length())
+        bits = max(4, ((4 if count < _MANY else 2) * count).bit_length())
         self._shift, self._mask = np.uint64(64 - bits), (1 << bits) - 1
         table = np.full(1 << bits, _NONE, np.int32)
         leaders = np.empty(count, np.int32)
@@ -157,26 +158,24 @@ class KeyIndex:
         return self._same_texts(group, keys) if self._keys is not None else group
 
     def _probe(self, words: list[np.ndarray]) -> np.ndarray:
+        """Rows leave as soon as they have met their key or a free place; by number, masks cost several times as much."""
         place = self._places(words)
-        found = self._table[place]
-        if not len(self.counts):
-            return found
-        same = self._holds(found, words, slice(None))
-        group = np.where(same, found, _NONE)
-        waiting = np.flatnonzero(~same & (found >= 0))
-        while len(waiting):
-            place[waiting] = (place[waiting] + 1) & self._mask
-            found = self._table[place[waiting]]
-            same = self._holds(found, words, waiting)
-            group[waiting[same]] = found[same]
-            waiting = waiting[~same & (found >= 0)]
+        found = self._table.take(place, mode="clip")
+        group = np.full(len(place), _NONE)
+        rows = np.flatnonzero(found >= 0)
+        place, found = place.take(rows), found.take(rows)
+        while len(rows):
+            same = self._words[0].take(found) == words[0].take(rows)
+            for own, word in zip(self._words[1:], words[1:], strict=True):
+                same &= own.take(found) == word.take(rows)
+            met = np.flatnonzero(same)
+            group[rows.take(met)] = found.take(met)
+            rest = np.flatnonzero(~same)
+            place = (place.take(rest) + 1) & self._mask
+            found = self._table.take(place, mode="clip")
+            rest, taken = rows.take(rest), np.flatnonzero(found >= 0)
+            rows, place, found = rest.take(taken), place.take(taken), found.take(taken)
         return group
-
-    def _holds(self, found: np.ndarray, words: list[np.ndarray], rows: np.ndarray | slice) -> np.ndarray:
-        same = found >= 0
-        for own, word in zip(self._words, words, strict=True):
-            same &= own[found] == word[rows]
-        return same
 
     def _same_texts(self, group: np.ndarray, keys: Sequence[pa.Array]) -> np.ndarray:
         """A hash that agrees by chance is no match."""
