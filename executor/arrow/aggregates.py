@@ -25,9 +25,9 @@ from executor.arrow.batches import Batches, column_name, plain_texts, single_arr
 from executor.arrow.comparisons import normalized
 from executor.arrow.context import Tuning
 from executor.arrow.expressions import compile_scalar
+from executor.arrow.grouping import grouped, named, unique_rows
 from executor.arrow.kept_aggregates import Kept, is_kept
 from executor.arrow.key_parts import by_key_parts
-from executor.arrow.place_groups import grouped_by_place
 from executor.arrow.segments import grouped_rows
 from optimizer.algebra.columns import ColumnId, DataType
 from optimizer.algebra.logical import AggregateItem
@@ -170,7 +170,7 @@ class Aggregation:
         """The states of the batch's rows. Without `group` every row is a group of its own, to be merged later: for keys that
         hardly repeat within a batch."""
         raw = {key: normalized(batch.column(key)) for key in self._keys}
-        if self._sets or self._rows or not group:
+        if self._rows or not group:
             raw = {key: plain_texts(array) for key, array in raw.items()}
         for name, evaluate in self._compiled.items():
             raw[name] = evaluate(batch)
@@ -178,7 +178,7 @@ class Aggregation:
         for argument in self._sets:
             values = pa.table({**{key: raw[key] for key in self._keys}, "value": normalized(raw[argument])})
             values = values.filter(pc.is_valid(values["value"]))
-            sets.append(_distinct(values) if group else values)
+            sets.append(unique_rows(values) if group else values)
         kept = tuple(self._kept_rows(rows, raw, group) for rows in self._rows.values())
         columns = {key: raw[key] for key in self._keys}
         for state, name in self._states.items():
@@ -195,7 +195,7 @@ class Aggregation:
         table = pa.table(columns) if columns else pa.table({"row": pa.nulls(batch.num_rows)})
         steps = [(state.function, name) for state, name in self._states.items()]
         types = {name: state.type for state, name in self._states.items()}
-        return Partial(self._grouped(table, steps, types), tuple(sets), kept)
+        return Partial(grouped(table, self._keys, steps, types), tuple(sets), kept)
 
     def _kept_rows(self, rows: _Rows, raw: dict[str, pa.Array], group: bool) -> pa.Table:
         chosen = raw[rows.filter] if rows.filter is not None else None
@@ -225,8 +225,8 @@ class Aggregation:
         steps = [(_MERGE[state.function], name) for state, name in self._states.items()]
         types = {name: state.type for state, name in self._states.items()}
         return Partial(
-            by_key_parts(states, self._keys, lambda part: self._grouped(part, steps, types), tuning),
-            tuple(by_key_parts(each, each[0].column_names, _distinct, tuning) for each in sets),
+            by_key_parts(states, self._keys, lambda part: grouped(part, self._keys, steps, types), tuning),
+            tuple(by_key_parts(each, each[0].column_names, unique_rows, tuning) for each in sets),
             tuple(self._fewer(rows.kept, pa.concat_tables(each)) for rows, each in zip(self._rows.values(), kept, strict=True)),
         )
 
@@ -293,49 +293,14 @@ class Aggregation:
         for i, (state, name) in enumerate(self._set_states.items()):
             steps.append((state.function, f"v{i}" if state.function == "sum" else self._sets[state.argument], name))
             types[name] = state.type
-        grouped = rows.group_by(self._keys, use_threads=False).aggregate([(column, function) for function, column, _ in steps])
-        return _named(grouped, self._keys, [(f"{column}_{function}", name) for function, column, name in steps], types)
-
-    def _grouped(self, table: pa.Table, steps: list[tuple[str, str]], types: dict[str, DataType]) -> pa.Table:
-        """`steps`: function and column; the result has the column's name and type of `types`."""
-        if not self._keys:
-            whole = {column: pa.repeat(_whole(function, column, table), 1) for function, column in steps}
-            return pa.table({c: a if a.type == types[c] else a.cast(types[c]) for c, a in whole.items()})
-        if (made := grouped_by_place(table, self._keys, steps, types)) is not None:
-            return made
-        for i, name in enumerate(table.column_names):
-            if pa.types.is_dictionary(table[name].type):
-                table = table.set_column(i, name, plain_texts(single_array(table[name])))
-        calls = [([], function) if function == "count_all" else (column, function) for function, column in steps]
-        grouped = table.group_by(self._keys, use_threads=False).aggregate(calls)
-        names = [("count_all" if f == "count_all" else f"{column}_{f}", column) for f, column in steps]
-        return _named(grouped, self._keys, names, types)
-
-
-def _whole(function: str, column: str, table: pa.Table) -> pa.Scalar:
-    """An aggregate over all rows: the kernel that a grouping by no keys would call, without a plan to call it from."""
-    if function == "count_all":
-        return pa.scalar(table.num_rows, pa.int64())
-    return pc.call_function(function, [table[column]])
-
-
-def _named(grouped: pa.Table, keys: list[str], names: list[tuple[str, str]], types: dict[str, DataType]) -> pa.Table:
-    columns = {key: grouped[key] for key in keys}
-    for found, name in names:
-        column = grouped[found]
-        columns[name] = column if column.type == types[name] else column.cast(types[name])
-    return pa.table(columns) if columns else grouped
+        found = rows.group_by(self._keys, use_threads=False).aggregate([(column, function) for function, column, _ in steps])
+        return named(found, self._keys, [(f"{column}_{function}", name) for function, column, name in steps], types)
 
 
 def _single_row_states(state: _State, argument: pa.Array | None, rows: int) -> pa.Array:
     if argument is None:
         return pa.array(np.ones(rows, np.int64))
     return pc.is_valid(argument).cast(pa.int8()) if state.function == "count" else argument
-
-
-def _distinct(values: pa.Table) -> pa.Table:
-    made = grouped_by_place(values, values.column_names, (), {})
-    return made if made is not None else values.group_by(values.column_names, use_threads=False).aggregate([])
 
 
 def _sum_type(argument: DataType) -> DataType:

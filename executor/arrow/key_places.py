@@ -51,7 +51,7 @@ def groups_by_place(keys: Sequence[pa.Array]) -> Numbered | None:
         if not has_places(key.type) or key.null_count == rows:
             return None
         if pa.types.is_dictionary(key.type):
-            if not _is_plain(key.dictionary, most):
+            if not is_code(key):
                 return None
             key = key.indices
         (word,), valid = key_words([key])
@@ -69,6 +69,7 @@ def groups_by_place(keys: Sequence[pa.Array]) -> Numbered | None:
     return numbered(place, places)
 
 
-def _is_plain(values: pa.Array, most: int) -> bool:
+def is_code(dictionary: pa.Array) -> bool:
     """Whether different numbers are different values."""
-    return len(values) <= most and not values.null_count and len(values.unique()) == len(values)
+    values = dictionary.dictionary
+    return len(values) <= max(_LEAST, len(dictionary)) and not values.null_count and len(values.unique()) == len(values)
