@@ -38,7 +38,7 @@ class Pattern:
         under: Callable[[LogicalOperator, LogicalOperator], bool] | None = None,
     ) -> None:
         self.op, self.inputs, self.where, self.under = op, inputs, where, under
-        self.depth = 0 if op is None else 1 + max((below.depth for below in inputs or ()), default=0)
+        self.depth: int = 0 if op is None else 1 + max((below.depth for below in inputs or ()), default=0)
 
     def takes(self, op: LogicalOperator, above: LogicalOperator | None = None) -> bool:
         """Whether an operator fits, whatever its inputs are; `above`: the one that it is below, where that is known."""
