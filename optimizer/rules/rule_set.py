@@ -16,8 +16,8 @@ class RuleSet:
     """
 
     __slots__ = (
-        "_of", "barred", "bits", "deep", "deepest", "enforcers", "implementations", "joins", "numbered", "transformations",
-        "wishes",
+        "_implementing", "_of", "barred", "bits", "deep", "deepest", "enforcers", "implementations", "joins", "numbered",
+        "transformations", "wishes",
     )  # fmt: skip
 
     def __init__(
@@ -44,6 +44,7 @@ class RuleSet:
         self.wishes = {rule.expands for rule in transformations if binds(rule.pattern, Join)}
         self.joins = {type(rule) for rule in implementations if issubclass(Join, rule.pattern.op or Join)}
         self._of: dict[type[LogicalOperator], tuple[tuple[int, TransformationRule], ...]] = {}
+        self._implementing: dict[type[LogicalOperator], tuple[ImplementationRule, ...]] = {}
 
     def of(self, op: LogicalOperator) -> tuple[tuple[int, TransformationRule], ...]:
         """The transformation rules, with their bits, whose patterns may have an operator of this type at the root."""
@@ -51,4 +52,12 @@ class RuleSet:
         if known is None:
             known = tuple((bit, rule) for bit, rule in self.numbered if isinstance(op, rule.pattern.op or LogicalOperator))
             self._of[type(op)] = known
+        return known
+
+    def implementing(self, op: LogicalOperator) -> tuple[ImplementationRule, ...]:
+        """The implementation rules whose patterns have an operator of this type at the root."""
+        known = self._implementing.get(type(op))
+        if known is None:
+            known = tuple(rule for rule in self.implementations if isinstance(op, rule.pattern.op or LogicalOperator))
+            self._implementing[type(op)] = known
         return known

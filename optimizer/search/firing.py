@@ -13,7 +13,7 @@ def implement(search: SearchContext, mexpr: LogicalExpr) -> None:
     """Fire the implementation rules on an expression: it is implemented as a whole or not at all."""
     mexpr.implemented = True
     bound = Tree(mexpr.op, tuple(map(search.memo.binding_leaf, mexpr.inputs)))
-    for rule in search.rules.implementations:
+    for rule in search.rules.implementing(mexpr.op):
         if rule.pattern.takes(mexpr.op):
             _implement(search, rule, mexpr, bound)
 
