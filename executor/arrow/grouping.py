@@ -42,6 +42,7 @@ def _whole(function: str, column: str, table: pa.Table) -> pa.Scalar:
 
 
 def named(grouped: pa.Table, keys: list[str], names: list[tuple[str, str]], types: Mapping[str, DataType]) -> pa.Table:
+    """The keys, and beside them what was found, under the second of its two names and of that name's type."""
     columns = {key: grouped[key] for key in keys}
     for found, name in names:
         column = grouped[found]

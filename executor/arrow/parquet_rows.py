@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 
 from executor.arrow.batches import column_name, single_array
 from executor.arrow.expressions import compile_predicate
-from executor.arrow.selection import row_numbers, taken
+from executor.arrow.selection import flags, taken
 from optimizer.algebra.columns import ColumnId, ColumnSet, DataType, column_ids
 from optimizer.algebra.predicates import predicate_columns
 from optimizer.algebra.scalars import Predicate
@@ -74,6 +74,7 @@ class ParquetFiles:
                 group.file.path,
                 metadata=metadata,
                 read_dictionary=_repeating(metadata, columns),
+                pre_buffer=False,  # reading ahead is for other threads to do, and they are busy
                 page_checksum_verification=True,  # of pages that have checksums
             )
         yield from file.iter_batches(rows, [group.number], columns, use_threads=False)
@@ -141,13 +142,13 @@ class Decoder:
         rows: np.ndarray | None = None  # all
         if self._of_texts:
             masks = [self._text_mask(id, arrays[id], keep) for id, keep in self._of_texts.items()]
-            rows = _fewer(None, reduce(pc.and_, masks))
+            rows = _fewer(None, reduce(np.logical_and, masks))
         if self._rest is not None and (rows is None or len(rows)):
             ids = list(column_ids(self._read_by_rest))
             # a condition on no column at all still has to know how many rows there are
             count = pa.nulls(raw.num_rows if rows is None else len(rows))
             values = [*(self._plain(id, arrays[id], rows) for id in ids), count]
-            rows = _fewer(rows, self._rest(pa.record_batch(values, [*map(column_name, ids), "rows"])))
+            rows = _fewer(rows, flags(self._rest(pa.record_batch(values, [*map(column_name, ids), "rows"]))))
         for test in self._tests:
             if rows is None or len(rows):
                 rows = _fewer(rows, test.passes(self._plain(test.column, arrays[test.column], rows)))
@@ -174,20 +175,20 @@ class Decoder:
         indices = array.indices if rows is None else taken(array.indices, rows)
         return taken(_typed(array.dictionary, self._types[id]), indices)
 
-    def _text_mask(self, id: ColumnId, array: pa.Array, keep: Callable[[pa.RecordBatch], pa.Array]) -> pa.Array:
+    def _text_mask(self, id: ColumnId, array: pa.Array, keep: Callable[[pa.RecordBatch], pa.Array]) -> np.ndarray:
         name = column_name(id)
         if not pa.types.is_dictionary(array.type):
-            return keep(pa.record_batch([array], [name]))
+            return flags(keep(pa.record_batch([array], [name])))
         texts = pa.concat_arrays([_typed(array.dictionary, self._types[id]), pa.nulls(1, self._types[id])])
-        of_each = keep(pa.record_batch([texts], [name]))
-        return taken(of_each, pc.fill_null(array.indices, len(texts) - 1) if array.null_count else array.indices)
+        of_each = flags(keep(pa.record_batch([texts], [name])))
+        return of_each.take(array.indices.fill_null(len(texts) - 1).to_numpy(), mode="clip")
 
 
-def _fewer(rows: np.ndarray | None, mask: pa.Array | np.ndarray) -> np.ndarray | None:
+def _fewer(rows: np.ndarray | None, mask: np.ndarray) -> np.ndarray | None:
     """Of the rows (None: all) those that the mask, which has a flag for each of them, chooses."""
-    if (int(np.count_nonzero(mask)) if isinstance(mask, np.ndarray) else mask.true_count) == len(mask):
+    chosen = np.flatnonzero(mask)
+    if len(chosen) == len(mask):
         return rows
-    chosen = row_numbers(mask)
     return chosen if rows is None else rows[chosen]
 
 
