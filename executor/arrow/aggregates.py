@@ -7,7 +7,7 @@ An aggregate has states that merge by themselves: a mean is a sum and a count. S
 beside the states; at the end their rows are put under the states' rows, with NULL where the other has no column, and
 grouped once more. What other aggregates keep of rows (`kept_aggregates`) stands beside the states, until all groups are known.
 
-Grouping itself is Arrow's, on one thread, so that neither the order of groups nor a sum of floats depends on timing; the
+Grouping itself (`grouping`) is on one thread, so that neither the order of groups nor a sum of floats depends on timing; the
 parallelism is between batches.
 """
 
