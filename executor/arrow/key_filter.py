@@ -7,6 +7,8 @@ in sixteen taken). Equality is the joins' (`key_words`): NULL never passes, -0.0
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -21,49 +23,69 @@ _MOST_BITS = 27
 
 class KeyFilter:
     """Of the keys in an array. `low`, `high`: the least and largest key, None where the type has no order that row groups know
-    or there is no key."""
+    or there is no key. The table is made when it is first asked for: where only row groups are skipped, it never is."""
 
-    __slots__ = ("_base", "_shift", "_table", "high", "low", "type")
+    __slots__ = ("_keys", "_table", "high", "low", "type")
 
     def __init__(self, keys: pa.Array) -> None:
         self.type: DataType = keys.type
-        words, valid = key_words([keys])
-        if valid is not None:
-            words = [word[valid] for word in words]
-        count = len(words[0])
+        self._keys = keys
+        self._table: _Table | None = None
         self.low: pa.Scalar | None = None
         self.high: pa.Scalar | None = None
-        self._base: int | None = None
-        if count and is_ordered(self.type):
+        if is_ordered(self.type) and keys.null_count < len(keys):
             extremes = pc.min_max(keys)
             self.low, self.high = extremes["min"], extremes["max"]
-            low, span = int(words[0].min()), int(words[0].max()) - int(words[0].min()) + 1
-            if span <= min(max(_SPAN, _PER_KEY * count), 1 << _MOST_BITS):
-                self._base = low
-                self._table = np.zeros(span, np.bool_)
-                self._table[words[0] - low] = True
-                return
-        bits = min(max(10, (_PER_KEY * count).bit_length()), _MOST_BITS)
-        self._shift = np.uint64(64 - bits)
-        self._table = np.zeros(1 << bits, np.bool_)
-        self._table[self._places(words)] = True
 
     @property
     def nbytes(self) -> int:
-        return self._table.nbytes
+        return self._filled().taken.nbytes
 
     def passes(self, values: pa.Array) -> np.ndarray:
-        """A mask of the rows that pass."""
+        """A mask of the rows that pass. Several threads may ask at a time."""
+        table = self._filled()
         words, valid = key_words([values])
-        if self._base is not None:
-            place = words[0] - self._base  # what wraps around is out of bounds as well
-            passing = self._table.take(place, mode="clip")
-            passing &= place.view(np.uint64) < len(self._table)
+        if table.base is not None:
+            place = words[0] - table.base  # what wraps around is out of bounds as well
+            passing = table.taken.take(place, mode="clip")
+            passing &= place.view(np.uint64) < len(table.taken)
         else:
-            passing = self._table[self._places(words)]
+            passing = table.taken[_places(words, table.bits)]
         if valid is not None:
             passing &= valid
         return passing
 
-    def _places(self, words: list[np.ndarray]) -> np.ndarray:
-        return (mixed_words(words) >> self._shift).view(np.int64)
+    def _filled(self) -> _Table:
+        """The table; threads that make it at once make the same."""
+        if self._table is None:
+            words, valid = key_words([self._keys])
+            if valid is not None:
+                words = [word[valid] for word in words]
+            self._table = _table(words, self.low is not None)
+        return self._table
+
+
+class _Table(NamedTuple):
+    """Which places are taken. Of a word its place is what it is above `base`; where that is None, a hash of so many `bits`."""
+
+    taken: np.ndarray
+    base: int | None
+    bits: int = 0
+
+
+def _table(words: list[np.ndarray], ordered: bool) -> _Table:
+    count = len(words[0])
+    if ordered:
+        low, span = int(words[0].min()), int(words[0].max()) - int(words[0].min()) + 1
+        if span <= min(max(_SPAN, _PER_KEY * count), 1 << _MOST_BITS):
+            taken = np.zeros(span, np.bool_)
+            taken[words[0] - low] = True
+            return _Table(taken, low)
+    bits = min(max(10, (_PER_KEY * count).bit_length()), _MOST_BITS)
+    taken = np.zeros(1 << bits, np.bool_)
+    taken[_places(words, bits)] = True
+    return _Table(taken, None, bits)
+
+
+def _places(words: list[np.ndarray], bits: int) -> np.ndarray:
+    return (mixed_words(words) >> np.uint64(64 - bits)).view(np.int64)

@@ -24,6 +24,7 @@ from optimizer.errors import ExecutionError
 _NONE = np.int32(-1)
 _SEEDS = 16
 _MANY = 1 << 20  # keys for which a table of hashes is not made larger than it has to be
+_BLOCK = 1 << 19  # rows that look for their places at a time
 _SPAN = 1 << 20  # places that a direct table may always have
 _SPARSE, _PLACES = 256, 1 << 24  # places a key that it may have, as long as it is of a moderate size
 
@@ -84,15 +85,17 @@ class KeyIndex:
                 self._keys = list(keys) if valid is None else [key.take(pa.array(members)) for key in keys]
                 if count and not self._one_text_each(leaders):
                     return False
-            is_leader = leaders == np.arange(count)
-            number = np.cumsum(is_leader, dtype=np.int32) - np.int32(1)
-            group = number[leaders]
-            taken = self._table >= 0
-            self._table[taken] = number[self._table[taken]]
-            self._words = [w[is_leader] for w in words]
-            if self._keys is not None:
-                chosen = pa.array(np.flatnonzero(is_leader))
-                self._keys = [key.take(chosen) for key in self._keys]
+            is_leader = leaders == np.arange(count, dtype=np.int32)
+            group = leaders
+            if not is_leader.all():
+                number = np.cumsum(is_leader, dtype=np.int32) - np.int32(1)
+                group = number[leaders]
+                taken = self._table >= 0
+                self._table[taken] = number[self._table[taken]]
+                self._words = [w[is_leader] for w in words]
+                if self._keys is not None:
+                    chosen = pa.array(np.flatnonzero(is_leader))
+                    self._keys = [key.take(chosen) for key in self._keys]
         self.counts = np.bincount(group).astype(np.int32) if count else np.empty(0, np.int32)
         self.unique = bool((self.counts <= 1).all())
         self.first = np.cumsum(self.counts, dtype=np.int32)
@@ -118,18 +121,19 @@ class KeyIndex:
         self._shift, self._mask = np.uint64(64 - bits), (1 << bits) - 1
         table = np.full(1 << bits, _NONE, np.int32)
         leaders = np.empty(count, np.int32)
-        waiting = np.arange(count, dtype=np.int32)
-        place = self._places(words)
-        while len(waiting):
-            free = table[place] < 0
-            # reversed, so that of several rows at a free place the first one stays
-            table[place[free][::-1]] = waiting[free][::-1]
-            holder = table[place]
-            same = words[0][holder] == words[0][waiting]
-            for word in words[1:]:
-                same &= word[holder] == word[waiting]
-            leaders[waiting[same]] = holder[same]
-            waiting, place = waiting[~same], (place[~same] + 1) & self._mask
+        for start in range(0, count, _BLOCK):
+            end = min(start + _BLOCK, count)
+            waiting, place = np.arange(start, end, dtype=np.int32), self._places([word[start:end] for word in words])
+            while len(waiting):
+                free = table[place] < 0
+                # reversed, so that of several rows at a free place the first one stays
+                table[place[free][::-1]] = waiting[free][::-1]
+                holder = table[place]
+                same = words[0][holder] == words[0][waiting]
+                for word in words[1:]:
+                    same &= word[holder] == word[waiting]
+                leaders[waiting[same]] = holder[same]
+                waiting, place = waiting[~same], (place[~same] + 1) & self._mask
         self._table = table
         return leaders
 
