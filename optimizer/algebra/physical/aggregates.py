@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import chain
 from typing import ClassVar
 
 from optimizer.algebra.columns import ColumnId, ColumnSet, column_set, union
@@ -64,7 +65,17 @@ class StreamingAggregate(_Aggregate):
             return (Alternative((grouped(column_set(self.keys)),)),)
         wanted = required.collation or group_order(required.grouping)
         prefix = restrict_collation(wanted, column_set(self.keys), inputs[0])
-        return self._permuted(prefix, inputs[0]) if len(prefix) == len(wanted) else ()
+        if len(prefix) < len(wanted):
+            return ()
+        starts = [prefix, *((*prefix, key) for key in self._joined(prefix, inputs[0]))]
+        return tuple(chain.from_iterable(self._permuted(start, inputs[0]) for start in starts))
+
+    def _joined(self, prefix: Collation, below: LogicalProps) -> Collation:
+        """Columns that are no keys but determined by them, by which joins may have sorted what comes by `prefix`."""
+        keys = column_set(self.keys)
+        open_ = below.closure(keys) & ~below.closure(column_set(k.column for k in prefix))
+        classes = [same & open_ for same in below.equivalences if not same & keys]
+        return ascending((same & -same).bit_length() - 1 for same in classes if same)
 
     def derive(self, delivered: TraitSet, index: int, output: LogicalProps, inputs: Props) -> tuple[Alternative, ...]:
         prefix = restrict_collation(delivered.collation, column_set(self.keys), inputs[0])

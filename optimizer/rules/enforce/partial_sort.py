@@ -2,18 +2,19 @@
 
     (G, order a b c)  from  (G, order a b)   or  (G, order a):        sort runs of equal a, b by c; or of equal a by b, c
     (G, group {a b})  from  (G, group {a})   or  (G, group {b}):      sort runs of equal a by b; or of equal b by a
+    (G, group {a b})  from  (G, group {c a}), where b determines c and G may come by c: sort runs of equal c, a by b
 
 A plan may have the part for nothing: stored order, a merge join's, a grouping below. The runs are short, so a run is all that
 is held, and a LIMIT above stops the input early.
 
 Every move leads to a strictly weaker goal of the same group, so none can feed itself. A short order (at most ALL_PARTS keys)
-or grouping has every part tried; of a longer one the first key, or every single column, and what an offer of the group begins
-with: each part is a goal of its own to search.
+or grouping has every part tried; of a longer one the first key, or every single column; and what an offer of the group begins
+with, for a grouping also together with each of the parts. Each part is a goal of its own to search.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from optimizer.algebra.columns import ColumnSet, column_ids, column_set
 from optimizer.algebra.physical import PartialSort, PhysicalOperator
@@ -59,21 +60,18 @@ def _groupings(
     columns: ColumnSet, offers: Sequence[TraitSet], props: LogicalProps
 ) -> tuple[tuple[PhysicalOperator, TraitSet], ...]:
     target = props.closure(columns)
-    parts: dict[ColumnSet, None] = {}
     if columns.bit_count() <= ALL_PARTS:
-        part = (columns - 1) & columns
-        while part:
-            parts[part] = None
-            part = (part - 1) & columns
+        own = list(_proper_parts(columns))
     else:
-        parts = {1 << c: None for c in column_ids(columns)}
+        own = [1 << c for c in column_ids(columns)]
+    parts = dict.fromkeys(own)
     for offer in offers:
-        part = 0
+        lead = 0
         for key in offer.collation:
             if not target >> key.column & 1:
                 break
-            part |= 1 << key.column
-        parts[part] = None
+            lead |= 1 << key.column
+        parts |= dict.fromkeys((lead, *(lead | part for part in own)))
     moves = []
     for part in parts:
         known = props.closure(part)
@@ -81,3 +79,11 @@ def _groupings(
         if part and rest and known != props.closure(0):
             moves.append((PartialSort(props.without_determined(part), group_order(rest)), grouped(part)))
     return tuple(moves)
+
+
+def _proper_parts(columns: ColumnSet) -> Iterator[ColumnSet]:
+    """Its subsets but none and all."""
+    part = (columns - 1) & columns
+    while part:
+        yield part
+        part = (part - 1) & columns

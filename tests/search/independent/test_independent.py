@@ -46,6 +46,10 @@ FOUND = {
     3587: "a merge join by constant keys keeps whatever order the left rows have",
     5404: "a merge join whose left rows are grouped by more than its keys, in another sequence",
     30110: "groups in an order: their other keys in another sequence",
+    1000239: "the order of a nested loop's right rows, after the column joined on",
+    1000444: "groups in an order, between its keys a column that one of them determines",
+    1000830: "the same as 1000239, with the left order by a key",
+    1025985: "groups sorted in part that come by one column that they determine and one of their own",
 }
 
 
