@@ -17,7 +17,7 @@ from functools import lru_cache
 from itertools import permutations
 from typing import TYPE_CHECKING, NamedTuple
 
-from optimizer.algebra.columns import ColumnId, ColumnSet, column_ids
+from optimizer.algebra.columns import ColumnId, ColumnSet, column_ids, column_set
 
 if TYPE_CHECKING:
     from optimizer.algebra.props import LogicalProps
@@ -157,11 +157,19 @@ def restrict_collation(order: Collation, columns: ColumnSet, props: LogicalProps
     return tuple(result)
 
 
-def sequences(items: Sequence[int]) -> list[tuple[int, ...]]:
-    """The sequences of keys that are tried: every permutation of up to three, of more each one first."""
+def sequences(items: Sequence[ColumnId], leading: ColumnSet = -1) -> list[tuple[int, ...]]:
+    """The sequences of keys that are tried: every permutation of up to three; of more as given, and each of `leading` first."""
     if len(items) <= ALL_PERMUTATIONS:
         return list(permutations(items))
-    return [(lead, *(i for i in items if i != lead)) for lead in items]
+    return [(lead, *(i for i in items if i != lead)) for lead in items if lead == items[0] or leading >> lead & 1]
+
+
+def joined_on(columns: ColumnSet, order: Collation, props: LogicalProps) -> Collation:
+    """Columns that are not among `columns` but determined by them, and by which rows that come by `order` may be sorted further
+    for nothing, since a join was on them: rows equal on `columns` are together all the same."""
+    open_ = props.closure(columns) & ~props.closure(column_set(key.column for key in order))
+    classes = [same & open_ for same in props.equivalences if not same & columns]
+    return ascending((same & -same).bit_length() - 1 for same in classes if same)
 
 
 MOST_SPELLINGS = 12

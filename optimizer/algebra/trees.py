@@ -96,6 +96,11 @@ class Tree:
         return bool(self._volatile)
 
     @property
+    def relations(self) -> int:
+        """How many relations it is computed from, as it is written; for limits on the search."""
+        return sum(each.relations for each in self.inputs) or 1
+
+    @property
     def has_outer_join(self) -> bool:
         """Whether a left, right or full join (also of an Apply) stands in it, at any depth."""
         return bool(self._joins_below() & OUTER_JOIN)
@@ -151,11 +156,11 @@ def _outer_of(tree: Tree) -> ColumnSet:
 class Leaf:
     """A group of the memo, standing for all its expressions, inside a binding."""
 
-    __slots__ = ("gid", "outer", "props", "volatile")
+    __slots__ = ("gid", "outer", "props", "relations", "volatile")
     inputs: tuple[Node, ...] = ()
 
-    def __init__(self, gid: int, props: LogicalProps, outer: ColumnSet = 0, volatile: bool = False) -> None:
-        self.gid, self.props, self.outer, self.volatile = gid, props, outer, volatile
+    def __init__(self, gid: int, props: LogicalProps, outer: ColumnSet = 0, volatile: bool = False, relations: int = 1) -> None:
+        self.gid, self.props, self.outer, self.volatile, self.relations = gid, props, outer, volatile, relations
 
     @property
     def columns(self) -> ColumnSet:

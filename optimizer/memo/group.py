@@ -49,6 +49,7 @@ class Group:
         "parents",
         "props",
         "region",
+        "relations",
         "runs",
         "stats",
         "unseen",
@@ -65,6 +66,7 @@ class Group:
         self.outer: ColumnSet = 0
         self.volatile = False
         self.runs = 1.0
+        self.relations = 1
         self.leaf: Leaf | None = None
         self.exploring = False
         self.explored = False

@@ -207,6 +207,7 @@ class Memo:
         lower = self.figures.lower_bound(op, stats, children, leaves)
         group = Group(len(self.groups), props, stats, lower, self.figures.offers(op, props, children))
         group.region = region
+        group.relations = sum(child.relations for child in children) or 1
         self._note_outer(group, op, children)
         self.groups.append(group)
         self._parent.append(group.id)
@@ -356,5 +357,5 @@ class Memo:
         """A group as it stands in bindings."""
         group = self.group(gid)
         if group.leaf is None:
-            group.leaf = Leaf(group.id, group.props, group.outer, group.volatile)
+            group.leaf = Leaf(group.id, group.props, group.outer, group.volatile, group.relations)
         return group.leaf

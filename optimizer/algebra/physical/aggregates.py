@@ -18,6 +18,7 @@ from optimizer.algebra.traits import (
     ascending,
     group_order,
     grouped,
+    joined_on,
     restrict_collation,
     sequences,
 )
@@ -54,10 +55,12 @@ class StreamingAggregate(_Aggregate):
     name: ClassVar[str] = "streaming_aggregate"
 
     def _permuted(self, prefix: Collation, below: LogicalProps) -> tuple[Alternative, ...]:
-        """Keys sorted by `prefix` and then the others, so that groups are adjacent."""
+        """Keys sorted by `prefix` and then the others, so that groups are adjacent. Of many others those come first in turn that
+        were joined on, and so may come sorted."""
         keys = column_set(self.keys)
         rest = 0 if below.unique_on(keys) else below.without_determined(keys, column_set(k.column for k in prefix))
-        orders = [TraitSet(prefix + ascending(others)) for others in sequences([c for c in self.keys if rest >> c & 1])]
+        others, joined = [c for c in self.keys if rest >> c & 1], union(below.equivalences)
+        orders = [TraitSet(prefix + ascending(each)) for each in sequences(others, joined)]
         return tuple(Alternative((order,), order) for order in orders)
 
     def pass_through(self, required: TraitSet, output: LogicalProps, inputs: Props) -> tuple[Alternative, ...]:
@@ -67,15 +70,8 @@ class StreamingAggregate(_Aggregate):
         prefix = restrict_collation(wanted, column_set(self.keys), inputs[0])
         if len(prefix) < len(wanted):
             return ()
-        starts = [prefix, *((*prefix, key) for key in self._joined(prefix, inputs[0]))]
+        starts = [prefix, *((*prefix, key) for key in joined_on(column_set(self.keys), prefix, inputs[0]))]
         return tuple(chain.from_iterable(self._permuted(start, inputs[0]) for start in starts))
-
-    def _joined(self, prefix: Collation, below: LogicalProps) -> Collation:
-        """Columns that are no keys but determined by them, by which joins may have sorted what comes by `prefix`."""
-        keys = column_set(self.keys)
-        open_ = below.closure(keys) & ~below.closure(column_set(k.column for k in prefix))
-        classes = [same & open_ for same in below.equivalences if not same & keys]
-        return ascending((same & -same).bit_length() - 1 for same in classes if same)
 
     def derive(self, delivered: TraitSet, index: int, output: LogicalProps, inputs: Props) -> tuple[Alternative, ...]:
         prefix = restrict_collation(delivered.collation, column_set(self.keys), inputs[0])

@@ -22,6 +22,7 @@ from optimizer.algebra.traits import (
     ascending,
     grouped,
     grouping_spellings,
+    joined_on,
     sequences,
     spelled,
     spellings,
@@ -177,9 +178,10 @@ class MergeJoin(PhysicalOperator):
             left, right = (ascending(self.keys[i][side].id for i in chain(*numbers)) for side in (0, 1))
             result.append(Alternative((TraitSet(left), TraitSet(right)), TraitSet(left)))
             for way in grouping_spellings(columns, inputs[0].columns, output, inputs[0]) if not rest else ():
-                others = column_ids(inputs[0].without_determined(way, column_set(k.column for k in left)))
-                for longer in (TraitSet(left + ascending(sequence)) for sequence in sequences(list(others))):
-                    result.append(Alternative((longer, TraitSet(right)), longer))
+                for start in (left, *((*left, key) for key in joined_on(way, left, inputs[0]))):
+                    others = column_ids(inputs[0].without_determined(way, column_set(k.column for k in start)))
+                    for longer in (TraitSet(start + ascending(sequence)) for sequence in sequences(list(others))):
+                        result.append(Alternative((longer, TraitSet(right)), longer))
         return tuple(result)
 
     def derive(self, delivered: TraitSet, index: int, output: LogicalProps, inputs: Props) -> tuple[Alternative, ...]:

@@ -27,7 +27,7 @@ from optimizer.algebra.predicates import predicate_columns
 from optimizer.algebra.scalars import Predicate
 from optimizer.algebra.trees import Node, Tree
 from optimizer.rules.interface import ANY, RuleContext, TransformationRule, node, of_kinds
-from optimizer.rules.transform.grouping_below_join import KEPT_LEFT, one_value, relations
+from optimizer.rules.transform.grouping_below_join import KEPT_LEFT, one_value
 
 
 class AggregatePullJoin(TransformationRule):
@@ -38,7 +38,7 @@ class AggregatePullJoin(TransformationRule):
     def apply(self, bound: Tree, context: RuleContext) -> Sequence[Tree]:
         match bound:
             case Tree(Join(kind, predicate) as join, (Tree(Aggregate() as aggregate, (a,)), b)) if kind in KEPT_LEFT:
-                if relations(a.columns | b.columns, context) > context.settings.expand_joins:
+                if a.relations + b.relations > context.settings.expand_joins:
                     return ()
                 beside = 0 if kind.left_only else b.columns
                 if (not beside or b.props.keys) and may_join_first(aggregate, a, predicate, beside, context):

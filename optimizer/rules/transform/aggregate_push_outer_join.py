@@ -34,7 +34,6 @@ from optimizer.rules.transform.grouping_below_join import (
     lower_keys,
     matching_props,
     may_see_more_rows,
-    relations,
 )
 from optimizer.rules.transform.partial_aggregates import partial_item
 
@@ -50,7 +49,7 @@ class AggregatePushOuterJoin(TransformationRule):
                 known = column_set(keys)
                 if known & ~a.columns or not a.props.unique_on(known) or not may_see_more_rows(items):
                     return ()
-                if relations(a.columns | b.columns, context) > context.settings.expand_joins:
+                if a.relations + b.relations > context.settings.expand_joins:
                     return ()
                 if any(not missing_partner_is_null(item.call, b.columns) for item in items):
                     return ()

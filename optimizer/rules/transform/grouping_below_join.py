@@ -54,7 +54,7 @@ def join_views(below: Node, context: RuleContext) -> Iterator[JoinView]:
     match below:
         case Tree(Join(kind, predicate) as join, (a, b)) if kind in KEPT_LEFT:
             graphs = context.settings.enumeration not in BY_RULES and not any(s.raises for s in predicate)
-            sizes = relations(a.columns, context), relations(b.columns, context)
+            sizes = a.relations, b.relations
             few = sum(sizes) <= (most if 1 in sizes else min(most, MOST_FOR_ALL))
             if few and not (kind is JoinKind.INNER and graphs):  # else the join is a split of a join graph
                 yield JoinView(join, a, b)
@@ -123,8 +123,3 @@ def determined_in_pairs(pairs: LogicalProps, left: LogicalProps, right: LogicalP
         if closed == known:
             return known
         known = closed
-
-
-def relations(columns: ColumnSet, context: RuleContext) -> int:
-    """How many stored relations the columns come from, by the aliases of their origins (for limits on the search only)."""
-    return len({context.columns[id].origin.partition(".")[0] for id in column_ids(columns)} - {""})

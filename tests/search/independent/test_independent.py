@@ -49,6 +49,7 @@ FOUND = {
     1000239: "the order of a nested loop's right rows, after the column joined on",
     1000444: "groups in an order, between its keys a column that one of them determines",
     1000830: "the same as 1000239, with the left order by a key",
+    1002094: "rows grouped below a merge join by constant keys, by what comes sorted",
     1025985: "groups sorted in part that come by one column that they determine and one of their own",
 }
 
