@@ -111,6 +111,11 @@ class Settings:
     expand_joins: int = _knob(
         4, "regions of up to this many relations are expanded for built-in rules that look into joins, such as eager aggregation"
     )
+    split_share: float = _knob(
+        0.9,
+        "a partial aggregate below a join (aggregate_split_join) is looked at where, by the estimates, it leaves at most this "
+        "share of the rows; 1: always",
+    )
     seed: str = _knob(
         "best",
         "join order installed as a plan before the search: greedy (GOO), linearized (DP over an IKKBZ order), best (the "

@@ -20,7 +20,7 @@ from optimizer.algebra.physical import PhysicalOperator
 from optimizer.algebra.predicates import combined
 from optimizer.algebra.props import LogicalProps
 from optimizer.algebra.traits import TraitSet
-from optimizer.algebra.trees import Leaf, Tree
+from optimizer.algebra.trees import Leaf, Node, Tree
 from optimizer.memo.goal import Goal
 from optimizer.memo.group import Group, Region
 from optimizer.memo.mexpr import LogicalExpr, PhysicalExpr
@@ -215,6 +215,16 @@ class Memo:
             names = [self.label(c) for c in column_ids(props.columns)]
             self.trace.emit("group", id=group.id, columns=names, rows=stats.rows, lower=lower)
         return group.id
+
+    def grouped_share(self, node: Node, columns: ColumnSet) -> float:
+        """How many rows are left of one of a binding's when they are grouped by `columns`, as estimated."""
+        stats = self._estimated(node)
+        return self.figures.distinct(stats, columns) / stats.rows if stats.rows else 1.0
+
+    def _estimated(self, node: Node) -> RelationStats:
+        if isinstance(node, Leaf):
+            return self.group(node.gid).stats
+        return self.figures.estimate(node.op, node.props, [self._estimated(each) for each in node.inputs])
 
     def _note_outer(self, group: Group, op: LogicalOperator, children: Sequence[Group]) -> None:
         """What a new group reads of enclosing queries, and whether it is volatile."""

@@ -16,7 +16,7 @@ from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical import LogicalOperator
 from optimizer.algebra.logical_joins import Join
 from optimizer.algebra.physical import PhysicalOperator
-from optimizer.algebra.trees import Tree
+from optimizer.algebra.trees import Node, Tree
 from optimizer.settings import Settings
 
 
@@ -99,12 +99,15 @@ Partition: TypeAlias = Callable[[Any, int], list[int]]  # a join graph and a set
 
 class RuleContext(NamedTuple):
     """What a rule may use besides its binding: the query's columns (to add computed ones) and the settings. `forced`: the columns
-    of each set of relations that a forced join order has (`joins.placed_order`). `partition`: the enumerator of a plug-in."""
+    of each set of relations that a forced join order has (`joins.placed_order`). `partition`: the enumerator of a plug-in.
+    `grouped_share`: how many rows are left of one of a node's when they are grouped by columns, as estimated; none before the
+    search."""
 
     columns: Columns
     settings: Settings
     forced: tuple[ColumnSet, ...] = ()
     partition: Partition | None = None
+    grouped_share: Callable[[Node, ColumnSet], float] | None = None
 
 
 class Rule:

@@ -94,7 +94,8 @@ class SearchContext:
     sources: Sources
 
     def __init__(self, memo: Memo, rules: RuleSet, context: RuleContext, cost: CostModel, trace: Trace | None = None) -> None:
-        self.memo, self.rules, self.context, self.cost, self.trace = memo, rules, context, cost, trace
+        self.memo, self.rules, self.cost, self.trace = memo, rules, cost, trace
+        self.context = context._replace(grouped_share=memo.grouped_share)
         settings = context.settings
         exact = not settings.gap and not settings.epsilon  # a plan that is not the best may lie above a limit the optimum keeps
         self.pass_limits = settings.pruning in ("upper", "both") and exact

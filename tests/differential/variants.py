@@ -15,6 +15,7 @@ KNOBS: dict[str, tuple[Any, ...]] = {
     "exploration": ("on_demand",),
     "driver": ("iterative",),
     "expand_joins": (0, 5, 8),
+    "split_share": (0.3, 1.0),
     "pruning": ("none", "upper", "lower"),
     "seed": ("none", "greedy", "linearized"),
     "partitioner": ("conservative",),

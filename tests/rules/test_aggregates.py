@@ -76,7 +76,11 @@ QUERIES = (
     "select x, y from b union select y, x from c union select x, y from e",
     "select x, sum(z) s from (select c.x, c.z from c join b on c.y = b.y union all select x, z from c) u group by x",
 )
-MODES = ({"enumeration": "adaptive"}, {"enumeration": "rules"}, {"expand_joins": "8"})
+MODES = (
+    {"enumeration": "adaptive", "split_share": "1"},
+    {"enumeration": "rules", "split_share": "1"},
+    {"expand_joins": "8", "split_share": "0.9"},
+)
 
 
 @pytest.fixture(scope="module")

@@ -14,7 +14,8 @@ Rows    the same groups: each holds what its partial groups hold together, so it
 Guards  K⁺ not empty, else a row would appear over no input; A not unique on K⁺, else nothing is grouped; no DISTINCT
         aggregate; an aggregate reads one side only; nothing volatile; what reads A cannot raise (it sees rows that the join
         removes); p reads no float of A; no exact push down is possible (aggregate_push_join); partial results are not
-        split again; few relations (join_views): the search grows with the number of places for the partial step
+        split again; few relations (join_views): the search grows with the number of places for the partial step; by the
+        estimates the partial step leaves no more of A's rows than the setting split_share
 Source  Yan and Larson, Eager Aggregation and Lazy Aggregation, VLDB 1995; Eich, Fender and Moerkotte, Efficient
         Generation of Query Plans Containing Group-By, Join, and Groupjoin, VLDB Journal 2018
 """
@@ -43,9 +44,12 @@ class AggregateSplitJoin(TransformationRule):
                 if (below.columns | column_set(item.id for item in aggregate.aggregates)) & context.columns.derived_ids:
                     return ()
                 found = []
+                grouped_share = context.grouped_share if context.settings.split_share < 1.0 else None
                 for view in join_views(below, context):
                     keys = lower_keys(view.join, aggregate.keys, view.a, context)
                     if not keys or view.a.props.unique_on(column_set(keys)) or keeps_groups(aggregate, view, keys):
+                        continue
+                    if grouped_share is not None and grouped_share(view.a, column_set(keys)) > context.settings.split_share:
                         continue
                     steps = split(aggregate, keys, view.a, context)
                     if steps is not None:
