@@ -67,7 +67,7 @@ def projected_props(below: LogicalProps, values: Mapping[ColumnId, Scalar]) -> L
         bit = 1 << id
         if is_not_null(value, below.not_null):
             not_null |= bit
-        if not value.columns & ~below.constants and is_congruent(value):
+        if not value.columns & ~below.closure(0) and is_congruent(value):
             constants |= bit
         if not value.volatile:
             copies[value] = copies.get(value, 0) | bit
@@ -119,7 +119,7 @@ def renamed_props(below: LogicalProps, sources: Sequence[ColumnId], columns: Seq
 def aggregated_props(below: LogicalProps, keys: ColumnSet, aggregates: ColumnSet, counts: ColumnSet) -> LogicalProps:
     """Properties of one row for each combination of `keys`; `counts` are those of `aggregates` that are never NULL."""
     columns = keys | aggregates
-    constants = below.constants & keys if keys else columns
+    constants = below.closure(0) & keys if keys else columns
     unique = minimal_keys([below.without_determined(keys), *(k for k in below.keys if not k & ~keys)])
     equivalences = merge_equivalences(m & keys for m in below.equivalences)
     dependencies = [*kept_dependencies(below, keys), *key_dependencies(unique, columns)]

@@ -12,7 +12,7 @@ the nodes of a cluster is a trait of its own, see `distribution.py`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import permutations
 from typing import TYPE_CHECKING, NamedTuple
@@ -180,8 +180,9 @@ def spellings(order: Collation, columns: ColumnSet, outer: LogicalProps, inner: 
     """All ways to say `order`, meant where `outer` holds, with the `columns` of an input where only `inner` holds.
 
     A column may be said by any equivalent one. Those that the input itself knows to be equivalent count once; others
-    are different orders below, and which of them is cheap depends on the plan. At most MOST_SPELLINGS; () where a
-    column has no equivalent in the input.
+    are different orders below, and which of them is cheap depends on the plan. Between two keys may stand a column that the
+    keys before it determine where `outer` holds only, and by which the input may come sorted since a join was on it. At most
+    MOST_SPELLINGS, and with such a column as many; () where a column has no equivalent in the input.
     """
     found: list[Collation] = [()]
     for key in order:
@@ -194,7 +195,19 @@ def spellings(order: Collation, columns: ColumnSet, outer: LogicalProps, inner: 
             choices.setdefault(inner.representative(low.bit_length() - 1))
             same ^= low
         found = [(*prefix, key._replace(column=c)) for prefix in found for c in choices][:MOST_SPELLINGS]
+    if len(order) > 1 and inner.equivalences:
+        found += list(_longer(order, found, outer, inner))[:MOST_SPELLINGS]
     return tuple(found)
+
+
+def _longer(order: Collation, ways: list[Collation], outer: LogicalProps, inner: LogicalProps) -> Iterator[Collation]:
+    for cut in range(1, len(order)):
+        known = outer.closure(column_set(key.column for key in order[:cut]))
+        for way in ways:
+            open_ = known & ~inner.closure(column_set(key.column for key in way[:cut]))
+            for same in inner.equivalences:
+                if same & open_:
+                    yield (*way[:cut], _ascending_key((same & -same).bit_length() - 1), *way[cut:])
 
 
 def completed(

@@ -7,9 +7,9 @@
 A plan may have the part for nothing: stored order, a merge join's, a grouping below. The runs are short, so a run is all that
 is held, and a LIMIT above stops the input early.
 
-Every move leads to a strictly weaker goal of the same group, so none can feed itself. A short order (at most ALL_PARTS keys)
-or grouping has every part tried; of a longer one the first key, or every single column; and what an offer of the group begins
-with, for a grouping also together with each of the parts. Each part is a goal of its own to search.
+Every move leads to a strictly weaker goal of the same group, so none can feed itself. A short order (at most ALL_PREFIXES keys)
+or grouping (ALL_PARTS) has every part tried; of a longer one the first key, or every single column; and what an offer of the
+group begins with, for a grouping also together with each of the parts. Each part is a goal of its own to search.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from optimizer.algebra.traits import TraitSet, group_order, grouped
 
 name = "partial_sort"
 
-ALL_PARTS = 3
+ALL_PREFIXES, ALL_PARTS = 4, 3
 
 
 def enforce(required: TraitSet, offers: Sequence[TraitSet], props: LogicalProps) -> tuple[tuple[PhysicalOperator, TraitSet], ...]:
@@ -40,7 +40,7 @@ def enforce(required: TraitSet, offers: Sequence[TraitSet], props: LogicalProps)
 
 def _orders(required: TraitSet, offers: Sequence[TraitSet], props: LogicalProps) -> tuple[tuple[PhysicalOperator, TraitSet], ...]:
     order = required.collation
-    if len(order) <= ALL_PARTS:
+    if len(order) <= ALL_PREFIXES:
         lengths = set(range(1, len(order)))
     else:
         lengths = {1}
