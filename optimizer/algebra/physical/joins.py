@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import chain, product
 from typing import ClassVar, NamedTuple
 
-from optimizer.algebra.columns import ColumnId, ColumnSet, column_ids, column_set
+from optimizer.algebra.columns import ColumnId, ColumnSet, column_ids, column_set, union
 from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical import Label, show_predicate
 from optimizer.algebra.physical.operator import PhysicalOperator, Props
@@ -173,14 +173,14 @@ class MergeJoin(PhysicalOperator):
         target = output.closure(columns)
         inside = [i for i, (a, _) in enumerate(self.keys) if target >> a.id & 1]
         rest = [i for i in range(len(self.keys)) if i not in inside]
-        result = []
+        result, joined = [], union(inputs[0].equivalences)
         for numbers in product(self._permuted(inside, inputs), self._permuted(rest, inputs)):
             left, right = (ascending(self.keys[i][side].id for i in chain(*numbers)) for side in (0, 1))
             result.append(Alternative((TraitSet(left), TraitSet(right)), TraitSet(left)))
             for way in grouping_spellings(columns, inputs[0].columns, output, inputs[0]) if not rest else ():
                 for start in (left, *((*left, key) for key in joined_on(way, left, inputs[0]))):
                     others = column_ids(inputs[0].without_determined(way, column_set(k.column for k in start)))
-                    for longer in (TraitSet(start + ascending(sequence)) for sequence in sequences(list(others))):
+                    for longer in (TraitSet(start + ascending(each)) for each in sequences(list(others), joined)):
                         result.append(Alternative((longer, TraitSet(right)), longer))
         return tuple(result)
 
