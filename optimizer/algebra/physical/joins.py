@@ -76,6 +76,9 @@ class HashJoin(PhysicalOperator):
             return ()
         return (Alternative((delivered, ANY), delivered),)
 
+    def scalars(self) -> tuple[Scalar, ...]:
+        return (*chain.from_iterable(self.keys), *self.residual)
+
     def describe(self, label: Label) -> str:
         text = _show_join(_kind(self.kind, self.mark, label), self.keys, self.residual, label, self.null_safe)
         return text + (", build left" if self.build_left else "")
@@ -198,6 +201,9 @@ class MergeJoin(PhysicalOperator):
                     result.append(Alternative((longer, TraitSet(right)), longer))
         return tuple(result)
 
+    def scalars(self) -> tuple[Scalar, ...]:
+        return (*chain.from_iterable(self.keys), *self.residual)
+
     def describe(self, label: Label) -> str:
         return _show_join(self.kind.value, self.keys, self.residual, label)
 
@@ -262,6 +268,9 @@ class NestedLoopJoin(PhysicalOperator):
         whole = target & right.columns
         ways = dict.fromkeys((output.without_determined(whole, left.columns), whole))
         return tuple(Alternative((ANY, grouped(way)), grouped(columns)) for way in ways if way)
+
+    def scalars(self) -> tuple[Scalar, ...]:
+        return self.predicate
 
     def describe(self, label: Label) -> str:
         return f"{_kind(self.kind, self.mark, label)} on {show_predicate(self.predicate, label)}"
