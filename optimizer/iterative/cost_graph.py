@@ -8,9 +8,9 @@ becomes its own input.
 
 from __future__ import annotations
 
+from optimizer.memo.alternatives import alternatives
 from optimizer.memo.goal import INFINITY, Goal, Status, Way
 from optimizer.memo.mexpr import LogicalExpr, PhysicalExpr
-from optimizer.search.alternatives import alternatives
 from optimizer.search.context import SearchContext
 from optimizer.search.group_ways import enforcing, implementation_way
 
@@ -72,7 +72,7 @@ class CostGraph:
 
     def _consider(self, goal: Goal, physical: PhysicalExpr) -> None:
         search = self._search
-        for alternative in alternatives(search, goal, physical):
+        for alternative in alternatives(search.memo, goal, physical):
             self._add(goal, implementation_way(search, goal, physical, alternative))
 
     def _add(self, goal: Goal, way: Way) -> None:

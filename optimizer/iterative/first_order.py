@@ -13,12 +13,11 @@ from optimizer.joins.costing import COutCosting
 from optimizer.joins.graph import Relations, bits, joins_of
 from optimizer.joins.greedy import greedy
 from optimizer.joins.inner import InnerRegion, inner_region
-from optimizer.joins.policy import Enumeration
+from optimizer.joins.policy import Enumeration, choice_of
 from optimizer.memo.group import Group
 from optimizer.memo.mexpr import LogicalExpr
 from optimizer.rules.transform.partition_joins import part
 from optimizer.search.context import SearchContext
-from optimizer.search.region_start import choice_of
 
 
 def why_not_exact(search: SearchContext, mexpr: LogicalExpr) -> str:

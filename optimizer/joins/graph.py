@@ -206,3 +206,8 @@ def joins_of(tree: JoinTree) -> Sequence[tuple[Relations, Relations]]:
         else:
             stack += [(node, True), (node[1], False), (node[0], False)]
     return done
+
+
+def one_by_one(tree: JoinTree) -> bool:
+    """Whether each join of a tree has a single relation on one side: no other may be a seed where only such are searched."""
+    return all(not a & (a - 1) or not b & (b - 1) for a, b in joins_of(tree))

@@ -91,6 +91,23 @@ def inner_region(
     return InnerRegion(columns, predicate, cross, forced)
 
 
+def splitter(
+    region: InnerRegion, partition: Callable[[JoinGraph, Relations], list[Relations]], left_deep: bool, in_order: bool
+) -> Callable[[Relations], list[Relations]]:
+    """The splits of a set that the enumeration and the forced order allow, each as the part with the lowest relation;
+    `in_order`: of the parts, since no bounds will put them in order."""
+
+    def splits(s: Relations) -> list[Relations]:
+        parts = region.splits(s, partition)
+        if in_order:
+            parts.sort()
+        if left_deep:
+            return [a for a in parts if not a & (a - 1) or not (s ^ a) & ((s ^ a) - 1)]
+        return parts
+
+    return splits
+
+
 def _placed(scalar: Scalar, columns: Sequence[ColumnSet], home: dict[int, Relations]) -> Conjunct:
     relations = 0
     for column in column_ids(scalar.columns):

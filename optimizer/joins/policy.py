@@ -11,6 +11,10 @@ from typing import NamedTuple
 
 from optimizer.joins.csg import count_connected_sets
 from optimizer.joins.graph import JoinGraph
+from optimizer.joins.inner import InnerRegion
+from optimizer.settings import Settings
+
+TASKS_SETS = 10_000  # connected sets up to which tasks search a region exactly
 
 
 class Enumeration(StrEnum):
@@ -58,3 +62,19 @@ def choose(
     if n <= linearized_up_to:
         return Choice(Enumeration.LINEARIZED, f"{many}, at most {linearized_up_to} relations")
     return Choice(Enumeration.GOO_DP, f"{many}, more than {linearized_up_to} relations", k)
+
+
+def choice_of(region: InnerRegion, settings: Settings) -> Choice:
+    """How a region is enumerated; under a forced order, how the hardest of its problems is."""
+    if settings.enumeration != "adaptive":
+        return Choice(Enumeration.EXACT, f"enumeration {settings.enumeration}")
+    choices = [
+        choose(
+            graph,
+            exact_below=settings.exact_below,
+            csgs=min(settings.exact_sets, TASKS_SETS),
+            linearized_up_to=settings.linearized_up_to,
+        )
+        for graph in region.graphs
+    ]
+    return next((choice for choice in choices if choice.enumeration is not Enumeration.EXACT), choices[0])

@@ -17,12 +17,12 @@ from typing import NamedTuple
 from optimizer.algebra.physical import PhysicalOperator
 from optimizer.algebra.traits import Alternative, TraitSet, satisfies
 from optimizer.algebra.trees import Tree
+from optimizer.memo.alternatives import alternatives
 from optimizer.memo.goal import Goal, Split
 from optimizer.memo.mexpr import LogicalExpr, PhysicalExpr
 from optimizer.plan_space import Choice, PlanSpace, Way
 from optimizer.plan_space.expansion import expand_all
 from optimizer.rules.enforce.moves import enforcers
-from optimizer.search.alternatives import alternatives
 from optimizer.search.failures import rule_failed
 from optimizer.search.search import Search
 
@@ -95,7 +95,7 @@ class AllMoves:
         """The native moves of a goal that implement one logical expression of its group."""
         search, moves = self._search, []
         for physical in self._implementations(mexpr):
-            for alternative in alternatives(search, goal, physical):
+            for alternative in alternatives(search.memo, goal, physical):
                 inputs = tuple(search.goal(g, t) for g, t in zip(physical.inputs, alternative.inputs, strict=True))
                 local = self._local(goal, physical, alternative.delivered)
                 moves.append(Move(physical.op, alternative, inputs, local))

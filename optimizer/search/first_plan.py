@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from optimizer.algebra.columns import ColumnSet
 from optimizer.algebra.traits import TraitSet
+from optimizer.memo.alternatives import alternatives
 from optimizer.memo.goal import Goal, Implementation, Way
 from optimizer.memo.group import Group
-from optimizer.search.alternatives import alternatives
 from optimizer.search.context import SearchContext, Source
 from optimizer.search.firing import implement
 from optimizer.search.group_ways import enforcing, given, implementation_way
@@ -55,7 +55,7 @@ class GivenWays:
             implement(search, mexpr)
         ways = enforcing(search, goal)
         for physical in mexpr.physical:
-            ways += (implementation_way(search, goal, physical, each) for each in alternatives(search, goal, physical))
+            ways += (implementation_way(search, goal, physical, each) for each in alternatives(search.memo, goal, physical))
         return sorted(ways), goal.lower
 
     def expressions(self, search: SearchContext, goal: Goal, way: Way) -> list[Way]:

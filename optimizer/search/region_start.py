@@ -9,29 +9,24 @@ linearized DP up to a number of relations, and GOO-DP.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
 from optimizer.joins.costing import Ordered
 from optimizer.joins.goo_dp import goo_dp
-from optimizer.joins.graph import JoinTree, Relations, joins_of
+from optimizer.joins.graph import JoinTree, Relations, joins_of, one_by_one
 from optimizer.joins.greedy import greedy
-from optimizer.joins.inner import InnerRegion
+from optimizer.joins.inner import splitter
 from optimizer.joins.linearized import linearized
 from optimizer.joins.partition import PARTITIONERS
-from optimizer.joins.policy import Choice, Enumeration, choose
+from optimizer.joins.policy import TASKS_SETS, Enumeration, choice_of
 from optimizer.joins.region_costing import RegionCosting, smallest_first
 from optimizer.joins.set_bound import ROUNDING, set_bound
 from optimizer.joins.set_splits import OutOfTime, SetSplits, set_splits
 from optimizer.joins.set_table import Methods, SetTable
 from optimizer.memo.goal import INFINITY
-from optimizer.rules.interface import Partition
 from optimizer.search.set_goals import SetGoals
-from optimizer.settings import Settings
 
 FEW = 5  # relations up to which tasks are as fast as the table
-TASKS_SETS = 10_000  # connected sets up to which tasks search a region exactly
 
 
 def start(region: SetGoals) -> None:
@@ -82,7 +77,7 @@ def _start(region: SetGoals) -> None:
     for kind in ("greedy", "linearized"):
         if settings.seed in (kind, "best") and not region.merging:
             tree = _ordered(region, kind).tree
-            if not left_deep or _one_by_one(tree):
+            if not left_deep or one_by_one(tree):
                 region.install(tree)
     whole = region.figures(graph.all).goal
     if settings.epsilon and whole.best_cost < INFINITY:
@@ -107,43 +102,10 @@ def begin_with_one_order(region: SetGoals) -> None:
     take_one_order(region, "a budget was spent")
 
 
-def splitter(
-    region: InnerRegion, partition: Partition, left_deep: bool, in_order: bool
-) -> Callable[[Relations], list[Relations]]:
-    """The splits of a set that the enumeration and the forced order allow, each as the part with the lowest relation;
-    `in_order`: of the parts, since no bounds will put them in order."""
-
-    def splits(s: Relations) -> list[Relations]:
-        parts = region.splits(s, partition)
-        if in_order:
-            parts.sort()
-        if left_deep:
-            return [a for a in parts if not a & (a - 1) or not (s ^ a) & ((s ^ a) - 1)]
-        return parts
-
-    return splits
-
-
 def _grown(region: SetGoals) -> bool:
     """Whether rules found other expressions for a part of the region that is a group: the table knows joins alone."""
     groups = (region.search.memo.group(gid) for s, gid in region.groups.items() if s != region.region.graph.all)
     return any(len(group.logical) > 1 for group in groups)
-
-
-def choice_of(region: InnerRegion, settings: Settings) -> Choice:
-    """How a region is enumerated; under a forced order, how the hardest of its problems is."""
-    if settings.enumeration != "adaptive":
-        return Choice(Enumeration.EXACT, f"enumeration {settings.enumeration}")
-    choices = [
-        choose(
-            graph,
-            exact_below=settings.exact_below,
-            csgs=min(settings.exact_sets, TASKS_SETS),
-            linearized_up_to=settings.linearized_up_to,
-        )
-        for graph in region.graphs
-    ]
-    return next((choice for choice in choices if choice.enumeration is not Enumeration.EXACT), choices[0])
 
 
 def _fill_table(region: SetGoals, splits: SetSplits) -> None:
@@ -173,11 +135,6 @@ def _fill_table(region: SetGoals, splits: SetSplits) -> None:
         if goal.relations & (goal.relations - 1):
             figures.rows, bound = table.of(goal.relations)
             region.prove(goal, bound * ROUNDING, "the table of all sets")
-
-
-def _one_by_one(tree: JoinTree) -> bool:
-    """Whether each join of a tree has a single relation on one side: no other may be a seed where only such are searched."""
-    return all(not a & (a - 1) or not b & (b - 1) for a, b in joins_of(tree))
 
 
 def _ordered(region: SetGoals, kind: str) -> Ordered:

@@ -373,7 +373,7 @@ MUTATIONS = (
     *bug("nothing is passed through", "T7",
         (optimize_mexpr, "passed_through", nothing_for_traits),
         RULES, WITHOUT_HASH),
-    *bug("a seed is no plan of the space", "§5", (region_start, "_one_by_one", instead(lambda tree: True)), LEFT_DEEP,
+    *bug("a seed is no plan of the space", "§5", (region_start, "one_by_one", instead(lambda tree: True)), LEFT_DEEP,
         by={"cheaper than the optimum"}),
     *bug("a join of sets builds on the other side", "build side", listing(lists_mirrored), TASKS),
     *bug("the table builds on the other side", "build side", (SetTable, "cheapest", chooses_mirrored), TABLE),

@@ -15,6 +15,7 @@ from optimizer.algebra.physical import ConstantRows, LimitRows, Sort, UnionAll
 from optimizer.algebra.plan import PlanNode
 from optimizer.algebra.traits import ANY, Alternative, TraitSet, satisfies
 from optimizer.errors import SpaceTooLarge
+from optimizer.memo.alternatives import alternatives
 from optimizer.memo.goal import Goal
 from optimizer.pipeline import Optimizer
 from optimizer.plan_space import Choice, PlanSpace, Way
@@ -23,7 +24,6 @@ from optimizer.plan_space.operator_trees import count_operator_trees
 from optimizer.plan_space.plan_space import show_count
 from optimizer.plan_space.settle import settle
 from optimizer.rules.enforce.moves import enforcers
-from optimizer.search.alternatives import alternatives
 from optimizer.search.extract import extract
 from optimizer.search.search import Search
 from optimizer.settings import Settings
@@ -127,7 +127,7 @@ def defined_plans(search: Search, goal: Goal, enforced: TraitSet | None = None) 
     group = memo.group(goal.group)
     for mexpr in group.logical:
         for physical in mexpr.physical:
-            for alternative in alternatives(search, goal, physical):
+            for alternative in alternatives(search.memo, goal, physical):
                 if enforced is not None and satisfies(alternative.delivered, enforced, group.props):
                     continue
                 goals = [search.goal(g, t) for g, t in zip(physical.inputs, alternative.inputs, strict=True)]

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from optimizer.algebra.traits import Alternative
+from optimizer.memo.alternatives import derive
 from optimizer.memo.goal import Goal
 from optimizer.memo.mexpr import LogicalExpr
-from optimizer.search.alternatives import derive
 from optimizer.search.context import SearchContext, Task
 from optimizer.search.group_ways import add_way, emit_alternatives, implementation_way
 
@@ -28,7 +28,7 @@ class DeriveTraits(Task):
     def perform(self, search: SearchContext) -> None:
         goal = self.goal
         for physical, known in zip(self.mexpr.physical, self.known, strict=True):
-            for derived in derive(search, goal, physical, known):
+            for derived in derive(search.memo, goal, physical, known):
                 emit_alternatives(search, "derive", goal, physical, derived.alternatives, derived.input, derived.offer)
                 for alternative in derived.alternatives:
                     add_way(search, goal, implementation_way(search, goal, physical, alternative))

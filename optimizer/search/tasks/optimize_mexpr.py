@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from optimizer.algebra.traits import ANY
+from optimizer.memo.alternatives import passed_through
 from optimizer.memo.goal import Goal, Way
 from optimizer.memo.mexpr import LogicalExpr
-from optimizer.search.alternatives import passed_through
 from optimizer.search.context import SearchContext, Task
 from optimizer.search.group_ways import add_way, emit_alternatives, implementation_way
 from optimizer.search.tasks.apply_rules import ApplyRules
@@ -36,7 +36,7 @@ class OptimizeMExpr(Task):
             return
         if goal.listed is not None:
             goal.listed.pop(self.way.number, None)
-        known = [passed_through(search, goal, physical) for physical in mexpr.physical]
+        known = [passed_through(search.memo, goal, physical) for physical in mexpr.physical]
         for physical, found in zip(mexpr.physical, known, strict=True):
             if goal.required != ANY:
                 emit_alternatives(search, "pass_through", goal, physical, found)

@@ -11,8 +11,8 @@ from optimizer.algebra.physical import HashJoin, MergeJoin, NestedLoopJoin, Phys
 from optimizer.algebra.props import LogicalProps
 from optimizer.algebra.traits import ANY, Alternative, TraitSet, completed, reduce_traits, satisfies
 from optimizer.memo.goal import Goal
+from optimizer.memo.memo import Memo
 from optimizer.memo.mexpr import PhysicalExpr
-from optimizer.search.context import SearchContext
 
 
 class Derived(NamedTuple):
@@ -23,25 +23,24 @@ class Derived(NamedTuple):
     alternatives: list[Alternative]
 
 
-def alternatives(search: SearchContext, goal: Goal, physical: PhysicalExpr) -> list[Alternative]:
+def alternatives(memo: Memo, goal: Goal, physical: PhysicalExpr) -> list[Alternative]:
     """All alternatives of `physical` that satisfy the goal's traits, without those that ask the same of the same inputs."""
-    found = passed_through(search, goal, physical)
-    for derived in derive(search, goal, physical, found):
+    found = passed_through(memo, goal, physical)
+    for derived in derive(memo, goal, physical, found):
         found += derived.alternatives
     return found
 
 
-def passed_through(search: SearchContext, goal: Goal, physical: PhysicalExpr) -> list[Alternative]:
+def passed_through(memo: Memo, goal: Goal, physical: PhysicalExpr) -> list[Alternative]:
     """Those that ask the inputs for what the goal requires."""
-    memo = search.memo
     output, groups = memo.groups[goal.group].props, [memo.groups[g] for g in physical.inputs]
     inputs = [group.props for group in groups]
     return _new(physical.op.pass_through(goal.required, output, inputs), goal.required, output, inputs, set())
 
 
-def derive(search: SearchContext, goal: Goal, physical: PhysicalExpr, known: list[Alternative]) -> list[Derived]:
+def derive(memo: Memo, goal: Goal, physical: PhysicalExpr, known: list[Alternative]) -> list[Derived]:
     """Those that an order which an input can have without a sort gives beside the `known` ones; for each such order."""
-    memo, required = search.memo, goal.required
+    required = goal.required
     if required == ANY and any(all(traits == ANY for traits in each.inputs) for each in known):
         return []  # none is worth trying beside one that asks for nothing
     output, groups = memo.groups[goal.group].props, [memo.groups[g] for g in physical.inputs]
