@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from optimizer.algebra.building import filtered, passed
 from optimizer.algebra.columns import ColumnId, Columns, column_ids, column_set
-from optimizer.algebra.ctes import inlined_spools, map_parts, operators_inlined, references
+from optimizer.algebra.ctes import inlined_spools, map_parts, operators_inlined
 from optimizer.algebra.logical import Choice, Project
 from optimizer.algebra.printing import show_tree
 from optimizer.algebra.query import BoundQuery
@@ -17,7 +17,7 @@ from optimizer.algebra.scalars import Predicate
 from optimizer.algebra.spools import Spool, With
 from optimizer.algebra.trees import Tree
 from optimizer.decorrelate.alternatives import exactly
-from optimizer.decorrelate.methods import decorrelate, has_apply
+from optimizer.decorrelate.methods import decorrelate
 from optimizer.decorrelate.removal import remove_subqueries
 from optimizer.decorrelate.steps import Step
 from optimizer.prepass.common_spools import with_common_spools
@@ -107,12 +107,12 @@ def _ctes(tree: Tree, given: Given) -> Rewritten | None:
 
 def _subqueries(tree: Tree, given: Given) -> Rewritten | None:
     removed, steps = remove_subqueries(tree, given.bound.columns)
-    return Rewritten(removed, _firings(steps)) if removed is not tree or has_apply(removed) else None
+    return Rewritten(removed, _firings(steps)) if removed is not tree or removed.has_apply else None
 
 
 def _filters(tree: Tree, given: Given) -> Rewritten | None:
     """Decorrelation copies left inputs for domains, and a filter that came later would come too late."""
-    if not has_apply(tree):
+    if not tree.has_apply:
         return None
     program = before_decorrelation(given.program) if given.context.settings.prepass else ()
     moved = run_program(program, tree, given.context)
@@ -120,7 +120,7 @@ def _filters(tree: Tree, given: Given) -> Rewritten | None:
 
 
 def _decorrelate(tree: Tree, given: Given) -> Rewritten | None:
-    if not has_apply(tree):
+    if not tree.has_apply:
         return None
     unnested = decorrelate(tree, given.context.settings.decorrelate, given.context)
     return Rewritten(unnested.tree, _firings(unnested.steps))
@@ -182,7 +182,7 @@ def _semi_joins(tree: Tree, given: Given) -> Rewritten | None:
 def _common_parts(tree: Tree, given: Given) -> Rewritten | None:
     """For each alternative of a query another one with spools; those it has already are chosen about as a whole."""
     setting, columns = given.context.settings.common_parts, given.bound.columns
-    if setting == "off" or next(references(tree), None) is not None:
+    if setting == "off" or tree.has_reference:
         return None
     narrowed = _readers_first(list(column_ids(tree.columns)), lambda part, needed, _: _narrowed(part, needed, given))
 

@@ -51,6 +51,12 @@ class Columns:
         self._all.append(column)
         return column
 
+    def of_table(self, columns: Iterable[Any], alias: str) -> ColumnId:
+        """New columns for stored ones, with ids that follow each other; the first id."""
+        first = len(self._all)
+        self._all += [Column(id, c.name, c.type, c.nullable, f"{alias}.{c.name}") for id, c in enumerate(columns, first)]
+        return first
+
     def like(self, id: ColumnId, nullable: bool = True) -> ColumnId:
         """A new column with the name and the type of `id`."""
         return self.new(self[id].name, self[id].type, nullable).id

@@ -16,7 +16,7 @@ from optimizer.algebra.trees import Node, Tree, postorder
 
 def references(root: Node) -> Iterator[CteReference]:
     """Those in a tree and in the subqueries of its scalars."""
-    for node in postorder(root):
+    for node in postorder(root) if isinstance(root, Tree) and root.has_reference else ():
         if isinstance(node, Tree):
             if isinstance(node.op, CteReference):
                 yield node.op

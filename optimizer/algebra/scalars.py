@@ -2,16 +2,16 @@
 
 Building the same scalar twice gives the same object, so equality is identity and hashing is free; a memo key holds
 scalars as they are. Build them with positional arguments only. Every scalar knows its type (`pyarrow.DataType`), the
-columns it reads (`columns`, a bitset), the columns of enclosing queries it reads (`outer`), whether it is `volatile` and
-whether it may raise (`raises`).
+columns it reads (`columns`, a bitset), the columns of enclosing queries it reads (`outer`), whether it is `volatile`,
+whether it may raise (`raises`), and which rare forms stand in it (`flags`: those of all its parts).
 
 What walks through scalars and rewrites them is below the classes; `predicates` are made of them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Any, ClassVar, NamedTuple
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, ClassVar, NamedTuple, TypeVar
 from weakref import WeakValueDictionary
 
 import pyarrow as pa
@@ -45,7 +45,9 @@ def _literal_key(value: Any, type: DataType) -> tuple[Any, ...]:
 class Scalar(metaclass=_Interning):
     """Base of all scalars. `children` are the operands; `with_children` rebuilds with others."""
 
-    __slots__ = ("__weakref__", "_text", "columns", "outer", "raises", "type", "volatile")
+    __slots__ = ("__weakref__", "_text", "columns", "flags", "outer", "raises", "type", "volatile")
+    flag: ClassVar[int] = 0
+    flags: int
     type: DataType
     columns: ColumnSet
     outer: ColumnSet
@@ -54,12 +56,15 @@ class Scalar(metaclass=_Interning):
 
     def _set(self, type: DataType, children: tuple[Scalar, ...], volatile: bool = False, raises: bool = False) -> None:
         columns = outer = 0
+        flags = self.flag
         for child in children:
             columns |= child.columns
             outer |= child.outer
+            flags |= child.flags
             volatile = volatile or child.volatile
             raises = raises or child.raises
         self.type, self.columns, self.outer, self.volatile, self.raises = type, columns, outer, volatile, raises
+        self.flags = flags
         self._text: str | None = None
 
     @property
@@ -89,6 +94,9 @@ class Scalar(metaclass=_Interning):
 
     def __repr__(self) -> str:
         return self.show(lambda id: f"#{id}")
+
+
+Form = TypeVar("Form", bound=Scalar)
 
 
 class ColumnRef(Scalar):
@@ -277,6 +285,7 @@ class AggregateCall(Scalar):
     `filter` keeps only rows where it is TRUE."""
 
     __slots__ = ("args", "distinct", "filter", "function")
+    flag = 1
 
     def __init__(self, function: str, args: tuple[Scalar, ...], distinct: bool, filter: Scalar | None, type: DataType) -> None:
         known = AGGREGATE_FUNCTIONS[function]
@@ -418,6 +427,12 @@ def walk(scalar: Scalar) -> Iterator[Scalar]:
         current = stack.pop()
         yield current
         stack.extend(reversed(current.children))
+
+
+def parts_of(form: type[Form], scalars: Iterable[Scalar]) -> list[Form]:
+    """The parts of some scalars that are of a form with a flag, each once, in order."""
+    flag = form.flag
+    return list({p: None for scalar in scalars if scalar.flags & flag for p in walk(scalar) if isinstance(p, form)})
 
 
 def rewrite(scalar: Scalar, change: Callable[[Scalar], Scalar | None]) -> Scalar:

@@ -16,14 +16,15 @@ from collections.abc import Callable, Iterable
 
 from optimizer.algebra.columns import ColumnId, DataType
 from optimizer.algebra.rows import rows_compared
-from optimizer.algebra.scalars import BOOL, ColumnRef, OuterRef, Scalar, rewrite, walk
-from optimizer.algebra.trees import Tree
+from optimizer.algebra.scalars import BOOL, ColumnRef, OuterRef, Scalar, parts_of, rewrite
+from optimizer.algebra.trees import REFERENCE, Tree
 
 
 class Subquery(Scalar):
     """Base of both forms: `tree` is the subquery. `columns` and `outer` hold all columns of queries around that it reads."""
 
     __slots__ = ("tree",)
+    flag = 2
     tree: Tree
 
     def _set_tree(self, type: DataType, children: tuple[Scalar, ...], tree: Tree) -> None:
@@ -31,6 +32,7 @@ class Subquery(Scalar):
         self.tree = tree
         self.outer |= tree.outer
         self.columns |= tree.outer
+        self.flags |= tree.flags & REFERENCE
 
     def with_tree(self, tree: Tree) -> Subquery:
         raise AssertionError(f"{self.__class__.__name__} does not say how its tree is replaced")
@@ -90,12 +92,11 @@ class AnySubquery(Subquery):
 
 def subqueries_of(scalars: Iterable[Scalar]) -> list[Subquery]:
     """The subqueries in some scalars, not those inside other subqueries, each once."""
-    found = {part: None for scalar in scalars for part in walk(scalar) if isinstance(part, Subquery)}
-    return list(found)
+    return parts_of(Subquery, scalars)
 
 
 def has_subquery(scalar: Scalar) -> bool:
-    return any(isinstance(part, Subquery) for part in walk(scalar))
+    return bool(scalar.flags & Subquery.flag)
 
 
 def outer_reference(scalar: Scalar) -> Scalar:

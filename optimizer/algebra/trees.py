@@ -13,24 +13,32 @@ from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical import LogicalOperator
 from optimizer.algebra.logical_joins import AnyJoin, Apply, Join
 from optimizer.algebra.props import LogicalProps
+from optimizer.algebra.spools import CteReference
 
-OUTER_JOIN, CROSS_PRODUCT, MARK = 1, 2, 4
+REFERENCE, APPLY, OUTER_JOIN, CROSS_PRODUCT, MARK = 16, 32, 64, 128, 256  # beside the flags of scalars
 
 
-def _kind_of_join(op: LogicalOperator) -> int:
-    if not isinstance(op, Join):
-        if isinstance(op, AnyJoin) and op.mark is not None:
-            return MARK
-        return OUTER_JOIN if isinstance(op, Apply) and op.kind is JoinKind.LEFT else 0
-    if op.kind is JoinKind.INNER:
-        return 0 if op.predicate else CROSS_PRODUCT
-    return OUTER_JOIN if op.kind.keeps_left or op.kind.keeps_right else 0
+def _flags_of(op: LogicalOperator) -> int:
+    flags = 0
+    for scalar in op.scalars():
+        flags |= scalar.flags
+    if isinstance(op, Join):
+        if op.kind is JoinKind.INNER:
+            return flags if op.predicate else flags | CROSS_PRODUCT
+        return flags | OUTER_JOIN if op.kind.keeps_left or op.kind.keeps_right else flags
+    if isinstance(op, CteReference):
+        return REFERENCE
+    if isinstance(op, AnyJoin) and op.mark is not None:
+        flags |= MARK
+    if isinstance(op, Apply):
+        flags |= APPLY | OUTER_JOIN if op.kind is JoinKind.LEFT else APPLY
+    return flags
 
 
 class Tree:
     """A logical operator over input trees (or leaves). Immutable; properties are derived on first use."""
 
-    __slots__ = ("_columns", "_joins", "_outer", "_props", "_volatile", "inputs", "op")
+    __slots__ = ("_columns", "_flags", "_outer", "_props", "_volatile", "inputs", "op")
     __match_args__ = ("op", "inputs")
 
     def __init__(self, op: LogicalOperator, inputs: tuple[Node, ...] = ()) -> None:
@@ -38,7 +46,7 @@ class Tree:
         self.op, self.inputs = op, inputs
         self._props: LogicalProps | None = None
         self._columns: ColumnSet | None = None
-        self._joins: int | None = None
+        self._flags: int | None = None
         self._outer: ColumnSet | None = None
         self._volatile: bool | None = None
 
@@ -103,35 +111,46 @@ class Tree:
     @property
     def has_outer_join(self) -> bool:
         """Whether a left, right or full join (also of an Apply) stands in it, at any depth."""
-        return bool(self._joins_below() & OUTER_JOIN)
+        return bool(self.flags & OUTER_JOIN)
 
     @property
     def has_mark(self) -> bool:
         """Whether a join that makes a mark (also an Apply) stands in it, at any depth."""
-        return bool(self._joins_below() & MARK)
+        return bool(self.flags & MARK)
 
     @property
     def has_cross_product(self) -> bool:
         """Whether an inner join without a predicate stands in it, at any depth."""
-        return bool(self._joins_below() & CROSS_PRODUCT)
+        return bool(self.flags & CROSS_PRODUCT)
 
-    def _joins_below(self) -> int:
-        if self._joins is None:
+    @property
+    def has_apply(self) -> bool:
+        return bool(self.flags & APPLY)
+
+    @property
+    def has_reference(self) -> bool:
+        """Whether something in it, or in the subqueries of its scalars, reads a spool."""
+        return bool(self.flags & REFERENCE)
+
+    @property
+    def flags(self) -> int:
+        """The flags of its scalars and those above, of all operators at any depth."""
+        if self._flags is None:
             stack: list[Tree] = [self]
             while stack:
                 tree = stack[-1]
-                joins = _kind_of_join(tree.op)
+                flags = _flags_of(tree.op)
                 for below in tree.inputs:
                     if isinstance(below, Tree):
-                        if below._joins is None:
+                        if below._flags is None:
                             stack.append(below)
                         else:
-                            joins |= below._joins
+                            flags |= below._flags
                 if stack[-1] is tree:
-                    tree._joins = joins
+                    tree._flags = flags
                     stack.pop()
-        assert self._joins is not None
-        return self._joins
+        assert self._flags is not None
+        return self._flags
 
     def with_inputs(self, inputs: tuple[Node, ...]) -> Tree:
         """The same operator over other inputs; itself when they are the same."""

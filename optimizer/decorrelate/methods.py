@@ -8,7 +8,7 @@ from typing import NamedTuple
 from optimizer.algebra.logical import Choice
 from optimizer.algebra.logical_joins import Apply
 from optimizer.algebra.rebuild import map_tree
-from optimizer.algebra.trees import Node, Tree, postorder
+from optimizer.algebra.trees import Tree, postorder
 from optimizer.decorrelate.alternatives import alternatives
 from optimizer.decorrelate.general import General
 from optimizer.decorrelate.quick import quick
@@ -74,10 +74,6 @@ METHODS: dict[str, Callable[[Tree, RuleContext], Decorrelated]] = {
 
 def decorrelate(root: Tree, method: str, context: RuleContext) -> Decorrelated:
     """The tree with those Applies removed that the method can remove, and what it did; the tree itself without any Apply."""
-    if not has_apply(root):
+    if not root.has_apply:
         return Decorrelated(root, ())
     return METHODS[method](root, context)
-
-
-def has_apply(root: Node) -> bool:
-    return any(isinstance(node, Tree) and isinstance(node.op, Apply) for node in postorder(root))

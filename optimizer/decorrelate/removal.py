@@ -50,7 +50,6 @@ from optimizer.algebra.scalars import (
     Scalar,
     as_outer,
     rewrite,
-    walk,
 )
 from optimizer.algebra.subqueries import AnySubquery, ScalarSubquery, Subquery, has_subquery, outer_reference, subqueries_of
 from optimizer.algebra.trees import Node, Tree, postorder
@@ -61,13 +60,14 @@ from optimizer.prepass.row_bounds import at_least_one_row, has_one_row
 
 def remove_subqueries(root: Tree, columns: Columns) -> tuple[Tree, list[Step]]:
     """The tree with an Apply for each subquery, and what was done; the tree itself where it has none."""
-    if not _allow_levels(root):
+    if not root.flags & Subquery.flag:
         return root, []
+    _allow_levels(root)
     removal = _Removal(columns)
     return removal.tree(root), removal.steps
 
 
-def _allow_levels(root: Tree) -> int:
+def _allow_levels(root: Tree) -> None:
     """The levels of subqueries in subqueries. Removal and the stages after it recurse over them, some ten frames a level: for
     many of them Python's limit is raised. The binder says how many there can be."""
     levels, trees = 0, [root]
@@ -75,7 +75,6 @@ def _allow_levels(root: Tree) -> int:
         levels += 1
     if levels > 20:
         sys.setrecursionlimit(max(sys.getrecursionlimit(), 1000 + 25 * levels))
-    return levels
 
 
 def _subqueries(tree: Tree) -> list[Subquery]:
@@ -371,4 +370,4 @@ def _without_idle_limit(inner: Tree, predicate: Predicate) -> Tree:
 
 def _columns_of_subqueries(scalar: Scalar) -> ColumnSet:
     """What the subqueries in a scalar read of the operator's inputs."""
-    return union(part.columns for part in walk(scalar) if isinstance(part, Subquery))
+    return union(part.columns for part in subqueries_of([scalar]))

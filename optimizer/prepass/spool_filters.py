@@ -36,6 +36,8 @@ class Readers:
         self._count: Counter[int] = Counter()
 
     def add(self, part: Tree) -> None:
+        if not part.has_reference:
+            return
         for reference in references(part):
             self._count[reference.spool] += 1
             read = column_set(column.source for column in reference.columns)

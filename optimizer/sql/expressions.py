@@ -25,7 +25,6 @@ from optimizer.algebra.scalars import (
     Scalar,
     WindowCall,
     bound_to,
-    walk,
 )
 from optimizer.algebra.types import NULL, STRING, is_opaque, type_name
 from optimizer.sql import (
@@ -285,7 +284,7 @@ def _column(binder: ExpressionBinder, node: Any) -> Scalar:
 
 def _refuse_aggregate(binder: ExpressionBinder, alias: Scalar, name: str, node: Any) -> None:
     in_subquery = alias.columns & column_set(binder.claims.values())
-    if in_subquery or any(isinstance(s, AggregateCall | grouping_call.GroupingCall) for s in walk(alias)):
+    if in_subquery or alias.flags & (AggregateCall.flag | grouping_call.GroupingCall.flag):
         where = "inside another aggregate" if binder.inside_aggregate else f"in {binder.clause}"
         hint = "use HAVING to filter groups" if binder.clause == "WHERE" else None
         raise binder.source.error(f'"{name}" is an aggregate, which cannot stand {where}', node, hint)

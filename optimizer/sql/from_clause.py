@@ -7,13 +7,14 @@ than JOIN.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import takewhile
 from typing import Any
 
 from sqlglot import exp
 
-from optimizer.algebra.columns import column_set
+from optimizer.algebra.columns import column_set, union
 from optimizer.algebra.logical import Scan, ScanColumn, ScanForeignKey
-from optimizer.algebra.scalars import ColumnRef, Scalar
+from optimizer.algebra.scalars import ColumnRef
 from optimizer.algebra.traits import ascending
 from optimizer.algebra.trees import Tree
 from optimizer.catalog.table import Table
@@ -22,7 +23,7 @@ from optimizer.sql.ctes import bind_reference
 from optimizer.sql.expressions import ExpressionBinder
 from optimizer.sql.joins import FromItem, cross, join
 from optimizer.sql.parse import COMMA_JOIN
-from optimizer.sql.scope import Relation, Scope, beside, relation_scope
+from optimizer.sql.scope import Relation, Scope
 from optimizer.sql.source import form_name, listing, suggestion
 from optimizer.sql.values import SERIES, bind_series, bind_values, one_row
 
@@ -49,18 +50,18 @@ def bind_from(context: Context, node: Any, ctes: Ctes | None) -> FromItem:
             continue
         with context.inside(_left_of(context, result)):
             part = _joined(context, bind_table(context, table, ctes), joins, ctes)
-        _check_aliases(context, beside(result.scope, part.scope), table)
+        _check_aliases(context, result.scope.beside(part.scope), table)
         result = cross(context, result, part, table)
     assert result is not None, "FROM has at least one table"
-    return FromItem(result.tree, result.scope._replace(ctes=ctes))
+    return FromItem(result.tree, result.scope.with_ctes(ctes))
 
 
 def _joined(context: Context, left: FromItem, joins: list[Any], ctes: Ctes | None) -> FromItem:
-    left = FromItem(left.tree, left.scope._replace(ctes=ctes))
+    left = FromItem(left.tree, left.scope.with_ctes(ctes))
     for node in joins:
         with context.inside(_left_of(context, left)):
             right = bind_table(context, node.this, ctes)
-        _check_aliases(context, beside(left.scope, right.scope), node.this)
+        _check_aliases(context, left.scope.beside(right.scope), node.this)
         left = join(context, left, right, node)
     return left
 
@@ -131,7 +132,7 @@ def _table(context: Context, node: Any, ctes: Ctes | None) -> FromItem:
     if cte is not None:
         bound = bind_reference(context, cte, node)
         relation = _named(context, cte.columns, cte.name, _relation(context, cte.name, bound))
-        item = FromItem(bound.tree, relation_scope(relation))
+        item = FromItem(bound.tree, Scope((relation,)))
         item = _renamed(context, node, item) if node.args.get("alias") is not None else item
     else:
         item = _scan(context, node, _stored_table(context, node, name, ctes))
@@ -159,27 +160,22 @@ def _scan(context: Context, node: Any, table: Table) -> FromItem:
     """All columns of a stored table, under new ids, with the catalog's keys and stored order."""
     alias_node = node.args.get("alias")
     alias = _alias_name(context, alias_node) or table.name
-    ids = {}
-    for column in table.columns:
-        ids[column.name] = context.columns.new(column.name, column.type, column.nullable, f"{alias}.{column.name}").id
+    names = tuple(column.name for column in table.columns)
+    types = [column.type for column in table.columns]
+    first = context.columns.of_table(table.columns, alias)
+    ids = dict(zip(names, range(first, first + len(names)), strict=True))
     keys = tuple(column_set(ids[c] for c in key) for key in table.keys)
-    not_null = column_set(ids[c.name] for c in table.columns if not c.nullable)
-    for key in keys:
-        not_null |= key
-    order = []
-    for name in table.order:
-        if name not in ids:
-            break
-        order.append(ids[name])
-    columns = tuple(ScanColumn(id, name) for name, id in ids.items())
+    not_null = union((*keys, column_set(id for id, c in enumerate(table.columns, first) if not c.nullable)))
+    order = ascending(ids[name] for name in takewhile(ids.__contains__, table.order))
+    columns = tuple(map(ScanColumn, ids.values(), names))
     foreign = tuple(
         ScanForeignKey(tuple(ids[c] for c in key.columns), key.table, key.referenced)
         for key in table.foreign_keys
         if all(c in ids for c in key.columns)
     )
-    scan = Scan(table.name, alias, columns, keys, not_null, ascending(order), foreign_keys=foreign)
-    relation = Relation(alias, tuple((name, ColumnRef(id, context.columns[id].type)) for name, id in ids.items()))
-    return FromItem(Tree(scan), relation_scope(_named(context, _alias_columns(alias_node), alias, relation)))
+    scan = Scan(table.name, alias, columns, keys, not_null, order, foreign_keys=foreign)
+    relation = Relation(alias, names, lambda place: ColumnRef(first + place, types[place]))
+    return FromItem(Tree(scan), Scope((_named(context, _alias_columns(alias_node), alias, relation),)))
 
 
 def _aliased(context: Context, node: Any, bound: Bound, name: str | None = None) -> FromItem:
@@ -187,26 +183,27 @@ def _aliased(context: Context, node: Any, bound: Bound, name: str | None = None)
     alias_node = node.args.get("alias")
     alias = _alias_name(context, alias_node) or name or context.unnamed()
     relation = _named(context, _alias_columns(alias_node), alias, _relation(context, alias, bound))
-    return FromItem(bound.tree, relation_scope(relation))
+    return FromItem(bound.tree, Scope((relation,)))
 
 
 def _relation(context: Context, alias: str, bound: Bound) -> Relation:
     """The outputs of a query as columns of a relation."""
-    references = [(o.name, ColumnRef(o.id, context.columns[o.id].type)) for o in bound.outputs]
-    return Relation(alias, _told_apart(references))
+    ids = [output.id for output in bound.outputs]
+    names = _told_apart(output.name for output in bound.outputs)
+    return Relation(alias, names, lambda place: ColumnRef(ids[place], context.columns[ids[place]].type))
 
 
-def _told_apart(columns: Iterable[tuple[str, Scalar]]) -> tuple[tuple[str, Scalar], ...]:
-    """The columns under different names: a repeated x becomes x_1, x_2."""
-    result: list[tuple[str, Scalar]] = []
+def _told_apart(names: Iterable[str]) -> tuple[str, ...]:
+    """Different names: a repeated x becomes x_1, x_2."""
+    result: list[str] = []
     taken: set[str] = set()
-    for original, scalar in columns:
+    for original in names:
         name, n = original, 0
         while name.lower() in taken:
             n += 1
             name = f"{original}_{n}"
         taken.add(name.lower())
-        result.append((name, scalar))
+        result.append(name)
     return tuple(result)
 
 
@@ -215,8 +212,8 @@ def _renamed(context: Context, node: Any, item: FromItem) -> FromItem:
     alias_node = node.args["alias"]
     visible = item.scope.visible
     alias = _alias_name(context, alias_node) or item.scope.relations[0].alias
-    relation = Relation(alias, _told_apart((v.name, v.scalar) for v in visible))
-    return FromItem(item.tree, relation_scope(_named(context, _alias_columns(alias_node), alias, relation)))
+    relation = Relation(alias, _told_apart(v.name for v in visible), [v.scalar for v in visible].__getitem__)
+    return FromItem(item.tree, Scope((_named(context, _alias_columns(alias_node), alias, relation),)))
 
 
 def _alias_name(context: Context, node: Any) -> str | None:
@@ -234,9 +231,9 @@ def _named(context: Context, names: tuple[Any, ...], alias: str, relation: Relat
     """The relation with its first columns renamed."""
     if not names:
         return relation
-    if len(names) > len(relation.columns):
+    if len(names) > len(relation.names):
         raise context.source.error(
-            f'"{alias}" has {len(relation.columns)} columns but {len(names)} column names', names[len(relation.columns)]
+            f'"{alias}" has {len(relation.names)} columns but {len(names)} column names', names[len(relation.names)]
         )
     seen: set[str] = set()
     for identifier in names:
@@ -245,15 +242,15 @@ def _named(context: Context, names: tuple[Any, ...], alias: str, relation: Relat
         if identifier.name.lower() in seen:
             raise context.source.error(f'column name "{identifier.name}" is given twice', identifier)
         seen.add(identifier.name.lower())
-    renamed = tuple((i.name, scalar) for i, (_, scalar) in zip(names, relation.columns, strict=False))
-    return Relation(relation.alias, renamed + relation.columns[len(names) :])
+    renamed = (*(identifier.name for identifier in names), *relation.names[len(names) :])
+    return Relation(relation.alias, renamed, relation.scalar)
 
 
 def _check_aliases(context: Context, scope: Scope, node: Any) -> None:
     seen: set[str] = set()
     for relation in scope.relations:
-        if relation.alias.lower() in seen:
+        if relation.key in seen:
             raise context.source.error(
                 f'two tables in FROM are named "{relation.alias}"', node, f"give one an alias: {relation.alias} AS other"
             )
-        seen.add(relation.alias.lower())
+        seen.add(relation.key)

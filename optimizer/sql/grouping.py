@@ -14,7 +14,7 @@ from typing import Any
 
 from optimizer.algebra.columns import ColumnId, column_ids, column_set
 from optimizer.algebra.logical import Aggregate, AggregateItem, GroupingKey, GroupingSets, Project, ProjectItem
-from optimizer.algebra.scalars import AggregateCall, Case, ColumnRef, InList, Literal, Scalar, walk
+from optimizer.algebra.scalars import AggregateCall, Case, ColumnRef, InList, Literal, Scalar, parts_of
 from optimizer.algebra.subqueries import Subquery
 from optimizer.algebra.trees import Tree
 from optimizer.algebra.types import INT64
@@ -26,8 +26,7 @@ from optimizer.sql.subqueries import over_columns
 
 def aggregate_calls(scalars: Iterable[Scalar]) -> list[AggregateCall]:
     """The distinct aggregate calls in `scalars`, in order."""
-    found = {s: None for scalar in scalars for s in walk(scalar) if isinstance(s, AggregateCall)}
-    return list(found)
+    return parts_of(AggregateCall, scalars)
 
 
 def has_aggregate(scalar: Scalar, claims: Mapping[AggregateCall, ColumnId]) -> bool:

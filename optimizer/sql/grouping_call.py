@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from sqlglot import exp
 
 from optimizer.algebra.columns import ColumnId
-from optimizer.algebra.scalars import Scalar, walk
+from optimizer.algebra.scalars import Scalar
 from optimizer.algebra.types import INT64
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ class GroupingCall(Scalar):
     """GROUPING of expressions over the rows before grouping; each has to be a key of GROUP BY."""
 
     __slots__ = ("args",)
+    flag = 8
 
     def __init__(self, args: tuple[Scalar, ...]) -> None:
         self._set(INT64, args)
@@ -42,7 +43,7 @@ class GroupingCall(Scalar):
 
 
 def has_grouping_call(scalar: Scalar) -> bool:
-    return any(isinstance(part, GroupingCall) for part in walk(scalar))
+    return bool(scalar.flags & GroupingCall.flag)
 
 
 def _grouping(binder: ExpressionBinder, node: Any) -> Scalar:

@@ -19,7 +19,7 @@ from optimizer.sql.coerce import Operand
 from optimizer.sql.comparisons import comparison
 from optimizer.sql.context import Context
 from optimizer.sql.expressions import ExpressionBinder
-from optimizer.sql.scope import Scope, Visible, beside
+from optimizer.sql.scope import Scope, Visible
 from optimizer.sql.source import listing, suggestion
 
 _KINDS = {
@@ -48,7 +48,7 @@ class FromItem(NamedTuple):
 
 def cross(context: Context, left: FromItem, right: FromItem, node: Any) -> FromItem:
     """All pairs; `node` is the right one, which may refer to the left."""
-    return FromItem(_tree(context, JoinKind.INNER, (), left, right, node), beside(left.scope, right.scope))
+    return FromItem(_tree(context, JoinKind.INNER, (), left, right, node), left.scope.beside(right.scope))
 
 
 def _tree(context: Context, kind: JoinKind, predicate: Predicate, left: FromItem, right: FromItem, node: Any) -> Tree:
@@ -83,7 +83,7 @@ def join(context: Context, left: FromItem, right: FromItem, node: Any) -> FromIt
         raise source.unsupported(form, node.this, "the joins are INNER, LEFT, RIGHT, FULL, CROSS, SEMI and ANTI")
     source.only(node, "this", "method", "side", "kind", "on", "using")
     on, using = node.args.get("on"), node.args.get("using")
-    both = beside(left.scope, right.scope)
+    both = left.scope.beside(right.scope)
     binder = ExpressionBinder(context, both, "ON")
     predicate: Predicate = ()
     scope = both

@@ -20,7 +20,7 @@ from optimizer.algebra.types import INT32, INT64, is_numeric, is_string, type_na
 from optimizer.errors import ExecutionError
 from optimizer.sql.coerce import bare, convert
 from optimizer.sql.context import Bound, Context, Ctes
-from optimizer.sql.scope import Relation, Scope, relation_scope
+from optimizer.sql.scope import Relation, Scope
 from optimizer.sql.source import Source, listing, suggestion
 
 _MOST_ROWS = (1 << 63) - 1
@@ -111,8 +111,9 @@ def _over_outputs(context: Context, node: Any, outputs: Sequence[OutputColumn]) 
     from optimizer.sql.expressions import ExpressionBinder  # expressions have window functions, which have an ORDER BY
     from optimizer.sql.windows import refuse_windows
 
-    columns = tuple((o.name, ColumnRef(o.id, context.columns[o.id].type)) for o in outputs)
-    scalar = ExpressionBinder(context, relation_scope(Relation("", columns)), "ORDER BY").bind(node)
+    references = [ColumnRef(o.id, context.columns[o.id].type) for o in outputs]
+    relation = Relation("", tuple(o.name for o in outputs), references.__getitem__)
+    scalar = ExpressionBinder(context, Scope((relation,)), "ORDER BY").bind(node)
     refuse_windows(context.source, [scalar], "ORDER BY of a set operation", node)
     return Literal(None, INT32) if pa.types.is_null(scalar.type) else scalar
 

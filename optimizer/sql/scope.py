@@ -6,10 +6,11 @@ merged by USING or NATURAL has one unqualified meaning; qualified, each side sti
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from optimizer.algebra.columns import ColumnSet
+from optimizer.algebra.columns import ColumnSet, union
 from optimizer.algebra.scalars import Scalar
 from optimizer.algebra.types import is_opaque, type_name
 from optimizer.sql.source import Source, listing, suggestion
@@ -18,11 +19,30 @@ if TYPE_CHECKING:
     from optimizer.sql.context import Ctes
 
 
-class Relation(NamedTuple):
-    """One entry of FROM under its alias: its columns in order."""
+class Relation:
+    """One entry of FROM under its alias: the names of its columns in order, and what stands for each by its place. Most columns
+    of a table are never named, so that is asked for only when they are."""
 
-    alias: str
-    columns: tuple[tuple[str, Scalar], ...]
+    __slots__ = ("alias", "key", "names", "scalar")
+
+    def __init__(self, alias: str, names: tuple[str, ...], scalar: Callable[[int], Scalar]) -> None:
+        self.alias, self.key, self.names, self.scalar = alias, alias.lower(), names, scalar
+
+    @property
+    def columns(self) -> list[tuple[str, Scalar]]:
+        return [(name, self.scalar(place)) for place, name in enumerate(self.names)]
+
+    def visible(self, places: Iterable[int]) -> list[Visible]:
+        return [Visible(self.names[place], self.scalar(place), (self.alias,)) for place in places]
+
+
+@lru_cache(maxsize=1024)
+def _places(names: tuple[str, ...]) -> dict[str, list[int]]:
+    """The places of names in lower case."""
+    places: dict[str, list[int]] = {}
+    for place, name in enumerate(names):
+        places.setdefault(name.lower(), []).append(place)
+    return places
 
 
 class Visible(NamedTuple):
@@ -33,36 +53,57 @@ class Visible(NamedTuple):
     owners: tuple[str, ...]
 
 
-class Scope(NamedTuple):
-    """What one FROM clause puts in reach; `ctes` are the common table expressions that subqueries beside it may name."""
+class Scope:
+    """What one FROM clause puts in reach; `ctes` are the common table expressions that subqueries beside it may name.
 
-    relations: tuple[Relation, ...] = ()
-    visible: tuple[Visible, ...] = ()
-    ctes: Ctes | None = None
+    `merged`: what unqualified names can mean, where that is not just the columns of the relations.
+    """
+
+    __slots__ = ("_merged", "ctes", "relations")
+
+    def __init__(
+        self, relations: tuple[Relation, ...] = (), merged: tuple[Visible, ...] | None = None, ctes: Ctes | None = None
+    ) -> None:
+        self.relations, self._merged, self.ctes = relations, merged, ctes
+
+    @property
+    def visible(self) -> tuple[Visible, ...]:
+        if self._merged is not None:
+            return self._merged
+        return tuple(visible for relation in self.relations for visible in relation.visible(range(len(relation.names))))
 
     @property
     def columns(self) -> ColumnSet:
         """Every column that a name can mean here, or that such a meaning is computed from."""
-        columns = 0
-        for relation in self.relations:
-            for _, scalar in relation.columns:
-                columns |= scalar.columns
-        return columns
+        return union(scalar.columns for relation in self.relations for _, scalar in relation.columns)
+
+    def with_ctes(self, ctes: Ctes | None) -> Scope:
+        return Scope(self.relations, self._merged, ctes)
+
+    def beside(self, right: Scope) -> Scope:
+        """Both scopes together, this one's columns first."""
+        merged = None if self._merged is right._merged is None else self.visible + right.visible
+        return Scope(self.relations + right.relations, merged, self.ctes)
 
     def relation(self, alias: str) -> Relation | None:
         wanted = alias.lower()
-        return next((r for r in self.relations if r.alias.lower() == wanted), None)
+        for relation in self.relations:
+            if relation.key == wanted:
+                return relation
+        return None
 
     def meanings(self, name: str) -> list[Visible]:
         wanted = name.lower()
-        return [v for v in self.visible if v.name.lower() == wanted]
+        if self._merged is not None:
+            return [v for v in self._merged if v.name.lower() == wanted]
+        return [v for r in self.relations for v in r.visible(_places(r.names).get(wanted, ()))]
 
     def lookup(self, table: str | None, name: str) -> list[Scalar]:
         """Everything `name` or `table.name` can mean."""
         if table is None:
             return [v.scalar for v in self.meanings(name)]
         relation = self.relation(table)
-        return [] if relation is None else [s for n, s in relation.columns if n.lower() == name.lower()]
+        return [] if relation is None else [relation.scalar(place) for place in _places(relation.names).get(name.lower(), ())]
 
     def find(self, source: Source, table: str | None, name: str, node: Any) -> Scalar | None:
         """The column, None when there is none; SqlError when it is ambiguous.
@@ -87,7 +128,7 @@ def unknown(source: Source, relations: Sequence[Relation], aliases: Sequence[str
     """
     name = node.name
     table = node.args["table"].name if node.args.get("table") is not None else None
-    named = [r for r in relations if table is None or r.alias.lower() == table.lower()]
+    named = [r for r in relations if table is None or r.key == table.lower()]
     if table is not None and not named:
         fields = [s for r in relations for n, s in r.columns if n.lower() == table.lower()]
         if fields and is_opaque(fields[0].type):
@@ -104,20 +145,10 @@ def unknown(source: Source, relations: Sequence[Relation], aliases: Sequence[str
 def _what_exists(relations: Sequence[Relation], name: str, aliases: Sequence[str]) -> str:
     if not relations:
         return "there is no FROM clause to take it from" if not aliases else f"the aliases are {listing(aliases)}"
-    names = [n for r in relations for n, _ in r.columns]
+    names = [n for r in relations for n in r.names]
     close = suggestion(name, [*names, *aliases])
-    holders = [r for r in relations if any(n == close for n, _ in r.columns)] or relations
-    parts = [f"{r.alias} has {listing([n for n, _ in r.columns])}" for r in holders[:3]]
+    holders = [r for r in relations if close in r.names] or relations
+    parts = [f"{r.alias} has {listing(r.names)}" for r in holders[:3]]
     if close:
         parts.append(f'did you mean "{close}"?')
     return "; ".join(parts)
-
-
-def relation_scope(relation: Relation) -> Scope:
-    visible = tuple(Visible(name, scalar, (relation.alias,)) for name, scalar in relation.columns)
-    return Scope((relation,), visible)
-
-
-def beside(left: Scope, right: Scope) -> Scope:
-    """Both scopes together, the left one's columns first."""
-    return Scope(left.relations + right.relations, left.visible + right.visible, left.ctes)

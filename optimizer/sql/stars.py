@@ -30,7 +30,7 @@ def expand_star(source: Source, scope: Scope, node: Any, refs: dict[ColumnId, An
             close = suggestion(table.name, known)
             hint = f"FROM has {listing(known)}" if known else "there is no FROM clause"
             raise source.error(f'unknown table "{table.name}"', table, hint + (f'; did you mean "{close}"?' if close else ""))
-        columns = list(relation.columns)
+        columns = relation.columns
     else:
         if not scope.relations:
             raise source.error("* without FROM", node, "add FROM and a table")

@@ -16,7 +16,7 @@ from sqlglot import exp
 from optimizer.algebra.aggregate_functions import AGGREGATE_FUNCTIONS, WINDOW_FUNCTIONS
 from optimizer.algebra.columns import ColumnId, ColumnSet, column_ids
 from optimizer.algebra.logical import Project, ProjectItem, Window, WindowItem
-from optimizer.algebra.scalars import ColumnRef, Literal, Scalar, WindowCall, rewrite, walk
+from optimizer.algebra.scalars import ColumnRef, Literal, Scalar, WindowCall, parts_of, rewrite, walk
 from optimizer.algebra.subqueries import has_subquery
 from optimizer.algebra.traits import Collation, SortKey
 from optimizer.algebra.trees import Tree
@@ -63,6 +63,7 @@ class WindowExpression(Scalar):
     """A window call with the scalars it partitions and orders by. Lives until `Windows` has found it a column."""
 
     __slots__ = ("call", "order", "partition")
+    flag = 4
 
     def __init__(self, call: WindowCall, partition: tuple[Scalar, ...], order: tuple[OrderTerm, ...]) -> None:
         self._set(call.type, (call, *partition, *(term.key for term in order)))
@@ -93,8 +94,7 @@ class WindowExpression(Scalar):
 
 def window_expressions(scalars: Iterable[Scalar]) -> list[WindowExpression]:
     """The distinct window expressions in `scalars`, in order."""
-    found = {s: None for scalar in scalars for s in walk(scalar) if isinstance(s, WindowExpression)}
-    return list(found)
+    return parts_of(WindowExpression, scalars)
 
 
 def refuse_windows(source: Source, scalars: Iterable[Scalar], clause: str, node: Any) -> None:
