@@ -18,7 +18,7 @@ from optimizer.algebra.evaluate import evaluate
 from optimizer.algebra.functions import MIRRORED
 from optimizer.algebra.kinds import JoinKind, SetOpKind
 from optimizer.algebra.logical import Aggregate, Choice, Filter, GroupingSets, Limit, Project, Scan, SetOp, Values, Window
-from optimizer.algebra.logical_joins import AnyJoin, Apply, Join
+from optimizer.algebra.logical_joins import AnyJoin, Apply, IndependentJoin, Join
 from optimizer.algebra.predicates import compare, conjuncts
 from optimizer.algebra.scalars import Call, Cast, ColumnRef, Literal, Predicate, Scalar, cast_may_fail, rewrite, substitute
 from optimizer.algebra.trees import Node, Tree
@@ -38,8 +38,11 @@ def known(root: Node, asked: ColumnId, columns: Columns, whole: bool) -> list[Sc
     They are TRUE of every row of `root` in which the column is not NULL; with `whole` of every row at all. Outer references in
     them mean the same as they would above `root`.
     """
+    start = _below_joins(root, asked, whole)
+    if start is None or (isinstance(start.op, Scan) and not start.op.predicate):
+        return []
     found: dict[Scalar, None] = {}
-    stack: list[tuple[Node, Names, ColumnSet]] = [(root, {asked: asked}, 0)]
+    stack: list[tuple[Node, Names, ColumnSet]] = [(start, {asked: asked}, 0)]
     while stack:
         tree, names, inside = stack.pop()  # `inside`: columns that an Apply in between binds
         if not names or not isinstance(tree, Tree):
@@ -63,10 +66,24 @@ def known(root: Node, asked: ColumnId, columns: Columns, whole: bool) -> list[Sc
     return list(found)
 
 
+def _below_joins(root: Node, asked: ColumnId, whole: bool) -> Tree | None:
+    """Where the rows of a column come from through joins; None where they may be NULL-extended and `whole` asks of all rows."""
+    node = root
+    while isinstance(node, Tree):
+        join = node.op
+        if not isinstance(join, IndependentJoin):
+            return node
+        left, right = node.inputs
+        node, extends = (left, join.kind.keeps_right) if left.columns >> asked & 1 else (right, join.kind.keeps_left)
+        if whole and extends:
+            return None
+    return None
+
+
 def _with_equals(predicate: Predicate, names: Names) -> Names:
     """Also the columns that the predicate says are equal to some of `names`."""
     pairs = [p for s in predicate if (p := equal_columns(s)) is not None]
-    for a, b in (*pairs, *pairs):
+    for a, b in pairs * 2:
         for one, other in ((a, b), (b, a)):
             if one in names and other not in names:
                 names = {**names, other: names[one]}
@@ -75,9 +92,10 @@ def _with_equals(predicate: Predicate, names: Names) -> Names:
 
 def equal_columns(scalar: Scalar) -> tuple[ColumnId, ColumnId] | None:
     """The columns that a conjunct says are equal."""
-    match scalar:
-        case Call(function="=", args=(ColumnRef(id=a), ColumnRef(id=b))) if a != b:
-            return a, b
+    if isinstance(scalar, Call) and scalar.function == "=":
+        a, b = scalar.args
+        if isinstance(a, ColumnRef) and isinstance(b, ColumnRef) and a.id != b.id:
+            return a.id, b.id
     return None
 
 
@@ -142,11 +160,11 @@ def _implied_below(root: Node, asked: Scalar, columns: Columns, computed: bool) 
         tree, wanted, facts = stack.pop()
         if not isinstance(tree, Tree):
             return False
-        facts = [f for f in facts if not f.columns & ~tree.columns]
-        match tree.op:
-            case Filter(predicate) | Scan(predicate=predicate) | Join(JoinKind.INNER, predicate):
-                facts = [*facts, *predicate]
-        if implied(canonical(wanted), [canonical(f) for f in facts]):
+        op, outside = tree.op, ~tree.columns
+        facts = [f for f in facts if not f.columns & outside]
+        if isinstance(op, Filter | Scan) or (isinstance(op, Join) and op.kind is JoinKind.INNER):
+            facts += op.predicate
+        if wanted in facts or implied(canonical(wanted), list(map(canonical, facts))):
             continue
         read = wanted.columns
         match tree.op:
@@ -229,7 +247,7 @@ def implied(asked: Scalar, facts: Sequence[Scalar], depth: int = _DEEPEST) -> bo
         return all(implied(part, facts, depth) for part in asked.args)
     if isinstance(asked, Call) and asked.function == "or" and any(implied(part, facts, depth) for part in asked.args):
         return True
-    if any(_implies(fact, asked) for fact in facts) or _equal_by(asked, facts):
+    if any(fact.columns == asked.columns and _implies(fact, asked) for fact in facts) or _equal_by(asked, facts):
         return True
     if depth:
         for fact in facts:
@@ -260,7 +278,7 @@ def _equal_by(asked: Scalar, facts: Sequence[Scalar]) -> bool:
 
 def _implies(fact: Scalar, asked: Scalar) -> bool:
     """Whether one comparison of a column with literals implies a predicate over that column."""
-    if asked.outer or asked.volatile or asked.columns != fact.columns or fact.columns & fact.columns - 1:
+    if asked.outer or asked.volatile or fact.columns & fact.columns - 1:
         return False
     values = listed_values(fact)
     if values is not None:

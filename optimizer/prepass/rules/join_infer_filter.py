@@ -101,6 +101,8 @@ def _inferred(pairs: list[EquatedPair], own: Predicate, source: Node, target: No
             said = moved(fact, pair)
             if said is not None and said not in new and not settled(target, said, context.columns):
                 new.append(said)
+    if len(pairs) < 2:
+        return new
     bare = [p for p in pairs if p.left_side is p.left and p.right_side is p.right and not p.null_safe]
     if len({pair.right for pair in bare}) < 2:
         return new
