@@ -179,6 +179,7 @@ def _pattern(pattern: Pattern) -> str:
     """The operators that a pattern asks for, as text."""
     if pattern.op is None:
         return "any"
-    name = str(getattr(pattern.op, "name", pattern.op.__name__.lower()))
+    types = pattern.op if isinstance(pattern.op, tuple) else (pattern.op,)
+    name = " or ".join(str(getattr(each, "name", each.__name__.lower())) for each in types)
     inputs = pattern.inputs or ()
     return f"{name}({', '.join(map(_pattern, inputs))})" if any(below.op is not None for below in inputs) else name

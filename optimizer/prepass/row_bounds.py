@@ -101,7 +101,7 @@ def is_empty(node: Node) -> bool:
 
 def never(predicate: Predicate) -> bool:
     """Whether the predicate is seen to be TRUE of no row."""
-    return any(isinstance(conjunct, Literal) and conjunct.value is not True for conjunct in predicate)
+    return bool([c for c in predicate if isinstance(c, Literal) and c.value is not True])
 
 
 def has_one_row(node: Node) -> bool:

@@ -19,9 +19,11 @@ from optimizer.algebra.physical import PhysicalOperator
 from optimizer.algebra.trees import Node, Tree
 from optimizer.settings import Settings
 
+OperatorType: TypeAlias = type[LogicalOperator] | tuple[type[LogicalOperator], ...]
+
 
 class Pattern:
-    """An operator type over patterns for its inputs. `op` None is ANY: an input the rule does not look into.
+    """An operator type, or one of several, over patterns for its inputs. `op` None is ANY: an input the rule does not look into.
 
     `inputs` None: any number of inputs, none of them looked into. `where` says which operators of that type fit, `under` which
     fit below another one, the first; they see operators without their inputs, and must always say the same of the same ones.
@@ -32,7 +34,7 @@ class Pattern:
 
     def __init__(
         self,
-        op: type[LogicalOperator] | None,
+        op: OperatorType | None,
         inputs: tuple[Pattern, ...] | None = None,
         where: Callable[[LogicalOperator], bool] | None = None,
         under: Callable[[LogicalOperator, LogicalOperator], bool] | None = None,
@@ -63,10 +65,11 @@ def binds(pattern: Pattern, op: type[LogicalOperator]) -> bool:
     return pattern.op is not None and (issubclass(op, pattern.op) or any(binds(p, op) for p in pattern.inputs or ()))
 
 
-def node(op: type[LogicalOperator], *inputs: Pattern, where: Callable[[LogicalOperator], bool] | None = None) -> Pattern:
+def node(op: OperatorType, *inputs: Pattern, where: Callable[[LogicalOperator], bool] | None = None) -> Pattern:
     """Pattern of an operator over inputs, perhaps only of those `where` something holds; `node(SetOp)` takes any number of
     ANY inputs."""
-    assert issubclass(op, LogicalOperator), f"a pattern can only name a logical operator, not {op.__name__}"
+    for each in op if isinstance(op, tuple) else (op,):
+        assert issubclass(each, LogicalOperator), f"a pattern can only name a logical operator, not {each.__name__}"
     return Pattern(op, inputs or None, where)
 
 

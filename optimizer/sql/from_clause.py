@@ -7,6 +7,7 @@ than JOIN.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import lru_cache
 from itertools import takewhile
 from typing import Any
 
@@ -167,7 +168,7 @@ def _scan(context: Context, node: Any, table: Table) -> FromItem:
     keys = tuple(column_set(ids[c] for c in key) for key in table.keys)
     not_null = union((*keys, column_set(id for id, c in enumerate(table.columns, first) if not c.nullable)))
     order = ascending(ids[name] for name in takewhile(ids.__contains__, table.order))
-    columns = tuple(map(ScanColumn, ids.values(), names))
+    columns = tuple(map(_scan_column, ids.values(), names))
     foreign = tuple(
         ScanForeignKey(tuple(ids[c] for c in key.columns), key.table, key.referenced)
         for key in table.foreign_keys
@@ -176,6 +177,9 @@ def _scan(context: Context, node: Any, table: Table) -> FromItem:
     scan = Scan(table.name, alias, columns, keys, not_null, order, foreign_keys=foreign)
     relation = Relation(alias, names, lambda place: ColumnRef(first + place, types[place]))
     return FromItem(Tree(scan), Scope((_named(context, _alias_columns(alias_node), alias, relation),)))
+
+
+_scan_column = lru_cache(maxsize=16384)(ScanColumn)  # ids begin at 0 in each query, so they are made of few of them
 
 
 def _aliased(context: Context, node: Any, bound: Bound, name: str | None = None) -> FromItem:

@@ -20,37 +20,36 @@ from typing import NamedTuple
 
 from optimizer.algebra.columns import ColumnId, ColumnSet, column_ids, union
 from optimizer.algebra.kinds import SetOpKind
-from optimizer.algebra.logical import Aggregate, Choice, GroupingSets, LogicalOperator, Project, Scan, SetOp, Values, Window
-from optimizer.algebra.logical_joins import Apply, Join, MarkJoin
+from optimizer.algebra.logical import (
+    Aggregate,
+    Choice,
+    Filter,
+    GroupingSets,
+    Limit,
+    LogicalOperator,
+    Project,
+    Scan,
+    SetOp,
+    Values,
+    Window,
+)
+from optimizer.algebra.logical_joins import AnyJoin, Apply
 from optimizer.algebra.predicates import predicate_columns
 from optimizer.algebra.spools import CteReference
 from optimizer.algebra.traits import Collation
 from optimizer.algebra.trees import Node, Tree
-from optimizer.rules.interface import RewriteRule, RuleContext, node
+from optimizer.prepass.demand import ENDS
+from optimizer.rules.interface import RewriteRule, RuleContext
 from optimizer.stats.estimator import type_width
 
 
 class ColumnPrune(RewriteRule):
     name = "column_prune"
-    pattern = node(LogicalOperator)
+    pattern = ENDS
 
     def apply(self, bound: Tree, context: RuleContext) -> Tree | None:
-        if not ends_columns(bound.op):
-            return None
         narrowed = narrow(bound, bound.columns, context)
         return None if narrowed is bound or not isinstance(narrowed, Tree) else narrowed
-
-
-def ends_columns(op: LogicalOperator) -> bool:
-    """Whether it does not pass on all columns of its inputs, so that some below may go."""
-    match op:
-        case Project() | Aggregate() | GroupingSets() | MarkJoin() | Choice():
-            return True
-        case Join(kind) | Apply(kind, _, None):
-            return kind.left_only
-        case Apply() | SetOp():
-            return True
-    return False
 
 
 class _Narrowed(NamedTuple):
@@ -101,6 +100,8 @@ def narrow(root: Tree, needed: ColumnSet, context: RuleContext) -> Node:
 
 def _narrow_one(tree: Tree, needed: ColumnSet, context: RuleContext) -> tuple[LogicalOperator | None, ColumnSet]:
     """The narrowed operator (None: it does nothing any more), and the columns it reads of its inputs."""
+    if isinstance(tree.op, AnyJoin | Filter | Limit):  # what an input does not have is taken away by the caller
+        return tree.op, needed | tree.op.used_columns()
     match tree.op:
         case Scan() as scan:
             used = needed | predicate_columns(scan.predicate)
@@ -147,7 +148,6 @@ def _narrow_one(tree: Tree, needed: ColumnSet, context: RuleContext) -> tuple[Lo
         case Choice(columns):
             choice = Choice(needed or 1 << narrowest(column_ids(columns), context))
             return choice, choice.columns
-    # filters, limits and joins of all kinds pass columns on; what an input does not have is taken away by the caller
     return tree.op, needed | tree.op.used_columns()
 
 

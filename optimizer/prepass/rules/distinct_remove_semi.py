@@ -15,8 +15,7 @@ from __future__ import annotations
 
 from optimizer.algebra.congruence import is_congruent
 from optimizer.algebra.kinds import JoinKind
-from optimizer.algebra.logical import LogicalOperator
-from optimizer.algebra.logical_joins import Apply, Join, MarkJoin
+from optimizer.algebra.logical_joins import AnyJoin
 from optimizer.algebra.trees import Tree
 from optimizer.prepass.rules.distinct_remove_below import without_distinct
 from optimizer.rules.interface import ANY, RewriteRule, RuleContext, node
@@ -26,11 +25,11 @@ _ASK_ONCE = (JoinKind.SEMI, JoinKind.ANTI, JoinKind.MARK)
 
 class DistinctRemoveSemi(RewriteRule):
     name = "distinct_remove_semi"
-    pattern = node(LogicalOperator, ANY, ANY)
+    pattern = node(AnyJoin, ANY, ANY)
 
     def apply(self, bound: Tree, context: RuleContext) -> Tree | None:
         match bound:
-            case Tree((Join() | MarkJoin() | Apply()) as join, (left, Tree() as right)) if join.kind in _ASK_ONCE:
+            case Tree(AnyJoin(kind=kind) as join, (left, Tree() as right)) if kind in _ASK_ONCE:
                 if all(is_congruent(s) for s in join.predicate):
                     without = without_distinct(right)
                     return None if without is right else Tree(join, (left, without))

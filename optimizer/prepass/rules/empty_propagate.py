@@ -46,11 +46,11 @@ from optimizer.rules.interface import RewriteRule, RuleContext, node
 
 class EmptyPropagate(RewriteRule):
     name = "empty_propagate"
-    pattern = node(LogicalOperator)
+    pattern = node((Scan, Filter, AnyJoin, Project, Limit, Window, Choice, Aggregate, GroupingSets, SetOp))
 
     def apply(self, bound: Tree, context: RuleContext) -> Tree | None:
         op = bound.op
-        if not (_has_no_rows(op) or any(map(is_nothing, bound.inputs))):
+        if not (any(map(is_nothing, bound.inputs)) or _has_no_rows(op)):
             return None
         match op:
             case AnyJoin():
@@ -68,14 +68,11 @@ class EmptyPropagate(RewriteRule):
 
 def _has_no_rows(op: LogicalOperator) -> bool:
     """Whether the operator lets no row, or of a join no pair of rows, pass."""
-    if isinstance(op, Limit):
-        return op.count == 0
-    if isinstance(op, _WITH_PREDICATE) and op.predicate and never(op.predicate):
-        return True
-    return isinstance(op, Scan) and op.limit == 0
-
-
-_WITH_PREDICATE = (Scan, Filter, AnyJoin)
+    if isinstance(op, AnyJoin | Filter):
+        return never(op.predicate)
+    if isinstance(op, Scan):
+        return op.limit == 0 or never(op.predicate)
+    return isinstance(op, Limit) and op.count == 0
 
 
 def nothing(columns: ColumnSet, context: RuleContext) -> Tree:

@@ -21,20 +21,20 @@ from optimizer.algebra.building import reference
 from optimizer.algebra.columns import ColumnId, ColumnSet, column_ids, column_set
 from optimizer.algebra.congruence import is_congruent
 from optimizer.algebra.kinds import JoinKind
-from optimizer.algebra.logical import Filter, LogicalOperator, Scan
+from optimizer.algebra.logical import Filter, Scan
 from optimizer.algebra.logical_joins import Join
 from optimizer.algebra.predicates import conjunction
 from optimizer.algebra.scalars import BOOL, Call, Predicate, Scalar
 from optimizer.algebra.trees import Node, Tree, postorder
-from optimizer.prepass.demand import reduce_joins
+from optimizer.prepass.demand import ENDS, reduce_joins
 from optimizer.prepass.known import holds, widened_column
 from optimizer.prepass.rules.join_infer_filter import equated_pairs, moved
-from optimizer.rules.interface import RewriteRule, RuleContext, node
+from optimizer.rules.interface import RewriteRule, RuleContext
 
 
 class ForeignKeyJoinRemove(RewriteRule):
     name = "foreign_key_join_remove"
-    pattern = node(LogicalOperator)
+    pattern = ENDS
 
     def apply(self, bound: Tree, context: RuleContext) -> Tree | None:
         def reduce(join: Tree, needed: ColumnSet, once: bool) -> Node | None:

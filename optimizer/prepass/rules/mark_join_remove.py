@@ -12,17 +12,16 @@ Guards  nothing between here and the operator where columns end reads the mark; 
 from __future__ import annotations
 
 from optimizer.algebra.columns import ColumnSet
-from optimizer.algebra.logical import LogicalOperator
 from optimizer.algebra.logical_joins import AnyJoin
 from optimizer.algebra.raising import may_raise
 from optimizer.algebra.trees import Node, Tree
-from optimizer.prepass.demand import reduce_joins
-from optimizer.rules.interface import RewriteRule, RuleContext, node
+from optimizer.prepass.demand import ENDS, reduce_joins
+from optimizer.rules.interface import RewriteRule, RuleContext
 
 
 class MarkJoinRemove(RewriteRule):
     name = "mark_join_remove"
-    pattern = node(LogicalOperator)
+    pattern = ENDS
 
     def apply(self, bound: Tree, context: RuleContext) -> Tree | None:
         return reduce_joins(bound, without_mark) if bound.has_mark else None

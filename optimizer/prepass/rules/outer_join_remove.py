@@ -14,18 +14,17 @@ from __future__ import annotations
 
 from optimizer.algebra.columns import ColumnSet
 from optimizer.algebra.kinds import JoinKind
-from optimizer.algebra.logical import LogicalOperator
 from optimizer.algebra.logical_joins import Apply, Join
 from optimizer.algebra.raising import may_raise
 from optimizer.algebra.trees import Node, Tree
-from optimizer.prepass.demand import reduce_joins
+from optimizer.prepass.demand import ENDS, reduce_joins
 from optimizer.prepass.row_bounds import at_most_one_match
-from optimizer.rules.interface import RewriteRule, RuleContext, node
+from optimizer.rules.interface import RewriteRule, RuleContext
 
 
 class OuterJoinRemove(RewriteRule):
     name = "outer_join_remove"
-    pattern = node(LogicalOperator)
+    pattern = ENDS
 
     def apply(self, bound: Tree, context: RuleContext) -> Tree | None:
         return reduce_joins(bound, without_right) if bound.has_outer_join else None

@@ -39,7 +39,7 @@ _KIND = {
 
 class OuterJoinSimplify(RewriteRule):
     name = "outer_join_simplify"
-    pattern = node(LogicalOperator)
+    pattern = node((Filter, AnyJoin))
 
     def apply(self, bound: Tree, context: RuleContext) -> Tree | None:
         if not bound.has_outer_join:

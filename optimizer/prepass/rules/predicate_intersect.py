@@ -14,7 +14,8 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import lru_cache
 
-from optimizer.algebra.logical import LogicalOperator
+from optimizer.algebra.logical import Filter, Scan
+from optimizer.algebra.logical_joins import Apply, Join, SingleJoin
 from optimizer.algebra.nulls import null_rejected
 from optimizer.algebra.predicates import conjunction
 from optimizer.algebra.scalars import FALSE, Call, ColumnRef, Predicate, Scalar
@@ -28,7 +29,7 @@ NEVER: Predicate = (FALSE,)
 
 class PredicateIntersect(RewriteRule):
     name = "predicate_intersect"
-    pattern = node(LogicalOperator)
+    pattern = node((Filter, Scan, Join, SingleJoin, Apply))
 
     def apply(self, bound: Tree, context: RuleContext) -> Tree | None:
         predicate = filtering(bound.op)

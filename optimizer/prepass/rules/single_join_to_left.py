@@ -14,7 +14,6 @@ Guards  the key is unique by what the operators say (`LogicalProps.keys`)
 from __future__ import annotations
 
 from optimizer.algebra.kinds import JoinKind
-from optimizer.algebra.logical import LogicalOperator
 from optimizer.algebra.logical_joins import Apply, Join, SingleJoin
 from optimizer.algebra.trees import Tree
 from optimizer.prepass.row_bounds import at_most_one_match
@@ -23,7 +22,7 @@ from optimizer.rules.interface import ANY, RewriteRule, RuleContext, node
 
 class SingleJoinToLeft(RewriteRule):
     name = "single_join_to_left"
-    pattern = node(LogicalOperator, ANY, ANY)
+    pattern = node((SingleJoin, Apply), ANY, ANY)
 
     def apply(self, bound: Tree, context: RuleContext) -> Tree | None:
         match bound:

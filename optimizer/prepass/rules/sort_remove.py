@@ -10,22 +10,19 @@ Guards        not below a limit without an order, which takes the first rows: it
 
 from __future__ import annotations
 
-from optimizer.algebra.logical import Aggregate, Filter, GroupingSets, Limit, LogicalOperator, Project, SetOp, Window
+from optimizer.algebra.logical import Aggregate, Filter, GroupingSets, Limit, Project, SetOp, Window
 from optimizer.algebra.logical_joins import AnyJoin
 from optimizer.algebra.trees import Node, Tree
 from optimizer.rules.interface import RewriteRule, RuleContext, node
 
-_UNORDERED = (AnyJoin, Aggregate, SetOp, Window, GroupingSets)
-
 
 class SortRemove(RewriteRule):
     name = "sort_remove"
-    pattern = node(LogicalOperator)
+    pattern = node(
+        (AnyJoin, Aggregate, SetOp, Window, GroupingSets, Limit), where=lambda op: not isinstance(op, Limit) or bool(op.order)
+    )
 
     def apply(self, bound: Tree, context: RuleContext) -> Tree | None:
-        op = bound.op
-        if not isinstance(op, _UNORDERED) and not (isinstance(op, Limit) and op.order):
-            return None
         unsorted = bound.with_inputs(tuple(map(_unsorted, bound.inputs)))
         return None if unsorted is bound else unsorted
 
