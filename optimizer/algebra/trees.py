@@ -69,17 +69,20 @@ class Tree:
     @property
     def columns(self) -> ColumnSet:
         """The columns produced; without deriving the other properties where the operators know a shorter way."""
-        if self._columns is None:
-            stack: list[Tree] = [self]
-            while stack:
-                tree = stack[-1]
-                waiting = [i for i in tree.inputs if isinstance(i, Tree) and i._columns is None]
-                if waiting:
-                    stack.extend(waiting)
-                else:
-                    stack.pop()
-                    columns = tree.op.output_columns([i.columns for i in tree.inputs])
-                    tree._columns = tree.props.columns if columns is None else columns
+        columns = self._columns
+        return self._find_columns() if columns is None else columns
+
+    def _find_columns(self) -> ColumnSet:
+        stack: list[Tree] = [self]
+        while stack:
+            tree = stack[-1]
+            waiting = [i for i in tree.inputs if isinstance(i, Tree) and i._columns is None]
+            if waiting:
+                stack.extend(waiting)
+            else:
+                stack.pop()
+                columns = tree.op.output_columns([i.columns for i in tree.inputs])
+                tree._columns = tree.props.columns if columns is None else columns
         assert self._columns is not None
         return self._columns
 

@@ -39,7 +39,7 @@ def known(root: Node, asked: ColumnId, columns: Columns, whole: bool) -> list[Sc
     them mean the same as they would above `root`.
     """
     start = _below_joins(root, asked, whole)
-    if start is None or (isinstance(start.op, Scan) and not start.op.predicate):
+    if start is None:
         return []
     found: dict[Scalar, None] = {}
     stack: list[tuple[Node, Names, ColumnSet]] = [(start, {asked: asked}, 0)]
@@ -67,16 +67,22 @@ def known(root: Node, asked: ColumnId, columns: Columns, whole: bool) -> list[Sc
 
 
 def _below_joins(root: Node, asked: ColumnId, whole: bool) -> Tree | None:
-    """Where the rows of a column come from through joins; None where they may be NULL-extended and `whole` asks of all rows."""
+    """Where something may be said of a column, below joins and filters of other columns. None: nowhere, or of rows that may be
+    NULL-extended, where `whole` asks of all rows."""
     node = root
     while isinstance(node, Tree):
-        join = node.op
-        if not isinstance(join, IndependentJoin):
+        op = node.op
+        if isinstance(op, IndependentJoin):
+            left, right = node.inputs
+            node, extends = (left, op.kind.keeps_right) if left.columns >> asked & 1 else (right, op.kind.keeps_left)
+            if whole and extends:
+                return None
+        elif isinstance(op, Filter | Scan) and not [s for s in op.predicate if s.columns >> asked & 1]:
+            if not node.inputs:
+                return None
+            node = node.inputs[0]
+        else:
             return node
-        left, right = node.inputs
-        node, extends = (left, join.kind.keeps_right) if left.columns >> asked & 1 else (right, join.kind.keeps_left)
-        if whole and extends:
-            return None
     return None
 
 

@@ -6,7 +6,7 @@ tree that has settled costs one look at each part that changed.
 
 from __future__ import annotations
 
-from optimizer.algebra.trees import Node, Tree
+from optimizer.algebra.trees import Node, Tree, postorder
 from optimizer.errors import InternalError, PlanscopeError
 from optimizer.prepass.compiled import RuleTable, fits
 from optimizer.prepass.dag import Dag
@@ -126,12 +126,21 @@ class Run:
                     after = self.dag.intern(after)
                     if not self.dag.same(after, vertex):
                         firings.append(Firing(rule.name, vertex, after))
+                        if rule.covers:
+                            self._refuse(bit, after)
                         break
                     after = None  # it made what was there
+                if rule.covers:
+                    self._refuse(bit, vertex)
             refused |= bit
         if refused != before:
             self.refused[id(vertex)] = refused
         return after
+
+    def _refuse(self, bit: int, root: Tree) -> None:
+        """Note that a rule applies nowhere in a tree."""
+        for node in postorder(root):
+            self.refused[id(node)] = self.refused.get(id(node), 0) | bit
 
     def enter(self, vertex: Tree, place: Place | None) -> None:
         """Note that a place holds this vertex now; ends the batch if it did before. None: nothing fired there yet."""

@@ -46,6 +46,7 @@ from optimizer.stats.estimator import type_width
 class ColumnPrune(RewriteRule):
     name = "column_prune"
     pattern = ENDS
+    covers = True
 
     def apply(self, bound: Tree, context: RuleContext) -> Tree | None:
         narrowed = narrow(bound, bound.columns, context)

@@ -76,15 +76,16 @@ class EquatedPair(NamedTuple):
 
 def equated_pairs(predicate: Predicate, left: Node, right: Node) -> Iterator[EquatedPair]:
     """The pairs of columns that conjuncts of a join predicate equate."""
+    on_left, on_right = left.columns, right.columns
     for conjunct in predicate:
         if isinstance(conjunct, Call) and conjunct.function in ("=", "is_not_distinct_from"):
             a, b = conjunct.args
             one, other = widened_column(a), widened_column(b)
             if one is None or other is None:
                 continue
-            if not left.columns >> one.id & 1:
+            if not on_left >> one.id & 1:
                 a, b, one, other = b, a, other, one
-            if left.columns >> one.id & 1 and right.columns >> other.id & 1:
+            if on_left >> one.id & 1 and on_right >> other.id & 1:
                 yield EquatedPair(one, other, a, b, conjunct.function != "=")
 
 
@@ -95,8 +96,9 @@ def _inferred(pairs: list[EquatedPair], own: Predicate, source: Node, target: No
     for pair in pairs:
         about = pair.left.id, pair.null_safe
         if about not in facts:
+            below = known(source, pair.left.id, context.columns, pair.null_safe)
             here = [s for s in own if s.columns == pair.left.columns and not s.volatile]
-            facts[about] = [s for s in (*known(source, *about[:1], context.columns, pair.null_safe), *here) if _simple(s)]
+            facts[about] = [s for s in (*below, *here) if _simple(s)]
         for fact in facts[about]:
             said = moved(fact, pair)
             if said is not None and said not in new and not settled(target, said, context.columns):
