@@ -118,7 +118,7 @@ def united(sets: Iterable[ColumnSet]) -> list[ColumnSet]:
             result = apart
         result.append(members)
         seen |= members
-    return sorted(result, key=lambda m: m & -m)
+    return sorted(result, key=lambda m: m & -m) if len(result) > 1 else result
 
 
 def merge_equivalences(classes: Iterable[ColumnSet]) -> tuple[ColumnSet, ...]:
@@ -128,8 +128,11 @@ def merge_equivalences(classes: Iterable[ColumnSet]) -> tuple[ColumnSet, ...]:
 
 def minimal_keys(keys: Iterable[ColumnSet], limit: int = 8) -> tuple[ColumnSet, ...]:
     """Without keys that contain another; at most `limit`, the smallest first."""
+    unique = set(keys)
+    if len(unique) < 2:
+        return tuple(unique)
     result: list[ColumnSet] = []
-    for key in sorted(set(keys), key=lambda k: (k.bit_count(), k)):
+    for key in sorted(unique, key=lambda k: (k.bit_count(), k)):
         if not any(is_subset(small, key) for small in result):
             result.append(key)
     return tuple(result[:limit])

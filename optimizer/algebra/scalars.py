@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, ClassVar, NamedTuple, TypeVar
-from weakref import WeakValueDictionary
+from weakref import ref
 
 import pyarrow as pa
 
@@ -23,17 +23,32 @@ from optimizer.algebra.scalar_functions import SCALAR_FUNCTIONS
 BOOL = pa.bool_()
 
 
+class _Live(ref):  # type: ignore[type-arg]
+    """A reference to a scalar that is used somewhere, and its place in `_LIVE`."""
+
+    __slots__ = ("key",)
+    key: tuple[Any, ...]
+
+
+_LIVE: dict[tuple[Any, ...], _Live] = {}  # as a WeakValueDictionary, in half its time
+
+
+def _forget(dead: _Live) -> None:
+    if _LIVE.get(dead.key) is dead:
+        del _LIVE[dead.key]
+
+
 class _Interning(type):
     """Metaclass: `Call("+", (a, b), t)` returns the one live object with these fields."""
 
-    _live: ClassVar[WeakValueDictionary[tuple[Any, ...], Any]] = WeakValueDictionary()
-
     def __call__(cls, *args: Any) -> Any:
         key = (cls, *args) if cls is not Literal else (cls, *_literal_key(*args))
-        found = _Interning._live.get(key)
+        live = _LIVE.get(key)
+        found = None if live is None else live()
         if found is None:
             found = super().__call__(*args)
-            _Interning._live[key] = found
+            live = _LIVE[key] = _Live(found, _forget)
+            live.key = key
         return found
 
 

@@ -12,31 +12,31 @@ from typing import NamedTuple, TypeAlias
 from optimizer.algebra.logical import LogicalOperator
 from optimizer.algebra.trees import Node, Tree
 from optimizer.prepass.instructions import Batch, Instruction, MatchOrder, Program, Subprogram, rules_of
+from optimizer.prepass.openings import all_openings
 from optimizer.rules.interface import Pattern, RewriteRule, Sweep
 
-# a rule, its bit, whether more than the operator's type has to fit, and the openings of which its scalars have to have one
-Candidate: TypeAlias = tuple[RewriteRule, int, bool, int]
+Candidate: TypeAlias = tuple[RewriteRule, int, bool]  # a rule, its bit, whether more than the operator's type has to fit
 
 
 class RuleTable:
-    """Rules that are tried together: by type of operator, those that can apply, in order."""
+    """Rules that are tried together: by type of operator and openings of its scalars, those that can apply, in order."""
 
-    __slots__ = ("_by_operator", "_rules", "sweep")
+    __slots__ = ("_by_operator", "_openings", "_rules", "sweep")
 
     def __init__(self, rules: tuple[tuple[RewriteRule, int], ...], sweep: Sweep | None) -> None:
         self._rules, self.sweep = rules, sweep
-        self._by_operator: dict[type[LogicalOperator], tuple[int, tuple[Candidate, ...]]] = {}
+        self._openings = any(rule.openings for rule, _ in rules)
+        self._by_operator: dict[tuple[type[LogicalOperator], int], tuple[int, tuple[Candidate, ...]]] = {}
 
     def candidates(self, op: LogicalOperator) -> tuple[int, tuple[Candidate, ...]]:
         """The bits of all of them, and they."""
-        found = self._by_operator.get(type(op))
+        key = type(op), all_openings(op) if self._openings else 0
+        found = self._by_operator.get(key)
         if found is None:
-            rules = [(r, bit) for r, bit in self._rules if r.pattern.op is None or isinstance(op, r.pattern.op)]
+            rules = [(r, bit) for r, bit in self._rules if isinstance(op, r.pattern.op or LogicalOperator)]
+            rules = [(r, bit) for r, bit in rules if not r.openings or r.openings & key[1]]
             bits = sum(bit for _, bit in rules)
-            found = self._by_operator[type(op)] = (
-                bits,
-                tuple((r, bit, _looks_further(r.pattern, op), r.openings) for r, bit in rules),
-            )
+            found = self._by_operator[key] = bits, tuple((r, bit, _looks_further(r.pattern, op)) for r, bit in rules)
         return found
 
 

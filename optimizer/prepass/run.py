@@ -11,7 +11,6 @@ from optimizer.errors import InternalError, PlanscopeError
 from optimizer.prepass.compiled import RuleTable, fits
 from optimizer.prepass.dag import Dag
 from optimizer.prepass.instructions import Batch
-from optimizer.prepass.openings import all_openings
 from optimizer.prepass.recurrence import States
 from optimizer.prepass.report import BatchRun, Firing, Stop, counted
 from optimizer.rules.interface import RuleContext
@@ -101,16 +100,10 @@ class Run:
         bits, candidates = rules.candidates(vertex.op)
         if refused & bits == bits:
             return None
-        after, open, limited = None, -1, len(firings) >= self._stop_at
-        for rule, bit, further, wanted in candidates:
+        after, limited = None, len(firings) >= self._stop_at
+        for rule, bit, further in candidates:
             if refused & bit:
                 continue
-            if wanted:
-                if open < 0:
-                    open = all_openings(vertex.op)
-                if not open & wanted:
-                    refused |= bit
-                    continue
             if limited:
                 at_limit = self._stop_at == self.context.settings.prepass_limit
                 self.stopped = Stop.PREPASS_LIMIT if at_limit else Stop.MATCH_LIMIT

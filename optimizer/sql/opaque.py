@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 from sqlglot import exp
 
-from optimizer.algebra.columns import ColumnId, column_set
+from optimizer.algebra.columns import ColumnId, Columns, ColumnSet, column_set
 from optimizer.algebra.kinds import SetOpKind
 from optimizer.algebra.logical import Aggregate, GroupingSets, Limit, LogicalOperator, Project, SetOp, Window
 from optimizer.algebra.query import BoundQuery
@@ -30,7 +30,7 @@ _HINT = "a column of this type can be selected, tested by IS NULL and counted; E
 def refuse_uses(source: Source, tree: Any, query: BoundQuery) -> None:
     """Raises Unsupported where the query, whose AST is `tree`, compares, groups, sorts or computes with an opaque column."""
     columns = query.columns
-    opaque = column_set(c.id for c in columns if is_opaque(c.type))
+    opaque = _opaque(columns)
     if not opaque:
         return
     sorted_by = ((key.column, _SORTED) for key in query.order)
@@ -39,6 +39,13 @@ def refuse_uses(source: Source, tree: Any, query: BoundQuery) -> None:
             column = columns[id]
             mention = _mention(tree, column.name, where)
             raise source.unsupported(f'column "{column.name}" of type {type_name(column.type)} {where}', mention, _HINT)
+
+
+def _opaque(columns: Columns) -> ColumnSet:
+    types = {id(column.type): column.type for column in columns}  # a hash of a type takes as long as the question
+    if not any(map(is_opaque, types.values())):
+        return 0
+    return column_set(column.id for column in columns if is_opaque(column.type))
 
 
 def _mention(tree: Any, name: str, where: str) -> Any:

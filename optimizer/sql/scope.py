@@ -23,10 +23,11 @@ class Relation:
     """One entry of FROM under its alias: the names of its columns in order, and what stands for each by its place. Most columns
     of a table are never named, so that is asked for only when they are."""
 
-    __slots__ = ("alias", "key", "names", "scalar")
+    __slots__ = ("alias", "key", "names", "places", "scalar")
 
     def __init__(self, alias: str, names: tuple[str, ...], scalar: Callable[[int], Scalar]) -> None:
         self.alias, self.key, self.names, self.scalar = alias, alias.lower(), names, scalar
+        self.places = _places(names)
 
     @property
     def columns(self) -> list[tuple[str, Scalar]]:
@@ -96,14 +97,14 @@ class Scope:
         wanted = name.lower()
         if self._merged is not None:
             return [v for v in self._merged if v.name.lower() == wanted]
-        return [v for r in self.relations for v in r.visible(_places(r.names).get(wanted, ()))]
+        return [v for r in self.relations if wanted in r.places for v in r.visible(r.places[wanted])]
 
     def lookup(self, table: str | None, name: str) -> list[Scalar]:
         """Everything `name` or `table.name` can mean."""
         if table is None:
             return [v.scalar for v in self.meanings(name)]
         relation = self.relation(table)
-        return [] if relation is None else [relation.scalar(place) for place in _places(relation.names).get(name.lower(), ())]
+        return [] if relation is None else [relation.scalar(place) for place in relation.places.get(name.lower(), ())]
 
     def find(self, source: Source, table: str | None, name: str, node: Any) -> Scalar | None:
         """The column, None when there is none; SqlError when it is ambiguous.
