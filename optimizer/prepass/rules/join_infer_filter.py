@@ -19,13 +19,14 @@ Guards  comparisons, IN, LIKE and starts_with of a bare column with something wi
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import NamedTuple
 
 from optimizer.algebra.building import filtered
 from optimizer.algebra.columns import ColumnId
 from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical_joins import IndependentJoin
-from optimizer.algebra.predicates import compare, conjunction
+from optimizer.algebra.predicates import compare, conjunction, is_key
 from optimizer.algebra.scalars import Call, ColumnRef, InList, Literal, Predicate, Scalar, rewrite, substitute
 from optimizer.algebra.trees import Node, Tree
 from optimizer.prepass.known import canonical, known, settled, widened_column
@@ -77,16 +78,24 @@ class EquatedPair(NamedTuple):
 def equated_pairs(predicate: Predicate, left: Node, right: Node) -> Iterator[EquatedPair]:
     """The pairs of columns that conjuncts of a join predicate equate."""
     on_left, on_right = left.columns, right.columns
+    for pair in _equated(predicate):
+        if not on_left >> pair.left.id & 1:
+            pair = pair.mirrored()
+        if on_left >> pair.left.id & 1 and on_right >> pair.right.id & 1:
+            yield pair
+
+
+@lru_cache(maxsize=4096)
+def _equated(predicate: Predicate) -> list[EquatedPair]:
+    """The pairs as they are written."""
+    pairs = []
     for conjunct in predicate:
-        if isinstance(conjunct, Call) and conjunct.function in ("=", "is_not_distinct_from"):
-            a, b = conjunct.args
+        if is_key(conjunct):
+            a, b = conjunct.children
             one, other = widened_column(a), widened_column(b)
-            if one is None or other is None:
-                continue
-            if not on_left >> one.id & 1:
-                a, b, one, other = b, a, other, one
-            if on_left >> one.id & 1 and on_right >> other.id & 1:
-                yield EquatedPair(one, other, a, b, conjunct.function != "=")
+            if one is not None and other is not None:
+                pairs.append(EquatedPair(one, other, a, b, isinstance(conjunct, Call) and conjunct.function != "="))
+    return pairs
 
 
 def _inferred(pairs: list[EquatedPair], own: Predicate, source: Node, target: Node, context: RuleContext) -> list[Scalar]:
