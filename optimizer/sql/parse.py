@@ -29,7 +29,7 @@ _STATEMENT_WORDS = (
     "TRUNCATE UNPIVOT UPDATE USE VACUUM"
 )
 _STATEMENTS = frozenset(_STATEMENT_WORDS.split())
-_POSITIONED = (exp.Null, exp.Boolean, exp.Var, exp.Placeholder, exp.Parameter, exp.CurrentDate, exp.CurrentTimestamp)
+_POSITIONED = frozenset((exp.Null, exp.Boolean, exp.Var, exp.Placeholder, exp.Parameter, exp.CurrentDate, exp.CurrentTimestamp))
 COMMA_JOIN = "comma_join"
 _QUANTIFIERS = {TokenType.ALL: exp.All, TokenType.SOME: exp.Any}
 _NO_QUANTIFIER_AFTER = frozenset({TokenType.DOT, TokenType.LIKE, TokenType.ILIKE})
@@ -64,7 +64,7 @@ class _Parser(_BASE):  # type: ignore[misc, valid-type]
         raise ParseError(message)
 
     def expression(self, instance: Any, token: Any = None, comments: Any = None) -> Any:
-        if token is None and self._prev and isinstance(instance, _POSITIONED):
+        if token is None and type(instance) in _POSITIONED and self._prev:
             token = self._prev
         return super().expression(instance, token, comments)
 

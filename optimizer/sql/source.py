@@ -121,7 +121,7 @@ class Source:
         False is no absent argument: the parser gives GROUP BY DISTINCT as all=False.
         """
         for key, value in node.args.items():
-            if key in handled or value is None or key in ignored or value == [] or value == "":
+            if value is None or key in handled or key in ignored or value == [] or value == "":
                 continue
             form, word = _CLAUSES.get(key, (f"{form_name(node)} with {key.replace('_', ' ').strip().upper()}", None))
             part = value[0] if isinstance(value, list) else value
