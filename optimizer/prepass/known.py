@@ -236,12 +236,10 @@ def _stated(root: Node, asked: Scalar) -> bool:
             node, extends = (right, op.kind.keeps_left) if asked.columns & ~left.columns else (left, op.kind.keeps_right)
             if extends:
                 return False
-        elif isinstance(op, Filter | Scan):
-            if asked in op.predicate:
-                return True
-            node = node.inputs[0] if node.inputs else None
+        elif isinstance(op, Filter) and asked not in op.predicate:
+            node = node.inputs[0]
         else:
-            return False
+            return isinstance(op, Filter | Scan) and asked in op.predicate
     return False
 
 
