@@ -18,7 +18,9 @@ from optimizer.algebra.trees import Node, Tree, postorder
 from optimizer.errors import ExecutionError
 from optimizer.joins.collect import collect_join_graphs, written_order
 from optimizer.joins.region import JoinRegion
+from optimizer.prepass.compiled import fits
 from optimizer.prepass.hep import Batch, run_program
+from optimizer.prepass.instructions import rules_of
 from optimizer.prepass.program import PROGRAM
 from optimizer.prepass.rules.apply_push_condition import ApplyPushCondition
 from optimizer.prepass.rules.column_prune import ColumnPrune
@@ -100,6 +102,26 @@ def test_random_trees_keep_their_rows(program: tuple[Batch, ...]) -> None:
         wanted += [f"join_push_condition {join.name}" for join in (Join, MarkJoin, SingleJoin)]
         missing = [name for name in wanted if not fired[name]]
         assert not missing, f"not tried: {missing}; fired: {fired}"
+
+
+def test_a_rule_that_covers_leaves_nothing_below_to_do() -> None:
+    """It is asked no more at its result, in it, and below where it did not apply; so it must not apply there."""
+    fired = 0
+    for rule in (rule for rule in rules_of(PROGRAM) if rule.covers):
+        for seed in range(400):
+            trees, root = random_tree(seed, 3 if seed % 3 else 4)
+            context = RuleContext(trees.columns, Settings())
+            for tree in places(root, rule):
+                after = rule.apply(tree, context)
+                fired += after is not None
+                left = [each for each in places(after or tree, rule) if rule.apply(each, context) is not None]
+                assert not left, f"seed {seed}: {rule.name} applies again"
+    assert fired > 200
+
+
+def places(root: Tree, rule: RewriteRule) -> list[Tree]:
+    """Where the rule is asked."""
+    return [tree for tree in postorder(root) if isinstance(tree, Tree) and fits(tree, rule.pattern)]
 
 
 @pytest.mark.slow
