@@ -168,7 +168,7 @@ def sketch_piece(piece: Piece, joint: Sequence[Columns]) -> float:
         reason = str(error).split("\n")[0].split(". Detail:")[0]
         raise CatalogError(f"{piece.file} cannot be read: {reason}\nwrite it again, or move it out of the folder") from error
     for names, each in missing.items():
-        write_sketches(each, {names: together[names].registers.tobytes()})
+        write_sketches(each, {names: stored.to_bytes(together[names])})
     if wanted:
         write_sketches(path, {(name,): stored.to_bytes(sketches[name]) for name in wanted})
     return time.perf_counter() - started
@@ -191,19 +191,22 @@ def write_sketches(path: Path, found: Mapping[Columns, bytes]) -> None:
 
 
 def contents(path: Path) -> dict[Columns, bytes]:
-    """What `write_sketches` wrote: `stored.from_bytes` reads a sketch of one column, HyperLogLog.from_bytes one of several.
-
-    Raises CatalogError when damaged."""
+    """What `write_sketches` wrote, for `sketch_in`. Raises CatalogError when damaged."""
     try:
         table = pq.read_table(path, page_checksum_verification=True)
         if (table.schema.metadata or {}).get(b"planscope-sketches") != str(stored.VERSION).encode():
             raise ValueError("another version")
         found = {tuple(row["columns"]): row["sketch"] for row in table.to_pylist()}
         for columns, content in found.items():
-            stored.from_bytes(content) if len(columns) == 1 else HyperLogLog.from_bytes(content)
+            sketch_in(columns, content)
         return found
     except (OSError, EOFError, StopIteration, ValueError, LookupError, TypeError, pa.ArrowException) as error:
         raise CatalogError(f"cannot read {path} ({error})\ndelete it: planscope data analyze makes it again") from error
+
+
+def sketch_in(columns: Sequence[str], content: bytes) -> Any:
+    """The sketch of one column, or the HyperLogLog of several. Raises ArrowException or KeyError for what is none."""
+    return stored.from_bytes(ColumnSketch if len(columns) == 1 else HyperLogLog, content)
 
 
 def _sketch(

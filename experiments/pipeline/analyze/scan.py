@@ -18,10 +18,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from experiments.pipeline.analyze.pieces import Columns, Joint, Piece, contents, sketch_piece
+from experiments.pipeline.analyze.pieces import Columns, Joint, Piece, contents, sketch_in, sketch_piece
 from experiments.pipeline.sketches import stored
 from experiments.pipeline.sketches.column import ColumnSketch, merge_sketches
-from experiments.pipeline.sketches.hyperloglog import HyperLogLog
+from experiments.pipeline.sketches.hyperloglog import merge_counters
 from experiments.pipeline.spark.errors import PipelineError
 from experiments.pipeline.spark.tasks import collect
 from experiments.pipeline.spark.worker import failure
@@ -108,10 +108,8 @@ def _merged(columns: Sequence[str], numbers: Sequence[int], found: Sequence[byte
         return json.dumps([note for each in ordered for note in json.loads(each)]).encode()
     if len(ordered) == 1:
         return ordered[0]
-    if len(columns) == 1:
-        return stored.to_bytes(merge_sketches([stored.from_bytes(each) for each in ordered]))
-    registers: np.ndarray = np.maximum.reduce([HyperLogLog.from_bytes(each).registers for each in ordered])
-    return registers.tobytes()
+    parts = [sketch_in(columns, each) for each in ordered]
+    return stored.to_bytes(merge_sketches(parts) if len(columns) == 1 else merge_counters(parts))
 
 
 def _result(found: Mapping[tuple[str, Columns], bytes]) -> Scanned:
@@ -124,7 +122,7 @@ def _result(found: Mapping[tuple[str, Columns], bytes]) -> Scanned:
             result.read[table] = len(notes)
             result.seconds[table] = sum(note["seconds"] for note in notes)
         elif len(columns) == 1:
-            result.columns.setdefault(table, {})[columns[0]] = stored.from_bytes(content)
+            result.columns.setdefault(table, {})[columns[0]] = sketch_in(columns, content)
         else:
-            result.joint.setdefault(table, {})[columns] = HyperLogLog.from_bytes(content)
+            result.joint.setdefault(table, {})[columns] = sketch_in(columns, content)
     return result

@@ -10,8 +10,7 @@ from datetime import UTC, datetime
 import numpy as np
 import pyarrow as pa
 
-from experiments.pipeline.analyze.pieces import Piece, contents
-from experiments.pipeline.sketches import stored
+from experiments.pipeline.analyze.pieces import Piece, contents, sketch_in
 from experiments.pipeline.sketches.column import ColumnSketch
 from experiments.pipeline.sketches.figures import column_stats, distinct_values, is_unique
 from experiments.pipeline.sketches.hyperloglog import STANDARD_ERROR, HyperLogLog
@@ -58,7 +57,7 @@ def _apart(cut: Sequence[Piece]) -> set[str]:
     bounds: dict[str, list[pa.Array]] = {}
     for piece in cut:
         for (name,), content in contents(piece.sketches(())[0]).items():
-            found = stored.from_bytes(content).bounds
+            found = sketch_in((name,), content).bounds
             if len(found):
                 bounds.setdefault(name, []).append(found)
     return {name for name, ranges in bounds.items() if _are_apart(ranges)}

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from experiments.pipeline.sketches.counts import DistinctSample, count_values, merge_samples, sample_of
 from experiments.pipeline.sketches.frequent import Frequent, frequent_of, merge_frequent
-from experiments.pipeline.sketches.hyperloglog import HyperLogLog, hashes
+from experiments.pipeline.sketches.hyperloglog import HyperLogLog, hashes, merge_counters
 from experiments.pipeline.sketches.order import cut, cut_upwards
 from experiments.pipeline.sketches.ranks import Ranks, merge_ranks, ranks_of
 from optimizer.catalog.types import type_width
@@ -21,10 +21,9 @@ from optimizer.catalog.types import type_width
 
 @dataclass(frozen=True, slots=True)
 class ColumnSketch:
-    """`type` is canonical. `rows`, `nulls`, `nans`: numbers of rows. `bytes`: of all values in memory, NULLs not counted.
+    """Of values of a canonical type. `rows`, `nulls`, `nans`: numbers of rows. `bytes`: of all values in memory but NULLs.
     `bounds`: least and greatest value (long texts cut), empty without any. The summaries know nothing of NULL and NaN."""
 
-    type: pa.DataType
     rows: int
     nulls: int
     nans: int
@@ -34,6 +33,10 @@ class ColumnSketch:
     frequent: Frequent
     ranks: Ranks
     sample: DistinctSample
+
+    @property
+    def type(self) -> pa.DataType:
+        return self.bounds.type
 
     @property
     def present(self) -> int:
@@ -51,7 +54,6 @@ def sketch_of(array: pa.Array) -> ColumnSketch:
     hashed = hashes(counts.values)
     distinct.add(hashed)
     return ColumnSketch(
-        type=array.type,
         rows=len(array),
         nulls=array.null_count,
         nans=nans,
@@ -66,21 +68,16 @@ def sketch_of(array: pa.Array) -> ColumnSketch:
 
 def merge_sketches(parts: Sequence[ColumnSketch]) -> ColumnSketch:
     """Of at least one part, all of one type. The order of the parts matters little, and not at all for exact figures."""
-    first = parts[0]
     if len(parts) == 1:
-        return first
-    distinct = HyperLogLog()
-    for part in parts:
-        distinct.merge(part.distinct)
+        return parts[0]
     bounds = pa.concat_arrays([part.bounds for part in parts])
     if len(bounds):
         order = pc.sort_indices(bounds)
         bounds = bounds.take(pa.array([order[0].as_py(), order[-1].as_py()]))
     return ColumnSketch(
-        type=first.type,
         **{name: sum(getattr(part, name) for part in parts) for name in ("rows", "nulls", "nans", "bytes")},
         bounds=bounds,
-        distinct=distinct,
+        distinct=merge_counters([part.distinct for part in parts]),
         frequent=merge_frequent([part.frequent for part in parts]),
         ranks=merge_ranks([part.ranks for part in parts]),
         sample=merge_samples([part.sample for part in parts]),

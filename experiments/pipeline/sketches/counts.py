@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -63,6 +64,7 @@ def _mostly_distinct(values: pa.Array) -> bool:
     return bool(pc.count_distinct(looked_at).as_py() * 4 > len(looked_at))
 
 
+@dataclass(slots=True, eq=False)
 class DistinctSample:
     """A sample of the distinct values of a column with their counts: those with the smallest hashes.
 
@@ -70,10 +72,9 @@ class DistinctSample:
     hash alone, and one that is in a merged sample was in the sample of every part that has it, so its count is exact.
     `hashes` ascend; `values` (long texts cut) and `counts` go with them. Of fewer than SAMPLE distinct values, all."""
 
-    __slots__ = ("counts", "hashes", "values")
-
-    def __init__(self, hashes: np.ndarray, values: pa.Array, counts: np.ndarray) -> None:
-        self.hashes, self.values, self.counts = hashes, values, counts
+    hashes: np.ndarray
+    values: pa.Array
+    counts: np.ndarray
 
     @property
     def once(self) -> float:

@@ -9,6 +9,7 @@ where every batch has values of its own, next to nothing is lost by merging.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
@@ -21,25 +22,26 @@ _SPANS = 128
 _BYTES = 4 << 20  # of texts that are kept
 
 
+@dataclass(slots=True, eq=False)
 class Spans:
     """A value that is not kept occurs `sum(errors[i] where lows[i] <= value <= highs[i])` times at most."""
 
-    __slots__ = ("errors", "highs", "lows")
-
-    def __init__(self, lows: pa.Array, highs: pa.Array, errors: np.ndarray) -> None:
-        self.lows, self.highs, self.errors = lows, highs, errors
+    lows: pa.Array
+    highs: pa.Array
+    errors: np.ndarray
 
     def __len__(self) -> int:
         return len(self.errors)
 
 
+@dataclass(slots=True, eq=False)
 class Frequent:
     """`lower` and `upper` (int64) bound the number of rows of each of `values`, which ascend; `spans` bound all others."""
 
-    __slots__ = ("lower", "spans", "upper", "values")
-
-    def __init__(self, values: pa.Array, lower: np.ndarray, upper: np.ndarray, spans: Spans) -> None:
-        self.values, self.lower, self.upper, self.spans = values, lower, upper, spans
+    values: pa.Array
+    lower: np.ndarray
+    upper: np.ndarray
+    spans: Spans
 
     @property
     def is_exact(self) -> bool:

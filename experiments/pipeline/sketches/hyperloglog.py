@@ -6,6 +6,8 @@ which has no ranges with formulas of their own. Two sketches merge into the one 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from math import inf, log, sqrt
 
 import numpy as np
@@ -19,20 +21,11 @@ STANDARD_ERROR = 1.04 / sqrt(REGISTERS)
 _REST = 64 - BITS  # bits of a hash that are left to count zeros in
 
 
+@dataclass(slots=True, eq=False)
 class HyperLogLog:
-    __slots__ = ("registers",)
+    """`registers`: uint8, 4,096 of them."""
 
-    def __init__(self, registers: np.ndarray | None = None) -> None:
-        """`registers`: uint8, 4,096 of them."""
-        self.registers = np.zeros(REGISTERS, np.uint8) if registers is None else registers
-
-    @staticmethod
-    def from_bytes(content: bytes) -> HyperLogLog:
-        """Of registers as bytes. Raises ValueError for what is none."""
-        registers = np.frombuffer(content, np.uint8).copy()
-        if len(registers) != REGISTERS:
-            raise ValueError(f"{len(registers)} registers")
-        return HyperLogLog(registers)
+    registers: np.ndarray = field(default_factory=lambda: np.zeros(REGISTERS, np.uint8))
 
     def add(self, hashes: np.ndarray) -> None:
         """See values with these 64-bit hashes (uint64); again changes nothing."""
@@ -41,9 +34,6 @@ class HyperLogLog:
         rank = _REST + 1 - np.frexp(rest.astype(np.float64))[1]  # words below 2^52 are exact as floats
         np.maximum.at(self.registers, place, rank.astype(np.uint8))
 
-    def merge(self, other: HyperLogLog) -> None:
-        np.maximum(self.registers, other.registers, out=self.registers)
-
     def estimate(self) -> float:
         counts = np.bincount(self.registers, minlength=_REST + 2)
         z = REGISTERS * _tau(1.0 - counts[_REST + 1] / REGISTERS)
@@ -51,6 +41,10 @@ class HyperLogLog:
             z = 0.5 * (z + counts[k])
         z += REGISTERS * _sigma(counts[0] / REGISTERS)
         return 0.0 if z == inf else float(REGISTERS * REGISTERS / (2.0 * log(2.0) * z))
+
+
+def merge_counters(parts: Sequence[HyperLogLog]) -> HyperLogLog:
+    return HyperLogLog(np.maximum.reduce([part.registers for part in parts]))
 
 
 def _sigma(x: float) -> float:

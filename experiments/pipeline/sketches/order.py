@@ -5,6 +5,8 @@ Texts too long to be kept are cut to bounds that are as good: a cut text is belo
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -15,16 +17,15 @@ from executor.arrow.key_words import is_ordered, key_words
 LONGEST = 1024  # bytes of a text that is kept whole
 
 
+@dataclass(slots=True, eq=False)
 class Order:
     """`positions`: of the values, ascending; `starts`: where in `positions` each distinct value begins.
 
     `first`, for each distinct value, is the position of one of its rows.
     """
 
-    __slots__ = ("positions", "starts")
-
-    def __init__(self, positions: np.ndarray, starts: np.ndarray) -> None:
-        self.positions, self.starts = positions, starts
+    positions: np.ndarray
+    starts: np.ndarray
 
     @property
     def first(self) -> np.ndarray:

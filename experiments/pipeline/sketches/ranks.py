@@ -10,6 +10,7 @@ Long texts are cut, and stand for the values that start like them.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
@@ -21,13 +22,17 @@ POINTS = 2000
 _AT_ONCE = 16  # parts merged in one step: bounds get wider with each step
 
 
+@dataclass(slots=True, eq=False)
 class Ranks:
     """`values` ascend, the first and the last are the least and greatest of the column. `before`, `upto`: int64, (points, 2)."""
 
-    __slots__ = ("before", "rows", "upto", "values")
+    values: pa.Array
+    before: np.ndarray
+    upto: np.ndarray
+    rows: int
 
-    def __init__(self, values: pa.Array, before: np.ndarray, upto: np.ndarray, rows: int) -> None:
-        self.values, self.before, self.upto, self.rows = values, before, upto, rows
+    def __post_init__(self) -> None:
+        self.before, self.upto = self.before.reshape(-1, 2), self.upto.reshape(-1, 2)
 
     @property
     def error(self) -> float:
