@@ -48,7 +48,7 @@ def _scale(kind: str, argument: str) -> Decimal:
 
 def _build(folder: Path, kind: str, scale: Decimal, progress: Progress) -> None:
     from experiments.pipeline.analyze.analyze import analyze_dataset
-    from experiments.pipeline.generate.generate import generate
+    from experiments.pipeline.generate.generate import generate, made_text
     from experiments.pipeline.generate.kinds import recipe
     from experiments.pipeline.spark.session import is_running, spark_session, stop_session
 
@@ -56,7 +56,7 @@ def _build(folder: Path, kind: str, scale: Decimal, progress: Progress) -> None:
     ours = not is_running()
     try:
         made = generate(wanted, folder, lambda: spark_session(progress=progress), progress, by_hand=False)
-        progress(f"{wanted.label}: {sum(made.rows.values()):,} rows in {made.seconds['generate']:.1f} s; analyzing")
+        progress(f"{made_text(wanted, made)}, in {made.counts['seconds']['generate']:.1f} s; analyzing")
         report = analyze_dataset(folder, spark_session, progress=progress)
         progress(f"{wanted.label}: analyzed in {report.seconds:.1f} s")
     finally:

@@ -18,11 +18,12 @@ import pytest
 
 from experiments.cli import main
 from experiments.pipeline.generate import tpch as tpch_module
-from experiments.pipeline.generate.generate import Generated, generate
+from experiments.pipeline.generate.generate import generate
 from experiments.pipeline.generate.kinds import recipe
 from experiments.pipeline.generate.parts import make_bundle
 from experiments.pipeline.generate.recipe import parts_of
 from experiments.pipeline.spark.errors import PipelineError
+from experiments.pipeline.spark.make import Dataset
 from experiments.pipeline.spark.manifest import read_manifest
 from experiments.workloads.join_graphs import join_graph
 from experiments.workloads.joingraph_data import graph_tables
@@ -51,13 +52,13 @@ def files_of(folder: Path) -> dict[str, int]:
 
 
 @pytest.fixture(scope="module")
-def whole(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Generated:
+def whole(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Dataset:
     """TPC-H at 0.001, one file a table."""
     return generate(recipe("tpch", TINY), tmp_path_factory.mktemp("whole") / "data", lambda: spark, silent)
 
 
 @pytest.fixture(scope="module")
-def split(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Generated:
+def split(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Dataset:
     """The same in three files a table."""
     return generate(recipe("tpch", TINY, 3), tmp_path_factory.mktemp("split") / "data", lambda: spark, silent)
 
@@ -89,10 +90,10 @@ def check_orders(catalog: Catalog, connection: duckdb.DuckDBPyConnection) -> Non
             assert found == sorted(found), table.name
 
 
-def test_tpch_in_files_of_a_table_or_of_a_part(whole: Generated, split: Generated) -> None:
-    one, several = open_dataset(whole.folder), open_dataset(split.folder)
-    assert whole.rows == split.rows
-    assert whole.rows["orders"] == 1500 and whole.rows["region"] == 5
+def test_tpch_in_files_of_a_table_or_of_a_part(whole: Dataset, split: Dataset) -> None:
+    one, several = open_dataset(Path(whole.place)), open_dataset(Path(split.place))
+    assert whole.counts["rows"] == split.counts["rows"]
+    assert whole.counts["rows"]["orders"] == 1500 and whole.counts["rows"]["region"] == 5
     assert [file.name for file in one.tables["orders"].files] == ["orders.parquet"]
     assert [file.name for file in several.tables["orders"].files] == [f"part-0000{i}.parquet" for i in range(3)]
     assert [file.name for file in several.tables["nation"].files] == ["nation.parquet"]
@@ -104,34 +105,34 @@ def test_tpch_in_files_of_a_table_or_of_a_part(whole: Generated, split: Generate
     assert check_keys(several, duckdb_over(several)) == 9  # partsupp has no key at this scale
 
 
-def test_the_key_of_partsupp_is_declared_only_where_it_holds(split: Generated) -> None:
-    tiny = open_dataset(split.folder).tables
+def test_the_key_of_partsupp_is_declared_only_where_it_holds(split: Dataset) -> None:
+    tiny = open_dataset(Path(split.place)).tables
     assert tiny["partsupp"].keys == ()
     assert tiny["partsupp"].order == ("ps_partkey",)
     assert all(key.table != "partsupp" for key in tiny["lineitem"].foreign_keys)
 
 
-def test_the_manifest_says_what_was_made(split: Generated) -> None:
-    manifest = read_manifest(split.folder, "generate")
+def test_the_manifest_says_what_was_made(split: Dataset) -> None:
+    manifest = read_manifest(Path(split.place), "generate")
     assert manifest is not None
     assert manifest["settings"] == {"kind": "tpch", "scale": "0.001", "parts": 3}
-    assert manifest["counts"]["rows"] == split.rows
+    assert manifest["counts"]["rows"] == split.counts["rows"]
     assert set(manifest["counts"]["seconds"]) == {"session", "generate"}
-    assert set(manifest["files"]) == {*files_of(split.folder), "schema.sql"}
-    assert not (split.folder / "_planscope" / "unfinished").exists()
+    assert set(manifest["files"]) == {*files_of(Path(split.place)), "schema.sql"}
+    assert not (Path(split.place) / "_planscope" / "unfinished").exists()
 
 
-def test_what_is_there_is_left_alone(split: Generated) -> None:
-    before = files_of(split.folder)
-    again = generate(recipe("tpch", TINY, 3), split.folder, no_spark, silent)
+def test_what_is_there_is_left_alone(split: Dataset) -> None:
+    before = files_of(Path(split.place))
+    again = generate(recipe("tpch", TINY, 3), Path(split.place), no_spark, silent)
     assert not again.made
-    assert again.rows == split.rows and again.seconds == split.seconds
-    assert files_of(split.folder) == before
+    assert again.counts["rows"] == split.counts["rows"] and again.counts["seconds"] == split.counts["seconds"]
+    assert files_of(Path(split.place)) == before
 
 
-def test_another_dataset_is_not_overwritten(split: Generated, tmp_path: Path) -> None:
+def test_another_dataset_is_not_overwritten(split: Dataset, tmp_path: Path) -> None:
     with pytest.raises(OutputError, match=r"holds tpch at scale 0\.001 \(parts 3\), not tpch at scale 0\.002"):
-        generate(recipe("tpch", Decimal("0.002")), split.folder, no_spark, silent)
+        generate(recipe("tpch", Decimal("0.002")), Path(split.place), no_spark, silent)
     (tmp_path / "letter.txt").write_text("dear reader")
     with pytest.raises(OutputError, match=r"is not empty \(it holds letter\.txt\)"):
         generate(recipe("tpch", TINY), tmp_path, no_spark, silent)
@@ -139,9 +140,9 @@ def test_another_dataset_is_not_overwritten(split: Generated, tmp_path: Path) ->
         generate(recipe("tpch", TINY), tmp_path / "letter.txt", no_spark, silent)
 
 
-def test_files_lost_later_are_noticed(whole: Generated, tmp_path: Path) -> None:
+def test_files_lost_later_are_noticed(whole: Dataset, tmp_path: Path) -> None:
     copy = tmp_path / "copy"
-    copy_dataset(whole.folder, copy)
+    copy_dataset(Path(whole.place), copy)
     (copy / "orders.parquet").unlink()
     with pytest.raises(OutputError, match="missing or were changed"):
         generate(recipe("tpch", TINY), copy, no_spark, silent)
@@ -155,10 +156,10 @@ def copy_dataset(source: Path, target: Path) -> None:
             place.write_bytes(path.read_bytes())
 
 
-def leave_unfinished(split: Generated, folder: Path) -> Path:
+def leave_unfinished(split: Dataset, folder: Path) -> Path:
     """`folder` as a kill leaves it: some parts, one that is cut off, and the scraps of a task."""
     inside = folder / "_planscope" / "unfinished"
-    copy_dataset(split.folder, inside)
+    copy_dataset(Path(split.place), inside)
     for name in ("schema.sql", "_planscope/order.json", "_planscope/manifests/generate.json"):
         (inside / name).unlink()
     (inside / "orders" / "part-00001.parquet").unlink()
@@ -166,15 +167,13 @@ def leave_unfinished(split: Generated, folder: Path) -> Path:
     damaged.write_bytes(damaged.read_bytes()[:5000])
     (inside / ".task-x").mkdir()
     (inside / ".task-x" / "customer.parquet").write_text("half")
-    settings = {"kind": "tpch", "scale": "0.001", "parts": 3}
+    settings = {"inputs": {}, "settings": {"kind": "tpch", "scale": "0.001", "parts": 3}}
     content = {"version": 1, "what": "tpch at scale 0.001", "settings": settings, "resume": "planscope data generate tpch ..."}
     (inside / "request.json").write_text(json.dumps({**content, "complete": False}))
     return inside
 
 
-def test_an_interrupted_generation_makes_what_is_missing_and_no_more(
-    spark: SparkSession, split: Generated, tmp_path: Path
-) -> None:
+def test_an_interrupted_generation_makes_what_is_missing_and_no_more(spark: SparkSession, split: Dataset, tmp_path: Path) -> None:
     inside = leave_unfinished(split, tmp_path / "data")
     before = files_of(inside)
     with pytest.raises(CatalogError, match=r"(?s)unfinished tpch at scale 0\.001.*go on with it: planscope data generate tpch"):
@@ -183,17 +182,17 @@ def test_an_interrupted_generation_makes_what_is_missing_and_no_more(
         generate(recipe("tpch", Decimal("0.002")), tmp_path / "data", no_spark, silent)
     lines: list[str] = []
     made = generate(recipe("tpch", TINY, 3), tmp_path / "data", lambda: spark, lines.append)
-    assert made.made and made.rows == split.rows
+    assert made.made and made.counts["rows"] == split.counts["rows"]
     assert "tpch:0.001: 19 of 20 files are there already" in lines
     after = files_of(tmp_path / "data")
     changed = {name for name, time in after.items() if before.get(name) != time}
     assert changed == {"orders/part-00001.parquet", "lineitem/part-00002.parquet"}
     assert not (tmp_path / "data" / "_planscope" / "unfinished").exists()
     for name in after:
-        assert (tmp_path / "data" / name).read_bytes() == (split.folder / name).read_bytes()
+        assert (tmp_path / "data" / name).read_bytes() == (Path(split.place) / name).read_bytes()
 
 
-def test_a_task_that_fails_leaves_the_rest_to_go_on_with(spark: SparkSession, split: Generated, tmp_path: Path) -> None:
+def test_a_task_that_fails_leaves_the_rest_to_go_on_with(spark: SparkSession, split: Dataset, tmp_path: Path) -> None:
     inside = leave_unfinished(split, tmp_path / "data")
     blocked = inside / "orders" / "part-00001.parquet"
     blocked.mkdir()  # the task cannot put its file there
@@ -203,7 +202,7 @@ def test_a_task_that_fails_leaves_the_rest_to_go_on_with(spark: SparkSession, sp
     with pytest.raises(CatalogError, match="unfinished tpch"):
         open_dataset(tmp_path / "data")
     blocked.rmdir()
-    assert generate(recipe("tpch", TINY, 3), tmp_path / "data", lambda: spark, silent).rows == split.rows
+    assert generate(recipe("tpch", TINY, 3), tmp_path / "data", lambda: spark, silent).counts["rows"] == split.counts["rows"]
 
 
 def bundle(folder: Path, kind: str, table: str) -> dict[str, Any]:
@@ -288,7 +287,7 @@ def test_permutations() -> None:
 def test_rows_of_join_graphs(spark: SparkSession, tmp_path: Path) -> None:
     wanted = recipe("joingraph", Decimal("0.001"), 2, ["cycle/5"])
     made = generate(wanted, tmp_path / "data", lambda: spark, silent)
-    catalog = open_dataset(made.folder)
+    catalog = open_dataset(Path(made.place))
     expected = {table.name: table for table in graph_tables(join_graph("cycle/5"), 0.001)}
     assert set(catalog.tables) == set(expected)
     connection = duckdb_over(catalog)
@@ -299,19 +298,19 @@ def test_rows_of_join_graphs(spark: SparkSession, tmp_path: Path) -> None:
         for column, stats in expected[name].stats.columns.items():
             assert connection.sql(f"select count(distinct {column}) from {name}").fetchone() == (stats.ndv,)
     again = generate(wanted, tmp_path / "again", lambda: spark, silent)
-    for path in files_of(made.folder):
-        assert (made.folder / path).read_bytes() == (again.folder / path).read_bytes()
+    for path in files_of(Path(made.place)):
+        assert (Path(made.place) / path).read_bytes() == (Path(again.place) / path).read_bytes()
 
 
 @pytest.mark.slow
 def test_tpcds(spark: SparkSession, tmp_path: Path, dsdgen: duckdb.DuckDBPyConnection) -> None:
     made = generate(recipe("tpcds", Decimal("0.01"), 2), tmp_path / "data", lambda: spark, silent)
-    catalog = open_dataset(made.folder)
+    catalog = open_dataset(Path(made.place))
     assert len(catalog.tables) == 24
     assert not any(is_opaque(column.type) for table in catalog.tables.values() for column in table.columns)
     connection = duckdb_over(catalog)
     for name, table in catalog.tables.items():
-        assert dsdgen.sql(f"select count(*) from {name}").fetchone() == (table.stats.rows,) == (made.rows[name],)
+        assert dsdgen.sql(f"select count(*) from {name}").fetchone() == (table.stats.rows,) == (made.counts["rows"][name],)
         if len(table.files) == 2:
             rows = ds.dataset([str(file) for file in table.files]).to_table()
             assert rows.equals(dsdgen.sql(f"select * from {name}").to_arrow_table().cast(rows.schema)), name
@@ -320,7 +319,7 @@ def test_tpcds(spark: SparkSession, tmp_path: Path, dsdgen: duckdb.DuckDBPyConne
     assert catalog.tables["store_sales"].order == ("ss_ticket_number",)
     assert catalog.tables["inventory"].order == ("inv_date_sk", "inv_warehouse_sk", "inv_item_sk")
     check_orders(catalog, connection)
-    assert not list(made.folder.rglob("*.duckdb")), "the database has done its work"
+    assert not list(Path(made.place).rglob("*.duckdb")), "the database has done its work"
 
 
 @pytest.fixture(scope="module")

@@ -33,8 +33,8 @@ pytestmark = pytest.mark.slow
 def test_tpch_at_scale_factor_1(spark: SparkSession, tmp_path: Path) -> None:
     made = generate(recipe("tpch", Decimal(1)), tmp_path / "data", lambda: spark, silent)
     subprocess.run([generator(), "parquet", "-q", "-s", "1", "--num-threads", "2", "-o", str(tmp_path / "plain")], check=True)
-    catalog, expected = open_dataset(made.folder), open_dataset(tmp_path / "plain")
-    assert made.rows["lineitem"] == 6_001_215
+    catalog, expected = open_dataset(Path(made.place)), open_dataset(tmp_path / "plain")
+    assert made.counts["rows"]["lineitem"] == 6_001_215
     for name, table in catalog.tables.items():
         assert table.stats.rows == expected.tables[name].stats.rows
         assert table.order
@@ -45,8 +45,8 @@ def test_tpch_at_scale_factor_1(spark: SparkSession, tmp_path: Path) -> None:
 
 def test_tpcds_at_scale_factor_1(spark: SparkSession, tmp_path: Path) -> None:
     made = generate(recipe("tpcds", Decimal(1)), tmp_path / "data", lambda: spark, silent)
-    assert made.rows["store_sales"] == 2_880_404
-    catalog = open_dataset(made.folder)
+    assert made.counts["rows"]["store_sales"] == 2_880_404
+    catalog = open_dataset(Path(made.place))
     assert len(catalog.tables["store_sales"].files) == 2
     assert catalog.tables["store_sales"].order == ("ss_ticket_number",)
 
@@ -80,7 +80,7 @@ def test_a_killed_generation_is_gone_on_with(spark: SparkSession, tmp_path: Path
     after = files_of(folder)
     assert len(after) == 38
     assert {name: after[name] for name in before} == before, "nothing was made twice"
-    assert made.rows["orders"] == 450_000
+    assert made.counts["rows"]["orders"] == 450_000
     assert not generate(recipe("tpch", Decimal("0.3"), 6), folder, no_spark, silent).made
 
 
@@ -108,5 +108,5 @@ def test_a_full_disk(spark: SparkSession, small_disk: Path, monkeypatch: pytest.
             open_dataset(small_disk / "data")
     subprocess.run(["mount", "-o", "remount,size=400m", str(small_disk)], check=True)
     made = generate(wanted, small_disk / "data", lambda: spark, silent)
-    assert sum(made.rows.values()) > 100_000
+    assert sum(made.counts["rows"].values()) > 100_000
     open_dataset(small_disk / "data")

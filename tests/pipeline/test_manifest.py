@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from experiments.pipeline.spark.errors import PipelineError
-from experiments.pipeline.spark.manifest import file_facts, is_done, manifest_path, read_manifest, write_manifest
+from experiments.pipeline.spark.manifest import file_facts, finished, manifest_path, read_manifest, write_manifest
 
 INPUTS = {"source": Path("a b.csv"), "sizes": (1, 2)}
 SETTINGS = {"scale": Decimal("0.1"), "seed": 7, "é": None}
@@ -38,24 +38,24 @@ def test_what_it_says(folder: Path) -> None:
 
 
 def test_done_is_for_equal_inputs_and_settings(folder: Path) -> None:
-    assert is_done(folder, "make", INPUTS, SETTINGS)
-    assert not is_done(folder, "make", INPUTS, {**SETTINGS, "seed": 8})
-    assert not is_done(folder, "make", {**INPUTS, "sizes": (2, 1)}, SETTINGS)
-    assert not is_done(folder, "analyze", INPUTS, SETTINGS)
+    assert finished(folder, "make", INPUTS, SETTINGS) is not None
+    assert finished(folder, "make", INPUTS, {**SETTINGS, "seed": 8}) is None
+    assert finished(folder, "make", {**INPUTS, "sizes": (2, 1)}, SETTINGS) is None
+    assert finished(folder, "analyze", INPUTS, SETTINGS) is None
 
 
 def test_a_lost_or_cut_file_is_not_done(folder: Path) -> None:
     (folder / "t" / "part 0").write_bytes(b"row")
-    assert not is_done(folder, "make", INPUTS, SETTINGS)
+    assert finished(folder, "make", INPUTS, SETTINGS) is None
     (folder / "t" / "part 0").unlink()
-    assert not is_done(folder, "make", INPUTS, SETTINGS)
+    assert finished(folder, "make", INPUTS, SETTINGS) is None
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"version": 99, "stage": "make", "files": {}}', '{"version": 1'])
 def test_a_damaged_manifest_counts_as_none(folder: Path, text: str) -> None:
     manifest_path(folder, "make").write_text(text)
     assert read_manifest(folder, "make") is None
-    assert not is_done(folder, "make", INPUTS, SETTINGS)
+    assert finished(folder, "make", INPUTS, SETTINGS) is None
 
 
 def test_facts_known_already_are_taken(tmp_path: Path) -> None:
@@ -63,7 +63,7 @@ def test_facts_known_already_are_taken(tmp_path: Path) -> None:
     manifest = read_manifest(tmp_path, "make")
     assert manifest is not None
     assert manifest["files"] == {"x": {"bytes": 1, "sha256": "00"}}
-    assert not is_done(tmp_path, "make", {}, {}), "x is not there"
+    assert finished(tmp_path, "make", {}, {}) is None, "x is not there"
 
 
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import click
@@ -45,7 +44,7 @@ def command(
     quiet: bool,
 ) -> None:
     facts["data"] = f"{kind}:{scale}"
-    from experiments.pipeline.generate.generate import generate, generate_at, size_text
+    from experiments.pipeline.generate.generate import generate, made_text
     from experiments.pipeline.generate.kinds import recipe
     from experiments.pipeline.spark.session import spark_session, unheard
     from experiments.workloads.scale import parse_scale
@@ -53,14 +52,6 @@ def command(
     said = progress(quiet)
     wanted = recipe(kind, parse_scale(scale, "--scale S", "--scale 0.1"), parts, graphs)
     start = partial(spark_session, master, remote, said, conf, lambda: True)
-
-    if "://" in output:
-        manifest, was_there = generate_at(wanted, output, start, said or unheard)
-        counts, made = manifest["counts"], not was_there
-    else:
-        done = generate(wanted, Path(output), start, said or unheard)
-        counts, made = {"rows": done.rows, "bytes": done.bytes, "seconds": done.seconds}, done.made
-    rows = sum(counts["rows"].values())
-    what = f"{wanted.label}, {len(counts['rows'])} tables, {rows:,} rows, {size_text(counts['bytes'])}"
-    when = f"made in {counts['seconds']['generate']:.1f} s" if made else "there already"
-    click.echo(f"{output}: {what}, {when}")
+    done = generate(wanted, output, start, said or unheard)
+    when = f"made in {done.counts['seconds']['generate']:.1f} s" if done.made else "there already"
+    click.echo(f"{output}: {made_text(wanted, done)}, {when}")

@@ -62,20 +62,16 @@ def command(
     master, remote, conf = rest.pop("master"), rest.pop("remote"), rest.pop("conf")
     say = progress(quiet)
     from experiments.pipeline.intake.request import ImportRequest, is_small
-    from experiments.pipeline.intake.run import import_at, import_dataset
+    from experiments.pipeline.intake.run import import_dataset
     from experiments.pipeline.intake.summary import summary_text
     from experiments.pipeline.spark.session import spark_session, unheard
 
-    request = ImportRequest(sources, Path(output), options=_options(pairs), **rest)
+    request = ImportRequest(sources, output, options=_options(pairs), **rest)
     start = partial(spark_session, master, remote, say, conf, partial(is_small, request))
-    if "://" in output:
-        manifest, was_there = import_at(request, output, start, say or unheard)
-    else:
-        manifest, was_there = import_dataset(request, start, say or unheard, _resume())
-    text = summary_text(manifest, output)
-    if was_there:
-        text = f"{output} was made of the same sources in the same way on {manifest['finished']}\n{text}"
-    click.echo(text)
+    done = import_dataset(request, start, say or unheard, _resume())
+    if not done.made:
+        click.echo(f"{output} was made of the same sources in the same way on {done.manifest['finished']}")
+    click.echo(summary_text(done.manifest, output))
 
 
 def _options(pairs: tuple[str, ...]) -> dict[str, str]:

@@ -33,11 +33,11 @@ _OPTIONS = {
 
 @dataclass(frozen=True, slots=True)
 class ImportRequest:
-    """The command line's words. `on_reject`: "keep" rejected rows aside, or "fail"; `on_dangling`: "keep" rows that refer to no
-    row and leave the foreign key undeclared, or "reject" them; `merge`: files of a table may differ in their columns."""
+    """The command line's words. `folder`: or a URI. `on_reject`: "keep" rejected rows aside, or "fail"; `on_dangling`: "keep"
+    rows that refer to no row and leave the foreign key undeclared, or "reject" them; `merge`: files of a table may differ."""
 
     sources: tuple[str, ...]
-    folder: Path
+    folder: Path | str
     format: str | None = None
     schema: Path | None = None
     tables: tuple[str, ...] = ()

@@ -9,23 +9,20 @@ A table that an interrupted run has read is not read again by the next one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from experiments.pipeline.intake.request import ImportRequest, planned
-from experiments.pipeline.spark.deliver import delivered
-from experiments.pipeline.spark.errors import PipelineError, translated
-from experiments.pipeline.spark.manifest import finished, is_done, write_manifest
-from experiments.pipeline.spark.publish import Request, staged
+from experiments.pipeline.spark.errors import translated
+from experiments.pipeline.spark.make import Dataset, Plan, Say, Start, make_dataset
+from experiments.pipeline.spark.manifest import Facts, Files
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 STAGE = "import"
-Progress = Callable[[str], None]
 _CONF = {
     "spark.sql.legacy.parquet.nanosAsLong": "true",
     "spark.sql.files.minPartitionNum": "1",
@@ -34,44 +31,23 @@ _CONF = {
 }
 
 
-def import_dataset(
-    request: ImportRequest, session: Callable[[], SparkSession], progress: Progress, resume: str = ""
-) -> tuple[dict[str, Any], bool]:
-    """The manifest of the imported dataset, and whether it was there already. `session` starts Spark; `resume`: a command.
+def import_dataset(request: ImportRequest, start: Start, say: Say, resume: str = "") -> Dataset:
+    """The imported dataset, in a folder or at a URI. `start` gives the Spark session; `resume`: a command that goes on.
 
-    Raises PipelineError, CatalogError, OutputError; then DIR holds no table, and what was done so far stays for the next time,
-    unless rows were rejected and that was to fail.
+    Raises PipelineError, CatalogError, OutputError; then the folder holds no table, and what was done so far stays for the next
+    time, unless rows were rejected and that was to fail.
     """
-    plan = planned(request)
-    facts = {"inputs": plan.inputs, "settings": plan.settings}
-    if (manifest := finished(request.folder, STAGE, **facts)) is not None:
-        return manifest, True
-    what = "import of " + ", ".join(table.name for table in plan.tables[:5]) + (" and others" if len(plan.tables) > 5 else "")
-    with staged(request.folder, Request(what, facts, resume)) as inside:
-        if inside is not None:
-            with translated("importing"), _configured(session()) as spark:
-                from experiments.pipeline.intake.tables import Tables  # needs pyspark, which a second run does without
+    sources = planned(request)
 
-                tables = Tables(request, plan, spark, inside, progress)
-                if not is_done(inside, STAGE, **facts):
-                    counts, parts = tables.make()
-                    write_manifest(inside, STAGE, **facts, counts=counts, files=parts)
-                tables.remove_raw()
-    if (manifest := finished(request.folder, STAGE, **facts)) is None:
-        raise PipelineError(f"{request.folder} has no readable manifest of its import")
-    return manifest, False
+    def fill(inside: Path) -> tuple[Facts, Files]:
+        with translated("importing"), _configured(start()) as spark:
+            from experiments.pipeline.intake.tables import Tables  # needs pyspark, which a second run does without
 
+            return Tables(request, sources, spark, inside, say).make()
 
-def import_at(
-    request: ImportRequest, uri: str, session: Callable[[], SparkSession], say: Progress
-) -> tuple[dict[str, Any], bool]:
-    """As `import_dataset`, to a URI that Spark writes to (`deliver`)."""
-    plan = planned(request)
-
-    def make(folder: Path) -> None:
-        import_dataset(replace(request, folder=folder), session, say)
-
-    return delivered(uri, STAGE, plan.inputs, plan.settings, make, session, say)
+    names = [table.name for table in sources.tables]
+    what = f"import of {', '.join(names[:5])}{' and others' if len(names) > 5 else ''}"
+    return make_dataset(Plan(STAGE, what, sources.inputs, sources.settings, fill, resume), request.folder, start, say)
 
 
 @contextmanager

@@ -1,8 +1,8 @@
 """The steps of an import on Spark, in the unfinished dataset folder: what is done of them is known to the next run.
 
-DIR/_planscope/raw/STEP.json     results: files that were put aside, rows of each table, what its keys lose
-DIR/_planscope/raw/0, 1, …       parts of each table and its rejected rows (`checked`)
-DIR/_planscope/raw/checks        rows that break keys
+.work/STEP.json    results: files that were put aside, rows of each table, what its keys lose
+.work/0, 1, …      parts of each table and its rejected rows (`checked`)
+.work/checks       rows that break keys
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ from experiments.pipeline.intake.sources import TableSource
 from experiments.pipeline.intake.spark_source import SparkTable
 from experiments.pipeline.intake.summary import reject_lines
 from experiments.pipeline.spark.errors import PipelineError
+from experiments.pipeline.spark.publish import WORK
 from experiments.pipeline.spark.tasks import run_tasks
 from optimizer.catalog.folder import METADATA_FOLDER
 from optimizer.errors import InternalError
@@ -46,7 +47,7 @@ class Tables:
         self, request: ImportRequest, plan: Plan, spark: SparkSession, inside: Path, progress: Callable[[str], None]
     ) -> None:
         self.request, self.plan, self.spark, self.inside, self.progress = request, plan, spark, inside, progress
-        self.raw = inside / METADATA_FOLDER / "raw"
+        self.raw = inside / WORK
         self.damaged: dict[str, str] = self._done("damaged") or {}  # files that were put aside, with the reason
 
     def make(self) -> tuple[Facts, list[Path]]:
@@ -80,13 +81,6 @@ class Tables:
             found |= {"dropped": resolved[name].dropped, "left_out": list(declared[name].left_out)}
         parts = [path for name in made for path in sorted((self.inside / name).glob("*.parquet"))]
         return {"tables": made, "skipped": [str(path) for path in self.plan.skipped], "damaged": self.damaged}, parts
-
-    def remove_raw(self) -> None:
-        gone = self.raw.with_name(".raw.done")  # in one step, since half of it would mislead the next run
-        shutil.rmtree(gone, ignore_errors=True)
-        if self.raw.exists():
-            self.raw.rename(gone)
-            shutil.rmtree(gone)
 
     # what was done before
 

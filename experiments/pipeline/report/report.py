@@ -19,7 +19,7 @@ import pyarrow as pa
 from executor.atomic import make_folder, write_file
 from experiments.bench.store import ROWS
 from experiments.pipeline.report.tables import html_table, markdown, write_table
-from experiments.pipeline.spark.manifest import is_done, read_manifest, write_manifest
+from experiments.pipeline.spark.manifest import finished, write_manifest
 from experiments.pipeline.sweep.plan import SweepPlan, read_plan
 from experiments.pipeline.sweep.problems import suggestion
 from experiments.pipeline.sweep.results import progress_of, run_folder, runs
@@ -76,9 +76,7 @@ def write_report(
         )
     target = out / FOLDER
     inputs, settings = {"run": run, "results": _sizes(folder)}, {"baseline": baseline, "version": _VERSION}
-    if is_done(out, STAGE, inputs, settings):
-        manifest = read_manifest(out, STAGE)
-        assert manifest is not None
+    if (manifest := finished(out, STAGE, inputs, settings)) is not None:
         return Report(target, run, baseline, tuple(manifest["files"]), made=False)
     if progress is not None:
         progress(f"report of sweep {run}: {plan.size:,} items, {len(plan.variants):,} variants")

@@ -24,7 +24,8 @@ def to_bytes(sketch: object) -> bytes:
 def from_bytes(kind: type[Sketch], data: bytes) -> Sketch:
     """A sketch of the class `kind`. Raises ArrowException or KeyError when `data` is damaged or something else."""
     with pa.ipc.open_stream(data) as reader:
-        return _made(kind, reader.read_next_batch(), "")  # type: ignore[no-any-return]
+        made: Sketch = _made(kind, reader.read_next_batch(), "")
+    return made
 
 
 def _columns(sketch: Any, path: str) -> dict[str, pa.Array]:

@@ -23,6 +23,7 @@ from experiments.pipeline.spark.lock import now
 VERSION = 1
 _PACKAGES = ("planscope", "pyarrow", "pyspark")
 Facts = Mapping[str, Any]
+Files = Iterable[Path | str] | Mapping[str, Facts]
 
 
 def write_manifest(
@@ -32,9 +33,10 @@ def write_manifest(
     inputs: Facts,
     settings: Facts,
     counts: Facts,
-    files: Iterable[Path | str] | Mapping[str, Facts],
+    files: Files,
+    what: str = "",
 ) -> None:
-    """Says that `stage` is done in `folder`.
+    """Says that `stage` is done in `folder`; `what` it made, in words.
 
     `files`: absolute paths within `folder`, or paths relative to it, which are read here for their checksums; or, where tasks
     knew them already, the `file_facts` of each by relative path. Raises PipelineError for a file that is missing, OutputError.
@@ -45,6 +47,7 @@ def write_manifest(
         "format": "planscope-manifest",
         "version": VERSION,
         "stage": stage,
+        "what": what,
         "finished": now(),
         "inputs": inputs,
         "settings": settings,
@@ -71,10 +74,6 @@ def finished(folder: Path, stage: str, inputs: Facts, settings: Facts) -> dict[s
     found = read_manifest(folder, stage)
     same = found is not None and found["inputs"] == plain(inputs) and found["settings"] == plain(settings)
     return found if found is not None and same and not damaged_files(folder, found) else None
-
-
-def is_done(folder: Path, stage: str, inputs: Facts, settings: Facts) -> bool:
-    return finished(folder, stage, inputs, settings) is not None
 
 
 def damaged_files(folder: Path, manifest: Facts) -> list[str]:

@@ -2,6 +2,7 @@
 
     DIR/_planscope/unfinished/              a dataset folder of its own: tables, schema.sql, _planscope/
     DIR/_planscope/unfinished/request.json  what is being made, and the command that goes on with it
+    DIR/_planscope/unfinished/.work/        what else has been done so far, which is not moved
     DIR/_planscope/unfinished/.lock         held by the process at work
 
 Whoever reads DIR before the end is told so (`optimizer.catalog.folder`), since no table of it has its place yet. At the end
@@ -29,6 +30,7 @@ from optimizer.errors import Interrupted, OutputError, PlanscopeError
 
 _VERSION = 1
 _LOCK = ".lock"
+WORK = ".work"
 _DONE = f".{UNFINISHED}.done"
 _SCRATCH = ".task-"
 _UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS, errno.EACCES, errno.EPERM)
@@ -146,7 +148,7 @@ def _contents(inside: Path) -> list[Path]:
 
 
 def _has_tables(inside: Path) -> bool:
-    return any(entry.is_file() or any(entry.iterdir()) for entry in _contents(inside))
+    return any(entry.is_file() or any(entry.iterdir()) for entry in [*_contents(inside), *inside.glob(WORK)])
 
 
 @contextlib.contextmanager

@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from experiments.pipeline.analyze.analyze import analyze_dataset
-from experiments.pipeline.generate.generate import generate, size_text
+from experiments.pipeline.generate.generate import generate, made_text
 from experiments.pipeline.generate.kinds import recipe
 from experiments.pipeline.generate.recipe import Recipe
 from experiments.pipeline.intake.request import ImportRequest, planned
 from experiments.pipeline.intake.run import import_dataset
 from experiments.pipeline.report.report import write_report
-from experiments.pipeline.spark.manifest import is_done, write_manifest
+from experiments.pipeline.spark.manifest import finished, write_manifest
 from experiments.pipeline.sweep.run import run_sweep
 from experiments.pipeline.sweep.spec import SweepSpec, is_built_in, plan_sweep
 from experiments.workloads.data import dataset_folder
@@ -85,8 +85,7 @@ class Generate(Stage):
     def run(self, context: Context) -> Outcome:
         wanted = self._recipe()
         made = generate(wanted, context.out / self.into, context.spark, context.say)
-        text = f"{wanted.label}, {len(made.rows)} tables, {sum(made.rows.values()):,} rows, {size_text(made.bytes)}"
-        return Outcome(made.made, text, self.into)
+        return Outcome(made.made, made_text(wanted, made), self.into)
 
     def _recipe(self) -> Recipe:
         scale = parse_scale(str(self.words["scale"]), "scale = S", "scale = 0.1")
@@ -98,11 +97,11 @@ class Import(Stage):
         planned(self.request(out))
 
     def run(self, context: Context) -> Outcome:
-        manifest, was_there = import_dataset(self.request(context.out), context.spark, context.say, context.resume)
-        tables = manifest["counts"]["tables"].values()
+        made = import_dataset(self.request(context.out), context.spark, context.say, context.resume)
+        tables = made.counts["tables"].values()
         rejected = sum(one["rows"] for table in tables for one in table["rejected"])
         text = f"{len(tables)} tables, {sum(table['kept'] for table in tables):,} rows, {rejected:,} rejected"
-        return Outcome(not was_there, text, self.into)
+        return Outcome(made.made, text, self.into)
 
     def request(self, out: Path) -> ImportRequest:
         words = {{"merge_schema": "merge"}.get(name, name): value for name, value in self.words.items() if name != "into"}
@@ -151,7 +150,7 @@ class Sweep(Stage):
         done = run_sweep(plan, context.out, context.spark, context.say)
         inputs = {f"{query.name} on {query.data}": query.digest for query in plan.queries}
         settings = {name: value for name, value in plan.as_dict().items() if name != "queries"}
-        if not is_done(context.out, self.name, inputs, settings):
+        if finished(context.out, self.name, inputs, settings) is None:
             counts = {"items": done.items, "errors": done.errors}
             write_manifest(context.out, self.name, inputs=inputs, settings=settings, counts=counts, files=done.files)
         return Outcome(done.made > 0, f"run {done.run}: {done.items:,} items{error_text(done.errors)}")

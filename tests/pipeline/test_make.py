@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from experiments.pipeline.generate.generate import generate_at
+from experiments.pipeline.generate.generate import generate
 from experiments.pipeline.generate.kinds import recipe
 from experiments.pipeline.intake.request import ImportRequest
-from experiments.pipeline.intake.run import import_at
+from experiments.pipeline.intake.run import import_dataset
 from optimizer.errors import OutputError
 
 if TYPE_CHECKING:
@@ -32,10 +32,10 @@ def test_an_import_to_another_file_system(spark: SparkSession, tmp_path: Path, e
     (tmp_path / "shop").mkdir()
     (tmp_path / "shop" / "sales.csv").write_text("n,day\n1,2020-01-01\n2,2020-01-02\n3,today\n")
     (tmp_path / "shop" / "schema.sql").write_text("create table sales (n int primary key, day date)")
-    request = ImportRequest((str(tmp_path / "shop"),), Path())
     uri, said = f"{elsewhere}/shop", list[str]()
-    manifest, was_there = import_at(request, uri, lambda: spark, said.append)
-    assert not was_there and manifest["counts"]["tables"]["sales"]["kept"] == 2
+    request = ImportRequest((str(tmp_path / "shop"),), uri)
+    done = import_dataset(request, lambda: spark, said.append)
+    assert done.made and done.counts["tables"]["sales"]["kept"] == 2
     rows = spark.read.parquet(f"{uri}/sales").orderBy("n").collect()
     assert [(row["n"], str(row["day"])) for row in rows] == [(1, "2020-01-01"), (2, "2020-01-02")]
     assert [row["value"] for row in spark.read.parquet(f"{uri}/_planscope/rejected/sales").collect()] == ["today"]
@@ -44,10 +44,10 @@ def test_an_import_to_another_file_system(spark: SparkSession, tmp_path: Path, e
         "the folder it was made in has done its work"
     )
     said.clear()
-    assert import_at(request, uri, lambda: spark, said.append) == (manifest, True) and not said
+    assert import_dataset(request, lambda: spark, said.append) == (uri, done.manifest, False) and not said
     (tmp_path / "shop" / "sales.csv").write_text("n,day\n1,2020-01-01\n")
     with pytest.raises(OutputError, match="holds another dataset"):
-        import_at(request, uri, lambda: spark, said.append)
+        import_dataset(request, lambda: spark, said.append)
 
 
 def test_a_generation_goes_on_where_it_was_interrupted(spark: SparkSession, tmp_path: Path, elsewhere: str) -> None:
@@ -58,16 +58,14 @@ def test_a_generation_goes_on_where_it_was_interrupted(spark: SparkSession, tmp_
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        generate_at(wanted, uri, lambda: spark, stop)
+        generate(wanted, uri, lambda: spark, stop)
     assert not (tmp_path / "graphs" / "_planscope" / "manifest").exists()
     with pytest.raises(OutputError, match="holds another dataset"):
-        generate_at(recipe("joingraph", Decimal("0.0002"), graphs=["chain/3"]), uri, lambda: spark, print)
-    manifest, was_there = generate_at(wanted, uri, lambda: spark, print)
-    assert not was_there
-    assert {name: spark.read.parquet(f"{uri}/{name}").count() for name in manifest["counts"]["rows"]} == manifest["counts"][
-        "rows"
-    ]
+        generate(recipe("joingraph", Decimal("0.0002"), graphs=["chain/3"]), uri, lambda: spark, print)
+    done = generate(wanted, uri, lambda: spark, print)
+    assert done.made
+    assert {name: spark.read.parquet(f"{uri}/{name}").count() for name in done.counts["rows"]} == done.counts["rows"]
     (tmp_path / "there" / "x").mkdir()
     (tmp_path / "there" / "x" / "letter.txt").write_text("dear reader")
     with pytest.raises(OutputError, match="is not empty"):
-        generate_at(wanted, f"{elsewhere}/x", lambda: spark, print)
+        generate(wanted, f"{elsewhere}/x", lambda: spark, print)
