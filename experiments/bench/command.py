@@ -21,10 +21,10 @@ from experiments.bench.report import failed_section, write_report
 from experiments.bench.results import Results, environment, read_environment, read_rows
 from experiments.bench.runner import Limits, run
 from experiments.bench.store import Store
+from experiments.bench.tables import texts
 from experiments.commands.inputs import DATA_HELP, progress
 from experiments.commands.output import say, table_text, text_width
 from experiments.commands.spark_options import SPARK_OPTIONS
-from experiments.pipeline.report.tables import texts
 from optimizer.errors import InternalError, OutputError, PlanscopeError
 from optimizer.settings import Settings
 

@@ -14,7 +14,7 @@ import pyarrow.csv
 from executor.atomic import atomic_output, make_folder, write_file
 from experiments.bench.experiment import Figure, Section, Table
 from experiments.bench.figures import draw, write_figure
-from experiments.pipeline.report.tables import html_table, latex
+from experiments.bench.tables import html_table, latex
 
 LONG = 30  # rows from which on a table is folded
 _ITEM_COLUMNS = ("status", "error_kind", "error", "item_s")

@@ -42,7 +42,7 @@ def run(
         say(f"{what}: {len(items) - len(missing):,} of {len(items):,} items are done already")
     if spark is not None:
         if missing:
-            from experiments.pipeline.spark.items import measure_on
+            from experiments.bench.on_spark import measure_on
 
             measure_on(spark(), experiment, missing, store, limits, say, what)
         return

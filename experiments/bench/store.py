@@ -21,7 +21,7 @@ import pyarrow.parquet as pq
 
 from executor.atomic import atomic_output, make_folder
 from experiments.bench.experiment import Experiment, Item, Row
-from experiments.pipeline.spark.lock import hold
+from experiments.lock import hold
 from optimizer.errors import OutputError
 
 ROWS, LOCK, _ITEMS = "results.parquet", "_lock", "_items"
@@ -36,7 +36,7 @@ class Store:
         self._whole, self._items = self.folder / ROWS, self.folder / _ITEMS
 
     def hold(self, what: str) -> AbstractContextManager[None]:
-        """For one process at a time. Raises PipelineError, naming the other one."""
+        """For one process at a time. Raises OutputError, naming the other one."""
         return hold(make_folder(self.folder) / LOCK, what)
 
     def has_file(self, item: Item) -> bool:

@@ -20,10 +20,10 @@ from click.testing import CliRunner
 from executor.session import Session
 from experiments.commands.data.analyze import command
 from experiments.commands.data.show import command as show_command
+from experiments.lock import hold
 from experiments.pipeline.analyze import pieces, scan
 from experiments.pipeline.analyze.analyze import AnalyzeReport, analyze_dataset
 from experiments.pipeline.sketches.hyperloglog import STANDARD_ERROR
-from experiments.pipeline.spark.lock import hold
 from experiments.pipeline.spark.manifest import manifest_path, read_manifest
 from experiments.workloads.data import open_data
 from optimizer.catalog.table import Catalog, ColumnStats

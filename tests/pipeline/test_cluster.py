@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from experiments.pipeline.sweep.columns import SETTLED
-from experiments.pipeline.sweep.results import progress_of, read_results, run_folder, runs
+from experiments.pipeline.sweep.run import progress_of, read_results, run_folder, runs
 from optimizer.dataset import open_dataset
 from optimizer.errors import CatalogError
 from tests.pipeline.cluster import LOOPBACK, Cluster, cluster, free_port

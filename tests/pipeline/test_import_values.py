@@ -12,9 +12,10 @@ import pytest
 
 from experiments.pipeline.intake.declared import Declared, schema_sql
 from experiments.pipeline.intake.frames import Opened, open_typed
-from experiments.pipeline.intake.resolve import Target, resolve, undeclared
+from experiments.pipeline.intake.resolve import resolve, undeclared
 from experiments.pipeline.intake.values import converted, literal, possible, trimmed, type_of
 from experiments.pipeline.spark.errors import PipelineError
+from optimizer.algebra.types import type_name
 from optimizer.catalog.declarations import ColumnDeclaration, ForeignKeyDeclaration, TableDeclaration
 from optimizer.sql.schema import parse_schema
 
@@ -119,6 +120,10 @@ def test_inference(spark):
     assert not any(lost for (lost,) in spark.sql(f"SELECT CASE i {cases} END {select} WHERE t IS NOT NULL").collect())
 
 
+def column(name, type, not_null=False):
+    return ColumnDeclaration(name, type, type_name(type), not_null)
+
+
 def typed(file, **types):
     return Opened(file, dict(types), lambda names: None)
 
@@ -132,15 +137,15 @@ def test_files_that_differ():
     a, b = typed("a.parquet", x=pa.int32(), y=pa.string()), typed("b.parquet", x=pa.int64())
     with pytest.raises(PipelineError, match=r'a\.parquet has a column "y", b\.parquet has none\n--merge-schema'):
         resolved([a, b], None, False)
-    assert resolved([a, b], None, True).targets == (Target("x", pa.int64()), Target("y", pa.string()))
+    assert resolved([a, b], None, True).columns == [column("x", pa.int64()), column("y", pa.string())]
     with pytest.raises(PipelineError, match=r'"x" is INTEGER in a\.parquet and BIGINT in b\.parquet'):
         resolved([typed("a.parquet", x=pa.int32()), b], None, False)
     with pytest.raises(PipelineError, match="INTEGER in a and VARCHAR in b"):
         resolved([typed("a", x=pa.int32()), typed("b", x=pa.string())], None, True)
     empty = resolved([typed("a", x=pa.null()), typed("b", x=pa.string())], None, False)
-    assert empty.targets == (Target("x", pa.string()),)
+    assert empty.columns == [column("x", pa.string())]
     mixed = resolved([typed("a", x=pa.int32()), typed("b", x=pa.decimal128(5, 2))], None, True)
-    assert mixed.targets == (Target("x", pa.decimal128(12, 2)),)
+    assert mixed.columns == [column("x", pa.decimal128(12, 2))]
 
 
 def declared(*columns, **more):
@@ -150,12 +155,12 @@ def declared(*columns, **more):
 def test_types_planscope_lacks_are_dropped_by_name():
     file = typed("f", a=pa.int8(), l=pa.list_(pa.int8()), t=pa.time64("us"), d=pa.decimal256(50, 2), z=pa.timestamp("s", "UTC"))
     found = resolved([file], None, False)
-    assert found.targets == (Target("a", pa.int8()), Target("z", pa.timestamp("us")))
+    assert found.columns == [column("a", pa.int8()), column("z", pa.timestamp("us"))]
     assert list(found.dropped) == ["l", "t", "d"] and "list<" in found.dropped["l"]
     wanted = declared(("l", pa.string(), "VARCHAR"), primary_key=("a",))
     wanted.columns.append(ColumnDeclaration("a", pa.int32(), "INT", True))
     found = resolved([file], wanted, False)
-    assert found.targets[0] == Target("a", pa.int32(), True)
+    assert found.columns[0] == column("a", pa.int32(), True)
     assert list(found.dropped) == ["l", "t", "d"]
     with pytest.raises(PipelineError, match="has no column to import: l: is list"):
         resolved([typed("f", l=pa.list_(pa.int8()))], None, False)
@@ -184,12 +189,12 @@ def test_schema_sql_reads_back():
         pa.decimal128(20, 3),
     ]
     names = ["a", 'quo"te', "sp ace", "ünï", "select", "A;--", "x'", "d", "t", "n"]
-    targets = tuple(Target(name, type, i == 0) for i, (name, type) in enumerate(zip(names, types, strict=True)))
-    foreign = (ForeignKeyDeclaration(("d",), "two", ("d",)),)
-    first = Declared('o"ne', targets, ("a",), (("sp ace", "d"),), foreign, ("foreign key (x)\n: broken",))
-    second = Declared("two", (Target("d", pa.date32(), True),), ("d",))
+    columns = [column(name, type, i == 0) for i, (name, type) in enumerate(zip(names, types, strict=True))]
+    foreign = [ForeignKeyDeclaration(("d",), "two", ("d",))]
+    first = Declared('o"ne', columns, ("a",), [("sp ace", "d")], foreign, ["foreign key (x)\n: broken"])
+    second = Declared("two", [column("d", pa.date32(), True)], ("d",))
     one, two = parse_schema(schema_sql([first, second]), __file__)
     assert (one.name, one.primary_key, one.unique) == ('o"ne', ("a",), [("sp ace", "d")])
-    assert [(c.name, c.type, c.not_null) for c in one.columns] == [(t.name, t.type, t.required) for t in targets]
+    assert [(c.name, c.type, c.not_null) for c in one.columns] == [(c.name, c.type, c.not_null) for c in columns]
     assert [(f.columns, f.table, f.referenced) for f in one.foreign_keys] == [(("d",), "two", ("d",))]
     assert two.primary_key == ("d",)

@@ -13,8 +13,7 @@ import pytest
 
 from experiments.bench import code_version
 from experiments.cli import main
-from experiments.pipeline.spark.errors import PipelineError
-from experiments.pipeline.spark.lock import hold
+from experiments.lock import hold
 from experiments.pipeline.stages.run import is_brief, lock_file, read_state, run_pipeline, state_file
 from experiments.pipeline.stages.spec import read_pipeline
 from experiments.pipeline.stages.stages import Sweep
@@ -22,6 +21,7 @@ from experiments.pipeline.stages.status import pipeline_status, status_text
 from experiments.pipeline.sweep import spec
 from experiments.pipeline.sweep.columns import COLUMNS
 from experiments.pipeline.sweep.problems import SpecError
+from optimizer.errors import OutputError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -168,7 +168,7 @@ def test_status_tells_what_runs_and_what_was_stopped(tmp_path: Path, capsys: pyt
     pipeline = read_pipeline(written(tmp_path, SWEEP))
 
     def dies() -> SparkSession:
-        with pytest.raises(PipelineError, match="another process is at work on it"), hold(lock_file(tmp_path), "it"):
+        with pytest.raises(OutputError, match="another process is at work on it"), hold(lock_file(tmp_path), "it"):
             pass
         status = pipeline_status(tmp_path)
         assert [(stage["name"], stage["state"]) for stage in status["stages"]] == [("sweep", "running"), ("report", "not begun")]

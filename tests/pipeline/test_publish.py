@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from experiments.pipeline.spark.errors import PipelineError
 from experiments.pipeline.spark.publish import Request, read_request, scratch_folder, staged
 from optimizer.dataset import open_dataset
 from optimizer.errors import CatalogError, Interrupted, OutputError
@@ -104,7 +103,7 @@ def test_one_process_at_a_time(tmp_path: Path) -> None:
     with staged(tmp_path / "data", REQUEST) as inside:
         assert inside is not None
         with (
-            pytest.raises(PipelineError, match="another process is at work on the dataset in"),
+            pytest.raises(OutputError, match="another process is at work on the dataset in"),
             staged(tmp_path / "data", REQUEST),
         ):
             raise AssertionError("two at work")

@@ -18,11 +18,11 @@ from experiments.bench.child import failure, measured
 from experiments.bench.figures import draw, write_figure
 from experiments.bench.registry import load
 from experiments.bench.store import Store
+from experiments.bench.tables import figure, html_table, latex, markdown, plain
 from experiments.pipeline.report.figures import MOST_VARIANTS, make_figures
 from experiments.pipeline.report.report import write_report
-from experiments.pipeline.report.tables import figure, html_table, latex, markdown, plain
 from experiments.pipeline.sweep.plan import write_plan
-from experiments.pipeline.sweep.results import read_results, run_folder
+from experiments.pipeline.sweep.run import read_results, run_folder
 from experiments.pipeline.sweep.spec import SweepSpec, plan_sweep
 from optimizer.errors import CatalogError, PlanscopeError
 from tests.pipeline.conftest import no_spark

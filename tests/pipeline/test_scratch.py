@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from experiments.pipeline.spark.lock import scratch_folder
+from experiments.pipeline.spark.session import scratch_folder
 
 HOLD = """
-from experiments.pipeline.spark.lock import scratch_folder
+from experiments.pipeline.spark.session import scratch_folder
 with scratch_folder() as folder:
     (folder / "blockmgr").mkdir()
     print(folder, flush=True)

@@ -11,18 +11,18 @@ from typing import Any
 
 import pytest
 
+from experiments.bench import on_spark
 from experiments.bench.child import Child
 from experiments.bench.experiment import Row
+from experiments.bench.on_spark import chunk_of, measure_items
 from experiments.bench.registry import load
 from experiments.bench.runner import Limits, run
 from experiments.bench.store import Store
-from experiments.pipeline.spark import items
 from experiments.pipeline.spark.errors import PipelineError
-from experiments.pipeline.spark.items import chunk_of, measure_items
 from experiments.pipeline.sweep.columns import SETTLED
 from experiments.pipeline.sweep.measure import row as row_of
 from experiments.pipeline.sweep.plan import SweepPlan, write_plan
-from experiments.pipeline.sweep.results import progress_of, read_results
+from experiments.pipeline.sweep.run import progress_of, read_results
 from experiments.pipeline.sweep.spec import SweepSpec, plan_sweep
 from optimizer.errors import PlanscopeError
 from tests.bench.clock import stop_clock
@@ -53,9 +53,9 @@ def child(tmp_path: Path) -> Iterator[Callable[[SweepPlan], Child]]:
 @pytest.fixture(autouse=True)
 def _no_kept_processes() -> Iterator[None]:
     yield
-    for each in items._children.values():
+    for each in on_spark._children.values():
         each.close()
-    items._children.clear()
+    on_spark._children.clear()
 
 
 def row_by(child: Child, plan: SweepPlan, number: int) -> Row:

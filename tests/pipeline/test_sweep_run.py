@@ -17,15 +17,14 @@ import pytest
 from executor.atomic import make_folder
 from experiments.bench.child import measured
 from experiments.bench.store import LOCK, Store
+from experiments.lock import hold
 from experiments.pipeline.spark.errors import PipelineError
-from experiments.pipeline.spark.lock import hold
 from experiments.pipeline.sweep.columns import SCHEMA, SETTLED
 from experiments.pipeline.sweep.measure import row
 from experiments.pipeline.sweep.plan import MEASURE, SweepPlan, write_plan
-from experiments.pipeline.sweep.results import RESULTS, progress_of, read_results, run_folder, runs
-from experiments.pipeline.sweep.run import run_sweep
+from experiments.pipeline.sweep.run import RESULTS, progress_of, read_results, run_folder, run_sweep, runs
 from experiments.pipeline.sweep.spec import SweepSpec, plan_sweep
-from optimizer.errors import CatalogError, InternalError
+from optimizer.errors import CatalogError, InternalError, OutputError
 from tests.pipeline.conftest import no_spark
 from tests.pipeline.driver import plan_of
 from tests.pipeline.failing import LOG, SLOW
@@ -88,12 +87,12 @@ def test_two_processes_do_not_run_one_sweep(tmp_path: Path) -> None:
     plan = plan_sweep(SweepSpec(["chain/3"]), code="test")
     folder = run_folder(tmp_path, plan.run)
     folder.mkdir(parents=True)
-    command = "import signal, sys\nfrom experiments.pipeline.spark.lock import hold\nfrom pathlib import Path\n"
+    command = "import signal, sys\nfrom experiments.lock import hold\nfrom pathlib import Path\n"
     command += "with hold(Path(sys.argv[1]), 'it'):\n print('held', flush=True)\n signal.pause()"
     other = subprocess.Popen([sys.executable, "-c", command, str(folder / LOCK)], cwd=ROOT, stdout=subprocess.PIPE, text=True)
     try:
         assert other.stdout is not None and other.stdout.readline() == "held\n"
-        with pytest.raises(PipelineError, match=f"another process is at work on sweep {plan.run} \\(process {other.pid} on "):
+        with pytest.raises(OutputError, match=f"another process is at work on sweep {plan.run} \\(process {other.pid} on "):
             run_sweep(plan, tmp_path, no_spark)
     finally:
         other.kill()

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from executor.atomic import make_folder
+from experiments.lock import hold
 from experiments.pipeline.analyze.keys import declared, verify
 from experiments.pipeline.analyze.pieces import Columns, check_unchanged, file_name, pieces, sketch_folder, state_of
 from experiments.pipeline.analyze.scan import scan
@@ -23,7 +24,6 @@ from experiments.pipeline.analyze.table_figures import unique_columns, with_figu
 from experiments.pipeline.sketches.column import ColumnSketch, sketch_of
 from experiments.pipeline.sketches.hyperloglog import HyperLogLog
 from experiments.pipeline.sketches.stored import VERSION
-from experiments.pipeline.spark.lock import hold
 from experiments.pipeline.spark.manifest import finished, write_manifest
 from experiments.pipeline.spark.session import unheard
 from optimizer.algebra.types import is_opaque

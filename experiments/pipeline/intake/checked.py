@@ -19,12 +19,12 @@ from pyspark.sql import functions as F
 
 from experiments.pipeline.intake.frames import NULL, Opened, batches, damaged_file, union
 from experiments.pipeline.intake.prepare import damaged
-from experiments.pipeline.intake.resolve import Target
 from experiments.pipeline.intake.values import converted, is_bytes, literal, possible, quoted, trimmed, type_of
 from experiments.pipeline.spark.errors import PipelineError
 from experiments.pipeline.spark.tasks import parallelism
 from optimizer.algebra.columns import DataType
 from optimizer.algebra.types import type_name
+from optimizer.catalog.declarations import ColumnDeclaration
 
 _NOT_TEXT = "bytes that are no text in this encoding"
 _MISSING = "NULL, which is forbidden here"
@@ -68,7 +68,7 @@ def inferred(tables: Mapping[str, tuple[Sequence[Opened], Sequence[str]]]) -> di
     return found
 
 
-def checked(file: Opened, targets: Sequence[Target]) -> DataFrame:
+def checked(file: Opened, targets: Sequence[ColumnDeclaration]) -> DataFrame:
     """`c0`, `c1` …: the targets' values of all rows; `reason`, NULL for good rows, `column`, `value`, `record`; `file`."""
     stored = [file.types.get(target.name) for target in targets]
     both = list(enumerate(zip(targets, stored, strict=True)))
@@ -82,7 +82,7 @@ def checked(file: Opened, targets: Sequence[Target]) -> DataFrame:
         conditions = [(f"v{i} IS NOT NULL AND c{i} IS NULL", f"not a {type_name(target.type)}")]
         if file.marked and type is None:
             conditions.insert(0, (f"contains(v{i}, '\ufffd')", _NOT_TEXT))
-        if target.required:
+        if target.not_null:
             conditions.append((f"c{i} IS NULL", _MISSING))
         for condition, reason in conditions:
             told = f"{literal(reason)} AS reason, {literal(target.name)} AS column, {shown} AS value"
@@ -102,7 +102,7 @@ class TableWriter:
     """Writes one table to `folder`; what was written of it before is written anew."""
 
     def __init__(
-        self, spark: SparkSession, name: str, files: Sequence[Opened], targets: tuple[Target, ...], folder: Path
+        self, spark: SparkSession, name: str, files: Sequence[Opened], targets: Sequence[ColumnDeclaration], folder: Path
     ) -> None:
         self.spark, self.name, self.targets, self.folder = spark, name, targets, folder
         self.files, self.batches = files, batches(files)
@@ -126,7 +126,7 @@ class TableWriter:
             done = sum(map(len, self.batches[: number + 1]))
             say(f"{self.name}: {done} of {len(self.files)} files, {read:,} rows read")
         if not parts:
-            columns = [pa.field(one.name, one.type, nullable=not one.required) for one in self.targets]
+            columns = [pa.field(one.name, one.type, nullable=not one.not_null) for one in self.targets]
             pq.write_table(pa.schema(columns).empty_table(), self.part(0))
             parts.append({"batch": 0, "partition": 0, "rows": 0})
         return {"read": read, "rejected": self._rejected(), "parts": parts, "splits": self.splits}

@@ -3,84 +3,76 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 from typing import Any
 
-from experiments.pipeline.intake.resolve import Target
 from experiments.pipeline.spark.errors import PipelineError
-from optimizer.algebra.types import type_name
-from optimizer.catalog.declarations import ForeignKeyDeclaration, TableDeclaration
+from optimizer.catalog.declarations import ColumnDeclaration, ForeignKeyDeclaration, TableDeclaration
 from optimizer.catalog.types import type_family
 
 
-@dataclass(frozen=True, slots=True)
-class Declared:
-    """One table, all names as the tables have them; `left_out`: what was declared and the rows do not fulfil, with the reason."""
+@dataclass(slots=True)
+class Declared(TableDeclaration):
+    """All names as the tables have them; `left_out`: what was declared and the rows do not fulfil, with the reason."""
 
-    name: str
-    targets: tuple[Target, ...]
-    primary_key: tuple[str, ...] = ()
-    unique: tuple[tuple[str, ...], ...] = ()
-    references: tuple[ForeignKeyDeclaration, ...] = ()
-    left_out: tuple[str, ...] = ()
+    left_out: list[str] = field(default_factory=list)
 
-    def without(self, dangling: Sequence[Mapping[str, Any]]) -> Declared:
-        """Without the foreign keys that rows break, as `keys.check_constraints` tells of them."""
+    def leave_out(self, dangling: Sequence[Mapping[str, Any]]) -> None:
+        """Foreign keys that rows break, as `keys.check_constraints` tells of them."""
         broken = [one["key"] for one in dangling]
-        kept = tuple(key for key in self.references if reference_text(key) not in broken)
-        reasons = (f"foreign key {one['key']}: {one['rows']:,} rows refer to no row, first {one['first']}" for one in dangling)
-        return replace(self, references=kept, left_out=(*self.left_out, *reasons))
+        self.foreign_keys = [key for key in self.foreign_keys if reference_text(key) not in broken]
+        for one in dangling:
+            self.left_out.append(f"foreign key {one['key']}: {one['rows']:,} rows refer to no row, first {one['first']}")
 
 
 def declared_tables(
-    targets: Mapping[str, tuple[Target, ...]], declarations: Mapping[str, TableDeclaration]
+    columns: Mapping[str, list[ColumnDeclaration]], declarations: Mapping[str, TableDeclaration]
 ) -> dict[str, Declared]:
     """By table name: the constraints whose columns and tables are there. Raises PipelineError for ill-formed foreign keys."""
     result: dict[str, Declared] = {}
-    for name, columns in targets.items():
+    for name, own in columns.items():
         declaration = declarations.get(name.lower(), TableDeclaration(name))
-        left_out: list[str] = []
-        primary, *unique = [_names(columns, key) for key in (declaration.primary_key, *declaration.unique)]
-        for key, found in zip((declaration.primary_key, *declaration.unique), (primary, *unique), strict=True):
-            left_out += [f"key ({', '.join(key)}): not all of its columns are imported"] if found is None else []
-        references = []
+        table = result[name] = Declared(name, own, _names(own, declaration.primary_key) or ())
+        for key in (declaration.primary_key, *declaration.unique):
+            if (found := _names(own, key)) is None:
+                table.left_out.append(f"key ({', '.join(key)}): not all of its columns are imported")
+            elif found and found != table.primary_key:
+                table.unique.append(found)
         for foreign in declaration.foreign_keys:
-            reference = _reference(name, foreign, targets, declarations)
+            reference = _reference(name, foreign, columns, declarations)
             if isinstance(reference, str):
-                left_out.append(f"foreign key ({', '.join(foreign.columns)}) of {name}: {reference}")
+                table.left_out.append(f"foreign key ({', '.join(foreign.columns)}) of {name}: {reference}")
             else:
-                references.append(reference)
-        kept = tuple(key for key in unique if key and key != primary)
-        result[name] = Declared(name, columns, primary or (), kept, tuple(references), tuple(left_out))
+                table.foreign_keys.append(reference)
     return result
 
 
 def _reference(
     name: str,
     foreign: ForeignKeyDeclaration,
-    targets: Mapping[str, tuple[Target, ...]],
+    columns: Mapping[str, list[ColumnDeclaration]],
     declarations: Mapping[str, TableDeclaration],
 ) -> ForeignKeyDeclaration | str:
     """With the names of the tables, or why not."""
     shown = f"foreign key ({', '.join(foreign.columns)}) of {name}"
-    parent = next((other for other in targets if other.lower() == foreign.table.lower()), None)
+    parent = next((other for other in columns if other.lower() == foreign.table.lower()), None)
     if parent is None:
         return f"table {foreign.table} is not imported with it"
     other = declarations.get(parent.lower())
     referenced = foreign.referenced or (other.primary_key if other is not None else ())
     if len(referenced) != len(foreign.columns):
         raise PipelineError(f"{shown} refers to {len(referenced)} columns of {parent}, not {len(foreign.columns)}")
-    here, there = _names(targets[name], foreign.columns), _names(targets[parent], referenced)
+    here, there = _names(columns[name], foreign.columns), _names(columns[parent], referenced)
     if here is None or there is None:
         return "not all of its columns are imported"
     for a, b in zip(here, there, strict=True):
-        mine, theirs = (next(t.type for t in targets[table] if t.name == c) for table, c in ((name, a), (parent, b)))
+        mine, theirs = (next(one.type for one in columns[table] if one.name == c) for table, c in ((name, a), (parent, b)))
         if type_family(mine) != type_family(theirs) and {type_family(mine), type_family(theirs)} != {"integer", "decimal"}:
             raise PipelineError(f"{shown}: {a} is {mine}, but {parent}.{b} is {theirs}")
     return ForeignKeyDeclaration(here, parent, there)
 
 
-def _names(columns: Sequence[Target], wanted: Sequence[str]) -> tuple[str, ...] | None:
+def _names(columns: Sequence[ColumnDeclaration], wanted: Sequence[str]) -> tuple[str, ...] | None:
     spelled = {column.name.lower(): column.name for column in columns}
     return tuple(spelled[name.lower()] for name in wanted) if all(name.lower() in spelled for name in wanted) else None
 
@@ -95,13 +87,13 @@ def schema_sql(tables: Sequence[Declared]) -> str:
         f"ALTER TABLE {_quoted(table.name)} ADD FOREIGN KEY ({_quoted(*key.columns)}) "
         f"REFERENCES {_quoted(key.table)} ({_quoted(*key.referenced)});\n"
         for table in tables
-        for key in table.references
+        for key in table.foreign_keys
     ]
     return "\n".join(["-- written by planscope data import\n", *map(_create, tables), *foreign])
 
 
 def _create(table: Declared) -> str:
-    lines = [f"{_quoted(one.name)} {type_name(one.type)}{' NOT NULL' if one.required else ''}" for one in table.targets]
+    lines = [f"{_quoted(one.name)} {one.sql_type}{' NOT NULL' if one.not_null else ''}" for one in table.columns]
     lines += [f"PRIMARY KEY ({_quoted(*table.primary_key)})"] if table.primary_key else []
     lines += [f"UNIQUE ({_quoted(*key)})" for key in table.unique]
     comments = "".join(f"-- left out: {' '.join(text.split())}\n" for text in table.left_out)

@@ -18,7 +18,7 @@ from pyspark.sql.pandas.types import to_arrow_type
 from experiments.pipeline.intake.prepare import damaged
 from experiments.pipeline.intake.sources import TableSource, partition_values
 from experiments.pipeline.intake.spark_source import SparkTable, redacted
-from experiments.pipeline.intake.values import literal, partition_types, quoted, read_type
+from experiments.pipeline.intake.values import literal, quoted, read_type
 from experiments.pipeline.spark.errors import PipelineError, explain, is_sparks
 from optimizer.algebra.columns import DataType
 
@@ -77,7 +77,7 @@ def open_typed(spark: SparkSession, format: str, files: Mapping[str, str]) -> di
 
 def _file_rows(spark: SparkSession, format: str, path: str, types: Mapping[str, pa.DataType], names: Sequence[str]) -> DataFrame:
     wanted = [name for name in names if not pa.types.is_null(types[name])]
-    schema = ", ".join(f"{quoted(name)} {read_type(types[name])}" for name in wanted)
+    schema = ", ".join(f"{quoted(name)} {read_type(types[name])}" for name in wanted) or "_none string"
     frame = reader(spark).format(format).schema(schema).load(uri(path))
     return _selected(frame, [name if name in wanted else None for name in names])
 
@@ -139,16 +139,8 @@ def unreadable(table: SparkTable, error: Exception) -> Exception:
     return PipelineError(f"cannot read {table.label}: {said}")
 
 
-def partitioned(spark: SparkSession, files: list[Opened], partitions: Mapping[str, Mapping[str, str | None]]) -> list[Opened]:
-    """The files with the columns that their folders are named after, of the first type that all these names have.
-
-    Raises PipelineError for a file that has a column of that name itself.
-    """
-    values: dict[str, list[str | None]] = {}
-    for file in files:
-        for name, value in partitions[file.label].items():
-            values.setdefault(name, []).append(value)
-    hints = partition_types(spark, values)
+def partitioned(files: list[Opened], partitions: Mapping[str, Mapping[str, str | None]]) -> list[Opened]:
+    """The files with the columns that their folders are named after, as texts. Raises PipelineError for a file that has one."""
     found = []
     for file in files:
         texts = partitions[file.label]
@@ -156,7 +148,7 @@ def partitioned(spark: SparkSession, files: list[Opened], partitions: Mapping[st
         if (twin := next((name for name in texts if name.lower() in own), None)) is not None:
             raise PipelineError(f'{file.label} has a column "{twin}" and lies in a folder {twin}=...; rename one of them')
         types, rows = {**file.types, **dict.fromkeys(texts)}, partial(_with_texts, file, texts)
-        found.append(replace(file, types=types, rows=rows, hints={**file.hints, **hints}) if texts else file)
+        found.append(replace(file, types=types, rows=rows, texts=None) if texts else file)
     return found
 
 

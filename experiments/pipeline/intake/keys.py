@@ -75,7 +75,7 @@ def check_constraints(
     while lost:
         lost = False
         for name, table in tables.items():
-            for one in table.references:
+            for one in table.foreign_keys:
                 progress(f"{name}: checking foreign key {reference_text(one)}")
                 target = next(targets)
                 rows = write_dangling(spark, raw[name], one.columns, raw[one.table], one.referenced, target)

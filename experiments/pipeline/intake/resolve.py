@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -21,20 +21,11 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
-    """`name` and canonical `type` of a column; `required`: NULL is forbidden."""
-
-    name: str
-    type: DataType
-    required: bool = False
-
-
-@dataclass(frozen=True, slots=True)
 class Resolved:
-    """`dropped`: columns of the source that are not imported, with the reason."""
+    """`columns` of canonical types; `dropped`: columns of the source that are not imported, with the reason."""
 
-    targets: tuple[Target, ...]
-    dropped: dict[str, str] = field(default_factory=dict)
+    columns: list[ColumnDeclaration]
+    dropped: dict[str, str]
 
 
 def undeclared(name: str, files: Sequence[Opened], declared: TableDeclaration | None, merge: bool) -> list[str]:
@@ -81,7 +72,7 @@ def resolve(
     """
     wanted = _wanted(declared)
     required = {column.lower() for column in declared.primary_key} if declared is not None else set()
-    targets: list[Target] = []
+    columns: list[ColumnDeclaration] = []
     dropped: dict[str, str] = {}
     for column in _names(files):
         declaration = wanted.get(column.lower())
@@ -90,11 +81,11 @@ def resolve(
             dropped[column] = type
         else:
             not_null = declaration is not None and (declaration.not_null or column.lower() in required)
-            targets.append(Target(column, type, not_null))
-    if not targets:
+            columns.append(ColumnDeclaration(column, type, type_name(type), not_null))
+    if not columns:
         kinds = ", ".join(f"{column}: {reason}" for column, reason in dropped.items())
         raise PipelineError(f'table "{name}" ({files[0].label}) has no column to import: {kinds or "it has none at all"}')
-    return Resolved(tuple(targets), dropped)
+    return Resolved(columns, dropped)
 
 
 def _names(files: Sequence[Opened]) -> list[str]:

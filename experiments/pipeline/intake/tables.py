@@ -63,7 +63,7 @@ class Tables:
         types = inferred({name: (opened[name], texts[name]) for name in texts})
         for number, (name, files) in enumerate(opened.items()):
             resolved[name] = resolve(name, files, declarations[name], self.request.merge, types[name])
-            writers[name] = TableWriter(self.spark, name, files, resolved[name].targets, self.raw / str(number))
+            writers[name] = TableWriter(self.spark, name, files, resolved[name].columns, self.raw / str(number))
         results: dict[str, Facts] = {}
         for number, table in enumerate(self.plan.tables):
             results[table.name] = self._once(f"table-{number}", partial(self._write, table, writers))
@@ -71,14 +71,15 @@ class Tables:
         if self.plan.inputs != read_inputs(self.plan.tables, self.plan.schema):
             raise PipelineError("files changed while they were imported; import them again into a new folder")
         self._refuse_rejects(results)
-        declared = declared_tables({name: one.targets for name, one in resolved.items()}, self.plan.declared)
+        declared = declared_tables({name: one.columns for name, one in resolved.items()}, self.plan.declared)
         checks = self._once("checks", lambda: self._checks(declared, writers, results))
         made = {name: self._finish(writers[name], found, checks[name]["removed"]) for name, found in results.items()}
         self._refuse_rejects(made)
-        declared = {name: one.without(checks[name]["dangling"]) for name, one in declared.items()}
+        for name, one in declared.items():
+            one.leave_out(checks[name]["dangling"])
         write_file(self.inside / "schema.sql", schema_sql(list(declared.values())))
         for name, found in made.items():
-            found |= {"dropped": resolved[name].dropped, "left_out": list(declared[name].left_out)}
+            found |= {"dropped": resolved[name].dropped, "left_out": declared[name].left_out}
         parts = [path for name in made for path in sorted((self.inside / name).glob("*.parquet"))]
         return {"tables": made, "skipped": [str(path) for path in self.plan.skipped], "damaged": self.damaged}, parts
 
@@ -137,7 +138,7 @@ class Tables:
             trouble |= {label: str(one) for label, one in found.items() if isinstance(one, PipelineError)}
             good = [one for one in found.values() if isinstance(one, Opened)]
             self._put_aside({str(file): trouble[str(file)] for file in table.files if str(file) in trouble}, bool(good))
-            opened.append(partitioned(self.spark, good, {str(file): table.partitions[file] for file in table.files}))
+            opened.append(partitioned(good, {str(file): table.partitions[file] for file in table.files}))
         return opened
 
     def _declared_names(self, table: TableSource) -> list[str]:

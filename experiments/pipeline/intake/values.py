@@ -7,16 +7,10 @@ anything but texts do not count. A time with a zone becomes UTC.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
-
 import pyarrow as pa
 import pyarrow.types as kinds
 
 from optimizer.algebra.columns import DataType
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 _BLANK = r"' \t\r\n'"
 _INTEGER = r"^[+-]?[0-9]+$"
@@ -205,14 +199,6 @@ def bits(*names: str) -> int:
 def type_of(mask: int | None, among: int = -1) -> DataType:
     """The narrowest type of a mask that is among others; VARCHAR when there is none, or no value."""
     return next((type for i, (_, type) in enumerate(_BITS) if mask is not None and mask & among & 1 << i), pa.string())
-
-
-def partition_types(spark: SparkSession, values: Mapping[str, Sequence[str | None]]) -> dict[str, DataType]:
-    """The type that all texts of each name have."""
-    listed = [f"({i}, {literal(text)})" for i, texts in enumerate(values.values()) for text in dict.fromkeys(texts)]
-    query = f"SELECT i, bit_and({possible(trimmed('t'))}) FROM VALUES {', '.join(listed)} AS texts(i, t) GROUP BY i"
-    masks = {row[0]: row[1] for row in spark.sql(query).collect()} if listed else {}
-    return {name: type_of(masks[i]) for i, name in enumerate(values)}
 
 
 def literal(text: str | None) -> str:

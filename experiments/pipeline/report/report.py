@@ -18,11 +18,11 @@ import pyarrow as pa
 
 from executor.atomic import make_folder, write_file
 from experiments.bench.store import ROWS
-from experiments.pipeline.report.tables import html_table, markdown, write_table
+from experiments.bench.tables import html_table, markdown, write_table
 from experiments.pipeline.spark.manifest import finished, write_manifest
 from experiments.pipeline.sweep.plan import SweepPlan, read_plan
 from experiments.pipeline.sweep.problems import suggestion
-from experiments.pipeline.sweep.results import progress_of, run_folder, runs
+from experiments.pipeline.sweep.run import progress_of, run_folder, runs
 from optimizer.errors import CatalogError, PlanscopeError
 
 if TYPE_CHECKING:

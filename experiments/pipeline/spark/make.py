@@ -20,8 +20,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from executor.atomic import make_folder
+from experiments.lock import hold
 from experiments.pipeline.spark.errors import translated
-from experiments.pipeline.spark.lock import hold
 from experiments.pipeline.spark.manifest import Facts, Files, finished, plain, read_manifest, write_manifest
 from experiments.pipeline.spark.publish import Request, read_request, staged
 from experiments.workloads.cache import cache_folder

@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from executor.atomic import make_folder, write_file
+from experiments.lock import now
 from experiments.pipeline.spark.errors import PipelineError
-from experiments.pipeline.spark.lock import now
 
 VERSION = 1
 _PACKAGES = ("planscope", "pyarrow", "pyspark")

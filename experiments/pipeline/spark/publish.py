@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from executor.atomic import make_folder, write_file
-from experiments.pipeline.spark.lock import hold, holder
+from experiments.lock import hold, holder
 from optimizer.catalog.folder import METADATA_FOLDER, REQUEST, UNFINISHED
 from optimizer.errors import Interrupted, OutputError, PlanscopeError
 

@@ -14,8 +14,10 @@ import atexit
 import logging
 import os
 import re
+import shutil
 import socket
 import sys
+import tempfile
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, wait
@@ -23,9 +25,9 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from experiments.lock import hold, holder
 from experiments.pipeline.spark.errors import PipelineError, explain, is_sparks, translated
 from experiments.pipeline.spark.java import java_environment
-from experiments.pipeline.spark.lock import scratch_folder
 from experiments.pipeline.spark.worker import ROOT, ship
 
 if TYPE_CHECKING:
@@ -39,6 +41,7 @@ _WORKER_SECONDS = 60  # until a cluster has given the application an executor
 _PATIENCE = 0.1  # seconds between looks, so that Ctrl-C is heard
 _TRIES = 4  # of a task whose process died: Spark's default on clusters, while on one machine it is 1
 _LOOPBACK = "127.0.0.1"
+_SCRATCH, _HELD = "planscope-spark-", ".held"
 # a session of seconds does not pay for what Java's second compiler and its concurrent garbage collector cost: half of all CPU
 _BRIEF = {"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}
 
@@ -281,6 +284,27 @@ def _why_not(master: str, error: Exception, log: Path) -> str:
         telling = [line for line in lines if re.search(r"Exception|Error|error:|cannot|not found|Permission|No space", line)]
         said = "\n".join(["its Java process ended at once", *(telling or lines)[:3]])
     return f"Spark did not start on {master}: {said}"
+
+
+@contextmanager
+def scratch_folder() -> Iterator[Path]:
+    """A new folder for temporary files that does not outlive its process for long; empty but for hidden files.
+
+    A process that is killed removes nothing. So each folder holds a file that its process has locked, and whoever makes the next
+    folder removes those beside it whose locks are free.
+    """
+    for held in Path(tempfile.gettempdir()).glob(f"{_SCRATCH}*/{_HELD}"):  # of this user: others' folders cannot be read
+        if holder(held) is None:
+            shutil.rmtree(held.parent, ignore_errors=True)
+    new, process = Path(tempfile.mkdtemp(prefix=f".{_SCRATCH}")), os.getpid()
+    folder = new.with_name(new.name.removeprefix("."))
+    with hold(new / _HELD, str(new)):
+        new.rename(folder)  # only now can others see it: with its lock
+        try:
+            yield folder
+        finally:
+            if process == os.getpid():  # a fork leaves it alone
+                shutil.rmtree(folder, ignore_errors=True)
 
 
 def unheard(*_: object) -> None:

@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from executor.atomic import make_folder, write_file
+from experiments.lock import hold, now
 from experiments.pipeline.intake.request import is_small
-from experiments.pipeline.spark.lock import hold, now
 from experiments.pipeline.stages.spec import Pipeline
 from experiments.pipeline.stages.stages import Context, Import, Outcome, Stage
 from experiments.pipeline.sweep.problems import SpecError

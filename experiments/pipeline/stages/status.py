@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from experiments.bench.store import LOCK
-from experiments.pipeline.spark.lock import holder, who
+from experiments.lock import holder, who
 from experiments.pipeline.spark.manifest import damaged_files, manifest_path, read_manifest
 from experiments.pipeline.stages.run import lock_file, read_state
 from experiments.pipeline.stages.stages import ORDER, error_text
-from experiments.pipeline.sweep.results import progress_of, run_folder, runs
+from experiments.pipeline.sweep.run import progress_of, run_folder, runs
 from optimizer.errors import CatalogError
 
 _NOT_BEGUN = {"state": "not begun", "since": None, "until": None, "text": ""}

@@ -107,16 +107,10 @@ class SweepPlan:
         """Raises KeyError and TypeError for what is no plan, ValueError for one of another version."""
         if values["version"] != VERSION:
             raise ValueError(f"version {values['version']}")
-        known = {name: value for name, value in values.items() if name != "measure"}
-        return cls(
-            **{
-                **known,
-                "queries": tuple(PlannedQuery(**query) for query in values["queries"]),
-                "variants": tuple(Variant(**variant) for variant in values["variants"]),
-                "seeds": tuple(values["seeds"]),
-                "seed_settings": tuple(values["seed_settings"]),
-            }
-        )
+        queries = tuple(PlannedQuery(**query) for query in values["queries"])
+        variants = tuple(Variant(**variant) for variant in values["variants"])
+        seeds = {name: tuple(values[name]) for name in ("seeds", "seed_settings")}
+        return cls(**{**values, "queries": queries, "variants": variants, **seeds, "measure": MEASURE})
 
 
 def write_plan(folder: Path, plan: SweepPlan) -> None:

@@ -6,7 +6,8 @@ docs/pipeline.md has its keys. `plan_sweep` checks all of it, opens the datasets
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,7 @@ from experiments.pipeline.sweep.query_names import NamedQuery, find_queries
 from experiments.workloads.data import BUILT_IN, open_data
 from experiments.workloads.queries import default_data
 from optimizer.catalog.table import Catalog
-from optimizer.errors import CatalogError, PlanscopeError, SettingsError, SqlError, Unsupported
+from optimizer.errors import CatalogError, PlanscopeError, SettingsError, Unsupported
 from optimizer.plugins.load import load_plugins
 from optimizer.sql.bind import bind
 
@@ -118,75 +119,57 @@ class _Queries:
     def planned(self) -> tuple[PlannedQuery, ...]:
         made: dict[tuple[str, str], PlannedQuery] = {}
         for entry in self._spec.queries:
-            text, data, name = self._entry(entry)
-            if text is None:
+            asked: Any = {"query": entry} if isinstance(entry, str) else entry
+            if (
+                not isinstance(asked, Mapping)
+                or "query" not in asked
+                or not all(isinstance(each, str) for each in asked.values())
+            ):
+                self._problems.add(f'a query is a text or {{query = "…", data = "…"}}, not {entry!r}', "sweep", "queries")
                 continue
-            try:
-                found = find_queries(text, self._spec.base, name)
-            except SqlError as error:
-                self._problems.add(str(error), "sweep", "queries", text)
-                continue
-            for query in found:
-                planned = self._plan(query, data, text)
-                if planned is None:
-                    continue
-                other = made.setdefault((planned.name, planned.data), planned)
-                if other.sql != planned.sql:
-                    self._problems.add(
-                        f'two queries are called "{planned.name}"\ngive one a name: {{query = "{text[:60]}", name = "…"}}',
-                        "sweep", "queries", text,
-                    )  # fmt: skip
-        self._check_apart(tuple(made.values()))
+            self._problems.unknown_keys(asked, QUERY_KEYS, "sweep")
+            text = asked["query"]
+            with self._told(text):
+                for query in find_queries(text, self._spec.base, asked.get("name")):
+                    with self._told(text):
+                        if (planned := self._plan(query, asked.get("data"), text)) is None:
+                            continue
+                        if made.setdefault((planned.name, planned.data), planned).sql != planned.sql:
+                            give = f'give one a name: {{query = "{text[:60]}", name = "…"}}'
+                            raise PlanscopeError(f'two queries are called "{planned.name}"\n{give}')
+        seen: dict[tuple[str, str], PlannedQuery] = {}
+        for one in made.values():  # items are told apart by the query's name and what the data are, not where
+            if (other := seen.setdefault((one.name, one.digest), one)) is not one:
+                same = f"{one.name} is listed for {other.data} and {one.data}, which hold the same data"
+                self._problems.add(f"{same}\ngive one a name", "sweep", "queries")
         return tuple(made.values())
 
-    def _check_apart(self, queries: Sequence[PlannedQuery]) -> None:
-        """Items are told apart by the query's name and what the data are, not where: two copies of a dataset will not do."""
-        seen: dict[tuple[str, str], PlannedQuery] = {}
-        for query in queries:
-            other = seen.setdefault((query.name, query.digest), query)
-            if other is not query:
-                self._problems.add(
-                    f"{query.name} is listed for {other.data} and {query.data}, which hold the same data\ngive one a name",
-                    "sweep",
-                    "queries",
-                )
-
-    def _entry(self, entry: str | Mapping[str, str]) -> tuple[str | None, str | None, str | None]:
-        """(query, data, name) as written; no query when the entry is none."""
-        if isinstance(entry, str):
-            return entry, None, None
-        if not isinstance(entry, Mapping) or not all(isinstance(value, str) for value in entry.values()) or "query" not in entry:
-            self._problems.add(f'a query is a text or {{query = "…", data = "…"}}, not {entry!r}', "sweep", "queries")
-            return None, None, None
-        self._problems.unknown_keys(entry, QUERY_KEYS, "sweep")
-        return entry["query"], entry.get("data"), entry.get("name")
+    @contextmanager
+    def _told(self, text: str) -> Iterator[None]:
+        """What is raised is a mistake in the entry `text`."""
+        try:
+            yield
+        except PlanscopeError as error:
+            self._problems.add(str(error), "sweep", "queries", text)
 
     def _plan(self, query: NamedQuery, own: str | None, text: str) -> PlannedQuery | None:
+        """None where its data are still to be made, or cannot be opened. Raises PlanscopeError."""
         data = own if own is not None else self._data_of(query)
         if data is None:
-            self._problems.add(f"no data is given for {query.name}: write data = …", "sweep", "queries", text)
-            return None
+            raise PlanscopeError(f"no data is given for {query.name}: write data = …")
         data = self._absolute(data)
         if self._later is not None and Path(data).is_relative_to(self._later):
             return None
-        catalog = self._catalog(data, text if own is not None else None)
-        if catalog is None:
+        if (catalog := self._catalog(data, text if own is not None else None)) is None:
             return None
         if (self._spec.execute or self._spec.analyze) and catalog.statistics_only:
-            self._problems.add(
-                f"the dataset {data} of {query.name} has statistics only: it can be planned, not executed",
-                "sweep",
-                "queries",
-                text,
-            )
-            return None
+            raise PlanscopeError(f"the dataset {data} of {query.name} has statistics only: it can be planned, not executed")
         try:
             bind(query.sql, catalog)
         except Unsupported:
             pass  # it becomes a row that says so
         except PlanscopeError as error:
-            self._problems.add(f"{query.name} does not fit the dataset {data}: {error}", "sweep", "queries", text)
-            return None
+            raise PlanscopeError(f"{query.name} does not fit the dataset {data}: {error}") from error
         return PlannedQuery(query.name, query.sql, data, catalog.digest)
 
     def _data_of(self, query: NamedQuery) -> str | None:

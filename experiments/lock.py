@@ -5,32 +5,28 @@ from __future__ import annotations
 import fcntl
 import json
 import os
-import shutil
 import socket
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from experiments.pipeline.spark.errors import PipelineError
-
-_SCRATCH, _HELD = "planscope-spark-", ".held"
+from optimizer.errors import OutputError
 
 
 @contextmanager
 def hold(path: Path, what: str) -> Iterator[None]:
-    """Holds the lock `path` while the block runs. Raises PipelineError, naming the holder of `what`, when somebody else does."""
+    """Holds the lock `path` while the block runs. Raises OutputError, naming the holder of `what`, when somebody else does."""
     try:
         file = path.open("a+", encoding="utf-8")
     except OSError as error:
-        raise PipelineError(f"cannot write {path}: {error.strerror}") from error
+        raise OutputError(f"cannot write {path}: {error.strerror}") from error
     with file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
-            raise PipelineError(f"another process is at work on {what}{who(holder(path))}; wait for it, or end it") from None
+            raise OutputError(f"another process is at work on {what}{who(holder(path))}; wait for it, or end it") from None
         file.truncate(0)
         file.write(json.dumps({"host": socket.gethostname(), "process": os.getpid(), "since": now()}))
         file.flush()
@@ -60,24 +56,3 @@ def who(found: dict[str, Any] | None) -> str:
 
 def now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
-
-
-@contextmanager
-def scratch_folder() -> Iterator[Path]:
-    """A new folder for temporary files that does not outlive its process for long; empty but for hidden files.
-
-    A process that is killed removes nothing. So each folder holds a file that its process has locked, and whoever makes the next
-    folder removes those beside it whose locks are free.
-    """
-    for held in Path(tempfile.gettempdir()).glob(f"{_SCRATCH}*/{_HELD}"):  # of this user: others' folders cannot be read
-        if holder(held) is None:
-            shutil.rmtree(held.parent, ignore_errors=True)
-    new, process = Path(tempfile.mkdtemp(prefix=f".{_SCRATCH}")), os.getpid()
-    folder = new.with_name(new.name.removeprefix("."))
-    with hold(new / _HELD, str(new)):
-        new.rename(folder)  # only now can others see it: with its lock
-        try:
-            yield folder
-        finally:
-            if process == os.getpid():  # a fork leaves it alone
-                shutil.rmtree(folder, ignore_errors=True)

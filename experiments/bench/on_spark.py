@@ -6,20 +6,17 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from random import Random
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from experiments.bench.child import Child
 from experiments.bench.experiment import Experiment, Item
 from experiments.bench.registry import load
 from experiments.bench.runner import Limits
 from experiments.bench.store import LOCK, Store
+from experiments.lock import holder
 from experiments.pipeline.spark.errors import PipelineError
-from experiments.pipeline.spark.lock import holder
 from experiments.pipeline.spark.session import is_remote
 from experiments.pipeline.spark.tasks import run_tasks
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 Say = Callable[[str], None]
 _SMALLEST_CHUNK, _LARGEST_CHUNK, _CHUNKS = 4, 50, 100  # a chunk costs a Spark task: some 50 ms
@@ -27,7 +24,7 @@ _WAVE = 10_000  # items of a Spark job: all its tasks are told of them
 
 
 def measure_on(
-    spark: SparkSession, experiment: Experiment, missing: Sequence[Item], store: Store, limits: Limits, say: Say, what: str
+    spark: Any, experiment: Experiment, missing: Sequence[Item], store: Store, limits: Limits, say: Say, what: str
 ) -> None:
     """Measures the `missing` items into `store`, whose folder all workers have to reach under the same path; they are dealt out
     at random, since neighbours take about as long. Raises PipelineError."""
