@@ -19,6 +19,7 @@ from pyspark.sql import Row, SparkSession
 
 from executor.atomic import make_folder, write_file
 from experiments.data_view.shown import safe
+from experiments.pipeline.analyze.keys import declared as constraints
 from experiments.pipeline.intake.checked import TableWriter, inferred, without_damaged
 from experiments.pipeline.intake.csv_files import CsvFiles
 from experiments.pipeline.intake.declared import Declared, declared_tables, schema_sql
@@ -34,7 +35,10 @@ from experiments.pipeline.intake.summary import reject_lines
 from experiments.pipeline.spark.errors import PipelineError
 from experiments.pipeline.spark.publish import WORK
 from experiments.pipeline.spark.tasks import run_tasks
+from optimizer.catalog.findings import Findings
+from optimizer.catalog.fingerprint import file_identities
 from optimizer.catalog.folder import METADATA_FOLDER
+from optimizer.dataset import open_dataset
 from optimizer.errors import InternalError
 
 Facts = dict[str, Any]
@@ -80,8 +84,16 @@ class Tables:
         write_file(self.inside / "schema.sql", schema_sql(list(declared.values())))
         for name, found in made.items():
             found |= {"dropped": resolved[name].dropped, "left_out": declared[name].left_out}
+        self._remember(declared)
         parts = [path for name in made for path in sorted((self.inside / name).glob("*.parquet"))]
         return {"tables": made, "skipped": [str(path) for path in self.plan.skipped], "damaged": self.damaged}, parts
+
+    def _remember(self, declared: Mapping[str, Declared]) -> None:
+        """What the rows keep was checked here: an analysis need not look again."""
+        if any(table.primary_key or table.unique or table.foreign_keys for table in declared.values()):
+            tables = open_dataset(self.inside, as_declared=True)
+            known = {name: file_identities(table.files) for name, table in tables.tables.items()}
+            Findings({}).with_found(dict.fromkeys(constraints(tables, tables.tables), ""), known).write(self.inside)
 
     # what was done before
 
