@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from experiments.pipeline.spark.publish import Request, read_request, scratch_folder, staged
+from experiments.pipeline.spark.publish import Plan, read_request, scratch_folder, staged
 from optimizer.dataset import open_dataset
 from optimizer.errors import CatalogError, Interrupted, OutputError
 
-REQUEST = Request("letters at scale 1", {"scale": 1}, "make letters")
+REQUEST = Plan("make", "letters at scale 1", {}, {"scale": 1}, lambda inside: ({}, {}), "make letters")
 
 
 def fill(inside: Path) -> None:
@@ -87,7 +87,7 @@ def test_a_kill_while_everything_moves(tmp_path: Path, moved: int) -> None:
     inside = tmp_path / "_planscope" / "unfinished"
     inside.mkdir(parents=True)
     fill(inside)
-    content = {"version": 1, "what": REQUEST.what, "settings": {"scale": 1}, "resume": "", "complete": True}
+    content = {"version": 1, "what": REQUEST.what, "settings": REQUEST.facts, "resume": "", "complete": True}
     (inside / "request.json").write_text(json.dumps(content))
     for name in ["u.csv", "t"][:moved]:
         (inside / name).rename(tmp_path / name)

@@ -11,8 +11,9 @@ from pathlib import Path
 
 from experiments.pipeline.generate.parts import look_at, make_parts
 from experiments.pipeline.generate.recipe import Made, Progress, Recipe
-from experiments.pipeline.spark.make import Dataset, Plan, Start, make_dataset
+from experiments.pipeline.spark.make import Dataset, Start, make_dataset
 from experiments.pipeline.spark.manifest import Facts, Files, file_facts
+from experiments.pipeline.spark.publish import Plan
 from optimizer.catalog.dataset import SCHEMA_FILE
 from optimizer.catalog.order import remember_orders
 from optimizer.dataset import open_dataset

@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING
 
 from experiments.pipeline.intake.request import ImportRequest, planned
 from experiments.pipeline.spark.errors import translated
-from experiments.pipeline.spark.make import Dataset, Plan, Say, Start, make_dataset
+from experiments.pipeline.spark.make import Dataset, Say, Start, make_dataset
 from experiments.pipeline.spark.manifest import Facts, Files
+from experiments.pipeline.spark.publish import Plan
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

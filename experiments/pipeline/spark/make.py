@@ -15,15 +15,15 @@ import hashlib
 import json
 import shutil
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from executor.atomic import make_folder
 from experiments.lock import hold
 from experiments.pipeline.spark.errors import translated
-from experiments.pipeline.spark.manifest import Facts, Files, finished, plain, read_manifest, write_manifest
-from experiments.pipeline.spark.publish import Request, read_request, staged
+from experiments.pipeline.spark.manifest import finished, read_manifest, write_manifest
+from experiments.pipeline.spark.publish import Plan, read_request, staged
 from experiments.workloads.cache import cache_folder
 from optimizer.catalog.dataset import SCHEMA_FILE
 from optimizer.catalog.folder import METADATA_FOLDER
@@ -52,26 +52,6 @@ class Dataset(NamedTuple):
         return found
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """A dataset to be made by `stage`, which is told from others by `inputs` and `settings`; `what` in words.
-
-    `fill` puts it into an empty folder, or goes on with one, and gives the counts and files of its manifest. `resume`: a command
-    that goes on, "" when nobody can by hand.
-    """
-
-    stage: str
-    what: str
-    inputs: Facts
-    settings: Facts
-    fill: Callable[[Path], tuple[Facts, Files]]
-    resume: str = ""
-
-    @property
-    def facts(self) -> dict[str, Facts]:
-        return {"inputs": self.inputs, "settings": self.settings}
-
-
 def make_dataset(plan: Plan, place: str | Path, start: Start, say: Say) -> Dataset:
     """The dataset at a folder or URI. `start` gives the Spark session, if one is needed.
 
@@ -82,7 +62,7 @@ def make_dataset(plan: Plan, place: str | Path, start: Start, say: Say) -> Datas
     folder = Path(place).expanduser()
     manifest = _finished(plan, folder)
     if made := manifest is None:
-        with staged(folder, Request(plan.what, plain(plan.facts), plan.resume)) as inside:
+        with staged(folder, plan) as inside:
             if inside is not None and finished(inside, plan.stage, **plan.facts) is None:
                 counts, files = plan.fill(inside)
                 write_manifest(inside, plan.stage, **plan.facts, counts=counts, files=files, what=plan.what)
@@ -99,7 +79,7 @@ def _finished(plan: Plan, folder: Path) -> Manifest | None:
     manifest = read_manifest(folder, plan.stage)
     if manifest is None or read_request(folder) is not None:
         return None
-    if any(manifest[name] != plain(facts) for name, facts in plan.facts.items()):
+    if any(manifest[name] != facts for name, facts in plan.facts.items()):
         theirs = manifest.get("what", "a dataset")
         how = f", not {plan.what}" if theirs != plan.what else " made of other files, or in another way"
         raise OutputError(f"{folder} holds {theirs}{how}\nname another folder, or remove that one")
@@ -111,7 +91,7 @@ def _finished(plan: Plan, folder: Path) -> Manifest | None:
 def _at_uri(plan: Plan, uri: str, start: Start, say: Say) -> Dataset:
     uri, spark = uri.rstrip("/"), start()
     metadata = f"{uri}/{METADATA_FOLDER}"
-    wanted = plain({"stage": plan.stage, **plan.facts})
+    wanted = {"stage": plan.stage, **plan.facts}
     with translated(f"cannot use {uri}"):
         for name in ("manifest", "request"):
             found = _read(spark, f"{metadata}/{name}")

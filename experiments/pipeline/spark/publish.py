@@ -18,13 +18,14 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from executor.atomic import make_folder, write_file
 from experiments.lock import hold, holder
+from experiments.pipeline.spark.manifest import Facts, Files, plain
 from optimizer.catalog.folder import METADATA_FOLDER, REQUEST, UNFINISHED
 from optimizer.errors import Interrupted, OutputError, PlanscopeError
 
@@ -37,17 +38,27 @@ _UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS, 
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
-    """`what` in words ("tpch at scale 1"); `settings`: JSON that the contents follow from; `resume`: a command, or "" when
-    nobody can go on with it by hand."""
+class Plan:
+    """A dataset to be made by `stage`, which is told from others by `inputs` and `settings`; `what` in words.
 
+    `fill` puts it into an empty folder, or goes on with one, and gives the counts and files of its manifest. `resume`: a command
+    that goes on, "" when nobody can by hand.
+    """
+
+    stage: str
     what: str
-    settings: Mapping[str, Any]
+    inputs: Facts
+    settings: Facts
+    fill: Callable[[Path], tuple[Facts, Files]]
     resume: str = ""
 
+    @property
+    def facts(self) -> dict[str, Any]:
+        return {"inputs": plain(self.inputs), "settings": plain(self.settings)}
 
-def check_target(folder: Path, request: Request) -> None:
-    """Raises OutputError unless `folder` is free: missing, empty, or holding what this very request left unfinished."""
+
+def check_target(folder: Path, plan: Plan) -> None:
+    """Raises OutputError unless `folder` is free: missing, empty, or holding what this very plan left unfinished."""
     if folder.exists() and not folder.is_dir():
         raise OutputError(f"{folder} is a file; name a folder for the dataset")
     left = read_request(folder)
@@ -63,10 +74,10 @@ def check_target(folder: Path, request: Request) -> None:
             f"{folder} is not empty (it holds {', '.join(inside[:3])}{' …' if len(inside) > 3 else ''})\n"
             "name a new folder for the dataset, or remove that one"
         )
-    if left is not None and left["settings"] != dict(request.settings):
+    if left is not None and left["settings"] != plan.facts:
         finish = f"{left['resume']} finishes it; " if left["resume"] else ""
         raise OutputError(
-            f"{folder} holds an unfinished {left['what']}, not {request.what}\n{finish}or name another folder, or remove it"
+            f"{folder} holds an unfinished {left['what']}, not {plan.what}\n{finish}or name another folder, or remove it"
         )
 
 
@@ -80,26 +91,26 @@ def read_request(folder: Path) -> dict[str, Any] | None:
 
 
 @contextlib.contextmanager
-def staged(folder: Path, request: Request) -> Iterator[Path | None]:
+def staged(folder: Path, plan: Plan) -> Iterator[Path | None]:
     """The folder to fill with the dataset, absolute; None when all of it was made earlier and only had to move.
 
     When the block ends well, its contents have moved into `folder`. When it fails, they stay for the next time, unless there
     is no table yet: then nothing remains. Raises OutputError (`check_target`; no space), PipelineError (another process is at
     work), and Interrupted in place of KeyboardInterrupt.
     """
-    check_target(folder, request)
+    check_target(folder, plan)
     new = not folder.exists()
     inside = make_folder(folder.absolute() / METADATA_FOLDER / UNFINISHED)
     try:
-        with hold(inside / _LOCK, f"the dataset in {folder}"), _complaints(request, inside):
-            check_target(folder, request)
+        with hold(inside / _LOCK, f"the dataset in {folder}"), _complaints(plan, inside):
+            check_target(folder, plan)
             left = read_request(folder)
             if left is not None and left["complete"]:
                 yield None
             else:
-                _write_request(inside, request, complete=False)
+                _write_request(inside, plan, complete=False)
                 yield inside
-                _write_request(inside, request, complete=True)
+                _write_request(inside, plan, complete=True)
             _publish(inside, folder.absolute())
     except BaseException:
         if not _has_tables(inside) and holder(inside / _LOCK) is None:
@@ -116,10 +127,10 @@ def scratch_folder(inside: Path) -> Path:
     return Path(tempfile.mkdtemp(prefix=_SCRATCH, dir=inside))
 
 
-def _write_request(inside: Path, request: Request, complete: bool) -> None:
+def _write_request(inside: Path, plan: Plan, complete: bool) -> None:
     for left in inside.glob(f"{_SCRATCH}*"):
         shutil.rmtree(left, ignore_errors=True)
-    content = {"version": _VERSION, "what": request.what, "settings": dict(request.settings), "resume": request.resume}
+    content = {"version": _VERSION, "what": plan.what, "settings": plan.facts, "resume": plan.resume}
     write_file(inside / REQUEST, json.dumps({**content, "complete": complete}, indent=1) + "\n")
 
 
@@ -152,23 +163,23 @@ def _has_tables(inside: Path) -> bool:
 
 
 @contextlib.contextmanager
-def _complaints(request: Request, inside: Path) -> Iterator[None]:
+def _complaints(plan: Plan, inside: Path) -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt as stop:
         if isinstance(stop, Interrupted) or not _has_tables(inside):
             raise
-        raise Interrupted(f"interrupted; {_go_on(request)}") from stop
+        raise Interrupted(f"interrupted; {_go_on(plan)}") from stop
     except OSError as error:
         if error.errno not in _UNWRITABLE:
             raise
         text = error.strerror or str(error)
-        raise OutputError(f"cannot write {error.filename or inside}: {text}\n{_go_on(request)}") from error
+        raise OutputError(f"cannot write {error.filename or inside}: {text}\n{_go_on(plan)}") from error
     except PlanscopeError as error:
-        if _has_tables(inside) and request.resume:
-            raise type(error)(f"{error}\n{_go_on(request)}") from error
+        if _has_tables(inside) and plan.resume:
+            raise type(error)(f"{error}\n{_go_on(plan)}") from error
         raise
 
 
-def _go_on(request: Request) -> str:
-    return f"what is there stays: {request.resume}\ngoes on where it stopped" if request.resume else "nothing of it remains"
+def _go_on(plan: Plan) -> str:
+    return f"what is there stays: {plan.resume}\ngoes on where it stopped" if plan.resume else "nothing of it remains"

@@ -7,7 +7,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from experiments.pipeline.sweep.plan import Variant
+from experiments.pipeline.sweep.plan import How, Variant
 from experiments.pipeline.sweep.problems import Problems, suggestion
 from optimizer.catalog.table import Catalog
 from optimizer.errors import SettingsError
@@ -15,7 +15,6 @@ from optimizer.pipeline import Optimizer
 from optimizer.settings import Settings, describe_settings
 
 FILES = ("injected", "coefficients")  # settings that name a file: looked up beside the specification
-SEED_SETTINGS = ("rule_order", "estimate_seed")
 
 
 def variants_of(
@@ -74,7 +73,7 @@ def check_seeds(seeds: Sequence[Any], names: Sequence[str], variants: Sequence[V
     for name in names:
         if name not in numbers:
             problems.add(
-                f'"{name}" is no setting that takes a seed; {suggestion(name, SEED_SETTINGS)}', "sweep", "seed_settings", name
+                f'"{name}" is no setting that takes a seed; {suggestion(name, How.seed_settings)}', "sweep", "seed_settings", name
             )
         elif seeds and any(name in variant.settings for variant in variants):
             problems.add(

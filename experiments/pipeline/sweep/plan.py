@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -41,23 +41,28 @@ class Variant:
     settings: dict[str, Any]
 
 
+@dataclass(frozen=True, kw_only=True)
+class How:
+    """How items are run. `seed_settings`: which settings a seed is the value of. `timeout`: seconds for an item, 0 without limit.
+    `memory`: MB that the process which runs it may occupy, 0 without limit. `chunk`: items of a Spark task."""
+
+    seeds: Sequence[int] = ()
+    seed_settings: Sequence[str] = ("rule_order", "estimate_seed")
+    execute: bool = False
+    analyze: bool = False
+    repeats: int = 1
+    timeout: float = 60.0
+    memory: int = 4096
+    chunk: int | None = None
+
+
 @dataclass(frozen=True)
-class SweepPlan:
-    """All items and how they are run. `seed_settings`: which settings a seed is the value of. `timeout`: seconds for an item,
-    0 without limit. `memory`: MB that the process which runs it may occupy, 0 without limit. `chunk`: items of a Spark task.
-    `code`: digest of the code whose results count ("": of any version). `measure`: the experiment that makes a row; it goes
-    with the tasks, never by way of a file."""
+class SweepPlan(How):
+    """All items and how they are run. `code`: digest of the code whose results count ("": of any version). `measure`: the
+    experiment that makes a row; it goes with the tasks, never by way of a file."""
 
     queries: tuple[PlannedQuery, ...]
     variants: tuple[Variant, ...]
-    seeds: tuple[int, ...]
-    seed_settings: tuple[str, ...]
-    execute: bool
-    analyze: bool
-    repeats: int
-    timeout: float
-    memory: int
-    chunk: int | None
     code: str = ""
     version: int = VERSION
     measure: str = field(default=MEASURE, compare=False)

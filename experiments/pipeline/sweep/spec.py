@@ -8,15 +8,15 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
 from experiments.bench.code_version import code_digest
 from experiments.pipeline.sweep.fields import read_words
-from experiments.pipeline.sweep.grid import SEED_SETTINGS, check_seeds, variants_of
+from experiments.pipeline.sweep.grid import check_seeds, variants_of
 from experiments.pipeline.sweep.places import Places
-from experiments.pipeline.sweep.plan import MEASURE, PlannedQuery, SweepPlan
+from experiments.pipeline.sweep.plan import MEASURE, How, PlannedQuery, SweepPlan
 from experiments.pipeline.sweep.problems import Problems
 from experiments.pipeline.sweep.query_names import NamedQuery, find_queries
 from experiments.workloads.data import BUILT_IN, open_data
@@ -30,21 +30,13 @@ QUERY_KEYS = ("query", "data", "name")
 
 
 @dataclass(frozen=True)
-class SweepSpec:
+class SweepSpec(How):
     """The keys of `[sweep]`; `base` is the folder that files and folders are named from, `places` where everything stands."""
 
     queries: Sequence[str | Mapping[str, str]]
     data: str | Mapping[str, str] | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)
     variants: Sequence[Mapping[str, Any]] = ()
-    seeds: Sequence[int] = ()
-    seed_settings: Sequence[str] = SEED_SETTINGS
-    execute: bool = False
-    analyze: bool = False
-    repeats: int = 1
-    timeout: float = 60.0
-    memory: int = 4096
-    chunk: int | None = None
     plugins: Sequence[str] = ()
     same_code: bool = True
     base: Path = Path()
@@ -83,20 +75,11 @@ def plan_sweep(
     check_seeds(spec.seeds, spec.seed_settings, variants, problems)
     queries = _Queries(spec, problems, progress, later).planned()
     problems.check()
-    return SweepPlan(
-        queries=queries,
-        variants=variants,
-        seeds=tuple(spec.seeds),
-        seed_settings=tuple(spec.seed_settings) if spec.seeds else (),
-        execute=spec.execute or spec.analyze,
-        analyze=spec.analyze,
-        repeats=spec.repeats,
-        timeout=float(spec.timeout),
-        memory=spec.memory,
-        chunk=spec.chunk,
-        code=(code_digest() if code is None else code) + _digest_of(plugins) if spec.same_code else "",
-        measure=measure,
-    )
+    how: dict[str, Any] = {one.name: getattr(spec, one.name) for one in fields(How)}
+    how |= {"seeds": tuple(spec.seeds), "seed_settings": tuple(spec.seed_settings) if spec.seeds else ()}
+    how |= {"execute": spec.execute or spec.analyze, "timeout": float(spec.timeout)}
+    code = (code_digest() if code is None else code) + _digest_of(plugins) if spec.same_code else ""
+    return SweepPlan(queries, variants, code, measure=measure, **how)
 
 
 def _digest_of(plugins: Sequence[str]) -> str:
