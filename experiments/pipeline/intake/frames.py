@@ -119,9 +119,7 @@ def listed(spark: SparkSession, table: SparkTable) -> TableSource:
     if not paths:
         raise PipelineError(f"there is no file in {table.path}")
     base, folders = len(_segments(table.path)), {path: _segments(path)[:-1] for path in paths}
-    return TableSource(
-        table.name, table.format, tuple(paths), {path: partition_values(all[base:]) for path, all in folders.items()}
-    )
+    return TableSource(table.name, table.format, {path: partition_values(all[base:]) for path, all in folders.items()})
 
 
 def _segments(path: str) -> list[str]:

@@ -38,14 +38,12 @@ _COMPRESSED = (".gz", ".bz2", ".zst")
 
 @dataclass(frozen=True, slots=True)
 class TableSource:
-    """A table to be, and its files, all of one format, in the order that decides which of two equal keys comes first.
-
-    `partitions`: by file, the values that the names of its folders say."""
+    """A table to be, and its files, all of one format, in the order that decides which of two equal keys comes first, with the
+    values that the names of their folders say."""
 
     name: str
     format: str
-    files: tuple[File, ...]
-    partitions: Mapping[File, Values]
+    files: Mapping[File, Values]
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,23 +63,22 @@ def find_sources(sources: Sequence[Path], format: str | None, table: str | None)
     tables: dict[str, TableSource] = {}
     skipped: list[Path] = []
     schemas: list[Path] = []
-    partitions: dict[File, Values] = {}
-    loose: list[Path] = []  # files for `table`
+    loose: dict[File, Values] = {}  # files for `table`
     for source in sources:
         whole = _readable(source).is_file() or any(map(_is_partition, _entries(source)))
         for entry in [source] if whole else _entries(source):
             if entry.name == SCHEMA_FILE:
                 schemas.append(entry)
                 continue
-            files = _files(entry, format, skipped, partitions)
+            files = _files(entry, format, skipped)
             if entry is source and entry in skipped:
                 raise PipelineError(f"{source}: what kind of file is this? say --format, one of {', '.join(FILE_FORMATS)}")
             if table is not None:
-                loose += files
+                loose |= files
             elif files:
-                _add(tables, table_name(entry), files, format, partitions)
+                _add(tables, table_name(entry), files, format)
     if table is not None and loose:
-        _add(tables, table, loose, format, partitions)
+        _add(tables, table, loose, format)
     if not tables:
         where = ", ".join(map(str, sources))
         raise PipelineError(f"no file to import in {where}: known kinds are {', '.join(KINDS)}\n--format says what others are")
@@ -115,11 +112,9 @@ def partition_values(folders: Sequence[str]) -> dict[str, str | None]:
     return {unquote(column): None if value == _NO_VALUE else unquote(value) for column, value in pairs}
 
 
-def _add(
-    tables: dict[str, TableSource], name: str, files: list[Path], format: str | None, partitions: Mapping[File, Values]
-) -> None:
+def _add(tables: dict[str, TableSource], name: str, files: Mapping[File, Values], format: str | None) -> None:
     check_table_name(name)
-    kinds = sorted({kind_of(file.name, format) or "" for file in files})
+    kinds = sorted({kind_of(Path(file).name, format) or "" for file in files})
     if len(kinds) > 1:
         raise PipelineError(
             f'the files of table "{name}" are of different kinds: {", ".join(kinds)}; import them one after the other'
@@ -127,35 +122,32 @@ def _add(
     twin = next((other for other in tables if other.lower() == name.lower()), None)
     if twin is not None:
         raise PipelineError(
-            f'table "{twin}" is there twice: {tables[twin].files[0]} and {files[0]}\n'
+            f'table "{twin}" is there twice: {next(iter(tables[twin].files))} and {next(iter(files))}\n'
             f"--table {twin} takes all given files for parts of one table"
         )
-    tables[name] = TableSource(name, kinds[0], tuple(files), {file: partitions[file] for file in files})
+    tables[name] = TableSource(name, kinds[0], files)
 
 
 def _is_partition(entry: Path) -> bool:
     return "=" in entry.name.strip("=") and entry.is_dir()
 
 
-def _files(
-    entry: Path, format: str | None, skipped: list[Path], partitions: dict[File, Values], inside: Mapping[str, str | None] = {}
-) -> list[Path]:
-    """A file, or those of a table's folder; `partitions` learns the values of the folders that each lies in, `inside` so far."""
+def _files(entry: Path, format: str | None, skipped: list[Path]) -> dict[File, Values]:
+    """A file, or those of a table's folder, with the values of the folders that each lies in."""
     if entry.is_file():
         if kind_of(entry.name, format) is None:
             skipped.append(entry)
-            return []
-        partitions[entry] = inside
-        return [entry]
-    files = []
+            return {}
+        return {entry: {}}
+    files: dict[File, Values] = {}
     for each in _entries(entry):
         if each.is_dir() and not _is_partition(each):
             raise PipelineError(
                 f"{each} is a folder in the folder of a table\n"
                 "only folders of partitions are read there, which are called COLUMN=VALUE"
             )
-        here = {**inside, **partition_values([each.name])} if each.is_dir() else inside
-        files += _files(each, format, skipped, partitions, here)
+        here = partition_values([each.name]) if each.is_dir() else {}
+        files |= {file: {**here, **below} for file, below in _files(each, format, skipped).items()}
     return files
 
 

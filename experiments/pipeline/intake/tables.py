@@ -150,13 +150,13 @@ class Tables:
             trouble |= {label: str(one) for label, one in found.items() if isinstance(one, PipelineError)}
             good = [one for one in found.values() if isinstance(one, Opened)]
             self._put_aside({str(file): trouble[str(file)] for file in table.files if str(file) in trouble}, bool(good))
-            opened.append(partitioned(good, {str(file): table.partitions[file] for file in table.files}))
+            opened.append(partitioned(good, {str(file): values for file, values in table.files.items()}))
         return opened
 
     def _declared_names(self, table: TableSource) -> list[str]:
         """The columns that schema.sql declares, without those that folders are named after."""
         declaration = self.plan.declared.get(table.name.lower())
-        lower = {name.lower() for values in table.partitions.values() for name in values}
+        lower = {name.lower() for values in table.files.values() for name in values}
         return [column.name for column in declaration.columns if column.name.lower() not in lower] if declaration else []
 
     def _prepared(

@@ -175,13 +175,14 @@ def possible(text: str) -> str:
     cases = [  # what is common comes first
         (f"{text} IS NULL", "NULL"),
         (_is(text, "^[+-]?[0-9]{1,16}$"), str(short)),
-        (_is(text, _DATE), fits(pa.date32(), bits("date", "time"))),
         (f"NOT {_is(text, '^[-+.0-9tTfFiInN]')}", "0"),
+        (_is(text, "^[+-]?[0-9]{1,15}[.][0-9]{1,15}$"), str(bits("number"))),
+        (_is(text, _DATE), fits(pa.date32(), bits("date", "time"))),
+        (_is(text, _LOCAL), fits(pa.timestamp("us"), bits("time"))),
         (f"{_is(text, _INTEGER)} AND try_cast({text} AS bigint) IS NOT NULL", str(long)),
         (_is(text, _INTEGER), fits(pa.decimal128(38, 0), bits("long integer"))),
         (_is(text, _NUMBER), fits(pa.float64(), bits("number"))),
         (f"lower({text}) IN ('true', 'false')", str(bits("truth"))),
-        (_is(text, _LOCAL), fits(pa.timestamp("us"), bits("time"))),
         (_is(text, _ZONED), fits(pa.timestamp("us"), bits("time with zone"))),
     ]
     listed = " ".join(f"WHEN {condition} THEN {found}" for condition, found in cases)
