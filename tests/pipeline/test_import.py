@@ -16,6 +16,7 @@ import pytest
 
 from executor import Session
 from experiments.cli import main
+from experiments.pipeline.analyze.analyze import analyze_dataset
 from experiments.pipeline.intake.request import ImportRequest
 from experiments.pipeline.intake.run import import_dataset
 from experiments.pipeline.intake.summary import summary_text
@@ -187,6 +188,20 @@ def test_an_interrupted_import_goes_on(importer, tmp_path):
     assert [rows(folder, f"t{i}") for i in range(3)] == [[{"a": i}] for i in range(3)]
     assert len(raw & {(path.stat().st_ino, path.stat().st_mtime_ns) for path in folder.glob("t*/*")}) == 1
     assert sorted(path.name for path in (folder / "_planscope").iterdir()) == ["manifests"]
+
+
+def test_an_analysis_of_what_was_imported_checks_no_key_again(importer, tmp_path):
+    """Sketches do not prove a key of two columns."""
+    (tmp_path / "t.csv").write_text("a,b\n1,1\n1,2\n2,1\n2,1\n")
+    (tmp_path / "keys.sql").write_text("create table t (a int, b int, primary key (a, b))")
+    folder, counts = importer(tmp_path / "t.csv", schema=tmp_path / "keys.sql")
+    assert counts["tables"]["t"]["kept"] == 3
+    (table,) = analyze_dataset(folder, lambda: pytest.fail("needs Spark")).tables
+    assert (table.keys, table.rows) == (1, 3)
+    for path in ("constraints.json", "manifests/analyze.json"):
+        (folder / "_planscope" / path).unlink()
+    with pytest.raises(pytest.fail.Exception, match="needs Spark"):
+        analyze_dataset(folder, lambda: pytest.fail("needs Spark"))
 
 
 @pytest.mark.slow
