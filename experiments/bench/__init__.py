@@ -8,5 +8,6 @@ In: options of the command line. Out: a folder of results that a killed run goes
     DIR/report.html            the report, in one file; tables/ (CSV, LaTeX) and figures/ (SVG, PDF, CSV) beside it
 
 An experiment is a module of this folder (`experiment.py` says what it has to define) that `registry.py` lists. Read `experiment`,
-then `runner` with `child`, `store` and `results`, then `report` with `figures`, `compare`, and `pruning` for an experiment.
+then `runner` with `child`, `on_spark`, `store` and `results`, then `report` with `figures` and `tables`, `compare`, and `pruning`
+for an experiment.
 """

@@ -76,7 +76,7 @@ class Piece(NamedTuple):
         types = {column.name: str(column.type) for column in self.table.columns}
         described: list[object] = [list(map(list, types.items()))]
         described += [[list(names), [types[name] for name in names]] for names in joint]
-        start, of = file_name(self.file, self.identity), [stored.VERSION, self.table.name, self.groups, self.share]
+        start, of = file_name(self.file, self.identity), [self.table.name, self.groups, self.share]
         return [self.home / f"{start}-{_digest([*of, columns])}.parquet" for columns in described]
 
     def is_missing(self, joint: Sequence[Columns]) -> bool:
@@ -89,7 +89,7 @@ def sketch_folder(folder: Path) -> Path:
 
 def file_name(file: Path, identity: str) -> str:
     """The start of the names of all sketches of a file."""
-    return _digest([file.name, identity])
+    return _digest([stored.VERSION, file.name, identity])
 
 
 def _digest(described: object) -> str:

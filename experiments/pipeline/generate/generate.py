@@ -30,6 +30,7 @@ def generate(recipe: Recipe, place: str | Path, start: Start, progress: Progress
     can go on with an interrupted generation. Raises OutputError when the folder holds something else or has too little
     space, CatalogError when a generator makes something else than it should, PipelineError.
     """
+    by_hand = by_hand and "://" not in str(place)
     others = ", ".join(f"{name} {value}" for name, value in recipe.settings.items())
     what = f"{recipe.kind} at scale {recipe.scale}" + (f" ({others})" if others else "")
     command = ["planscope", "data", "generate", recipe.kind, "--scale", recipe.scale, *recipe.options, "-o", str(place)]

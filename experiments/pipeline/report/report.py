@@ -100,21 +100,21 @@ def _write(tables: dict[str, pa.Table], plan: SweepPlan, baseline: str, run: str
         if (drawing := draw(figure)) is not None:
             files += write_figure(drawing, folder, figure.name)
             figures.append(figure.name)
-    lines = [f"# Sweep {run}", f"{_what(plan)} Ratios are to the variant `{baseline}`."]
-    marks = [_HEAD.replace("{title}", f"Sweep {run}"), f"<h1>Sweep {run}</h1>"]
-    marks.append(f"<p>{_what(plan)} Ratios are to the variant <code>{html.escape(baseline)}</code>.</p>")
+    what = f"{_what(plan)} Ratios are to the variant"
+    parts = [  # of the page as Markdown, and as HTML
+        (f"# Sweep {run}", f"{_HEAD.replace('{title}', f'Sweep {run}')}\n<h1>Sweep {run}</h1>"),
+        (f"{what} `{baseline}`.", f"<p>{what} <code>{html.escape(baseline)}</code>.</p>"),
+    ]
     for name, title in _ON_THE_PAGE.items():
-        if tables[name].num_rows:
-            lines += [f"## {title}", markdown(tables[name]).rstrip()]
-            marks += [f"<h2>{title}</h2>", html_table(tables[name]).rstrip()]
+        if (table := tables[name]).num_rows:
+            parts.append((f"## {title}\n\n{markdown(table).rstrip()}", f"<h2>{title}</h2>\n{html_table(table).rstrip()}"))
         if name == "by_variant":
-            lines += [f"![{figure}]({figure}.svg)" for figure in figures]
-            marks += [f'<p><img src="{figure}.svg" alt="{figure}"></p>' for figure in figures]
-    lines.append("By query: [by_query.md](by_query.md), [by_query.csv](by_query.csv).")
-    marks.append('<p>By query: <a href="by_query.csv">by_query.csv</a>.</p>')
-    pages = {folder / "report.md": "\n\n".join(lines), folder / "report.html": "\n".join(marks)}
-    for page, text in pages.items():
-        write_file(page, text + "\n")
+            parts += [(f"![{each}]({each}.svg)", f'<p><img src="{each}.svg" alt="{each}"></p>') for each in figures]
+    by_query = '<p>By query: <a href="by_query.csv">by_query.csv</a>.</p>'
+    parts.append(("By query: [by_query.md](by_query.md), [by_query.csv](by_query.csv).", by_query))
+    pages = [folder / "report.md", folder / "report.html"]
+    for page, texts, gap in zip(pages, zip(*parts, strict=True), ("\n\n", "\n"), strict=True):
+        write_file(page, gap.join(texts) + "\n")
     return [*pages, *files]
 
 
