@@ -34,18 +34,13 @@ _LONGEST = 80
 
 
 def inferred(tables: Mapping[str, tuple[Sequence[Opened], Sequence[str]]]) -> dict[str, dict[str, DataType]]:
-    """By table, the type that all texts of each of its columns have, among those that the files' hints leave.
+    """By table, the type that all texts of each of its columns have, among those that are known to be possible.
 
     Looks at every value, of all tables in one query.
     """
     columns = [(table, name) for table, (_, names) in tables.items() for name in names]
-    hints, among, masks = dict[int, DataType](), dict[int, int](), dict[int, int]()
-    for i, (table, name) in enumerate(columns):
-        files = tables[table][0]
-        if (hint := next((file.hints[name] for file in files if name in file.hints), None)) is not None:
-            hints[i] = hint
-        else:
-            among[i] = next((file.among[name] for file in files if name in file.among), -1)
+    known = [next((file.known[name] for file in tables[table][0] if name in file.known), -1) for table, name in columns]
+    among, masks = {i: bits for i, bits in enumerate(known) if isinstance(bits, int)}, dict[int, int]()
     for most in (_SAMPLE, None):  # the first rows of JSON rule out most: whatever is no time
         frames = []
         for table, (files, _) in tables.items():
@@ -64,7 +59,7 @@ def inferred(tables: Mapping[str, tuple[Sequence[Opened], Sequence[str]]]) -> di
                     masks[row["i"]] = masks.get(row["i"], -1) & row["mask"]
     found: dict[str, dict[str, DataType]] = {table: {} for table in tables}
     for i, (table, name) in enumerate(columns):
-        found[table][name] = hints[i] if i in hints else type_of(masks.get(i), among[i])
+        found[table][name] = type_of(masks.get(i), among[i]) if i in among else known[i]
     return found
 
 

@@ -33,8 +33,8 @@ class Opened:
 
     `types`: by column, in the file's order, the stored type; None for texts. `rows` of some of them are columns `v0`, `v1` …;
     `_broken`, why a row cannot be told apart into columns, else NULL; and `_line`, the row as the file has it, where known.
-    `hints`: types that texts are known to have, `among`: bits (`values.possible`) of those they may have at most; `texts`: a
-    quicker way to the values of good rows.
+    `known`: types that texts are known to have, or bits (`values.possible`) of those they may have at most; `texts`: a quicker
+    way to the values of good rows.
     `open`: what other files have and this one lacks is NULL. `numbered`: rows have an order, and so a number. `marked`: a file
     with bytes that are no text.
     """
@@ -45,8 +45,7 @@ class Opened:
     open: bool = False
     numbered: bool = True
     marked: bool = False
-    hints: Mapping[str, DataType] = field(default_factory=dict)
-    among: Mapping[str, int] = field(default_factory=dict)
+    known: Mapping[str, DataType | int] = field(default_factory=dict)
     texts: Callable[[Sequence[str]], DataFrame] | None = None
 
     def aligned(self, names: Sequence[str]) -> DataFrame:

@@ -42,12 +42,10 @@ def open_json(spark: SparkSession, files: Mapping[str, str]) -> dict[str, Opened
             whole = _whole(spark, path).select(_joined(F.col("value")).alias("value"))
             texts[label] = _lines(spark, path) if by_line[label] else whole
     types = _types(spark, union(list(texts.values()))) if texts else {}
-    hints = {name: type for name, type in types.items() if not isinstance(type, int)}
-    among = {name: type for name, type in types.items() if isinstance(type, int)}
     for label in texts:
         rows = partial(_records if by_line[label] else _elements, spark, files[label])
-        quick = partial(_read, spark, files[label]) if by_line[label] and _CORRUPT not in types else None
-        found[label] = Opened(label, dict.fromkeys(types), rows, open=True, hints=hints, among=among, texts=quick)
+        quick = partial(_read, spark, files[label]) if by_line[label] else None
+        found[label] = Opened(label, dict.fromkeys(types), rows, open=True, known=types, texts=quick)
     return {label: found[label] for label in files}
 
 

@@ -116,8 +116,8 @@ def _type(
         return f"declared as {declared.sql_type}, which planscope lacks"
     stored = [(file.label, type) for file in files if (type := file.types.get(column)) is not None]
     if not stored:
-        hint = next((file.hints[column] for file in files if column in file.hints), None)
-        if hint is not None and pa.types.is_nested(hint):
+        known = next((file.known[column] for file in files if column in file.known), -1)
+        if not isinstance(known, int) and pa.types.is_nested(known):
             return "has objects or arrays in it, which planscope lacks"
         return wanted or inferred[column]
     for file, found in stored:

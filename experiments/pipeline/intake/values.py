@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 import pyarrow.types as kinds
+from pyspark.sql.pandas.types import from_arrow_type
 
 from optimizer.algebra.columns import DataType
 
@@ -22,26 +23,14 @@ _ZONED = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,
 _TRUE = "'true', 't', 'yes', 'y', 'on', '1'"
 _FALSE = "'false', 'f', 'no', 'n', 'off', '0'"
 
-
-_SPARK_TYPES = {
-    pa.int8(): "tinyint",
-    pa.int16(): "smallint",
-    pa.int32(): "int",
-    pa.int64(): "bigint",
-    pa.float32(): "float",
-    pa.float64(): "double",
-    pa.bool_(): "boolean",
-    pa.string(): "string",
-    pa.binary(): "binary",
-    pa.date32(): "date",
-    pa.timestamp("us"): "timestamp_ntz",
-}
 _UNSIGNED = {pa.uint8(): "smallint", pa.uint16(): "int", pa.uint32(): "bigint", pa.uint64(): "decimal(20,0)"}
+_PLAIN = (kinds.is_signed_integer, kinds.is_float32, kinds.is_float64, kinds.is_boolean, kinds.is_date32)
 
 
 def _spark_type(type: DataType) -> str:
     """Spark's name of a canonical type."""
-    return f"decimal({type.precision},{type.scale})" if kinds.is_decimal(type) else _SPARK_TYPES[type]
+    name: str = from_arrow_type(type, prefer_timestamp_ntz=True).simpleString()
+    return name
 
 
 def converted(value: str, stored: DataType | None, type: DataType) -> str:
@@ -119,7 +108,7 @@ def read_type(stored: DataType) -> str | None:
         return "string"
     if is_bytes(stored):
         return "binary"
-    return _SPARK_TYPES.get(stored) or _UNSIGNED.get(stored)
+    return _spark_type(stored) if any(test(stored) for test in _PLAIN) else _UNSIGNED.get(stored)
 
 
 def can_become(stored: DataType, type: DataType) -> bool:
