@@ -8,7 +8,7 @@ import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import duckdb
 import pyarrow as pa
@@ -420,8 +420,8 @@ def test_a_folder_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.Mon
     with pytest.raises(OutputError, match=r"cannot write .*_planscope.*\n.*goes on from there"):
         analyze_dataset(tmp_path, no_spark)
 
-    def full(table: pa.Table, path: Path, **options: Any) -> None:
-        path.write_bytes(b"half")
+    def full(table: pa.Table, file: BinaryIO, **options: Any) -> None:
+        file.write(b"half")
         raise OSError(errno.ENOSPC, "Error writing bytes to file. Detail: [errno 28] No space left on device")
 
     monkeypatch.setattr(pieces.pq, "write_table", full)

@@ -10,9 +10,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
-import os
 import time
-import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -22,6 +20,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from executor.atomic import atomic_output, make_folder
 from experiments.pipeline.sketches import stored
 from experiments.pipeline.sketches.column import ColumnSketch, merge_sketches, sketch_of
 from experiments.pipeline.sketches.hyperloglog import HyperLogLog, hashes
@@ -175,19 +174,15 @@ def sketch_piece(piece: Piece, joint: Sequence[Columns]) -> float:
 
 
 def write_sketches(path: Path, found: Mapping[Columns, bytes]) -> None:
-    """Atomically: other processes may write the same file. Raises OutputError."""
+    """Whole or not at all: other processes may write the same file. Raises OutputError."""
     columns = {"columns": list(map(list, found)), "sketch": list(found.values())}
-    temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}.part")
+    table = pa.table(columns, schema=_SCHEMA).replace_schema_metadata(_MARK)
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        table = pa.table(columns, schema=_SCHEMA).replace_schema_metadata(_MARK)
-        pq.write_table(table, temporary, compression="none", write_page_checksum=True)
-        os.replace(temporary, path)
-    except OSError as error:
-        raise OutputError(f"cannot write {path}: {os.strerror(error.errno) if error.errno else error}\n{_AGAIN}") from error
-    finally:
-        with contextlib.suppress(OSError):
-            temporary.unlink(missing_ok=True)
+        make_folder(path.parent)
+        with atomic_output(path) as file:
+            pq.write_table(table, file, compression="none", write_page_checksum=True)
+    except OutputError as error:
+        raise OutputError(f"{error}\n{_AGAIN}") from error
 
 
 def contents(path: Path) -> dict[Columns, bytes]:
