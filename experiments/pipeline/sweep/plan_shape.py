@@ -14,22 +14,15 @@ class PlanShape(NamedTuple):
     bushy. `relations`: base tables read, a table twice counted twice. `depth`: operators on the longest way down."""
 
     order: str
-    shape: str
-    relations: int
-    joins: int
-    depth: int
-
-
-class _Part(NamedTuple):
-    order: str
     joins: int
     relations: int
     depth: int
+    shape: str = ""
 
 
 def plan_shape(plan: PlanNode) -> PlanShape:
     """Iterative, so any depth will do. A join or apply is an operator with two inputs that is not a set operation."""
-    made: dict[int, _Part] = {}
+    made: dict[int, PlanShape] = {}  # of parts, whose own shape does not matter
     left = right = bushy = joins = 0
     for node in reversed(list(plan.walk())):
         parts = [made.pop(id(child)) for child in node.inputs]
@@ -37,21 +30,20 @@ def plan_shape(plan: PlanNode) -> PlanShape:
         found = sum(part.joins for part in parts)
         relations = sum(part.relations for part in parts)
         if not parts:
-            scan = isinstance(node.op, TableScan)
-            made[id(node)] = _Part(node.op.scan.alias if isinstance(node.op, TableScan) else node.op.name, 0, int(scan), depth)
+            alias = node.op.scan.alias if isinstance(node.op, TableScan) else None
+            made[id(node)] = PlanShape(alias or node.op.name, 0, int(alias is not None), depth)
         elif len(parts) == 1:
-            made[id(node)] = _Part(parts[0].order, found, relations, depth)
+            made[id(node)] = PlanShape(parts[0].order, found, relations, depth)
         elif len(parts) == 2 and is_join(node):
             first, second = parts
             joins += 1
             left += first.joins > 0
             right += second.joins > 0
             bushy += first.joins > 0 < second.joins
-            made[id(node)] = _Part(f"({first.order} {second.order})", found + 1, relations, depth)
+            made[id(node)] = PlanShape(f"({first.order} {second.order})", found + 1, relations, depth)
         else:
-            made[id(node)] = _Part(f"[{' '.join(part.order for part in parts)}]", found, relations, depth)
-    root = made[id(plan)]
-    return PlanShape(root.order, _shape(joins, left, right, bushy), root.relations, joins, root.depth)
+            made[id(node)] = PlanShape(f"[{' '.join(part.order for part in parts)}]", found, relations, depth)
+    return made[id(plan)]._replace(joins=joins, shape=_shape(joins, left, right, bushy))
 
 
 def is_join(node: PlanNode) -> bool:
