@@ -7,8 +7,8 @@ here but `optimizer.algebra` and the error classes.
 A plan is cut into pipelines. A pipeline reads one source and sends each batch through the stages above it (filter,
 project, the probe side of joins) on a pool of threads, in order; a stage sees one batch at a time and knows no other.
 Sources are scans and the operators that hold rows back: sorts, aggregates, merge joins, set operations. Batches are
-pulled, never pushed: a consumer that stops reading stops everything below it, and nothing is read ahead beyond one
-batch or row group a thread. A build side of a join that is done filters the scans below the probe side
+pulled, never pushed: a consumer that stops reading stops everything below it, and nothing is read ahead beyond a few
+batches or row groups. A build side of a join that is done filters the scans below the probe side
 (`runtime_filters`). No operator loops over rows in Python, but for DISTINCT aggregates over window frames with EXCLUDE.
 
 Why joins are not Acero's: measured on this engine's workloads, a vectorized index in NumPy joins as fast on two threads
@@ -21,7 +21,7 @@ Read in this order: `run` (plan to pipelines), `pipeline`, `context`, `counters`
 without memory `scan`, `parquet_rows`, `constant_rows`, `filter_rows`, `project_rows`, `limit_rows`, `union_all`; the
 joins `key_words`, `key_index`, `join_pairs`, `marks`, `mark_stage`, `key_filter`, `runtime_filters`, `hash_join`,
 `merge_join`, `nested_loop_join`; what runs once for each binding `parameters`, `kept_rows`, `rerun`, `nested_apply`,
-`lookup_rows`, `range_lookup`; the breakers `aggregates`, `hash_aggregate`, `streaming_aggregate`, `ordering`, `sort`,
-`partial_sort`, `top_k`, `merge_union`, `hash_set_op`; windows: `window_rows`, `window_layout`, `window_frames`,
-`window_ranges`, `window_values`, `window_aggregates`, `window_sums`, `window_scans`.
+`lookup_rows`, `range_lookup`; the breakers `aggregates`, `hash_aggregate`, `whole_groups`, `streaming_aggregate`,
+`ordering`, `sort`, `partial_sort`, `top_k`, `merge_union`, `hash_set_op`; windows: `window_rows`, `window_layout`,
+`window_frames`, `window_ranges`, `window_values`, `window_aggregates`, `window_sums`, `window_scans`.
 """

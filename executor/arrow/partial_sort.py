@@ -10,41 +10,25 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from executor.arrow.batches import Batches, batch_schema, nbytes, one_batch, select, table_batches
+from executor.arrow.batches import Batches, select, table_batches
 from executor.arrow.context import Context
 from executor.arrow.ordering import sorted_runs
-from executor.arrow.streaming_aggregate import group_starts
+from executor.arrow.pipeline import ordered_map
+from executor.arrow.whole_groups import group_starts, whole_groups
 from optimizer.algebra.columns import column_ids
 from optimizer.algebra.physical import PartialSort
 from optimizer.algebra.plan import PlanNode
 
 
 def produce(node: PlanNode, context: Context) -> Batches:
-    op, child = node.op, node.inputs[0]
+    op = node.op
     assert isinstance(op, PartialSort)
-    schema, result = batch_schema(child.columns, context.columns), context.schema(node)
+    result = context.schema(node)
     prefix = tuple(column_ids(op.prefix))
-    held: list[pa.RecordBatch] = []  # the rows of the last run are at the end, and may go on
-    rows, wanted = 0, context.tuning.window
-    ended = False
-    source = context.open(child)
-    while not ended:
-        batch = next(source, None)
-        ended = batch is None
-        if batch is not None:
-            held.append(batch)
-            rows += batch.num_rows
-        if not rows or (rows < wanted and not ended):
-            continue
-        context.held(node, nbytes(held))
-        gathered = one_batch(pa.Table.from_batches(held, schema))
-        starts = group_starts(gathered, prefix)
-        complete = rows if ended else int(starts[-1])
-        if complete:
-            runs = np.searchsorted(starts, np.arange(complete), side="right")
-            ordered = sorted_runs(pa.Table.from_batches([gathered.slice(0, complete)]), runs, op.order)
-            for made in table_batches(ordered, context.tuning.batch):
-                yield select(made, result)
-        held = [gathered.slice(complete)]
-        rows = held[0].num_rows
-        wanted = max(context.tuning.window, 2 * rows)  # a long run is gathered in ever larger steps
+
+    def in_order(whole: pa.RecordBatch) -> Batches:
+        runs = np.searchsorted(group_starts(whole, prefix), np.arange(whole.num_rows), side="right")
+        for made in table_batches(sorted_runs(pa.Table.from_batches([whole]), runs, op.order), context.tuning.batch):
+            yield select(made, result)
+
+    yield from ordered_map(whole_groups(node, context, prefix), in_order, context.tuning)

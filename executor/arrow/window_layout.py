@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 
-from executor.arrow.streaming_aggregate import group_starts
+from executor.arrow.whole_groups import group_starts
 from optimizer.algebra.columns import ColumnId
 
 

@@ -13,11 +13,12 @@ import numpy as np
 import pyarrow as pa
 
 from executor.arrow import window_aggregates, window_values
-from executor.arrow.batches import Batches, batch_schema, column_name, nbytes, one_batch, select, table_batches
+from executor.arrow.batches import Batches, column_name, table_batches
 from executor.arrow.context import Context
 from executor.arrow.expressions import compile_scalar
 from executor.arrow.kept_aggregates import Kept, is_kept
-from executor.arrow.streaming_aggregate import group_starts
+from executor.arrow.pipeline import ordered_map
+from executor.arrow.whole_groups import whole_groups
 from executor.arrow.window_frames import Piece, frame_pieces
 from executor.arrow.window_layout import Layout
 from executor.arrow.window_ranges import RangeKey
@@ -32,36 +33,20 @@ Computed = Callable[[pa.RecordBatch, Layout, "Frames"], pa.Array]
 
 
 def produce(node: PlanNode, context: Context) -> Batches:
-    op, child = node.op, node.inputs[0]
+    op = node.op
     assert isinstance(op, WindowRows)
-    schema, result = batch_schema(child.columns, context.columns), context.schema(node)
+    result = context.schema(node)
     items = {column_name(item.id): _computed(item.call) for item in op.items if node.columns >> item.id & 1}
     order = [key.column for key in op.order]
-    held: list[pa.RecordBatch] = []  # the rows of the last partition are at the end, and may go on
-    rows, wanted, ended = 0, context.tuning.window, False
-    source = context.open(child)
-    while not ended:
-        batch = next(source, None)
-        ended = batch is None
-        if batch is not None:
-            held.append(batch)
-            rows += batch.num_rows
-        if not rows or (rows < wanted and not ended):
-            continue
-        context.held(node, nbytes(held))
-        gathered = one_batch(pa.Table.from_batches(held, schema))
-        complete = rows if ended else int(group_starts(gathered, op.partition)[-1])
-        if complete:
-            whole = gathered.slice(0, complete)
-            layout = Layout(whole, op.partition, order)
-            frames = Frames(whole, layout, op.order)
-            added = {name: computed(whole, layout, frames) for name, computed in items.items()}
-            arrays = [added[field.name] if field.name in added else whole.column(field.name) for field in result]
-            for made in table_batches(pa.Table.from_arrays(arrays, schema=result), context.tuning.batch):
-                yield select(made, result)
-        held = [gathered.slice(complete)]
-        rows = held[0].num_rows
-        wanted = max(context.tuning.window, 2 * rows)  # a long partition is gathered in ever larger steps
+
+    def computed(whole: pa.RecordBatch) -> Batches:
+        layout = Layout(whole, op.partition, order)
+        frames = Frames(whole, layout, op.order)
+        added = {name: compute(whole, layout, frames) for name, compute in items.items()}
+        arrays = [added[field.name] if field.name in added else whole.column(field.name) for field in result]
+        yield from table_batches(pa.Table.from_arrays(arrays, schema=result), context.tuning.batch)
+
+    yield from ordered_map(whole_groups(node, context, op.partition), computed, context.tuning)
 
 
 class Frames:

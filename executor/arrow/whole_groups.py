@@ -1,0 +1,63 @@
+"""Rows whose groups come together, in batches cut between groups: each can then be worked on by itself, on any thread."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from executor.arrow.batches import Batches, batch_schema, column_name, nbytes, one_batch
+from executor.arrow.comparisons import distinct_from
+from executor.arrow.context import Context
+from optimizer.algebra.columns import ColumnId
+from optimizer.algebra.plan import PlanNode
+
+_LAST = 1024  # rows at the end of which the last group is one mostly
+
+
+def whole_groups(node: PlanNode, context: Context, keys: Sequence[ColumnId]) -> Batches:
+    """The rows of the node's input, whose groups by `keys` come together, no group in two batches. Without keys there is one."""
+    child = node.inputs[0]
+    schema = batch_schema(child.columns, context.columns)
+    held: list[pa.RecordBatch] = []  # the rows of the last group are at the end, and may go on
+    rows, wanted = 0, context.tuning.window
+    for batch in context.open(child):
+        held.append(batch)
+        rows += batch.num_rows
+        if rows < wanted:
+            continue
+        context.held(node, nbytes(held))
+        gathered = one_batch(pa.Table.from_batches(held, schema))
+        last = _last_group(gathered, keys)
+        if last:
+            yield gathered.slice(0, last)
+        held = [gathered.slice(last)]
+        rows = held[0].num_rows
+        wanted = max(context.tuning.window, 2 * rows)  # a long group is gathered in ever larger steps
+    if rows:
+        context.held(node, nbytes(held))
+        yield one_batch(pa.Table.from_batches(held, schema))
+
+
+def group_starts(batch: pa.RecordBatch, keys: Sequence[ColumnId]) -> np.ndarray:
+    """Rows at which a value of `keys` differs from the row before, and the first row; NULL equals NULL."""
+    changes = np.zeros(batch.num_rows, np.bool_)
+    changes[:1] = True
+    for key in keys:
+        column = batch.column(column_name(key))
+        differs = pc.fill_null(distinct_from(column.slice(1), column.slice(0, len(column) - 1)), True)
+        changes[1:] |= differs.to_numpy(zero_copy_only=False)
+    return np.flatnonzero(changes)
+
+
+def _last_group(batch: pa.RecordBatch, keys: Sequence[ColumnId]) -> int:
+    """Its first row, looked for from the end."""
+    seen = _LAST
+    while True:
+        start = max(0, batch.num_rows - seen)
+        starts = group_starts(batch.slice(start), keys)
+        if start == 0 or len(starts) > 1:
+            return start + int(starts[-1])
+        seen *= 8
