@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from executor.arrow.watch import Watch
 
 Made = TypeVar("Made")
+WORKERS = min(8, os.cpu_count() or 1)  # threads of the process that work on batches
 
 
 class TableSource(Protocol):
@@ -56,7 +57,7 @@ class Tuning:
     cache: int = 256 << 20
     rounds: int = 100_000
     filters: bool = True
-    workers: int = field(default_factory=lambda: min(8, os.cpu_count() or 1))
+    workers: int = WORKERS
 
 
 @dataclass(frozen=True, slots=True)

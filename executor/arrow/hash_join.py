@@ -22,7 +22,7 @@ from executor.arrow.mark_stage import mark_stage
 from executor.arrow.marks import Condition, MarkFinder
 from executor.arrow.nested_loop_join import every_pair
 from executor.arrow.parameters import reads_parameters
-from executor.arrow.pipeline import Stage
+from executor.arrow.pipeline import Stage, begun
 from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.physical import HashJoin
 from optimizer.algebra.plan import PlanNode
@@ -66,8 +66,8 @@ def _stage(node: PlanNode, context: Context) -> Stage:
             return without_keys.marks(outer, ()) if keys is None else finder.marks(outer, keys)
 
         return mark_stage(node, context, marks)
-    index = KeyIndex(build_keys, op.null_safe)
-    context.held(node, inner.nbytes + index.nbytes)
+    context.held(node, inner.nbytes)
+    index = begun(lambda: _index(node, context, inner, build_keys), inner.num_rows, context.tuning)
     matcher = Matcher(op.kind, not op.build_left, inner, op.residual, context.schema(node), context)
     if context.filters is not None and not matcher.never_matches:
         context.filters.offer(node, build_keys, context)
@@ -76,9 +76,16 @@ def _stage(node: PlanNode, context: Context) -> Stage:
         keys = probe_keys(outer)
         if keys is None:
             return matcher.testing(condition).join(outer, all_candidates(outer, inner))
-        return matcher.join(outer, key_candidates(index, keys))
+        return matcher.join(outer, key_candidates(index(), keys))
 
     return Stage(work, matcher.rest if matcher.has_rest else None, dead=matcher.never_matches)
+
+
+def _index(node: PlanNode, context: Context, inner: pa.RecordBatch, keys: Sequence[pa.Array]) -> KeyIndex:
+    assert isinstance(node.op, HashJoin)
+    index = KeyIndex(keys, node.op.null_safe)
+    context.held(node, inner.nbytes + index.nbytes)
+    return index
 
 
 def _keys(scalars: Sequence[Scalar], condition: Predicate) -> Callable[[pa.RecordBatch], list[pa.Array] | None]:

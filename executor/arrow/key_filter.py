@@ -7,6 +7,7 @@ in sixteen taken). Equality is the joins' (`key_words`): NULL never passes, -0.0
 
 from __future__ import annotations
 
+from threading import Lock
 from typing import NamedTuple
 
 import numpy as np
@@ -25,11 +26,11 @@ class KeyFilter:
     """Of the keys in an array. `low`, `high`: the least and largest key, None where the type has no order that row groups know
     or there is no key. The table is made when it is first asked for: where only row groups are skipped, it never is."""
 
-    __slots__ = ("_keys", "_table", "high", "low", "type")
+    __slots__ = ("_keys", "_lock", "_table", "high", "low", "type")
 
     def __init__(self, keys: pa.Array) -> None:
         self.type: DataType = keys.type
-        self._keys = keys
+        self._keys, self._lock = keys, Lock()
         self._table: _Table | None = None
         self.low: pa.Scalar | None = None
         self.high: pa.Scalar | None = None
@@ -56,13 +57,14 @@ class KeyFilter:
         return passing
 
     def _filled(self) -> _Table:
-        """The table; threads that make it at once make the same."""
-        if self._table is None:
-            words, valid = key_words([self._keys])
-            if valid is not None:
-                words = [word[valid] for word in words]
-            self._table = _table(words, self.low is not None)
-        return self._table
+        """The table; who asks first makes it, and others wait."""
+        with self._lock:
+            if self._table is None:
+                words, valid = key_words([self._keys])
+                if valid is not None:
+                    words = [word[valid] for word in words]
+                self._table = _table(words, self.low is not None)
+            return self._table
 
 
 class _Table(NamedTuple):

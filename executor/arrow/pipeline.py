@@ -13,14 +13,17 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cache
 from itertools import islice
 from typing import Any, NamedTuple, TypeVar
+from weakref import WeakSet
 
 import pyarrow as pa
 
 from executor.arrow.batches import Batches
-from executor.arrow.context import Tuning
+from executor.arrow.context import WORKERS, Tuning
 
 Work = Callable[[Any], Iterable[pa.RecordBatch]]  # on a batch; the first stage of a scan on a row group, which has `num_rows` too
 Made = TypeVar("Made")
+_SPARE = 2  # tasks begun beyond one a worker: others go on while the consumer works on a result, or waits for a slow one
+_begun: WeakSet[Future[Any]] = WeakSet()
 _AHEAD = 8  # batches a task makes before it leaves the rest to the consumer: bounds what a join with many matches holds
 
 
@@ -47,7 +50,7 @@ def ordered_map(source: Iterator[Any], work: Callable[[Any], Iterable[Made]], tu
                 yield from work(batch)
                 continue
             waiting.append(_pool().submit(_start, batch, work))
-            if len(waiting) >= tuning.workers:
+            if len(waiting) >= tuning.workers + _SPARE:
                 yield from _finish(waiting.popleft())
         while waiting:
             yield from _finish(waiting.popleft())
@@ -58,9 +61,27 @@ def ordered_map(source: Iterator[Any], work: Callable[[Any], Iterable[Made]], tu
             source.close()
 
 
+def begun(make: Callable[[], Made], rows: int, tuning: Tuning) -> Callable[[], Made]:
+    """What `make` gives of so many rows. It is at work on another thread when this returns, and waited for by who asks.
+
+    Tasks begin in the order in which the pool got them, so what a task waits for has begun before it.
+    """
+    if tuning.workers < 2 or rows < tuning.inline:
+        made = make()
+        return lambda: made
+    task = _pool().submit(make)
+    _begun.add(task)
+    return task.result
+
+
+def at_work() -> bool:
+    """Whether something that was begun is not done, though nobody may wait for it any more."""
+    return any(not task.done() for task in list(_begun))
+
+
 @cache
 def _pool() -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(thread_name_prefix="pipeline")
+    return ThreadPoolExecutor(WORKERS, "pipeline")
 
 
 def _start(batch: pa.RecordBatch, work: Callable[[pa.RecordBatch], Iterable[Made]]) -> tuple[list[Made], Iterator[Made]]:

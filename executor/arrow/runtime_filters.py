@@ -58,7 +58,7 @@ from optimizer.algebra.scalars import ColumnRef, Predicate
 _LEFT = (JoinKind.INNER, JoinKind.LEFT, JoinKind.SEMI, JoinKind.ANTI, JoinKind.MARK, JoinKind.SINGLE)
 _RIGHT = (JoinKind.INNER, JoinKind.RIGHT)
 _LEFT_TO_RIGHT = (JoinKind.INNER, JoinKind.LEFT, JoinKind.SEMI, JoinKind.ANTI, JoinKind.SINGLE)
-_TRIAL = 65_536  # rows of a scan, of which a filter has to remove a good part
+_TRIAL, _TRIED_ITEMS = 65_536, 2  # rows, and items, of a scan at least, of which a filter has to remove a good part
 _USELESS = 0.7  # the part that it may let pass
 
 
@@ -187,30 +187,36 @@ class Test:
     def __init__(self, filter: RuntimeFilter, node: PlanNode, context: Context) -> None:
         self.column, self._keys = filter.column, filter.keys
         self._removed = filter.range(node, context).skipped
-        self.seen = self.kept = 0
+        self._found: list[tuple[int, int]] = []  # by several threads
+
+    @property
+    def is_useless(self) -> bool:
+        return sum(kept for _, kept in self._found) > _USELESS * sum(seen for seen, _ in self._found)
 
     def passes(self, values: pa.Array) -> np.ndarray:
         mask = self._keys.passes(values)
         kept = int(np.count_nonzero(mask))
         self._removed(len(mask) - kept)
-        self.seen += len(mask)
-        self.kept += kept
+        self._found.append((len(mask), kept))
         return mask
 
 
 def filtered(items: Iterator[Any], read: Work, tests: list[Test], tuning: Tuning) -> Batches:
     """The rows of a scan, cut in `items` and `read`, which asks the `tests`; small batches together as one.
 
-    A filter that lets most of the first rows pass is given up. These are read one item after the other, so that the batches
+    A filter that lets most of the first rows pass is given up. The others are read when that is decided, so that the batches
     that come out do not depend on timing.
     """
 
+    def first() -> Iterator[Any]:
+        tried = rows = 0
+        while (tried < _TRIED_ITEMS or rows < _TRIAL) and (item := next(items, None)) is not None:
+            tried, rows = tried + 1, rows + item.num_rows
+            yield item
+
     def all_rows() -> Iterator[pa.RecordBatch]:
-        tried = 0
-        while tried < _TRIAL and (item := next(items, None)) is not None:
-            tried += item.num_rows
-            yield from read(item)
-        tests[:] = [test for test in tests if test.kept <= _USELESS * test.seen]
+        yield from ordered_map(first(), read, tuning)
+        tests[:] = [test for test in tests if not test.is_useless]
         yield from ordered_map(items, read, tuning)
 
     return _gathered(all_rows(), tuning.batch)

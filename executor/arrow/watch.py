@@ -15,6 +15,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from executor.arrow import pipeline
 from optimizer.algebra.plan import PlanNode
 from optimizer.errors import ExecutionError
 
@@ -101,7 +102,7 @@ _running: set[threading.Thread] = set()
 
 def at_work() -> bool:
     """Whether a thread of a query that was stopped has not ended yet."""
-    return any(thread.is_alive() for thread in _running)
+    return any(thread.is_alive() for thread in _running) or pipeline.at_work()
 
 
 def watched(batches: Iterator[pa.RecordBatch], watch: Watch) -> Iterator[pa.RecordBatch]:
