@@ -216,8 +216,8 @@ class Aggregation:
         keys = {key: sorted[key].take(pa.array(first)) for key in self._keys}
         return pa.table({**keys, **{f"k{i}": column for i, column in enumerate(columns)}})
 
-    def merge(self, partials: list[Partial], tuning: Tuning) -> Partial:
-        """One state a group. Empties `partials`, of which there is at least one."""
+    def merge(self, partials: list[Partial], tuning: Tuning, made: Callable[[int], None] | None = None) -> Partial:
+        """One state a group. Empties `partials`, of which there is at least one; `made` as `by_key_parts` has it."""
         states = [partial.states for partial in partials]
         sets = [list(tables) for tables in zip(*(partial.sets for partial in partials), strict=True)]
         kept = [list(tables) for tables in zip(*(partial.kept for partial in partials), strict=True)]
@@ -225,8 +225,8 @@ class Aggregation:
         steps = [(_MERGE[state.function], name) for state, name in self._states.items()]
         types = {name: state.type for state, name in self._states.items()}
         return Partial(
-            by_key_parts(states, self._keys, lambda part: grouped(part, self._keys, steps, types), tuning),
-            tuple(by_key_parts(each, each[0].column_names, unique_rows, tuning) for each in sets),
+            by_key_parts(states, self._keys, lambda part: grouped(part, self._keys, steps, types), tuning, made),
+            tuple(by_key_parts(each, each[0].column_names, unique_rows, tuning, made) for each in sets),
             tuple(self._fewer(rows.kept, pa.concat_tables(each)) for rows, each in zip(self._rows.values(), kept, strict=True)),
         )
 

@@ -41,6 +41,13 @@ def table_batches(table: pa.Table, rows: int) -> Batches:
             yield batch
 
 
+def emptied(batches: list[pa.RecordBatch], schema: pa.Schema) -> pa.Table:
+    """The batches as a table, which alone has them from then on."""
+    table = pa.Table.from_batches(batches, schema)
+    batches.clear()
+    return table
+
+
 def one_batch(table: pa.Table) -> pa.RecordBatch:
     """A table as a single batch. Raises ArrowInvalid when a column of text has more than 2 GB."""
     if table.num_rows == 0:

@@ -41,9 +41,14 @@ def gathered(node: PlanNode, context: Context, aggregation: Aggregation, keyed: 
         held += partial.nbytes
         context.held(node, held)
         if rows >= max(context.tuning.merge, _GROWTH * merged):
-            waiting = [aggregation.merge(waiting, context.tuning)]
-            rows = merged = waiting[0].rows
-            held = waiting[0].nbytes
-    if len(waiting) > 1:
-        waiting = [aggregation.merge(waiting, context.tuning)]
-    return waiting[0]
+            waiting = [_merged(node, context, aggregation, waiting)]
+            rows, held = waiting[0].rows, waiting[0].nbytes
+            merged = rows
+    return waiting[0] if len(waiting) == 1 else _merged(node, context, aggregation, waiting)
+
+
+def _merged(node: PlanNode, context: Context, aggregation: Aggregation, waiting: list[Partial]) -> Partial:
+    held = sum(partial.nbytes for partial in waiting)
+    merged = aggregation.merge(waiting, context.tuning, lambda made: context.held(node, held + made))
+    context.held(node, merged.nbytes)
+    return merged

@@ -83,7 +83,7 @@ def _stage(node: PlanNode, context: Context) -> Stage:
 
 def _index(node: PlanNode, context: Context, inner: pa.RecordBatch, keys: Sequence[pa.Array]) -> KeyIndex:
     assert isinstance(node.op, HashJoin)
-    index = KeyIndex(keys, node.op.null_safe)
+    index = KeyIndex(keys, node.op.null_safe, lambda bytes: context.held(node, inner.nbytes + bytes))
     context.held(node, inner.nbytes + index.nbytes)
     return index
 

@@ -36,19 +36,25 @@ def produce(node: PlanNode, context: Context) -> Batches:
             waiting.append(part)
             rows += part.num_rows
             if rows >= max(context.tuning.merge, 4 * merged):
-                context.held(node, sum(t.nbytes for t in waiting))
-                waiting = [by_key_parts(waiting, names, _summed, context.tuning)]
+                waiting = [_merged(node, context, waiting)]
                 rows = merged = waiting[0].num_rows
         if side == 0 and rows == 0:
             return  # nothing to intersect with or to take from
-    context.held(node, sum(t.nbytes for t in waiting))
-    table = by_key_parts(waiting, names, _summed, context.tuning)
+    table = _merged(node, context, waiting)
     schema = context.schema(node)
     for part in table.to_batches(max_chunksize=context.tuning.batch):
         times = _multiplicity(op, part.column("left").to_numpy(), part.column("right").to_numpy())
         kept = pa.Table.from_batches([part]).select(names).take(pa.array(np.repeat(np.arange(len(times)), times)))
         for batch in table_batches(kept, context.tuning.batch):
             yield select(batch, schema)
+
+
+def _merged(node: PlanNode, context: Context, waiting: list[pa.Table]) -> pa.Table:
+    held, names = sum(table.nbytes for table in waiting), waiting[0].column_names[:-2]
+    context.held(node, held)
+    merged = by_key_parts(waiting, names, _summed, context.tuning, lambda made: context.held(node, held + made))
+    context.held(node, merged.nbytes)
+    return merged
 
 
 def _summed(table: pa.Table) -> pa.Table:

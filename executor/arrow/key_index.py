@@ -11,7 +11,7 @@ The rows of a group stand together in `rows`, in ascending order.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -23,6 +23,7 @@ from optimizer.errors import ExecutionError
 
 _NONE = np.int32(-1)
 _SEEDS = 16
+_ROW_BYTES = 16  # for each row, beside table and keys: four numbers of 32 bits
 _MANY = 1 << 20  # keys for which a table of hashes is not made larger than it has to be
 _BLOCK = 1 << 19  # rows that look for their places at a time
 _SPAN = 1 << 20  # places that a direct table may always have
@@ -42,6 +43,7 @@ class KeyIndex:
         "_mask",
         "_members",
         "_null_safe",
+        "_reserve",
         "_seed",
         "_shift",
         "_table",
@@ -52,11 +54,13 @@ class KeyIndex:
         "unique",
     )
 
-    def __init__(self, keys: Sequence[pa.Array], null_safe: int = 0) -> None:
+    def __init__(self, keys: Sequence[pa.Array], null_safe: int = 0, reserve: Callable[[int], None] | None = None) -> None:
+        """`reserve` is told about how many bytes it will take, before it takes them."""
         if len(keys[0]) >= 1 << 31:
             raise ExecutionError("the build side has more than 2^31 rows")
         # where no row has a NULL, one that is looked up finds nothing, as with other keys
         self._null_safe = sum(1 << i for i, key in enumerate(keys) if null_safe >> i & 1 and key.null_count)
+        self._reserve = reserve or (lambda bytes: None)
         for seed in range(_SEEDS):
             words, valid = key_words(keys, seed, self._null_safe)
             self._seed = seed
@@ -110,6 +114,7 @@ class KeyIndex:
     def _direct(self, word: np.ndarray, low: int, span: int) -> np.ndarray:
         """Fills the table; the group of each row."""
         self._base, self._words = low, []
+        self._reserve(4 * span + _ROW_BYTES * len(word))
         groups = numbered(word - low, span)
         self._table = groups.table
         return groups.group
@@ -119,6 +124,7 @@ class KeyIndex:
         count = len(words[0])
         bits = max(4, ((4 if count < _MANY else 2) * count).bit_length())
         self._shift, self._mask = np.uint64(64 - bits), (1 << bits) - 1
+        self._reserve((4 << bits) + _ROW_BYTES * count + sum(word.nbytes for word in words))
         table = np.full(1 << bits, _NONE, np.int32)
         leaders = np.empty(count, np.int32)
         for start in range(0, count, _BLOCK):

@@ -6,7 +6,7 @@ Arrow's grouping are small then, and one part's at a time.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -21,15 +21,34 @@ _ODD = np.uint64(0x9E3779B97F4A7C15)
 _HALF = np.uint64(32)
 
 
-def by_key_parts(tables: list[pa.Table], keys: Sequence[str], work: Callable[[pa.Table], pa.Table], tuning: Tuning) -> pa.Table:
+def by_key_parts(
+    tables: list[pa.Table],
+    keys: Sequence[str],
+    work: Callable[[pa.Table], pa.Table],
+    tuning: Tuning,
+    made: Callable[[int], None] | None = None,
+) -> pa.Table:
     """What `work` makes of the rows of all tables, where what it makes of a row depends only on those with equal `keys` (NULL
-    equals NULL), in their order. Parts have some `tuning.part` rows; fewer than twice as many are one. Empties `tables`."""
+    equals NULL), in their order. Parts have some `tuning.part` rows; fewer than twice as many are one. Empties `tables`, whose
+    rows are held until all is done; `made` is told how many bytes there are besides, each time that there are more."""
     rows = sum(table.num_rows for table in tables)
+    parts: Iterator[pa.Table]
     if rows < 2 * tuning.part or not keys:
-        whole = pa.concat_tables(tables)
+        parts = iter([pa.concat_tables(tables)])
         tables.clear()
-        return work(whole)
-    bits = min(_MOST_BITS, (rows // tuning.part).bit_length())
+    else:
+        parts = _parts(tables, keys, min(_MOST_BITS, (rows // tuning.part).bit_length()), tuning)
+    done: list[pa.Table] = []
+    bytes = 0
+    for result in ordered_map(parts, lambda part: (work(part),), tuning):
+        done.append(result)
+        bytes += result.nbytes
+        if made is not None:
+            made(bytes)
+    return pa.concat_tables(done)
+
+
+def _parts(tables: list[pa.Table], keys: Sequence[str], bits: int, tuning: Tuning) -> Iterator[pa.Table]:
     parts: list[list[pa.RecordBatch]] = [[] for _ in range(1 << bits)]
     tables.reverse()
     while tables:
@@ -41,8 +60,7 @@ def by_key_parts(tables: list[pa.Table], keys: Sequence[str], work: Callable[[pa
                 if count:
                     part.append(ordered.slice(start, count))
                     start += count
-    whole_parts = (pa.Table.from_batches(part) for part in parts if part)
-    return pa.concat_tables(ordered_map(whole_parts, lambda part: (work(part),), tuning))
+    return (pa.Table.from_batches(part) for part in parts if part)
 
 
 def _part_numbers(keys: Sequence[pa.Array], bits: int) -> np.ndarray:

@@ -13,6 +13,13 @@ from executor.arrow.batches import column_name, single_array
 from executor.arrow.intervals import comparable
 from optimizer.algebra.traits import Collation, SortKey
 
+_NUMBER = 8  # bytes of a row's number
+
+
+def sorting_bytes(rows: pa.Table) -> int:
+    """What sorting holds: the rows as they come, a number for each, and the rows in order."""
+    return 2 * rows.nbytes + _NUMBER * rows.num_rows
+
 
 def sorted_rows(table: pa.Table, order: Collation, limit: int | None = None) -> pa.Table:
     """The rows in order; with `limit` only the first so many."""

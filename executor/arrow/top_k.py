@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from executor.arrow.batches import Batches, batch_schema, column_name, nbytes, select, table_batches
+from executor.arrow.batches import Batches, batch_schema, column_name, emptied, nbytes, select, table_batches
 from executor.arrow.context import Context
-from executor.arrow.ordering import may_precede, sorted_rows
+from executor.arrow.ordering import may_precede, sorted_rows, sorting_bytes
 from optimizer.algebra.physical import TopK
 from optimizer.algebra.plan import PlanNode
 
@@ -33,14 +33,20 @@ def produce(node: PlanNode, context: Context) -> Batches:
             continue
         held.append(batch)
         rows += batch.num_rows
+        context.held(node, nbytes(held))
         if rows >= 2 * wanted and rows >= wanted + min(context.tuning.window, context.tuning.merge):
-            context.held(node, nbytes(held))
-            first = sorted_rows(pa.Table.from_batches(held, schema).combine_chunks(), op.order, wanted)
+            first = _first(node, context, emptied(held, schema), wanted)
             held, rows = first.to_batches(), first.num_rows
             if op.order:
                 bound = first[column_name(op.order[0].column)][-1]
-    context.held(node, nbytes(held))
-    first = sorted_rows(pa.Table.from_batches(held, schema).combine_chunks(), op.order, wanted).slice(op.offset)
+    first = _first(node, context, emptied(held, schema), wanted).slice(op.offset)
     result = context.schema(node)
     for made in table_batches(first, context.tuning.batch):
         yield select(made, result)
+
+
+def _first(node: PlanNode, context: Context, candidates: pa.Table, wanted: int) -> pa.Table:
+    assert isinstance(node.op, TopK)
+    context.held(node, sorting_bytes(candidates))
+    candidates = candidates.combine_chunks()
+    return sorted_rows(candidates, node.op.order, wanted)

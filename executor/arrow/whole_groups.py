@@ -8,12 +8,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from executor.arrow.batches import Batches, batch_schema, column_name, nbytes, one_batch
+from executor.arrow.batches import Batches, batch_schema, column_name, emptied, one_batch
 from executor.arrow.comparisons import distinct_from
 from executor.arrow.context import Context
 from optimizer.algebra.columns import ColumnId
 from optimizer.algebra.plan import PlanNode
 
+_COPIES = 2  # of the rows that are held: as they came, or in one piece, and what is made of them
 _LAST = 1024  # rows at the end of which the last group is one mostly
 
 
@@ -22,23 +23,23 @@ def whole_groups(node: PlanNode, context: Context, keys: Sequence[ColumnId]) -> 
     child = node.inputs[0]
     schema = batch_schema(child.columns, context.columns)
     held: list[pa.RecordBatch] = []  # the rows of the last group are at the end, and may go on
-    rows, wanted = 0, context.tuning.window
+    rows, bytes, wanted = 0, 0, context.tuning.window
     for batch in context.open(child):
         held.append(batch)
         rows += batch.num_rows
+        bytes += batch.nbytes
+        context.held(node, _COPIES * bytes)
         if rows < wanted:
             continue
-        context.held(node, nbytes(held))
-        gathered = one_batch(pa.Table.from_batches(held, schema))
+        gathered = one_batch(emptied(held, schema))
         last = _last_group(gathered, keys)
         if last:
             yield gathered.slice(0, last)
         held = [gathered.slice(last)]
-        rows = held[0].num_rows
+        rows, bytes = held[0].num_rows, held[0].nbytes
         wanted = max(context.tuning.window, 2 * rows)  # a long group is gathered in ever larger steps
     if rows:
-        context.held(node, nbytes(held))
-        yield one_batch(pa.Table.from_batches(held, schema))
+        yield one_batch(emptied(held, schema))
 
 
 def group_starts(batch: pa.RecordBatch, keys: Sequence[ColumnId]) -> np.ndarray:
