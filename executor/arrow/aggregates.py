@@ -73,8 +73,7 @@ class Partial(NamedTuple):
 class Aggregation:
     """How to compute `items` by `keys`. Without keys there is one group, even over no rows.
 
-    `in_order`: groups of a single batch come out in the order of their first rows; Arrow's come in some order.
-    `coarser`: the states will be merged by fewer keys, or none.
+    Groups come out in some order. `coarser`: the states will be merged by fewer keys, or none.
     """
 
     def __init__(
@@ -82,7 +81,6 @@ class Aggregation:
         keys: Sequence[ColumnId],
         items: Iterable[AggregateItem],
         output: pa.Schema,
-        in_order: bool = False,
         coarser: bool = False,
     ) -> None:
         self._keys = [column_name(key) for key in keys]
@@ -104,10 +102,6 @@ class Aggregation:
                 self._kept_results[name] = self._keep(item.call)
             else:
                 self._results[name] = self._add(item.call)
-        self._first_row: str | None = None
-        if in_order:
-            self._compiled["row"] = lambda batch: pa.array(np.arange(batch.num_rows))
-            self._first_row = self._state("min", "row", pa.int64(), False)
         if not self._states and (coarser or not self._keys):  # Arrow cannot make one group of nothing
             self._state("count_all", "", pa.int64(), False)
 
@@ -232,7 +226,7 @@ class Aggregation:
 
     def results(self, merged: Partial, tuning: Tuning) -> Batches:
         """The output rows of fully merged states, which go as they are read where each row stands for itself."""
-        if self._sets or merged.kept or self._first_row is not None:
+        if self._sets or merged.kept:
             yield from table_batches(self.finish(merged), tuning.batch)
             return
         pieces = merged.states.to_batches(max_chunksize=tuning.batch)[::-1]
@@ -244,8 +238,6 @@ class Aggregation:
     def finish(self, partial: Partial) -> pa.Table:
         """The output rows of fully merged states."""
         table = self._with_sets(partial) if self._sets else partial.states
-        if self._first_row is not None:
-            table = table.take(pc.sort_indices(table[self._first_row]))
         segments = [self._by_group(table, each) for each in partial.kept]
         arrays = []
         for field in self._output:
