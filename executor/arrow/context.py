@@ -98,7 +98,7 @@ class Context:
         return batch_schema(node.columns, self.columns, self.encoded.get(node.id, 0))
 
     def held(self, node: PlanNode, bytes: int) -> None:
-        """The operator holds so many bytes of rows now. Raises LimitReached."""
+        """The operator holds so many bytes now, with what the kernel makes that it calls next. Raises LimitReached."""
         if self.counters is not None:
             self.counters.held(node.id, bytes)
         if self.watch is not None:
