@@ -165,10 +165,11 @@ def sequences(items: Sequence[ColumnId], leading: ColumnSet = -1) -> list[tuple[
 
 
 def joined_on(columns: ColumnSet, order: Collation, props: LogicalProps) -> Collation:
-    """Columns that are not among `columns` but determined by them, and by which rows that come by `order` may be sorted further
-    for nothing, since a join was on them: rows equal on `columns` are together all the same."""
-    open_ = props.closure(columns) & ~props.closure(column_set(key.column for key in order))
-    classes = [same & open_ for same in props.equivalences if not same & columns]
+    """Columns that others of `columns` determine, and by which rows that come by `order` may be sorted further for nothing,
+    since a join was on them: rows equal on `columns` are together all the same."""
+    known = column_set(key.column for key in order)
+    open_, rest = props.closure(columns) & ~props.closure(known), props.without_determined(columns, known)
+    classes = [same & open_ for same in props.equivalences if not same & rest]
     return ascending((same & -same).bit_length() - 1 for same in classes if same)
 
 

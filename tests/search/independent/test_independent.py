@@ -50,6 +50,7 @@ FOUND = {
     1000444: "groups in an order, between its keys a column that one of them determines",
     1000830: "the same as 1000239, with the left order by a key",
     1002094: "rows grouped below a merge join by constant keys, by what comes sorted",
+    1033510: "the same, with a column that is grouped by",
     1004430: "an order of four keys, all but the last two of which come for nothing",
     1004658: "an order below a join with a column between its keys that only the join determines",
     1029345: "a column that is constant because a key of its table is, above an aggregate",
