@@ -17,6 +17,7 @@ from executor.arrow.context import Context
 from executor.arrow.pipeline import ordered_map
 from executor.arrow.selection import taken
 from executor.arrow.whole_groups import group_starts, whole_groups
+from optimizer.algebra.columns import column_set
 from optimizer.algebra.physical import StreamingAggregate
 from optimizer.algebra.plan import PlanNode
 
@@ -28,7 +29,8 @@ def produce(node: PlanNode, context: Context) -> Batches:
         yield from hash_aggregate.produce(node, context)
         return
     output, keys = context.schema(node), {column_name(key) for key in op.keys}
-    number = max(node.columns, node.inputs[0].columns).bit_length()  # the id of no column
+    # the id of no column, nor of an aggregate that nobody reads
+    number = max(node.columns, node.inputs[0].columns, column_set(item.id for item in op.aggregates)).bit_length()
     fields = [field for field in output if field.name not in keys]
     aggregation = Aggregation([number], op.aggregates, pa.schema([*fields, pa.field(column_name(number), pa.int64())]))
 

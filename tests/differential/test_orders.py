@@ -459,6 +459,8 @@ FOUND = {
     1267: "merge joins only, and sorting downwards costs less than upwards: what rows in any order cost bounds no others",
     2725: "the same, below a union",
     3328: "rows grouped by columns that a function of the key determines",
+    108: "the number of a group had the name of an aggregate that nobody reads",
+    843: "a streaming aggregate promised an order by a column that it does not have",
 }
 
 

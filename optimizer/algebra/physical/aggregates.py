@@ -60,8 +60,8 @@ class StreamingAggregate(_Aggregate):
         keys = column_set(self.keys)
         rest = 0 if below.unique_on(keys) else below.without_determined(keys, column_set(k.column for k in prefix))
         others, joined = [c for c in self.keys if rest >> c & 1], union(below.equivalences)
-        orders = [TraitSet(prefix + ascending(each)) for each in sequences(others, joined)]
-        return tuple(Alternative((order,), order) for order in orders)
+        orders = [prefix + ascending(each) for each in sequences(others, joined)]
+        return tuple(Alternative((TraitSet(order),), TraitSet(restrict_collation(order, keys, below))) for order in orders)
 
     def pass_through(self, required: TraitSet, output: LogicalProps, inputs: Props) -> tuple[Alternative, ...]:
         if required == ANY:
