@@ -1,8 +1,9 @@
 """Batches of one source through a row of stages, on several threads, in order.
 
 A stage turns one batch into any number of batches and depends on no other batch, so batches may pass it at the same
-time. Only the consumer's thread advances the source and only a stage's work is given to the pool; a task therefore never
-waits for another, and pipelines inside pipelines cannot block one another.
+time. Only the consumer's thread advances the source and only a stage's work is given to the pool. A task waits at most
+for one that the pool was given before it (`begun`: an index that the first batch that asks for it finds being built), so
+pipelines inside pipelines cannot block one another.
 """
 
 from __future__ import annotations

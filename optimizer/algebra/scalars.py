@@ -3,7 +3,7 @@
 Building the same scalar twice gives the same object, so equality is identity and hashing is free; a memo key holds
 scalars as they are. Build them with positional arguments only. Every scalar knows its type (`pyarrow.DataType`), the
 columns it reads (`columns`, a bitset), the columns of enclosing queries it reads (`outer`), whether it is `volatile`,
-whether it may raise (`raises`), and which rare forms stand in it (`flags`: those of all its parts).
+whether it may raise (`raises`), and which rare forms stand in it (`flags`).
 
 What walks through scalars and rewrites them is below the classes; `predicates` are made of them.
 """
@@ -12,52 +12,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, ClassVar, NamedTuple, TypeVar
-from weakref import ref
 
 import pyarrow as pa
 
 from optimizer.algebra.aggregate_functions import AGGREGATE_FUNCTIONS, WINDOW_FUNCTIONS
 from optimizer.algebra.columns import ColumnId, ColumnSet, DataType
+from optimizer.algebra.flags import AGGREGATE
+from optimizer.algebra.interning import Interning
 from optimizer.algebra.scalar_functions import SCALAR_FUNCTIONS
 
 BOOL = pa.bool_()
 
 
-class _Live(ref):  # type: ignore[type-arg]
-    """A reference to a scalar that is used somewhere, and its place in `_LIVE`."""
-
-    __slots__ = ("key",)
-    key: tuple[Any, ...]
-
-
-_LIVE: dict[tuple[Any, ...], _Live] = {}  # as a WeakValueDictionary, in half its time
-
-
-def _forget(dead: _Live) -> None:
-    if _LIVE.get(dead.key) is dead:
-        del _LIVE[dead.key]
-
-
-class _Interning(type):
-    """Metaclass: `Call("+", (a, b), t)` returns the one live object with these fields."""
-
-    def __call__(cls, *args: Any) -> Any:
-        key = (cls, *args) if cls is not Literal else (cls, *_literal_key(*args))
-        live = _LIVE.get(key)
-        found = None if live is None else live()
-        if found is None:
-            found = super().__call__(*args)
-            live = _LIVE[key] = _Live(found, _forget)
-            live.key = key
-        return found
-
-
-def _literal_key(value: Any, type: DataType) -> tuple[Any, ...]:
-    # 1, 1.0 and True are equal in Python, and so are 0.0 and -0.0; they are different literals
-    return (value.__class__, repr(value) if isinstance(value, float) else value, type)
-
-
-class Scalar(metaclass=_Interning):
+class Scalar(metaclass=Interning):
     """Base of all scalars. `children` are the operands; `with_children` rebuilds with others."""
 
     __slots__ = ("__weakref__", "_text", "columns", "flags", "outer", "raises", "type", "volatile")
@@ -147,6 +114,11 @@ class Literal(Scalar):
     """A constant: a Python value as `pyarrow.Scalar.as_py` gives it (Decimal, datetime.date, ...), None for NULL."""
 
     __slots__ = ("value",)
+
+    @staticmethod
+    def key_of(value: Any, type: DataType) -> tuple[Any, ...]:
+        """1, 1.0 and True are equal in Python, and so are 0.0 and -0.0; they are different literals."""
+        return (value.__class__, repr(value) if isinstance(value, float) else value, type)
 
     def __init__(self, value: Any, type: DataType) -> None:
         self._set(type, ())
@@ -300,7 +272,7 @@ class AggregateCall(Scalar):
     `filter` keeps only rows where it is TRUE."""
 
     __slots__ = ("args", "distinct", "filter", "function")
-    flag = 1
+    flag = AGGREGATE
 
     def __init__(self, function: str, args: tuple[Scalar, ...], distinct: bool, filter: Scalar | None, type: DataType) -> None:
         known = AGGREGATE_FUNCTIONS[function]

@@ -15,16 +15,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from optimizer.algebra.columns import ColumnId, DataType
+from optimizer.algebra.flags import REFERENCE, SUBQUERY
 from optimizer.algebra.rows import rows_compared
 from optimizer.algebra.scalars import BOOL, ColumnRef, OuterRef, Scalar, parts_of, rewrite
-from optimizer.algebra.trees import REFERENCE, Tree
+from optimizer.algebra.trees import Tree
 
 
 class Subquery(Scalar):
     """Base of both forms: `tree` is the subquery. `columns` and `outer` hold all columns of queries around that it reads."""
 
     __slots__ = ("tree",)
-    flag = 2
+    flag = SUBQUERY
     tree: Tree
 
     def _set_tree(self, type: DataType, children: tuple[Scalar, ...], tree: Tree) -> None:

@@ -9,13 +9,12 @@ from collections.abc import Iterator
 from typing import TypeAlias
 
 from optimizer.algebra.columns import ColumnSet
+from optimizer.algebra.flags import APPLY, CROSS_PRODUCT, MARK, OUTER_JOIN, REFERENCE
 from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical import LogicalOperator
 from optimizer.algebra.logical_joins import AnyJoin, Apply, Join
 from optimizer.algebra.props import LogicalProps
 from optimizer.algebra.spools import CteReference
-
-REFERENCE, APPLY, OUTER_JOIN, CROSS_PRODUCT, MARK = 16, 32, 64, 128, 256  # beside the flags of scalars
 
 
 def _flags_of(op: LogicalOperator) -> int:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from sqlglot import exp
 
 from optimizer.algebra.columns import ColumnId
+from optimizer.algebra.flags import GROUPING
 from optimizer.algebra.scalars import Scalar
 from optimizer.algebra.types import INT64
 
@@ -25,7 +26,7 @@ class GroupingCall(Scalar):
     """GROUPING of expressions over the rows before grouping; each has to be a key of GROUP BY."""
 
     __slots__ = ("args",)
-    flag = 8
+    flag = GROUPING
 
     def __init__(self, args: tuple[Scalar, ...]) -> None:
         self._set(INT64, args)

@@ -15,6 +15,7 @@ from sqlglot import exp
 
 from optimizer.algebra.aggregate_functions import AGGREGATE_FUNCTIONS, WINDOW_FUNCTIONS
 from optimizer.algebra.columns import ColumnId, ColumnSet, column_ids
+from optimizer.algebra.flags import WINDOW
 from optimizer.algebra.logical import Project, ProjectItem, Window, WindowItem
 from optimizer.algebra.scalars import ColumnRef, Literal, Scalar, WindowCall, parts_of, rewrite, walk
 from optimizer.algebra.subqueries import has_subquery
@@ -63,7 +64,7 @@ class WindowExpression(Scalar):
     """A window call with the scalars it partitions and orders by. Lives until `Windows` has found it a column."""
 
     __slots__ = ("call", "order", "partition")
-    flag = 4
+    flag = WINDOW
 
     def __init__(self, call: WindowCall, partition: tuple[Scalar, ...], order: tuple[OrderTerm, ...]) -> None:
         self._set(call.type, (call, *partition, *(term.key for term in order)))
