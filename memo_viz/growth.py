@@ -104,6 +104,12 @@ def _bests(events: Iterable[dict[str, Any]]) -> Iterator[tuple[int, str, bool]]:
         elif event["kind"] == "restart":
             yield from ((event["seq"], member, False) for member, count in goals.items() if count)
             best, goals = {}, Counter()
+        elif event["kind"] == "recost":
+            for goal in event["goals"]:
+                old = best.pop(goal, None)
+                if old is not None:
+                    goals[old] -= 1
+                    yield event["seq"], old, goals[old] > 0
 
 
 def _heads(plans: Iterable[_Plan]) -> Iterator[tuple[int, str, bool]]:

@@ -46,6 +46,7 @@ const CALLED = /** @type {Record<string, string>} */ ({
   cycle: "cycle",
   table: "table",
   restart: "restart",
+  recost: "costed again",
   budget: "budget",
   plan: "plan",
   dropped: "left out",

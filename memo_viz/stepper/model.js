@@ -199,6 +199,7 @@ const CHANGES = {
     }
     log.set(keep, "logical", [...keep.logical, ...gone.logical]);
     log.set(keep, "physical", sorted([...keep.physical, ...gone.physical]));
+    for (const id of gone.goals) anew(state, id, log);
     for (const list of /** @type {const} */ (["logical", "physical", "goals"])) log.set(gone, list, []);
     for (const group of state.groups.values()) {
       if (group === gone || group.merged_into === gone.id) log.set(group, "merged_into", keep.id);
@@ -262,9 +263,11 @@ const CHANGES = {
     if (event.lower !== goal.lower) setLower(goal, event.lower, event, log);
   },
   restart(state, event, log) {
-    for (const { id, group, traits, event: made } of [...state.goals.values()])
-      log.put(state.goals, id, newGoal(id, group, traits, 0, made, null));
+    for (const id of [...state.goals.keys()]) anew(state, id, log);
     for (const group of state.groups.values()) log.set(group, "goals", []);
+  },
+  recost(state, event, log) {
+    for (const id of event.goals) log.set(goalAt(state, id), "best", null);
   },
   cost(state, event, log) {
     const mexpr = /** @type {MExpr} */ (state.mexprs.get(event.mexpr));
@@ -347,6 +350,12 @@ function newGroup(id, event, columns, relations) {
     event: seq,
     lower_event: seq,
   };
+}
+
+/** A goal as it was when it was new. @param {State} state @param {number} id @param {Log} log */
+function anew(state, id, log) {
+  const { group, traits, event } = goalAt(state, id);
+  log.put(state.goals, id, newGoal(id, group, traits, 0, event, null));
 }
 
 /** @param {number} id @param {number} group @param {string} traits @param {number} lower @param {number | null} event

@@ -243,6 +243,10 @@ class _Bookkeeper:
         self._limits.clear()
         self._open.clear()
 
+    def _read_recost(self, event: Event) -> None:
+        for goal in event["goals"]:
+            self._best.pop(goal, None)
+
     def _claim(self, event: Event, lower: float, why: str) -> None:
         goal = event["goal"]
         if lower > self._lower.get(goal, (-INFINITY, ""))[0] or goal not in self._lower:

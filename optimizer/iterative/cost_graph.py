@@ -4,9 +4,14 @@ A goal is opened when it is the root or an input of a way. It then has a way for
 physical expression of its group, those that come later included, and its enforcers. A plan that gets cheaper is passed on
 to the ways above it through a worklist. Costs only fall, and local costs are not negative, so that ends, and no plan
 becomes its own input.
+
+When groups turn out to be one, costs may rise: figures change. Then what follows from them is forgotten, upwards along best
+plans, and costed again; all other goals keep their ways and plans.
 """
 
 from __future__ import annotations
+
+from collections.abc import Iterable, Set
 
 from optimizer.memo.alternatives import alternatives
 from optimizer.memo.goal import INFINITY, Goal, Status, Way
@@ -37,12 +42,52 @@ class CostGraph:
                     self._consider(goal, physical)
         self._settle()
 
-    def restart(self, root: Goal) -> None:
-        """Cost everything anew, because goals were dropped or figures changed."""
-        self._users.clear()
-        self._fallen.clear()
-        self._to_open.clear()
-        self.open(root)
+    def unite(self, united: Set[int], above: Set[int]) -> None:
+        """Cost anew what a merge has touched: the groups that were united, and in groups `above` the ways that read these.
+
+        Goals of groups that are no more leave; who asked for them asks for those of the groups that stay.
+        """
+        search, memo = self._search, self._search.memo
+        gone = [goal for goal in memo.goals if goal.opened and memo.find(goal.group) != goal.group]
+        whole = [goal for gid in united for goal in memo.groups[gid].goals.values() if goal.opened]
+        partly = [goal for gid in above - united for goal in memo.groups[gid].goals.values() if goal.opened]
+        removed = [way for goal in (*gone, *whole) for way in _listed(goal)]
+        removed += [
+            way for goal in partly for way in _listed(goal) if any(memo.find(each.group) in united for each in way.inputs)
+        ]
+        fallen = self._resting_on({*gone, *whole, *partly})
+        numbers = {way.number for way in removed}
+        for below in {below for way in removed for below in way.inputs}:
+            self._users[below] = [use for use in self._users[below] if use[1].number not in numbers]
+        for goal in gone:
+            goal.reset()
+        for goal in fallen:
+            goal.way, goal.best_cost = None, INFINITY
+            goal.listed = {way.number: way for way in _listed(goal) if way.number not in numbers}
+        search.emit_recost(fallen)
+        search.counters.reopened["new expressions"] += len(whole) + len(partly)
+        for goal in whole:
+            self._list(goal)
+        for goal in partly:
+            for mexpr in memo.groups[goal.group].members():
+                if not united.isdisjoint(mexpr.inputs):
+                    for physical in mexpr.physical:
+                        self._consider(goal, physical)
+        for goal in fallen:
+            for way in _listed(goal):
+                self._recost(goal, way)
+        self._settle()
+
+    def _resting_on(self, goals: Set[Goal]) -> list[Goal]:
+        """Open goals whose best plans have one of these in them."""
+        pending, found = list(goals), dict.fromkeys(goals)
+        while pending:
+            goal = pending.pop()
+            for user, way in self._users.get(goal, ()):
+                if user.way is way and user not in found:
+                    found[user] = None
+                    pending.append(user)
+        return list(found)
 
     def _settle(self) -> None:
         fallen = self._fallen
@@ -63,6 +108,11 @@ class CostGraph:
         search.counters.goals_opened += 1
         if search.trace is not None:
             search.trace.emit("goal_open", goal=goal.id, limit=INFINITY, attempt=1, because="first")
+        self._list(goal)
+
+    def _list(self, goal: Goal) -> None:
+        """All ways of a goal, from what is implemented in its group."""
+        search = self._search
         goal.listed = {}
         for way in enforcing(search, goal):
             self._add(goal, way)
@@ -90,3 +140,7 @@ class CostGraph:
             old, goal.way, goal.best_cost = goal.best_cost, way, cost
             self._fallen[goal] = None
             self._search.emit_best(goal, old)
+
+
+def _listed(goal: Goal) -> Iterable[Way]:
+    return (goal.listed or {}).values()

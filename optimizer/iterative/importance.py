@@ -92,17 +92,21 @@ class MatchQueue:
         return match
 
     def refresh(self, root: int) -> None:
-        """Compute importance anew, from group `root` down. Matches of merged groups go to the group that stands for both."""
-        memo = self._memo
+        """Compute importance anew, from group `root` down."""
         self._root = root
-        self._importance = importances(memo, root)
+        self._importance = importances(self._memo, root)
+        self._until_refresh = self._memo.logical_count
+        self.unite()
+
+    def unite(self) -> None:
+        """Matches of merged groups go to the group that stands for both."""
+        memo = self._memo
         for gid in [gid for gid in self._waiting if memo.find(gid) != gid]:
             merged = self._waiting.setdefault(memo.find(gid), [])
             merged += self._waiting.pop(gid)
             heapify(merged)
         self._groups = [(-self._importance.get(gid, 0.0), gid) for gid in self._waiting]
         heapify(self._groups)
-        self._until_refresh = memo.logical_count
 
     def left(self) -> list[Match]:
         """What was not taken."""

@@ -57,6 +57,7 @@ class Iterative:
         gid, new = self.memo.insert(search.regions.collect(tree))
         search.regions.decide(splits=False)
         self._new_root(search.goal(gid, required))
+        self.costs.open(self._root)
         self._arrive(new)
         self._first_plan()
         while self.queue.size:
@@ -81,7 +82,6 @@ class Iterative:
         if search.trace is not None:
             search.trace.emit("root", goal=goal.id)
         self.queue.refresh(goal.group)
-        self.costs.restart(goal)
 
     def _has_plan(self) -> bool:
         return self._root.best_cost < INFINITY
@@ -221,20 +221,26 @@ class Iterative:
         self._arrive(new)
 
     def _merged(self) -> None:
-        """Groups turned out to be one: goals were dropped and figures changed, so everything is costed anew.
+        """Groups turned out to be one. What the merge has touched is costed anew.
 
-        What was implemented of an expression that the merge dropped must not be lost: all expressions are implemented.
+        What was implemented of an expression that the merge dropped must not be lost: all expressions there are implemented.
         """
-        search, memo = self.search, self.memo
-        for group in memo.live_groups():
-            for mexpr in _ordered(group):
+        search, memo, news = self.search, self.memo, self.memo.news
+        united = {memo.find(mexpr.group) for _, members in news for mexpr in members}
+        above = {memo.find(mexpr.group) for parents, _ in news for mexpr in parents}
+        for gid in united | above:
+            for mexpr in _ordered(memo.groups[gid]):
                 if not mexpr.implemented:
                     implement(search, mexpr)
+        search.forget_merged()
+        self.costs.unite(united, above)
         old = self._root
-        search.restart()
-        self._new_root(search.goal(old.group, old.required))
-        while memo.news:
-            parents, members = memo.news.pop()
+        if memo.find(old.group) != old.group:
+            self._new_root(search.goal(old.group, old.required))
+            self.costs.open(self._root)
+        self.queue.unite()
+        while news:
+            parents, members = news.pop()
             for mexpr in members:
                 self._match_above(parents, mexpr)
 

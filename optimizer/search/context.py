@@ -170,6 +170,11 @@ class SearchContext:
         for goal in self.memo.goals:
             goal.reset()
 
+    def forget_merged(self) -> None:
+        """Forget which goals stood for traits of groups that are no more; goals of all others stay."""
+        find = self.memo.find
+        self._known = {key: goal for key, goal in self._known.items() if find(key[0]) == key[0] == goal.group}
+
     def cut(self, goal: Goal, bound: float) -> bool:
         """Whether a plan that costs at least `bound` can neither meet the goal's limit nor beat its best plan."""
         grace = self.grace if goal.best_cost <= goal.limit else 1.0
@@ -248,6 +253,11 @@ class SearchContext:
                 "best", goal=goal.id, mexpr=mexpr, op=op, detail=detail, local=way.local, cost=goal.best_cost, old=old,
                 inputs=[i.id for i in way.inputs], delivered=delivered, split=isinstance(way.what, Split),
             )  # fmt: skip
+
+    def emit_recost(self, goals: Sequence[Goal]) -> None:
+        """Plans were forgotten, since groups that turned out to be one may have made them dearer."""
+        if self.trace is not None:
+            self.trace.emit("recost", goals=[goal.id for goal in goals])
 
     def emit_prune(self, goal: Goal, way: Way, mechanism: str, lower: float) -> None:
         """A way was cut: by what, and with which numbers."""

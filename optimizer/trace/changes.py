@@ -137,6 +137,8 @@ def _merge(draft: Draft, event: Event) -> None:
             mexpr.local_cost = None  # depends on the figures of either group, which are out of date
             mexpr.group = keep.id if mexpr.group == gone.id else mexpr.group
             mexpr.inputs = [keep.id if gid == gone.id else gid for gid in mexpr.inputs]
+    for id in gone.goals:
+        _anew(draft, id)
     keep.logical += gone.logical
     keep.physical = sorted(keep.physical + gone.physical)
     gone.logical, gone.physical, gone.goals = [], [], []
@@ -206,10 +208,20 @@ def _goal_close(draft: Draft, event: Event) -> None:
 
 
 def _restart(draft: Draft, event: Event) -> None:
-    for id, goal in list(draft.state.goals.items()):
-        draft.goals.add(id, GoalState(id, goal.group, goal.traits, event=goal.event))
+    for id in list(draft.state.goals):
+        _anew(draft, id)
     for id in draft.state.groups:
         draft.groups.edit(id).goals = []
+
+
+def _anew(draft: Draft, id: int) -> None:
+    goal = draft.state.goals[id]
+    draft.goals.add(id, GoalState(id, goal.group, goal.traits, event=goal.event))
+
+
+def _recost(draft: Draft, event: Event) -> None:
+    for id in event["goals"]:
+        draft.goals.edit(id).best = None
 
 
 def _cost(draft: Draft, event: Event) -> None:
@@ -269,6 +281,7 @@ _CHANGES: dict[str, Callable[[Draft, Event], None]] = {
     "goal_open": _goal_open,
     "goal_close": _goal_close,
     "restart": _restart,
+    "recost": _recost,
     "cost": _cost,
     "best": _best,
 }

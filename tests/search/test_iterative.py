@@ -24,7 +24,8 @@ from optimizer.dataset import open_dataset
 from optimizer.errors import NoPlan
 from optimizer.figures import Figures
 from optimizer.iterative.importance import CEILING, importances
-from optimizer.iterative.search import IterativeSearch
+from optimizer.iterative.search import Iterative, IterativeSearch
+from optimizer.memo.alternatives import alternatives
 from optimizer.memo.goal import Goal, Status
 from optimizer.memo.memo import Memo
 from optimizer.pipeline import Optimizer
@@ -32,6 +33,7 @@ from optimizer.plan_space.of_search import full_space
 from optimizer.rules.catalog import IMPLEMENTATIONS, TRANSFORMATIONS, rule_set
 from optimizer.rules.interface import RuleContext
 from optimizer.search.extract import extract
+from optimizer.search.group_ways import enforcing, implementation_way
 from optimizer.search.search import Search
 from optimizer.settings import Settings
 from optimizer.stats.estimator import Estimator
@@ -227,6 +229,53 @@ def test_groups_that_turn_out_to_be_one_are_costed_anew() -> None:
     live = snapshot(search)
     assert replayed.groups == live.groups
     assert replayed == live
+
+
+def costed_from_nothing(search: Search) -> dict[Goal, float]:
+    """The best plans of all open goals over what is implemented: every way of each is listed, and costs fall until none does."""
+    memo = search.memo
+    goals = [goal for goal in memo.goals if goal.opened]
+    ways = {goal: list(enforcing(search, goal)) for goal in goals}
+    for goal in goals:
+        for mexpr in memo.groups[goal.group].members():
+            for physical in mexpr.physical:
+                ways[goal] += [implementation_way(search, goal, physical, each) for each in alternatives(memo, goal, physical)]
+    best = dict.fromkeys(goals, float("inf"))
+    while True:
+        old = dict(best)
+        for goal in goals:
+            best[goal] = min((way.local + sum(best[below] for below in way.inputs) for way in ways[goal]), default=float("inf"))
+        if best == old:
+            return best
+
+
+MANY_MERGES = """select s_name, sum(n) from (
+      select s_name, count(*) n from supplier, lineitem where l_suppkey = s_suppkey and l_partkey in (
+        select p_partkey from part where p_brand in (select p_brand from part where p_size = 1)) group by s_name
+      union all select s_name, sum(l_linenumber) from supplier, lineitem where l_suppkey = s_suppkey and l_partkey in (
+        select p_partkey from part where p_brand in (select p_brand from part where p_size = 1)) group by s_name) x
+    group by s_name order by s_name"""
+
+
+@pytest.mark.parametrize("name", ["tpch/q18", "tpch/q20", MANY_MERGES], ids=["q18", "q20", "many"])
+def test_after_a_merge_goals_cost_what_they_cost_from_nothing(name: str, tpch: Catalog, monkeypatch: pytest.MonkeyPatch) -> None:
+    checked = 0
+
+    def merged(driver: Iterative) -> None:
+        nonlocal checked
+        unite(driver)
+        memo = driver.search.memo
+        assert all(memo.find(goal.group) == goal.group for goal in memo.goals if goal.opened)
+        for goal, cost in costed_from_nothing(driver.search).items():
+            assert goal.best_cost == pytest.approx(cost, rel=1e-9), f"goal {goal.id} of group {goal.group}"
+            checked += 1
+
+    unite = Iterative._merged
+    monkeypatch.setattr(Iterative, "_merged", merged)
+    query = Optimizer(tpch, Settings(driver="iterative")).optimize(resolve_sql(name))
+    assert query.search.proven
+    assert query.search.merges >= (4 if name == MANY_MERGES else 1)
+    assert checked > 20
 
 
 def test_every_budget_gives_a_plan_while_groups_merge() -> None:
