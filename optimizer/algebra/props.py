@@ -93,6 +93,28 @@ class LogicalProps:
                 rest = fewer
         return rest
 
+    def run_columns(self, columns: ColumnSet) -> ColumnSet:
+        """Columns that tell runs of rows equal on `columns` apart: the same for all sets that determine the same, so that what
+        is estimated of the runs does not depend on names. None is determined by the others, dropped as in `without_determined`.
+        """
+        closed = self.closure(columns) & self.columns
+        answer: ColumnSet | None = self.answers.get(("runs", closed))
+        if answer is None:
+            leading = columns  # what leads to nothing else is in any such set, or in none
+            for key in self.keys:
+                leading |= key
+            for determinant, _ in self.dependencies:
+                leading |= determinant
+            for members in self.equivalences:
+                named = members & self.columns
+                leading = leading & ~members | named & -named
+            answer = leading & closed & ~self.closure(0)
+            for column in sorted(column_ids(answer), key=lambda c: ((self.closure(1 << c) & closed).bit_count(), -c)):
+                if self.closure(answer ^ 1 << column) >> column & 1:
+                    answer ^= 1 << column
+            self.answers["runs", closed] = answer
+        return answer
+
     def unique_on(self, columns: ColumnSet) -> bool:
         """Whether no two rows agree (NULL = NULL) on `columns`."""
         closed = self.closure(columns)

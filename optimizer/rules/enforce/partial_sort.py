@@ -51,7 +51,7 @@ def _orders(required: TraitSet, offers: Sequence[TraitSet], props: LogicalProps)
     moves = []
     for length in sorted(lengths, reverse=True):
         lead = order[:length]
-        runs = props.without_determined(column_set(k.column for k in lead))
+        runs = props.run_columns(column_set(k.column for k in lead))
         moves.append((PartialSort(runs, order[length:]), TraitSet(lead)))
     return tuple(moves)
 
@@ -77,7 +77,7 @@ def _groupings(
         known = props.closure(part)
         rest = props.without_determined(columns, part)
         if part and rest and known != props.closure(0):
-            moves.append((PartialSort(props.without_determined(part), group_order(rest)), grouped(part)))
+            moves.append((PartialSort(props.run_columns(part), group_order(rest)), grouped(part)))
     return tuple(moves)
 
 

@@ -271,9 +271,8 @@ class Cheapest:
             least = best[0] + self._local(Sort(_sort_keys(order)), order, relation.stats, [relation.stats])
         if "partial_sort" in self._sorts:
             for cut in range(1, len(order)):
-                for runs in _least(relation.known, columns_of(order[:cut])):
-                    op = PartialSort(runs, _sort_keys(order[cut:]))
-                    least = min(least, best[cut] + self._local(op, order, relation.stats, [relation.stats]))
+                op = PartialSort(_runs(relation.known, columns_of(order[:cut])), _sort_keys(order[cut:]))
+                least = min(least, best[cut] + self._local(op, order, relation.stats, [relation.stats]))
         return least
 
     # -- sets of relations --------------------------------------------------------------------------------------------------
@@ -460,7 +459,7 @@ class Cheapest:
         if "partial_sort" in self._sorts:
             for lead in (part for part in _parts(relation, target) if known.closure(part) != target):
                 for rest in _grouping_orders(relation, columns, (), lead):
-                    op = PartialSort(lead, _sort_keys(rest))
+                    op = PartialSort(_runs(known, lead), _sort_keys(rest))
                     least = min(least, self.grouped(s, lead) + self._local(op, rest, relation.stats, [relation.stats]))
         self._grouped[s, target] = least
         return least
@@ -512,11 +511,15 @@ def _parts(relation: Relation, target: int) -> list[int]:
     return [part for part in found if part and all(not known.closure(part ^ 1 << c) >> c & 1 for c in members(part))]
 
 
-def _least(known: Known, columns: int) -> list[int]:
-    """The parts of `columns` that determine all of them, none of whose columns the others determine."""
-    target = known.closure(columns)
-    parts = [part for part in (*_subsets(columns), columns) if known.closure(part) == target]
-    return [part for part in parts if all(known.closure(part ^ 1 << c) != target for c in members(part))]
+def _runs(known: Known, columns: int) -> int:
+    """The columns by which a partial sort tells runs apart: out of all that `columns` determine, without those that the others
+    determine. Those that determine fewest go first, of these those with the highest numbers."""
+    closed = known.closure(columns) & known.columns
+    runs = closed & ~known.closure(0)
+    for column in sorted(members(runs), key=lambda c: ((known.closure(1 << c) & closed).bit_count(), -c)):
+        if known.closure(runs ^ 1 << column) >> column & 1:
+            runs ^= 1 << column
+    return runs
 
 
 def _subsets(s: int) -> Iterator[int]:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from random import Random
+
 import pyarrow as pa
 import pytest
 
-from optimizer.algebra.columns import column_set
+from optimizer.algebra.columns import column_ids, column_set
 from optimizer.algebra.kinds import JoinKind, SetOpKind
 from optimizer.algebra.logical import Aggregate, AggregateItem, Filter, Limit, Project, ProjectItem, Scan, ScanColumn, SetOp
 from optimizer.algebra.logical_joins import Join
 from optimizer.algebra.predicates import compare
-from optimizer.algebra.props import LogicalProps
+from optimizer.algebra.props import Dependency, LogicalProps
 from optimizer.algebra.scalars import AggregateCall, Call, Cast, ColumnRef, Literal, Scalar
 
 I64, F64, STR = pa.int64(), pa.float64(), pa.string()
@@ -164,3 +166,20 @@ def test_a_reduced_set_is_the_same_whatever_it_was_reduced_from() -> None:
     props = joined(JoinKind.INNER, equal(1, 4))
     assert props.without_determined(LEFT | RIGHT) == 1
     assert props.without_determined(props.closure(1 << 4)) == props.without_determined(props.closure(1 << 1)) == 0b10
+
+
+def test_runs_have_the_same_columns_whatever_they_are_asked_by() -> None:
+    """Random equivalences, dependencies, keys and constants over eight columns: all sets against one another."""
+    for seed in range(30):
+        random = Random(seed)
+        some = [random.randrange(1, 256) for _ in range(5)]
+        keys = tuple(some[:1]) if seed % 2 else ()
+        equal = (0b10010,) if seed % 3 else (0b10010, 0b1100000)
+        props = LogicalProps(0xFF, 0, keys, seed % 5 & 1, equal, (Dependency(some[1], some[2]), Dependency(some[3], some[4])))
+        found: dict[int, set[int]] = {}
+        for columns in range(256):
+            runs = props.run_columns(columns)
+            assert props.closure(runs) == props.closure(columns)
+            assert all(not props.closure(runs ^ 1 << c) >> c & 1 for c in column_ids(runs))
+            found.setdefault(props.closure(columns), set()).add(runs)
+        assert all(len(runs) == 1 for runs in found.values())
