@@ -4,7 +4,9 @@ Each conjunct counts once, whatever the order of joins. An equality class that r
 the 1/ndv of all its columns but the one with the fewest values (of several with the fewest, the largest table's), corrected by
 what common values and histograms say of all k columns together (`overlap`). Where the equated columns of a relation hold one of
 its keys, the factors of the key's columns become one, 1/|stored rows|: a join to a key finds one row, however many columns the
-key has; equalities beyond the key are taken as independent of it. Other factors on one relation are combined with back-off.
+key has. A further equality with the relation that was joined to the key counts for nothing, since such columns are mostly copies
+(in TPC-DS, the customer of a return and of its sale); one with another relation is taken as independent of the key. Other
+factors on one relation are combined with back-off.
 
 What a subset shares with others is looked up: the product of its leaves' rows, and the factors of an equality class for the
 members of the class that the subset holds. `vector` gives the rows of many subsets at once, the same numbers as `rows`.
@@ -12,7 +14,7 @@ members of the class that the subset holds. `vector` gives the rows of many subs
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import inf, ldexp, prod
 from typing import NamedTuple
 
@@ -56,7 +58,8 @@ class RegionRows:
             else:
                 within = column_set(home[c] for c in column_ids(conjunct.columns))
                 self._shares.append((within, selectivity(conjunct, figures)))
-        self._classes = [_EqualityClass(pairs, home, leaves) for pairs in _connected(equalities)]
+        found = _found_by_key(equalities, home, leaves)
+        self._classes = [_EqualityClass(pairs, home, leaves, found) for pairs in _connected(equalities)]
         self._alone = column_set(k for k, each in enumerate(self._classes) if each.alone)
         self._touching = [0] * len(leaves)  # classes by relation, as bits
         for k, each in enumerate(self._classes):
@@ -212,9 +215,11 @@ class _EqualityClass:
         pairs: list[tuple[ColumnId, ColumnId]],
         home: dict[ColumnId, int],
         leaves: Sequence[RelationStats],
+        found: Mapping[tuple[ColumnId, ColumnId], tuple[int, int, bool]],
     ) -> None:
         self._leaves = leaves
         self._pairs = [(1 << home[a] | 1 << home[b], 1 << a | 1 << b) for a, b in pairs]
+        self._found = [(1 << a | 1 << b, *found[a, b]) for a, b in pairs if (a, b) in found]
         self.relations: Relations = 0
         self.alone: Relations = 0  # relations with an equality of two columns of their own
         for within, _ in self._pairs:
@@ -258,6 +263,8 @@ class _EqualityClass:
                     for within in entry.within:
                         share *= within
             entries.sort()
+            if self._found:
+                entries = self._told_by_keys(entries, members)
             share *= self._correction(entries)
             for entry in entries[1:]:
                 if several >> entry.relation & 1:
@@ -265,6 +272,22 @@ class _EqualityClass:
                 else:
                     share *= entry.alone
         return share, tuple(factors), tuple(equated)
+
+    def _told_by_keys(self, entries: Sequence[_Entry], members: ColumnSet) -> list[_Entry]:
+        """Where rows of a relation are found by its key, the one that looks for them comes first, so that all factors of the key
+        are the relation's. Copies are left out."""
+        found = [(i, by, on_key) for both, i, by, on_key in self._found if not both & ~members]
+        keyed = {(i, by) for i, by, on_key in found if on_key}
+        copies = {1 << i | 1 << by for i, by, _ in found if (i, by) not in keyed}
+        kept: list[_Entry] = []
+        for entry in entries:
+            if not any(1 << entry.relation | 1 << other.relation in copies for other in kept):
+                kept.append(entry)
+        looking = next((each for each in kept if (kept[0].relation, each.relation) in keyed), None)
+        if looking is not None:
+            kept.remove(looking)
+            kept.insert(0, looking)
+        return kept
 
     def _entry(self, i: int, columns: ColumnSet) -> _Entry:
         """What equated columns of relation `i` say, whichever other relations a set holds."""
@@ -349,6 +372,26 @@ def _equated(conjunct: object) -> tuple[ColumnId, ColumnId] | None:
             if x is not None and y is not None:
                 return x, y
     return None
+
+
+def _found_by_key(
+    pairs: Sequence[tuple[ColumnId, ColumnId]], home: dict[ColumnId, int], leaves: Sequence[RelationStats]
+) -> dict[tuple[ColumnId, ColumnId], tuple[int, int, bool]]:
+    """For equalities of two relations that hold a key of one of them (of both: of the larger table), and of more than it: the
+    relation with the key, the one that looks for its rows, and whether the equality is of a column of the key."""
+    between: dict[tuple[int, int], list[tuple[ColumnId, ColumnId]]] = {}
+    for a, b in pairs:
+        if home[a] != home[b]:
+            between.setdefault((min(home[a], home[b]), max(home[a], home[b])), []).append((a, b))
+    found: dict[tuple[ColumnId, ColumnId], tuple[int, int, bool]] = {}
+    for (one, other), equal in between.items():
+        if len(equal) > 1:
+            columns = column_set(c for pair in equal for c in pair)
+            keys = [(leaves[i].base_rows, i, key) for i in (one, other) for key in leaves[i].keys if key and not key & ~columns]
+            if keys:
+                _, i, key = max(keys)
+                found |= {(a, b): (i, one + other - i, bool(key >> a & 1 or key >> b & 1)) for a, b in equal}
+    return found
 
 
 def _connected(pairs: list[tuple[ColumnId, ColumnId]]) -> list[list[tuple[ColumnId, ColumnId]]]:
