@@ -77,5 +77,22 @@ def collect(batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> pa.Table:
     return pa.Table.from_batches(list(batches), schema)
 
 
+def fewer(batches: Batches, rows: int) -> Batches:
+    """The same rows in batches of at least so many rows, where they come in smaller ones that fit together."""
+    waiting: list[pa.RecordBatch] = []
+    held = 0
+    for batch in batches:
+        if waiting and not waiting[0].schema.equals(batch.schema):
+            yield pa.concat_batches(waiting)
+            waiting, held = [], 0
+        waiting.append(batch)
+        held += batch.num_rows
+        if held >= rows:
+            yield pa.concat_batches(waiting) if len(waiting) > 1 else batch
+            waiting, held = [], 0
+    if waiting:
+        yield pa.concat_batches(waiting) if len(waiting) > 1 else waiting[0]
+
+
 def nbytes(batches: Sequence[pa.RecordBatch]) -> int:
     return sum(batch.nbytes for batch in batches)

@@ -7,7 +7,7 @@ Where keys hardly repeat within a batch, its rows wait for the merge as they are
 from __future__ import annotations
 
 from executor.arrow.aggregates import Aggregation, Partial
-from executor.arrow.batches import Batches, batch_schema, empty_batch
+from executor.arrow.batches import Batches, batch_schema, empty_batch, fewer
 from executor.arrow.context import Context
 from executor.arrow.pipeline import ordered_map
 from optimizer.algebra.physical import HashAggregate, StreamingAggregate
@@ -26,7 +26,7 @@ def produce(node: PlanNode, context: Context) -> Batches:
 def gathered(node: PlanNode, context: Context, aggregation: Aggregation, keyed: bool) -> Partial:
     """The fully merged states of the node's input; `keyed`: the aggregation has keys."""
     child = node.inputs[0]
-    source = context.open(child)
+    source = fewer(context.open(child), context.tuning.inline)
     first = next(source, None)
     if first is None:
         first = empty_batch(batch_schema(child.columns, context.columns))
