@@ -12,7 +12,7 @@ from typing import Protocol
 from optimizer.algebra.columns import ColumnSet
 from optimizer.algebra.physical import PhysicalOperator
 from optimizer.algebra.traits import ANY, TraitSet, reduce_traits
-from optimizer.cost.model import CostModel, Reruns
+from optimizer.cost.model import CostModel, LinearJoins, Reruns
 from optimizer.memo.goal import INFINITY, Goal, Implementation, Split, Status, Way
 from optimizer.memo.group import Group
 from optimizer.memo.memo import Memo
@@ -101,6 +101,7 @@ class SearchContext:
         self.pass_limits = settings.pruning in ("upper", "both") and exact
         self.use_bounds = settings.pruning in ("lower", "both")
         self.prune = settings.pruning != "none"
+        self.orders_cost = self.use_bounds and isinstance(cost, LinearJoins)  # no rows in an order cost less than rows in any
         self.grace = 1.0 + max(settings.gap, TIE)
         self.exploration = settings.exploration
         self.known_regions = settings.enumeration == "duplicate_free_rules"  # a join whose region has a group is that group

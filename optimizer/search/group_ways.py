@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from optimizer.algebra.join_graph import JoinGraph
 from optimizer.algebra.region_graph import RegionGraph
-from optimizer.algebra.traits import Alternative, TraitSet
+from optimizer.algebra.traits import ANY, Alternative, TraitSet
 from optimizer.algebra.trees import Tree
 from optimizer.joins.collect import written_order
 from optimizer.memo.goal import INFINITY, Goal, Implementation, Way
@@ -103,13 +103,20 @@ def implementation_way(search: SearchContext, goal: Goal, physical: PhysicalExpr
 
 
 def enforcing(search: SearchContext, goal: Goal) -> list[Way]:
-    """Moves from strictly weaker goals of the same group; none when nothing is required, or no enforcer may be used."""
+    """Moves from strictly weaker goals of the same group; none when nothing is required, or no enforcer may be used. A partial
+    sort that costs as much as sorting a plan without any order is left out: its input costs no less than that plan."""
     group = search.memo.group(goal.group)
     found = []
+    bar = INFINITY
     for op, needs, delivers in enforcers(goal.required, group.offers, group.props, search.rules.enforcers):
-        below = search.goal(group.id, needs)
         local = search.local(group, op, delivers, [group])
         search.counters.costed += 1
+        if needs == ANY:
+            bar = local
+        elif local >= bar and search.orders_cost:
+            search.counters.pruned["dominated"] += 1
+            continue
+        below = search.goal(group.id, needs)
         if search.trace is not None:
             search.trace.emit("enforce", goal=goal.id, op=op.name, local=local, inputs=[below.id])
         found.append(_way(search, local, (below,), Implementation(op, Alternative((needs,), delivers), None)))
