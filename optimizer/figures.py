@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -11,9 +12,8 @@ from optimizer.algebra.columns import ColumnSet, column_ids, column_set
 from optimizer.algebra.join_graph import JoinGraph
 from optimizer.algebra.logical import LogicalOperator
 from optimizer.algebra.props import LogicalProps
-from optimizer.algebra.region_graph import RegionGraph
+from optimizer.algebra.region_graph import RegionGraph, ReorderableRegion
 from optimizer.algebra.traits import TraitSet
-from optimizer.algebra.trees import Leaf, postorder
 from optimizer.cost.model import CostModel
 from optimizer.engines.arrow import offers
 from optimizer.joins.costing import SetRows
@@ -22,6 +22,13 @@ from optimizer.joins.inner import InnerRegion
 from optimizer.memo.group import Group
 from optimizer.stats.estimator import Estimator, distinct_rows
 from optimizer.stats.relation import RelationStats
+
+
+class _Estimated(NamedTuple):
+    """A set of a region's relations."""
+
+    props: LogicalProps
+    stats: RelationStats
 
 
 class Figures:
@@ -34,10 +41,11 @@ class Figures:
     def __init__(self, estimator: Estimator, cost: CostModel) -> None:
         self.estimator, self.cost = estimator, cost
         self.later_rules = False
+        self._sets: dict[ReorderableRegion, dict[int, _Estimated]] = {}  # of regions
 
     def estimate(self, op: LogicalOperator, props: LogicalProps, inputs: Sequence[RelationStats]) -> RelationStats:
         if isinstance(op, RegionGraph):
-            return self._region(op, props, inputs)
+            return self._region(op, inputs)
         return self.estimator.estimate(op, props, inputs)
 
     def region_rows(self, region: InnerRegion, leaves: Sequence[Group]) -> SetRows:
@@ -49,17 +57,20 @@ class Figures:
             return self.estimator.region([leaf.stats for leaf in leaves], region.predicate)
         return _AskedRows(self.estimator, region, leaves)
 
-    def _region(self, op: RegionGraph, props: LogicalProps, inputs: Sequence[RelationStats]) -> RelationStats:
+    def _region(self, op: RegionGraph, inputs: Sequence[RelationStats]) -> RelationStats:
         """The estimate of a region's relations: of the one join tree that stands for all of them."""
-        leaves = [Leaf(i, LogicalProps(column_set(stats.columns), keys=stats.keys)) for i, stats in enumerate(inputs)]
-        found: dict[int, RelationStats] = {}
-        for node in postorder(op.region.written(op.relations, leaves)):
-            if isinstance(node, Leaf):
-                found[id(node)] = inputs[node.gid]
-            else:
-                found[id(node)] = self.estimator.estimate(node.op, node.props, [found[id(child)] for child in node.inputs])
-                last = found[id(node)]
-        return last
+        known = self._sets.setdefault(op.region, {})
+        leaves = []
+        for relation, stats in zip(column_ids(op.relations), inputs, strict=True):
+            leaf = known.get(1 << relation)
+            if leaf is None or leaf.stats is not stats:
+                leaf = _Estimated(LogicalProps(column_set(stats.columns), keys=stats.keys), stats)
+            leaves.append(leaf)
+        return op.region.folded(op.relations, leaves, self._estimated, known).stats
+
+    def _estimated(self, op: LogicalOperator, inputs: Sequence[_Estimated]) -> _Estimated:
+        props = op.derive_props([each.props for each in inputs])
+        return _Estimated(props, self.estimator.estimate(op, props, [each.stats for each in inputs]))
 
     def distinct(self, stats: RelationStats, columns: ColumnSet) -> float:
         """Distinct combinations of columns among the rows of a relation."""

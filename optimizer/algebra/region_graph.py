@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Protocol
+from typing import ClassVar, Protocol, TypeVar
 
 from optimizer.algebra.columns import ColumnSet
 from optimizer.algebra.logical import Label, LogicalOperator
 from optimizer.algebra.props import LogicalProps
-from optimizer.algebra.trees import Leaf, Node, Tree
+from optimizer.algebra.trees import Node, Tree
 
+T = TypeVar("T")
 Relations = int  # a set of relations, as bits
 
 
@@ -19,6 +20,14 @@ class ReorderableRegion(Protocol):
 
     def written(self, s: Relations, leaves: Sequence[Node]) -> Tree:
         """One join tree of a set over its leaves, always the same."""
+        ...
+
+    props: dict[Relations, LogicalProps]
+
+    def folded(
+        self, s: Relations, leaves: Sequence[T], apply: Callable[[LogicalOperator, tuple[T, ...]], T], known: dict[Relations, T]
+    ) -> T:
+        """What `apply` makes of that tree, operator by operator."""
         ...
 
     def describe_set(self, s: Relations, label: Label) -> str:
@@ -44,7 +53,7 @@ class RegionGraph(LogicalOperator):
     arity: ClassVar[int | None] = None
 
     def derive_props(self, inputs: Sequence[LogicalProps]) -> LogicalProps:
-        return self.region.written(self.relations, [Leaf(-1, props) for props in inputs]).props
+        return self.region.folded(self.relations, inputs, lambda op, below: op.derive_props(below), self.region.props)
 
     def outer_columns(self) -> ColumnSet:
         return self.region.outer_columns(self.relations)

@@ -12,13 +12,14 @@ tells whether a part has any plan at all.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from optimizer.algebra.columns import ColumnId, ColumnSet, column_ids
 from optimizer.algebra.kinds import JoinKind
-from optimizer.algebra.logical import Filter, show_predicate
+from optimizer.algebra.logical import Filter, LogicalOperator, show_predicate
 from optimizer.algebra.logical_joins import Join
 from optimizer.algebra.predicates import combined
+from optimizer.algebra.props import LogicalProps
 from optimizer.algebra.scalars import Predicate, Scalar
 from optimizer.algebra.trees import Node, Tree
 from optimizer.joins.conflicts import Edge, detect
@@ -27,6 +28,7 @@ from optimizer.joins.graph import JoinGraph, Relations, bits, subsets
 from optimizer.joins.operator_tree import RegionOperator, operators_of
 from optimizer.joins.partition.hypergraph import connected, hypergraph
 
+T = TypeVar("T")
 OperatorSet = int  # operators of a region, by number
 
 WIDEST = 6  # relations of a conjunct that may be split in every way; a wider one only as in the initial tree
@@ -87,6 +89,7 @@ class JoinRegion:
         self._made: dict[OperatorSet, _Made | None] = {}
         self._buildable: dict[Relations, bool] = {}
         self._first: dict[Relations, tuple[Relations, Relations]] = {}
+        self.props: dict[Relations, LogicalProps] = {}  # of sets, as their join graphs derived them
         self.force(())
 
     def within(self, s: Relations) -> OperatorSet:
@@ -183,23 +186,34 @@ class JoinRegion:
         return not s & (s - 1) or bool(self.splits(s))
 
     def written(self, s: Relations, leaves: Sequence[Node]) -> Tree:
-        """A join tree of a set over its leaves (lowest relation first): at each set the first valid split. Iterative."""
-        built: dict[Relations, Node] = dict(zip(bits(s), leaves, strict=True))
-        stack = [s]
+        """A join tree of a set over its leaves (lowest relation first): at each set the first valid split."""
+        made = self.folded(s, leaves, Tree, {})
+        assert isinstance(made, Tree)
+        return made
+
+    def folded(
+        self, s: Relations, leaves: Sequence[T], apply: Callable[[LogicalOperator, tuple[T, ...]], T], known: dict[Relations, T]
+    ) -> T:
+        """What `apply` makes, operator by operator, of the join tree of a set that `written` gives. `known`: what it made of sets
+        before, which holds as long as the leaves are the same. Iterative."""
+        given = dict(zip(bits(s), leaves, strict=True))
+        if any(known.get(bit, leaf) is not leaf for bit, leaf in given.items()):
+            known.clear()
+        known.update(given)
+        stack = [] if s in known else [s]
         while stack:
             at = stack[-1]
             a, b = self._first_split(at)
-            missing = [part for part in (b, a) if part not in built]
+            missing = [part for part in (b, a) if part not in known]
             if missing:
                 stack += missing
                 continue
             stack.pop()
             made = self.joins(a, b)
             assert made is not None
-            built[at] = made.over(built[a], built[b])
-        result = built[s]
-        assert isinstance(result, Tree)
-        return result
+            joined = apply(made.join, (known[a], known[b]))
+            known[at] = apply(Filter(made.filter), (joined,)) if made.filter else joined
+        return known[s]
 
     def _first_split(self, s: Relations) -> tuple[Relations, Relations]:
         """The two parts of the first valid split of `s`, in an order in which they can be joined."""

@@ -269,14 +269,14 @@ class Estimator:
         return RelationStats(inputs[0].rows + STEPS * inputs[1].rows, union.columns, keys=props.keys)
 
     def _join(self, op: Join, props: LogicalProps, left: RelationStats, right: RelationStats) -> RelationStats:
-        predicate = conjunction((*left.predicate, *right.predicate, *op.predicate))
-        inner = self.inner_region((*left.leaves, *right.leaves), predicate, props)
-        if op.kind is JoinKind.INNER:
-            return inner
         if op.kind in (JoinKind.SEMI, JoinKind.ANTI):
             share = semi_share(op.predicate, left, right)
             rows = left.rows * (share if op.kind is JoinKind.SEMI else 1.0 - share)
             return RelationStats(max(rows, 1e-3 * left.rows), left.columns, left.base_rows, props.keys)
+        predicate = conjunction((*left.predicate, *right.predicate, *op.predicate))
+        inner = self.inner_region((*left.leaves, *right.leaves), predicate, props)
+        if op.kind is JoinKind.INNER:
+            return inner
         left_unmatched = max(0.0, left.rows - min(left.rows, inner.rows)) if op.kind.keeps_left else 0.0
         right_unmatched = max(0.0, right.rows - min(right.rows, inner.rows)) if op.kind.keeps_right else 0.0
         rows = inner.rows + left_unmatched + right_unmatched
