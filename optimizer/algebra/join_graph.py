@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from optimizer.algebra.columns import ColumnSet
+from optimizer.algebra.columns import ColumnSet, union
 from optimizer.algebra.derive_props import join_props
 from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical import Label, LogicalOperator, show_predicate
@@ -39,6 +39,9 @@ class JoinGraph(LogicalOperator):
             rest = [s for s in rest if s.columns & ~within]
             props = join_props(JoinKind.INNER, usable, props, linked)
         return props
+
+    def output_columns(self, inputs: Sequence[ColumnSet]) -> ColumnSet:
+        return union(inputs)
 
     def scalars(self) -> tuple[Scalar, ...]:
         return self.predicate

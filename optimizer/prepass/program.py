@@ -114,14 +114,13 @@ _REWRITES = (
     LimitMerge(),
     LimitPushProject(),
     LimitPushUnion(),
-    LimitReduceOrder(),
     LimitPushOneMatch(),
     LimitPushJoin(),
     LimitPushScan(),
 )
 
 # they ask for properties of whole trees (keys, numbers of rows), so they come late, when the trees stay as they are
-_BY_PROPERTIES = (AggregateSimplifyCalls(), DistinctToLimit(), LimitRemove(), SortRemove())
+_BY_PROPERTIES = (AggregateSimplifyCalls(), DistinctToLimit(), LimitReduceOrder(), LimitRemove(), SortRemove())
 
 # what brings filters and limits to the inputs of an Apply, before decorrelation copies its left one for a domain, and shows it
 # equalities that all branches of an OR have. Not into scans: there decorrelation would have to take them out again
@@ -147,11 +146,11 @@ _BEFORE_DECORRELATION = (
     LimitPushJoin,
 )
 
-# joins go once the predicates show which columns they read, and before pruning, so that their keys are not read for nothing;
+# joins and keys of orders go once the predicates show what is read, and before pruning, so that nothing is read for them;
 # projections end columns, so they go only after the columns are pruned; then joins that they kept apart meet
 PROGRAM: tuple[Batch, ...] = (
     Batch("predicates", _REWRITES),
-    Batch("joins", (OuterJoinRemove(), MarkJoinRemove(), ForeignKeyJoinRemove())),
+    Batch("joins", (LimitReduceOrder(), OuterJoinRemove(), MarkJoinRemove(), ForeignKeyJoinRemove())),
     Batch("columns", (ColumnPrune(),), fixpoint=False),
     Batch("projections", (*_REWRITES, *_BY_PROPERTIES, ProjectRemove(), ProjectPullJoin(), ProjectPushUnion())),
 )
