@@ -258,7 +258,7 @@ class SearchContext:
     def emit_recost(self, goals: Sequence[Goal]) -> None:
         """Plans were forgotten, since groups that turned out to be one may have made them dearer."""
         if self.trace is not None:
-            self.trace.emit("recost", goals=[goal.id for goal in goals])
+            self.trace.emit("recost", goals=[goal.id for goal in goals], plans=len(goals))
 
     def emit_prune(self, goal: Goal, way: Way, mechanism: str, lower: float) -> None:
         """A way was cut: by what, and with which numbers."""

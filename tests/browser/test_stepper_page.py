@@ -89,7 +89,7 @@ def test_every_kind_of_search_is_replayed(show, tpch, query, settings):
     """Also across merges and restarts, there and back."""
     events = traced(query, tpch, **settings).events
     page, replay, numbers = show(stepper_page(events)), Replay(events), random.Random(7)
-    turns = [i for i, event in enumerate(events) if event["kind"] in ("merge", "restart", "table", "place")][:6]
+    turns = [i for i, event in enumerate(events) if event["kind"] in ("merge", "restart", "recost", "table", "place")][:6]
     walk = [len(events), *(i + step for i in turns for step in (0, 1, 2, 0)), *(numbers.randrange(len(events)) for _ in range(6))]
     for position in walk:
         page.evaluate("p => stepper.seek(p)", position)
