@@ -119,8 +119,10 @@ _REWRITES = (
     LimitPushScan(),
 )
 
+_REDUCE_ORDER = LimitReduceOrder()
+
 # they ask for properties of whole trees (keys, numbers of rows), so they come late, when the trees stay as they are
-_BY_PROPERTIES = (AggregateSimplifyCalls(), DistinctToLimit(), LimitReduceOrder(), LimitRemove(), SortRemove())
+_BY_PROPERTIES = (AggregateSimplifyCalls(), DistinctToLimit(), _REDUCE_ORDER, LimitRemove(), SortRemove())
 
 # what brings filters and limits to the inputs of an Apply, before decorrelation copies its left one for a domain, and shows it
 # equalities that all branches of an OR have. Not into scans: there decorrelation would have to take them out again
@@ -150,7 +152,7 @@ _BEFORE_DECORRELATION = (
 # projections end columns, so they go only after the columns are pruned; then joins that they kept apart meet
 PROGRAM: tuple[Batch, ...] = (
     Batch("predicates", _REWRITES),
-    Batch("joins", (LimitReduceOrder(), OuterJoinRemove(), MarkJoinRemove(), ForeignKeyJoinRemove())),
+    Batch("joins", (_REDUCE_ORDER, OuterJoinRemove(), MarkJoinRemove(), ForeignKeyJoinRemove())),
     Batch("columns", (ColumnPrune(),), fixpoint=False),
     Batch("projections", (*_REWRITES, *_BY_PROPERTIES, ProjectRemove(), ProjectPullJoin(), ProjectPushUnion())),
 )
