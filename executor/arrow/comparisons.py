@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from executor.arrow.decimals import unscaled, validity_of
+from executor.arrow.decimals import low_words, validity_of
 from executor.arrow.distinct import Value
 from executor.arrow.intervals import comparable
 from executor.arrow.selection import mask_of
@@ -98,7 +98,7 @@ def _words(value: Value) -> np.ndarray | int | None:
             return int(value.as_py().scaleb(type.scale))
         return value.as_py() if pa.types.is_integer(type) else value.value
     if _is_small(type):
-        return unscaled(value)
+        return low_words(value)
     if not len(value):
         return np.empty(0, np.int64)
     kind = np.dtype(f"{'u' if pa.types.is_unsigned_integer(type) else 'i'}{type.bit_width // 8}")

@@ -24,16 +24,22 @@ _WORD = 1 << 63
 
 def unscaled(array: pa.Array) -> np.ndarray | None:
     """The unscaled values as int64, 0 for NULL; None when one does not fit."""
-    if len(array) == 0:
-        return np.empty(0, np.int64)
-    words = np.frombuffer(array.buffers()[1], np.int64)[2 * array.offset : 2 * (array.offset + len(array))]
-    low, high = words[0::2], words[1::2]
-    if array.null_count:
-        valid = pc.is_valid(array).to_numpy(zero_copy_only=False)
-        low, high = np.where(valid, low, 0), np.where(valid, high, 0)
-    if array.type.precision > 18 and not np.array_equal(high, low >> 63):
-        return None
-    return low
+    low = low_words(array)
+    valid = pc.is_valid(array).to_numpy(zero_copy_only=False) if array.null_count else None
+    if array.type.precision > 18 and len(array):
+        fits = _words(array)[1::2] == low >> 63
+        if not (fits if valid is None else fits | ~valid).all():
+            return None
+    return low if valid is None else np.where(valid, low, 0)
+
+
+def low_words(array: pa.Array) -> np.ndarray:
+    """The lower 64 bits of each unscaled value, which are the value itself up to 18 digits; anything for NULL."""
+    return _words(array)[0::2] if len(array) else np.empty(0, np.int64)
+
+
+def _words(array: pa.Array) -> np.ndarray:
+    return np.frombuffer(array.buffers()[1], np.int64)[2 * array.offset : 2 * (array.offset + len(array))]
 
 
 def from_unscaled(values: np.ndarray, type: DataType, validity: pa.Buffer | None) -> pa.Array:
