@@ -1,24 +1,28 @@
-"""Texts that stay dictionaries from a scan up to the aggregate that groups by them.
+"""Texts that are dictionaries on their way to the aggregate that groups by them.
 
 A Parquet file holds a column of repeating texts as numbers and a dictionary. Where nothing between scan and aggregate looks
 at the column (filters, projections and hash joins on others), it is handed on in that form, and rows are grouped by the numbers.
+A hash join makes dictionaries of the texts of a small build side, which all its rows share.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+import pyarrow as pa
+
 from executor.arrow.context import TableSource
 from executor.arrow.parquet_rows import repeats
 from optimizer.algebra.columns import ColumnId, Columns, ColumnSet
 from optimizer.algebra.kinds import JoinKind
-from optimizer.algebra.physical import FilterRows, HashAggregate, HashJoin, ProjectRows, TableScan
+from optimizer.algebra.physical import FilterRows, HashAggregate, HashGroupingSets, HashJoin, ProjectRows, TableScan
 from optimizer.algebra.plan import PlanNode
 from optimizer.algebra.predicates import predicate_columns
 from optimizer.algebra.scalars import ColumnRef
 from optimizer.algebra.types import is_string
 
 Step = tuple[PlanNode, ColumnId]
+_SMALL = 1 << 15  # estimated rows of a build side whose texts are made a dictionary
 
 
 def encoded_texts(plan: PlanNode, columns: Columns, sources: Mapping[str, TableSource]) -> dict[int, ColumnSet]:
@@ -26,15 +30,37 @@ def encoded_texts(plan: PlanNode, columns: Columns, sources: Mapping[str, TableS
     found: dict[int, ColumnSet] = {}
     for node in plan.walk():
         op = node.op
-        if type(op) is not HashAggregate:
+        if type(op) is HashAggregate:
+            keys = op.keys
+        elif type(op) is HashGroupingSets:
+            keys = tuple(dict.fromkeys(key.source for key in op.keys))
+        else:
             continue
-        for key in op.keys:
+        for key in keys:
             if is_string(columns[key].type) and not any(item.call.columns >> key & 1 for item in op.aggregates):
-                path = list(_path(node.inputs[0], key))
-                if path and _is_encoded(*path[-1], sources):
-                    for below, column in path:
-                        found[below.id] = found.get(below.id, 0) | 1 << column
+                for below, column in _encoded(list(_path(node.inputs[0], key)), sources):
+                    found[below.id] = found.get(below.id, 0) | 1 << column
     return found
+
+
+def with_dictionaries(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
+    """The batch, with texts as dictionaries where `schema` has them so."""
+    for i, field in enumerate(batch.schema):
+        at = schema.get_field_index(field.name)
+        if at >= 0 and pa.types.is_dictionary(schema.field(at).type) and not pa.types.is_dictionary(field.type):
+            batch = batch.set_column(i, field.name, batch.column(i).dictionary_encode())
+    return batch
+
+
+def _encoded(path: list[Step], sources: Mapping[str, TableSource]) -> list[Step]:
+    """The steps at which the column is a dictionary."""
+    if path and _is_read_encoded(*path[-1], sources):
+        return path
+    for i in range(len(path) - 1, 0, -1):
+        node, built = path[i - 1][0], path[i][0]
+        if isinstance(node.op, HashJoin) and built is node.inputs[0 if node.op.build_left else 1] and built.rows <= _SMALL:
+            return path[:i]
+    return []
 
 
 def _path(node: PlanNode, column: ColumnId) -> Iterator[Step]:
@@ -62,7 +88,7 @@ def _below(node: PlanNode, column: ColumnId) -> Step | None:
     return None
 
 
-def _is_encoded(node: PlanNode, column: ColumnId, sources: Mapping[str, TableSource]) -> bool:
+def _is_read_encoded(node: PlanNode, column: ColumnId, sources: Mapping[str, TableSource]) -> bool:
     if type(node.op) is not TableScan:
         return False
     scan = node.op.scan

@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from executor.arrow.batches import one_batch
 from executor.arrow.context import Context
+from executor.arrow.encoded_texts import with_dictionaries
 from executor.arrow.expressions import compile_scalar
 from executor.arrow.join_pairs import Candidates, Matcher, all_candidates
 from executor.arrow.kept_rows import KeptRows
@@ -50,7 +51,7 @@ def _stage(node: PlanNode, context: Context) -> Stage:
     assert isinstance(op, HashJoin)
     build, probe = (0, 1) if op.build_left else (1, 0)
     built = node.inputs[build]
-    inner = one_batch(context.gather(node, built))
+    inner = with_dictionaries(one_batch(context.gather(node, built)), context.schema(node))
     condition = _condition(op)
     build_keys = _keys([pair[build] for pair in op.keys], condition)(inner)
     probe_keys = _keys([pair[probe] for pair in op.keys], condition)

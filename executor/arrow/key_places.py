@@ -12,6 +12,7 @@ from executor.arrow.key_words import is_ordered, key_words
 from optimizer.algebra.columns import DataType
 
 _LEAST, _SPREAD = 1 << 16, 4  # places that a table of groups may always have, and for each row
+_FEW = 1 << 12  # values of a dictionary that are always looked at
 
 
 class Numbered(NamedTuple):
@@ -72,4 +73,4 @@ def groups_by_place(keys: Sequence[pa.Array]) -> Numbered | None:
 def is_code(dictionary: pa.Array) -> bool:
     """Whether different numbers are different values."""
     values = dictionary.dictionary
-    return len(values) <= max(_LEAST, len(dictionary)) and not values.null_count and len(values.unique()) == len(values)
+    return len(values) <= max(_FEW, len(dictionary)) and not values.null_count and len(values.unique()) == len(values)
