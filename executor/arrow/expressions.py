@@ -3,15 +3,18 @@
     evaluate = compile_scalar(scalar)       evaluate(batch) -> array, one value a row, of the scalar's type
     select = compile_predicate(predicate)   select(batch) -> boolean array without NULLs: rows where every conjunct is TRUE
 
-Inside, a value that is the same for all rows stays a `pyarrow.Scalar`. What may raise is evaluated only on the rows that
-reach it: branches of CASE and COALESCE, operands of AND and OR behind one that decides, raising conjuncts behind the others.
+Inside, a value that is the same for all rows stays a `pyarrow.Scalar`. What may raise is evaluated only on the rows that reach
+it: branches of CASE and COALESCE, operands of AND and OR behind one that decides, raising conjuncts behind the others. What is
+cheap besides is tried on all rows first.
 """
 
 from __future__ import annotations
 
 import random
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -28,8 +31,12 @@ from optimizer.algebra.columns import DataType
 from optimizer.algebra.functions import COMPARISONS
 from optimizer.algebra.scalar_functions import SCALAR_FUNCTIONS
 from optimizer.algebra.scalars import BOOL, Call, Case, Cast, ColumnRef, InList, Literal, Predicate, Scalar
+from optimizer.algebra.types import is_string
+from optimizer.errors import ExecutionError
 
 Evaluator = Callable[[pa.RecordBatch], Value]
+_CHEAP = ("+", "-", "*", "/", "//", "%", "neg", "abs", "and", "or", "not", "is_null", "is_not_null")
+_MANY = 8  # part of the rows of a batch from which on all are tried rather than some evaluated
 # with the type: to infer it from a Python value takes 35 µs
 _TRUE, _FALSE, _NULL = pa.scalar(True, BOOL), pa.scalar(False, BOOL), pa.scalar(None, BOOL)
 
@@ -47,27 +54,47 @@ def compile_scalar(scalar: Scalar) -> Callable[[pa.RecordBatch], pa.Array]:
 
 def compile_predicate(predicate: Predicate) -> Callable[[pa.RecordBatch], pa.Array]:
     safe = [_compile(c) for c in predicate if not c.raises]
-    raising = [_compile(c) for c in predicate if c.raises]
+    raising = [_Raising(_compile(c), BOOL, _is_cheap(c)) for c in predicate if c.raises]
 
     def select(batch: pa.RecordBatch) -> pa.Array:
         kept: Value = _TRUE
         for conjunct in safe:
             kept = pc.and_(kept, conjunct(batch))
         mask = pc.fill_null(as_array(kept, batch.num_rows), False)
-        for conjunct in raising:
-            mask = pc.fill_null(_on_rows(conjunct, batch, mask, BOOL), False)
+        for part in raising:
+            mask = pc.and_(mask, pc.fill_null(_on_rows(part, batch, mask), False))
         return single_array(mask)
 
     return select
 
 
-def _on_rows(evaluate: Evaluator, batch: pa.RecordBatch, mask: pa.Array, type: DataType) -> pa.Array:
-    """The values on the rows where `mask` (without NULLs) is TRUE; NULL on the others, which are not evaluated."""
-    chosen = mask.true_count
+class _Raising(NamedTuple):
+    """What may raise on rows that it is not to be evaluated on. `cheap`: it may be tried on them."""
+
+    evaluate: Evaluator
+    type: DataType
+    cheap: bool
+
+
+def _is_cheap(scalar: Scalar) -> bool:
+    """Whether it does nothing but compute and compare numbers, dates and texts that are there."""
+    if isinstance(scalar, Cast):
+        return not is_string(scalar.type) and not is_string(scalar.arg.type) and _is_cheap(scalar.arg)
+    if isinstance(scalar, Call):
+        return (scalar.function in COMPARISONS or scalar.function in _CHEAP) and all(map(_is_cheap, scalar.args))
+    return isinstance(scalar, ColumnRef | Literal)
+
+
+def _on_rows(part: _Raising, batch: pa.RecordBatch, mask: pa.Array) -> pa.Array:
+    """The values on the rows where `mask` (without NULLs) is TRUE. The others have any value, and what they raise is not seen."""
+    evaluate, chosen = part.evaluate, mask.true_count
     if chosen == 0:
-        return pa.nulls(batch.num_rows, type)
+        return pa.nulls(batch.num_rows, part.type)
     if chosen == batch.num_rows:
         return as_array(evaluate(batch), batch.num_rows)
+    if part.cheap and _MANY * chosen >= batch.num_rows:  # to pick the rows and put them back costs more
+        with suppress(ExecutionError, pa.ArrowException, OverflowError):
+            return as_array(evaluate(batch), batch.num_rows)
     return spread(single_array(as_array(evaluate(filtered(batch, mask)), chosen)), mask)
 
 
@@ -122,18 +149,18 @@ def _compile_and_or(call: Call) -> Evaluator:
     kernel = pc.or_kleene if decisive else pc.and_kleene
     # those that cannot fail go first; they spare the others rows
     ordered = sorted(call.args, key=lambda arg: arg.raises)
-    args = [(_compile(arg), arg.raises) for arg in ordered]
+    args = [(_Raising(_compile(arg), BOOL, _is_cheap(arg)), arg.raises) for arg in ordered]
 
     def run(batch: pa.RecordBatch) -> Value:
         result: Value = _FALSE if decisive else _TRUE
         for i, (arg, raises) in enumerate(args):
             if not raises or i == 0:
-                result = kernel(result, arg(batch))
+                result = kernel(result, arg.evaluate(batch))
                 continue
             so_far = as_array(result, batch.num_rows)
             decided = pc.fill_null(so_far if decisive else pc.invert(so_far), False)
-            # a row not evaluated gets NULL, which cannot change what is decided
-            result = kernel(so_far, _on_rows(arg, batch, pc.invert(decided), BOOL))
+            # what a decided row gets cannot change it
+            result = kernel(so_far, _on_rows(arg, batch, pc.invert(decided)))
         return result
 
     return run
@@ -141,14 +168,14 @@ def _compile_and_or(call: Call) -> Evaluator:
 
 def _compile_coalesce(call: Call) -> Evaluator:
     type = call.type
-    args = [(_typed(_compile(arg), type), arg.raises) for arg in call.args]
+    args = [(_Raising(_typed(_compile(arg), type), type, _is_cheap(arg)), arg.raises) for arg in call.args]
 
     def run(batch: pa.RecordBatch) -> Value:
-        result = as_array(args[0][0](batch), batch.num_rows)
+        result = as_array(args[0][0].evaluate(batch), batch.num_rows)
         for arg, raises in args[1:]:
             if result.null_count == 0:
                 break
-            result = pc.coalesce(result, _on_rows(arg, batch, pc.is_null(result), type) if raises else arg(batch))
+            result = pc.coalesce(result, _on_rows(arg, batch, pc.is_null(result)) if raises else arg.evaluate(batch))
         return result
 
     return run
@@ -180,11 +207,11 @@ def _compile_case(case: Case) -> Evaluator:
 
 def _on_open_rows(scalar: Scalar, type: DataType | None = None) -> Callable[[pa.RecordBatch, pa.Array | None], Value]:
     """Evaluates on all rows what cannot raise, else on those where a mask is TRUE; without a mask, on all."""
-    evaluate, own = _compile(scalar), type or scalar.type
-    evaluate = evaluate if type is None else _typed(evaluate, type)
+    evaluate = _compile(scalar) if type is None else _typed(_compile(scalar), type)
     if not scalar.raises:
         return lambda batch, mask: evaluate(batch)
-    return lambda batch, mask: evaluate(batch) if mask is None else _on_rows(evaluate, batch, mask, own)
+    part = _Raising(evaluate, type or scalar.type, _is_cheap(scalar))
+    return lambda batch, mask: evaluate(batch) if mask is None else _on_rows(part, batch, mask)
 
 
 def _compile_in_list(scalar: InList) -> Evaluator:

@@ -217,6 +217,24 @@ def test_what_is_not_reached_cannot_fail() -> None:
     assert run(batch_of([(0, 5), (1, 1), (None, 0)], [I32, I32])).to_pylist() == [True, True, None]
     with pytest.raises(ExecutionError, match="out of range"):
         run(batch_of([(None, 5)], [I32, I32]))
+    repeated = Call("repeat", (lit("ab", STR), Cast(b, I64, False)), STR)
+    unless_large = Case(((Call("<", (b, lit(3, I32)), BOOL), Call("length", (repeated,), I64)),), lit(-1, I64), I64)
+    assert compile_scalar(unless_large)(batch_of([(0, 1), (0, 2**31 - 1)], [I32, I32])).to_pylist() == [2, -1]
+
+
+@pytest.mark.parametrize("reached", [1, 7, 8, 9, 16])
+def test_a_row_that_is_not_reached_may_fail_beside_any_number_that_are(reached: int) -> None:
+    here, b = ColumnRef(0, BOOL), ColumnRef(1, I32)
+    rows = [(i < reached, 3 if i < reached else 2**31 - 1) for i in range(64)]
+    batch = batch_of(rows, [BOOL, I32])
+    sum = Call("+", (b, lit(1, I32)), I32)
+    wanted = [4] * reached + [None] * (64 - reached)
+    assert compile_scalar(Case(((here, sum),), lit(None, I32), I32))(batch).to_pylist() == wanted
+    of_four = Call("=", (sum, lit(4, I32)), BOOL)
+    assert compile_scalar(Call("and", (here, of_four), BOOL))(batch).to_pylist() == [here for here, _ in rows]
+    assert compile_predicate((here, of_four))(batch).to_pylist() == [here for here, _ in rows]
+    with pytest.raises(ExecutionError, match="out of range"):
+        compile_predicate((of_four,))(batch)
 
 
 def test_predicates_keep_true_rows_and_guard_raising_conjuncts() -> None:
