@@ -41,6 +41,11 @@ def table_batches(table: pa.Table, rows: int) -> Batches:
             yield batch
 
 
+def one_after_other(first: Iterable[pa.RecordBatch], second: Iterable[pa.RecordBatch]) -> Batches:
+    yield from first
+    yield from second
+
+
 def emptied(batches: list[pa.RecordBatch], schema: pa.Schema) -> pa.Table:
     """The batches as a table, which alone has them from then on."""
     table = pa.Table.from_batches(batches, schema)

@@ -51,6 +51,8 @@ def _stage(node: PlanNode, context: Context) -> Stage:
     assert isinstance(op, HashJoin)
     build, probe = (0, 1) if op.build_left else (1, 0)
     built = node.inputs[build]
+    if context.filters is not None:
+        context.filters.read_ahead(node, context)
     inner = with_dictionaries(one_batch(context.gather(node, built)), context.schema(node))
     condition = _condition(op)
     build_keys = _keys([pair[build] for pair in op.keys], condition)(inner)

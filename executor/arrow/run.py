@@ -40,7 +40,7 @@ from executor.arrow import (
     union_all,
     window_rows,
 )
-from executor.arrow.batches import Batches
+from executor.arrow.batches import Batches, one_after_other
 from executor.arrow.context import Context, TableSource, Tuning
 from executor.arrow.counters import Counters
 from executor.arrow.encoded_texts import encoded_texts
@@ -220,7 +220,7 @@ class _Run:
                 continue
             work.append(self._counted(at, stage.work))
             if stage.tail is not None:
-                batches = _one_after_other(run_stages(batches, work, context.tuning), self._timed(at, stage.tail()))
+                batches = one_after_other(run_stages(batches, work, context.tuning), self._timed(at, stage.tail()))
                 work = []
         result = run_stages(batches, work, context.tuning) if work else batches
         try:
@@ -232,6 +232,9 @@ class _Run:
 
     def _scan(self, node: PlanNode, context: Context) -> tuple[Batches, Work | None]:
         """What a scan's rows are made of, and how; filtered rows are made here."""
+        ahead = None if context.filters is None else context.filters.ahead(node)
+        if ahead is not None:
+            return ahead, None
         filters = () if context.filters is None else context.filters.of(node)
         tests = [Test(each, node, context) for each in filters if not each.near]
         with operator_errors(node.op.name):
@@ -311,11 +314,6 @@ class _Run:
 
 def _nothing() -> Batches:
     yield from ()
-
-
-def _one_after_other(first: Batches, second: Batches) -> Batches:
-    yield from first
-    yield from second
 
 
 def _stage_of(op: PhysicalOperator) -> MakeStage | None:

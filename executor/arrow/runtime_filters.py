@@ -12,6 +12,8 @@ commutes with:
     join, the other side                     where the column is a join key and that side's rows without a partner are dropped
     limit                                    never: other rows would take their place
 
+A small scan on the probe side is read even before the build side, and says as much to the scans below that.
+
 A nested-loop join with one inner row says as much where a filter above it compares a column with that row's: it is the value
 of a scalar subquery mostly.
 
@@ -27,7 +29,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from executor.arrow.batches import Batches, column_name, one_batch
+from executor.arrow.batches import Batches, column_name, one_after_other, one_batch, plain_texts, single_array
 from executor.arrow.context import Context, Tuning
 from executor.arrow.key_filter import KeyFilter
 from executor.arrow.pipeline import Work, ordered_map
@@ -60,6 +62,11 @@ _RIGHT = (JoinKind.INNER, JoinKind.RIGHT)
 _LEFT_TO_RIGHT = (JoinKind.INNER, JoinKind.LEFT, JoinKind.SEMI, JoinKind.ANTI, JoinKind.SINGLE)
 _TRIAL, _TRIED_ITEMS = 65_536, 2  # rows, and items, of a scan at least, of which a filter has to remove a good part
 _USELESS = 0.7  # the part that it may let pass
+_SMALL, _LARGER = 1 << 15, 16  # rows of a scan that is read ahead, and how many times as many those have that it is for
+_DROPS = (
+    (JoinKind.INNER, JoinKind.RIGHT, JoinKind.SEMI),
+    (JoinKind.INNER, JoinKind.LEFT, JoinKind.SEMI, JoinKind.ANTI),
+)  # joins that drop rows of the left or right side without a partner
 
 
 class RuntimeFilter(NamedTuple):
@@ -86,6 +93,7 @@ class RuntimeFilters:
 
     def __init__(self) -> None:
         self._of: dict[int, list[RuntimeFilter]] = {}
+        self._ahead: dict[int, Batches] = {}  # by scan
         self._above: dict[int, Predicate] = {}  # by join: the filter on its rows
 
     def of(self, scan: PlanNode) -> Sequence[RuntimeFilter]:
@@ -95,17 +103,45 @@ class RuntimeFilters:
         """What the build side of `join`, a hash join, says of its probe side, which was not opened yet."""
         op = join.op
         assert isinstance(op, HashJoin)
-        if (
-            (op.kind not in (JoinKind.INNER, JoinKind.LEFT, JoinKind.SEMI, JoinKind.ANTI))
-            if op.build_left
-            else (op.kind not in (JoinKind.INNER, JoinKind.RIGHT, JoinKind.SEMI))
-        ):
+        side = 1 if op.build_left else 0
+        if op.kind not in _DROPS[side]:
             return
-        probe = join.inputs[1 if op.build_left else 0]
+        probe = join.inputs[side]
         for i, (pair, built) in enumerate(zip(op.keys, build_keys, strict=True)):
-            side = pair[1 if op.build_left else 0]
-            if isinstance(side, ColumnRef) and not (op.null_safe >> i & 1 and built.null_count):
-                self._keep(probe, side.id, built, probe, context)
+            column = pair[side]
+            if isinstance(column, ColumnRef) and not (op.null_safe >> i & 1 and built.null_count):
+                self._keep(probe, column.id, built, probe, context)
+
+    def read_ahead(self, join: PlanNode, context: Context) -> None:
+        """What a small scan on the probe side of `join`, a hash join, says of its build side, which was not opened yet."""
+        op = join.op
+        assert isinstance(op, HashJoin)
+        side = 0 if op.build_left else 1
+        built, scan = join.inputs[side], join.inputs[1 - side]
+        if op.kind not in _DROPS[side] or type(scan.op) is not TableScan or not scan.op.scan.predicate or scan.rows > _SMALL:
+            return
+        columns: list[tuple[ColumnId, ColumnId]] = []
+        for pair in op.keys:
+            column, key = pair[side], pair[1 - side]
+            if isinstance(column, ColumnRef) and isinstance(key, ColumnRef):
+                if any(found.rows >= _LARGER * scan.rows for found, _, _ in targets(built, column.id)):
+                    columns.append((column.id, key.id))
+        if not columns or op.null_safe:
+            return
+        source, read = context.open(scan), []
+        for batch in source:
+            read.append(batch)
+            if sum(each.num_rows for each in read) > _SMALL:
+                break
+        else:
+            rows = pa.Table.from_batches(read, context.schema(scan))
+            for own, other in columns:
+                self._keep(built, own, plain_texts(single_array(rows[column_name(other)])), None, context)
+        self._ahead[id(scan)] = one_after_other(iter(read), source)
+
+    def ahead(self, scan: PlanNode) -> Batches | None:
+        """The rows of a scan that was read ahead, or begun to be read."""
+        return self._ahead.pop(id(scan), None)
 
     def filtered_by(self, node: PlanNode, predicate: Predicate) -> None:
         """Rows of `node`, which was not opened yet, are dropped unless the predicate is TRUE."""

@@ -33,6 +33,7 @@ from optimizer.algebra.physical import (
     ProjectRows,
     Sort,
     StreamingAggregate,
+    TableScan,
     UnionAll,
     WindowRows,
 )
@@ -87,6 +88,15 @@ class Query:
 
     def scan(self, size: int = 30) -> PlanNode:
         return self.plans.table([self.type, I64], random_rows(self.rng, [self.type, I64], size))
+
+    def selective(self, size: int) -> PlanNode:
+        """A scan that is believed to have hardly any rows, because of a predicate."""
+        scan = self.scan(size)
+        assert isinstance(scan.op, TableScan)
+        wanted = less(self.plans.ref(self.numbers(scan)[0]), literal(self.rng.randrange(4), I64))
+        made = node(TableScan(replace(scan.op.scan, predicate=(wanted,))), columns=scan.columns)
+        made.rows = 0.01
+        return made
 
     def of(self, plan: PlanNode, type: pa.DataType) -> list[int]:
         return [id for id in column_ids(plan.columns) if self.plans.columns[id].type == type]
@@ -189,6 +199,33 @@ def test_the_same_rows_with_and_without(type: pa.DataType, tmp_path: Path) -> No
         tuning = SMALL if number % 2 else Tuning()
         expected = bag(q.plans.run(plan, replace(tuning, filters=False)))
         assert bag(q.plans.run(plan, tuning)) == expected, (number, forms, kind)
+
+
+@pytest.mark.few(2)
+@pytest.mark.parametrize("kind", PLAIN_JOINS)
+def test_the_same_rows_where_a_small_probe_side_is_read_ahead(kind: JoinKind, tmp_path: Path) -> None:
+    rng = random.Random(f"ahead {kind}")
+    removed = {True: 0, False: 0}
+    for number in range(30):
+        (tmp_path / str(number)).mkdir()
+        q = Query(Plans(tmp_path / str(number)), rng, rng.choice((I64, STR)))
+        built = scan = q.scan()
+        for form in [rng.choice(FORMS) for _ in range(rng.randrange(2))]:
+            built = _over(q, built, form)
+        if not (q.keys(built) and q.numbers(built)):
+            continue
+        probe, build_left = q.selective(rng.choice((0, 1, 6, 40))), rng.random() < 0.5
+        sides = (built, probe) if build_left else (probe, built)
+        plan = q.join(kind, *sides, build_left, rng.random() < 0.2, rng.random() < 0.3)
+        prune_columns(plan, plan.columns)
+        expected = bag(q.plans.run(plan, replace(SMALL, filters=False)))
+        counters, plain = Counters(), Counters()
+        assert bag(q.plans.run(plan, SMALL, counters)) == expected, number
+        assert bag(q.plans.run(plan, Tuning(), plain)) == expected, number
+        assert counters[probe.id].rows == plain[probe.id].rows  # read once, whoever reads it
+        removed[build_left] += counters[scan.id].removed
+    assert (removed[True] > 0) == (kind in (JoinKind.INNER, JoinKind.RIGHT, JoinKind.SEMI))
+    assert (removed[False] > 0) == (kind in (JoinKind.INNER, JoinKind.LEFT, JoinKind.SEMI, JoinKind.ANTI))
 
 
 @pytest.mark.parametrize("kind", [JoinKind.SINGLE, JoinKind.INNER, JoinKind.LEFT, JoinKind.RIGHT, JoinKind.FULL])
