@@ -2,7 +2,7 @@
 
 A Parquet file holds a column of repeating texts as numbers and a dictionary. Where nothing between scan and aggregate looks
 at the column (filters, projections and hash joins on others), it is handed on in that form, and rows are grouped by the numbers.
-A hash join makes dictionaries of the texts of a small build side, which all its rows share.
+A hash join makes dictionaries of the texts of a small build side, which all its rows share. The texts of a dictionary differ.
 """
 
 from __future__ import annotations

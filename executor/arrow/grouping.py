@@ -7,8 +7,7 @@ from collections.abc import Mapping, Sequence
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from executor.arrow.batches import plain_texts, single_array
-from executor.arrow.key_places import is_code
+from executor.arrow.batches import single_array
 from executor.arrow.place_groups import grouped_by_place
 from executor.arrow.selection import taken
 from optimizer.algebra.columns import DataType
@@ -51,14 +50,13 @@ def named(grouped: pa.Table, keys: list[str], names: list[tuple[str, str]], type
 
 
 def _by_arrow(table: pa.Table, keys: list[str], calls: Sequence[Call]) -> pa.Table:
-    """Arrow's grouping; of keys that are dictionaries by the numbers, as far as these tell their values apart."""
+    """Arrow's grouping; of keys that are dictionaries by the numbers."""
     texts: dict[str, pa.Array] = {}
     for at, key in enumerate(table.column_names):
         if pa.types.is_dictionary(table[key].type):
             array = single_array(table[key])
-            if is_code(array):
-                texts[key] = array.dictionary
-            table = table.set_column(at, key, array.indices if key in texts else plain_texts(array))
+            texts[key] = array.dictionary
+            table = table.set_column(at, key, array.indices)
     grouped = table.group_by(keys, use_threads=False).aggregate(calls)
     for at, key in enumerate(grouped.column_names):
         if key in texts:

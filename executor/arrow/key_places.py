@@ -12,7 +12,6 @@ from executor.arrow.key_words import is_ordered, key_words
 from optimizer.algebra.columns import DataType
 
 _LEAST, _SPREAD = 1 << 16, 4  # places that a table of groups may always have, and for each row
-_FEW = 1 << 12  # values of a dictionary that are always looked at
 
 
 class Numbered(NamedTuple):
@@ -38,7 +37,7 @@ def numbered(place: np.ndarray, places: int) -> Numbered:
 
 
 def has_places(type: DataType) -> bool:
-    """Of dictionaries the numbers are places."""
+    """Of dictionaries the numbers are places: their values differ (`encoded_texts`)."""
     return pa.types.is_dictionary(type) or (is_ordered(type) and not pa.types.is_uint64(type))
 
 
@@ -52,8 +51,6 @@ def groups_by_place(keys: Sequence[pa.Array]) -> Numbered | None:
         if not has_places(key.type) or key.null_count == rows:
             return None
         if pa.types.is_dictionary(key.type):
-            if not is_code(key):
-                return None
             key = key.indices
         (word,), valid = key_words([key])
         some = word if valid is None else word[valid]
@@ -68,9 +65,3 @@ def groups_by_place(keys: Sequence[pa.Array]) -> Numbered | None:
             span += 1
         place = place * span + own
     return numbered(place, places)
-
-
-def is_code(dictionary: pa.Array) -> bool:
-    """Whether different numbers are different values."""
-    values = dictionary.dictionary
-    return len(values) <= max(_FEW, len(dictionary)) and not values.null_count and len(values.unique()) == len(values)

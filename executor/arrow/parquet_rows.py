@@ -161,11 +161,13 @@ class Decoder:
         return pa.RecordBatch.from_arrays(made, schema=self._schema)
 
     def _encoded(self, id: ColumnId, array: pa.Array, rows: np.ndarray | None) -> pa.Array:
-        """The same rows of a column of texts as a dictionary, in whatever form it was read."""
+        """The same rows of a column of texts as a dictionary of texts that differ, in whatever form it was read."""
         chosen = array if rows is None else taken(array, rows)
         if not pa.types.is_dictionary(chosen.type):
             return chosen.dictionary_encode()
         texts = _typed(chosen.dictionary, self._types[id])
+        if len(texts) > len(chosen) or texts.null_count or len(texts.unique()) < len(texts):
+            return taken(texts, chosen.indices).dictionary_encode()
         return pa.DictionaryArray.from_arrays(chosen.indices.cast(pa.int32()), texts, safe=False)
 
     def _plain(self, id: ColumnId, array: pa.Array, rows: np.ndarray | None) -> pa.Array:

@@ -62,7 +62,7 @@ _RIGHT = (JoinKind.INNER, JoinKind.RIGHT)
 _LEFT_TO_RIGHT = (JoinKind.INNER, JoinKind.LEFT, JoinKind.SEMI, JoinKind.ANTI, JoinKind.SINGLE)
 _TRIAL, _TRIED_ITEMS = 65_536, 2  # rows, and items, of a scan at least, of which a filter has to remove a good part
 _USELESS = 0.7  # the part that it may let pass
-_SMALL, _LARGER = 1 << 15, 16  # rows of a scan that is read ahead, and how many times as many those have that it is for
+_SMALL, _LARGER = 1 << 12, 16  # rows of a scan that is read ahead, and how many times as many those have that it is for
 _DROPS = (
     (JoinKind.INNER, JoinKind.RIGHT, JoinKind.SEMI),
     (JoinKind.INNER, JoinKind.LEFT, JoinKind.SEMI, JoinKind.ANTI),

@@ -12,6 +12,7 @@ from executor import Session
 from executor.arrow.batches import ENCODED_TEXT, plain_texts
 from executor.arrow.encoded_texts import encoded_texts
 from executor.arrow.key_places import groups_by_place
+from executor.arrow.parquet_rows import Decoder
 from optimizer.algebra.columns import column_ids
 
 WORDS = ["", "a", None, "été", "a longer text that is repeated"]
@@ -84,12 +85,20 @@ def test_rows_are_those_without_dictionaries(folders: tuple[Path, Path], sql: st
         assert _encoded(encoded, sql) == QUERIES[sql]
 
 
-def test_a_dictionary_that_repeats_itself_says_nothing_of_groups() -> None:
-    texts = pa.array(["a", "b", "a"])
-    repeated = pa.DictionaryArray.from_arrays(pa.array([0, 1, 2], pa.int32()), texts)
-    with_null = pa.DictionaryArray.from_arrays(pa.array([0, 1, 2], pa.int32()), pa.array(["a", None, "c"]))
-    assert groups_by_place([repeated]) is None and groups_by_place([with_null]) is None
+@pytest.mark.parametrize("texts", [["a", "b", "a"], ["a", None, "c"], ["a", "b", "c", "d", "e"], ["a", "b"]])
+def test_the_texts_of_a_dictionary_that_is_handed_on_differ(texts: list[str | None]) -> None:
+    read = pa.DictionaryArray.from_arrays(pa.array([0, 1, None, len(texts) - 1], pa.int32()), pa.array(texts))
+    decoder = Decoder((), {0: "w"}, {0: pa.string()}, pa.schema([pa.field("c0", ENCODED_TEXT)]))
+    made = decoder.decode(pa.record_batch([read], ["w"]))
+    assert made is not None and made.column(0).to_pylist() == read.to_pylist()
+    known = made.column(0).dictionary.to_pylist()
+    assert None not in known and len(set(known)) == len(known) <= 4
+
+
+def test_numbers_of_texts_are_groups() -> None:
     made = groups_by_place([pa.array(["b", None, "a", "b", None]).dictionary_encode()])
     assert made is not None and made.group.tolist() == [0, 1, 2, 0, 1]
-    assert plain_texts(repeated).to_pylist() == ["a", "b", "a"] and repeated.type == ENCODED_TEXT
+    encoded = pa.array(["a", "b", "a"]).dictionary_encode()
+    assert plain_texts(encoded).to_pylist() == ["a", "b", "a"] and encoded.type == ENCODED_TEXT
+    texts = pa.array(["a"])
     assert plain_texts(texts) is texts
