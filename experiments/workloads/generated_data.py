@@ -57,7 +57,7 @@ def _build(folder: Path, kind: str, scale: Decimal, progress: Progress) -> None:
     try:
         made = generate(wanted, folder, lambda: spark_session(progress=progress), progress, by_hand=False)
         progress(f"{made_text(wanted, made)}, in {made.counts['seconds']['generate']:.1f} s; analyzing")
-        report = analyze_dataset(folder, spark_session, progress=progress)
+        report = analyze_dataset(folder, spark_session, say=progress)
         progress(f"{wanted.label}: analyzed in {report.seconds:.1f} s")
     finally:
         if ours:  # a query needs no Spark, and a test another one

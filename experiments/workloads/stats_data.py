@@ -43,4 +43,4 @@ def _build(folder: Path, progress: Progress) -> None:
     tables = open_dataset(folder).tables
     orders = {name: ("Id",) for name, table in tables.items() if rows_ascend(table, ("Id",), strictly=True)}
     remember_orders(folder, orders, tables)
-    analyze_dataset(folder, lambda: spark_session(progress=progress), progress=progress)
+    analyze_dataset(folder, lambda: spark_session(progress=progress), say=progress)

@@ -39,13 +39,13 @@ def command(
     facts["data"] = data
     sets = [_joint(text) for text in joint]
     from experiments.pipeline.analyze.analyze import analyze_dataset
-    from experiments.pipeline.spark.session import spark_session
+    from experiments.pipeline.spark.session import spark_session, unheard
     from experiments.workloads.data import dataset_folder
 
-    said = progress(quiet)
+    said = progress(quiet) or unheard
     folder: Path = dataset_folder(data, said)
     report = analyze_dataset(
-        folder, lambda: spark_session(master, remote, said, conf), tables=tables, joint=sets, sample=sample, progress=said
+        folder, lambda: spark_session(master, remote, said, conf), tables=tables, joint=sets, sample=sample, say=said
     )
     head = ("table", "rows", "parts", "read", "seconds", "keys", "foreign keys", "unique columns beside keys")
     rows = []

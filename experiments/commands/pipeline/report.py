@@ -21,8 +21,8 @@ def command(
 ) -> None:
     """Write DIR/report: tables (Parquet, CSV, Markdown) and figures (SVG, PDF) of a complete sweep in DIR/results."""
     from experiments.pipeline.report.report import write_report
-    from experiments.pipeline.spark.session import spark_session
+    from experiments.pipeline.spark.session import spark_session, unheard
 
-    said = progress(quiet)
+    said = progress(quiet) or unheard
     report = write_report(folder, lambda: spark_session(master, remote, said, conf, lambda: True), baseline, run, said)
     click.echo(f"{folder / report.page}{'' if report.made else ' (there already)'}")

@@ -7,11 +7,10 @@ again, and a run that was interrupted goes on where it stopped. Figures of a tab
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
@@ -25,7 +24,7 @@ from experiments.pipeline.sketches.column import ColumnSketch, sketch_of
 from experiments.pipeline.sketches.hyperloglog import HyperLogLog
 from experiments.pipeline.sketches.stored import VERSION
 from experiments.pipeline.spark.manifest import finished, write_manifest
-from experiments.pipeline.spark.session import unheard
+from experiments.pipeline.spark.session import Say, Start, unheard
 from optimizer.algebra.types import is_opaque
 from optimizer.catalog.findings import findings_file
 from optimizer.catalog.fingerprint import file_identities
@@ -35,14 +34,9 @@ from optimizer.catalog.table import Catalog, Table
 from optimizer.dataset import open_dataset
 from optimizer.errors import CatalogError, OutputError
 
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
-Progress = Callable[[str], None]
 _ABANDONED = 3600.0  # seconds after which what a task was writing is no longer taken for work under way
 STAGE = "analyze"
 _LOCK = ".analyze.lock"
-Start = Callable[[], "SparkSession"]
 
 
 @dataclass(slots=True)
@@ -79,7 +73,7 @@ def analyze_dataset(
     tables: Sequence[str] = (),
     joint: Iterable[tuple[str, Columns]] = (),
     sample: float | None = None,
-    progress: Progress | None = None,
+    say: Say = unheard,
 ) -> AnalyzeReport:
     """Statistics of the named tables (default: all) of a dataset folder, written into it.
 
@@ -89,7 +83,6 @@ def analyze_dataset(
     contradicts (then that is all that is written), or that changed meanwhile; PipelineError, also when another process is at it.
     """
     began, folder = time.perf_counter(), folder.absolute()
-    say = progress or unheard
     sample = None if sample is not None and sample >= 1.0 else sample
     states = {file: state_of(file) for table in find_tables(folder) for file in table.files}  # before anything is read
     catalog = open_dataset(folder, as_declared=True)

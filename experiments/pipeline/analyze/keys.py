@@ -8,7 +8,7 @@ Values of the two sides of a foreign key are brought to one type first.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -24,6 +24,7 @@ from experiments.pipeline.sketches.column import ColumnSketch
 from experiments.pipeline.sketches.figures import is_unique
 from experiments.pipeline.sketches.hyperloglog import hashes
 from experiments.pipeline.spark.keys import dangling, repeated
+from experiments.pipeline.spark.session import Say, Start
 from experiments.pipeline.spark.tasks import collect
 from optimizer.catalog.findings import Constraint, read_findings
 from optimizer.catalog.order import rows_ascend
@@ -55,8 +56,8 @@ def verify(
     sketches: Sketches,
     known: Mapping[str, Mapping[str, str]],
     states: Mapping[Path, State],
-    start: Callable[[], SparkSession],
-    say: Callable[[str], None],
+    start: Start,
+    say: Say,
 ) -> list[Constraint]:
     """Every declared key and foreign key of and to the tables, all of which hold. `known`: identities of files, by table;
     `states`: what the files were then.
@@ -104,7 +105,7 @@ def _contains(all: ColumnSketch, some: ColumnSketch) -> bool:
 
 
 def count_against(
-    catalog: Catalog, every: Sequence[Constraint], spark: SparkSession, say: Callable[[str], None]
+    catalog: Catalog, every: Sequence[Constraint], spark: SparkSession, say: Say
 ) -> dict[Constraint, tuple[int, list[str]]]:
     """How many values of a key several rows have, or how many rows refer to nothing, and one of these as texts. Raises
     PipelineError."""

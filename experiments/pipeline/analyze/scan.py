@@ -12,7 +12,7 @@ Arrow UDFs do this, and not mapInArrow and applyInArrow: those want pandas, whic
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -23,6 +23,7 @@ from experiments.pipeline.sketches import stored
 from experiments.pipeline.sketches.column import ColumnSketch, merge_sketches
 from experiments.pipeline.sketches.hyperloglog import merge_counters
 from experiments.pipeline.spark.errors import PipelineError
+from experiments.pipeline.spark.session import Say, Start
 from experiments.pipeline.spark.tasks import collect
 from experiments.pipeline.spark.worker import failure
 
@@ -46,7 +47,7 @@ class Scanned(NamedTuple):
     seconds: dict[str, float]
 
 
-def scan(pieces: Sequence[Piece], joint: Combinations, spark: Callable[[], SparkSession], say: Callable[[str], None]) -> Scanned:
+def scan(pieces: Sequence[Piece], joint: Combinations, spark: Start, say: Say) -> Scanned:
     """Sketches of all pieces, merged in their order. Raises CatalogError, PipelineError."""
     missing = [piece for piece in pieces if piece.is_missing(joint[piece.table.name])]
     if missing:

@@ -10,10 +10,11 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from experiments.pipeline.generate.parts import look_at, make_parts
-from experiments.pipeline.generate.recipe import Made, Progress, Recipe
-from experiments.pipeline.spark.make import Dataset, Start, make_dataset
+from experiments.pipeline.generate.recipe import Made, Recipe
+from experiments.pipeline.spark.make import Dataset, make_dataset
 from experiments.pipeline.spark.manifest import Facts, Files, file_facts
 from experiments.pipeline.spark.publish import Plan
+from experiments.pipeline.spark.session import Say, Start
 from optimizer.catalog.dataset import SCHEMA_FILE
 from optimizer.catalog.order import remember_orders
 from optimizer.dataset import open_dataset
@@ -23,7 +24,7 @@ STAGE = "generate"
 _MARGIN = 1.2  # sizes are estimates
 
 
-def generate(recipe: Recipe, place: str | Path, start: Start, progress: Progress, by_hand: bool = True) -> Dataset:
+def generate(recipe: Recipe, place: str | Path, start: Start, say: Say, by_hand: bool = True) -> Dataset:
     """Make the dataset in a folder or at a URI, go on with it, or leave it alone when it is there.
 
     `start` gives the Spark session, and is called only when something has to be made. `by_hand`: the folder is the user's, who
@@ -37,19 +38,19 @@ def generate(recipe: Recipe, place: str | Path, start: Start, progress: Progress
 
     def fill(inside: Path) -> tuple[Facts, Files]:
         check_space(inside, recipe.bytes, recipe.label, "a folder" if by_hand else "a PLANSCOPE_HOME")
-        return _fill(recipe, inside, start, progress)
+        return _fill(recipe, inside, start, say)
 
     plan = Plan(STAGE, what, {}, recipe.identity, fill, shlex.join(command) if by_hand else "")
-    return make_dataset(plan, place, start, progress)
+    return make_dataset(plan, place, start, say)
 
 
-def _fill(recipe: Recipe, inside: Path, start: Start, progress: Progress) -> tuple[Facts, Files]:
+def _fill(recipe: Recipe, inside: Path, start: Start, say: Say) -> tuple[Facts, Files]:
     begun = time.perf_counter()
     spark = start()
     started = time.perf_counter()
-    progress(f"{recipe.label}: generating")
-    needed = recipe.before(spark, inside, progress) if recipe.before is not None else None
-    files = make_parts(spark, recipe, inside, progress)
+    say(f"{recipe.label}: generating")
+    needed = recipe.before(spark, inside, say) if recipe.before is not None else None
+    files = make_parts(spark, recipe, inside, say)
     rows = dict.fromkeys((part.table for part in recipe.parts), 0)
     for part in recipe.parts:
         rows[part.table] += files[part.path].pop("rows")

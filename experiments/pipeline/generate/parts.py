@@ -19,9 +19,10 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from experiments.pipeline.generate.recipe import Made, Part, Progress, Recipe, Task
+from experiments.pipeline.generate.recipe import Made, Part, Recipe, Task
 from experiments.pipeline.spark.manifest import file_facts
 from experiments.pipeline.spark.publish import scratch_folder
+from experiments.pipeline.spark.session import Say
 from optimizer.catalog.folder import find_tables
 from optimizer.catalog.order import rows_ascend
 from optimizer.catalog.parquet_files import parquet_facts
@@ -38,7 +39,7 @@ _FULL_TEXTS = ("No space left on device", "Disk quota exceeded", "File too large
 Write = Callable[[Sequence[Task], Sequence[Path]], None]
 
 
-def make_parts(spark: SparkSession, recipe: Recipe, folder: Path, progress: Progress) -> dict[str, dict[str, Any]]:
+def make_parts(spark: SparkSession, recipe: Recipe, folder: Path, say: Say) -> dict[str, dict[str, Any]]:
     """Have every part written that is missing; rows, bytes and checksum of each, by path.
 
     Raises PipelineError with what the recipe's `write` raises, and OutputError when files were written where this machine does
@@ -48,7 +49,7 @@ def make_parts(spark: SparkSession, recipe: Recipe, folder: Path, progress: Prog
 
     there = sum((folder / part.path).exists() for part in recipe.parts)
     if there:
-        progress(f"{recipe.label}: {there} of {len(recipe.parts)} files are there already")
+        say(f"{recipe.label}: {there} of {len(recipe.parts)} files are there already")
     tasks = []
     for bundle in _bundles(recipe.parts):
         for part in bundle:
@@ -57,7 +58,7 @@ def make_parts(spark: SparkSession, recipe: Recipe, folder: Path, progress: Prog
         parts = [{**common, "table": part.table, "number": part.number, "of": part.of, "path": part.path} for part in bundle]
         tasks.append({"name": bundle[0].path, "write": recipe.write, "parts": parts})
     found: dict[str, dict[str, Any]] = {}
-    for result in run_tasks(spark, make_bundle, tasks, f"generate {recipe.label}", progress):
+    for result in run_tasks(spark, make_bundle, tasks, f"generate {recipe.label}", say):
         found |= result
     if lost := [path for path in found if not (folder / path).exists()]:
         raise OutputError(

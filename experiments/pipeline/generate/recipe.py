@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from experiments.pipeline.spark.session import Say
 from optimizer.dataset import read_declarations
 
 if TYPE_CHECKING:
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
 
 PART_BYTES = 128e6  # of a file, where nobody says how many there shall be
 MOST_PARTS = 99_999  # names with five digits sort like numbers
-Progress = Callable[[str], None]
 Orders = tuple[tuple[str, ...], ...]
 Task = dict[str, Any]  # {"folder", "scale", "table", "number", "of", "path"}: a part to be written
 
@@ -60,7 +60,7 @@ class Recipe:
     schema: Callable[[Path, Mapping[str, Made]], str]
     orders: Mapping[str, Orders] = field(default_factory=dict)
     unkeyed: frozenset[str] = frozenset()
-    before: Callable[[SparkSession, Path, Progress], Path] | None = None
+    before: Callable[[SparkSession, Path, Say], Path] | None = None
     beside: float = 0.0
     settings: Mapping[str, Any] = field(default_factory=dict)
     options: Sequence[str] = ()

@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from experiments.pipeline.generate.parts import part_files, row_range
-from experiments.pipeline.generate.recipe import Part, Progress, Recipe, Task, key_orders, parts_of
+from experiments.pipeline.generate.recipe import Part, Recipe, Task, key_orders, parts_of
+from experiments.pipeline.spark.session import Say
 from optimizer.errors import CatalogError
 
 if TYPE_CHECKING:
@@ -57,10 +58,10 @@ def tpcds(scale: Decimal, parts: int | None = None) -> Recipe:
 
     orders = key_orders(DECLARATIONS / "schema.sql") | {name: (tuple(order.split()),) for name, order in _ORDERS.items()}
 
-    def before(spark: SparkSession, folder: Path, progress: Progress) -> Path:
+    def before(spark: SparkSession, folder: Path, say: Say) -> Path:
         from experiments.pipeline.spark.tasks import run_tasks
 
-        progress(f"tpcds:{text}: dsdgen fills a database, on one core")
+        say(f"tpcds:{text}: dsdgen fills a database, on one core")
         run_tasks(spark, make_database, [{"name": "dsdgen", "folder": str(folder), "path": _DATABASE, "scale": text}], "dsdgen")
         return folder / _DATABASE
 

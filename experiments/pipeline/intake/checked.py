@@ -21,6 +21,7 @@ from experiments.pipeline.intake.frames import NULL, Opened, batches, damaged_fi
 from experiments.pipeline.intake.prepare import damaged
 from experiments.pipeline.intake.values import converted, is_bytes, literal, possible, quoted, trimmed, type_of
 from experiments.pipeline.spark.errors import PipelineError
+from experiments.pipeline.spark.session import Say
 from experiments.pipeline.spark.tasks import parallelism
 from optimizer.algebra.columns import DataType
 from optimizer.algebra.types import type_name
@@ -105,7 +106,7 @@ class TableWriter:
         # a large file is for all cores, many small ones are for one each; kept for later, since ids follow from it
         self.splits = max(1, 2 * parallelism(spark) // max(1, len(files)))
 
-    def write(self, say: Callable[[str], None]) -> dict[str, Any]:
+    def write(self, say: Say) -> dict[str, Any]:
         """{"read", "rejected", "parts", "splits"}; raises what Spark raises.
 
         `rejected`: [{"reason", "column", "rows", "value", "file", "row"}]; `parts`: [{"batch", "partition", "rows"}].

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
@@ -27,6 +27,7 @@ from experiments.pipeline.intake.declared import Declared, reference_text
 from experiments.pipeline.intake.values import quoted
 from experiments.pipeline.spark.errors import translated
 from experiments.pipeline.spark.keys import dangling, repeated, with_values
+from experiments.pipeline.spark.session import Say
 
 REJECT_SCHEMA = pa.schema(
     [(name, pa.string()) for name in ("reason", "column", "value", "record", "file")] + [("row", pa.int64())]
@@ -52,7 +53,7 @@ def check_constraints(
     raw: Mapping[str, RawTable],
     folder: Path,
     reject_dangling: bool,
-    progress: Callable[[str], None],
+    say: Say,
 ) -> dict[str, dict[str, Any]]:
     """By table: {"removed": [{"folder", "reason", "column", "rows"}], "dangling": [{"key", "rows", "first"}]}.
 
@@ -69,7 +70,7 @@ def check_constraints(
 
     for name, table in tables.items():
         for key in filter(None, (table.primary_key, *table.unique)):
-            progress(f"{name}: checking key ({', '.join(key)})")
+            say(f"{name}: checking key ({', '.join(key)})")
             if rows := write_duplicates(spark, raw[name], key, target := next(targets)):
                 remove(name, target, "a row before it has the same key", key, rows)
     lost = True
@@ -77,7 +78,7 @@ def check_constraints(
         lost = False
         for name, table in tables.items():
             for one in table.foreign_keys:
-                progress(f"{name}: checking foreign key {reference_text(one)}")
+                say(f"{name}: checking foreign key {reference_text(one)}")
                 target = next(targets)
                 rows = write_dangling(spark, raw[name], one.columns, raw[one.table], one.referenced, target)
                 if rows and reject_dangling:

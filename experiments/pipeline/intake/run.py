@@ -16,9 +16,10 @@ from typing import TYPE_CHECKING
 
 from experiments.pipeline.intake.request import ImportRequest, planned
 from experiments.pipeline.spark.errors import translated
-from experiments.pipeline.spark.make import Dataset, Say, Start, make_dataset
+from experiments.pipeline.spark.make import Dataset, make_dataset
 from experiments.pipeline.spark.manifest import Facts, Files
 from experiments.pipeline.spark.publish import Plan
+from experiments.pipeline.spark.session import Say, Start
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

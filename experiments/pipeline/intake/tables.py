@@ -34,6 +34,7 @@ from experiments.pipeline.intake.spark_source import SparkTable
 from experiments.pipeline.intake.summary import reject_lines
 from experiments.pipeline.spark.errors import PipelineError
 from experiments.pipeline.spark.publish import WORK
+from experiments.pipeline.spark.session import Say
 from experiments.pipeline.spark.tasks import run_tasks
 from optimizer.catalog.findings import Findings
 from optimizer.catalog.fingerprint import file_identities
@@ -47,10 +48,8 @@ Facts = dict[str, Any]
 class Tables:
     """One import into the folder `inside`. `make` gives its counts, for the manifest, and the parts."""
 
-    def __init__(
-        self, request: ImportRequest, plan: Plan, spark: SparkSession, inside: Path, progress: Callable[[str], None]
-    ) -> None:
-        self.request, self.plan, self.spark, self.inside, self.progress = request, plan, spark, inside, progress
+    def __init__(self, request: ImportRequest, plan: Plan, spark: SparkSession, inside: Path, say: Say) -> None:
+        self.request, self.plan, self.spark, self.inside, self.say = request, plan, spark, inside, say
         self.raw = inside / WORK
         self.damaged: dict[str, str] = self._done("damaged") or {}  # files that were put aside, with the reason
 
@@ -134,7 +133,7 @@ class Tables:
                 looked |= without_damaged(dict(some), "csv", trouble, csv.look)
         opened = []
         for table, format, paths in tables:
-            self.progress(f"{table.name}: looking at {table.label if isinstance(table, SparkTable) else f'{len(paths)} files'}")
+            self.say(f"{table.name}: looking at {table.label if isinstance(table, SparkTable) else f'{len(paths)} files'}")
             if isinstance(table, SparkTable):
                 opened.append([open_table(self.spark, table)])
                 continue
@@ -178,7 +177,7 @@ class Tables:
             more = f"\n… and {len(reasons) - 5} more such files" if len(reasons) > 5 else ""
             raise PipelineError("\n".join(reasons[:5]) + more + "\nnothing was imported")
         for reason in trouble.values():
-            self.progress(f"put aside: {reason.splitlines()[0]}")
+            self.say(f"put aside: {reason.splitlines()[0]}")
         if trouble:
             self.damaged |= trouble
             write_file(make_folder(self.raw) / "damaged.json", json.dumps(self.damaged))
@@ -190,7 +189,7 @@ class Tables:
 
         def write(files: dict[str, Opened]) -> Facts:
             one = writers[table.name] = TableWriter(self.spark, table.name, list(files.values()), writer.targets, writer.folder)
-            return one.write(self.progress)
+            return one.write(self.say)
 
         try:
             done: Facts = without_damaged({file.label: file for file in writer.files}, table.format, trouble, write)
@@ -208,7 +207,7 @@ class Tables:
         for name, writer in writers.items():
             tables[name] = RawTable(name, tuple(writer.part(i) for i in range(len(results[name]["parts"]))))
         reject = self.request.on_dangling == "reject"
-        found = check_constraints(self.spark, declared, tables, self.raw / "checks", reject, self.progress)
+        found = check_constraints(self.spark, declared, tables, self.raw / "checks", reject, self.say)
         for name, one in found.items():
             for dangling in one["dangling"]:
                 number, place = dangling["first"]

@@ -9,10 +9,8 @@ from __future__ import annotations
 
 import html
 import shutil
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
@@ -20,13 +18,11 @@ from executor.atomic import make_folder, write_file
 from experiments.bench.store import ROWS
 from experiments.bench.tables import html_table, markdown, write_table
 from experiments.pipeline.spark.manifest import finished, write_manifest
+from experiments.pipeline.spark.session import Say, Start, unheard
 from experiments.pipeline.sweep.plan import SweepPlan, read_plan
 from experiments.pipeline.sweep.problems import suggestion
 from experiments.pipeline.sweep.run import progress_of, run_folder, runs
 from optimizer.errors import CatalogError, PlanscopeError
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 STAGE = "report"
 FOLDER = "report"
@@ -56,8 +52,8 @@ class Report:
 
 
 def write_report(
-    out: Path, spark: Callable[[], SparkSession], baseline: str | None = None, run: str | None = None,
-    progress: Callable[[str], None] | None = None,
+    out: Path, spark: Start, baseline: str | None = None, run: str | None = None,
+    say: Say = unheard,
 ) -> Report:  # fmt: skip
     """The report of a complete sweep in `out/results`: of the run named, else of the one begun last.
 
@@ -78,8 +74,7 @@ def write_report(
     inputs, settings = {"run": run, "results": _sizes(folder)}, {"baseline": baseline, "version": _VERSION}
     if (manifest := finished(out, STAGE, inputs, settings)) is not None:
         return Report(target, run, baseline, tuple(manifest["files"]), made=False)
-    if progress is not None:
-        progress(f"report of sweep {run}: {plan.size:,} items, {len(plan.variants):,} variants")
+    say(f"report of sweep {run}: {plan.size:,} items, {len(plan.variants):,} variants")
     from experiments.pipeline.report.aggregate import aggregate
 
     tables = aggregate(spark(), folder, baseline)

@@ -24,6 +24,7 @@ from experiments.lock import hold
 from experiments.pipeline.spark.errors import translated
 from experiments.pipeline.spark.manifest import finished, read_manifest, write_manifest
 from experiments.pipeline.spark.publish import Plan, read_request, staged
+from experiments.pipeline.spark.session import Say, Start
 from experiments.workloads.cache import cache_folder
 from optimizer.catalog.dataset import SCHEMA_FILE
 from optimizer.catalog.folder import METADATA_FOLDER
@@ -34,8 +35,6 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, Row, SparkSession
 
 Manifest = dict[str, Any]
-Start = Callable[[], "SparkSession"]
-Say = Callable[[str], None]
 
 
 class Dataset(NamedTuple):

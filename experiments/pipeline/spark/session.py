@@ -33,7 +33,8 @@ from experiments.pipeline.spark.worker import ROOT, ship
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-Progress = Callable[[str], None]
+Say = Callable[[str], None]  # hears what goes on
+Start = Callable[[], "SparkSession"]  # gives the session, started on its first call
 DEFAULT_MASTER = "local[*]"
 _PORTS = {"spark": 7077, "sc": 15002}  # where none is given
 _REACH_SECONDS = 10
@@ -62,7 +63,7 @@ _java: Any = None  # the gateway to the Java process of this process, which serv
 def spark_session(
     master: str | None = None,
     remote: str | None = None,
-    progress: Progress | None = None,
+    progress: Say | None = None,
     conf: Mapping[str, str] = {},
     brief: Callable[[], bool] = lambda: False,
 ) -> SparkSession:
@@ -174,7 +175,7 @@ def reach(url: str) -> str | None:
     raise PipelineError("\n".join([f"cannot reach {url}", *reasons]))
 
 
-def _driver(master: str, folder: Path, progress: Progress, conf: Mapping[str, str]) -> SparkSession:
+def _driver(master: str, folder: Path, progress: Say, conf: Mapping[str, str]) -> SparkSession:
     """A session whose driver is the Java process of this one; what that prints goes to a file, quoted when the start fails."""
     address, changes = reach(master), environment(master)
     progress(f"starting Spark ({master})")
@@ -218,7 +219,7 @@ def _launched(settings: Mapping[str, str], log: Path) -> SparkSession:
     return SparkSession.builder.getOrCreate()
 
 
-def _connected(url: str, folder: Path, progress: Progress, conf: Mapping[str, str]) -> SparkSession:
+def _connected(url: str, folder: Path, progress: Say, conf: Mapping[str, str]) -> SparkSession:
     """A session on the server at sc://HOST[:PORT], where the driver is."""
     if not url.startswith("sc://"):
         raise PipelineError(f'--remote takes sc://HOST[:PORT], not "{url}"; a cluster without Spark Connect is a --master')
@@ -248,7 +249,7 @@ def is_remote(spark: SparkSession) -> bool:
     return ".connect." in type(spark).__module__
 
 
-def _await_workers(spark: SparkSession, master: str, progress: Progress) -> None:
+def _await_workers(spark: SparkSession, master: str, progress: Say) -> None:
     """Waits until a standalone cluster has run something for us: jobs would wait for an executor without a word."""
     probe = in_thread(lambda: spark.range(1).count())
     if not wait([probe], timeout=5).done:

@@ -16,7 +16,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from experiments.pipeline.spark.errors import PipelineError, explain, is_sparks, translated
-from experiments.pipeline.spark.session import Progress, in_thread, is_remote, unheard
+from experiments.pipeline.spark.session import Say, in_thread, is_remote, unheard
 from experiments.pipeline.spark.worker import run_one
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ _SLOTS_ELSEWHERE = 16
 
 
 def run_tasks(
-    spark: SparkSession, function: Callable[[Any], Result], tasks: Sequence[Task], what: str, say: Progress = unheard
+    spark: SparkSession, function: Callable[[Any], Result], tasks: Sequence[Task], what: str, say: Say = unheard
 ) -> list[Result]:
     """`function` of each task, a Spark task each, in the order of `tasks`. `what` describes the job in Spark's UI and to `say`.
 
@@ -64,7 +64,7 @@ def run_tasks(
     return [json.loads(outcomes[position]["result"]) for position in range(len(tasks))]
 
 
-def collect(spark: SparkSession, frame: DataFrame, what: str, say: Progress) -> list[Row]:
+def collect(spark: SparkSession, frame: DataFrame, what: str, say: Say) -> list[Row]:
     """All rows of `frame`, computed under the description `what`; `say` hears now and then how many tasks are done.
 
     Raises PipelineError. Ctrl-C cancels what runs.
@@ -78,7 +78,7 @@ def parallelism(spark: SparkSession) -> int:
     return _SLOTS_ELSEWHERE if is_remote(spark) else max(1, spark.sparkContext.defaultParallelism)
 
 
-def _collected(spark: SparkSession, frame: DataFrame, what: str, say: Progress) -> list[Row]:
+def _collected(spark: SparkSession, frame: DataFrame, what: str, say: Say) -> list[Row]:
     """In a thread that waits for it. Leaving early ends the job at once, the processes of its tasks within a few seconds."""
     tag, remote = f"planscope-{uuid.uuid4().hex}", is_remote(spark)
 

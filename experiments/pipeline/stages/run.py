@@ -12,20 +12,17 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from executor.atomic import make_folder, write_file
 from experiments.lock import hold, now
 from experiments.pipeline.intake.request import is_small
+from experiments.pipeline.spark.session import Say, Start
 from experiments.pipeline.stages.spec import Pipeline
 from experiments.pipeline.stages.stages import Context, Import, Outcome, Stage
 from experiments.pipeline.sweep.problems import SpecError
 from optimizer.errors import PlanscopeError
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 VERSION = 1
 State = dict[str, Any]
@@ -34,8 +31,8 @@ State = dict[str, Any]
 def run_pipeline(
     pipeline: Pipeline,
     out: Path,
-    spark: Callable[[], SparkSession],
-    say: Callable[[str], None],
+    spark: Start,
+    say: Say,
     only: str | None = None,
     resume: str = "",
 ) -> dict[str, Outcome]:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from experiments.pipeline.analyze.analyze import analyze_dataset
 from experiments.pipeline.generate.generate import generate, made_text
@@ -15,13 +15,11 @@ from experiments.pipeline.intake.request import ImportRequest, planned
 from experiments.pipeline.intake.run import import_dataset
 from experiments.pipeline.report.report import write_report
 from experiments.pipeline.spark.manifest import finished, write_manifest
+from experiments.pipeline.spark.session import Say, Start
 from experiments.pipeline.sweep.run import run_sweep
 from experiments.pipeline.sweep.spec import SweepSpec, is_built_in, plan_sweep
 from experiments.workloads.data import dataset_folder
 from experiments.workloads.scale import parse_scale
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 ORDER = ("generate", "import", "analyze", "sweep", "report")
 _DATA = "data"  # the folder of the dataset that a pipeline makes, within its own
@@ -30,12 +28,12 @@ _WORKLOADS = {"joingraph": ("chain", "star", "cycle", "clique", "grid", "random"
 
 @dataclass(frozen=True)
 class Context:
-    """`out`: the folder of the pipeline, absolute. `spark` starts the session on its first call. `resume`: the command that goes
+    """`out`: the folder of the pipeline, absolute. `resume`: the command that goes
     on with this pipeline."""
 
     out: Path
-    spark: Callable[[], SparkSession]
-    say: Callable[[str], None]
+    spark: Start
+    say: Say
     resume: str
 
 
@@ -128,7 +126,7 @@ class Analyze(Stage):
             "joint": [(name, tuple(columns)) for name, sets in words.get("joint", {}).items() for columns in sets],
             "sample": words.get("sample"),
         }
-        reports = [analyze_dataset(folder, context.spark, progress=context.say, **how) for folder in folders]
+        reports = [analyze_dataset(folder, context.spark, say=context.say, **how) for folder in folders]
         tables = [table for report in reports for table in report.tables]
         text = f"{len(tables)} tables, {sum(table.rows for table in tables):,} rows"
         return Outcome(any(report.read for report in reports), text, str(folders[-1]))
@@ -163,7 +161,7 @@ class Sweep(Stage):
 
 class MakeReport(Stage):
     def run(self, context: Context) -> Outcome:
-        report = write_report(context.out, context.spark, self.words.get("baseline"), progress=context.say)
+        report = write_report(context.out, context.spark, self.words.get("baseline"), say=context.say)
         return Outcome(report.made, f"{context.out / report.page}, compared with {report.baseline}")
 
 

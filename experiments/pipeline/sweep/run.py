@@ -6,11 +6,10 @@ OUT/results/run=3f2a91c05be7     that folder, with the plan (`plan`) and the row
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
@@ -18,14 +17,10 @@ from experiments.bench.registry import load
 from experiments.bench.runner import Limits, run
 from experiments.bench.store import ROWS, Store
 from experiments.pipeline.spark.errors import PipelineError
-from experiments.pipeline.spark.session import unheard
+from experiments.pipeline.spark.session import Say, Start, unheard
 from experiments.pipeline.sweep.plan import PLAN_FILE, SweepPlan, read_plan, write_plan
 from optimizer.errors import CatalogError, InternalError, Interrupted, OutputError
 
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
-Say = Callable[[str], None]
 RESULTS = "results"
 _RUN = "run="
 
@@ -52,13 +47,13 @@ class SweepResult:
     files: tuple[Path, ...]
 
 
-def run_sweep(plan: SweepPlan, out: Path, spark: Callable[[], SparkSession] | None, progress: Say | None = None) -> SweepResult:
+def run_sweep(plan: SweepPlan, out: Path, spark: Start | None, say: Say = unheard) -> SweepResult:
     """All rows of `plan` in `out/results/run=RUN`, which all workers have to reach under the same path.
 
     What is there of the same plan stays and is not done again; `spark` is asked for a session only if an item is missing, and
     without it items are measured here. Raises PipelineError, OutputError, and Interrupted in place of KeyboardInterrupt.
     """
-    say, experiment, items = progress or unheard, load(plan.measure), plan.items
+    experiment, items = load(plan.measure), plan.items
     store = Store(run_folder(out.absolute(), plan.run), experiment)
     with store.hold(f"sweep {plan.run}"):
         if not (store.folder / PLAN_FILE).exists():

@@ -6,13 +6,14 @@ docs/pipeline.md has its keys. `plan_sweep` checks all of it, opens the datasets
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
 from experiments.bench.code_version import code_digest
+from experiments.pipeline.spark.session import Say
 from experiments.pipeline.sweep.fields import read_words
 from experiments.pipeline.sweep.grid import check_seeds, variants_of
 from experiments.pipeline.sweep.places import Places
@@ -53,7 +54,7 @@ class SweepSpec(How):
 
 def plan_sweep(
     spec: SweepSpec,
-    progress: Callable[[str], None] | None = None,
+    progress: Say | None = None,
     *,
     measure: str = MEASURE,
     code: str | None = None,
@@ -95,7 +96,7 @@ def is_built_in(data: str) -> bool:
 class _Queries:
     """Looks up the queries of a specification and their data."""
 
-    def __init__(self, spec: SweepSpec, problems: Problems, progress: Callable[[str], None] | None, later: Path | None) -> None:
+    def __init__(self, spec: SweepSpec, problems: Problems, progress: Say | None, later: Path | None) -> None:
         self._spec, self._problems, self._progress, self._later = spec, problems, progress, later
         self._catalogs: dict[str, Catalog | None] = {}  # None: cannot be opened, and that has been said
 
