@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from experiments.pipeline.analyze import keys as module
-from experiments.pipeline.analyze.keys import common_type, count_against, declared, proved
+from experiments.pipeline.analyze.keys import count_against, declared, proved
 from experiments.pipeline.intake.keys import RawTable, places, write_dangling, write_duplicates
 from experiments.pipeline.sketches import frequent
 from experiments.pipeline.sketches.column import ColumnSketch, merge_sketches, sketch_of
@@ -146,18 +146,3 @@ def test_an_import_finds_repeated_nan(tmp_path: Path, spark: SparkSession) -> No
     assert write_duplicates(spark, table, ["x"], tmp_path / "later") == 2
     assert places(tmp_path / "later", 0).tolist() == [2, 6]
     assert write_dangling(spark, table, ["x"], RawTable("u", table.parts, [tmp_path / "later"]), ["x"], tmp_path / "d") == 0
-
-
-@pytest.mark.parametrize(
-    ("one", "other", "expected"),
-    [
-        (pa.int32(), pa.int64(), pa.int64()),
-        (pa.decimal128(9, 2), pa.decimal128(12, 4), pa.decimal128(38, 4)),
-        (pa.int64(), pa.decimal128(9, 2), pa.decimal128(38, 2)),
-        (pa.float32(), pa.float64(), pa.float64()),
-        (pa.date32(), pa.timestamp("us"), pa.timestamp("us")),
-        (pa.string(), pa.string(), pa.string()),
-    ],
-)
-def test_common_types(one: pa.DataType, other: pa.DataType, expected: pa.DataType) -> None:
-    assert common_type(one, other) == common_type(other, one) == expected

@@ -3,7 +3,7 @@
     the key's columns, as queries read them -> groupBy(key) with a count above 1
                                             -> left anti join with the keys referred to
 
-Values of the two sides of a foreign key are brought to one type first.
+Values of the two sides of a foreign key are brought to the type first in which queries compare them.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from experiments.pipeline.sketches.hyperloglog import hashes
 from experiments.pipeline.spark.keys import dangling, repeated
 from experiments.pipeline.spark.session import Say, Start
 from experiments.pipeline.spark.tasks import collect
+from optimizer.algebra.types import common_type
 from optimizer.catalog.findings import Constraint, read_findings
 from optimizer.catalog.order import rows_ascend
 from optimizer.catalog.table import Catalog, Table
@@ -137,23 +138,9 @@ def _against(spark: SparkSession, catalog: Catalog, one: Constraint) -> DataFram
     sides = [(catalog.tables[one.table], one.columns)]
     sides += [(catalog.tables[one.target], one.referenced)] if one.target else []
     found = [[table.schema.field(name).type for name in names] for table, names in sides]
-    types = [reduce(common_type, each) for each in zip(*found, strict=True)]
+    types = [reduce(lambda a, b: common_type(a, b) or b, each) for each in zip(*found, strict=True)]
     rows, *others = [_rows(spark, table, names, types) for table, names in sides]
     return dangling(rows, rows.columns, others[0]) if others else repeated(rows, rows.columns).drop("count")
-
-
-def common_type(one: pa.DataType, other: pa.DataType) -> pa.DataType:
-    """A type that holds the values of both, which are of one family: whole numbers, decimals, texts …"""
-    t = pa.types
-    if one == other:
-        return one
-    if t.is_integer(one) and t.is_integer(other):
-        return pa.int64()
-    if t.is_floating(one) or t.is_floating(other):
-        return pa.float64()
-    if t.is_decimal128(one) or t.is_decimal128(other):
-        return pa.decimal128(38, max(kind.scale for kind in (one, other) if t.is_decimal128(kind)))
-    return one if t.is_timestamp(one) or t.is_binary(one) else other
 
 
 def _rows(spark: SparkSession, table: Table, names: Sequence[str], types: Sequence[pa.DataType]) -> DataFrame:
