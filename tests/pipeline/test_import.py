@@ -253,6 +253,26 @@ def test_damaged_and_differing_files_are_named(importer, tmp_path):
     assert merged[0] == {"a": 0, "b": "0", "c": None} and merged[-1] == {"a": 4999, "b": None, "c": "4999"}
 
 
+def test_many_json_files_are_of_one_type(importer, tmp_path, monkeypatch):
+    """Spark looks at some at a time: what it knows of the first ones need not hold for others."""
+    monkeypatch.setattr("experiments.pipeline.intake.frames.BATCH", 1)
+    (tmp_path / "t").mkdir()
+    for name, record in {"a": '{"x": 1, "y": 1}', "b": '{"x": "one", "y": 2.5}', "c": '{"x": null, "y": 3}'}.items():
+        (tmp_path / "t" / f"{name}.json").write_text(record + "\n")
+    folder, counts = importer(tmp_path / "t", tables=("t",))
+    assert rows(folder, "t") == [{"x": "1", "y": 1.0}, {"x": "one", "y": 2.5}, {"x": None, "y": 3.0}]
+    assert counts["tables"]["t"]["rejected"] == []
+
+
+def test_a_failed_look_leaves_the_session_as_it_was(importer, spark, tmp_path):
+    (tmp_path / "t.json").write_text('{"x": 1}\n')
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("pyspark.sql.DataFrameReader.json", lambda *_: 1 // 0)
+        with pytest.raises(ZeroDivisionError):
+            importer(tmp_path / "t.json")
+    assert spark.conf.get("spark.sql.caseSensitive") == "false"
+
+
 def test_extreme_tables(importer, tmp_path):
     source = tmp_path / "[odd] *names*"
     source.mkdir()

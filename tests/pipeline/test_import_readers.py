@@ -43,19 +43,20 @@ def read_csv(spark, tmp_path):
 
 def test_csv(read_csv):
     """Byte order mark, line ends, quotes, newlines in fields, blank lines, rows of another length, quotes left open."""
-    bom, open_, closed, stray, single, header = read_csv(
+    bom, open_, closed, stray, single, late, header = read_csv(
         b'\xef\xbb\xbfa,b\r\n1,"x"\r\n\r\n2\r\n"3,","say ""hi"""\r\n4,5,6\r\n,\r\n7,z',
         b'a,b\n1,x\n2,"open\n3,y\n4,z\n',
         b'a,b\n1,x\n2,"closed\n"\n3,"in 5"" pipes\n"\n',
         b'a,b\n1,5" pipe\n2,y\n',
         b"a\n1\n\n2\n",  # with one column a blank line is a NULL
+        b"\n\na\n1\n",  # but for those before the names
         b'"a\nb",c\n1,2\n',
     )
     assert bom == [("1", "x"), "not 2 fields: 2", ("3,", 'say "hi"'), "not 2 fields: 4,5,6", (None, None), ("7", "z")]
     assert open_ == [("1", "x"), "a quote is opened and never closed: 2,open\n3,y\n4,z\n"]
     assert closed == [("1", "x"), ("2", "closed\n"), ("3", 'in 5" pipes\n')]
     assert stray == [("1", '5" pipe'), ("2", "y")]
-    assert single == [("1",), (None,), ("2",)]
+    assert single == [("1",), (None,), ("2",)] and late == [("1",)]
     assert header == [("1", "2")]
 
 

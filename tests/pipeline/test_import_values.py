@@ -146,6 +146,10 @@ def test_files_that_differ():
     assert empty.columns == [column("x", pa.string())]
     mixed = resolved([typed("a", x=pa.int32()), typed("b", x=pa.decimal128(5, 2))], None, True)
     assert mixed.columns == [column("x", pa.decimal128(12, 2))]
+    real = resolved([typed("a", x=pa.int64()), typed("b", x=pa.float32())], None, True)
+    assert real.columns == [column("x", pa.float64())], "a FLOAT would hold neither exactly"
+    with pytest.raises(PipelineError, match=r"DECIMAL\(38,0\) in a and DECIMAL\(5,2\) in b"):
+        resolved([typed("a", x=pa.decimal128(38, 0)), typed("b", x=pa.decimal128(5, 2))], None, True)
 
 
 def declared(*columns, **more):

@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
 
-from experiments.pipeline.intake.frames import NULL, Opened, batches, damaged_file, union
+from experiments.pipeline.intake.frames import NULL, PLACE_BITS, Opened, batches, damaged_file, known_type, union
 from experiments.pipeline.intake.prepare import damaged
 from experiments.pipeline.intake.values import converted, is_bytes, literal, possible, quoted, trimmed, type_of
 from experiments.pipeline.spark.errors import PipelineError
@@ -29,7 +29,6 @@ from optimizer.catalog.declarations import ColumnDeclaration
 
 _NOT_TEXT = "bytes that are no text in this encoding"
 _MISSING = "NULL, which is forbidden here"
-_PLACE_BITS = 33  # of an id: the rest numbers the partition
 _SAMPLE = 1000
 _LONGEST = 80
 
@@ -40,7 +39,7 @@ def inferred(tables: Mapping[str, tuple[Sequence[Opened], Sequence[str]]]) -> di
     Looks at every value, of all tables in one query.
     """
     columns = [(table, name) for table, (_, names) in tables.items() for name in names]
-    known = [next((file.known[name] for file in tables[table][0] if name in file.known), -1) for table, name in columns]
+    known = [known_type(tables[table][0], name) for table, name in columns]
     among, masks = {i: bits for i, bits in enumerate(known) if isinstance(bits, int)}, dict[int, int]()
     for most in (_SAMPLE, None):  # the first rows of JSON rule out most: whatever is no time
         frames = []
@@ -160,7 +159,7 @@ class TableWriter:
 
     def starts(self, batch: int) -> dict[int, tuple[str, int | None, int]]:
         """By partition: its file, how many rows of that come before it (None: rows have no numbers), how many it has."""
-        partition = F.shiftright("id", _PLACE_BITS).alias("partition")
+        partition = F.shiftright("id", PLACE_BITS).alias("partition")
         counted = self._frame(batch).groupBy("file", partition).count().orderBy("partition").collect()
         before: dict[str, int] = {}
         found: dict[int, tuple[str, int | None, int]] = {}
@@ -172,8 +171,8 @@ class TableWriter:
     def _write_rejects(self, batch: int) -> None:
         starts = [(partition, before) for partition, (_, before, _) in self.starts(batch).items()]
         known = self.spark.createDataFrame(starts, "partition long, before long")
-        bad = self._frame(batch).where("reason is not null").withColumn("partition", F.shiftright("id", _PLACE_BITS))
-        row = F.col("before") + 1 + F.col("id").bitwiseAND((1 << _PLACE_BITS) - 1)
+        bad = self._frame(batch).where("reason is not null").withColumn("partition", F.shiftright("id", PLACE_BITS))
+        row = F.col("before") + 1 + F.col("id").bitwiseAND((1 << PLACE_BITS) - 1)
         told = ("reason", "column", "value", "record", "file", row.alias("row"))
         numbered = bad.join(F.broadcast(known), "partition").select(*told)
         numbered.write.mode("append").option("compression", "zstd").parquet(f"file:{self.rejects}")

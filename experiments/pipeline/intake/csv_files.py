@@ -15,7 +15,7 @@ from typing import Any
 from pyspark.sql import DataFrame, DataFrameReader, Row, SparkSession, Window
 from pyspark.sql import functions as F
 
-from experiments.pipeline.intake.frames import Opened, check_distinct, numbered, reader, union, uri
+from experiments.pipeline.intake.frames import PLACE_BITS, Opened, check_distinct, numbered, reader, union, uri
 from experiments.pipeline.intake.values import literal
 from experiments.pipeline.spark.errors import PipelineError
 
@@ -38,18 +38,20 @@ class CsvFiles:
         self._delimiter("")
 
     def look(self, files: Mapping[str, str]) -> dict[str, Row | None]:
-        """By label, for paths by label: `over` lines, quotes left `open`, bytes that are no text, first line. None: it is empty.
+        """By label, for paths by label: `over` lines, quotes left `open`, bytes that are no text, `first` line that is
+        not blank, and its place `at` from 0. None: it is empty.
 
         One query, whatever the tables. Raises what Spark raises."""
         bare = F.col("value") if self.escape is None else F.replace("value", F.lit(self.escape + self.quote), F.lit(""))
         odd = (F.length(bare) - F.length(F.replace(bare, F.lit(self.quote), F.lit("")))) % 2
         lines = union([self._lines(path).select(F.lit(label).alias("file"), "*") for label, path in files.items()])
-        looked = lines.where("trim(value) <> ''").select("file", "value", odd.alias("odd"), _AT().alias("id"))
+        looked = lines.select("file", "value", odd.alias("odd"), _AT().alias("id")).where("trim(value) <> ''")
         found = looked.groupBy("file").agg(
             F.max("odd").alias("over"),
             (F.sum("odd") % 2).alias("open"),
             F.bool_or(~F.is_valid_utf8("value")).alias("marked"),
             F.min_by("value", "id").alias("first"),
+            F.min("id").bitwiseAND((1 << PLACE_BITS) - 1).alias("at"),
         )
         return dict.fromkeys(files) | {row["file"]: row for row in found.collect()}
 
@@ -68,7 +70,7 @@ class CsvFiles:
         unclosed = looked is not None and bool(looked["open"]) and self.escape is None
         rows = partial(self._rows, path, delimiter, over, unclosed, names)
         if len(names) == 1 and not over:
-            rows = partial(self._one_column, path, delimiter)
+            rows = partial(self._one_column, path, delimiter, looked["at"] if looked is not None and self.header else -1)
         return Opened(label, dict.fromkeys(names), rows, marked=looked is not None and looked["marked"])
 
     def _rows(
@@ -89,12 +91,10 @@ class CsvFiles:
         frame = frame.withColumns({"_broken": broken, "_line": line})
         return frame.selectExpr(*numbered([self._value(columns[names.index(name)]) for name in wanted]), "_broken", "_line")
 
-    def _one_column(self, path: str, delimiter: str, wanted: Sequence[str]) -> DataFrame:
-        """Lines, of which Spark's reader of CSV would leave out the blank ones."""
+    def _one_column(self, path: str, delimiter: str, header: int, wanted: Sequence[str]) -> DataFrame:
+        """Lines, of which Spark's reader of CSV would leave out the blank ones; those after the header, -1 if there is none."""
         options = {name: str(value) for name, value in self._options(delimiter, False).items()}
-        lines = self._lines(path)
-        if self.header:
-            lines = lines.withColumn("_at", _AT()).where("_at > 0")
+        lines = self._lines(path).withColumn("_at", _AT()).where(F.col("_at") > header)
         parsed = F.from_csv("value", "c0 string, _bad string", {**options, "columnNameOfCorruptRecord": "_bad"})
         lines = lines.withColumn("row", F.when(F.col("value") != "", parsed))
         values = numbered([self._value("row.c0")] if wanted else [])

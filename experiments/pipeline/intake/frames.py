@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial, reduce
+from operator import and_
 from typing import TypeVar
 from urllib.parse import unquote
 
@@ -23,6 +24,7 @@ from experiments.pipeline.spark.errors import PipelineError, explain, is_sparks
 from optimizer.algebra.columns import DataType
 
 BATCH = 64  # files of one query: a plan grows with each
+PLACE_BITS = 33  # of a monotonically increasing id: the place in its partition, whose number is the rest
 NULL = "CAST(NULL AS string)"
 Result = TypeVar("Result")
 
@@ -53,6 +55,15 @@ class Opened:
         here = [name for name in names if name in self.types]
         values = [f"v{here.index(name)}" if name in self.types else NULL for name in names]
         return self.rows(here) if len(here) == len(names) else self.rows(here).selectExpr(*numbered(values), "_broken", "_line")
+
+
+def known_type(files: Sequence[Opened], column: str) -> DataType | int:
+    """What is known of the type of a column of texts in all files: the type, or bits as in `Opened.known`; -1 is nothing."""
+    found = {file.known.get(column, -1) for file in files if column in file.types}
+    if len(found) == 1:
+        return found.pop()
+    bits = [one for one in found if isinstance(one, int)]
+    return reduce(and_, bits) if len(bits) == len(found) else -1
 
 
 def open_typed(spark: SparkSession, format: str, files: Mapping[str, str]) -> dict[str, Opened | PipelineError]:

@@ -18,6 +18,7 @@ from pyspark.sql import types as T
 from experiments.pipeline.intake.frames import Opened, numbered, reader, union, uri
 from experiments.pipeline.intake.values import TIMES, bits, literal, quoted
 from experiments.pipeline.spark.errors import PipelineError
+from experiments.pipeline.spark.session import configured
 from optimizer.algebra.columns import DataType
 
 _BLANK = " \t\r\n"
@@ -77,10 +78,8 @@ def _values(frame: DataFrame, root: str, names: Sequence[str]) -> DataFrame:
 def _types(spark: SparkSession, records: DataFrame) -> dict[str, DataType | int]:
     """The keys in the order of the first record, then by name; the type of all values, or bits of those they may have."""
     read = spark.read.options(prefersDecimal=True, columnNameOfCorruptRecord=_CORRUPT, allowSingleQuotes=False)
-    before = spark.conf.get("spark.sql.caseSensitive")
-    spark.conf.set("spark.sql.caseSensitive", "true")  # keys that differ only by case are an error of ours
-    fields = {field.name: field.dataType for field in read.json(records).schema.fields if field.name != _CORRUPT}
-    spark.conf.set("spark.sql.caseSensitive", before or "false")
+    with configured(spark, {"spark.sql.caseSensitive": "true"}):  # keys that differ only by case are an error of ours
+        fields = {field.name: field.dataType for field in read.json(records).schema.fields if field.name != _CORRUPT}
     first = records.selectExpr("json_object_keys(value) as keys").where("keys is not null").head()
     names = [name for name in dict.fromkeys([*(first["keys"] if first else ()), *fields]) if name in fields]
     return {name: _type(fields[name]) for name in names}

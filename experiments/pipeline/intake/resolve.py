@@ -4,20 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from experiments.pipeline.intake.frames import Opened, known_type
 from experiments.pipeline.intake.values import can_become, read_type
 from experiments.pipeline.spark.errors import PipelineError
 from optimizer.algebra.columns import DataType
-from optimizer.algebra.types import type_name
+from optimizer.algebra.types import MAX_PRECISION, common_type, decimal_of, is_decimal, is_float, is_numeric, type_name
 from optimizer.catalog.constraints import near
 from optimizer.catalog.declarations import ColumnDeclaration, TableDeclaration
 from optimizer.catalog.types import canonical_type
-
-if TYPE_CHECKING:
-    from experiments.pipeline.intake.frames import Opened
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +113,7 @@ def _type(
         return f"declared as {declared.sql_type}, which planscope lacks"
     stored = [(file.label, type) for file in files if (type := file.types.get(column)) is not None]
     if not stored:
-        known = next((file.known[column] for file in files if column in file.known), -1)
+        known = known_type(files, column)
         if not isinstance(known, int) and pa.types.is_nested(known):
             return "has objects or arrays in it, which planscope lacks"
         return wanted or inferred[column]
@@ -150,22 +147,10 @@ def _stored_type(table: str, column: str, stored: Sequence[tuple[str, DataType]]
 
 def _meeting(one: DataType, other: DataType) -> DataType | None:
     """The type that holds the values of two number types exactly, or nearly as a DOUBLE; None for other types."""
-    kinds = pa.types
-    if one == other:
-        return one
-    if kinds.is_integer(one) and kinds.is_integer(other):
-        return one if one.bit_width > other.bit_width else other
-    numbers = (kinds.is_integer, kinds.is_floating, kinds.is_decimal)
-    if not all(any(test(type) for test in numbers) for type in (one, other)):
+    meeting = common_type(one, other)
+    if meeting is None or not (is_numeric(one) and is_numeric(other)):
         return None
-    if kinds.is_floating(one) or kinds.is_floating(other):
-        return pa.float64()
-    (left, a), (right, b) = (_digits(one), _digits(other))
-    return pa.decimal128(max(left, right) + max(a, b), max(a, b)) if max(left, right) + max(a, b) <= 38 else None
-
-
-def _digits(type: DataType) -> tuple[int, int]:
-    """Digits before and after the point."""
-    if pa.types.is_decimal(type):
-        return type.precision - type.scale, type.scale
-    return {8: 3, 16: 5, 32: 10}.get(type.bit_width, 19), 0
+    if not is_decimal(meeting):
+        return pa.float64() if is_float(meeting) else meeting
+    digits = max(type.precision - type.scale for type in map(decimal_of, (one, other)))  # before the point
+    return meeting if digits + meeting.scale <= MAX_PRECISION else None

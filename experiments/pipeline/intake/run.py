@@ -9,20 +9,14 @@ A table that an interrupted run has read is not read again by the next one.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from experiments.pipeline.intake.request import ImportRequest, planned
 from experiments.pipeline.spark.errors import translated
 from experiments.pipeline.spark.make import Dataset, make_dataset
 from experiments.pipeline.spark.manifest import Facts, Files
 from experiments.pipeline.spark.publish import Plan
-from experiments.pipeline.spark.session import Say, Start
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+from experiments.pipeline.spark.session import Say, Start, configured
 
 STAGE = "import"
 _CONF = {
@@ -42,7 +36,7 @@ def import_dataset(request: ImportRequest, start: Start, say: Say, resume: str =
     sources = planned(request)
 
     def fill(inside: Path) -> tuple[Facts, Files]:
-        with translated("importing"), _configured(start()) as spark:
+        with translated("importing"), configured(start(), _CONF) as spark:
             from experiments.pipeline.intake.tables import Tables  # needs pyspark, which a second run does without
 
             return Tables(request, sources, spark, inside, say).make()
@@ -50,15 +44,3 @@ def import_dataset(request: ImportRequest, start: Start, say: Say, resume: str =
     names = [table.name for table in sources.tables]
     what = f"import of {', '.join(names[:5])}{' and others' if len(names) > 5 else ''}"
     return make_dataset(Plan(STAGE, what, sources.inputs, sources.settings, fill, resume), request.folder, start, say)
-
-
-@contextmanager
-def _configured(spark: SparkSession) -> Iterator[SparkSession]:
-    before = {name: spark.conf.get(name, None) for name in _CONF}
-    try:
-        for name, value in _CONF.items():
-            spark.conf.set(name, value)
-        yield spark
-    finally:
-        for name, value in before.items():
-            spark.conf.unset(name) if value is None else spark.conf.set(name, value)

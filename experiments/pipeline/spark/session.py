@@ -249,6 +249,19 @@ def is_remote(spark: SparkSession) -> bool:
     return ".connect." in type(spark).__module__
 
 
+@contextmanager
+def configured(spark: SparkSession, conf: Mapping[str, str]) -> Iterator[SparkSession]:
+    """The session with other settings while the block runs."""
+    before = {name: spark.conf.get(name, None) for name in conf}
+    try:
+        for name, value in conf.items():
+            spark.conf.set(name, value)
+        yield spark
+    finally:
+        for name, value in before.items():
+            spark.conf.unset(name) if value is None else spark.conf.set(name, value)
+
+
 def _await_workers(spark: SparkSession, master: str, progress: Say) -> None:
     """Waits until a standalone cluster has run something for us: jobs would wait for an executor without a word."""
     probe = in_thread(lambda: spark.range(1).count())
