@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from experiments.pipeline.intake import csv_files
 from experiments.pipeline.intake.csv_files import CsvFiles
 from experiments.pipeline.intake.json_files import open_json
 from experiments.pipeline.intake.prepare import codec_name, is_needed, prepare
@@ -25,9 +26,11 @@ def rows_of(one):
     return [row[: len(names)] if row[-2] is None else f"{row[-2]}: {row[-1]}" for row in found]
 
 
-@pytest.fixture
-def read_csv(spark, tmp_path):
+@pytest.fixture(params=["looked at here", "looked at by Spark"])
+def read_csv(request, spark, tmp_path, monkeypatch):
     """Rows of each of some texts, or the message of the error."""
+    if request.param == "looked at by Spark":
+        monkeypatch.setattr(csv_files, "SMALL", -1)
 
     def read(*texts, names=None, **options):
         paths = [tmp_path / f"{i}.csv" for i in range(len(texts))]

@@ -7,21 +7,37 @@ quoted or not, as in DuckDB, or equal to the option `null`. Blank lines are no r
 
 from __future__ import annotations
 
+import codecs
 import csv
+import os
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from functools import partial
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple
 
-from pyspark.sql import DataFrame, DataFrameReader, Row, SparkSession, Window
+from pyspark.sql import DataFrame, DataFrameReader, SparkSession, Window
 from pyspark.sql import functions as F
 
-from experiments.pipeline.intake.frames import PLACE_BITS, Opened, check_distinct, numbered, reader, union, uri
+from experiments.pipeline.intake.frames import PLACE_BITS, SMALL, Opened, check_distinct, numbered, reader, union, uri
+from experiments.pipeline.intake.sources import COMPRESSED
 from experiments.pipeline.intake.values import literal
 from experiments.pipeline.spark.errors import PipelineError
 
 _RIVALS = (";", "\t", "|", ",")
 _OPEN = "a quote is opened and never closed"
 _AT = F.monotonically_increasing_id
+
+
+class Looked(NamedTuple):
+    """What lines say of their file: quotes go `over` them, one is left `open` at the end, bytes are no text (`marked`); the
+    `first` line that is not blank, and its place `at` from 0."""
+
+    over: bool
+    open: bool
+    marked: bool
+    first: str
+    at: int
 
 
 class CsvFiles:
@@ -37,28 +53,45 @@ class CsvFiles:
         self.header = header == "true"
         self._delimiter("")
 
-    def look(self, files: Mapping[str, str]) -> dict[str, Row | None]:
-        """By label, for paths by label: `over` lines, quotes left `open`, bytes that are no text, `first` line that is
-        not blank, and its place `at` from 0. None: it is empty.
+    def look(self, files: Mapping[str, str]) -> dict[str, Looked | None]:
+        """By label, for paths by label; None: the file is empty.
 
-        One query, whatever the tables. Raises what Spark raises."""
+        Small files are looked at here, sooner than Spark would, others in one query. Raises what Spark raises."""
+        with suppress(OSError):  # Spark says why
+            sizes = [os.path.getsize(path) for path in files.values()]
+            if sum(sizes) <= SMALL and not any(path.lower().endswith(COMPRESSED) for path in files.values()):
+                return {label: self._look(Path(path).read_bytes()) for label, path in files.items()}
         bare = F.col("value") if self.escape is None else F.replace("value", F.lit(self.escape + self.quote), F.lit(""))
         odd = (F.length(bare) - F.length(F.replace(bare, F.lit(self.quote), F.lit("")))) % 2
         lines = union([self._lines(path).select(F.lit(label).alias("file"), "*") for label, path in files.items()])
         looked = lines.select("file", "value", odd.alias("odd"), _AT().alias("id")).where("trim(value) <> ''")
         found = looked.groupBy("file").agg(
-            F.max("odd").alias("over"),
-            (F.sum("odd") % 2).alias("open"),
+            (F.max("odd") == 1).alias("over"),
+            (F.sum("odd") % 2 == 1).alias("open"),
             F.bool_or(~F.is_valid_utf8("value")).alias("marked"),
             F.min_by("value", "id").alias("first"),
             F.min("id").bitwiseAND((1 << PLACE_BITS) - 1).alias("at"),
         )
-        return dict.fromkeys(files) | {row["file"]: row for row in found.collect()}
+        return dict.fromkeys(files) | {file: Looked(*looked) for file, *looked in found.collect()}
 
-    def open(self, label: str, path: str, looked: Row | None, declared: Sequence[str]) -> Opened | PipelineError:
+    def _look(self, content: bytes) -> Looked | None:
+        lines = content.removeprefix(codecs.BOM_UTF8).splitlines()
+        at = next((i for i, line in enumerate(lines) if line.strip(b" ")), None)
+        if at is None:
+            return None
+        bare = lines if self.escape is None else content.replace((self.escape + self.quote).encode(), b"").splitlines()
+        odd = [line.count(self.quote.encode()) % 2 for line in bare]
+        try:
+            content.decode()
+            marked = False
+        except UnicodeDecodeError:
+            marked = True
+        return Looked(any(odd), sum(odd) % 2 == 1, marked, lines[at].decode(errors="replace"), at)
+
+    def open(self, label: str, path: str, looked: Looked | None, declared: Sequence[str]) -> Opened | PipelineError:
         """The file, or why it cannot be imported. `declared`: names for the columns of files without a header."""
         try:
-            delimiter, over = self._delimiter(label), looked is not None and bool(looked["over"])
+            delimiter, over = self._delimiter(label), looked is not None and looked.over
             if not self.header and not declared:
                 raise PipelineError(
                     f"{label} has no header: --schema with CREATE TABLE names the columns of each table, in their order"
@@ -67,11 +100,11 @@ class CsvFiles:
             check_distinct(label, names)
         except PipelineError as error:
             return error
-        unclosed = looked is not None and bool(looked["open"]) and self.escape is None
+        unclosed = looked is not None and looked.open and self.escape is None
         rows = partial(self._rows, path, delimiter, over, unclosed, names)
         if len(names) == 1 and not over:
-            rows = partial(self._one_column, path, delimiter, looked["at"] if looked is not None and self.header else -1)
-        return Opened(label, dict.fromkeys(names), rows, marked=looked is not None and looked["marked"])
+            rows = partial(self._one_column, path, delimiter, looked.at if looked is not None and self.header else -1)
+        return Opened(label, dict.fromkeys(names), rows, marked=looked is not None and looked.marked)
 
     def _rows(
         self, path: str, delimiter: str, over: bool, unclosed: bool, names: Sequence[str], wanted: Sequence[str]
@@ -118,13 +151,13 @@ class CsvFiles:
         tab = ".tsv" in label.lower().rpartition("/")[2]
         return _one("delimiter", self.options.get("delimiter", "\t" if tab else ","))
 
-    def _header(self, label: str, path: str, delimiter: str, over: bool, looked: Row | None) -> list[str]:
+    def _header(self, label: str, path: str, delimiter: str, over: bool, looked: Looked | None) -> list[str]:
         if looked is None:
             raise PipelineError(
                 f"{label} is empty: a CSV file starts with a line of column names\n--option header=false is for files without one"
             )
         form: Any = {"delimiter": delimiter, "quotechar": self.quote, "escapechar": self.escape, "doublequote": not self.escape}
-        names: list[str | None] = [*next(csv.reader([looked["first"]], **form))]
+        names: list[str | None] = [*next(csv.reader([looked.first], **form))]
         if over or len(names) == 1:
             names, *second = map(list, self._read(delimiter, over, header=False).csv(uri(path)).head(2))
             self._check_delimiter(label, delimiter, names, second)

@@ -23,6 +23,7 @@ from experiments.pipeline.intake.values import literal, quoted, read_type
 from experiments.pipeline.spark.errors import PipelineError, explain, is_sparks
 from optimizer.algebra.columns import DataType
 
+SMALL = 32 << 20  # bytes that this process has looked at sooner than Spark would
 BATCH = 64  # files of one query: a plan grows with each
 PLACE_BITS = 33  # of a monotonically increasing id: the place in its partition, whose number is the rest
 NULL = "CAST(NULL AS string)"

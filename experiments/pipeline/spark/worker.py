@@ -34,15 +34,15 @@ Outcome = dict[str, str | None]
 
 def ship(session: SparkSession, folder: Path) -> None:
     """Gives the workers the product's code, by way of planscope-DIGEST.zip in `folder`; this process goes on with its own."""
-    digest, temporary = hashlib.sha256(), folder / ".planscope.zip"
+    temporary = folder / ".planscope.zip"
     found = sorted(path for package in _PACKAGES for path in (ROOT / package).rglob("*"))
     with zipfile.ZipFile(temporary, "w", zipfile.ZIP_DEFLATED) as archive:
         for path in found:
             if path.is_file() and "__pycache__" not in path.parts and not path.name.startswith("."):
-                data, name = path.read_bytes(), path.relative_to(ROOT).as_posix()
-                digest.update(f"{name} {len(data)} ".encode() + data)
-                archive.writestr(zipfile.ZipInfo(name, _EPOCH), data, zipfile.ZIP_DEFLATED)
-    target, modules = temporary.rename(folder / f"planscope-{digest.hexdigest()[:16]}.zip"), list(sys.path)
+                name = zipfile.ZipInfo(path.relative_to(ROOT).as_posix(), _EPOCH)
+                archive.writestr(name, path.read_bytes(), zipfile.ZIP_DEFLATED)
+    digest, modules = hashlib.sha256(temporary.read_bytes()).hexdigest(), list(sys.path)
+    target = temporary.rename(folder / f"planscope-{digest[:16]}.zip")
     with translated("cannot ship planscope to the Spark workers"):
         session.addArtifacts(str(target), pyfile=True)
     sys.path[:] = modules
