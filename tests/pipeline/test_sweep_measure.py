@@ -71,7 +71,7 @@ def test_execution_counts_rows_and_errors_of_estimates(shop: Path) -> None:
 def test_join_orders_of_small_plans(shop: Path, sql: str, order: str | None, shape: str) -> None:
     found = plan_shape(Session(shop).explain(sql).plan.root)
     assert found.shape == shape
-    assert found.order == order or (order is None and found.order in ("(o c)", "(c o)"))
+    assert found.join_order == order or (order is None and found.join_order in ("(o c)", "(c o)"))
 
 
 @pytest.mark.parametrize("graph", ["chain/6", "star/6", "clique/6"])
@@ -79,8 +79,8 @@ def test_left_deep_plans_are_called_so(graph: str) -> None:
     plan = plan_sweep(SweepSpec([graph], settings={"enumeration": "left_deep"}), code="test")
     shape = plan_shape(Session("joingraph", Settings(enumeration="left_deep")).explain(plan.queries[0].sql).plan.root)
     assert shape.shape in ("left_deep", "right_deep", "zigzag")
-    assert shape.relations == 6 and shape.joins == 5 and shape.order.count("(") == 5
-    assert sorted(shape.order.replace("(", "").replace(")", "").split()) == [f"r{i}" for i in range(6)]
+    assert shape.relations == 6 and shape.joins == 5 and shape.join_order.count("(") == 5
+    assert sorted(shape.join_order.replace("(", "").replace(")", "").split()) == [f"r{i}" for i in range(6)]
 
 
 def test_a_bushy_plan_is_called_so() -> None:

@@ -27,14 +27,7 @@ Files = Iterable[Path | str] | Mapping[str, Facts]
 
 
 def write_manifest(
-    folder: Path,
-    stage: str,
-    *,
-    inputs: Facts,
-    settings: Facts,
-    counts: Facts,
-    files: Files,
-    what: str = "",
+    folder: Path, stage: str, *, inputs: Facts, settings: Facts, counts: Facts, files: Files, what: str = ""
 ) -> None:
     """Says that `stage` is done in `folder`; `what` it made, in words.
 

@@ -29,12 +29,7 @@ State = dict[str, Any]
 
 
 def run_pipeline(
-    pipeline: Pipeline,
-    out: Path,
-    spark: Start,
-    say: Say,
-    only: str | None = None,
-    resume: str = "",
+    pipeline: Pipeline, out: Path, spark: Start, say: Say, only: str | None = None, resume: str = ""
 ) -> dict[str, Outcome]:
     """How each stage went, by name. All workers have to reach `out` under the same path.
 

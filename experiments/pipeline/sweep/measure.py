@@ -129,15 +129,10 @@ def _provenance() -> Row:
 
 
 def _plan_columns(query: OptimizedQuery) -> dict[str, Any]:
-    shape = plan_shape(query.plan)
     return {
         "cost": query.cost,
         "rows": query.rows,
-        "relations": shape.relations,
-        "joins": shape.joins,
-        "join_order": shape.order,
-        "shape": shape.shape,
-        "depth": shape.depth,
+        **plan_shape(query.plan)._asdict(),
         "operators": dict(sorted(Counter(node.op.name for node in query.plan.walk()).items())),
     }
 

@@ -7,6 +7,7 @@ messages only: where it finds nothing, they name the table and key instead of a 
 from __future__ import annotations
 
 import re
+from collections import Counter
 
 _HEADER = re.compile(r"\s*(\[\[?)\s*([^\[\]]+?)\s*\]\]?\s*(#.*)?$")
 _KEY = re.compile(r"""\s*(?:"([^"]+)"|'([^']+)'|([\w-]+))((?:\s*\.\s*[\w-]+)*)\s*=""")
@@ -18,43 +19,31 @@ class Places:
     def __init__(self, text: str = "", file: str = "") -> None:
         self.file = file
         self._lines = text.splitlines()
-        self._keys: dict[tuple[str, str], list[int]] = {}
-        table = ""
-        for number, line in enumerate(self._lines, 1):
+        self._found: dict[tuple[str, int, str], int] = {}  # by table, which of those called so, and key ("": the header)
+        table, headers = "", Counter[str]()
+        for at, line in enumerate(self._lines, 1):
+            key = ""
             if header := _HEADER.match(line):
                 table = header[2].replace(" ", "").replace('"', "")
-                self._keys.setdefault((table, ""), []).append(number)
-            elif key := _KEY.match(line):
-                name = (key[1] or key[2] or key[3]) + key[4].replace(" ", "")
-                self._keys.setdefault((table, name), []).append(number)
+                headers[table] += 1
+            elif found := _KEY.match(line):
+                key = (found[1] or found[2] or found[3]) + found[4].replace(" ", "")
+            else:
+                continue
+            self._found.setdefault((table, headers[table] - 1, key), at)
 
     def line(self, table: str, key: str = "", element: str | None = None, number: int = 0) -> int | None:
         """The line (from 1) of `key` in `table`, or of the table's header; of `element` as it is written within the value.
 
         `number` says which of several tables of that name. None: not found.
         """
-        headers = self._keys.get((table, ""), [])
-        start = headers[number] if number < len(headers) else None
-        found = self._keys.get((table, key), []) if key else []
-        if not key:
-            return start
-        end = headers[number + 1] if number + 1 < len(headers) else None
-        inside = [at for at in found if (start is None or at > start) and (end is None or at < end)]
-        if not inside:
-            return start
-        first = inside[0]
-        if element is None:
-            return first
-        for at in range(first, len(self._lines) + 1):
-            line = self._lines[at - 1]
+        header = self._found.get((table, number, ""))
+        first = self._found.get((table, number, key))
+        if first is None or not key or element is None:
+            return first or header
+        for at, line in enumerate(self._lines[first - 1 :], first):
             if at > first and (_HEADER.match(line) or _KEY.match(line)):
                 break
             if f'"{element}"' in line or f"'{element}'" in line or re.search(rf"(?<![\w.]){re.escape(element)}(?![\w.])", line):
                 return at
         return first
-
-    def say(self, table: str, key: str = "", element: str | None = None, number: int = 0) -> str:
-        """The place for people: `line 12: [sweep] queries`."""
-        line = self.line(table, key, element, number)
-        where = f"[{table}]" + (f" {key}" if key else "")
-        return where if line is None else f"line {line}: {where}"

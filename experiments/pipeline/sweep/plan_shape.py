@@ -9,11 +9,11 @@ from optimizer.algebra.plan import PlanNode
 
 
 class PlanShape(NamedTuple):
-    """`order`: base tables by alias, every join in parentheses, left input first: `((a b) c)`; other operators with several
+    """`join_order`: base tables by alias, every join in parentheses, left input first: `((a b) c)`; other operators with several
     inputs in brackets. `shape`: of the joins: none, single, left_deep, right_deep, zigzag (an input of each is a base table) or
     bushy. `relations`: base tables read, a table twice counted twice. `depth`: operators on the longest way down."""
 
-    order: str
+    join_order: str
     joins: int
     relations: int
     depth: int
@@ -33,16 +33,16 @@ def plan_shape(plan: PlanNode) -> PlanShape:
             alias = node.op.scan.alias if isinstance(node.op, TableScan) else None
             made[id(node)] = PlanShape(alias or node.op.name, 0, int(alias is not None), depth)
         elif len(parts) == 1:
-            made[id(node)] = PlanShape(parts[0].order, found, relations, depth)
+            made[id(node)] = PlanShape(parts[0].join_order, found, relations, depth)
         elif len(parts) == 2 and is_join(node):
             first, second = parts
             joins += 1
             left += first.joins > 0
             right += second.joins > 0
             bushy += first.joins > 0 < second.joins
-            made[id(node)] = PlanShape(f"({first.order} {second.order})", found + 1, relations, depth)
+            made[id(node)] = PlanShape(f"({first.join_order} {second.join_order})", found + 1, relations, depth)
         else:
-            made[id(node)] = PlanShape(f"[{' '.join(part.order for part in parts)}]", found, relations, depth)
+            made[id(node)] = PlanShape(f"[{' '.join(part.join_order for part in parts)}]", found, relations, depth)
     return made[id(plan)]._replace(joins=joins, shape=_shape(joins, left, right, bushy))
 
 

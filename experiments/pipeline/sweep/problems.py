@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Collection
-from typing import NoReturn
 
 from experiments.pipeline.sweep.places import Places
 from optimizer.errors import PlanscopeError
@@ -24,7 +23,8 @@ class Problems:
     def add(self, text: str, table: str, key: str = "", element: str | None = None, number: int = 0) -> None:
         """Note a mistake in the value of `key` of `table`; further lines of `text` are hints."""
         line = self.places.line(table, key, element, number)
-        entry = f"{self.places.say(table, key, element, number)}: " + text.replace("\n", "\n    ")
+        where = ("" if line is None else f"line {line}: ") + f"[{table}]" + (f" {key}" if key else "")
+        entry = f"{where}: " + text.replace("\n", "\n    ")
         if entry not in (known for _, known in self._found):
             self._found.append((line or 0, entry))
 
@@ -39,10 +39,8 @@ class Problems:
 
     def check(self) -> None:
         """Raises SpecError when there are any."""
-        if self._found:
-            self.fail()
-
-    def fail(self) -> NoReturn:
+        if not self._found:
+            return
         name = self.places.file or "the specification"
         found = [text for _, text in sorted(self._found, key=lambda each: each[0])]
         if len(found) == 1:

@@ -53,12 +53,7 @@ class SweepSpec(How):
 
 
 def plan_sweep(
-    spec: SweepSpec,
-    progress: Say | None = None,
-    *,
-    measure: str = MEASURE,
-    code: str | None = None,
-    later: Path | None = None,
+    spec: SweepSpec, progress: Say | None = None, *, measure: str = MEASURE, code: str | None = None, later: Path | None = None
 ) -> SweepPlan:
     """The checked plan of a sweep. Opens every dataset (built-in ones are made on first use, told to `progress`).
 
