@@ -36,7 +36,7 @@ UNITS = ("set_cost_model", "set_estimator")
 @pytest.fixture(scope="module")
 def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with one complete run, made here: five queries, four variants, three seeds; some items fail."""
-    out = tmp_path_factory.mktemp("results")
+    out = tmp_path_factory.mktemp("results [1]")
     spec = SweepSpec(
         ["chain/2..4", "star/3", "cycle/3"],
         variants=[

@@ -24,6 +24,7 @@ from experiments.pipeline.sketches.column import ColumnSketch
 from experiments.pipeline.sketches.figures import is_unique
 from experiments.pipeline.sketches.hyperloglog import hashes
 from experiments.pipeline.spark.keys import dangling, repeated
+from experiments.pipeline.spark.paths import reader, to_read
 from experiments.pipeline.spark.session import Say, Start
 from experiments.pipeline.spark.tasks import collect
 from optimizer.algebra.types import common_type
@@ -151,8 +152,8 @@ def _rows(spark: SparkSession, table: Table, names: Sequence[str], types: Sequen
 
     if _is_read_alike(table, names):
         schema = from_arrow_schema(pa.schema([table.schema.field(name) for name in names]))
-        read_all = spark.read.schema(schema).option("__globPaths__", "false")  # a path is a path, even with brackets in it
-        stored = read_all.option("recursiveFileLookup", "true").parquet(*(f"file:{file.absolute()}" for file in table.files))
+        read_all = reader(spark).schema(schema).option("recursiveFileLookup", "true")
+        stored = read_all.parquet(*(to_read(file.absolute()) for file in table.files))
         return stored.toDF(*(f"k{i}" for i in range(len(names)))).select(
             *(f.col(f"k{i}").cast(from_arrow_type(type)).alias(f"k{i}") for i, type in enumerate(types))
         )

@@ -21,6 +21,7 @@ from experiments.pipeline.intake.frames import NULL, PLACE_BITS, Opened, batches
 from experiments.pipeline.intake.prepare import damaged
 from experiments.pipeline.intake.values import converted, is_bytes, literal, possible, quoted, trimmed, type_of
 from experiments.pipeline.spark.errors import PipelineError
+from experiments.pipeline.spark.paths import reader, to_read, to_write
 from experiments.pipeline.spark.session import Say
 from experiments.pipeline.spark.tasks import parallelism
 from optimizer.algebra.columns import DataType
@@ -147,7 +148,7 @@ class TableWriter:
         columns = [f"c{i} AS {quoted(target.name)}" for i, target in enumerate(self.targets)]
         written = self.folder / f"batch-{batch}"
         good = frame.where("reason IS NULL").selectExpr(*columns)
-        good.write.mode("overwrite").option("compression", "zstd").parquet(f"file:{written}")
+        good.write.mode("overwrite").option("compression", "zstd").parquet(to_write(written))
         parts: list[dict[str, Any]] = []
         for path in sorted(written.glob("part-*.parquet")):
             rows = pq.read_metadata(path).num_rows
@@ -175,14 +176,14 @@ class TableWriter:
         row = F.col("before") + 1 + F.col("id").bitwiseAND((1 << PLACE_BITS) - 1)
         told = ("reason", "column", "value", "record", "file", row.alias("row"))
         numbered = bad.join(F.broadcast(known), "partition").select(*told)
-        numbered.write.mode("append").option("compression", "zstd").parquet(f"file:{self.rejects}")
+        numbered.write.mode("append").option("compression", "zstd").parquet(to_write(self.rejects))
 
     def _rejected(self) -> list[dict[str, Any]]:
         """An entry for each reason and column, with the first such row."""
         if not self.rejects.exists():
             return []
         first = F.min(F.struct("file", "row", F.substring(F.coalesce("value", "record"), 1, _LONGEST).alias("value")))
-        found = self.spark.read.parquet(f"file:{self.rejects}").groupBy("reason", "column")
+        found = reader(self.spark).parquet(to_read(self.rejects)).groupBy("reason", "column")
         rows = [row.asDict() for row in found.agg(F.count(F.lit(1)).alias("rows"), first.alias("first")).collect()]
         entries = [{**row.pop("first").asDict(), **row} for row in rows]
         return sorted(entries, key=lambda one: (one["file"], one["row"] or 0, one["column"] or ""))

@@ -19,10 +19,11 @@ from typing import Any, NamedTuple
 from pyspark.sql import DataFrame, DataFrameReader, SparkSession, Window
 from pyspark.sql import functions as F
 
-from experiments.pipeline.intake.frames import PLACE_BITS, SMALL, Opened, check_distinct, numbered, reader, union, uri
+from experiments.pipeline.intake.frames import PLACE_BITS, SMALL, Opened, check_distinct, numbered, union
 from experiments.pipeline.intake.sources import COMPRESSED
 from experiments.pipeline.intake.values import literal
 from experiments.pipeline.spark.errors import PipelineError
+from experiments.pipeline.spark.paths import reader, to_read
 
 _RIVALS = (";", "\t", "|", ",")
 _OPEN = "a quote is opened and never closed"
@@ -112,7 +113,7 @@ class CsvFiles:
         columns = [f"c{i}" for i in range(len(names))]
         schema = ", ".join(f"{column} string" for column in [*columns, "_bad"])
         read = self._read(delimiter, over, header=self.header, columnNameOfCorruptRecord="_bad", columnPruning=False)
-        frame = read.schema(schema).csv(uri(path))
+        frame = read.schema(schema).csv(to_read(path))
         broken = F.when(F.col("_bad").isNotNull(), f"not {len(names)} field{'s' if len(names) != 1 else ''}")
         line = F.col("_bad")
         if unclosed:  # the last row would hold all that comes after the quote
@@ -138,7 +139,7 @@ class CsvFiles:
         return f"CASE WHEN {column} NOT IN ({', '.join(map(literal, nulls))}) THEN {column} END"
 
     def _lines(self, path: str) -> DataFrame:
-        return reader(self.spark).text(uri(path))
+        return reader(self.spark).text(to_read(path))
 
     def _read(self, delimiter: str, over: bool, **more: Any) -> DataFrameReader:
         return reader(self.spark).options(**self._options(delimiter, over), **more)
@@ -159,7 +160,7 @@ class CsvFiles:
         form: Any = {"delimiter": delimiter, "quotechar": self.quote, "escapechar": self.escape, "doublequote": not self.escape}
         names: list[str | None] = [*next(csv.reader([looked.first], **form))]
         if over or len(names) == 1:
-            names, *second = map(list, self._read(delimiter, over, header=False).csv(uri(path)).head(2))
+            names, *second = map(list, self._read(delimiter, over, header=False).csv(to_read(path)).head(2))
             self._check_delimiter(label, delimiter, names, second)
         if (place := next((i for i, name in enumerate(names) if not name), None)) is not None:
             raise PipelineError(

@@ -13,7 +13,7 @@ from urllib.parse import unquote
 import pyarrow as pa
 import pyarrow.orc as orc
 import pyarrow.parquet as pq
-from pyspark.sql import DataFrame, DataFrameReader, SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import to_arrow_type
 
 from experiments.pipeline.intake.prepare import damaged
@@ -21,6 +21,7 @@ from experiments.pipeline.intake.sources import TableSource, partition_values
 from experiments.pipeline.intake.spark_source import SparkTable, redacted
 from experiments.pipeline.intake.values import literal, quoted, read_type
 from experiments.pipeline.spark.errors import PipelineError, explain, is_sparks
+from experiments.pipeline.spark.paths import reader, to_read
 from optimizer.algebra.columns import DataType
 
 SMALL = 32 << 20  # bytes that this process has looked at sooner than Spark would
@@ -89,7 +90,7 @@ def open_typed(spark: SparkSession, format: str, files: Mapping[str, str]) -> di
 def _file_rows(spark: SparkSession, format: str, path: str, types: Mapping[str, pa.DataType], names: Sequence[str]) -> DataFrame:
     wanted = [name for name in names if not pa.types.is_null(types[name])]
     schema = ", ".join(f"{quoted(name)} {read_type(types[name])}" for name in wanted) or "_none string"
-    frame = reader(spark).format(format).schema(schema).load(uri(path))
+    frame = reader(spark).format(format).schema(schema).load(to_read(path))
     return _selected(frame, [name if name in wanted else None for name in names])
 
 
@@ -187,18 +188,8 @@ def union(frames: Sequence[DataFrame]) -> DataFrame:
     return reduce(lambda one, other: one.unionAll(other), frames)
 
 
-def reader(spark: SparkSession) -> DataFrameReader:
-    """A path is a path, even with brackets in it; pages of Parquet files are checked."""
-    return spark.read.options(**{"__globPaths__": "false", "parquet.page.verify-checksum.enabled": "true"})
-
-
 def damaged_file(error: Exception, labels: Sequence[str]) -> str | None:
     """Which of these files Spark could not read, if `error` says so."""
     found = re.search(r"FAILED_READ_FILE[^\n]*?reading file (\S+?)\.?\s", str(error)) if is_sparks(error) else None
     path = unquote(found[1]).removeprefix("file:").lstrip("/") if found else None
     return next((label for label in labels if label.removeprefix("file:").lstrip("/") == path), None)
-
-
-def uri(label: str) -> str:
-    """A file as Spark is told of it."""
-    return f"file:{label}" if label.startswith("/") else label

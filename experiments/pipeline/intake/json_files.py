@@ -15,9 +15,10 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from experiments.pipeline.intake.frames import Opened, numbered, reader, union, uri
+from experiments.pipeline.intake.frames import Opened, numbered, union
 from experiments.pipeline.intake.values import TIMES, bits, literal, quoted
 from experiments.pipeline.spark.errors import PipelineError
+from experiments.pipeline.spark.paths import reader, to_read
 from experiments.pipeline.spark.session import configured
 from optimizer.algebra.columns import DataType
 
@@ -53,7 +54,7 @@ def open_json(spark: SparkSession, files: Mapping[str, str]) -> dict[str, Opened
 def _read(spark: SparkSession, path: str, names: Sequence[str]) -> DataFrame:
     """Values by Spark's reader of JSON, which takes half the time but also keys that are there twice."""
     schema = ", ".join([*(f"{quoted(name)} string" for name in names), f"{_CORRUPT} string"])
-    frame = reader(spark).schema(schema).json(uri(path), columnNameOfCorruptRecord=_CORRUPT)
+    frame = reader(spark).schema(schema).json(to_read(path), columnNameOfCorruptRecord=_CORRUPT)
     return frame.selectExpr(*numbered([quoted(name) for name in names]), f"{_CORRUPT} AS _broken")
 
 
@@ -103,11 +104,11 @@ def _trouble(spark: SparkSession, label: str, path: str) -> PipelineError | None
 
 
 def _lines(spark: SparkSession, path: str) -> DataFrame:
-    return reader(spark).text(uri(path)).where(F.btrim("value", F.lit(_BLANK)) != "")
+    return reader(spark).text(to_read(path)).where(F.btrim("value", F.lit(_BLANK)) != "")
 
 
 def _whole(spark: SparkSession, path: str) -> DataFrame:
-    return reader(spark).text(uri(path), wholetext=True).where(F.btrim("value", F.lit(_BLANK + "\ufeff")) != "")
+    return reader(spark).text(to_read(path), wholetext=True).where(F.btrim("value", F.lit(_BLANK + "\ufeff")) != "")
 
 
 def _marked(text: Column) -> Column:

@@ -8,7 +8,6 @@ of its own, and later checks pass it over.
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count
@@ -22,12 +21,13 @@ import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from executor.atomic import make_folder
+from executor.atomic import atomic_output, make_folder
 from experiments.pipeline.intake.declared import Declared, reference_text
 from experiments.pipeline.intake.frames import SMALL
 from experiments.pipeline.intake.values import quoted
 from experiments.pipeline.spark.errors import translated
 from experiments.pipeline.spark.keys import dangling, repeated, with_values
+from experiments.pipeline.spark.paths import reader, to_read, to_write
 from experiments.pipeline.spark.session import Say
 
 REJECT_SCHEMA = pa.schema(
@@ -147,20 +147,20 @@ def _key_names(key: Sequence[str]) -> list[str]:
 
 def _rows(spark: SparkSession, table: RawTable, key: Sequence[str]) -> DataFrame:
     """`part`, `place` and the key columns of all rows of the table in which none of these is NULL and that are still there."""
-    reader = spark.read.option("__globPaths__", "false")  # a path is a path, even with brackets in it
     place = F.col("_metadata.row_index").alias("place")
     part = F.regexp_extract("_metadata.file_name", r"(\d+)\.parquet$", 1).cast("int").alias("part")
     columns = [F.col(quoted(name)).alias(k) for name, k in zip(key, _key_names(key), strict=True)]
     if table.stored is None:
-        table.stored = reader.parquet(*(f"file:{path}" for path in table.parts))
+        table.stored = reader(spark).parquet(*map(to_read, table.parts))
     rows = with_values(table.stored.select(part, place, *columns), _key_names(key))
     for folder in table.removed:
-        rows = rows.join(reader.schema("part int, place long").parquet(f"file:{folder}"), ["part", "place"], "left_anti")
+        gone = reader(spark).schema("part int, place long").parquet(to_read(folder))
+        rows = rows.join(gone, ["part", "place"], "left_anti")
     return rows
 
 
 def _write(rows: DataFrame, folder: Path) -> int:
-    rows.select("part", "place").write.mode("overwrite").parquet(f"file:{folder}")
+    rows.select("part", "place").write.mode("overwrite").parquet(to_write(folder))
     return sum(pq.read_metadata(file).num_rows for file in folder.glob("*.parquet"))
 
 
@@ -191,8 +191,8 @@ def finish(task: dict[str, Any]) -> dict[str, Any]:
             rejects.append({**told, "value": value, "record": text, "row": row})
         if len(gone):
             counts.append({**rejects[-len(gone)], "value": rejects[-len(gone)]["value"][:80], "rows": len(gone)})
-    _replace(pa.Table.from_pylist(rejects, REJECT_SCHEMA), Path(task["rejects"]))
-    _replace(table.filter(pa.array(keep)), Path(task["part"]))
+    _write_rows(pa.Table.from_pylist(rejects, REJECT_SCHEMA), Path(task["rejects"]))
+    _write_rows(table.filter(pa.array(keep)), Path(task["part"]))
     return {"rows": int(keep.sum()), "rejected": counts}
 
 
@@ -207,10 +207,10 @@ def row_numbers(rows: int, file: str, before: int | None, count: int, rejects: P
     return numbers[:rows]
 
 
-def _replace(table: pa.Table, path: Path) -> None:
-    temporary = make_folder(path.parent) / f".{path.name}.part"
-    pq.write_table(table, temporary, row_group_size=_GROUP_ROWS, compression="zstd", write_page_checksum=True)
-    os.replace(temporary, path)
+def _write_rows(table: pa.Table, path: Path) -> None:
+    make_folder(path.parent)
+    with atomic_output(path) as file:
+        pq.write_table(table, file, row_group_size=_GROUP_ROWS, compression="zstd", write_page_checksum=True)
 
 
 def _shown(value: Any) -> str | None:

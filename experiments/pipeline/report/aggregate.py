@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from experiments.bench.store import ROWS
 from experiments.pipeline.spark.errors import translated
+from experiments.pipeline.spark.paths import reader, to_read
 from experiments.pipeline.sweep.columns import SAME_UNIT
 
 if TYPE_CHECKING:
@@ -32,8 +33,7 @@ def aggregate(spark: SparkSession, folder: Path, baseline: str) -> dict[str, pa.
     errors         a row for each variant and kind of error
     """
     with translated("summing up the sweep"):
-        read = spark.read.option("pathGlobFilter", ROWS)
-        read.parquet(str(folder)).createOrReplaceTempView("sweep_items")
+        reader(spark).parquet(to_read((folder / ROWS).absolute())).createOrReplaceTempView("sweep_items")
         spark.sql(_PAIRED, args={"baseline": baseline}).createOrReplaceTempView("sweep_paired")
         by_query = spark.sql(_BY_QUERY).toArrow()
         spark.createDataFrame(by_query).createOrReplaceTempView("sweep_by_query")  # so that it is not worked out again

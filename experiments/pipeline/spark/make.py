@@ -23,6 +23,7 @@ from executor.atomic import make_folder
 from experiments.lock import hold
 from experiments.pipeline.spark.errors import translated
 from experiments.pipeline.spark.manifest import finished, read_manifest, write_manifest
+from experiments.pipeline.spark.paths import reader, to_read
 from experiments.pipeline.spark.publish import Plan, read_request, staged
 from experiments.pipeline.spark.session import Say, Start
 from experiments.workloads.cache import cache_folder
@@ -101,7 +102,7 @@ def _at_uri(plan: Plan, uri: str, start: Start, say: Say) -> Dataset:
             if found is not None and name == "manifest":
                 return Dataset(uri, found, made=False)
         files = spark.read.format("binaryFile").option("recursiveFileLookup", "true")
-        if found is None and _first(lambda: files.load(uri).select("path")) is not None:
+        if found is None and _first(lambda: files.load(to_read(uri)).select("path")) is not None:
             raise OutputError(f"{uri} is not empty; name a new place for the dataset")
         _write(spark, f"{metadata}/request", json.dumps(wanted))
     folder = cache_folder() / "outgoing" / hashlib.sha256(uri.encode()).hexdigest()[:20]
@@ -120,7 +121,7 @@ def _at_uri(plan: Plan, uri: str, start: Start, say: Say) -> Dataset:
 
 
 def _copy(spark: SparkSession, files: Sequence[Path], place: str) -> None:
-    stored = spark.read.option("__globPaths__", "false").parquet(*(f"file:{file.absolute()}" for file in files))
+    stored = reader(spark).parquet(*(to_read(file.absolute()) for file in files))
     stored.write.mode("overwrite").option("compression", "zstd").parquet(place)
 
 
@@ -129,7 +130,7 @@ def _write(spark: SparkSession, place: str, text: str) -> None:
 
 
 def _read(spark: SparkSession, place: str) -> Manifest | None:
-    row = _first(lambda: spark.read.text(place, wholetext=True))
+    row = _first(lambda: spark.read.text(to_read(place), wholetext=True))
     try:
         found = json.loads(row["value"]) if row is not None else None
     except ValueError:
