@@ -34,15 +34,6 @@ class Ranks:
     def __post_init__(self) -> None:
         self.before, self.upto = self.before.reshape(-1, 2), self.upto.reshape(-1, 2)
 
-    @property
-    def error(self) -> float:
-        """The number of rows below any value, read off here as the middle of what is possible, is at most so far off."""
-        if not len(self.values):
-            return 0.0
-        at_points = max(int((b[:, 1] - b[:, 0]).max()) for b in (self.before, self.upto))
-        between = int((self.before[1:, 1] - self.upto[:-1, 0]).max()) if len(self.values) > 1 else 0
-        return max(at_points, between) / 2
-
 
 def ranks_of(counts: Counts) -> Ranks:
     """Of one batch, whose values ascend."""

@@ -198,7 +198,9 @@ def test_ranks_hold_and_are_close(kind: str, parts: int) -> None:
     assert (ranks.before[:, 0] <= before).all() and (before <= ranks.before[:, 1]).all()
     assert (ranks.upto[:, 0] <= upto).all() and (upto <= ranks.upto[:, 1]).all()
     assert points[0] == ascending[0] and points[-1] == ascending[-1] and ranks.rows == len(values)
-    assert ranks.error <= len(values) / 500
+    at_points = max(int((bounds[:, 1] - bounds[:, 0]).max()) for bounds in (ranks.before, ranks.upto))
+    between = int((ranks.before[1:, 1] - ranks.upto[:-1, 0]).max())
+    assert max(at_points, between) / 2 <= len(values) / 500, "the middle of what is possible is no further off"
 
 
 def up_to(stats: ColumnStats, rows: int, value: Any, share: float) -> float:
