@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import os
 import random
 from collections.abc import Iterator
@@ -252,6 +253,20 @@ def test_damaged_and_differing_files_are_named(importer, tmp_path):
     folder, _ = importer(source, tables=("t",), name="merged", merge=True)
     merged = rows(folder, "t")
     assert merged[0] == {"a": 0, "b": "0", "c": None} and merged[-1] == {"a": 4999, "b": None, "c": "4999"}
+
+
+@pytest.mark.parametrize(("ending", "text"), [("csv.gz", "a,b\n1,2\n"), ("json.gz", '{"a": 1, "b": 2}\n')])
+def test_a_damaged_file_among_many(importer, tmp_path, monkeypatch, ending, text):
+    """Spark looks at some at a time, which may all be damaged while others are not."""
+    monkeypatch.setattr("experiments.pipeline.intake.frames.BATCH", 1)
+    (tmp_path / "t").mkdir()
+    for i in range(3):
+        (tmp_path / "t" / f"{i}.{ending}").write_bytes(gzip.compress(text.encode()) if i != 1 else b"no gzip")
+    folder, counts = importer(tmp_path / "t", tables=("t",))
+    assert counts["damaged"].keys() == {str(tmp_path / "t" / f"1.{ending}")}
+    assert rows(folder, "t") == [{"a": 1, "b": 2}] * 2
+    with pytest.raises(PipelineError, match=rf"1\.{ending} is damaged(?s:.*)nothing was imported"):
+        importer(tmp_path / "t" / f"1.{ending}", name="alone")
 
 
 def test_many_json_files_are_of_one_type(importer, tmp_path, monkeypatch):

@@ -20,7 +20,6 @@ from pyspark.sql import functions as F
 from experiments.pipeline.intake.frames import NULL, PLACE_BITS, Opened, batches, damaged_file, known_type, union
 from experiments.pipeline.intake.prepare import damaged
 from experiments.pipeline.intake.values import converted, is_bytes, literal, possible, quoted, trimmed, type_of
-from experiments.pipeline.spark.errors import PipelineError
 from experiments.pipeline.spark.paths import reader, to_read, to_write
 from experiments.pipeline.spark.session import Say
 from experiments.pipeline.spark.tasks import parallelism
@@ -190,15 +189,13 @@ class TableWriter:
 
 
 def without_damaged(files: dict[str, Any], format: str, aside: dict[str, str], job: Callable[[dict[str, Any]], Any]) -> Any:
-    """`job` of the files, again without each one that Spark finds damaged, which goes to `aside` with the reason."""
+    """`job` of the files, again without each one that Spark finds damaged, which goes to `aside` with the reason; {} of none."""
     while True:
         try:
-            return job(files)
+            return job(files) if files else {}
         except Exception as error:
             label = damaged_file(error, list(files))
             if label is None:
                 raise
             aside[label] = str(damaged(label, format, error))
             files = {other: file for other, file in files.items() if other != label}
-            if not files:
-                raise PipelineError(aside[label] + "\nnothing was imported") from error

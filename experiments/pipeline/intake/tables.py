@@ -197,7 +197,7 @@ class Tables:
             if isinstance(table, SparkTable):
                 raise unreadable(table, error) from error
             raise
-        self._put_aside(trouble, any_left=True)
+        self._put_aside(trouble, any_left=bool(done))
         return done
 
     def _checks(
