@@ -32,6 +32,7 @@ Relations = int
 HUGE, STEP = 1e200, 600  # products above HUGE are halved STEP times
 MANY_CLASSES = 24  # equality classes beyond which a set looks up the ones it holds columns of
 Factor = tuple[int, float, ColumnSet]  # relation, 1 / distinct values, its equated columns
+_OnLeaf = tuple[tuple[tuple[float, ColumnSet], ...], ColumnSet]  # factors on one relation, and all its equated columns
 
 
 class RegionRows:
@@ -97,24 +98,45 @@ class RegionRows:
         rows = np.ones(len(sets))
         for i, leaf in enumerate(self.leaves):
             rows *= np.where(sets >> i & 1, leaf.rows, 1.0)
-        entries: dict[int, _Entries] = {}
+        on_leaves: dict[int, list[tuple[npt.NDArray[np.int64], list[_OnLeaf]]]] = {}
         for each in self._classes:
             held, number = np.unique(sets & each.relations, return_inverse=True)
             shares = np.ones(len(held))
+            found: dict[int, list[_OnLeaf]] = {}
             for at, part in enumerate(held.tolist()):
                 if part & (part - 1) or part & each.alone:
-                    share, factors, columns = each.factors(part, self._several)
-                    shares[at] = share
-                    for i, factor, own in factors:
-                        entries.setdefault(i, _Entries()).add(each, at, len(held), number, (factor, own))
-                    for i, own in columns:
-                        entries.setdefault(i, _Entries()).equate(each, at, len(held), number, own)
+                    shares[at], factors, equated = each.factors(part, self._several)
+                    for i in {i for i, _ in equated}:
+                        own = tuple((factor, columns) for j, factor, columns in factors if i == j)
+                        parts = found.setdefault(i, [((), 0)] * len(held))
+                        parts[at] = own, union(columns for j, columns in equated if i == j)
             rows *= shares[number]
-        for i, found in sorted(entries.items()):
-            found.multiply(rows, self.leaves[i], self._combine)
+            for i, parts in found.items():
+                on_leaves.setdefault(i, []).append((number, parts))
+        for i, entries in sorted(on_leaves.items()):
+            rows *= self._combined(self.leaves[i], entries, len(sets))
         for within, share in self._shares:
             rows *= np.where(sets & within == within, share, 1.0)
         return rows
+
+    def _combined(
+        self, leaf: RelationStats, entries: list[tuple[npt.NDArray[np.int64], list[_OnLeaf]]], count: int
+    ) -> npt.NDArray[np.float64]:
+        """The factors on one relation, combined, for each of `count` sets. `entries`: for each class the number of the part of it
+        that each set holds, and what that leaves on the relation."""
+        alike, kinds = np.zeros(count, dtype=np.int64), [((), 0)]  # sets with the same factors, and these
+        for number, parts in entries:
+            different: dict[_OnLeaf, int] = {}
+            numbers = [different.setdefault(part, len(different)) for part in parts]
+            alike = alike * len(different) + np.array(numbers)[number]
+            present = np.flatnonzero(np.bincount(alike))
+            renumbered = np.empty(len(kinds) * len(different), dtype=np.int64)
+            renumbered[present] = np.arange(len(present))
+            alike, pairs = renumbered[alike], [(a, b) for a in kinds for b in different]
+            kinds = [((*a[0], *b[0]), a[1] | b[1]) for a, b in (pairs[k] for k in present.tolist())]
+        shares = [_on_leaf(leaf, factors, equated, self._combine) if factors else 1.0 for factors, equated in kinds]
+        found: npt.NDArray[np.float64] = np.array(shares)[alike]
+        return found
 
     def _reached(self, s: Relations) -> list[_EqualityClass]:
         """Classes with two columns or more in the set."""
@@ -143,54 +165,6 @@ class RegionRows:
     def _times(self, product: tuple[float, int], relation: int) -> tuple[float, int]:
         rows, halvings = product[0] * self.leaves[relation].rows, product[1]
         return (ldexp(rows, -STEP), halvings + STEP) if rows > HUGE else (rows, halvings)
-
-
-class _Entries:
-    """What equality classes leave on one relation, for many sets: by class, the number of the part of it that each set holds, and
-    for each part the factors and the equated columns."""
-
-    def __init__(self) -> None:
-        self._numbers: dict[_EqualityClass, npt.NDArray[np.int64]] = {}
-        self._factors: dict[_EqualityClass, list[list[tuple[float, ColumnSet]]]] = {}
-        self._equated: dict[_EqualityClass, list[ColumnSet]] = {}
-
-    def _reach(self, each: _EqualityClass, parts: int, number: npt.NDArray[np.int64]) -> None:
-        if each not in self._numbers:
-            self._numbers[each] = number
-            self._factors[each] = [[] for _ in range(parts)]
-            self._equated[each] = [0] * parts
-
-    def add(
-        self, each: _EqualityClass, at: int, parts: int, number: npt.NDArray[np.int64], factor: tuple[float, ColumnSet]
-    ) -> None:
-        self._reach(each, parts, number)
-        self._factors[each][at].append(factor)
-
-    def equate(self, each: _EqualityClass, at: int, parts: int, number: npt.NDArray[np.int64], columns: ColumnSet) -> None:
-        self._reach(each, parts, number)
-        self._equated[each][at] |= columns
-
-    def multiply(self, rows: npt.NDArray[np.float64], leaf: RelationStats, combine: Combine) -> None:
-        """Multiply the rows of each set by its factors on this relation, combined."""
-        touched = np.zeros(len(rows), dtype=bool)
-        for each, number in self._numbers.items():
-            touched |= np.array([bool(factors) for factors in self._factors[each]])[number]
-        at = np.flatnonzero(touched)
-        if not len(at):
-            return
-        parts = np.stack([number[at] for number in self._numbers.values()])
-        alike = np.zeros(len(at), dtype=np.int64)
-        for part in parts:  # sets that hold the same part of each class
-            alike = np.unique(alike * (int(part.max()) + 1) + part, return_inverse=True)[1]
-        first = np.unique(alike, return_index=True)[1]
-        shares = []
-        for column in parts[:, first].T.tolist():
-            factors = [f for each, k in zip(self._numbers, column, strict=True) for f in self._factors[each][k]]
-            equated = 0
-            for each, k in zip(self._numbers, column, strict=True):
-                equated |= self._equated[each][k]
-            shares.append(_on_leaf(leaf, factors, equated, combine))
-        rows[at] *= np.array(shares)[alike]
 
 
 class _Entry(NamedTuple):
