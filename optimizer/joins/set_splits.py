@@ -53,14 +53,13 @@ class SetSplits:
         found: Positions = self._order[np.searchsorted(self.sets, wanted, sorter=self._order)].astype(np.int32)
         return found
 
-    def of(self, s: Relations) -> tuple[int, Positions, Positions]:
-        """The position of a set of two relations or more, and those of the parts of its splits."""
-        at = int(self.positions(np.array([s], dtype=np.int64))[0])
-        level = self.levels[s.bit_count() - 2]
+    def of(self, s: Relations) -> tuple[int, int, slice]:
+        """The position of a set of two relations or more, the number of its level, and where its splits are there."""
+        at, size = int(self.positions(np.array([s], dtype=np.int64))[0]), s.bit_count() - 2
+        level = self.levels[size]
         number = int(np.searchsorted(level.sets, at))
-        start = int(level.starts[number])
         end = int(level.starts[number + 1]) if number + 1 < len(level.starts) else len(level.left)
-        return at, level.left[start:end], level.right[start:end]
+        return at, size, slice(int(level.starts[number]), end)
 
 
 class OutOfTime(Exception):

@@ -26,7 +26,6 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from optimizer.algebra.physical import HashJoin, NestedLoopJoin
 from optimizer.cost.joins import JoinCosts
 from optimizer.joins.graph import Relations
 from optimizer.joins.inner import InnerRegion
@@ -34,7 +33,6 @@ from optimizer.joins.order_keys import OrderKey
 from optimizer.joins.set_splits import Level, OutOfTime, Positions, Sets, SetSplits
 
 Costs: TypeAlias = npt.NDArray[np.float64]
-Method: TypeAlias = type[HashJoin] | type[NestedLoopJoin]
 KEPT_SPLITS = 500_000  # splits up to which what every order needs of them is kept, 40 bytes each
 
 
@@ -91,6 +89,7 @@ class SetTable:
         self._sorted = sets & sorted_leaves != 0
         self._ordered: dict[tuple[tuple[OrderKey, ...], Relations], Costs] = {}
         self._levels: dict[int, Beside] = {}
+        self._costed: list[Costs] = []  # of each size what the splits cost, where no merge join may be the cheapest
         self.best = np.full(len(sets), np.inf)
         self.best[: region.n] = leaves
         self._some = some = np.where(self._sorted, self.best, self.best + self._sort) if methods.merge else None
@@ -170,22 +169,16 @@ class SetTable:
                 bound = np.minimum(bound, self._looped(level, beside, order, free))
         return self.splits.sets[level.left], self.splits.sets[level.right], bound + self._fixed(level.sets)
 
-    def cheapest(self, s: Relations) -> tuple[Method, Relations, Relations, float]:
-        """How a set gets its cost: the join, what it joins, and what that join alone costs. A hash join builds on the right."""
-        level = self._splits_of(s)
-        number = int(np.argmin(self._cost(level, None)))
-        one = level._replace(left=level.left[[number]], right=level.right[[number]])
-        a, b = int(self.splits.sets[one.left[0]]), int(self.splits.sets[one.right[0]])
-        if bool(self.rows[one.left[0]] < self.rows[one.right[0]]) is (self.costs.build > self.costs.probe):
-            a, b = b, a
-        hashed, looped = np.minimum(*self._hash(one))[0], self._loops(one)[0]
-        method = HashJoin if hashed <= looped else NestedLoopJoin
-        return method, a, b, float(min(hashed, looped) + self._fixed(level.sets)[0])
+    def cheapest(self, s: Relations) -> tuple[Relations, Relations]:
+        """The parts of the split by which a set gets its cost, where no merge join may be the cheapest."""
+        _, number, its = self.splits.of(s)
+        level, at = self.splits.levels[number], its.start + int(np.argmin(self._costed[number][its]))
+        return int(self.splits.sets[level.left[at]]), int(self.splits.sets[level.right[at]])
 
     def _splits_of(self, s: Relations) -> Level:
-        at, left, right = self.splits.of(s)
-        only = np.array([at], dtype=np.int32)
-        return Level(left, right, only, np.zeros(1, dtype=np.int64), only)
+        at, number, its = self.splits.of(s)
+        level, only = self.splits.levels[number], np.array([at], dtype=np.int32)
+        return Level(level.left[its], level.right[its], only, np.zeros(1, dtype=np.int64), only)
 
     def _some_order(self) -> Costs:
         if self._some is None:
@@ -198,9 +191,12 @@ class SetTable:
     # -- one size -----------------------------------------------------------------------------------------------------------
 
     def _fill(self, level: Level, some: Costs | None) -> None:
-        best = np.minimum.reduceat(self._cost(level, some), level.starts) + self._fixed(level.sets)
+        cost = self._cost(level, some)
+        best = np.minimum.reduceat(cost, level.starts) + self._fixed(level.sets)
         self.best[level.sets] = best
-        if some is not None:
+        if some is None:
+            self._costed.append(cost)
+        else:
             some[level.sets] = best + self._sort[level.sets]
 
     def _keep(self, level: Level, ordered: Costs, beside: Beside, leading: Relations = -1) -> None:

@@ -122,26 +122,23 @@ class SetGoals:
 
     def _new(self, s: Relations) -> SetFigures:
         search = self.search
+        calls = residual = 0.0
+        for within, weight, extra in self._weights:
+            if not within & ~s:
+                calls += weight
+                residual += extra
         if self.table is not None:
             rows, cost = self.table.of(s)
-            made = self._note(s, SetFigures(rows, 0.0, 0.0, search.set_goal(s, cost * ROUNDING)))
-            if self.exact:
-                self.settle(made.goal)
+            lower = cost * ROUNDING
         elif self.costs is None:
             group = search.memo.group(self.group_of(s))
-            return self._note(
-                s, SetFigures(group.stats.rows, 0.0, 0.0, search.set_goal(s, group.lower if search.use_bounds else 0.0))
-            )
+            rows, lower = group.stats.rows, group.lower if search.use_bounds else 0.0
         else:
             rows = max(self.estimates.rows(s), self.costs.floor)
-            calls = residual = 0.0
-            for within, weight, extra in self._weights:
-                if not within & ~s:
-                    calls += weight
-                    residual += extra
-            made = self._note(
-                s, SetFigures(rows, calls, residual, search.set_goal(s, self.bound(s, rows) if search.use_bounds else 0.0))
-            )
+            lower = self.bound(s, rows) if search.use_bounds else 0.0
+        made = self._note(s, SetFigures(rows, calls, residual, search.set_goal(s, lower)))
+        if self.exact:
+            self.settle(made.goal)
         return made
 
     def _note(self, s: Relations, figures: SetFigures) -> SetFigures:
@@ -248,10 +245,10 @@ class SetGoals:
             goal.status, goal.lower = Status.IMPOSSIBLE, INFINITY
             return [], INFINITY
         if goal.way is None:
-            method, left, right, local = self.table.cheapest(goal.relations)
-            inputs = (self.figures(left).goal, self.figures(right).goal)
+            split, local = self._cheapest(*self.table.cheapest(goal.relations), self.figures(goal.relations))
+            inputs = (self.figures(split.left).goal, self.figures(split.right).goal)
             old, goal.best_cost = goal.best_cost, local + inputs[0].best_cost + inputs[1].best_cost
-            goal.way = Way(goal.best_cost, 0, local, inputs, Split(method, left, right))
+            goal.way = Way(goal.best_cost, 0, local, inputs, split)
             if self.search.trace is not None:
                 self.search.emit_best(goal, old)
         if goal.status is not Status.OPEN:
@@ -276,7 +273,7 @@ class SetGoals:
         """The cheapest join of two sets by arithmetic, and what it costs."""
         costs = self.costs
         assert costs is not None
-        left, right = self.sets[a], self.sets[b]
+        left, right = self.figures(a), self.figures(b)
         if (left.rows < right.rows) is (costs.build > costs.probe):
             a, b, left, right = b, a, right, left
         x, y = left.rows, right.rows
