@@ -124,7 +124,8 @@ class RegionRows:
     ) -> npt.NDArray[np.float64]:
         """The factors on one relation, combined, for each of `count` sets. `entries`: for each class the number of the part of it
         that each set holds, and what that leaves on the relation."""
-        alike, kinds = np.zeros(count, dtype=np.int64), [((), 0)]  # sets with the same factors, and these
+        alike = np.zeros(count, dtype=np.int64)  # sets with the same factors have the same number
+        kinds: list[_OnLeaf] = [((), 0)]
         for number, parts in entries:
             different: dict[_OnLeaf, int] = {}
             numbers = [different.setdefault(part, len(different)) for part in parts]
