@@ -52,6 +52,7 @@ class CsvFiles:
         if header not in ("true", "false"):
             raise PipelineError(f"--option header takes true or false, not {options['header']!r}")
         self.header = header == "true"
+        self.left = SMALL  # bytes that this process still looks at
         self._delimiter("")
 
     def look(self, files: Mapping[str, str]) -> dict[str, Looked | None]:
@@ -59,8 +60,9 @@ class CsvFiles:
 
         Small files are looked at here, sooner than Spark would, others in one query. Raises what Spark raises."""
         with suppress(OSError):  # Spark says why
-            sizes = [os.path.getsize(path) for path in files.values()]
-            if sum(sizes) <= SMALL and not any(path.lower().endswith(COMPRESSED) for path in files.values()):
+            size = sum(os.path.getsize(path) for path in files.values())
+            if size <= self.left and not any(path.lower().endswith(COMPRESSED) for path in files.values()):
+                self.left -= size
                 return {label: self._look(Path(path).read_bytes()) for label, path in files.items()}
         bare = F.col("value") if self.escape is None else F.replace("value", F.lit(self.escape + self.quote), F.lit(""))
         odd = (F.length(bare) - F.length(F.replace(bare, F.lit(self.quote), F.lit("")))) % 2
