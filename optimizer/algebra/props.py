@@ -24,7 +24,7 @@ class LogicalProps:
     an ordinary value (the empty set: at most one row). `constants`: columns with one value in all rows.
     `equivalences`: disjoint sets of columns that are equal, and equally NULL, in every row. `dependencies`: what holds
     beyond that; among them every key that a later join may make repeat. Equal always means what SQL calls equal. `answers`: to
-    what was asked before: the closures of column sets, the reduced forms of orders (`traits`)."""
+    what was asked before: the closures of column sets, the reduced forms of orders and what they are in an input (`traits`)."""
 
     __slots__ = ("answers", "columns", "constants", "dependencies", "equivalences", "keys", "not_null")
 

@@ -183,8 +183,18 @@ def spellings(order: Collation, columns: ColumnSet, outer: LogicalProps, inner: 
     A column may be said by any equivalent one. Those that the input itself knows to be equivalent count once; others
     are different orders below, and which of them is cheap depends on the plan. Between two keys may stand a column that the
     keys before it determine where `outer` holds only, and by which the input may come sorted since a join was on it. At most
-    MOST_SPELLINGS, and with such a column as many; () where a column has no equivalent in the input.
+    MOST_SPELLINGS, and with such a column as many; () where a column has no equivalent in the input. Kept, since every join of
+    the same inputs asks.
     """
+    if not order:
+        return ((),)
+    known: tuple[Collation, ...] | None = outer.answers.get((order, columns, inner))
+    if known is None:
+        known = outer.answers[order, columns, inner] = _spellings(order, columns, outer, inner)
+    return known
+
+
+def _spellings(order: Collation, columns: ColumnSet, outer: LogicalProps, inner: LogicalProps) -> tuple[Collation, ...]:
     found: list[Collation] = [()]
     for key in order:
         choices: dict[ColumnId, None] = {}
@@ -241,8 +251,17 @@ def grouping_spellings(
 
     As with `spellings`, equal columns may be different ones in the input. Other columns may determine the same: as few as will
     do, or all there are, by which the input's rows are the likeliest to be all different, and then they are grouped as they
-    come; or the determinants that the input knows. At most MOST_SPELLINGS and these; () where there is no way.
+    come; or the determinants that the input knows. At most MOST_SPELLINGS and these; () where there is no way. Kept too.
     """
+    known: tuple[ColumnSet, ...] | None = outer.answers.get((columns, available, inner))
+    if known is None:
+        known = outer.answers[columns, available, inner] = _grouping_spellings(columns, available, outer, inner)
+    return known
+
+
+def _grouping_spellings(
+    columns: ColumnSet, available: ColumnSet, outer: LogicalProps, inner: LogicalProps
+) -> tuple[ColumnSet, ...]:
     found = [0]
     for column in column_ids(columns):
         same = outer.equivalents(column) & available

@@ -35,7 +35,10 @@ def passed_through(memo: Memo, goal: Goal, physical: PhysicalExpr) -> list[Alter
     """Those that ask the inputs for what the goal requires."""
     output, groups = memo.groups[goal.group].props, [memo.groups[g] for g in physical.inputs]
     inputs = [group.props for group in groups]
-    return _new(physical.op.pass_through(goal.required, output, inputs), goal.required, output, inputs, set())
+    found = physical.op.pass_through(goal.required, output, inputs)
+    if len(found) > 1:
+        return _new(found, goal.required, output, inputs, set())
+    return [each for each in found if satisfies(each.delivered, goal.required, output)]
 
 
 def derive(memo: Memo, goal: Goal, physical: PhysicalExpr, known: list[Alternative]) -> list[Derived]:
