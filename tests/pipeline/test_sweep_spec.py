@@ -134,6 +134,14 @@ gap = "wide"
             'line 7: [sweep.variants] name: two variants are called "a"',
         ),
         (
+            '[sweep]\nqueries = ["chain/4"]\n[sweep.settings]\nbudget_tasks = [0, 0.0]',
+            'line 3: [sweep.settings]: variants "budget_tasks=0" and "budget_tasks=0.0" have the same settings',
+        ),
+        (
+            '[sweep]\nqueries = ["chain/4"]\n[[sweep.variants]]\nname = "a"\n[[sweep.variants]]\npruning = "both"',
+            '[sweep.variants]: variants "a" and "pruning=both" have the same settings',
+        ),
+        (
             '[sweep]\nqueries = [{query = "select 1", name = "a"}, {query = "select 2", name = "a"}]\ndata = "joingraph"',
             'two queries are called "a"',
         ),

@@ -57,8 +57,7 @@ def variants_of(
         if name in (other.name for other in made):
             problems.add(f'two variants are called "{name}"', "sweep.variants", "name", number=number)
         made.append(Variant(name, _with_files({**fixed, **own}, base)))
-    for each in made:
-        _check_together(each, problems)
+    _check_together(made, problems, "sweep.variants" if variants else "sweep.settings")
     return tuple(made)
 
 
@@ -99,11 +98,19 @@ def _fits(name: str, value: Any, problems: Problems, table: str, number: int = 0
     return True
 
 
-def _check_together(variant: Variant, problems: Problems) -> None:
-    try:
-        Optimizer(Catalog("none", ()), Settings.from_mapping(variant.settings))
-    except SettingsError as error:
-        problems.add(f"variant {variant.name}: {error}", "sweep.settings")
+def _check_together(variants: Sequence[Variant], problems: Problems, table: str) -> None:
+    """Note settings that exclude each other, and variants that are one: their items could not be told apart."""
+    seen: dict[Settings, str] = {}
+    for variant in variants:
+        try:
+            settings = Settings.from_mapping(variant.settings)
+            Optimizer(Catalog("none", ()), settings)
+        except SettingsError as error:
+            problems.add(f"variant {variant.name}: {error}", "sweep.settings")
+            continue
+        if settings in seen:
+            problems.add(f'variants "{seen[settings]}" and "{variant.name}" have the same settings\nleave one of them out', table)
+        seen.setdefault(settings, variant.name)
 
 
 def _with_files(settings: dict[str, Any], base: Path) -> dict[str, Any]:
