@@ -33,7 +33,7 @@ from optimizer.joins.order_keys import OrderKey
 from optimizer.joins.set_splits import Level, OutOfTime, Positions, Sets, SetSplits
 
 Costs: TypeAlias = npt.NDArray[np.float64]
-KEPT_SPLITS = 500_000  # splits up to which what every order needs of them is kept, 40 bytes each
+KEPT_SPLITS = 500_000  # splits up to which their costs and what every order needs of them are kept, 48 bytes each
 
 
 class Methods(NamedTuple):
@@ -89,7 +89,7 @@ class SetTable:
         self._sorted = sets & sorted_leaves != 0
         self._ordered: dict[tuple[tuple[OrderKey, ...], Relations], Costs] = {}
         self._levels: dict[int, Beside] = {}
-        self._costed: list[Costs] = []  # of each size what the splits cost, where no merge join may be the cheapest
+        self._costed: list[Costs] = []  # of each size what the splits cost without merge joins
         self.best = np.full(len(sets), np.inf)
         self.best[: region.n] = leaves
         self._some = some = np.where(self._sorted, self.best, self.best + self._sort) if methods.merge else None
@@ -172,7 +172,9 @@ class SetTable:
     def cheapest(self, s: Relations) -> tuple[Relations, Relations]:
         """The parts of the split by which a set gets its cost, where no merge join may be the cheapest."""
         _, number, its = self.splits.of(s)
-        level, at = self.splits.levels[number], its.start + int(np.argmin(self._costed[number][its]))
+        level = self.splits.levels[number]
+        cost = self._costed[number][its] if self._costed else self._cost(self._splits_of(s), None)
+        at = its.start + int(np.argmin(cost))
         return int(self.splits.sets[level.left[at]]), int(self.splits.sets[level.right[at]])
 
     def _splits_of(self, s: Relations) -> Level:
@@ -194,10 +196,10 @@ class SetTable:
         cost = self._cost(level, some)
         best = np.minimum.reduceat(cost, level.starts) + self._fixed(level.sets)
         self.best[level.sets] = best
-        if some is None:
-            self._costed.append(cost)
-        else:
+        if some is not None:
             some[level.sets] = best + self._sort[level.sets]
+        elif self.splits.count <= KEPT_SPLITS:
+            self._costed.append(cost)
 
     def _keep(self, level: Level, ordered: Costs, beside: Beside, leading: Relations = -1) -> None:
         kept = np.minimum.reduceat(self._kept(level, ordered, beside, leading), level.starts) + self._fixed(level.sets)

@@ -30,6 +30,7 @@ from optimizer.search import search as driver
 from optimizer.search.group_ways import GroupWays
 from optimizer.search.region_ways import RegionWays
 from optimizer.search.search import Search
+from optimizer.search.set_goals import SetGoals
 from optimizer.search.tasks import optimize_inputs, optimize_mexpr
 from optimizer.search.tasks.derive_traits import DeriveTraits
 from optimizer.search.tasks.explore_input import ExploreInput, ExploreMExpr
@@ -250,9 +251,9 @@ def lists_mirrored(ways: list[Any], dropped: float) -> tuple[list[Any], float]:
 
 
 def chooses_mirrored(cheapest: Callable[..., Any]) -> Callable[..., Any]:
-    def mutated(table: SetTable, s: int) -> Any:
-        method, left, right, local = cheapest(table, s)
-        return method, right, left, local
+    def mutated(*args: Any) -> Any:
+        split, local = cheapest(*args)
+        return mirrored(split), local
 
     return mutated
 
@@ -284,8 +285,8 @@ def without_the_first_split(cost: Callable[..., Any]) -> Callable[..., Any]:
 
 def the_first_split(of: Callable[..., Any]) -> Callable[..., Any]:
     def mutated(splits: SetSplits, s: int) -> Any:
-        at, left, right = of(splits, s)
-        return at, left[:1], right[:1]
+        at, level, its = of(splits, s)
+        return at, level, slice(its.start, its.start + 1)
 
     return mutated
 
@@ -376,7 +377,7 @@ MUTATIONS = (
     *bug("a seed is no plan of the space", "§5", (region_start, "one_by_one", instead(lambda tree: True)), LEFT_DEEP,
         by={"cheaper than the optimum"}),
     *bug("a join of sets builds on the other side", "build side", listing(lists_mirrored), TASKS),
-    *bug("the table builds on the other side", "build side", (SetTable, "cheapest", chooses_mirrored), TABLE),
+    *bug("the table builds on the other side", "build side", (SetGoals, "_cheapest", chooses_mirrored), TABLE),
     *bug("sets are not joined by nested loops", "methods", (regions, "Methods", without_loops), TASKS_WITHOUT_BOUNDS, TABLE),
     *bug("the last split of a set is not looked at", "splits", (region_start, "splitter", without_the_last_split), TASKS,
         TASKS_WITHOUT_BOUNDS, TASKS_WITHOUT_HASH),

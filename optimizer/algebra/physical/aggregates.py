@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, takewhile
 from typing import ClassVar
 
 from optimizer.algebra.columns import ColumnId, ColumnSet, column_set, union
@@ -74,5 +74,6 @@ class StreamingAggregate(_Aggregate):
         return tuple(chain.from_iterable(self._permuted(start, inputs[0]) for start in starts))
 
     def derive(self, delivered: TraitSet, index: int, output: LogicalProps, inputs: Props) -> tuple[Alternative, ...]:
-        prefix = restrict_collation(delivered.collation, column_set(self.keys), inputs[0])
+        determined = inputs[0].closure(column_set(self.keys))  # rows of a group are equal on these
+        prefix = tuple(takewhile(lambda key: determined >> key.column & 1, delivered.collation))
         return self._permuted(prefix, inputs[0])  # what the offer leaves open may be determined further down

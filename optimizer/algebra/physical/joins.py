@@ -227,9 +227,9 @@ class NestedLoopJoin(PhysicalOperator):
         return ways + self._both_orders(required.collation, output, inputs)
 
     def _both_orders(self, order: Collation, output: LogicalProps, inputs: Props) -> tuple[Alternative, ...]:
-        """An order that first tells all left rows apart may go on with an order of the right input, before it anything that is
-        determined by then: the column joined on. Where the left rows are told apart in the output only, the left input is sorted
-        by a key after it: that key is determined there."""
+        """An order that first tells all left rows apart may go on with an order of the right input, before it what is
+        determined by then, a column or all: those joined on. Where the left rows are told apart in the output only, the left
+        input is sorted by a key after it: that key is determined there."""
         left, right = inputs
         for cut in range(len(order)):
             lead, rest = order[:cut], order[cut:]
@@ -239,9 +239,9 @@ class NestedLoopJoin(PhysicalOperator):
             keys = [key for key in left.keys if not key & ~known]
             seconds = spellings(rest, right.columns, output, right) if keys else ()
             if seconds:
-                free = column_ids(right.without_determined(known & right.columns))
-                before = (ascending(each) for each in sequences([c for c in free if not right.constants >> c & 1]))
-                seconds = (*seconds, *(each + second for each in before if each for second in seconds))
+                free = [c for c in column_ids(right.without_determined(known & right.columns)) if not right.constants >> c & 1]
+                before = [ascending(each) for each in dict.fromkeys((*sequences(free), *((c,) for c in free))) if each]
+                seconds = (*seconds, *(each + second for each in before for second in seconds))
                 firsts = spellings(lead, left.columns, output, left)
                 apart = [
                     (first, left.without_determined(key, column_set(k.column for k in first))) for first in firsts for key in keys

@@ -55,6 +55,8 @@ FOUND = {
     1004658: "an order below a join with a column between its keys that only the join determines",
     1029345: "a column that is constant because a key of its table is, above an aggregate",
     1025985: "groups sorted in part that come by one column that they determine and one of their own",
+    4005944: "groups in an order, within it as they come, by what the groups determine",
+    4008470: "a nested loop's right rows sorted after one of two columns joined on",
     1018006: "runs of a partial sort told apart by an equal column with another estimate",
     1030005: "the same, by a key of another relation",
     1039767: "the same, by another key of the same relation",
