@@ -190,7 +190,7 @@ class _EqualityClass:
         pairs: list[tuple[ColumnId, ColumnId]],
         home: dict[ColumnId, int],
         leaves: Sequence[RelationStats],
-        found: Mapping[tuple[ColumnId, ColumnId], tuple[int, int, bool]],
+        found: Mapping[tuple[ColumnId, ColumnId], tuple[int, int, int]],
     ) -> None:
         self._leaves = leaves
         self._pairs = [(1 << home[a] | 1 << home[b], 1 << a | 1 << b) for a, b in pairs]
@@ -249,16 +249,21 @@ class _EqualityClass:
         return share, tuple(factors), tuple(equated)
 
     def _told_by_keys(self, entries: Sequence[_Entry], members: ColumnSet) -> list[_Entry]:
-        """Where rows of a relation are found by its key, the one that looks for them comes first, so that all factors of the key
-        are the relation's. Copies are left out."""
-        found = [(i, by, on_key) for both, i, by, on_key in self._found if not both & ~members]
-        keyed = {(i, by) for i, by, on_key in found if on_key}
-        copies = {1 << i | 1 << by for i, by, _ in found if (i, by) not in keyed}
+        """Where rows of a relation are found by its key of several columns, the one that looks for them comes first, so that all
+        factors of the key are the relation's. Copies are left out."""
+        keyed, copies = {}, set()
+        for both, i, by, on_key in self._found:
+            if not both & ~members:
+                if on_key:
+                    keyed[i, by] = on_key
+                else:
+                    copies.add(1 << i | 1 << by)
+        copies -= {1 << i | 1 << by for i, by in keyed}
         kept: list[_Entry] = []
         for entry in entries:
             if not any(1 << entry.relation | 1 << other.relation in copies for other in kept):
                 kept.append(entry)
-        looking = next((each for each in kept if (kept[0].relation, each.relation) in keyed), None)
+        looking = next((each for each in kept if keyed.get((kept[0].relation, each.relation), 0) > 1), None)
         if looking is not None:
             kept.remove(looking)
             kept.insert(0, looking)
@@ -351,21 +356,23 @@ def _equated(conjunct: object) -> tuple[ColumnId, ColumnId] | None:
 
 def _found_by_key(
     pairs: Sequence[tuple[ColumnId, ColumnId]], home: dict[ColumnId, int], leaves: Sequence[RelationStats]
-) -> dict[tuple[ColumnId, ColumnId], tuple[int, int, bool]]:
-    """For equalities of two relations that hold a key of one of them (of both: of the larger table), and of more than it: the
-    relation with the key, the one that looks for its rows, and whether the equality is of a column of the key."""
+) -> dict[tuple[ColumnId, ColumnId], tuple[int, int, int]]:
+    """For equalities of two relations that hold a key of one of them (of both: of the larger table), and of more than one: the
+    relation with the key, the one that looks for its rows, and how many columns the key has if this is one of them, else 0."""
     between: dict[tuple[int, int], list[tuple[ColumnId, ColumnId]]] = {}
     for a, b in pairs:
         if home[a] != home[b]:
             between.setdefault((min(home[a], home[b]), max(home[a], home[b])), []).append((a, b))
-    found: dict[tuple[ColumnId, ColumnId], tuple[int, int, bool]] = {}
+    found: dict[tuple[ColumnId, ColumnId], tuple[int, int, int]] = {}
     for (one, other), equal in between.items():
         if len(equal) > 1:
             columns = column_set(c for pair in equal for c in pair)
             keys = [(leaves[i].base_rows, i, key) for i in (one, other) for key in leaves[i].keys if key and not key & ~columns]
             if keys:
                 _, i, key = max(keys)
-                found |= {(a, b): (i, one + other - i, bool(key >> a & 1 or key >> b & 1)) for a, b in equal}
+                columns_of_key = key.bit_count()
+                for a, b in equal:
+                    found[a, b] = i, one + other - i, columns_of_key if key >> a & 1 or key >> b & 1 else 0
     return found
 
 

@@ -460,6 +460,7 @@ FOUND = {
     2725: "the same, below a union",
     3328: "rows grouped by columns that a function of the key determines",
     108: "the number of a group had the name of an aggregate that nobody reads",
+    1193: "a key of one column gave a join another estimate where the other side has fewer values",
     843: "a streaming aggregate promised an order by a column that it does not have",
 }
 
