@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from optimizer.algebra.columns import ColumnSet
 from optimizer.algebra.kinds import JoinKind
-from optimizer.algebra.physical import HashJoin, MergeJoin, NestedLoopJoin, PhysicalOperator, StreamingAggregate
+from optimizer.algebra.physical import HashJoin, MergeJoin, NestedLoopJoin, PhysicalOperator
 from optimizer.algebra.props import LogicalProps
 from optimizer.algebra.traits import ANY, Alternative, TraitSet, completed, reduce_traits, satisfies
 from optimizer.memo.goal import Goal
@@ -62,7 +62,7 @@ def derive(memo: Memo, goal: Goal, physical: PhysicalExpr, known: list[Alternati
     result = []
     for index, offer in offers:
         ways = dict.fromkeys((offer, *_completed(offer, required, output, inputs[index])))
-        if type(physical.op) is StreamingAggregate and required.collation:  # groups in an order, each as it comes
+        if physical.op.within_order and required.collation:
             ways[TraitSet(required.collation + offer.collation)] = None
         found = tuple(each for way in ways for each in physical.op.derive(way, index, output, inputs))
         if required == ANY:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def reader(spark: SparkSession) -> DataFrameReader:
-    """Pages of Parquet files are checked."""
+    """Spark's reader, which is to check the pages of Parquet files."""
     return spark.read.option("parquet.page.verify-checksum.enabled", "true")
 
 

@@ -53,6 +53,7 @@ class StreamingAggregate(_Aggregate):
     """
 
     name: ClassVar[str] = "streaming_aggregate"
+    within_order: ClassVar[bool] = True  # groups that are equal on what is required may come in any sequence
 
     def _permuted(self, prefix: Collation, below: LogicalProps) -> tuple[Alternative, ...]:
         """Keys sorted by `prefix` and then the others, so that groups are adjacent. Of many others those come first in turn that

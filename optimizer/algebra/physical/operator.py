@@ -16,11 +16,15 @@ Props = Sequence[LogicalProps]
 
 
 class PhysicalOperator:
-    """Base of all physical operators: frozen dataclasses, whose fields are the payload."""
+    """Base of all physical operators: frozen dataclasses, whose fields are the payload.
+
+    `within_order`: after what is required of its output, its input may go on by an order that this offers; `derive` is asked for
+    both together."""
 
     __slots__ = ()
     __match_args__: ClassVar[tuple[str, ...]] = ()  # names of the fields
     name: ClassVar[str]
+    within_order: ClassVar[bool] = False
 
     def pass_through(self, required: TraitSet, output: LogicalProps, inputs: Props) -> tuple[Alternative, ...]:
         return (Alternative((ANY,) * len(inputs)),) if required == ANY else ()
