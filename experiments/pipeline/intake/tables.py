@@ -133,7 +133,9 @@ class Tables:
                 looked |= without_damaged(dict(some), "csv", trouble, csv.look)
         opened = []
         for table, format, paths in tables:
-            self.say(f"{table.name}: looking at {table.label if isinstance(table, SparkTable) else f'{len(paths)} files'}")
+            self.say(
+                f"{table.name}: looking at {table.label if isinstance(table, SparkTable) else '1 file' if len(paths) == 1 else f'{len(paths)} files'}"
+            )
             if isinstance(table, SparkTable):
                 opened.append([open_table(self.spark, table)])
                 continue

@@ -16,7 +16,7 @@ from test_memo_pictures import HOSTILE, texts, tips
 from executor.session import Session
 from experiments.workloads.queries import resolve_sql
 from memo_viz.graph import joined_relations, memo_graph
-from memo_viz.growth import growth_svg
+from memo_viz.growth import _bests, growth_svg
 from memo_viz.join_graph import conjuncts, join_graphs
 from memo_viz.names import group_names
 from memo_viz.pictures import (
@@ -246,6 +246,17 @@ def test_a_memo_grows_in_an_svg_without_a_script(q5: Events) -> None:
     assert last and "12,4" in last[-1]
     with pytest.raises(PlanscopeError, match="the whole memo is animated"):
         memo_picture(q5, animate=5, winners=True)
+
+
+def test_in_a_growing_memo_plans_end_that_a_merge_forgets(tpch: Catalog) -> None:
+    """What is a best plan of some goal at the end, by what grew, is that of the replayed trace."""
+    events = recorded(tpch, resolve_sql("tpch/q18"), driver="iterative")
+    assert "recost" in {event["kind"] for event in events}
+    shown = {member: best for _, member, best in _bests(events)}
+    goals = Replay(events).final().goals.values()
+    chosen = {(f"e{goal.id}" if goal.best.mexpr is None else f"m{goal.best.mexpr}") for goal in goals if goal.best is not None}
+    assert {member for member, best in shown.items() if best} == chosen
+    assert "best plan " in texts(growth_svg(events, 12, "Q18"))
 
 
 MORE = ('x" onload="alert(1)" href="javascript:alert(1)', "</svg><script>alert(1)</script>")
