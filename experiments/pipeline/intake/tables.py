@@ -133,9 +133,8 @@ class Tables:
                 looked |= without_damaged(dict(some), "csv", trouble, csv.look)
         opened = []
         for table, format, paths in tables:
-            self.say(
-                f"{table.name}: looking at {table.label if isinstance(table, SparkTable) else '1 file' if len(paths) == 1 else f'{len(paths)} files'}"
-            )
+            what = table.label if isinstance(table, SparkTable) else "1 file" if len(paths) == 1 else f"{len(paths)} files"
+            self.say(f"{table.name}: looking at {what}")
             if isinstance(table, SparkTable):
                 opened.append([open_table(self.spark, table)])
                 continue
