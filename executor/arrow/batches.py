@@ -10,6 +10,7 @@ from optimizer.algebra.columns import ColumnId, Columns, ColumnSet, column_ids
 
 Batches = Generator[pa.RecordBatch, None, None]
 ENCODED_TEXT = pa.dictionary(pa.int32(), pa.string())
+_LARGE = 32 << 20  # bytes of a copy, after which the pool gives back at once what it would keep for a second
 
 
 def column_name(id: ColumnId) -> str:
@@ -61,7 +62,10 @@ def one_batch(table: pa.Table) -> pa.RecordBatch:
     del table  # where nobody else has it, a column is let go of as soon as it was copied
     while columns:
         arrays.append(single_array(columns.pop()))
-    return pa.RecordBatch.from_arrays(arrays, schema=schema)
+    batch = pa.RecordBatch.from_arrays(arrays, schema=schema)
+    if batch.nbytes >= _LARGE:
+        pa.default_memory_pool().release_unused()
+    return batch
 
 
 def empty_batch(schema: pa.Schema) -> pa.RecordBatch:
