@@ -10,7 +10,7 @@ from optimizer.algebra.columns import ColumnId, Columns, ColumnSet, column_ids
 
 Batches = Generator[pa.RecordBatch, None, None]
 ENCODED_TEXT = pa.dictionary(pa.int32(), pa.string())
-_LARGE = 32 << 20  # bytes of a copy, after which the pool gives back at once what it would keep for a second
+_LARGE = 32 << 20  # bytes that Arrow's pool, which keeps what is free for a second, is told to give back
 
 
 def column_name(id: ColumnId) -> str:
@@ -63,9 +63,14 @@ def one_batch(table: pa.Table) -> pa.RecordBatch:
     while columns:
         arrays.append(single_array(columns.pop()))
     batch = pa.RecordBatch.from_arrays(arrays, schema=schema)
-    if batch.nbytes >= _LARGE:
-        pa.default_memory_pool().release_unused()
+    give_back(batch.nbytes)
     return batch
+
+
+def give_back(bytes: int) -> None:
+    """So many bytes were let go of after they were copied: the system gets them at once where they are many."""
+    if bytes >= _LARGE:
+        pa.default_memory_pool().release_unused()
 
 
 def empty_batch(schema: pa.Schema) -> pa.RecordBatch:

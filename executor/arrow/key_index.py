@@ -19,12 +19,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from executor.arrow.key_places import numbered
-from executor.arrow.key_words import is_exact, key_words, mixed_words
+from executor.arrow.key_words import is_exact, key_words, mixed_words, rows_by
 from optimizer.errors import ExecutionError
 
 _NONE = np.int32(-1)
 _SEEDS = 16
-_ROW_BITS = 31  # of the number of a row, and of a group
 _ROW_BYTES = 20  # for each row, beside table and keys: its group, where that begins and ends, and both while they are sorted
 _MANY = 1 << 20  # keys for which a table of hashes is not made larger than it has to be
 _BLOCK = 1 << 19  # rows that look for their places at a time
@@ -57,7 +56,7 @@ class KeyIndex:
 
     def __init__(self, keys: Sequence[pa.Array], null_safe: int = 0, reserve: Callable[[int], None] | None = None) -> None:
         """`reserve` is told about how many bytes it will take, before it takes them."""
-        if len(keys[0]) >= 1 << _ROW_BITS:
+        if len(keys[0]) >= 1 << 31:
             raise ExecutionError("the build side has more than 2^31 rows")
         # where no row has a NULL, one that is looked up finds nothing, as with other keys
         self._null_safe = sum(1 << i for i, key in enumerate(keys) if null_safe >> i & 1 and key.null_count)
@@ -78,7 +77,9 @@ class KeyIndex:
         members = None if valid is None else np.flatnonzero(valid).astype(np.int32)
         if members is not None:
             words = [word[members] for word in words]
-        self._words, self._base, self._keys = words, None, None
+        self._words = words
+        self._base: int | None = None
+        self._keys: list[pa.Array] | None = None
         count = len(words[0])
         low, high = (int(words[0].min()), int(words[0].max())) if count else (0, 0)
         if len(words) == 1 and is_exact(keys[0].type) and high - low < max(_SPAN, 4 * count, min(_SPARSE * count, _PLACES)):
@@ -93,7 +94,7 @@ class KeyIndex:
         self.unique = bool((self.counts <= 1).all())
         self.first = np.cumsum(self.counts, dtype=np.int32)
         self.first -= self.counts
-        rows = group if self.unique else _by_group(group)
+        rows = group if self.unique else rows_by(group)
         self.rows = rows if members is None else members[rows]
         return True
 
@@ -184,13 +185,3 @@ class KeyIndex:
                 equal = equal.to_numpy(zero_copy_only=False)
                 group = np.where(equal, group, _NONE)
         return group
-
-
-def _by_group(group: np.ndarray) -> np.ndarray:
-    """The rows by the number of their group. Sorting words is many times as fast as a stable sort of places."""
-    words = group.astype(np.int64)
-    words <<= _ROW_BITS
-    words |= np.arange(len(group), dtype=np.int32)
-    words.sort()
-    words &= (1 << _ROW_BITS) - 1
-    return words.astype(np.int32)

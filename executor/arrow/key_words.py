@@ -135,3 +135,15 @@ def mix(values: np.ndarray) -> np.ndarray:
     values *= _ODD
     values ^= values >> np.uint64(32)
     return values
+
+
+def rows_by(number: np.ndarray) -> np.ndarray:
+    """The rows by their numbers, equal ones as they stand. A word of both is sorted in a tenth of the time of places: the largest
+    number times the rows is below 2^62, and the rows are fewer than 2^31."""
+    bits = len(number).bit_length()
+    word = number.astype(np.int64)
+    word <<= bits
+    word |= np.arange(len(word), dtype=np.int32)
+    word.sort()
+    word &= (1 << bits) - 1
+    return word.astype(np.int32)

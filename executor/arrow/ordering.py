@@ -1,7 +1,7 @@
 """Sorting by a collation: stable, NULLs where each key wants them, NaN above every other number.
 
-Arrow keeps NaN at the end of either direction; a float key that has NaN is therefore preceded by a key that says so. Integers,
-and what is stored as such, are sorted as one word for all keys, where their spans allow it: in a fifth of the time.
+Numbers of 64 bits, and what is stored as such, are sorted as digits (`_row_numbers`), other rows by Arrow. It keeps NaN at the
+end of either direction; a float key that has NaN is therefore preceded by a key that says so.
 """
 
 from __future__ import annotations
@@ -14,12 +14,13 @@ import pyarrow.compute as pc
 
 from executor.arrow.batches import column_name, single_array
 from executor.arrow.intervals import comparable
-from executor.arrow.key_words import is_ordered, key_words
+from executor.arrow.key_words import is_ordered, key_words, rows_by
 from executor.arrow.selection import taken
 from optimizer.algebra.traits import Collation, SortKey
 
 _Key = tuple[str, str, str]  # column, direction, where NULLs are
 _NUMBER, _WORDS = 8, 24  # bytes of a row's number, and of the words that are made of its keys
+_HALF, _ALL_BUT_SIGN = np.uint64(32), np.int64((1 << 63) - 1)
 _SAMPLE = 1 << 13  # rows that show whether texts repeat
 
 
@@ -88,46 +89,74 @@ def _ranks(texts: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def _row_numbers(columns: dict[str, pa.ChunkedArray], keys: list[_Key]) -> pa.Array:
-    """The rows in order. Keys of small spans, and the row's number after them, are sorted as one word."""
+    """The rows in order. They are sorted by one digit after the other, the last one first, each time as words."""
     rows = len(columns[keys[0][0]])
-    bits = rows.bit_length()
-    word, places = np.zeros(rows, np.int64), 1
-    for name, direction, nulls in keys:
-        codes = _codes(single_array(columns[name]), direction == "descending", nulls == "at_start")
-        if codes is None or (places := places * codes.places) >= 1 << 63 - bits:
-            return pc.sort_indices(pa.table(columns), sort_keys=keys)
-        word *= codes.places
-        word += codes.code
-    word <<= bits
-    word |= np.arange(rows)
-    word.sort()
-    word &= (1 << bits) - 1
-    return pa.array(word)
+    digits = _all_digits(columns, keys, 1 << 63 - rows.bit_length()) if rows < 1 << 31 else None
+    if digits is None:
+        return pc.sort_indices(pa.table(columns), sort_keys=keys)
+    order: np.ndarray | None = None
+    while digits:
+        number = digits.pop().number
+        if order is not None:
+            number = number[order]
+        place = rows_by(number)
+        order = place if order is None else order[place]
+    return pa.array(order)
 
 
-class _Codes(NamedTuple):
-    """Numbers below `places` in the order wanted."""
+class _Digit(NamedTuple):
+    """A number below `places` for each row."""
 
-    code: np.ndarray
+    number: np.ndarray
     places: int
 
 
-def _codes(values: pa.Array, descending: bool, nulls_first: bool) -> _Codes | None:
-    """None where the values are not integers or the like."""
-    if not is_ordered(values.type) or pa.types.is_uint64(values.type) or values.null_count == len(values):
+def _all_digits(columns: dict[str, pa.ChunkedArray], keys: list[_Key], most: int) -> list[_Digit] | None:
+    """What orders the rows as `keys` do, the first digit first, none with more than `most` places. None where a key is of a type
+    without digits."""
+    digits: list[_Digit] = []
+    for name, direction, nulls in keys:
+        found = _digits(single_array(columns[name]), direction == "descending", nulls == "at_start", most)
+        if found is None:
+            return None
+        for digit in found:
+            if digits and digits[-1].places * digit.places <= most:
+                before = digits.pop()
+                number = before.number.astype(np.int64, copy=False)
+                number *= digit.places
+                number += digit.number
+                digit = _Digit(number, before.places * digit.places)
+            digits.append(digit)
+    return digits
+
+
+def _digits(values: pa.Array, descending: bool, nulls_first: bool, most: int) -> list[_Digit] | None:
+    """None where the values are no numbers of 64 bits or the like."""
+    floating = pa.types.is_floating(values.type)
+    if not (floating or is_ordered(values.type)) or pa.types.is_uint64(values.type) or values.null_count == len(values):
         return None
     (word,), valid = key_words([values])
+    if floating:  # the bits of negative numbers ascend as the numbers fall
+        word = word ^ (word >> 63 & _ALL_BUT_SIGN)
     some = word if valid is None else word[valid]
     low, high = int(some.min()), int(some.max())
-    if high - low >= 1 << 62:
-        return None
-    code = high - word if descending else word - low
+    number = high - word if descending else word - low  # may wrap around, and is without a sign then
+    places = high - low + 1
+    if places < most:
+        if valid is None:
+            return [_Digit(number, places)]
+        if nulls_first:
+            number += 1
+        number[~valid] = 0 if nulls_first else places
+        return [_Digit(number, places + 1)]
+    last, bits = number.astype(np.uint32), number.view(np.uint64)
+    bits >>= _HALF
+    digits = [_Digit(half, 1 << 32) for half in (bits.astype(np.uint32), last)]
     if valid is None:
-        return _Codes(code, high - low + 1)
-    if nulls_first:
-        code += 1
-    code[~valid] = 0 if nulls_first else high - low + 1
-    return _Codes(code, high - low + 2)
+        return digits
+    for digit in digits:
+        digit.number[~valid] = 0
+    return [_Digit((valid if nulls_first else ~valid).astype(np.int64), 2), *digits]
 
 
 def may_precede(batch: pa.RecordBatch, bound: pa.Scalar, order: Collation) -> pa.Array | None:

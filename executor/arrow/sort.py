@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from executor.arrow.batches import Batches, select, table_batches
+from executor.arrow.batches import Batches, give_back, select, table_batches
 from executor.arrow.context import Context
 from executor.arrow.ordering import sorted_rows, sorting_bytes
 from optimizer.algebra.physical import Sort
@@ -15,6 +15,7 @@ def produce(node: PlanNode, context: Context) -> Batches:
     table = context.gather(node, child)
     context.held(node, sorting_bytes(table))
     table = table.combine_chunks()
+    give_back(table.nbytes)
     ordered = sorted_rows(table, node.op.order)
     del table
     context.held(node, ordered.nbytes)

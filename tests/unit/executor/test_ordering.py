@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from datetime import date, datetime
 from decimal import Decimal
@@ -23,7 +24,10 @@ VALUES: list[tuple[pa.DataType, list[Any]]] = [
     (pa.uint32(), [0, 2**32 - 1]),
     (pa.uint64(), [None, 0, 2**64 - 1]),
     (pa.bool_(), [None, True, False]),
+    (pa.int64(), [-(2**63), -(2**63) + 1, -(2**32), -1, 2**31, 2**32, 2**62, 2**63 - 1]),
     (pa.float64(), [None, 1.5, -2.5]),
+    (pa.float64(), [None, 0.0, -0.0, math.inf, -math.inf, 5e-324, -5e-324, 1e300, -1e300]),
+    (pa.float32(), [None, 1.5, -2.5, 1e-40, -1e38]),
     (pa.date32(), [None, date(1, 1, 1), date(2020, 1, 1)]),
     (pa.timestamp("us"), [None, datetime(1, 1, 1), datetime(2000, 1, 1)]),
     (pa.decimal128(9, 2), [None, Decimal("1.10"), Decimal("-5.00")]),
@@ -59,6 +63,16 @@ def test_keys_together_are_keys_one_by_one(seed: int) -> None:
         runs = np.unique(runs, return_inverse=True)[1]
         place = dict(enumerate(runs.tolist()))
         assert sorted_runs(table, runs, order)["row"].to_pylist() == sorted(expected, key=place.__getitem__)
+
+
+def test_nan_is_above_all_numbers_and_beside_null() -> None:
+    values = [math.nan, None, 1.0, math.inf, -math.nan, -math.inf, -0.0, 0.0]
+    table = pa.table({"c0": pa.array(values), "row": range(len(values))})
+    rising, falling = [5, 6, 7, 2, 3, 0, 4], [0, 4, 3, 2, 6, 7, 5]
+    for nulls_first in (False, True):
+        for descending, rows in ((False, rising), (True, falling)):
+            expected = [1, *rows] if nulls_first else [*rows, 1]
+            assert sorted_rows(table, (SortKey(0, descending, nulls_first),))["row"].to_pylist() == expected
 
 
 @pytest.mark.parametrize("distinct", [3, 3_000, 30_000])
