@@ -18,8 +18,9 @@ _COPIES = 2  # of the rows that are held: as they came, or in one piece, and wha
 _LAST = 1024  # rows at the end of which the last group is one mostly
 
 
-def whole_groups(node: PlanNode, context: Context, keys: Sequence[ColumnId]) -> Batches:
-    """The rows of the node's input, whose groups by `keys` come together, no group in two batches. Without keys there is one."""
+def whole_groups(node: PlanNode, context: Context, keys: Sequence[ColumnId], made: int = 0) -> Batches:
+    """The rows of the node's input, whose groups by `keys` come together, no group in two batches. Without keys there is one.
+    `made`: bytes that the node makes of each row, beside a copy of it."""
     child = node.inputs[0]
     schema = batch_schema(child.columns, context.columns)
     held: list[pa.RecordBatch] = []  # the rows of the last group are at the end, and may go on
@@ -28,7 +29,7 @@ def whole_groups(node: PlanNode, context: Context, keys: Sequence[ColumnId]) -> 
         held.append(batch)
         rows += batch.num_rows
         bytes += batch.nbytes
-        context.held(node, _COPIES * bytes)
+        context.held(node, _COPIES * bytes + made * rows)
         if rows < wanted:
             continue
         gathered = one_batch(emptied(held, schema))

@@ -1,11 +1,13 @@
 """Where partitions and peers begin and end among rows that are sorted by partition and order.
 
 All places are row numbers (int64); an end is the row after the last one. Arrays have one entry a row unless they say otherwise.
+Each is made when a call asks for it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
@@ -19,16 +21,51 @@ class Layout:
     `partition`, `peers`: the number of each row's partition and group of peers."""
 
     def __init__(self, batch: pa.RecordBatch, partition: Sequence[ColumnId], order: Sequence[ColumnId]) -> None:
-        self.rows = rows = batch.num_rows
-        self.at = np.arange(rows)
-        first = group_starts(batch, partition)
-        self.starts = np.append(first, rows)
-        new = np.zeros(rows, np.bool_)
-        new[first] = True
-        self.partition = np.cumsum(new) - 1
-        if order:
-            new[group_starts(batch, order)] = True
-        self.peer_starts = np.append(np.flatnonzero(new), rows)
-        self.peers = np.cumsum(new) - 1
-        self.start, self.end = self.starts[self.partition], self.starts[self.partition + 1]
-        self.peer_start, self.peer_end = self.peer_starts[self.peers], self.peer_starts[self.peers + 1]
+        self.rows = batch.num_rows
+        self._batch, self._partition, self._order = batch, partition, order
+
+    @cached_property
+    def at(self) -> np.ndarray:
+        return np.arange(self.rows)
+
+    @cached_property
+    def starts(self) -> np.ndarray:
+        return np.append(group_starts(self._batch, self._partition), self.rows)
+
+    @cached_property
+    def peer_starts(self) -> np.ndarray:
+        if not self._order:
+            return self.starts
+        new = np.zeros(self.rows + 1, np.bool_)
+        new[self.starts] = True
+        new[group_starts(self._batch, self._order)] = True
+        return np.flatnonzero(new)
+
+    @cached_property
+    def partition(self) -> np.ndarray:
+        return _of_each_row(np.arange(len(self.starts) - 1), self.starts)
+
+    @cached_property
+    def peers(self) -> np.ndarray:
+        return _of_each_row(np.arange(len(self.peer_starts) - 1), self.peer_starts)
+
+    @cached_property
+    def start(self) -> np.ndarray:
+        return _of_each_row(self.starts[:-1], self.starts)
+
+    @cached_property
+    def end(self) -> np.ndarray:
+        return _of_each_row(self.starts[1:], self.starts)
+
+    @cached_property
+    def peer_start(self) -> np.ndarray:
+        return _of_each_row(self.peer_starts[:-1], self.peer_starts)
+
+    @cached_property
+    def peer_end(self) -> np.ndarray:
+        return _of_each_row(self.peer_starts[1:], self.peer_starts)
+
+
+def _of_each_row(values: np.ndarray, starts: np.ndarray) -> np.ndarray:
+    """The value of the stretch of rows that each row is in."""
+    return np.repeat(values, np.diff(starts))

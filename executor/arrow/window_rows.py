@@ -29,6 +29,8 @@ from optimizer.algebra.plan import PlanNode
 from optimizer.algebra.scalars import TRUE, Case, Frame, Literal, Scalar, WindowCall
 from optimizer.algebra.traits import Collation
 
+_PLACES, _SUMS = 40, 150  # bytes a row: what a call makes, numbers of rows mostly; sums are wider
+
 Computed = Callable[[pa.RecordBatch, Layout, "Frames"], pa.Array]
 
 
@@ -46,7 +48,8 @@ def produce(node: PlanNode, context: Context) -> Batches:
         arrays = [added[field.name] if field.name in added else whole.column(field.name) for field in result]
         yield from table_batches(pa.Table.from_arrays(arrays, schema=result), context.tuning.batch)
 
-    yield from ordered_map(whole_groups(node, context, op.partition), computed, context.tuning)
+    made = sum(_SUMS if item.call.function in AGGREGATE_FUNCTIONS else _PLACES for item in op.items)
+    yield from ordered_map(whole_groups(node, context, op.partition, made), computed, context.tuning)
 
 
 class Frames:
