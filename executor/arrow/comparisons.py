@@ -90,19 +90,22 @@ def _is_small(type: DataType) -> bool:
     return bool(pa.types.is_decimal128(type) and type.precision <= 18)
 
 
-def _words(value: Value) -> np.ndarray | int | None:
-    """What the values are stored as, anything for NULL."""
+def _words(value: Value) -> np.ndarray | int:
     type = value.type
-    if isinstance(value, pa.Scalar):
-        if _is_small(type):
-            return int(value.as_py().scaleb(type.scale))
-        return value.as_py() if pa.types.is_integer(type) else value.value
+    if isinstance(value, pa.Array):
+        return stored_words(value)
     if _is_small(type):
-        return low_words(value)
-    if not len(value):
-        return np.empty(0, np.int64)
+        return int(value.as_py().scaleb(type.scale))
+    return value.as_py() if pa.types.is_integer(type) else value.value
+
+
+def stored_words(array: pa.Array) -> np.ndarray:
+    """Integers, and what is stored as such, as they are stored: nothing is copied. Anything for NULL."""
+    type = array.type
+    if pa.types.is_decimal128(type):
+        return low_words(array)
     kind = np.dtype(f"{'u' if pa.types.is_unsigned_integer(type) else 'i'}{type.bit_width // 8}")
-    return np.frombuffer(value.buffers()[1], kind)[value.offset : value.offset + len(value)]
+    return np.frombuffer(array.buffers()[1], kind)[array.offset : array.offset + len(array)] if len(array) else np.empty(0, kind)
 
 
 def _as_numbers(value: Value) -> Value:

@@ -53,7 +53,7 @@ def groups_by_place(keys: Sequence[pa.Array]) -> Numbered | None:
         if pa.types.is_dictionary(key.type):
             key = key.indices
         (word,), valid = key_words([key])
-        some = word if valid is None else word[valid]
+        some = word if valid is None else word.take(np.flatnonzero(valid))
         low = int(some.min())
         span = int(some.max()) - low + 1
         places *= span + (valid is not None)

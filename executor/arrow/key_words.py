@@ -13,8 +13,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from executor.arrow import decimals
-from executor.arrow.comparisons import normalized
+from executor.arrow.comparisons import normalized, stored_words
+from executor.arrow.selection import flags
 from optimizer.algebra.columns import DataType
 from optimizer.errors import ExecutionError
 
@@ -46,7 +46,7 @@ def key_words(keys: Sequence[pa.Array], seed: int = 0, null_safe: int = 0) -> tu
     for i, key in enumerate(keys):
         own_words = _words(key, seed)
         if key.null_count:
-            own = pc.is_valid(key).to_numpy(zero_copy_only=False)
+            own = flags(pc.is_valid(key))
             if nulls is not None and null_safe >> i & 1:
                 nulls |= np.where(own, 0, 1 << i)
                 own_words = [np.where(own, word, 0) for word in own_words]
@@ -62,8 +62,7 @@ def _words(key: pa.Array, seed: int) -> list[np.ndarray]:
     t = pa.types
     type = key.type
     if t.is_decimal128(type):
-        small = decimals.unscaled(key) if type.precision <= 18 else None
-        return [np.ascontiguousarray(small)] if small is not None else _two_words(key)
+        return [np.ascontiguousarray(stored_words(key))] if type.precision <= 18 else _two_words(key)
     if not is_exact(type):
         return [_text_hash(key, seed)]
     if t.is_floating(type):
@@ -73,15 +72,11 @@ def _words(key: pa.Array, seed: int) -> list[np.ndarray]:
         return [np.zeros(len(key), np.int64)]
     if t.is_boolean(type):
         key = key.cast(pa.int8())
-    elif t.is_date32(type):
-        key = key.cast(pa.int32())
-    elif t.is_timestamp(type):
+    elif t.is_uint64(type):
         key = key.cast(pa.int64())
-    elif not t.is_integer(type):
+    elif not (t.is_integer(type) or t.is_date32(type) or t.is_timestamp(type)):
         raise ExecutionError(f"keys of type {type} cannot be joined")
-    if key.type != pa.int64():
-        key = key.cast(pa.int64())
-    return [(key.fill_null(0) if key.null_count else key).to_numpy()]
+    return [stored_words(key).astype(np.int64, copy=False)]
 
 
 def _two_words(key: pa.Array) -> list[np.ndarray]:
