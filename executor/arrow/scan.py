@@ -8,10 +8,11 @@ in order. What reading does not apply is evaluated by the stage.
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import reduce
+from functools import lru_cache, reduce
 from operator import and_
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -182,13 +183,20 @@ def _limited(rows: Iterable[pa.RecordBatch], offset: int, limit: int) -> Batches
 
 def _dataset(source: TableSource, names: list[str]) -> ds.Dataset:
     """The files, which have these columns."""
-    import pyarrow.dataset as ds  # loads pandas, if there is one: most of the time that an import of this file would take
-
-    file_format = "ipc" if source.format == "arrow" else "parquet"
-    dataset = ds.dataset([str(file) for file in source.files], schema=source.schema, format=file_format)
+    states = [os.stat(file) for file in source.files]
+    versions = tuple((str(file), s.st_ino, s.st_size, s.st_mtime_ns) for file, s in zip(source.files, states, strict=True))
+    dataset = _opened(versions, source.schema, "ipc" if source.format == "arrow" else "parquet")
     for fragment in dataset.get_fragments():
         _check_columns(fragment.path, fragment.physical_schema.names, names)
     return dataset
+
+
+@lru_cache(maxsize=256)
+def _opened(files: tuple[tuple[str, int, int, int], ...], schema: pa.Schema, format: str) -> ds.Dataset:
+    """The same while its files stay as they are: it keeps what it has read of their footers."""
+    import pyarrow.dataset as ds  # loads pandas, if there is one: most of the time that an import of this file would take
+
+    return ds.dataset([path for path, *_ in files], schema=schema, format=format)
 
 
 def _read_dataset(
