@@ -31,8 +31,8 @@ from optimizer.stats.selectivity import Combine, back_off, selectivity
 Relations = int
 HUGE, STEP = 1e200, 600  # products above HUGE are halved STEP times
 MANY_CLASSES = 24  # equality classes beyond which a set looks up the ones it holds columns of
-Factor = tuple[int, float, ColumnSet]  # relation, 1 / distinct values, its equated columns
 _OnLeaf = tuple[tuple[tuple[float, ColumnSet], ...], ColumnSet]  # factors on one relation, and all its equated columns
+NOTHING: _OnLeaf = ((), 0)
 
 
 class RegionRows:
@@ -47,45 +47,42 @@ class RegionRows:
         """`combine`: what becomes of several factors on one relation."""
         self.leaves, self._combine = leaves, combine
         home = {column: i for i, leaf in enumerate(leaves) for column in leaf.columns}
-        figures: dict[ColumnId, ColumnFigures] = {}
-        for leaf in leaves:
-            figures.update(leaf.columns)
-        self._shares: list[tuple[Relations, float]] = []  # of conjuncts that are no equality of two columns
         equalities: list[tuple[ColumnId, ColumnId]] = []
+        others: list[Scalar] = []
         for conjunct in predicate:
             pair = _equated(conjunct)
             if pair is not None:
                 equalities.append(pair)
             else:
-                within = column_set(home[c] for c in column_ids(conjunct.columns))
-                self._shares.append((within, selectivity(conjunct, figures)))
+                others.append(conjunct)
+        self._shares = _shares(others, home, leaves) if others else []
+        once = several = 0
+        for column in {c for pair in equalities for c in pair}:
+            several |= once & 1 << home[column]
+            once |= 1 << home[column]
         found = _found_by_key(equalities, home, leaves)
-        self._classes = [_EqualityClass(pairs, home, leaves, found) for pairs in _connected(equalities)]
+        self._classes = [_EqualityClass(pairs, home, leaves, found, several) for pairs in _connected(equalities)]
         self._alone = column_set(k for k, each in enumerate(self._classes) if each.alone)
         self._touching = [0] * len(leaves)  # classes by relation, as bits
         for k, each in enumerate(self._classes):
             for i in column_ids(each.relations):
                 self._touching[i] |= 1 << k
-        columns = {c for pair in equalities for c in pair}
-        self._several = column_set(i for i, leaf in enumerate(leaves) if sum(1 for c in columns if c in leaf.columns) > 1)
         self._products: dict[Relations, tuple[float, int]] = {0: (1.0, 0)}
 
     def rows(self, s: Relations) -> float:
         rows, halvings = self._product(s)
-        shared: dict[int, list[tuple[float, ColumnSet]]] = {}
-        equated: dict[int, ColumnSet] = {}
-        several = self._several
+        on_leaves: dict[int, _OnLeaf] = {}
         for each in self._classes if len(self._classes) <= MANY_CLASSES else self._reached(s):
             held = s & each.relations
             if held & (held - 1) or held & each.alone:
-                share, factors, columns = each.factors(held, several)
+                share, found = each.factors(held)
                 rows *= share
-                for i, factor, own in factors:
-                    shared.setdefault(i, []).append((factor, own))
-                for i, own in columns:
-                    equated[i] = equated.get(i, 0) | own
-        for i, entries in sorted(shared.items()):
-            rows *= _on_leaf(self.leaves[i], entries, equated[i], self._combine)
+                for i, (factors, equated) in found.items():
+                    before = on_leaves.get(i, NOTHING)
+                    on_leaves[i] = before[0] + factors, before[1] | equated
+        for i, (factors, equated) in sorted(on_leaves.items()):
+            if factors:
+                rows *= _on_leaf(self.leaves[i], factors, equated, self._combine)
         for within, share in self._shares:
             if not within & ~s:
                 rows *= share
@@ -100,18 +97,16 @@ class RegionRows:
             rows *= np.where(sets >> i & 1, leaf.rows, 1.0)
         on_leaves: dict[int, list[tuple[npt.NDArray[np.int64], list[_OnLeaf]]]] = {}
         for each in self._classes:
-            held, number = np.unique(sets & each.relations, return_inverse=True)
+            held, number = each.held(sets)
             shares = np.ones(len(held))
-            found: dict[int, list[_OnLeaf]] = {}
-            for at, part in enumerate(held.tolist()):
+            parts_of: dict[int, list[_OnLeaf]] = {}
+            for at, part in enumerate(held):
                 if part & (part - 1) or part & each.alone:
-                    shares[at], factors, equated = each.factors(part, self._several)
-                    for i in {i for i, _ in equated}:
-                        own = tuple((factor, columns) for j, factor, columns in factors if i == j)
-                        parts = found.setdefault(i, [((), 0)] * len(held))
-                        parts[at] = own, union(columns for j, columns in equated if i == j)
+                    shares[at], found = each.factors(part)
+                    for i, own in found.items():
+                        parts_of.setdefault(i, [NOTHING] * len(held))[at] = own
             rows *= shares[number]
-            for i, parts in found.items():
+            for i, parts in parts_of.items():
                 on_leaves.setdefault(i, []).append((number, parts))
         for i, entries in sorted(on_leaves.items()):
             rows *= self._combined(self.leaves[i], entries, len(sets))
@@ -125,7 +120,7 @@ class RegionRows:
         """The factors on one relation, combined, for each of `count` sets. `entries`: for each class the number of the part of it
         that each set holds, and what that leaves on the relation."""
         alike = np.zeros(count, dtype=np.int64)  # sets with the same factors have the same number
-        kinds: list[_OnLeaf] = [((), 0)]
+        kinds = [NOTHING]
         for number, parts in entries:
             different: dict[_OnLeaf, int] = {}
             numbers = [different.setdefault(part, len(different)) for part in parts]
@@ -170,20 +165,22 @@ class RegionRows:
 
 class _Entry(NamedTuple):
     """Columns of one relation that are equated with those of others. `fewest`: distinct values of the one that has the fewest,
-    which makes `factor`, or `alone` where no other column of the relation is equated; `within`: shares of its own rows."""
+    which makes `factor`, or `alone` where no other column of the relation is equated; `within`: share of its own rows.
+    `member`: the column's place in what is known of common values and histograms; -1 where that says nothing."""
 
     fewest: float
     minus_rows: float  # the largest table first
     relation: int
     columns: ColumnSet
     factor: float
-    within: tuple[float, ...]
+    within: float
     alone: float
+    member: int
 
 
 class _EqualityClass:
     """Columns that a region equates, directly or in turn. A subset may link only some of them: `factors` looks at the
-    equalities whose two columns it holds."""
+    equalities whose two columns it holds. `several`: relations with columns in other classes too, or more than one in this."""
 
     def __init__(
         self,
@@ -191,8 +188,9 @@ class _EqualityClass:
         home: dict[ColumnId, int],
         leaves: Sequence[RelationStats],
         found: Mapping[tuple[ColumnId, ColumnId], tuple[int, int, int]],
+        several: Relations,
     ) -> None:
-        self._leaves = leaves
+        self._leaves, self._several = leaves, several
         self._pairs = [(1 << home[a] | 1 << home[b], 1 << a | 1 << b) for a, b in pairs]
         self._found = [(1 << a | 1 << b, *found[a, b]) for a, b in pairs if (a, b) in found]
         self.relations: Relations = 0
@@ -210,43 +208,48 @@ class _EqualityClass:
         informed = sum(1 for f in self._figures if f.frequent or f.spread is not None)
         self._members = {c: k for k, c in enumerate(ids)} if informed > 1 else {}
         self._overlap: Overlap | None = None
-        self._known: dict[Relations, tuple[float, tuple[Factor, ...], tuple[tuple[int, ColumnSet], ...]]] = {}
+        self._known: dict[Relations, tuple[float, dict[int, _OnLeaf]]] = {}
 
-    def factors(self, held: Relations, several: Relations) -> tuple[float, tuple[Factor, ...], tuple[tuple[int, ColumnSet], ...]]:
-        """For the relations held: the factor that stands by itself; factors of relations of which more columns are equated
-        columns of this one (`several`), to be combined with theirs; and the equated columns of those relations."""
+    def held(self, sets: npt.NDArray[np.int64]) -> tuple[list[Relations], npt.NDArray[np.int64]]:
+        """The different parts of the class that the sets hold, and for each set the number of its part."""
+        within = sets & self.relations
+        if self.relations.bit_count() == 2 and not self.alone:  # the two together, or nothing that matters
+            return [0, self.relations], (within == self.relations).astype(np.int64)
+        held, number = np.unique(within, return_inverse=True)
+        return held.tolist(), number
+
+    def factors(self, held: Relations) -> tuple[float, dict[int, _OnLeaf]]:
+        """For the relations held: the factor that stands by itself; and by relation of which more columns are equated
+        (`several`) the factors to be combined with those of other columns, and its equated columns."""
         known = self._known.get(held)
         if known is None:
-            known = self._compute(held, several)
-            self._known[held] = known
+            known = self._known[held] = self._compute(held)
         return known
 
-    def _compute(
-        self, held: Relations, several: Relations
-    ) -> tuple[float, tuple[Factor, ...], tuple[tuple[int, ColumnSet], ...]]:
-        share = 1.0
-        factors: list[Factor] = []
-        equated: list[tuple[int, ColumnSet]] = []
+    def _compute(self, held: Relations) -> tuple[float, dict[int, _OnLeaf]]:
+        share, several = 1.0, self._several
+        on_leaves: dict[int, _OnLeaf] = {}
         for members in united([columns for within, columns in self._pairs if not within & ~held]):
             entries: list[_Entry] = []
             for i in column_ids(held):
-                columns = members & self._columns.get(i, 0)
+                columns = members & self._columns[i]
                 if columns:
                     entries.append(entry := self._entry(i, columns))
+                    share *= entry.within
                     if several >> i & 1:
-                        equated.append((i, columns))
-                    for within in entry.within:
-                        share *= within
+                        factors, equated = on_leaves.get(i, NOTHING)
+                        on_leaves[i] = factors, equated | columns
             entries.sort()
             if self._found:
                 entries = self._told_by_keys(entries, members)
             share *= self._correction(entries)
-            for entry in entries[1:]:
-                if several >> entry.relation & 1:
-                    factors.append((entry.relation, entry.factor, entry.columns))
+            for _, _, i, columns, factor, _, alone, _ in entries[1:]:
+                if several >> i & 1:
+                    factors, equated = on_leaves[i]
+                    on_leaves[i] = (*factors, (factor, columns)), equated
                 else:
-                    share *= entry.alone
-        return share, tuple(factors), tuple(equated)
+                    share *= alone
+        return share, on_leaves
 
     def _told_by_keys(self, entries: Sequence[_Entry], members: ColumnSet) -> list[_Entry]:
         """Where rows of a relation are found by its key of several columns, the one that looks for them comes first, so that all
@@ -276,23 +279,22 @@ class _EqualityClass:
             leaf = self._leaves[i]
             figures = [leaf.columns[c] for c in column_ids(columns)]
             fewest, *others = sorted(f.ndv for f in figures)
-            within = (*(1.0 / max(1.0, ndv) for ndv in others), 1.0 - max(f.null_fraction for f in figures))
+            within = 1.0 - max(f.null_fraction for f in figures)
+            for ndv in others:
+                within /= max(1.0, ndv)
             factor = 1.0 / max(1.0, fewest)
             alone = combined_leaf(leaf, [(factor, columns)], columns, back_off)
-            known = self._entries[columns] = _Entry(fewest, -leaf.base_rows, i, columns, factor, within, alone)
+            # of two columns nobody knows which values they have in common, and a key of more columns has its own say
+            silent = others or any(key & columns and key & ~columns for key in leaf.keys)
+            member = -1 if silent else self._members.get(columns.bit_length() - 1, -1)
+            known = self._entries[columns] = _Entry(fewest, -leaf.base_rows, i, columns, factor, within, alone, member)
         return known
 
     def _correction(self, entries: Sequence[_Entry]) -> float:
-        """What common values and histograms make of the factors; nothing where they may be those of a key of more columns, or
-        where a relation has two of the columns, whose values in common nobody knows."""
-        if len(entries) < 2 or not self._members:
+        """What common values and histograms make of the factors."""
+        members = [entry.member for entry in entries]
+        if len(members) < 2 or -1 in members:
             return 1.0
-        members: list[int] = []
-        for entry in entries:
-            columns = entry.columns
-            if columns & (columns - 1) or any(key & columns and key & ~columns for key in self._leaves[entry.relation].keys):
-                return 1.0
-            members.append(self._members[columns.bit_length() - 1])
         if self._overlap is None:
             self._overlap = overlap_of(tuple(self._figures))
         return self._overlap.correction(members)
@@ -343,6 +345,16 @@ def _counted_together(leaf: RelationStats, factors: Sequence[tuple[float, Column
             for n in within:
                 del left[n]
     return [*result, *(factor for factor, _ in left.values())]
+
+
+def _shares(
+    conjuncts: Sequence[Scalar], home: Mapping[ColumnId, int], leaves: Sequence[RelationStats]
+) -> list[tuple[Relations, float]]:
+    """Of conjuncts that are no equality of two columns: the relations they read, and the share of rows that passes."""
+    figures: dict[ColumnId, ColumnFigures] = {}
+    for leaf in leaves:
+        figures.update(leaf.columns)
+    return [(column_set(home[c] for c in column_ids(each.columns)), selectivity(each, figures)) for each in conjuncts]
 
 
 def _equated(conjunct: object) -> tuple[ColumnId, ColumnId] | None:
