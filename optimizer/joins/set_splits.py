@@ -53,11 +53,20 @@ class SetSplits:
         found: Positions = self._order[np.searchsorted(self.sets, wanted, sorter=self._order)].astype(np.int32)
         return found
 
+    def position(self, s: Relations) -> int:
+        """Where a connected set stands in `sets`."""
+        return int(self.positions(np.array([s], dtype=np.int64))[0] if self._position is None else self._position[s])
+
+    @property
+    def together(self) -> Level:
+        """The splits of all sizes, one size after the other; where sets begin is counted within each size."""
+        return Level(*map(np.concatenate, zip(*self.levels, strict=True)))
+
     def of(self, s: Relations) -> tuple[int, int, slice]:
         """The position of a set of two relations or more, the number of its level, and where its splits are there."""
-        at, size = int(self.positions(np.array([s], dtype=np.int64))[0]), s.bit_count() - 2
+        at, size = self.position(s), s.bit_count() - 2
         level = self.levels[size]
-        number = int(np.searchsorted(level.sets, at))
+        number = at - int(level.sets[0])  # every connected set has a split, in each kind of trees
         end = int(level.starts[number + 1]) if number + 1 < len(level.starts) else len(level.left)
         return at, size, slice(int(level.starts[number]), end)
 

@@ -20,7 +20,7 @@ SIGMOD 1979).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -30,10 +30,11 @@ from optimizer.cost.joins import JoinCosts
 from optimizer.joins.graph import Relations
 from optimizer.joins.inner import InnerRegion
 from optimizer.joins.order_keys import OrderKey
-from optimizer.joins.set_splits import Level, OutOfTime, Positions, Sets, SetSplits
+from optimizer.joins.set_splits import Level, OutOfTime, Sets, SetSplits
 
 Costs: TypeAlias = npt.NDArray[np.float64]
 KEPT_SPLITS = 500_000  # splits up to which their costs and what every order needs of them are kept, 48 bytes each
+AT_ONCE = 2_000  # splits up to which those of all sizes are costed in one pass; longer arrays leave the caches
 
 
 class Methods(NamedTuple):
@@ -85,6 +86,7 @@ class SetTable:
                 self._keys += within
             else:
                 self._residual += within * float(conjunct.calls)
+        self._fixed: Costs = costs.start + costs.out * rows  # what every join of a set costs, however it is made
         self._sort = self._sorting(1.0)
         self._sorted = sets & sorted_leaves != 0
         self._ordered: dict[tuple[tuple[OrderKey, ...], Relations], Costs] = {}
@@ -93,17 +95,17 @@ class SetTable:
         self.best = np.full(len(sets), np.inf)
         self.best[: region.n] = leaves
         self._some = some = np.where(self._sorted, self.best, self.best + self._sort) if methods.merge else None
-        for level in splits.levels:
+        for level, local in zip(splits.levels, self._locals(), strict=True):
             if late():
                 raise OutOfTime
-            self._fill(level, some)
+            self._fill(level, some, local)
             if some is not None:
                 self._keep(level, some, self._beside(level, some))
                 some[level.sets] = np.where(self._sorted[level.sets], self.best[level.sets], some[level.sets])
 
     def of(self, s: Relations) -> tuple[float, float]:
         """Rows and cost of a set."""
-        at = self.splits.positions(np.array([s], dtype=np.int64))[0]
+        at = self.splits.position(s)
         return float(self.rows[at]), float(self.best[at])
 
     def ordered(self, order: tuple[OrderKey, ...], free: Relations) -> Costs:
@@ -126,7 +128,7 @@ class SetTable:
                 beside = self._of_level(number)
                 self._keep(level, known, beside, leading)
                 if len(order) > 1:
-                    looped = np.minimum.reduceat(self._looped(level, beside, order, free), level.starts) + self._fixed(level.sets)
+                    looped = np.minimum.reduceat(self._looped(level, beside, order, free), level.starts) + self._fixed[level.sets]
                     known[level.sets] = np.minimum(known[level.sets], np.where(has_all[level.sets], looped, np.inf))
             self._ordered[order, free] = known
         return known
@@ -161,19 +163,19 @@ class SetTable:
         """The parts of all splits of a set, and what a plan through each, in an order, costs at least (see `ordered`)."""
         level = self._splits_of(s)
         if not order:
-            bound = self._cost(level, self._some)
+            bound = self._cost(level, self._some, self._local(level))
         else:
             beside = self._beside(level, self._some_order())
             bound = self._kept(level, self.ordered(order, free), beside, self._merged_by(order[0].relations))
             if len(order) > 1:
                 bound = np.minimum(bound, self._looped(level, beside, order, free))
-        return self.splits.sets[level.left], self.splits.sets[level.right], bound + self._fixed(level.sets)
+        return self.splits.sets[level.left], self.splits.sets[level.right], bound + self._fixed[level.sets]
 
     def cheapest(self, s: Relations) -> tuple[Relations, Relations]:
         """The parts of the split by which a set gets its cost, where no merge join may be the cheapest."""
         _, number, its = self.splits.of(s)
         level = self.splits.levels[number]
-        cost = self._costed[number][its] if self._costed else self._cost(self._splits_of(s), None)
+        cost = self._costed[number][its] if self._costed else self._cost(part := self._splits_of(s), None, self._local(part))
         at = its.start + int(np.argmin(cost))
         return int(self.splits.sets[level.left[at]]), int(self.splits.sets[level.right[at]])
 
@@ -192,9 +194,9 @@ class SetTable:
 
     # -- one size -----------------------------------------------------------------------------------------------------------
 
-    def _fill(self, level: Level, some: Costs | None) -> None:
-        cost = self._cost(level, some)
-        best = np.minimum.reduceat(cost, level.starts) + self._fixed(level.sets)
+    def _fill(self, level: Level, some: Costs | None, local: Costs) -> None:
+        cost = self._cost(level, some, local)
+        best = np.minimum.reduceat(cost, level.starts) + self._fixed[level.sets]
         self.best[level.sets] = best
         if some is not None:
             some[level.sets] = best + self._sort[level.sets]
@@ -202,7 +204,7 @@ class SetTable:
             self._costed.append(cost)
 
     def _keep(self, level: Level, ordered: Costs, beside: Beside, leading: Relations = -1) -> None:
-        kept = np.minimum.reduceat(self._kept(level, ordered, beside, leading), level.starts) + self._fixed(level.sets)
+        kept = np.minimum.reduceat(self._kept(level, ordered, beside, leading), level.starts) + self._fixed[level.sets]
         ordered[level.sets] = np.minimum(ordered[level.sets], kept)
 
     def _of_level(self, number: int) -> Beside:
@@ -214,78 +216,90 @@ class SetTable:
                 self._levels[number] = known
         return known
 
-    def _cost(self, level: Level, some: Costs | None) -> Costs:
+    def _locals(self) -> Iterator[Costs]:
+        """`_local` of each size."""
+        levels = self.splits.levels
+        if self.splits.count > AT_ONCE:
+            yield from map(self._local, levels)
+        elif levels:
+            ends = np.cumsum([len(level.left) for level in levels[:-1]])
+            yield from np.split(self._local(self.splits.together), ends)
+
+    def _local(self, level: Level) -> Costs:
+        """What the joins of some splits cost by themselves, without what is the same for all of a set; no merge joins."""
+        x, y = self._inputs(level)
+        local: Costs = np.minimum(np.minimum(*self._hash(level, x, y)), self._loops(level, x, y))
+        return local
+
+    def _cost(self, level: Level, some: Costs | None, local: Costs) -> Costs:
         """What a set costs by each of its splits, without what is the same for all."""
         left, right = level.left, level.right
-        local = np.minimum(np.minimum(*self._hash(level)), self._loops(level))
-        cost: Costs = local + self.best[left] + self.best[right]
+        cost: Costs = local + self.best.take(left) + self.best.take(right)
         if some is not None:
-            cost = np.minimum(cost, self._merge(level) + some[left] + some[right])
+            cost = np.minimum(cost, self._merge(level, *self._inputs(level)) + some.take(left) + some.take(right))
         return cost
 
     def _beside(self, level: Level, some: Costs) -> Beside:
         left, right = level.left, level.right
-        loops, merged = self._loops(level), self._merge(level)
-        from_left, from_right = self._hash(level)
+        x, y = self._inputs(level)
+        loops, merged = self._loops(level, x, y), self._merge(level, x, y)
+        from_left, from_right = self._hash(level, x, y)
         return Beside(
-            np.minimum(from_left, loops) + self.best[right], np.minimum(from_right, loops) + self.best[left],
-            merged + some[right], merged + some[left], loops,
+            np.minimum(from_left, loops) + self.best.take(right), np.minimum(from_right, loops) + self.best.take(left),
+            merged + some.take(right), merged + some.take(left), loops,
         )  # fmt: skip
 
     def _kept(self, level: Level, ordered: Costs, beside: Beside, leading: Relations) -> Costs:
         """What a set costs in an order by each of its splits. A merge join keeps one that begins with its key, which both sides
         have (`leading`)."""
-        left, right = ordered[level.left], ordered[level.right]
+        left, right = ordered.take(level.left), ordered.take(level.right)
         merged = np.minimum(beside.merged_left + left, beside.merged_right + right)
         if leading >= 0:
             has = self.splits.sets & leading != 0
-            merged = np.where(has[level.left] & has[level.right], merged, np.inf)
+            merged = np.where(has.take(level.left) & has.take(level.right), merged, np.inf)
         result: Costs = np.minimum(np.minimum(beside.left + left, beside.right + right), merged)
         return result
 
     def _looped(self, level: Level, beside: Beside, order: tuple[OrderKey, ...], free: Relations) -> Costs:
         """Nested loops over rows in the first keys of an order, whose right input has the others."""
         left, right, first = level.left, level.right, self.ordered(order[:1], free)
-        cost: Costs = beside.loops + np.minimum(first[left] + self.best[right], self.best[left] + first[right])
+        cost: Costs = beside.loops + np.minimum(
+            first.take(left) + self.best.take(right), self.best.take(left) + first.take(right)
+        )
         return cost
 
-    def _fixed(self, sets: Positions) -> Costs:
-        """What every join of a set costs, however it is made."""
-        fixed: Costs = self.costs.start + self.costs.out * self.rows[sets]
-        return fixed
+    def _inputs(self, level: Level) -> tuple[Costs, Costs]:
+        """The rows of both parts."""
+        return self.rows.take(level.left), self.rows.take(level.right)
 
-    def _hash(self, level: Level) -> tuple[Costs, Costs]:
+    def _hash(self, level: Level, x: Costs, y: Costs) -> tuple[Costs, Costs]:
         """Hash joins that probe with the left part, and with the right one."""
         costs = self.costs
         if not self.methods.hash:
             never = np.full(len(level.left), np.inf)
             return never, never
-        x, y = self.rows[level.left], self.rows[level.right]
         probing_left: Costs = costs.probe * x + costs.build * y
         probing_right: Costs = costs.probe * y + costs.build * x
         if not self._plain:
             more = np.where(self._within(self._keys, level) > 0, 0.0, np.inf)
             if costs.call:
-                more += costs.call * self._within(self._residual, level) * self.rows[level.whole]
+                more += costs.call * self._within(self._residual, level) * self.rows.take(level.whole)
             probing_left, probing_right = probing_left + more, probing_right + more
         return probing_left, probing_right
 
-    def _loops(self, level: Level) -> Costs:
+    def _loops(self, level: Level, x: Costs, y: Costs) -> Costs:
         costs = self.costs
         if not self.methods.loop:
             return np.full(len(level.left), np.inf)
-        x, y = self.rows[level.left], self.rows[level.right]
-        pairs = x * y
-        result: Costs = costs.loop * (x + y) + costs.pair * pairs
-        if costs.pair_call:
-            result += costs.pair_call * self._within(self._calls, level) * pairs
+        each = costs.pair + costs.pair_call * self._within(self._calls, level) if costs.pair_call else costs.pair
+        result: Costs = costs.loop * (x + y) + each * (x * y)
         return result
 
-    def _merge(self, level: Level) -> Costs:
-        merged: Costs = self.costs.merge * (self.rows[level.left] + self.rows[level.right])
+    def _merge(self, level: Level, x: Costs, y: Costs) -> Costs:
+        merged: Costs = self.costs.merge * (x + y)
         return merged if self._plain else np.where(self._within(self._keys, level) > 0, merged, np.inf)
 
     def _within(self, figure: Costs, level: Level) -> Costs:
         """What a figure that adds up over conjuncts is for those that each join tests."""
-        found: Costs = figure[level.whole] - figure[level.left] - figure[level.right]
+        found: Costs = figure.take(level.whole) - figure.take(level.left) - figure.take(level.right)
         return found

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-import numpy as np
-
 from optimizer.algebra.columns import ColumnSet, column_ids
 from optimizer.algebra.join_graph import JoinGraph
 from optimizer.algebra.physical import HashJoin, NestedLoopJoin
@@ -168,7 +166,7 @@ class SetGoals:
         lower = self.at_least(s)
         if self.table is not None:
             bounds = self.table.ordered(*self._order(required))
-            lower = max(lower, float(bounds[self.table.splits.positions(np.array([s], dtype=np.int64))[0]]) * ROUNDING)
+            lower = max(lower, float(bounds[self.table.splits.position(s)]) * ROUNDING)
         made = self.search.memo.new_goal(group.id, required, lower, s)
         self._sources[made.id] = self
         self.search.emit_goal(made)
@@ -240,9 +238,8 @@ class SetGoals:
     def settle(self, goal: Goal) -> tuple[list[Way], float]:
         """Give a goal the plan that the table has for it."""
         assert self.table is not None
-        _, cost = self.table.of(goal.relations)
-        if cost == INFINITY:
-            goal.status, goal.lower = Status.IMPOSSIBLE, INFINITY
+        if goal.lower == INFINITY:
+            goal.status = Status.IMPOSSIBLE
             return [], INFINITY
         if goal.way is None:
             split, local = self._cheapest(*self.table.cheapest(goal.relations), self.figures(goal.relations))

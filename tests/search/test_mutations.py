@@ -275,8 +275,8 @@ def one_direction(expressions: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def without_the_first_split(cost: Callable[..., Any]) -> Callable[..., Any]:
-    def mutated(table: SetTable, level: Any, some: Any) -> Any:
-        found = cost(table, level, some)
+    def mutated(table: SetTable, level: Any, some: Any, local: Any) -> Any:
+        found = cost(table, level, some, local)
         found[level.starts[np.diff(level.starts, append=len(found)) > 1]] = INFINITY
         return found
 
