@@ -3,4 +3,4 @@
 from __future__ import annotations
 
 AGGREGATE, SUBQUERY, WINDOW, GROUPING = 1, 2, 4, 8  # of scalars
-REFERENCE, APPLY, OUTER_JOIN, CROSS_PRODUCT, MARK = 16, 32, 64, 128, 256  # of trees; a subquery has the first of its tree
+REFERENCE, APPLY, OUTER_JOIN, CROSS_PRODUCT, MARK, CHOICE = 16, 32, 64, 128, 256, 512  # of trees; subqueries have the first

@@ -32,7 +32,8 @@ class JoinGraph(LogicalOperator):
         props = inputs[0]
         while waiting:
             reached = props.columns
-            linked = next((w for w in waiting if any(_links(s.columns, reached, w.columns) for s in rest)), waiting[0])
+            beyond = {s.columns & ~reached for s in rest if s.columns & reached}  # what each conjunct reads of others
+            linked = next((w for w in waiting if any(each and not each & ~w.columns for each in beyond)), waiting[0])
             waiting.remove(linked)
             within = reached | linked.columns
             usable = tuple(s for s in rest if not s.columns & ~within)
@@ -48,7 +49,3 @@ class JoinGraph(LogicalOperator):
 
     def describe(self, label: Label) -> str:
         return f"on {show_predicate(self.predicate, label)}"
-
-
-def _links(columns: ColumnSet, reached: ColumnSet, other: ColumnSet) -> bool:
-    return bool(columns & reached and columns & other and not columns & ~(reached | other))

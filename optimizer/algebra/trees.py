@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from typing import TypeAlias
 
 from optimizer.algebra.columns import ColumnSet
-from optimizer.algebra.flags import APPLY, CROSS_PRODUCT, MARK, OUTER_JOIN, REFERENCE
+from optimizer.algebra.flags import APPLY, CHOICE, CROSS_PRODUCT, MARK, OUTER_JOIN, REFERENCE
 from optimizer.algebra.kinds import JoinKind
-from optimizer.algebra.logical import LogicalOperator
+from optimizer.algebra.logical import Choice, LogicalOperator
 from optimizer.algebra.logical_joins import AnyJoin, Apply, Join
 from optimizer.algebra.props import LogicalProps
 from optimizer.algebra.spools import CteReference
@@ -27,6 +27,8 @@ def _flags_of(op: LogicalOperator) -> int:
         return flags | OUTER_JOIN if op.kind.keeps_left or op.kind.keeps_right else flags
     if isinstance(op, CteReference):
         return REFERENCE
+    if isinstance(op, Choice):
+        return CHOICE
     if isinstance(op, AnyJoin) and op.mark is not None:
         flags |= MARK
     if isinstance(op, Apply):
@@ -128,6 +130,10 @@ class Tree:
     @property
     def has_apply(self) -> bool:
         return bool(self.flags & APPLY)
+
+    @property
+    def has_choice(self) -> bool:
+        return bool(self.flags & CHOICE)
 
     @property
     def has_reference(self) -> bool:

@@ -12,7 +12,7 @@ from typing import Any
 
 from pyarrow.types import is_string
 
-from optimizer.algebra.columns import ColumnId, column_ids, column_set
+from optimizer.algebra.columns import ColumnId, column_ids
 from optimizer.algebra.functions import COMPARISONS
 from optimizer.algebra.logical import Aggregate, AggregateItem, GroupingSets, Project, Scan, Window
 from optimizer.algebra.physical import (
@@ -117,7 +117,7 @@ class Work:
 
     def scan(self, op: Scan, output: RelationStats, tested: Predicate) -> float:
         """Opens the files, reads stored rows of the needed columns, decodes their bytes, tests the conjuncts `tested`."""
-        c, width = self.c, output.width(column_set(c.id for c in op.columns))
+        c, width = self.c, sum([output.columns[column.id].width for column in op.columns])
         return c.scan_start + rows_read(op, output) * (c.scan_row + c.scan_byte * width + self.computing(tested, output))
 
     def computing(self, scalars: Sequence[Scalar], stats: RelationStats) -> float:

@@ -56,7 +56,7 @@ def settle_choices(root: Tree, columns: Columns) -> Tree:
         inputs = [exactly(each, wanted, columns) for each in tree.inputs if isinstance(each, Tree)]
         return Tree(tree.op, tuple(inputs))
 
-    return map_tree(root, one)
+    return map_tree(root, one) if root.has_choice else root
 
 
 def same_shape(a: Tree, b: Tree) -> bool:
