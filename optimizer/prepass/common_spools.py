@@ -13,7 +13,7 @@ Source               Silva, Larson and Zhou, ICDE 2012 (common subexpressions in
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
@@ -72,7 +72,7 @@ def _reads_again(root: Tree) -> bool:
     seen = set[tuple[str, frozenset[str]]]()
     for scan in scans:
         if times[scan.table] > 1:
-            names = {column.id: column.source for column in scan.columns}
+            names = defaultdict(str, {column.id: column.source for column in scan.columns})  # "": of the query around it
             read = scan.table, frozenset(conjunct.show(names.__getitem__) for conjunct in scan.predicate)
             if read in seen:
                 return True

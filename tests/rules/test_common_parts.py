@@ -75,6 +75,15 @@ def test_rows_stay(name: str, database: tuple[Path, duckdb.DuckDBPyConnection]) 
     assert chosen.search.proven and chosen.cost <= min(off.cost, always.cost) * (1 + 1e-9)
 
 
+def test_what_reads_the_query_around_it_is_not_kept(database: tuple[Path, duckdb.DuckDBPyConnection]) -> None:
+    folder, connection = database
+    inner = "select g from f where v < d.k"
+    sql = f"select k, (select sum(g) from ({inner} union all {inner} and id > 9)), a in (select k from ({SUMS})) from d"
+    done = Session(folder, {"common_parts": "always", "decorrelate": "none"}).sql(sql)
+    assert_same_bag(rows_of(done.table), rows_of(connection.execute(sql).to_arrow_table()))
+    assert read(done.explanation.query) == []
+
+
 def test_what_another_stage_made_twice_is_kept(tpch: Catalog) -> None:
     """The left input that decorrelation copies for a domain, and the table that a semi-join reads again."""
     inner = "select sum(o_totalprice) from orders where o_custkey = c_custkey or o_orderkey = c_nationkey"
