@@ -7,6 +7,7 @@ are corrected, unless a literal shows that NaN cannot change the answer.
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -57,6 +58,12 @@ def compare(function: str, a: Value, b: Value) -> Value:
         case "<=":
             return pc.invert(_less(b, a))
     return pc.invert(_less(a, b))
+
+
+def plain_value(value: pa.Scalar) -> Any:
+    """What compares as the value does, None for NULL: of dates and timestamps the stored number, as Python has no far ones."""
+    t = pa.types
+    return value.value if t.is_date32(value.type) or t.is_timestamp(value.type) else value.as_py()
 
 
 def distinct_from(a: Value, b: Value) -> Value:

@@ -26,7 +26,7 @@ def operator_errors(operator: str) -> Iterator[None]:
     except MemoryError as error:
         raise OperatorError(f"{operator}: out of memory ({str(error) or 'no figure given'})") from error
     except OverflowError as error:  # a date beyond the years that Python has
-        raise OperatorError(f"{operator}: {error}") from error
+        raise OperatorError(f"{operator}: a date is out of range (years 1 to 9999)") from error
     except UnicodeDecodeError as error:
         raise OperatorError(f"{operator}: a text is not UTF-8 ({error.reason})") from error
     except (pa.ArrowException, OSError) as error:

@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from executor.arrow.batches import Batches, batch_schema, column_name, empty_batch, one_batch
+from executor.arrow.comparisons import plain_value
 from executor.arrow.context import Context
 from executor.arrow.hash_join import key_candidates
 from executor.arrow.join_pairs import Candidates, Matcher
@@ -134,7 +135,7 @@ class Side:
         return self._key(self.rows - 1)
 
     def _key(self, row: int) -> tuple[Any, ...]:
-        return tuple(self._held.column(column_name(key.column))[row].as_py() for key in self.order)
+        return tuple(plain_value(self._held.column(column_name(key.column))[row]) for key in self.order)
 
     def count_below(self, cut: tuple[Any, ...]) -> int:
         """How many of the rows come strictly before `cut`."""

@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from executor.arrow.batches import Batches, batch_schema, collect, column_name, empty_batch, one_batch
+from executor.arrow.comparisons import plain_value
 from executor.arrow.context import Context
 from executor.arrow.distinct import distinct_rows
 from executor.arrow.join_pairs import Candidates, Matcher
@@ -127,7 +128,7 @@ def _size(result: Result) -> int:
 
 def _key(value: pa.Scalar) -> Any:
     """NULL is a value like others; 0.0 and -0.0 are two, since a run can tell them apart."""
-    known = value.as_py()
+    known = plain_value(value)
     return repr(known) if isinstance(known, float) else known
 
 

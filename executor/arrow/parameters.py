@@ -49,7 +49,7 @@ def reads_parameters(scalar: Scalar) -> bool:
 
 
 def resolved(scalar: Scalar) -> Scalar:
-    """The scalar with the current values as literals."""
+    """The scalar with the current values as literals, where there are literals for them."""
     return rewrite(scalar, _current)
 
 
@@ -57,4 +57,7 @@ def _current(scalar: Scalar) -> Scalar | None:
     if not isinstance(scalar, Parameter):
         return None
     assert scalar.cell.value is not None, "a plan with parameters runs before they are bound"
-    return Literal(scalar.cell.value.as_py(), scalar.type)
+    try:
+        return Literal(scalar.cell.value.as_py(), scalar.type)
+    except OverflowError:  # a date beyond the years that Python has
+        return None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -13,6 +14,7 @@ from planscope import Session
 
 DAYS = pa.array([0, 10**7, -(10**6), None], pa.int32()).cast(pa.date32())
 MOMENTS = pa.array([0, 10**18, -(10**17), None], pa.int64()).cast(pa.timestamp("us"))
+MERGING = {"disable": ("join_to_hash_join", "join_to_nested_loop_join")}
 TABLE = pa.table({"k": [1, 2, 3, 4], "d": DAYS, "t": MOMENTS})
 
 
@@ -33,7 +35,36 @@ def test_what_arrow_computes(session: Session) -> None:
     assert session.sql("select cast(d as varchar) x from f where k = 3").table["x"].to_pylist() == ["-0768-02-04"]
 
 
+@pytest.mark.parametrize("column", ["d", "t"])
+@pytest.mark.parametrize(
+    ("operator", "settings", "query", "wanted"),
+    [
+        ("merge_join", MERGING, "select a.k from f a join f b on a.{0} = b.{0}", [3, 1, 2]),
+        (
+            "merge_union",
+            {"disable": ("union_to_union_all",)},
+            "select k from (from f union all from f) order by {0}",
+            [3, 3, 1, 1, 2, 2, 4, 4],
+        ),
+        ("nested_apply", {"decorrelate": "none"}, "select (select count(*) from f b where b.{0} < a.{0}) from f a", [1, 2, 0, 0]),
+        ("nested_apply", {"decorrelate": "none"}, "select (select k from f b where b.{0} = a.{0}) from f a", [1, 2, 3, None]),
+    ],
+)
+def test_compared_value_by_value(
+    session: Session, operator: str, settings: dict[str, Any], query: str, wanted: list[int | None], column: str
+) -> None:
+    result = Session(session.catalog, settings).sql(query.format(column))
+    assert operator in {node.op.name for node in result.explanation.query.plan.walk()}
+    assert result.table.column(0).to_pylist() == wanted
+
+
 @pytest.mark.parametrize("value", ["d + 1", "d + interval 1 month", "cast(t as varchar)", "t + interval 1 day"])
 def test_what_it_does_not(session: Session, value: str) -> None:
     with pytest.raises(ExecutionError, match=r"^project_rows: .*out of range"):
         session.sql(f"select {value} from f")
+
+
+def test_a_text_of_a_year_that_nobody_writes() -> None:
+    far = pa.table({"d": pa.array([1_147_483_646], pa.int32()).cast(pa.date32())})
+    with pytest.raises(ExecutionError, match=r"^project_rows: .*out of range"):
+        Session({"far": far}).sql("select cast(d as varchar) from far")
