@@ -18,20 +18,29 @@ from optimizer.errors import CatalogError
 def written(name: str, data: Any, folder: Path) -> Table:
     """`data` as a table, in a file under `folder`: an Arrow table, a pandas or Polars DataFrame, whatever else has the Arrow C
     stream interface, or a mapping from column names to lists or NumPy arrays. Raises CatalogError."""
+    place = Path(mkdtemp(dir=folder))
     try:
         table = pa.table(dict(data)) if isinstance(data, Mapping) else pa.table(data)
-    except (TypeError, ValueError, pa.ArrowException) as error:
+        _write(table, place / "t.arrow")
+    except (TypeError, ValueError, OverflowError, pa.ArrowException) as error:
         raise CatalogError(
             f'"{name}" cannot be read as a table: {str(error).splitlines()[0]}\n'
             "give an Arrow table, a DataFrame of pandas or Polars, or a mapping from column names to lists or NumPy arrays"
         ) from error
     if not table.num_columns:
         raise CatalogError(f'"{name}" has no columns')
-    place = Path(mkdtemp(dir=folder))
-    with pa.OSFile(str(place / "t.arrow"), "wb") as file, pa.ipc.new_file(file, table.schema) as writer:
-        writer.write_table(table)
     (found,) = open_dataset(place).tables.values()
     return replace(found, name=name)
+
+
+def _write(table: pa.Table, path: Path) -> None:
+    """A file has one dictionary for a column, so columns with several become plain."""
+    for place, column in enumerate(table.columns):
+        if pa.types.is_dictionary(column.type) and column.num_chunks > 1:
+            type = column.type.value_type
+            table = table.set_column(place, table.field(place).with_type(type), column.cast(type))
+    with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, table.schema) as writer:
+        writer.write_table(table)
 
 
 def with_tables(catalog: Catalog, tables: Iterable[Table]) -> Catalog:

@@ -42,6 +42,14 @@ def test_registered_tables(data: Any) -> None:
     assert result.table.to_pydict() == {"s": ["a", "b", None], "n": [2, 1, 1], "total": [1, 2, 3]}
 
 
+def test_a_column_with_a_dictionary_for_each_chunk() -> None:
+    texts = [["a", "b", None], ["c", "a", "c"]]
+    chunks = [pa.DictionaryArray.from_arrays([0, 1, 2, None], each) for each in texts]
+    session = Session({"own": pa.table({"s": pa.chunked_array(chunks)})})
+    result = session.sql("select s, count(*) n from own group by s order by s")
+    assert result.table.to_pydict() == {"s": ["a", "b", "c", None], "n": [2, 1, 2, 3]}
+
+
 def test_a_registered_table_beside_those_of_a_dataset(tpch: Any) -> None:
     session = Session(tpch)
     session.register("wanted", {"name": np.array(["ASIA", "EUROPE"])})
@@ -60,7 +68,7 @@ def test_its_file_goes_with_the_session() -> None:
     assert not Path(file).exists()
 
 
-@pytest.mark.parametrize("data", [7, {}, {"a": [1], "b": [1, 2]}, pa.table({}), {"a": [1, "x"]}], ids=str)
+@pytest.mark.parametrize("data", [7, {}, {"a": [1], "b": [1, 2]}, pa.table({}), {"a": [1, "x"]}, {"a": [10**40]}], ids=str)
 def test_what_is_no_table(data: Any) -> None:
     with pytest.raises(CatalogError, match='"t"'):
         Session({}).register("t", data)
