@@ -103,11 +103,12 @@ def _table(folder: Path, files: TableFiles, facts: list[FileFacts]) -> Table:
     columns = same_columns(files.name, facts)
     spelled: dict[str, str] = {}
     for name in (c.name for c in columns):
-        other = spelled.setdefault(name.lower(), name)
-        if other is not name:
+        other = spelled.get(name.lower())
+        if other is not None:
             raise CatalogError(
                 f'{files.files[0]}: columns "{other}" and "{name}" differ at most in letter case; SQL cannot tell them apart'
             )
+        spelled[name.lower()] = name
     if not columns:
         raise CatalogError(f'table "{files.name}" ({files.files[0]}) has no columns')
     stats = {c.name: combine([(file.rows, file.stats[c.name]) for file in facts], type_width(c.type)) for c in columns}

@@ -74,6 +74,12 @@ def test_what_is_no_table(data: Any) -> None:
         Session({}).register("t", data)
 
 
+@pytest.mark.parametrize("name", ["a", "amount"])
+def test_two_columns_of_one_name(name: str) -> None:
+    with pytest.raises(CatalogError, match=f'columns "{name}" and "{name}"'):
+        Session({"t": pa.Table.from_arrays([pa.array([1]), pa.array([2])], [name, name])})
+
+
 VALUES = [None, True, False, 0, -7, 2**62, -(2**63), 1.5, -0.0, float("inf"), Decimal("-12.340"), Decimal("1E+3"),
           Decimal("0.001"), "", "it's $x ?", date(1998, 12, 1), datetime(2020, 1, 2, 3, 4, 5, 6), date(1, 1, 1)]  # fmt: skip
 
