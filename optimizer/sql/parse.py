@@ -75,6 +75,20 @@ class _Parser(_BASE):  # type: ignore[misc, valid-type]
             node.meta.update(start=first.start, end=self._prev.end)
         return node
 
+    def _parse_type(self, *args: Any, **kwargs: Any) -> Any:
+        """In DATE '...'::TEXT the date is cast to a text; sqlglot has the text cast, and made a date then."""
+        first = self._curr
+        node = super()._parse_type(*args, **kwargs)
+        casts = node.this if isinstance(node, exp.Cast) else None
+        if not isinstance(casts, exp.Cast) or node.to.meta.get("start") != first.start:
+            return node
+        lowest = casts
+        while isinstance(lowest.this, exp.Cast):
+            lowest = lowest.this
+        node.set("this", lowest.this)
+        lowest.set("this", node)
+        return casts
+
     def _parse_function_call(self, *args: Any, **kwargs: Any) -> Any:
         first = self._curr
         node = self._parse_quantified() or super()._parse_function_call(*args, **kwargs)

@@ -194,6 +194,8 @@ DATES = (
     "interval 1 day + d",
     "date '1994-01-31'+interval 1 month",
     "date '2000-02-29'-interval 1 year",
+    "date '2000-02-29'::timestamp",
+    "timestamp '2000-02-29 12:00:00'::date::varchar || int '5'::varchar",
     "d + -interval 1 day",
     "year(d)",
     "month(d)",
