@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from optimizer.errors import ExecutionError
 
 _TIMESTAMP, _INT64 = pa.timestamp("us"), pa.int64()
 _DAY = 86_400_000_000  # microseconds
+_MOST_DAYS = 106_000_000  # whose microseconds, and those of an interval's time, fit 64 bits
 _FIRST_DAY, _LAST_DAY = int(np.datetime64("0001-01-01").astype(int)), int(np.datetime64("9999-12-31").astype(int))
 
 _INTERVAL = np.dtype([("months", "<i4"), ("days", "<i4"), ("nanoseconds", "<i8")])  # Arrow's layout of month_day_nano
@@ -42,6 +44,11 @@ def part(name: str, value: Value) -> Value:
     return pc.cast(_PARTS[name](moment), _INT64)
 
 
+def moved(moments: pa.Array, months: int, days: int, nanoseconds: int) -> np.ndarray:
+    """Microseconds, anything for NULL, after `date_add` without bounds: bounds of values, which need not be dates themselves."""
+    return _sum(moments, months, days, nanoseconds, lambda days: np.clip(days, -_MOST_DAYS, _MOST_DAYS))
+
+
 def date_add(start: Value, interval: Value, rows: int) -> pa.Array:
     """Months first, with the day clipped to the month's length, then days, then time."""
     moments = pc.cast(as_array(start, rows), _TIMESTAMP)
@@ -58,6 +65,20 @@ def date_add(start: Value, interval: Value, rows: int) -> pa.Array:
 def _moved(moments: pa.Array, is_valid: pa.Array, add_months: Any, add_days: Any, add_nanoseconds: Any) -> pa.Array:
     """What is added may be numbers or arrays of numbers, one a row."""
     valid = is_valid.to_numpy(zero_copy_only=False)
+
+    def within(days: np.ndarray) -> np.ndarray:
+        _check_days(days[valid])
+        return days
+
+    result = _sum(moments, add_months, add_days, add_nanoseconds, within)
+    within(result // _DAY)
+    return pa.array(result, mask=~valid).cast(_TIMESTAMP)
+
+
+def _sum(
+    moments: pa.Array, add_months: Any, add_days: Any, add_nanoseconds: Any, within: Callable[[np.ndarray], np.ndarray]
+) -> np.ndarray:
+    """Microseconds; `within` says what becomes of days that are too far away."""
     days, time = np.divmod(moments.cast(_INT64).fill_null(0).to_numpy(), _DAY)
     if np.any(add_months):
         dates = days.astype("M8[D]")
@@ -66,13 +87,8 @@ def _moved(moments: pa.Array, is_valid: pa.Array, add_months: Any, add_days: Any
         target = (months.astype(np.int64) + add_months).astype("M8[M]")
         first = target.astype("M8[D]")
         length = ((target + np.timedelta64(1, "M")).astype("M8[D]") - first).astype(np.int64)
-        days = first.astype(np.int64) + np.minimum(day, length - 1)
-        _check_days(days[valid])
-    days = days + add_days
-    _check_days(days[valid])
-    result = days * _DAY + time + add_nanoseconds // 1000
-    _check_days((result // _DAY)[valid])
-    return pa.array(result, mask=~valid).cast(_TIMESTAMP)
+        days = within(first.astype(np.int64) + np.minimum(day, length - 1))
+    return within(days + add_days) * _DAY + time + add_nanoseconds // 1000
 
 
 def _check_days(days: np.ndarray) -> None:

@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from executor.arrow import decimals
-from executor.arrow.dates import date_add
+from executor.arrow.dates import moved
 from executor.arrow.window_layout import Layout
 from executor.arrow.window_scans import ordered_bits
 from optimizer.algebra.evaluate_order import order_key
@@ -97,9 +97,8 @@ def _floats(values: pa.Array, offset: Literal, sign: int) -> tuple[np.ndarray, n
 
 def _moments(values: pa.Array, distance: pa.MonthDayNano, sign: int) -> tuple[np.ndarray, np.ndarray]:
     keys = values.cast(pa.timestamp("us"))
-    moved = pa.scalar(pa.MonthDayNano([sign * distance.months, sign * distance.days, sign * distance.nanoseconds]))
-    bounds = date_add(keys, moved, len(keys))
-    return keys.cast(pa.int64()).fill_null(0).to_numpy(), bounds.cast(pa.int64()).fill_null(0).to_numpy()
+    bounds = moved(keys, sign * distance.months, sign * distance.days, sign * distance.nanoseconds)
+    return keys.cast(pa.int64()).fill_null(0).to_numpy(), bounds
 
 
 def _scale(type: pa.DataType) -> int:

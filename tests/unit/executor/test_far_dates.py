@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -68,3 +69,14 @@ def test_a_text_of_a_year_that_nobody_writes() -> None:
     far = pa.table({"d": pa.array([1_147_483_646], pa.int32()).cast(pa.date32())})
     with pytest.raises(ExecutionError, match=r"^project_rows: .*out of range"):
         Session({"far": far}).sql("select cast(d as varchar) from far")
+
+
+@pytest.mark.parametrize("type", [pa.date32(), pa.timestamp("us")])
+@pytest.mark.parametrize("far", ["1 month", "1 day", "3000 years"])
+def test_a_frame_reaches_beyond_the_years(type: pa.DataType, far: str) -> None:
+    days = pa.array([date.min, date.max, date(2020, 1, 31), date(2020, 2, 29), None], pa.date32()).cast(type)
+    session = Session({"t": pa.table({"d": days})})
+    for order in ("d", "d desc"):
+        frame = f"over (order by {order} range between interval '{far}' preceding and interval '{far}' following)"
+        counts = session.sql(f"select d, count(*) {frame} n from t order by d").table["n"].to_pylist()
+        assert counts == {"1 month": [1, 2, 2, 1, 1], "1 day": [1, 1, 1, 1, 1], "3000 years": [3, 3, 3, 1, 1]}[far]
