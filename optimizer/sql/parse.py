@@ -54,7 +54,11 @@ class _Parser(_BASE):  # type: ignore[misc, valid-type]
     FUNCTIONS: ClassVar = {name: make for name, make in _BASE.FUNCTIONS.items() if name not in _OURS}
     FUNCTION_PARSERS: ClassVar = {name: parse for name, parse in _BASE.FUNCTION_PARSERS.items() if name not in _OURS}
 
-    UNARY_PARSERS: ClassVar = {**_BASE.UNARY_PARSERS, TokenType.PLUS: lambda self: self._parse_plus()}
+    UNARY_PARSERS: ClassVar = {
+        **_BASE.UNARY_PARSERS,
+        TokenType.PLUS: lambda self: self._parse_plus(),
+        TokenType.TILDE: lambda self: self.expression(exp.BitwiseNot(this=self._parse_term())),  # ~a + 1 is ~(a + 1)
+    }
 
     failed_at: Any = None
     failed_previous: Any = None
