@@ -23,6 +23,7 @@ from optimizer.sql.context import Bound, Context, Ctes
 from optimizer.sql.scope import Relation, Scope
 from optimizer.sql.source import Source, listing, suggestion
 
+TWO_OF_A_NAME = "several columns of the result have that name: name them apart, or write a position"
 _MOST_ROWS = (1 << 63) - 1
 
 
@@ -98,7 +99,10 @@ def order_by_outputs(context: Context, clause: Any, bound: Bound) -> Bound:
 
 def _output_named(source: Source, node: Any, outputs: Sequence[OutputColumn]) -> int:
     name = node.name.lower()
-    position = next((i for i, o in enumerate(outputs) if o.name.lower() == name), None)
+    named = [i for i, o in enumerate(outputs) if o.name.lower() == name]
+    position = next(iter(named), None)
+    if len({outputs[i].id for i in named}) > 1:
+        raise source.error(f'column "{node.name}" is ambiguous', node, TWO_OF_A_NAME)
     if position is None or node.args.get("table") is not None:
         close = suggestion(node.name, [o.name for o in outputs])
         hint = f"the result has {listing([o.name for o in outputs])}" + (f'; did you mean "{close}"?' if close else "")
