@@ -38,7 +38,10 @@ class JoinGraph(LogicalOperator):
             within = reached | linked.columns
             usable = tuple(s for s in rest if not s.columns & ~within)
             rest = [s for s in rest if s.columns & ~within]
-            props = join_props(JoinKind.INNER, usable, props, linked)
+            joined = props.answers.get((usable, linked))
+            if joined is None:  # kept, since many sets of the same relations begin alike
+                joined = props.answers[usable, linked] = join_props(JoinKind.INNER, usable, props, linked)
+            props = joined
         return props
 
     def output_columns(self, inputs: Sequence[ColumnSet]) -> ColumnSet:
