@@ -124,10 +124,11 @@ def _region(root: Tree) -> tuple[list[Node], list[Scalar]]:
 
 
 def _join_graph(leaves: list[Node], conjuncts: list[Scalar]) -> Tree:
-    """The join of all leaves. The splits of a join graph test what reads relations of both parts, or none at all."""
+    """The join of all leaves, by their lowest columns, as they are estimated. Splits of a join graph test what reads relations of
+    both parts, or none at all."""
     rest = list(conjunction(conjuncts))
     inputs: list[Node] = []
-    for leaf in leaves:
+    for leaf in sorted(leaves, key=lambda leaf: leaf.columns & -leaf.columns):
         own = tuple(s for s in rest if s.columns and not s.columns & ~leaf.columns)
         rest = [s for s in rest if s not in own]
         inputs.append(Tree(Filter(own), (leaf,)) if own else leaf)

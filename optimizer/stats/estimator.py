@@ -54,6 +54,7 @@ class Estimator:
     def __init__(self, catalog: Catalog, columns: Columns) -> None:
         self.catalog, self.columns = catalog, columns
         self._spools: dict[int, RelationStats] = {}  # by number, as they were estimated
+        self._regions: dict[tuple[tuple[RelationStats, ...], Predicate], RegionRows] = {}
 
     def estimate(self, op: LogicalOperator, props: LogicalProps, inputs: Sequence[RelationStats]) -> RelationStats:
         """The same result, bit by bit, for every expression of a group."""
@@ -332,8 +333,12 @@ class Estimator:
         return result
 
     def region(self, leaves: Sequence[RelationStats], predicate: Predicate) -> RegionRows:
-        """Rows of every subset of an inner-join region; `leaves[i]` is relation i."""
-        return RegionRows(leaves, predicate, self.combine)
+        """Rows of every subset of an inner-join region; `leaves[i]` is relation i. Kept: a group is estimated by the
+        region by which its joins are ordered."""
+        known = self._regions.get((tuple(leaves), predicate))
+        if known is None:
+            known = self._regions[tuple(leaves), predicate] = RegionRows(leaves, predicate, self.combine)
+        return known
 
 
 _FEW_VALUES = {
