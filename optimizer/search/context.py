@@ -101,7 +101,8 @@ class SearchContext:
         self.pass_limits = settings.pruning in ("upper", "both") and exact
         self.use_bounds = settings.pruning in ("lower", "both")
         self.prune = settings.pruning != "none"
-        self.orders_cost = self.use_bounds and isinstance(cost, LinearJoins)  # no rows in an order cost less than rows in any
+        self.linear = cost if isinstance(cost, LinearJoins) else None
+        self.orders_cost = self.use_bounds and self.linear is not None  # no rows in an order cost less than rows in any
         self.grace = 1.0 + max(settings.gap, TIE)
         self.exploration = settings.exploration
         self.known_regions = settings.enumeration == "duplicate_free_rules"  # a join whose region has a group is that group

@@ -20,7 +20,6 @@ from optimizer.algebra.predicates import predicate_columns
 from optimizer.algebra.traits import TraitSet
 from optimizer.algebra.trees import Tree
 from optimizer.cost.joins import JoinCosts
-from optimizer.cost.model import LinearJoins
 from optimizer.errors import SettingsError
 from optimizer.figures import Figures
 from optimizer.joins.collect import collect_join_graphs
@@ -73,7 +72,7 @@ class Regions:
         self._bit = rules.bits.get(PARTITION, 0)
         joins = rules.joins
         known = joins <= {JoinToHashJoin, JoinToMergeJoin, JoinToNestedLoopJoin}
-        self._costs: JoinCosts | None = search.cost.join_costs() if known and isinstance(search.cost, LinearJoins) else None
+        self._costs: JoinCosts | None = search.linear.join_costs() if known and search.linear is not None else None
         self._methods = Methods(JoinToHashJoin in joins, JoinToNestedLoopJoin in joins, JoinToMergeJoin in joins)
 
     def collect(self, tree: Tree) -> Tree:

@@ -94,7 +94,7 @@ class RegionRows:
             return np.array([self.rows(s) for s in sets.tolist()])
         rows = np.ones(len(sets))
         for i, leaf in enumerate(self.leaves):
-            rows *= np.where(sets >> i & 1, leaf.rows, 1.0)
+            rows *= np.array((1.0, leaf.rows)).take(sets >> i & 1)
         on_leaves: dict[int, list[tuple[npt.NDArray[np.int64], list[_OnLeaf]]]] = {}
         for each in self._classes:
             held, number = each.held(sets)
