@@ -9,8 +9,10 @@ its pipeline. A stage that needs another input whole (a join's build side) reads
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from time import perf_counter
+from typing import Any
 
 import pyarrow as pa
 
@@ -47,7 +49,7 @@ from executor.arrow.encoded_texts import encoded_texts
 from executor.arrow.failures import first_line, operator_errors
 from executor.arrow.kept_rows import KeptRows
 from executor.arrow.memory import keep_freed_memory
-from executor.arrow.pipeline import Stage, Work, run_stages
+from executor.arrow.pipeline import Stage, Work, begun, run_stages
 from executor.arrow.runtime_filters import RuntimeFilters, Test, filtered
 from executor.arrow.watch import Watch, watched
 from optimizer.algebra.columns import Columns, column_ids
@@ -191,6 +193,8 @@ class _Run:
 
     def open_node(self, node: PlanNode, context: Context) -> Batches:
         """A generator of the node's batches; build sides are read when the first one is asked for."""
+        if context.filters is not None and context.tuning.workers > 1:
+            self._begin(node, context, context.filters)
         stages: list[tuple[PlanNode, Stage]] = []  # from the top
         dead = False
         while not dead and (make := _stage_of(node.op)) is not None:
@@ -229,6 +233,21 @@ class _Run:
             if self._watch is not None:
                 for at, _ in stages:
                     self._watch.released(at)
+
+    def _begin(self, node: PlanNode, context: Context, filters: RuntimeFilters) -> None:
+        """Begins the small scans on the build sides of the pipeline's joins, where there are several: one after the other they
+        would keep one thread busy each. Where they fail, it is told to who asks for the rows."""
+        scans = []
+        while _stage_of(node.op) is not None:
+            streamed = streamed_input(node)
+            if isinstance(node.op, HashJoin) and type(node.inputs[1 - streamed].op) is TableScan:
+                scans.append(node.inputs[1 - streamed])
+            node = node.inputs[streamed]
+        for each in scans if len(scans) > 1 else ():
+            with operator_errors(each.op.name):
+                items, read, rows = scan.start(each, context)
+            if read is not None and context.tuning.inline <= rows <= context.tuning.batch and not filters.is_ahead(each):
+                filters.begun(each, begun(partial(_all, list(items), self._counted(each, read)), rows, context.tuning))
 
     def _scan(self, node: PlanNode, context: Context) -> tuple[Batches, Work | None]:
         """What a scan's rows are made of, and how; filtered rows are made here."""
@@ -310,6 +329,10 @@ class _Run:
                 counters.add(node.id, perf_counter() - started)
 
         return run
+
+
+def _all(items: Iterable[Any], work: Work) -> list[pa.RecordBatch]:
+    return [batch for item in items for batch in work(item)]
 
 
 def _nothing() -> Batches:

@@ -23,7 +23,7 @@ cause one. Plans that run again and again (below an Apply) have no filters.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -138,6 +138,13 @@ class RuntimeFilters:
             for own, other in columns:
                 self._keep(built, own, plain_texts(single_array(rows[column_name(other)])), None, context)
         self._ahead[id(scan)] = one_after_other(iter(read), source)
+
+    def begun(self, scan: PlanNode, rows: Callable[[], list[pa.RecordBatch]]) -> None:
+        """The rows of a scan are being read, and waited for when they are asked for."""
+        self._ahead[id(scan)] = (batch for made in (rows,) for batch in made())
+
+    def is_ahead(self, scan: PlanNode) -> bool:
+        return id(scan) in self._ahead
 
     def ahead(self, scan: PlanNode) -> Batches | None:
         """The rows of a scan that was read ahead, or begun to be read."""

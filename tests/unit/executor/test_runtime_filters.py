@@ -19,6 +19,7 @@ from executor import Session
 from executor.arrow.context import Tuning
 from executor.arrow.counters import Counters
 from executor.arrow.key_filter import KeyFilter
+from executor.arrow.runtime_filters import RuntimeFilters
 from optimizer.algebra.columns import column_ids
 from optimizer.algebra.kinds import PLAIN_JOINS, JoinKind, SetOpKind
 from optimizer.algebra.logical import AggregateItem, ProjectItem, WindowItem
@@ -226,6 +227,31 @@ def test_the_same_rows_where_a_small_probe_side_is_read_ahead(kind: JoinKind, tm
         removed[build_left] += counters[scan.id].removed
     assert (removed[True] > 0) == (kind in (JoinKind.INNER, JoinKind.RIGHT, JoinKind.SEMI))
     assert (removed[False] > 0) == (kind in (JoinKind.INNER, JoinKind.LEFT, JoinKind.SEMI, JoinKind.ANTI))
+
+
+def test_the_scans_of_several_build_sides_are_begun_together_and_read_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng, begun = random.Random("begun"), []
+    begin = RuntimeFilters.begun
+    monkeypatch.setattr(RuntimeFilters, "begun", lambda self, scan, rows: (begun.append(scan.id), begin(self, scan, rows)))
+    for number in range(30):
+        (tmp_path / str(number)).mkdir()
+        q = Query(Plans(tmp_path / str(number)), rng, rng.choice((I64, STR)))
+        plan, builds = q.scan(), [q.scan(rng.choice((1, 6, 40))) for _ in range(rng.randrange(1, 4))]
+        for build in builds:
+            build_left, kind = rng.random() < 0.5, rng.choice((JoinKind.INNER, JoinKind.LEFT, JoinKind.RIGHT, JoinKind.FULL))
+            sides = (build, plan) if build_left else (plan, build)
+            plan = q.join(kind, *sides, build_left, rng.random() < 0.2, rng.random() < 0.3)
+        prune_columns(plan, plan.columns)
+        expected = bag(q.plans.run(plan, replace(SMALL, filters=False)))
+        begun.clear()
+        counters, threads = Counters(), Tuning(inline=0, workers=2)
+        assert bag(q.plans.run(plan, threads, counters)) == expected, number
+        assert sorted(begun) == sorted(build.id for build in builds if len(builds) > 1)
+        assert all(counters[build.id].rows == len(q.plans.rows(build)) for build in builds)
+        begun.clear()
+        assert bag(q.plans.run(plan, replace(threads, workers=1))) == expected and not begun
 
 
 @pytest.mark.parametrize("kind", [JoinKind.SINGLE, JoinKind.INNER, JoinKind.LEFT, JoinKind.RIGHT, JoinKind.FULL])
