@@ -26,7 +26,7 @@ from executor.arrow.casts import cast
 from executor.arrow.decimal_trees import compile_tree, is_tree
 from executor.arrow.distinct import Value, as_array, by_reference, spread
 from executor.arrow.parameters import Parameter
-from executor.arrow.selection import filtered
+from executor.arrow.selection import filtered, where_true
 from optimizer.algebra.columns import DataType
 from optimizer.algebra.functions import COMPARISONS
 from optimizer.algebra.scalar_functions import SCALAR_FUNCTIONS
@@ -184,25 +184,34 @@ def _compile_coalesce(call: Call) -> Evaluator:
 def _compile_case(case: Case) -> Evaluator:
     type = case.type
     branches = [(_on_open_rows(condition), _on_open_rows(value, type)) for condition, value in case.branches]
-    otherwise = _on_open_rows(case.otherwise, type)
+    otherwise, none = _on_open_rows(case.otherwise, type), pa.scalar(None, type)
 
     def run(batch: pa.RecordBatch) -> Value:
         result = otherwise(batch, None)
         for condition, value in reversed(branches):
             holds = pc.fill_null(as_array(condition(batch, None), batch.num_rows), False)
-            result = pc.if_else(holds, value(batch, None), result)
+            result = _either(holds, value(batch, None), result)
         return result
 
     def run_lazily(batch: pa.RecordBatch) -> Value:
-        result: Value = pa.nulls(batch.num_rows, type)
+        result: Value = none
         open_rows = pa.repeat(_TRUE, batch.num_rows)
         for condition, value in branches:
             holds = pc.and_(open_rows, pc.fill_null(as_array(condition(batch, open_rows), batch.num_rows), False))
-            result = pc.if_else(holds, value(batch, holds), result)
+            result = _either(holds, value(batch, holds), result)
             open_rows = pc.and_not(open_rows, holds)
-        return pc.if_else(open_rows, otherwise(batch, open_rows), result)
+        return _either(open_rows, otherwise(batch, open_rows), result)
 
     return run_lazily if case.raises else run
+
+
+def _either(holds: pa.Array, value: Value, otherwise: Value) -> Value:
+    """`value` where the mask (without NULLs) is TRUE, else `otherwise`."""
+    if isinstance(value, pa.Array) and isinstance(otherwise, pa.Scalar) and not otherwise.is_valid:
+        return where_true(holds, value)
+    if isinstance(otherwise, pa.Array) and isinstance(value, pa.Scalar) and not value.is_valid:
+        return where_true(pc.invert(holds), otherwise)
+    return pc.if_else(holds, value, otherwise)
 
 
 def _on_open_rows(scalar: Scalar, type: DataType | None = None) -> Callable[[pa.RecordBatch, pa.Array | None], Value]:

@@ -42,3 +42,13 @@ def filtered(batch: pa.RecordBatch, mask: pa.Array) -> pa.RecordBatch:
     if mask.true_count == batch.num_rows:
         return batch
     return taken(batch, row_numbers(mask)) if batch.num_columns else batch.filter(mask)  # which keeps count without columns
+
+
+def where_true(mask: pa.Array, values: pa.Array) -> pa.Array:
+    """The values where a mask without NULLs is TRUE, NULL elsewhere: of the values nothing is copied."""
+    if values.offset or values.type.num_fields or pa.types.is_null(values.type):
+        return pc.if_else(mask, values, pa.scalar(None, values.type))
+    kept = pc.and_(mask, pc.is_valid(values)) if values.null_count else mask
+    if kept.offset:
+        kept = pa.concat_arrays([kept])  # a bitmap of its own begins at its first bit
+    return pa.Array.from_buffers(values.type, len(values), [kept.buffers()[1], *values.buffers()[1:]])

@@ -6,9 +6,10 @@ from decimal import Decimal
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 
-from executor.arrow.selection import filtered, flags, mask_of, row_numbers, taken
+from executor.arrow.selection import filtered, flags, mask_of, row_numbers, taken, where_true
 
 SIZES = (0, 1, 7, 8, 9, 64, 1000)
 
@@ -48,3 +49,20 @@ def test_rows_without_columns_keep_their_number() -> None:
 
 def test_a_number_that_is_null_takes_null() -> None:
     assert taken(pa.array(["a", None, "b"]), pa.array([2, None, 1])).to_pylist() == ["b", None, None]
+
+
+@pytest.mark.parametrize("rows", SIZES)
+def test_where_a_mask_is_true_is_arrows_choice_between_values_and_null(rows: int) -> None:
+    random = np.random.default_rng(rows)
+    numbers = pa.array(random.integers(0, 9, rows), mask=random.random(rows) < 0.2)
+    columns = [numbers, numbers.fill_null(0), numbers.cast(pa.decimal128(21, 2)), numbers.cast(pa.string()), pc.equal(numbers, 3)]
+    columns += [pa.nulls(rows), pa.array([[i] if i % 3 else None for i in range(rows)], pa.list_(pa.int64()))]
+    for part in (0.0, 0.3, 1.0):
+        mask = pa.array(random.random(rows) < part, pa.bool_())
+        for values in columns:
+            for start in range(min(rows + 1, 12)):
+                some, chosen = values.slice(start), mask.slice(start)
+                for each in (some, pa.concat_arrays([some])):  # a part of an array, and one of its own
+                    made = where_true(chosen, each)
+                    made.validate(full=True)
+                    assert made.equals(pc.if_else(chosen, some, pa.scalar(None, some.type)))
