@@ -41,8 +41,8 @@ if TYPE_CHECKING:
     from planscope import plugin as plugin
     from planscope import workloads as workloads
 
-# Milliseconds after which Arrow's allocator, which looks when it is loaded, gives freed memory back to the system. With the second
-# that it waits by itself the next query takes the memory again page by page.
+# Milliseconds after which Arrow's allocator, which looks when it is loaded, gives freed memory back to the system. With the
+# second that it waits by itself the next query takes the memory again page by page.
 os.environ.setdefault("MIMALLOC_PURGE_DELAY", "10000")
 
 _HOMES = {
