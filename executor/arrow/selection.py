@@ -46,9 +46,10 @@ def filtered(batch: pa.RecordBatch, mask: pa.Array) -> pa.RecordBatch:
 
 def where_true(mask: pa.Array, values: pa.Array) -> pa.Array:
     """The values where a mask without NULLs is TRUE, NULL elsewhere: of the values nothing is copied."""
-    if values.offset or values.type.num_fields or pa.types.is_null(values.type):
-        return pc.if_else(mask, values, pa.scalar(None, values.type))
+    t, type = pa.types, values.type
+    if values.offset or type.num_fields or t.is_null(type) or t.is_dictionary(type):
+        return pc.if_else(mask, values, pa.scalar(None, type))
     kept = pc.and_(mask, pc.is_valid(values)) if values.null_count else mask
     if kept.offset:
         kept = pa.concat_arrays([kept])  # a bitmap of its own begins at its first bit
-    return pa.Array.from_buffers(values.type, len(values), [kept.buffers()[1], *values.buffers()[1:]])
+    return pa.Array.from_buffers(type, len(values), [kept.buffers()[1], *values.buffers()[1:]])
