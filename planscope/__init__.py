@@ -10,7 +10,6 @@ package of ours is not ours (`packages`).
 
 from __future__ import annotations
 
-import os
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -40,10 +39,6 @@ if TYPE_CHECKING:
     from planscope import algebra as algebra
     from planscope import plugin as plugin
     from planscope import workloads as workloads
-
-# Milliseconds after which Arrow's allocator, which looks when it is loaded, gives freed memory back to the system. With the
-# second that it waits by itself the next query takes the memory again page by page.
-os.environ.setdefault("MIMALLOC_PURGE_DELAY", "10000")
 
 _HOMES = {
     "executor.counting.of_catalog": ("row_counter",),

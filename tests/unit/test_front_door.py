@@ -40,14 +40,6 @@ def test_import_is_cheap(tmp_path: Path) -> None:
     assert python("-c", code, cwd=tmp_path).returncode == 0
 
 
-def test_arrow_keeps_freed_memory_unless_it_is_told_otherwise(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    code = "import os, planscope\nprint(os.environ['MIMALLOC_PURGE_DELAY'])"
-    monkeypatch.delenv("MIMALLOC_PURGE_DELAY")
-    assert python("-c", code, cwd=tmp_path).stdout.strip() == "10000"
-    monkeypatch.setenv("MIMALLOC_PURGE_DELAY", "5")
-    assert python("-c", code, cwd=tmp_path).stdout.strip() == "5"
-
-
 def test_explain_and_sessions_know_the_built_in_queries() -> None:
     assert planscope.explain("chain/3").query.search.proven
     assert planscope.Session("joingraph").optimize("star/4").sql == planscope.workloads.resolve_sql("star/4")
