@@ -29,6 +29,7 @@ from optimizer.stats.relation import ColumnFigures, RelationStats
 from optimizer.stats.selectivity import Combine, back_off, selectivity
 
 Relations = int
+FEW_KINDS = 8  # of factors on a relation: up to so many, all are combined, whether a set has them or not
 HUGE, STEP = 1e200, 600  # products above HUGE are halved STEP times
 MANY_CLASSES = 24  # equality classes beyond which a set looks up the ones it holds columns of
 _OnLeaf = tuple[tuple[tuple[float, ColumnSet], ...], ColumnSet]  # factors on one relation, and all its equated columns
@@ -124,12 +125,14 @@ class RegionRows:
         for number, parts in entries:
             different: dict[_OnLeaf, int] = {}
             numbers = [different.setdefault(part, len(different)) for part in parts]
-            alike = alike * len(different) + np.array(numbers)[number]
-            present = np.flatnonzero(np.bincount(alike))
-            renumbered = np.empty(len(kinds) * len(different), dtype=np.int64)
-            renumbered[present] = np.arange(len(present))
-            alike, pairs = renumbered[alike], [(a, b) for a in kinds for b in different]
-            kinds = [((*a[0], *b[0]), a[1] | b[1]) for a, b in (pairs[k] for k in present.tolist())]
+            alike = alike * len(different) + np.array(numbers).take(number)
+            pairs = [(a, b) for a in kinds for b in different]
+            if len(pairs) > FEW_KINDS:  # some may be in no set
+                present = np.flatnonzero(np.bincount(alike))
+                renumbered = np.empty(len(pairs), dtype=np.int64)
+                renumbered[present] = np.arange(len(present))
+                alike, pairs = renumbered[alike], [pairs[k] for k in present.tolist()]
+            kinds = [((*a[0], *b[0]), a[1] | b[1]) for a, b in pairs]
         shares = [_on_leaf(leaf, factors, equated, self._combine) if factors else 1.0 for factors, equated in kinds]
         found: npt.NDArray[np.float64] = np.array(shares)[alike]
         return found
