@@ -6,8 +6,8 @@ Rows with equal keys form a group. Groups are found by key in one of two ways:
 - by hashing: a table of 2^k places, linear probing. All rows take a step at once: those whose place is free or holds
   their key are done, the others go one place on, until none is left. Rounds are few, each vectorized.
 
-The rows of a group stand together in `rows`, in ascending order. A group has the number of its place in the table, or that of its
-first row where it was hashed.
+The rows of a group stand together in `rows`, in ascending order. Groups that are found directly are numbered by their first rows;
+one that was hashed has the number of its first row.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _SPARSE, _PLACES = 256, 1 << 24  # places a key that it may have, as long as it 
 
 
 class KeyIndex:
-    """`first[g]`, `counts[g]`: where the rows of group g begin in `rows`, and how many there are. `unique`: one each.
+    """`first[g]`, `counts[g]`: where the rows of group g begin in `rows`, and how many there are. `unique`: at most one each.
 
     Fewer than 2^31 rows. `nbytes` is what the index itself takes. Rows with NULL in a key are in no group, except in the keys
     of the bitset `null_safe`, where NULL equals NULL.
