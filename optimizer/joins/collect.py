@@ -10,6 +10,7 @@ Guards  a join with a conjunct that is volatile or may raise stays out of join g
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TypeAlias
 
 from optimizer.algebra.join_graph import JoinGraph
 from optimizer.algebra.kinds import JoinKind
@@ -23,6 +24,8 @@ from optimizer.joins.graph import Relations, bits
 from optimizer.joins.inner import inner_region
 from optimizer.joins.region import JoinRegion
 
+_Inner: TypeAlias = tuple[list[Node], list[Scalar]]  # what a region of inner joins joins, and its conjuncts
+
 
 def collect_join_graphs(root: Tree, mixed: Callable[[JoinRegion], bool]) -> Tree:
     """The tree with every maximal region of reorderable joins as one operator. Iterative.
@@ -30,7 +33,7 @@ def collect_join_graphs(root: Tree, mixed: Callable[[JoinRegion], bool]) -> Tree
     `mixed`: whether a region of several kinds is to be ordered as a whole; if not, only its inner joins are.
     """
     regions = _mixed_regions(root, mixed)
-    kept = _kept(root, regions)
+    kept, inner_regions = _kept(root, regions)
     built: dict[int, Node] = {}
     for node in postorder(root):
         if id(node) not in kept:
@@ -41,8 +44,8 @@ def collect_join_graphs(root: Tree, mixed: Callable[[JoinRegion], bool]) -> Tree
             region = regions[id(node)][0]
             leaves = tuple(built[id(leaf)] for leaf in region.leaves)
             built[id(node)] = Tree(RegionGraph(region, region.graph.all), leaves)
-        elif _reorderable(node):
-            inner, conjuncts = _region(node)
+        elif id(node) in inner_regions:
+            inner, conjuncts = inner_regions[id(node)]
             built[id(node)] = _join_graph([built[id(leaf)] for leaf in inner], conjuncts)
         else:
             built[id(node)] = node.with_inputs(tuple(built[id(child)] for child in node.inputs))
@@ -51,10 +54,11 @@ def collect_join_graphs(root: Tree, mixed: Callable[[JoinRegion], bool]) -> Tree
     return result
 
 
-def _kept(root: Tree, regions: dict[int, tuple[JoinRegion, Tree]]) -> set[int]:
-    """The nodes that become nodes of the result: all but the joins below the top of a region. A join that is shared may be below
-    the top of one region and a top itself for another parent."""
+def _kept(root: Tree, regions: dict[int, tuple[JoinRegion, Tree]]) -> tuple[set[int], dict[int, _Inner]]:
+    """The nodes that become nodes of the result: all but the joins below the top of a region; and the regions of inner joins by
+    their tops. A join that is shared may be below the top of one region and a top itself for another parent."""
     kept: set[int] = set()
+    inner_regions: dict[int, _Inner] = {}
     stack: list[Node] = [root]
     while stack:
         node = stack.pop()
@@ -65,11 +69,12 @@ def _kept(root: Tree, regions: dict[int, tuple[JoinRegion, Tree]]) -> set[int]:
             continue
         if id(node) in regions:
             stack += regions[id(node)][0].leaves
-        elif _reorderable(node):
-            stack += _region(node)[0]
+        elif _reorderable(node) is not None:
+            inner_regions[id(node)] = region = _region(node)
+            stack += region[0]
         else:
             stack += node.inputs
-    return kept
+    return kept, inner_regions
 
 
 def _mixed_regions(root: Tree, mixed: Callable[[JoinRegion], bool]) -> dict[int, tuple[JoinRegion, Tree]]:
@@ -78,48 +83,54 @@ def _mixed_regions(root: Tree, mixed: Callable[[JoinRegion], bool]) -> dict[int,
     stack: list[Node] = [root]
     while stack:
         node = stack.pop()
-        if isinstance(node, Tree) and isinstance(node.op, Join) and _has_other_kinds(node):
+        if not isinstance(node, Tree) or not isinstance(node.op, Join):
+            stack += node.inputs
+            continue
+        below = _below_inner_joins(node)
+        if below is None:
             region = JoinRegion(node)
             if len(region.leaves) > 2 and not region.inner_only and mixed(region):
                 found[id(node)] = (region, node)
-                stack += region.leaves
-                continue
-        stack += node.inputs
+                below = list(region.leaves)
+        stack += node.inputs if below is None else below
     return found
 
 
-def _has_other_kinds(root: Tree) -> bool:
-    """Whether the joins at `root` are of more than the inner kind."""
+def _below_inner_joins(root: Tree) -> list[Node] | None:
+    """What the joins at `root` join; None where they are of more than the inner kind."""
+    below: list[Node] = []
     stack: list[Node] = [root]
     while stack:
         node = stack.pop()
-        if isinstance(node, Tree) and isinstance(node.op, Join):
-            if node.op.kind is not JoinKind.INNER:
-                return True
+        if not isinstance(node, Tree) or not isinstance(node.op, Join):
+            below.append(node)
+        elif node.op.kind is JoinKind.INNER:
             stack += node.inputs
-    return False
+        else:
+            return None
+    return below
 
 
-def _reorderable(node: Node) -> bool:
-    return (
-        isinstance(node, Tree)
-        and isinstance(node.op, Join)
-        and node.op.kind is JoinKind.INNER
-        and not any(s.volatile or s.raises for s in node.op.predicate)
-    )
+def _reorderable(node: Node) -> Join | None:
+    """The join at a node, where it is one that may be reordered with others."""
+    op = node.op if isinstance(node, Tree) else None
+    if isinstance(op, Join) and op.kind is JoinKind.INNER and not any(s.volatile or s.raises for s in op.predicate):
+        return op
+    return None
 
 
-def _region(root: Tree) -> tuple[list[Node], list[Scalar]]:
+def _region(root: Tree) -> _Inner:
     leaves: list[Node] = []
     conjuncts: list[Scalar] = []
     stack: list[Node] = [root]
     while stack:
         node = stack.pop()
-        if isinstance(node, Tree) and isinstance(node.op, Join) and _reorderable(node):
-            conjuncts += node.op.predicate
-            stack.extend(reversed(node.inputs))
-        else:
+        join = _reorderable(node)
+        if join is None:
             leaves.append(node)
+        else:
+            conjuncts += join.predicate
+            stack.extend(reversed(node.inputs))
     return leaves, conjuncts
 
 
@@ -129,8 +140,10 @@ def _join_graph(leaves: list[Node], conjuncts: list[Scalar]) -> Tree:
     rest = list(conjunction(conjuncts))
     inputs: list[Node] = []
     for leaf in sorted(leaves, key=lambda leaf: leaf.columns & -leaf.columns):
-        own = tuple(s for s in rest if s.columns and not s.columns & ~leaf.columns)
-        rest = [s for s in rest if s not in own]
+        beyond = ~leaf.columns
+        own = tuple([s for s in rest if s.columns and not s.columns & beyond])
+        if own:
+            rest = [s for s in rest if s not in own]
         inputs.append(Tree(Filter(own), (leaf,)) if own else leaf)
     return Tree(JoinGraph(tuple(rest)), tuple(inputs))
 
