@@ -211,6 +211,17 @@ def _spellings(order: Collation, columns: ColumnSet, outer: LogicalProps, inner:
     return tuple(found)
 
 
+def interposed(
+    key: SortKey, order: Collation, columns: ColumnSet, outer: LogicalProps, inner: LogicalProps
+) -> Iterator[Collation]:
+    """Ways to say `order` (see `spellings`) with `key` between two of its keys, that determine it where `outer` holds only."""
+    for cut in range(1, len(order)):
+        if outer.closure(column_set(k.column for k in order[:cut])) >> key.column & 1:
+            for way in spellings(order, columns, outer, inner):
+                if not inner.closure(column_set(k.column for k in way[:cut])) >> key.column & 1:
+                    yield (*way[:cut], key, *way[cut:])
+
+
 def _longer(order: Collation, ways: list[Collation], outer: LogicalProps, inner: LogicalProps) -> Iterator[Collation]:
     for cut in range(1, len(order)):
         known = outer.closure(column_set(key.column for key in order[:cut]))

@@ -115,10 +115,11 @@ class SetTable:
         if known is None:
             sets, leading = self.splits.sets, self._merged_by(order[0].relations)
             known = self.best + self._sorting(len(order) ** 0.5)
-            runs = np.ones(len(sets))
+            runs, told = np.ones(len(sets)), 0
             for cut in range(1, len(order)):
-                runs = np.minimum(runs * self._distinct(order[cut - 1]), self.rows)
-                known = np.minimum(known, self.ordered(order[:cut], free) + self._refining(cut, len(order) - cut, runs))
+                for key in (order[cut - 1], *order[cut - 1].beside):
+                    runs, told = np.minimum(runs * self._distinct(key), self.rows), told + 1
+                known = np.minimum(known, self.ordered(order[:cut], free) + self._refining(told, len(order) - cut, runs))
             has_all = np.ones(len(sets), dtype=bool)
             for key in order:
                 has_all &= sets & key.relations != 0
@@ -147,11 +148,11 @@ class SetTable:
         result: Costs = costs.start + rows * (costs.sort + costs.compare * comparing * np.log2(rows + 1.0))
         return result
 
-    def _refining(self, cut: int, keys: int, runs: Costs) -> Costs:
-        """What a partial sort by `keys` keys costs at least where rows come by `cut` others; fewer may tell the runs apart."""
+    def _refining(self, told: int, keys: int, runs: Costs) -> Costs:
+        """What a partial sort by `keys` keys costs at least where rows come by `told` others; fewer may tell the runs apart."""
         costs, rows = self.costs, self.rows
         whole, known = np.log2(rows + 1.0), np.log2(runs + 1.0)
-        compared = np.minimum.reduce([(q + keys) ** 0.5 * whole - q**0.5 * known for q in range(1, cut + 1)])
+        compared = np.minimum.reduce([(q + keys) ** 0.5 * whole - q**0.5 * known for q in range(1, told + 1)])
         result: Costs = costs.start + rows * (costs.sort + costs.prefix + costs.compare * np.maximum(compared, 0.0))
         return result
 

@@ -9,7 +9,7 @@ from optimizer.algebra.columns import ColumnSet
 from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.physical import HashJoin, MergeJoin, NestedLoopJoin, PhysicalOperator
 from optimizer.algebra.props import LogicalProps
-from optimizer.algebra.traits import ANY, Alternative, TraitSet, completed, reduce_traits, satisfies
+from optimizer.algebra.traits import ANY, Alternative, TraitSet, completed, interposed, reduce_traits, satisfies
 from optimizer.memo.goal import Goal
 from optimizer.memo.memo import Memo
 from optimizer.memo.mexpr import PhysicalExpr
@@ -88,10 +88,12 @@ def _first_is_kept(op: PhysicalOperator, index: int) -> bool:
 
 
 def _completed(offer: TraitSet, required: TraitSet, output: LogicalProps, input: LogicalProps) -> Iterable[TraitSet]:
-    """An offer goes on as the required order does, and no further: a sort by less is cheaper."""
+    """An offer goes on as the required order does, and no further: a sort by less is cheaper. Or its first column stands between
+    two keys that are required, if it is determined there."""
     if not required.collation:
         return ()
-    return map(TraitSet, completed(offer.collation, required.collation, input.columns, output, input))
+    ways = completed(offer.collation, required.collation, input.columns, output, input)
+    return map(TraitSet, (*ways, *interposed(offer.collation[0], required.collation, input.columns, output, input)))
 
 
 Key = tuple[tuple[TraitSet, ...], bool]

@@ -288,7 +288,7 @@ class SetGoals:
         """The first keys of what is required, and the relations that may have the first one without a sort."""
         if required == ANY:
             return (), 0
-        leaves = [(leaf.props, leaf.stats.columns) for leaf in self.leaves]
+        leaves = [(leaf.props, leaf.stats.columns, leaf.offers) for leaf in self.leaves]
         first = required._replace(collation=required.collation[:BOUNDING_KEYS])
         keys = order_keys(first, self.search.memo.group(self.whole.group).props, leaves, self.region.predicate)
         one_row = any(leaf.props.at_most_one_row for leaf in self.leaves)  # where there is one row, there is every order

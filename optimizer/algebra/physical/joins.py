@@ -260,13 +260,16 @@ class NestedLoopJoin(PhysicalOperator):
         return (Alternative((delivered, ANY), delivered),)
 
     def _right_groups(self, columns: ColumnSet, output: LogicalProps, inputs: Props) -> tuple[Alternative, ...]:
-        """Where rows equal on `columns` come of one left row, they are together if they are among the right rows."""
+        """Where rows equal on `columns` come of one left row, they are together if they are among the right rows. There they may
+        also be grouped by a column that a join was on and that the left row determines."""
         left, right = inputs
         target = output.closure(columns)
         if not any(not key & ~target for key in left.keys):
             return ()
         whole = target & right.columns
-        ways = dict.fromkeys((output.without_determined(whole, left.columns), whole))
+        fewest = output.without_determined(whole, left.columns)
+        joined = [same & -same for same in right.equivalences if same & whole & ~right.closure(fewest)]
+        ways = dict.fromkeys((fewest, whole, *(fewest | column for column in joined)))
         return tuple(Alternative((ANY, grouped(way)), grouped(columns)) for way in ways if way)
 
     def scalars(self) -> tuple[Scalar, ...]:
