@@ -60,6 +60,8 @@ FOUND = {
     1018006: "runs of a partial sort told apart by an equal column with another estimate",
     1030005: "the same, by a key of another relation",
     1039767: "the same, by another key of the same relation",
+    8203734: "a nested loop's right rows grouped by a column joined on that the left row determines",
+    8207121: "a column of a stored order between the keys of one, constant by a join above only",
 }
 
 
