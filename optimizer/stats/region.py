@@ -14,7 +14,8 @@ members of the class that the subset holds. `vector` gives the rows of many subs
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import starmap
 from math import inf, ldexp, prod
 from typing import NamedTuple
 
@@ -206,7 +207,9 @@ class _EqualityClass:
         self._columns: dict[int, ColumnSet] = {}
         for c in ids:
             self._columns[home[c]] = self._columns.get(home[c], 0) | 1 << c
+        self._pairwise = len(ids) == len(self._columns) and 2 * len({both for _, both in self._pairs}) == len(ids) * (len(ids) - 1)
         self._entries: dict[ColumnSet, _Entry] = {}
+        self._sorted: list[_Entry] = []
         self._figures = [leaves[home[c]].columns[c] for c in ids]
         informed = sum(1 for f in self._figures if f.frequent or f.spread is not None)
         self._members = {c: k for k, c in enumerate(ids)} if informed > 1 else {}
@@ -232,19 +235,14 @@ class _EqualityClass:
     def _compute(self, held: Relations) -> tuple[float, dict[int, _OnLeaf]]:
         share, several = 1.0, self._several
         on_leaves: dict[int, _OnLeaf] = {}
-        for members in united([columns for within, columns in self._pairs if not within & ~held]):
-            entries: list[_Entry] = []
-            for i in column_ids(held):
-                columns = members & self._columns[i]
-                if columns:
-                    entries.append(entry := self._entry(i, columns))
-                    share *= entry.within
-                    if several >> i & 1:
-                        factors, equated = on_leaves.get(i, NOTHING)
-                        on_leaves[i] = factors, equated | columns
-            entries.sort()
+        for entries in self._linked(held):
+            for _, _, i, columns, _, within, _, _ in entries:
+                share *= within
+                if several >> i & 1:
+                    factors, equated = on_leaves.get(i, NOTHING)
+                    on_leaves[i] = factors, equated | columns
             if self._found:
-                entries = self._told_by_keys(entries, members)
+                entries = self._told_by_keys(entries)
             share *= self._correction(entries)
             for _, _, i, columns, factor, _, alone, _ in entries[1:]:
                 if several >> i & 1:
@@ -254,10 +252,21 @@ class _EqualityClass:
                     share *= alone
         return share, on_leaves
 
-    def _told_by_keys(self, entries: Sequence[_Entry], members: ColumnSet) -> list[_Entry]:
+    def _linked(self, held: Relations) -> Iterable[list[_Entry]]:
+        """Columns that equalities within a set link, as entries in their order."""
+        if self._pairwise:  # whatever is held is linked
+            if not self._sorted:
+                self._sorted = sorted(starmap(self._entry, self._columns.items()))
+            yield [entry for entry in self._sorted if held >> entry.relation & 1]
+            return
+        for members in united([columns for within, columns in self._pairs if not within & ~held]):
+            yield sorted(self._entry(i, own & members) for i, own in self._columns.items() if held >> i & 1 and own & members)
+
+    def _told_by_keys(self, entries: Sequence[_Entry]) -> list[_Entry]:
         """Where rows of a relation are found by its key of several columns, the one that looks for them comes first, so that all
         factors of the key are the relation's. Copies are left out."""
         keyed, copies = {}, set()
+        members = union(entry.columns for entry in entries)
         for both, i, by, on_key in self._found:
             if not both & ~members:
                 if on_key:
