@@ -40,12 +40,14 @@ class GroupWays:
             group = search.memo.group(goal.group)
             if all(isinstance(m.op, JoinGraph | RegionGraph) for m in group.logical):  # rules may not split it any more
                 given(search, group)
-            goal.listed = {way.number: way for way in enforcing(search, goal)}
+            found = enforcing(search, goal)
             for mexpr in search.memo.group(goal.group).logical:
                 if not isinstance(mexpr.op, JoinGraph | RegionGraph):  # regions have no order yet
-                    way = waiting_way(search, mexpr)
-                    goal.listed[way.number] = way
-        return within_bar(search, goal, [rebound(search, way) for way in goal.listed.values()])
+                    found.append(waiting_way(search, mexpr))
+            goal.listed = {way.number: way for way in found}
+        else:
+            found = [rebound(search, way) for way in goal.listed.values()]
+        return within_bar(search, goal, found)
 
     def expressions(self, search: SearchContext, goal: Goal, way: Way) -> list[Way]:
         return []

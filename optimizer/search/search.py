@@ -113,8 +113,9 @@ class Search(SearchContext):
     def drain(self) -> bool:
         """Perform tasks until there are none. False when a budget was spent before that."""
         stack, counters, trace = self.stack, self.counters, self.trace
+        budget, timed = self.budget, self.deadline < INFINITY
         while stack:
-            if counters.tasks >= self.budget or self.late():
+            if counters.tasks >= budget or (timed and self.late()):
                 return False
             task = stack.pop()
             counters.tasks += 1
