@@ -36,6 +36,7 @@ from optimizer.catalog.table import Catalog, Table
 from optimizer.stats.filtered import filtered_figures
 from optimizer.stats.matches import LEAST_SHARE, bounded, mark_figures, per_row_figures, some_row_share
 from optimizer.stats.region import RegionRows
+from optimizer.stats.region_parts import RegionParts
 from optimizer.stats.relation import ColumnFigures, RelationStats, as_number, as_place, frequent_values
 from optimizer.stats.selectivity import back_off, conjunction_selectivity, selectivity
 from optimizer.stats.spread import spread_of
@@ -55,6 +56,7 @@ class Estimator:
         self.catalog, self.columns = catalog, columns
         self._spools: dict[int, RelationStats] = {}  # by number, as they were estimated
         self._regions: dict[tuple[tuple[RelationStats, ...], Predicate], RegionRows] = {}
+        self._around: dict[RelationStats, RegionParts] = {}  # the last region that was new with a leaf in it
 
     def estimate(self, op: LogicalOperator, props: LogicalProps, inputs: Sequence[RelationStats]) -> RelationStats:
         """The same result, bit by bit, for every expression of a group."""
@@ -325,8 +327,12 @@ class Estimator:
         figures: dict[ColumnId, ColumnFigures] = {}
         for leaf in ordered:
             figures.update(leaf.columns)
-        rows = self.region(ordered, predicate).rows((1 << len(ordered)) - 1)
-        result = RelationStats(rows, figures, None, props.keys, ordered, predicate)
+        around = self._around.get(ordered[0])
+        part = None if around is None else around.part(ordered, predicate)
+        if around is None or part is None:
+            around, part = RegionParts(ordered, predicate, self.region(ordered, predicate)), (1 << len(ordered)) - 1
+            self._around.update(dict.fromkeys(ordered, around))
+        result = RelationStats(around.rows.rows(part), figures, None, props.keys, ordered, predicate)
         counted = [leaf.distinct for leaf in ordered if leaf.distinct]
         if counted:
             result.distinct = {columns: ndv for each in counted for columns, ndv in each.items()}
