@@ -74,8 +74,11 @@ class LogicalProps:
             for determinant, dependent in self.dependencies:
                 if not determinant & ~closed:
                     closed |= dependent
-            if self.columns & ~closed and any(is_subset(key, closed) for key in self.keys):
-                closed |= self.columns
+            if self.columns & ~closed:
+                for key in self.keys:
+                    if not key & ~closed:
+                        closed |= self.columns
+                        break
         self.answers[known] = closed
         return closed
 
@@ -117,8 +120,10 @@ class LogicalProps:
 
     def unique_on(self, columns: ColumnSet) -> bool:
         """Whether no two rows agree (NULL = NULL) on `columns`."""
-        closed = self.closure(columns)
-        return any(is_subset(key, closed) for key in self.keys)
+        if not self.keys:
+            return False
+        beyond = ~self.closure(columns)
+        return any(not key & beyond for key in self.keys)
 
     @property
     def at_most_one_row(self) -> bool:
