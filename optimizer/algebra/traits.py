@@ -86,15 +86,16 @@ def reduce_collation(order: Collation, props: LogicalProps) -> Collation:
 
 
 def _reduced(order: Collation, props: LogicalProps) -> Collation:
-    known = props.closure(props.constants)
+    columns = props.constants
     reduced: list[SortKey] = []
     for key in order:
+        known = props.closure(columns)
         if known >> key.column & 1:
             continue
         column = props.representative(key.column)
         nulls_first = key.nulls_first and not props.not_null & props.equivalents(key.column)
         reduced.append(SortKey(column, key.descending, nulls_first))
-        known = props.closure(known | 1 << key.column)
+        columns = known | 1 << key.column
     return tuple(reduced)
 
 
