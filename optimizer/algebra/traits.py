@@ -17,7 +17,7 @@ from functools import lru_cache
 from itertools import permutations
 from typing import TYPE_CHECKING, NamedTuple
 
-from optimizer.algebra.columns import ColumnId, ColumnSet, column_ids, column_set
+from optimizer.algebra.columns import ColumnId, ColumnSet, column_ids, column_set, union
 
 if TYPE_CHECKING:
     from optimizer.algebra.props import LogicalProps
@@ -286,6 +286,24 @@ def _grouping_spellings(
         said = (each.determinant & available for each in inner.dependencies)
         found += [part for part in said if part and outer.closure(part) == target]
     return tuple(dict.fromkeys(found))
+
+
+def grouping_orders(offer: Collation, columns: ColumnSet, outer: LogicalProps, inner: LogicalProps) -> Iterator[Collation]:
+    """Orders of an input that begin as its `offer` does and bring rows that are equal on `columns` where `outer` holds together,
+    with a column in them that is neither asked for nor joined on: those that any operator thinks of by itself are left out."""
+    target, known, taken = outer.closure(columns), outer.closure(0), 0
+    for key in offer:
+        if known == target or not target >> key.column & 1:
+            break
+        known = outer.closure(known | 1 << key.column)
+        taken += 1
+    start = offer[:taken]
+    begun = column_set(key.column for key in start)
+    own = begun & ~union(inner.equivalences)
+    for way in grouping_spellings(columns, inner.columns, outer, inner) if own else ():
+        if own & ~way:
+            rest = list(column_ids(inner.without_determined(way, begun)))
+            yield from (start + ascending(each) for each in sequences(rest, 0))
 
 
 def spelled(traits: TraitSet, columns: ColumnSet, outer: LogicalProps, inner: LogicalProps) -> tuple[TraitSet, ...]:

@@ -9,7 +9,7 @@ from optimizer.algebra.columns import ColumnSet
 from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.physical import HashJoin, MergeJoin, NestedLoopJoin, PhysicalOperator
 from optimizer.algebra.props import LogicalProps
-from optimizer.algebra.traits import ANY, Alternative, TraitSet, completed, interposed, reduce_traits, satisfies
+from optimizer.algebra.traits import ANY, Alternative, TraitSet, completed, grouping_orders, interposed, reduce_traits, satisfies
 from optimizer.memo.goal import Goal
 from optimizer.memo.memo import Memo
 from optimizer.memo.mexpr import PhysicalExpr
@@ -64,6 +64,8 @@ def derive(memo: Memo, goal: Goal, physical: PhysicalExpr, known: list[Alternati
         ways = dict.fromkeys((offer, *_completed(offer, required, output, inputs[index])))
         if physical.op.within_order and required.collation:
             ways[TraitSet(required.collation + offer.collation)] = None
+        if required.grouping and isinstance(physical.op, MergeJoin) and index == 0:
+            ways |= dict.fromkeys(map(TraitSet, grouping_orders(offer.collation, required.grouping, output, inputs[0])))
         found = tuple(each for way in ways for each in physical.op.derive(way, index, output, inputs))
         if required == ANY:
             found = tuple(each for each in found if _worth(each, kept, inputs))

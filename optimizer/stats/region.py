@@ -207,7 +207,9 @@ class _EqualityClass:
         self._columns: dict[int, ColumnSet] = {}
         for c in ids:
             self._columns[home[c]] = self._columns.get(home[c], 0) | 1 << c
-        self._pairwise = len(ids) == len(self._columns) and 2 * len({both for _, both in self._pairs}) == len(ids) * (len(ids) - 1)
+        self._pairwise = len(ids) == len(self._columns) and 2 * len({both for _, both in self._pairs}) == len(ids) * (
+            len(ids) - 1
+        )
         self._entries: dict[ColumnSet, _Entry] = {}
         self._sorted: list[_Entry] = []
         self._figures = [leaves[home[c]].columns[c] for c in ids]

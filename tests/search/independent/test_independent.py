@@ -62,6 +62,7 @@ FOUND = {
     1039767: "the same, by another key of the same relation",
     8203734: "a nested loop's right rows grouped by a column joined on that the left row determines",
     8207121: "a column of a stored order between the keys of one, constant by a join above only",
+    9108076: "groups below a merge join that come by its key and a column that they determine and rows are stored by",
 }
 
 
