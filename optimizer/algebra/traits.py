@@ -213,14 +213,16 @@ def _spellings(order: Collation, columns: ColumnSet, outer: LogicalProps, inner:
 
 
 def interposed(
-    key: SortKey, order: Collation, columns: ColumnSet, outer: LogicalProps, inner: LogicalProps
+    offer: Collation, order: Collation, columns: ColumnSet, outer: LogicalProps, inner: LogicalProps
 ) -> Iterator[Collation]:
-    """Ways to say `order` (see `spellings`) with `key` between two of its keys, that determine it where `outer` holds only."""
+    """Ways to say `order` (see `spellings`) with first keys of `offer` between two of its own, that determine them where `outer`
+    holds only."""
     for cut in range(1, len(order)):
-        if outer.closure(column_set(k.column for k in order[:cut])) >> key.column & 1:
-            for way in spellings(order, columns, outer, inner):
-                if not inner.closure(column_set(k.column for k in way[:cut])) >> key.column & 1:
-                    yield (*way[:cut], key, *way[cut:])
+        known = outer.closure(column_set(k.column for k in order[:cut]))
+        determined = next((n for n, key in enumerate(offer) if not known >> key.column & 1), len(offer))
+        for way in spellings(order, columns, outer, inner) if determined else ():
+            if not inner.closure(column_set(k.column for k in way[:cut])) >> offer[0].column & 1:
+                yield from ((*way[:cut], *offer[:n], *way[cut:]) for n in range(1, determined + 1))
 
 
 def _longer(order: Collation, ways: list[Collation], outer: LogicalProps, inner: LogicalProps) -> Iterator[Collation]:
@@ -238,22 +240,24 @@ def completed(
 ) -> tuple[Collation, ...]:
     """Ways to say `order` (reduced, meant where `outer` holds) with the `columns` of an input, that begin as its `offer` does.
 
-    Keys of the offer are taken as long as they are the next of `order` or are determined in the output; what is then left of
-    `order` follows. () where nothing is taken.
+    Keys of the offer are taken as long as they are the next of `order` or are determined in the output, and these as long as one
+    likes; what is then left of `order` follows. () where nothing is taken.
     """
-    taken, known = 0, outer.closure(outer.constants)
-    for key in offer:
+    known = outer.closure(outer.constants)
+    begun: list[tuple[Collation, Collation]] = []  # what is taken, and what is left
+    for taken, key in enumerate(offer):
         if not order:
             break
-        if not known >> key.column & 1:
-            if reduce_collation((key,), outer) != order[:1]:
-                break
+        if known >> key.column & 1:
+            begun.append((offer[:taken], order))
+        elif reduce_collation((key,), outer) != order[:1]:
+            break
         known = outer.closure(known | 1 << key.column)
         order = tuple(k for k in order if not known >> k.column & 1)
-        taken += 1
-    if not taken:
-        return ()
-    return tuple(offer[:taken] + rest for rest in spellings(order, columns, outer, inner))
+    else:
+        taken = len(offer)
+    begun.append((offer[:taken], order))
+    return tuple(start + rest for start, left in begun if start for rest in spellings(left, columns, outer, inner))
 
 
 def grouping_spellings(
@@ -291,19 +295,17 @@ def _grouping_spellings(
 def grouping_orders(offer: Collation, columns: ColumnSet, outer: LogicalProps, inner: LogicalProps) -> Iterator[Collation]:
     """Orders of an input that begin as its `offer` does and bring rows that are equal on `columns` where `outer` holds together,
     with a column in them that is neither asked for nor joined on: those that any operator thinks of by itself are left out."""
-    target, known, taken = outer.closure(columns), outer.closure(0), 0
+    target, known, joined = outer.closure(columns), outer.closure(0), union(inner.equivalences)
+    start: Collation = ()
     for key in offer:
         if known == target or not target >> key.column & 1:
             break
-        known = outer.closure(known | 1 << key.column)
-        taken += 1
-    start = offer[:taken]
-    begun = column_set(key.column for key in start)
-    own = begun & ~union(inner.equivalences)
-    for way in grouping_spellings(columns, inner.columns, outer, inner) if own else ():
-        if own & ~way:
-            rest = list(column_ids(inner.without_determined(way, begun)))
-            yield from (start + ascending(each) for each in sequences(rest, 0))
+        known, start = outer.closure(known | 1 << key.column), (*start, key)
+        begun = column_set(k.column for k in start)
+        for way in grouping_spellings(columns, inner.columns, outer, inner) if begun & ~joined else ():
+            if begun & ~joined & ~way:
+                rest = list(column_ids(inner.without_determined(way, begun)))
+                yield from (start + ascending(each) for each in sequences(rest, 0))
 
 
 def spelled(traits: TraitSet, columns: ColumnSet, outer: LogicalProps, inner: LogicalProps) -> tuple[TraitSet, ...]:

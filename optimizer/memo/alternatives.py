@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from optimizer.algebra.columns import ColumnSet
+from optimizer.algebra.columns import ColumnSet, column_set
 from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.physical import HashJoin, MergeJoin, NestedLoopJoin, PhysicalOperator
 from optimizer.algebra.props import LogicalProps
@@ -77,10 +77,15 @@ def derive(memo: Memo, goal: Goal, physical: PhysicalExpr, known: list[Alternati
 
 
 def _leading(required: TraitSet, output: LogicalProps) -> ColumnSet:
-    """The columns with which an order may begin that has what is required."""
+    """The columns with which an offer may begin that helps an order which has what is required: its first, or what it determines
+    before its last."""
     if required.grouping:
         return output.closure(required.grouping)
-    return output.closure(0) | output.equivalents(required.collation[0].column)
+    *before, _ = required.collation
+    determined = output.closure(column_set(key.column for key in before))
+    for key in before:
+        determined &= ~output.equivalents(key.column)
+    return determined | output.equivalents(required.collation[0].column)
 
 
 def _first_is_kept(op: PhysicalOperator, index: int) -> bool:
@@ -90,12 +95,12 @@ def _first_is_kept(op: PhysicalOperator, index: int) -> bool:
 
 
 def _completed(offer: TraitSet, required: TraitSet, output: LogicalProps, input: LogicalProps) -> Iterable[TraitSet]:
-    """An offer goes on as the required order does, and no further: a sort by less is cheaper. Or its first column stands between
-    two keys that are required, if it is determined there."""
+    """An offer goes on as the required order does, and no further: a sort by less is cheaper. Or its first keys stand between
+    two that are required, if they are determined there."""
     if not required.collation:
         return ()
     ways = completed(offer.collation, required.collation, input.columns, output, input)
-    return map(TraitSet, (*ways, *interposed(offer.collation[0], required.collation, input.columns, output, input)))
+    return map(TraitSet, (*ways, *interposed(offer.collation, required.collation, input.columns, output, input)))
 
 
 Key = tuple[tuple[TraitSet, ...], bool]
