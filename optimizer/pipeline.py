@@ -18,6 +18,7 @@ from optimizer.algebra.query import BoundQuery, OutputColumn
 from optimizer.algebra.traits import Collation, TraitSet
 from optimizer.algebra.trees import Tree
 from optimizer.catalog.table import Catalog
+from optimizer.collector import collector_paused
 from optimizer.cost.model import CostModel
 from optimizer.decorrelate.alternatives import settle_choices
 from optimizer.decorrelate.quick import QUICK
@@ -105,6 +106,7 @@ class Optimizer:
         self.enumerator = chosen_enumerator(settings, plugins)
         self.rules = rule_set(settings, transformations, implementations)
 
+    @collector_paused()
     def optimize(self, sql: str, trace: Trace | None = None) -> OptimizedQuery:
         """Plan one query. Raises SqlError, Unsupported, NoPlan."""
         if trace is not None:
