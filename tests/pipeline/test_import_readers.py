@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
+from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -12,7 +13,7 @@ import pytest
 
 from experiments.pipeline.intake import csv_files
 from experiments.pipeline.intake.csv_files import CsvFiles
-from experiments.pipeline.intake.json_files import open_json
+from experiments.pipeline.intake.json_files import json_records, open_json
 from experiments.pipeline.intake.prepare import codec_name, is_needed, prepare
 from experiments.pipeline.intake.sources import find_sources
 from experiments.pipeline.spark.errors import PipelineError
@@ -20,10 +21,16 @@ from experiments.pipeline.spark.errors import PipelineError
 
 def rows_of(one):
     """Rows of an opened file, with None, or reasons of those that are none."""
-    assert not isinstance(one, PipelineError), str(one)
     names = list(one.types)
     found = [tuple(row) for row in one.rows(names).collect()]
     return [row[: len(names)] if row[-2] is None else f"{row[-2]}: {row[-1]}" for row in found]
+
+
+def rows_or_error(open_file, *arguments):
+    try:
+        return rows_of(open_file(*arguments))
+    except PipelineError as error:
+        return str(error)
 
 
 @pytest.fixture(params=["looked at here", "looked at by Spark"])
@@ -38,8 +45,7 @@ def read_csv(request, spark, tmp_path, monkeypatch):
             path.write_bytes(text)
         csv = CsvFiles(spark, options)
         looked = csv.look({str(path): str(path) for path in paths})
-        opened = [csv.open(path, path, one, names or []) for path, one in looked.items()]
-        return [str(one) if isinstance(one, PipelineError) else rows_of(one) for one in opened]
+        return [rows_or_error(csv.open, path, path, one, names or []) for path, one in looked.items()]
 
     return read
 
@@ -103,10 +109,11 @@ def test_other_encodings(spark, tmp_path):
         ("ascii", b"a\n\xe9\n", b"a\n\xff\n"),
     ):
         source.write_bytes(gzip.compress(text))
-        assert prepare({"path": str(source), "format": "csv", "encoding": encoding, "target": str(target)}) == {"trouble": None}
-        assert target.read_bytes() == expected
+        assert prepare(source, target, "csv", encoding).read_bytes() == expected
+        target.unlink()
     source.write_bytes(source.read_bytes()[:-9])
-    assert "damaged" in prepare({"path": str(source), "format": "csv", "encoding": "ascii", "target": str(target)})["trouble"]
+    with pytest.raises(PipelineError, match="damaged"):
+        prepare(source, target, "csv", "ascii")
 
 
 @pytest.fixture
@@ -115,8 +122,9 @@ def read_json(spark, tmp_path):
         paths = [tmp_path / f"{i}.json" for i in range(len(texts))]
         for path, text in zip(paths, texts, strict=True):
             path.write_bytes(text if isinstance(text, bytes) else text.encode())
-        opened = open_json(spark, {str(path): str(path) for path in paths})
-        return [str(one) if isinstance(one, PipelineError) else rows_of(one) for one in opened.values()]
+        return [
+            rows_or_error(lambda file: open_json(spark, {file: json_records(spark, file, file)})[0], str(path)) for path in paths
+        ]
 
     return read
 
@@ -173,12 +181,12 @@ def test_sources(tmp_path):
     ):
         (shop / name).touch()
     found = find_sources([shop], None, None)
-    assert [(t.name, t.format, [f.name for f in t.files]) for t in found.tables] == [
+    assert [(t.name, t.format, [Path(f).name for f in t.files]) for t in found.tables] == [
         ("orders", "csv", ["a.csv", "b.csv"]),
         ("people", "json", ["people.jsonl.gz"]),
         ("x y", "parquet", ["x y.parquet"]),
     ]
-    assert found.skipped == (shop / "notes.md",) and found.schema == shop / "schema.sql"
+    assert found.skipped == [shop / "notes.md"] and found.schema == shop / "schema.sql"
     one = find_sources([shop / "orders", shop / "orders" / "a.csv"], None, "all").tables
     assert [(t.name, len(t.files)) for t in one] == [("all", 2)], "a file that is named twice is read once"
     with pytest.raises(PipelineError, match="no file or folder"):
@@ -196,12 +204,12 @@ def test_sources(tmp_path):
 def test_damaged_arrow_offsets_are_an_error(tmp_path):
     rows = pa.table({"s": [f"value {i}" for i in range(1000)]})
     path, target = tmp_path / "t.arrow", tmp_path / "t.parquet"
-    task = {"path": str(path), "format": "arrow", "encoding": "utf-8", "target": str(target)}
     with pa.ipc.new_file(str(path), rows.schema) as writer:
         writer.write_table(rows)
-    assert prepare(task) == {"trouble": None} and pq.read_table(target) == rows
+    assert pq.read_table(prepare(path, target, "arrow", "utf-8")) == rows
     path.write_bytes(path.read_bytes().replace((21).to_bytes(4, "little"), (1 << 30).to_bytes(4, "little"), 1))
-    assert "t.arrow is damaged, incomplete or no arrow file" in prepare(task)["trouble"]
+    with pytest.raises(PipelineError, match=r"t\.arrow is damaged, incomplete or no arrow file"):
+        prepare(path, tmp_path / "new.parquet", "arrow", "utf-8")
 
 
 @pytest.mark.parametrize("place", ["t.csv", "shop/t.csv", "shop/t/part.csv"])

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from experiments.pipeline.intake.declared import Declared, schema_sql
-from experiments.pipeline.intake.frames import Opened, open_typed
+from experiments.pipeline.intake.opened import Opened, open_typed
 from experiments.pipeline.intake.resolve import resolve, undeclared
 from experiments.pipeline.intake.values import converted, literal, possible, trimmed, type_of
 from experiments.pipeline.spark.errors import PipelineError
@@ -76,8 +76,8 @@ def test_stored_values(spark, tmp_path):
         path = tmp_path / "t.parquet"
         pq.write_table(pa.table({"v": values}), path)
         spark.conf.set("spark.sql.legacy.parquet.nanosAsLong", "true")
-        opened = open_typed(spark, "parquet", {"t": str(path)})["t"]
-        return [row[0] for row in opened.rows(["v"]).selectExpr(converted("v0", values.type, type)).collect()]
+        opened = open_typed(spark, "parquet", "t", str(path))
+        return [row[0] for row in opened.rows(["v"]).selectExpr(converted("v0", opened.types["v"], type)).collect()]
 
     berlin = pa.array([0, 1_000, -1_000, 1], pa.timestamp("ns", "Europe/Berlin"))
     epoch, micro = dt.datetime(1970, 1, 1), dt.timedelta(microseconds=1)
@@ -97,6 +97,7 @@ INFERRED = [
     (["1" * 39], pa.string()),
     (["1.5", "2"], pa.float64()),
     (["1.5", "12345678901234567890"], pa.string()),
+    (["12345678901234567.5"], pa.string()),
     (["true", "False"], pa.bool_()),
     (["0", "1"], pa.int64()),
     (["t", "f"], pa.string()),

@@ -16,9 +16,11 @@ import pytest
 
 from experiments.pipeline.analyze import keys as module
 from experiments.pipeline.analyze.keys import count_against, declared, proved
-from experiments.pipeline.intake.keys import RawTable, places, write_dangling, write_duplicates
+from experiments.pipeline.intake.keys import duplicates, orphans
+from experiments.pipeline.intake.raw import RawTable
 from experiments.pipeline.sketches import frequent
 from experiments.pipeline.sketches.column import ColumnSketch, merge_sketches, sketch_of
+from optimizer.catalog.declarations import ColumnDeclaration
 from optimizer.catalog.findings import Constraint
 from optimizer.catalog.table import Catalog
 from optimizer.dataset import open_dataset
@@ -140,9 +142,14 @@ def test_odd_values_and_other_formats(tmp_path: Path, spark: SparkSession, monke
 
 def test_an_import_finds_repeated_nan(tmp_path: Path, spark: SparkSession) -> None:
     """As an analysis does: it would contradict the key that the import has let pass."""
-    rows = pa.table({"x": [float("nan"), 1.0, float("nan"), None, None, 0.0, -0.0]})
-    pq.write_table(rows, tmp_path / "part-0.parquet")
-    table = RawTable("t", (tmp_path / "part-0.parquet",))
-    assert write_duplicates(spark, table, ["x"], tmp_path / "later") == 2
-    assert places(tmp_path / "later", 0).tolist() == [2, 6]
-    assert write_dangling(spark, table, ["x"], RawTable("u", table.parts, [tmp_path / "later"]), ["x"], tmp_path / "d") == 0
+    rows = {"c0": [float("nan"), 1.0, float("nan"), None, None, 0.0, -0.0], "reason": pa.nulls(7, pa.string())}
+    pq.write_table(pa.table(rows), tmp_path / "part-00000.parquet")
+    table = RawTable(spark, "t", [], [ColumnDeclaration("x", pa.float64(), "DOUBLE", False)], tmp_path)
+    table.parts = [{"file": "t.csv", "rows": 7}]
+    found = duplicates(table, ["x"])
+    assert found is not None and sorted((row["part"], row["place"]) for row in found.collect()) == [(0, 2), (0, 6)]
+    other = RawTable(spark, "u", [], table.columns, tmp_path)
+    other.parts = table.parts
+    assert other.remove(found, "twice", ["x"]) == 2
+    lost = orphans(table, ["x"], other, ["x"])
+    assert lost is not None and lost.count() == 0

@@ -91,7 +91,7 @@ def _resume() -> str:
 
 
 def _harmless(word: str) -> str:
-    from experiments.pipeline.intake.spark_source import is_secret, redacted
+    from experiments.pipeline.intake.sources import is_secret, redacted
 
     name, sign, _ = word.partition("=")
     return f"{name}=***" if sign and is_secret(name) else redacted(word)

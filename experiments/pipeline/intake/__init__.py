@@ -1,10 +1,11 @@
 """Import: files, or whatever else Spark reads, into a dataset folder of checked Parquet parts.
 
-    sources, spark_source, request     which files or tables elsewhere make which table, and what a user wants of them
+    sources, request                   which files or tables elsewhere make which table, and what a user wants of them
     prepare                            Arrow files and other encodings, made into what Spark reads
-    frames, csv_files, json_files      sources as Spark DataFrames of columns, before any check (`frames.Opened`)
+    opened, csv_files, json_files      sources as Spark DataFrames of columns, before any check (`opened.Opened`)
     resolve, declared                  columns of each table, declared types before inferred ones; keys declared and kept
-    values, checked                    values of the right types or reasons why not, in Spark SQL; good rows and rejected ones
+    values, checked                    values of the right types or reasons why not, in Spark SQL
+    raw                                a table's rows with these reasons, in parts; at the end good ones here, rejected ones there
     keys                               duplicates of keys, dangling foreign keys: Spark joins over the parts
     run, tables                        all of it, restartable; `planscope data import`
 

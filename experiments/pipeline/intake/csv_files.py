@@ -16,10 +16,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pyspark.sql import DataFrame, DataFrameReader, SparkSession, Window
+from pyspark.sql import DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
 
-from experiments.pipeline.intake.frames import PLACE_BITS, SMALL, Opened, check_distinct, numbered, union
+from experiments.pipeline.intake.opened import PLACE_BITS, SMALL, Opened, Read, check_distinct, numbered, union
 from experiments.pipeline.intake.sources import COMPRESSED
 from experiments.pipeline.intake.values import literal
 from experiments.pipeline.spark.errors import PipelineError
@@ -32,13 +32,13 @@ _AT = F.monotonically_increasing_id
 
 class Looked(NamedTuple):
     """What lines say of their file: quotes go `over` them, one is left `open` at the end, bytes are no text (`marked`); the
-    `first` line that is not blank, and its place `at` from 0."""
+    `first` line that is not blank, and its place `at` from 0; `first` is None where all are blank."""
 
-    over: bool
-    open: bool
-    marked: bool
-    first: str
-    at: int
+    over: bool = False
+    open: bool = False
+    marked: bool = False
+    first: str | None = None
+    at: int = -1
 
 
 class CsvFiles:
@@ -55,10 +55,10 @@ class CsvFiles:
         self.left = SMALL  # bytes that this process still looks at
         self._delimiter("")
 
-    def look(self, files: Mapping[str, str]) -> dict[str, Looked | None]:
-        """By label, for paths by label; None: the file is empty.
+    def look(self, files: Mapping[str, str]) -> dict[str, Looked]:
+        """By label, for paths by label. Small files are looked at here, sooner than Spark would, others in one query.
 
-        Small files are looked at here, sooner than Spark would, others in one query. Raises what Spark raises."""
+        Raises what Spark raises."""
         with suppress(OSError):  # Spark says why
             size = sum(os.path.getsize(path) for path in files.values())
             if size <= self.left and not any(path.lower().endswith(COMPRESSED) for path in files.values()):
@@ -75,66 +75,54 @@ class CsvFiles:
             F.min_by("value", "id").alias("first"),
             F.min("id").bitwiseAND((1 << PLACE_BITS) - 1).alias("at"),
         )
-        return dict.fromkeys(files) | {file: Looked(*looked) for file, *looked in found.collect()}
+        return dict.fromkeys(files, Looked()) | {file: Looked(*looked) for file, *looked in found.collect()}
 
-    def _look(self, content: bytes) -> Looked | None:
+    def _look(self, content: bytes) -> Looked:
         lines = content.removeprefix(codecs.BOM_UTF8).splitlines()
         at = next((i for i, line in enumerate(lines) if line.strip(b" ")), None)
         if at is None:
-            return None
+            return Looked()
         bare = lines if self.escape is None else content.replace((self.escape + self.quote).encode(), b"").splitlines()
-        odd = [line.count(self.quote.encode()) % 2 for line in bare]
-        try:
-            content.decode()
-            marked = False
-        except UnicodeDecodeError:
-            marked = True
-        return Looked(any(odd), sum(odd) % 2 == 1, marked, lines[at].decode(errors="replace"), at)
+        odd = sum(line.count(self.quote.encode()) % 2 for line in bare)
+        marked = content.decode(errors="ignore").encode() != content
+        return Looked(odd > 0, odd % 2 == 1, marked, lines[at].decode(errors="replace"), at)
 
-    def open(self, label: str, path: str, looked: Looked | None, declared: Sequence[str]) -> Opened | PipelineError:
-        """The file, or why it cannot be imported. `declared`: names for the columns of files without a header."""
-        try:
-            delimiter, over = self._delimiter(label), looked is not None and looked.over
-            if not self.header and not declared:
-                raise PipelineError(
-                    f"{label} has no header: --schema with CREATE TABLE names the columns of each table, in their order"
-                )
-            names = self._header(label, path, delimiter, over, looked) if self.header else list(declared)
-            check_distinct(label, names)
-        except PipelineError as error:
-            return error
-        unclosed = looked is not None and looked.open and self.escape is None
-        rows = partial(self._rows, path, delimiter, over, unclosed, names)
-        if len(names) == 1 and not over:
-            rows = partial(self._one_column, path, delimiter, looked.at if looked is not None and self.header else -1)
-        return Opened(label, dict.fromkeys(names), rows, marked=looked is not None and looked.marked)
+    def open(self, label: str, path: str, looked: Looked, declared: Sequence[str]) -> Opened:
+        """The file. `declared`: names for the columns of files without a header. Raises PipelineError."""
+        delimiter = self._delimiter(label)
+        names = self._header(label, path, delimiter, looked) if self.header else list(declared)
+        if not names:
+            raise PipelineError(
+                f"{label} has no header: --schema with CREATE TABLE names the columns of each table, in their order"
+            )
+        check_distinct(label, names)
+        read: Read = partial(self._rows, path, delimiter, looked, names)
+        if len(names) == 1 and not looked.over:
+            read = partial(self._one_column, path, delimiter, looked.at if self.header else -1)
+        return Opened(label, dict.fromkeys(names), read, marked=looked.marked)
 
-    def _rows(
-        self, path: str, delimiter: str, over: bool, unclosed: bool, names: Sequence[str], wanted: Sequence[str]
-    ) -> DataFrame:
+    def _rows(self, path: str, delimiter: str, looked: Looked, names: Sequence[str], wanted: Sequence[str]) -> DataFrame:
         columns = [f"c{i}" for i in range(len(names))]
+        options = self._options(delimiter, looked.over, header=self.header, columnPruning=False)
         schema = ", ".join(f"{column} string" for column in [*columns, "_bad"])
-        read = self._read(delimiter, over, header=self.header, columnNameOfCorruptRecord="_bad", columnPruning=False)
-        frame = read.schema(schema).csv(to_read(path))
-        broken = F.when(F.col("_bad").isNotNull(), f"not {len(names)} field{'s' if len(names) != 1 else ''}")
-        line = F.col("_bad")
-        if unclosed:  # the last row would hold all that comes after the quote
+        frame = reader(self.spark).options(**options).schema(schema).csv(to_read(path))
+        broken, line = F.when(F.col("_bad").isNotNull(), _not(len(names))), F.col("_bad")
+        if looked.open and self.escape is None:  # the last row would hold all that comes after the quote
             frame = frame.withColumn("_at", _AT())
             last = F.lead("_at").over(Window.partitionBy(F.lit(0)).orderBy("_at")).isNull()
             last &= F.concat_ws(" ", *columns).contains("\n")
             whole = F.concat_ws(delimiter, *(F.coalesce(F.col(column), F.lit("")) for column in columns))
-            broken, line = F.when(last, _OPEN).otherwise(broken), F.when(last, F.coalesce("_bad", whole)).otherwise(line)
+            broken, line = F.when(last, _OPEN).otherwise(broken), F.when(last, F.coalesce(line, whole)).otherwise(line)
         frame = frame.withColumns({"_broken": broken, "_line": line})
         return frame.selectExpr(*numbered([self._value(columns[names.index(name)]) for name in wanted]), "_broken", "_line")
 
     def _one_column(self, path: str, delimiter: str, header: int, wanted: Sequence[str]) -> DataFrame:
         """Lines, of which Spark's reader of CSV would leave out the blank ones; those after the header, -1 if there is none."""
-        options = {name: str(value) for name, value in self._options(delimiter, False).items()}
+        parsed = F.from_csv("value", "c0 string, _bad string", self._options(delimiter))
         lines = self._lines(path).withColumn("_at", _AT()).where(F.col("_at") > header)
-        parsed = F.from_csv("value", "c0 string, _bad string", {**options, "columnNameOfCorruptRecord": "_bad"})
         lines = lines.withColumn("row", F.when(F.col("value") != "", parsed))
         values = numbered([self._value("row.c0")] if wanted else [])
-        return lines.selectExpr(*values, "CASE WHEN row._bad IS NOT NULL THEN 'not 1 field' END AS _broken", "row._bad AS _line")
+        return lines.selectExpr(*values, f"CASE WHEN row._bad IS NOT NULL THEN '{_not(1)}' END AS _broken", "row._bad AS _line")
 
     def _value(self, column: str) -> str:
         nulls = ["", *([self.options["null"]] if "null" in self.options else [])]
@@ -143,47 +131,50 @@ class CsvFiles:
     def _lines(self, path: str) -> DataFrame:
         return reader(self.spark).text(to_read(path))
 
-    def _read(self, delimiter: str, over: bool, **more: Any) -> DataFrameReader:
-        return reader(self.spark).options(**self._options(delimiter, over), **more)
-
-    def _options(self, delimiter: str, over: bool) -> dict[str, Any]:
-        escape = self.escape or self.quote
-        return {"sep": delimiter, "quote": self.quote, "escape": escape, "multiLine": over, "mode": "PERMISSIVE"}
+    def _options(self, delimiter: str, over: bool = False, **more: Any) -> dict[str, str]:
+        """Spark's: a row of another length is in the column `_bad` as it is."""
+        form = {"sep": delimiter, "quote": self.quote, "escape": self.escape or self.quote, "multiLine": over, **more}
+        return {name: str(value) for name, value in {**form, "columnNameOfCorruptRecord": "_bad"}.items()}
 
     def _delimiter(self, label: str) -> str:
         tab = ".tsv" in label.lower().rpartition("/")[2]
         return _one("delimiter", self.options.get("delimiter", "\t" if tab else ","))
 
-    def _header(self, label: str, path: str, delimiter: str, over: bool, looked: Looked | None) -> list[str]:
-        if looked is None:
+    def _header(self, label: str, path: str, delimiter: str, looked: Looked) -> list[str]:
+        if looked.first is None:
             raise PipelineError(
                 f"{label} is empty: a CSV file starts with a line of column names\n--option header=false is for files without one"
             )
         form: Any = {"delimiter": delimiter, "quotechar": self.quote, "escapechar": self.escape, "doublequote": not self.escape}
         names: list[str | None] = [*next(csv.reader([looked.first], **form))]
-        if over or len(names) == 1:
-            names, *second = map(list, self._read(delimiter, over, header=False).csv(to_read(path)).head(2))
-            self._check_delimiter(label, delimiter, names, second)
+        if looked.over or len(names) == 1:
+            head = reader(self.spark).options(**self._options(delimiter, looked.over)).csv(to_read(path)).head(2)
+            names, *second = map(list, head)
+            if len(names) == 1 and "delimiter" not in self.options:
+                _check_delimiter(label, delimiter, names[0] or "", second[0][0] or "" if second else None)
         if (place := next((i for i, name in enumerate(names) if not name), None)) is not None:
             raise PipelineError(
                 f"{label}, line 1: column {place + 1} has no name\n--option header=false is for files without names"
             )
         return [name or "" for name in names]
 
-    def _check_delimiter(self, label: str, delimiter: str, names: list[str | None], rows: list[list[str | None]]) -> None:
-        """Raises PipelineError: one column whose name and value both hold the same number of another usual delimiter is none."""
-        if len(names) > 1 or "delimiter" in self.options:
-            return
-        name = names[0] or ""
-        for rival in _RIVALS:
-            found = name.count(rival)
-            if rival != delimiter and found and (not rows or (rows[0][0] or "").count(rival) == found):
-                this, other = ("tab" if one == "\t" else f"'{one}'" for one in (delimiter, rival))
-                raise PipelineError(
-                    f'{label} has one column, "{name[:60]}"\n'
-                    f"its fields seem to be separated by {rival!r}: try --option delimiter={other}; "
-                    f"if it is one column, --option delimiter={this}"
-                )
+
+def _check_delimiter(label: str, delimiter: str, name: str, value: str | None) -> None:
+    """Raises PipelineError: one column whose name and first value, if any, both hold the same number of another usual delimiter
+    is none."""
+    for rival in _RIVALS:
+        count = name.count(rival) if rival != delimiter else 0
+        if count and (value is None or value.count(rival) == count):
+            this, other = ("tab" if one == "\t" else f"'{one}'" for one in (delimiter, rival))
+            raise PipelineError(
+                f'{label} has one column, "{name[:60]}"\n'
+                f"its fields seem to be separated by {rival!r}: try --option delimiter={other}; "
+                f"if it is one column, --option delimiter={this}"
+            )
+
+
+def _not(fields: int) -> str:
+    return f"not {fields} field{'s' if fields != 1 else ''}"
 
 
 def _one(option: str, text: str) -> str:

@@ -1,7 +1,5 @@
-"""Files that Spark cannot read as they are, made into ones that it can: a task.
+"""Files that Spark cannot read as they are, made into ones that it can.
 
-    in   {"path", "format", "encoding", "target"}
-    out  {"trouble"}: why it cannot be, or null
 Arrow files become Parquet, text of another encoding UTF-8, with a byte that is no UTF-8 for each that is no text.
 """
 
@@ -23,30 +21,33 @@ _NONE = "\udcff"  # becomes the byte FF
 
 
 def is_needed(format: str, encoding: str) -> bool:
+    """Whether files of this format and encoding have to be prepared."""
     return format == "arrow" or (format in ("csv", "json") and codec_name(encoding) != "utf-8")
 
 
-def prepare(task: dict[str, Any]) -> dict[str, Any]:
-    source, target = Path(task["path"]), Path(task["target"])
+def prepare(source: Path, target: Path, format: str, encoding: str) -> Path:
+    """`target`, which is written unless it is there. Raises PipelineError for a damaged file."""
+    if target.exists():
+        return target
     partial = make_folder(target.parent) / f".{target.name}"
     try:
-        if task["format"] == "arrow":
+        if format == "arrow":
             _to_parquet(source, partial)
         else:
-            _to_utf8(source, partial, codec_name(task["encoding"]))
+            _to_utf8(source, partial, codec_name(encoding))
     except (pa.ArrowException, OSError) as error:
         if getattr(error, "errno", None) is not None:  # the disk's
             raise
-        return {"trouble": str(damaged(str(source), task["format"], error))}
-    partial.rename(target)
-    return {"trouble": None}
+        raise PipelineError(damage(str(source), format, error)) from error
+    return partial.rename(target)
 
 
-def damaged(label: str, format: str, error: Exception | str) -> PipelineError:
+def damage(label: str, format: str, error: Exception) -> str:
+    """What to say of a file that cannot be read."""
     said = [line.strip() for line in str(error).splitlines()]
     causes = [line.partition(": ")[2] for line in said if line.startswith("Caused by: ") and "FAILED_READ_FILE" not in line]
     reason = (causes[-1] if causes else said[0]).split(". Detail:")[0].rstrip(".")[:200]
-    return PipelineError(f"{label} is damaged, incomplete or no {format} file ({reason})\nwrite it again, or leave it out")
+    return f"{label} is damaged, incomplete or no {format} file ({reason})\nwrite it again, or leave it out"
 
 
 def _to_parquet(source: Path, target: Path) -> None:

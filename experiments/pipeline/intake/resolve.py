@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
 
 import pyarrow as pa
 
-from experiments.pipeline.intake.frames import Opened, known_type
-from experiments.pipeline.intake.values import can_become, read_type
+from experiments.pipeline.intake.opened import Opened
+from experiments.pipeline.intake.values import PLAIN, can_become, read_type
 from experiments.pipeline.spark.errors import PipelineError
 from optimizer.algebra.columns import DataType
 from optimizer.algebra.types import MAX_PRECISION, common_type, decimal_of, is_decimal, is_float, is_numeric, type_name
@@ -17,8 +17,7 @@ from optimizer.catalog.declarations import ColumnDeclaration, TableDeclaration
 from optimizer.catalog.types import canonical_type
 
 
-@dataclass(frozen=True, slots=True)
-class Resolved:
+class Resolved(NamedTuple):
     """`columns` of canonical types; `dropped`: columns of the source that are not imported, with the reason."""
 
     columns: list[ColumnDeclaration]
@@ -69,20 +68,31 @@ def resolve(
     """
     wanted = _wanted(declared)
     required = {column.lower() for column in declared.primary_key} if declared is not None else set()
-    columns: list[ColumnDeclaration] = []
-    dropped: dict[str, str] = {}
+    found = Resolved([], {})
     for column in _names(files):
-        declaration = wanted.get(column.lower())
-        type = _type(name, column, files, declaration, merge, inferred)
-        if isinstance(type, str):
-            dropped[column] = type
+        one = wanted.get(column.lower(), ColumnDeclaration(column, None, "", False))
+        stored = {file.label: type for file in files if (type := file.types.get(column)) is not None}
+        lacking = next((type for type in stored.values() if read_type(type) is None), None)
+        if one.sql_type and one.type is None:
+            found.dropped[column] = f"declared as {one.sql_type}, which planscope lacks"
+        elif lacking is not None:
+            text = str(lacking)
+            found.dropped[column] = f"is {text if len(text) <= 60 else f'{text[:59]}…'}, which planscope lacks"
+        elif any((mask := file.masks.get(column)) is not None and not mask & PLAIN for file in files):
+            found.dropped[column] = "has objects or arrays in it, which planscope lacks"
         else:
-            not_null = declaration is not None and (declaration.not_null or column.lower() in required)
-            columns.append(ColumnDeclaration(column, type, type_name(type), not_null))
-    if not columns:
-        kinds = ", ".join(f"{column}: {reason}" for column, reason in dropped.items())
+            for file, type in stored.items():
+                if one.type is not None and not can_become(type, one.type):
+                    raise PipelineError(
+                        f"{name}.{column} is declared as {one.sql_type}, but {file} holds {type}\ncorrect the declaration"
+                    )
+            type = one.type or (_stored_type(name, column, stored, merge) if stored else inferred[column])
+            not_null = one.not_null or column.lower() in required
+            found.columns.append(ColumnDeclaration(column, type, type_name(type), not_null))
+    if not found.columns:
+        kinds = ", ".join(f"{column}: {reason}" for column, reason in found.dropped.items())
         raise PipelineError(f'table "{name}" ({files[0].label}) has no column to import: {kinds or "it has none at all"}')
-    return Resolved(columns, dropped)
+    return found
 
 
 def _names(files: Sequence[Opened]) -> list[str]:
@@ -93,55 +103,25 @@ def _wanted(declared: TableDeclaration | None) -> dict[str, ColumnDeclaration]:
     return {column.name.lower(): column for column in declared.columns} if declared is not None else {}
 
 
-def _twins(names: Sequence[str] | Mapping[str, object]) -> tuple[str, str] | None:
+def _twins(names: Iterable[str]) -> tuple[str, str] | None:
     """Two names that differ only by letter case."""
     spelled: dict[str, str] = {}
     return next(((other, name) for name in names if (other := spelled.setdefault(name.lower(), name)) != name), None)
 
 
-def _type(
-    table: str,
-    column: str,
-    files: Sequence[Opened],
-    declared: ColumnDeclaration | None,
-    merge: bool,
-    inferred: Mapping[str, DataType],
-) -> DataType | str:
-    """The canonical type of a column, or why it is dropped."""
-    wanted = declared.type if declared is not None else None
-    if declared is not None and wanted is None:
-        return f"declared as {declared.sql_type}, which planscope lacks"
-    stored = [(file.label, type) for file in files if (type := file.types.get(column)) is not None]
-    if not stored:
-        known = known_type(files, column)
-        if not isinstance(known, int) and pa.types.is_nested(known):
-            return "has objects or arrays in it, which planscope lacks"
-        return wanted or inferred[column]
-    for file, found in stored:
-        if read_type(found) is None:
-            text = str(found)
-            return f"is {text if len(text) <= 60 else f'{text[:59]}…'}, which planscope lacks"
-        if declared is not None and wanted is not None and not can_become(found, wanted):
+def _stored_type(table: str, column: str, stored: Mapping[str, DataType], merge: bool) -> DataType:
+    present = {file: type for file, type in stored.items() if not pa.types.is_null(type)} or stored
+    types = {file: pa.timestamp("us") if pa.types.is_timestamp(type) else canonical_type(type) for file, type in present.items()}
+    first, meeting = next(iter(types.items()))
+    for file, type in types.items():
+        met = meeting if type == meeting else _meeting(meeting, type) if merge else None
+        if met is None:
             raise PipelineError(
-                f"{table}.{column} is declared as {declared.sql_type}, but {file} holds {found}\ncorrect the declaration"
-            )
-    return wanted or _stored_type(table, column, stored, merge)
-
-
-def _stored_type(table: str, column: str, stored: Sequence[tuple[str, DataType]], merge: bool) -> DataType:
-    present = [one for one in stored if not pa.types.is_null(one[1])] or stored[:1]
-    types = [(file, pa.timestamp("us") if pa.types.is_timestamp(type) else canonical_type(type)) for file, type in present]
-    first, type = types[0]
-    meeting: DataType | None = type
-    for file, other in types[1:]:
-        if other != type:
-            meeting = _meeting(meeting, other) if merge else None
-        if meeting is None:
-            here, there = f"{type_name(type)} in {first}", f"{type_name(other)} in {file}"
-            raise PipelineError(
-                f'the files of table "{table}" differ: column "{column}" is {here} and {there}\n'
+                f'the files of table "{table}" differ: column "{column}" is {type_name(types[first])} in {first} and '
+                f"{type_name(type)} in {file}\n"
                 + ("declare its type in schema.sql" if merge else "declare its type in schema.sql, or try --merge-schema")
             )
+        meeting = met
     return meeting
 
 

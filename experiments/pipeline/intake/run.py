@@ -33,14 +33,14 @@ def import_dataset(request: ImportRequest, start: Start, say: Say, resume: str =
     Raises PipelineError, CatalogError, OutputError; then the folder holds no table, and what was done so far stays for the next
     time, unless rows were rejected and that was to fail.
     """
-    sources = planned(request)
+    plan = planned(request)
 
     def fill(inside: Path) -> tuple[Facts, Files]:
         with translated("importing"), configured(start(), _CONF) as spark:
             from experiments.pipeline.intake.tables import Tables  # needs pyspark, which a second run does without
 
-            return Tables(request, sources, spark, inside, say).make()
+            return Tables(request, plan, spark, inside, say).make()
 
-    names = [table.name for table in sources.tables]
+    names = [table.name for table in plan.found.tables]
     what = f"import of {', '.join(names[:5])}{' and others' if len(names) > 5 else ''}"
-    return make_dataset(Plan(STAGE, what, sources.inputs, sources.settings, fill, resume), request.folder, start, say)
+    return make_dataset(Plan(STAGE, what, plan.inputs, plan.settings, fill, resume), request.folder, start, say)

@@ -1,58 +1,61 @@
-"""Which files make which table of the dataset.
+"""Which files, or tables elsewhere, make which table of the dataset.
 
     orders.csv              table orders
     shop/                   a table per file or sub-folder, named after it; shop/schema.sql declares them
     shop/orders/*.csv       the parts of table orders, in name order
     shop/sales/day=2024-01-31/region=north/*.parquet    table sales, with columns day and region besides those of its files
 Names that start with "." or "_" are skipped, and files of a kind that is not known, which is said.
+
+What Spark itself finds, over JDBC, in its catalog, at a URI or in any format that its installation knows, has rows without a
+number and in no particular order: of two rows with one key the first of the first Spark partition stays.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 from urllib.parse import unquote
 
 from experiments.pipeline.spark.errors import PipelineError
 
 SCHEMA_FILE = "schema.sql"
-KINDS = {
-    ".csv": "csv",
-    ".tsv": "csv",
-    ".json": "json",
-    ".jsonl": "json",
-    ".ndjson": "json",
-    ".parquet": "parquet",
-    ".orc": "orc",
-    ".arrow": "arrow",
-    ".feather": "arrow",
-    ".ipc": "arrow",
+ENDINGS = {
+    "csv": (".csv", ".tsv"),
+    "json": (".json", ".jsonl", ".ndjson"),
+    "parquet": (".parquet",),
+    "orc": (".orc",),
+    "arrow": (".arrow", ".feather", ".ipc"),
 }
-FILE_FORMATS = tuple(dict.fromkeys(KINDS.values()))
-File = Path | str  # a URI
+_KINDS = {ending: kind for kind, endings in ENDINGS.items() for ending in endings}
 Values = Mapping[str, str | None]  # of the folders that a file lies in, by column; None is NULL
 _NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
 COMPRESSED = (".gz", ".bz2", ".zst")
+_SECRET = re.compile(r"pass|pwd|secret|token|credential|key$", re.IGNORECASE)
+_SECRET_IN_URL = re.compile(r"((?:password|pwd|token|secret)=)[^;&]*|(?<=://)([^/@:]+:)[^@/]+(?=@)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
-class TableSource:
-    """A table to be, and its files, all of one format, in the order that decides which of two equal keys comes first, with the
-    values that the names of their folders say."""
+class Source:
+    """A table to be, and its `files`, paths or URIs, all of one format, in the order that decides which of two equal keys comes
+    first. Without files: what Spark is to read it from, and `label`, which says so without secrets."""
 
     name: str
     format: str
-    files: Mapping[File, Values]
+    files: Mapping[str, Values] = field(default_factory=dict)
+    options: Mapping[str, str] = field(default_factory=dict)
+    path: str | None = None
+    label: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(NamedTuple):
     """`skipped`: files that were passed over; `schema`: a schema.sql that lies with the sources."""
 
-    tables: tuple[TableSource, ...]
-    skipped: tuple[Path, ...] = ()
-    schema: Path | None = None
+    tables: list[Source]
+    skipped: list[Path]
+    schema: Path | None
 
 
 def find_sources(sources: Sequence[Path], format: str | None, table: str | None) -> Found:
@@ -60,10 +63,9 @@ def find_sources(sources: Sequence[Path], format: str | None, table: str | None)
 
     Raises PipelineError: nothing there, no file of a known kind, a table twice or in two formats, folders too deep.
     """
-    tables: dict[str, TableSource] = {}
+    tables: dict[str, dict[str, Values]] = {}
     skipped: list[Path] = []
     schemas: list[Path] = []
-    loose: dict[File, Values] = {}  # files for `table`
     for source in sources:
         whole = _readable(source).is_file() or any(map(_is_partition, _entries(source)))
         for entry in [source] if whole else _entries(source):
@@ -71,21 +73,33 @@ def find_sources(sources: Sequence[Path], format: str | None, table: str | None)
                 schemas.append(entry)
                 continue
             files = _files(entry, format, skipped)
-            if entry is source and entry in skipped:
-                raise PipelineError(f"{source}: what kind of file is this? say --format, one of {', '.join(FILE_FORMATS)}")
-            if table is not None:
-                loose |= files
-            elif files:
-                _add(tables, table_name(entry), files, format)
-    if table is not None and loose:
-        _add(tables, table, loose, format)
+            if source in skipped:
+                raise PipelineError(f"{source}: what kind of file is this? say --format, one of {', '.join(ENDINGS)}")
+            name = table or table_name(entry)
+            twin = next((other for other in tables if other.lower() == name.lower()), None)
+            if files and twin and not table:
+                raise PipelineError(
+                    f'table "{twin}" is there twice: {next(iter(tables[twin]))} and {next(iter(files))}\n'
+                    f"--table {twin} takes all given files for parts of one table"
+                )
+            if files:
+                tables.setdefault(check_table_name(name), {}).update(files)
     if not tables:
         where = ", ".join(map(str, sources))
-        raise PipelineError(f"no file to import in {where}: known kinds are {', '.join(KINDS)}\n--format says what others are")
+        raise PipelineError(f"no file to import in {where}: known kinds are {', '.join(_KINDS)}\n--format says what others are")
     if len(schemas) > 1:
         raise PipelineError(f"{schemas[0]} and {schemas[1]}: which one? say --schema")
-    ordered = tuple(tables[name] for name in sorted(tables))
-    return Found(ordered, tuple(skipped), schemas[0] if schemas else None)
+    found = [Source(name, _format(name, tables[name], format), tables[name]) for name in sorted(tables)]
+    return Found(found, skipped, next(iter(schemas), None))
+
+
+def _format(table: str, files: Mapping[str, Values], format: str | None) -> str:
+    kinds = sorted({kind_of(Path(file).name, format) or "" for file in files})
+    if len(kinds) > 1:
+        raise PipelineError(
+            f'the files of table "{table}" are of different kinds: {", ".join(kinds)}; import them one after the other'
+        )
+    return kinds[0]
 
 
 def table_name(path: Path) -> str:
@@ -93,7 +107,7 @@ def table_name(path: Path) -> str:
     if path.is_dir():
         return path.name
     name = path.name
-    for endings in (COMPRESSED, tuple(KINDS)):
+    for endings in (COMPRESSED, tuple(_KINDS)):
         ending = next((e for e in endings if name.lower().endswith(e)), "")
         name = name[: len(name) - len(ending)]
     return name if name != path.name else path.stem
@@ -106,40 +120,34 @@ def check_table_name(name: str) -> str:
     return name
 
 
+def kind_of(name: str, format: str | None) -> str | None:
+    """The format of a file of this name, if `format` does not say; None: unknown."""
+    name = name.lower()
+    if format is not None:
+        return None if name.endswith(".sql") else format
+    for ending in COMPRESSED:
+        name = name.removesuffix(ending)
+    return _KINDS.get(Path(name).suffix)
+
+
 def partition_values(folders: Sequence[str]) -> dict[str, str | None]:
     """What the names COLUMN=VALUE of folders say; None is NULL."""
     pairs = [folder.split("=", 1) for folder in folders if "=" in folder]
     return {unquote(column): None if value == _NO_VALUE else unquote(value) for column, value in pairs}
 
 
-def _add(tables: dict[str, TableSource], name: str, files: Mapping[File, Values], format: str | None) -> None:
-    check_table_name(name)
-    kinds = sorted({kind_of(Path(file).name, format) or "" for file in files})
-    if len(kinds) > 1:
-        raise PipelineError(
-            f'the files of table "{name}" are of different kinds: {", ".join(kinds)}; import them one after the other'
-        )
-    twin = next((other for other in tables if other.lower() == name.lower()), None)
-    if twin is not None:
-        raise PipelineError(
-            f'table "{twin}" is there twice: {next(iter(tables[twin].files))} and {next(iter(files))}\n'
-            f"--table {twin} takes all given files for parts of one table"
-        )
-    tables[name] = TableSource(name, kinds[0], files)
-
-
 def _is_partition(entry: Path) -> bool:
     return "=" in entry.name.strip("=") and entry.is_dir()
 
 
-def _files(entry: Path, format: str | None, skipped: list[Path]) -> dict[File, Values]:
+def _files(entry: Path, format: str | None, skipped: list[Path]) -> dict[str, Values]:
     """A file, or those of a table's folder, with the values of the folders that each lies in."""
     if entry.is_file():
-        if kind_of(entry.name, format) is None:
-            skipped.append(entry)
-            return {}
-        return {entry: {}}
-    files: dict[File, Values] = {}
+        if kind_of(entry.name, format) is not None:
+            return {str(entry): {}}
+        skipped.append(entry)
+        return {}
+    files: dict[str, Values] = {}
     for each in _entries(entry):
         if each.is_dir() and not _is_partition(each):
             raise PipelineError(
@@ -149,16 +157,6 @@ def _files(entry: Path, format: str | None, skipped: list[Path]) -> dict[File, V
         here = partition_values([each.name]) if each.is_dir() else {}
         files |= {file: {**here, **below} for file, below in _files(each, format, skipped).items()}
     return files
-
-
-def kind_of(name: str, format: str | None) -> str | None:
-    """The format of a file of this name, if `format` does not say; None: unknown."""
-    name = name.lower()
-    if format is not None:
-        return None if name.endswith(".sql") else format
-    for ending in COMPRESSED:
-        name = name.removesuffix(ending)
-    return KINDS.get(Path(name).suffix)
 
 
 def _entries(folder: Path) -> list[Path]:
@@ -175,3 +173,49 @@ def _readable(path: Path) -> Path:
     if path.exists():
         raise PipelineError(f"{path} is a pipe, socket or device, not a file with rows")
     raise PipelineError(f"there is no file or folder {path}")
+
+
+def tables_elsewhere(format: str, options: Mapping[str, str], paths: Sequence[str], tables: Sequence[str]) -> list[Source]:
+    """What Spark itself finds: over JDBC a table for each name in `tables`, unless the options say `dbtable` or `query`; else one
+    for each path. Raises PipelineError: nothing to read, or names that do not fit."""
+    if format == "jdbc":
+        found = _jdbc_tables(options, paths, tables)
+    elif not paths:
+        raise PipelineError(f"--format {format} needs the path of a source")
+    elif tables and len(tables) != len(paths):
+        raise PipelineError(f"{len(paths)} sources, but {len(tables)} --table: say one for each, or none")
+    else:
+        names = tables or [table_name(Path(path)) for path in paths]
+        found = [Source(name, format, {}, options, path, path) for name, path in zip(names, paths, strict=True)]
+    lower = [check_table_name(one.name).lower() for one in found]
+    if (twin := next((one for i, one in enumerate(found) if lower[i] in lower[:i]), None)) is not None:
+        raise PipelineError(f'table "{twin.name}" is there twice')
+    return found
+
+
+def _jdbc_tables(options: Mapping[str, str], paths: Sequence[str], tables: Sequence[str]) -> list[Source]:
+    said = options.keys() & {"dbtable", "query"}
+    if "url" not in options or paths:
+        raise PipelineError("--format jdbc takes --option url=jdbc:..., and no other source")
+    if len(said) > 1 or (said and len(tables) > 1) or ("dbtable" not in said and not tables):
+        raise PipelineError(
+            "--format jdbc: name the tables with --table (repeatable), or one with --option dbtable=...; "
+            "--option query=... needs --table, the name that the table gets"
+        )
+    options = {"preferTimestampNTZ": "true", **options}  # times without a zone stay what they are, wherever this machine is
+    if said:
+        wanted = [(tables[0] if tables else options["dbtable"].rpartition(".")[2].strip('"`'), options)]
+    else:
+        wanted = [(table.rpartition(".")[2], {**options, "dbtable": table}) for table in tables]
+    where = redacted(options["url"])
+    return [Source(name, "jdbc", {}, all, None, f"{where} {all.get('dbtable', 'query')}") for name, all in wanted]
+
+
+def redacted(text: str) -> str:
+    """A URL without the password in it."""
+    return _SECRET_IN_URL.sub(lambda found: f"{found[1] or found[2]}***", text)
+
+
+def is_secret(option: str) -> bool:
+    """Whether the value of an option of this name must not be shown."""
+    return _SECRET.search(option) is not None

@@ -1,48 +1,46 @@
 """The steps of an import on Spark, in the unfinished dataset folder: what is done of them is known to the next run.
 
-.work/STEP.json    results: files that were put aside, rows of each table, what its keys lose
-.work/0, 1, …      parts of each table and its rejected rows (`checked`)
-.work/checks       rows that break keys
+.work/STEP.json    results: files that were put aside, parts of each table, foreign keys that rows break, tables that are made
+.work/0, 1, …      each table on its way (`raw`)
 """
 
 from __future__ import annotations
 
 import json
-import os
 import shutil
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from executor.atomic import make_folder, write_file
 from experiments.data_view.shown import safe
 from experiments.pipeline.analyze.keys import declared as constraints
-from experiments.pipeline.intake.checked import TableWriter, inferred, without_damaged
+from experiments.pipeline.intake.checked import inferred
 from experiments.pipeline.intake.csv_files import CsvFiles, Looked
 from experiments.pipeline.intake.declared import Declared, declared_tables, schema_sql
-from experiments.pipeline.intake.frames import Opened, batches, listed, open_table, open_typed, partitioned, unreadable
-from experiments.pipeline.intake.json_files import open_json
-from experiments.pipeline.intake.keys import RawTable, check_constraints, finish, removed_rows, row_numbers
-from experiments.pipeline.intake.prepare import is_needed, prepare
+from experiments.pipeline.intake.json_files import json_records, open_json
+from experiments.pipeline.intake.keys import check_constraints
+from experiments.pipeline.intake.opened import Opened, batches, damaged_file, listed, open_table, open_typed, unreadable
+from experiments.pipeline.intake.prepare import damage, is_needed, prepare
+from experiments.pipeline.intake.raw import Facts, RawTable
 from experiments.pipeline.intake.request import ImportRequest, Plan, read_inputs
-from experiments.pipeline.intake.resolve import Resolved, resolve, undeclared
-from experiments.pipeline.intake.sources import TableSource
-from experiments.pipeline.intake.spark_source import SparkTable
+from experiments.pipeline.intake.resolve import resolve, undeclared
+from experiments.pipeline.intake.sources import Source
 from experiments.pipeline.intake.summary import reject_lines
 from experiments.pipeline.spark.errors import PipelineError
 from experiments.pipeline.spark.publish import WORK
 from experiments.pipeline.spark.session import Say
-from experiments.pipeline.spark.tasks import run_tasks
 from optimizer.catalog.findings import Findings
 from optimizer.catalog.fingerprint import file_identities
 from optimizer.catalog.folder import METADATA_FOLDER
 from optimizer.dataset import open_dataset
-from optimizer.errors import InternalError
 
-Facts = dict[str, Any]
+
+class _BadFiles(Exception):
+    """Files of which none can be imported: the reason of each, by label."""
 
 
 class Tables:
@@ -50,205 +48,151 @@ class Tables:
 
     def __init__(self, request: ImportRequest, plan: Plan, spark: SparkSession, inside: Path, say: Say) -> None:
         self.request, self.plan, self.spark, self.inside, self.say = request, plan, spark, inside, say
-        self.raw = inside / WORK
+        self.work = inside / WORK
         self.damaged: dict[str, str] = self._done("damaged") or {}  # files that were put aside, with the reason
+        self.csv = CsvFiles(spark, request.options if any(one.format == "csv" for one in plan.found.tables) else {})
 
     def make(self) -> tuple[Facts, list[Path]]:
         for jar in self.request.jars:
             if not jar.is_file():
                 raise PipelineError(f"there is no file {jar}")
             self.spark.sql(f"ADD JAR '{jar.absolute()!s}'").collect()
-        resolved: dict[str, Resolved] = {}
-        writers: dict[str, TableWriter] = {}
-        declarations = {table.name: self.plan.declared.get(table.name.lower()) for table in self.plan.tables}
-        opened = dict(zip(declarations, self._open(), strict=True))
-        texts = {name: undeclared(name, files, declarations[name], self.request.merge) for name, files in opened.items()}
+        texts = [one.format in ("csv", "json") and not one.files for one in self.plan.found.tables]
+        tables = [listed(self.spark, one) if text else one for one, text in zip(self.plan.found.tables, texts, strict=True)]
+        while True:  # what is done once is not done again
+            try:
+                return self._made(tables)
+            except _BadFiles as error:
+                self._put_aside(error.args[0], tables)
+            except Exception as error:
+                formats = {label: table.format for table in tables for label in table.files}
+                if (label := damaged_file(error, list(formats))) is None:
+                    raise
+                self._put_aside({label: damage(label, formats[label], error)}, tables)
+
+    def _made(self, tables: list[Source]) -> tuple[Facts, list[Path]]:
+        merge, wanted = self.request.merge, {one.name: self.plan.declared.get(one.name.lower()) for one in tables}
+        opened = self._open(tables)
+        texts = {name: undeclared(name, files, wanted[name], merge) for name, files in opened.items()}
         types = inferred({name: (opened[name], texts[name]) for name in texts})
-        for number, (name, files) in enumerate(opened.items()):
-            resolved[name] = resolve(name, files, declarations[name], self.request.merge, types[name])
-            writers[name] = TableWriter(self.spark, name, files, resolved[name].columns, self.raw / str(number))
-        results: dict[str, Facts] = {}
-        for number, table in enumerate(self.plan.tables):
-            results[table.name] = self._once(f"table-{number}", partial(self._write, table, writers))
-            writers[table.name].splits = results[table.name]["splits"]
-        if self.plan.inputs != read_inputs(self.plan.tables, self.plan.schema):
+        resolved = {name: resolve(name, files, wanted[name], merge, types[name]) for name, files in opened.items()}
+        raw: dict[str, RawTable] = {}
+        for number, table in enumerate(tables):
+            folder, columns = self.work / str(number), resolved[table.name].columns
+            one = raw[table.name] = RawTable(self.spark, table.name, opened[table.name], columns, folder)
+            one.parts = self._once(f"raw-{number}", partial(self._write, one, table))
+        if self.plan.inputs != read_inputs(self.plan.found):
             raise PipelineError("files changed while they were imported; import them again into a new folder")
-        self._refuse_rejects(results)
         declared = declared_tables({name: one.columns for name, one in resolved.items()}, self.plan.declared)
-        checks = self._once("checks", lambda: self._checks(declared, writers, results))
-        made = {name: self._finish(writers[name], found, checks[name]["removed"]) for name, found in results.items()}
+        broken = self._once("keys", lambda: self._checks(declared, raw))
+        made, rejects = dict[str, Facts](), self.inside / METADATA_FOLDER / "rejected"
+        for number, (name, one) in enumerate(raw.items()):
+            made[name] = self._once(f"made-{number}", partial(one.finish, self.inside / name, rejects / name))
+            shutil.rmtree(one.folder, ignore_errors=True)
         self._refuse_rejects(made)
-        for name, one in declared.items():
-            one.leave_out(checks[name]["dangling"])
+        for name, table_declared in declared.items():
+            table_declared.leave_out(broken[name])
         write_file(self.inside / "schema.sql", schema_sql(list(declared.values())))
         for name, found in made.items():
             found |= {"dropped": resolved[name].dropped, "left_out": declared[name].left_out}
         self._remember(declared)
         parts = [path for name in made for path in sorted((self.inside / name).glob("*.parquet"))]
-        return {"tables": made, "skipped": [str(path) for path in self.plan.skipped], "damaged": self.damaged}, parts
-
-    def _remember(self, declared: Mapping[str, Declared]) -> None:
-        """What the rows keep was checked here: an analysis need not look again."""
-        if any(table.primary_key or table.unique or table.foreign_keys for table in declared.values()):
-            tables = open_dataset(self.inside, as_declared=True)
-            known = {name: file_identities(table.files) for name, table in tables.tables.items()}
-            Findings({}).with_found(dict.fromkeys(constraints(tables, tables.tables), ""), known).write(self.inside)
+        return {"tables": made, "skipped": [str(path) for path in self.plan.found.skipped], "damaged": self.damaged}, parts
 
     # what was done before
 
     def _done(self, step: str) -> Any:
         """None when the step was not finished."""
         try:
-            return json.loads((self.raw / f"{step}.json").read_text(encoding="utf-8"))
+            return json.loads((self.work / f"{step}.json").read_text(encoding="utf-8"))
         except (OSError, ValueError):
             return None
 
     def _once(self, step: str, compute: Callable[[], Any]) -> Any:
         if (known := self._done(step)) is None:
             known = compute()
-            write_file(make_folder(self.raw) / f"{step}.json", json.dumps(known))
+            write_file(make_folder(self.work) / f"{step}.json", json.dumps(known))
         return known
 
-    # what the sources hold
-
-    def _open(self) -> list[list[Opened]]:
-        """The files of each table; damaged ones are put aside.
-
-        Raises PipelineError with --on-reject fail, and when no file of a table is left.
-        """
-        trouble: dict[str, str] = {}
-        tables: list[tuple[TableSource | SparkTable, str, dict[str, str]]] = []  # with its format, and paths by label
-        for number, table in enumerate(self.plan.tables):
-            if isinstance(table, SparkTable) and table.format in ("csv", "json"):
-                table = listed(self.spark, table)
-            here = [] if isinstance(table, SparkTable) else [str(file) for file in table.files]
-            paths = {label: label for label in here if label not in self.damaged}
-            if paths and is_needed(table.format, encoding := self.request.options.get("encoding", "utf-8")):
-                paths = self._prepared(number, paths, table.format, encoding, trouble)
-            tables.append((table, "parquet" if paths and table.format == "arrow" else table.format, paths))
-        looked: dict[str, Looked | None] = {}
-        if texts := [item for _, format, paths in tables if format == "csv" for item in paths.items()]:
-            csv = CsvFiles(self.spark, self.request.options)
-            for some in batches(texts):
-                looked |= without_damaged(dict(some), "csv", trouble, csv.look)
-        opened = []
-        for table, format, paths in tables:
-            what = table.label if isinstance(table, SparkTable) else "1 file" if len(paths) == 1 else f"{len(paths)} files"
-            self.say(f"{table.name}: looking at {what}")
-            if isinstance(table, SparkTable):
-                opened.append([open_table(self.spark, table)])
-                continue
-            found: dict[str, Opened | PipelineError] = {}
-            for some in batches([(label, path) for label, path in paths.items() if label not in trouble]):
-                if format == "csv":
-                    names = self._declared_names(table)
-                    found |= {label: csv.open(label, path, looked[label], names) for label, path in some}
-                elif format == "json":
-                    found |= without_damaged(dict(some), format, trouble, partial(open_json, self.spark))
-                else:
-                    found |= open_typed(self.spark, format, dict(some))
-            trouble |= {label: str(one) for label, one in found.items() if isinstance(one, PipelineError)}
-            good = [one for one in found.values() if isinstance(one, Opened)]
-            self._put_aside({str(file): trouble[str(file)] for file in table.files if str(file) in trouble}, bool(good))
-            opened.append(partitioned(good, {str(file): values for file, values in table.files.items()}))
-        return opened
-
-    def _declared_names(self, table: TableSource) -> list[str]:
-        """The columns that schema.sql declares, without those that folders are named after."""
-        declaration = self.plan.declared.get(table.name.lower())
-        lower = {name.lower() for values in table.files.values() for name in values}
-        return [column.name for column in declaration.columns if column.name.lower() not in lower] if declaration else []
-
-    def _prepared(
-        self, number: int, files: dict[str, str], format: str, encoding: str, trouble: dict[str, str]
-    ) -> dict[str, str]:
-        ending, folder = ".parquet" if format == "arrow" else "", self.raw / f"{number}-prepared"
-        targets = {label: folder / f"{i}{ending}" for i, label in enumerate(files)}
-        how = {"format": format, "encoding": encoding}
-        tasks = [{"path": files[label], "target": str(path), **how} for label, path in targets.items() if not path.exists()]
-        for task, done in zip(tasks, run_tasks(self.spark, prepare, tasks, "prepare files"), strict=True):
-            if done["trouble"] is not None:
-                trouble[task["path"]] = done["trouble"]
-        return {label: str(target) for label, target in targets.items() if label not in trouble}
-
-    def _put_aside(self, trouble: Mapping[str, str], any_left: bool) -> None:
-        """Raises PipelineError with --on-reject fail, and when no file is left."""
-        if trouble and (self.request.on_reject == "fail" or not any_left):
+    def _put_aside(self, trouble: Mapping[str, str], tables: list[Source]) -> None:
+        """Raises PipelineError with --on-reject fail, and when no file of a table is left."""
+        self.damaged |= trouble
+        if self.request.on_reject == "fail" or any(one.files and one.files.keys() <= self.damaged.keys() for one in tables):
             reasons = list(trouble.values())
             more = f"\n… and {len(reasons) - 5} more such files" if len(reasons) > 5 else ""
             raise PipelineError("\n".join(reasons[:5]) + more + "\nnothing was imported")
         for reason in trouble.values():
             self.say(f"put aside: {reason.splitlines()[0]}")
+        write_file(make_folder(self.work) / "damaged.json", json.dumps(self.damaged))
+
+    # what the sources hold
+
+    def _open(self, tables: list[Source]) -> dict[str, list[Opened]]:
+        """The files of each table. Raises _BadFiles."""
+        trouble: dict[str, str] = {}
+        paths = {one.name: self._prepared(i, one, trouble) for i, one in enumerate(tables)}
+        looked: dict[str, Looked] = {}
+        for some in batches([item for one in tables if one.format == "csv" for item in paths[one.name].items()]):
+            looked |= self.csv.look(dict(some))
+        found: dict[str, list[Opened]] = {}
+        for table in tables:
+            here = paths[table.name]
+            self.say(f"{table.name}: looking at {table.label or f'{len(here)} file' + 's' * (len(here) != 1)}")
+            if not table.files:
+                found[table.name] = [open_table(self.spark, table)]
+                continue
+            opened, records = list[Opened](), dict[str, DataFrame]()
+            for label, path in here.items():
+                try:
+                    match table.format:
+                        case "csv":
+                            opened.append(self.csv.open(label, path, looked[label], self._declared_names(table)))
+                        case "json":
+                            records[label] = json_records(self.spark, label, path)
+                        case format:
+                            opened.append(open_typed(self.spark, "orc" if format == "orc" else "parquet", label, path))
+                except PipelineError as error:
+                    trouble[label] = str(error)
+            for some in batches(list(records.items())):
+                opened += open_json(self.spark, dict(some))
+            found[table.name] = [one.within(table.files[one.label]) for one in opened]
         if trouble:
-            self.damaged |= trouble
-            write_file(make_folder(self.raw) / "damaged.json", json.dumps(self.damaged))
-
-    # rows into raw parts, and those into final ones
-
-    def _write(self, table: TableSource | SparkTable, writers: dict[str, TableWriter]) -> Facts:
-        writer, trouble = writers[table.name], dict[str, str]()
-
-        def write(files: dict[str, Opened]) -> Facts:
-            one = writers[table.name] = TableWriter(self.spark, table.name, list(files.values()), writer.targets, writer.folder)
-            return one.write(self.say)
-
-        try:
-            done: Facts = without_damaged({file.label: file for file in writer.files}, table.format, trouble, write)
-        except Exception as error:
-            if isinstance(table, SparkTable):
-                raise unreadable(table, error) from error
-            raise
-        self._put_aside(trouble, any_left=bool(done))
-        return done
-
-    def _checks(
-        self, declared: Mapping[str, Declared], writers: Mapping[str, TableWriter], results: Mapping[str, Facts]
-    ) -> Facts:
-        tables = {}
-        for name, writer in writers.items():
-            tables[name] = RawTable(name, tuple(writer.part(i) for i in range(len(results[name]["parts"]))))
-        reject = self.request.on_dangling == "reject"
-        found = check_constraints(self.spark, declared, tables, self.raw / "checks", reject, self.say)
-        for name, one in found.items():
-            for dangling in one["dangling"]:
-                number, place = dangling["first"]
-                part = results[name]["parts"][number]
-                file, before, count = writers[name].starts(part["batch"])[part["partition"]]
-                numbers = row_numbers(part["rows"], file, before, count, writers[name].rejects)
-                dangling["first"] = f"one from {file}" if numbers is None else f"row {numbers[place]:,} of {file}"
+            raise _BadFiles(trouble)
         return found
 
-    def _finish(self, writer: TableWriter, result: Facts, removed: list[Facts]) -> Facts:
-        """{"read", "kept", "rejected"} of the table, whose parts are in their place then."""
-        target, rejected = self.inside / writer.name, make_folder(self.inside / METADATA_FOLDER) / "rejected" / writer.name
-        touched = [set(removed_rows(Path(one["folder"]))["part"].unique().to_pylist()) for one in removed]
-        tasks, kept = list[Facts](), 0
-        starts: dict[int, dict[int, tuple[str, int | None, int]]] = {}
-        for i, part in enumerate(result["parts"]):
-            raw, final = writer.part(i), make_folder(target) / writer.part(i).name
-            here = [one for one, parts in zip(removed, touched, strict=True) if i in parts]
-            if not here:
-                if raw.exists() or not final.exists():  # else an earlier run moved it
-                    os.replace(raw, final)
-                kept += part["rows"]
+    def _prepared(self, number: int, table: Source, trouble: dict[str, str]) -> dict[str, str]:
+        """Where Spark is to read the files that are not put aside, by label."""
+        encoding, folder = self.request.options.get("encoding", "utf-8"), self.work / f"{number}-prepared"
+        paths = {label: label for label in table.files if label not in self.damaged}
+        for i, label in enumerate(table.files if is_needed(table.format, encoding) else ()):
+            if label not in paths:
                 continue
-            batch = part["batch"]
-            starts[batch] = starts.get(batch) or writer.starts(batch)
-            file, before, count = starts[batch][part["partition"]]
-            where = {"raw": str(raw), "part": str(final), "earlier": str(writer.rejects)}
-            facts = {"file": file, "before": before, "count": count, "number": i, "removed": here}
-            tasks.append({**where, **facts, "rejects": str(rejected / f"keys-{i:05d}.parquet")})
-        done = run_tasks(self.spark, finish, tasks, f"finish {writer.name}")
-        for path in writer.rejects.glob("*.parquet"):  # copied: an interrupted run needs them again
-            shutil.copyfile(path, make_folder(rejected) / path.name)
-        kept += sum(one["rows"] for one in done)
-        merged: dict[tuple[str, str | None], Facts] = {}  # one entry for each reason and column, with the first row of all
-        for entry in [*result["rejected"], *(entry for one in done for entry in one["rejected"])]:
-            known = merged.setdefault((entry["reason"], entry["column"]), {**entry, "record": None, "rows": 0})
-            known["rows"] += entry["rows"]
-        if kept + sum(one["rows"] for one in merged.values()) != result["read"]:
-            raise InternalError(f"{writer.name}: {result['read']} rows read, {kept} kept, rejected: {list(merged.values())}")
-        return {"read": result["read"], "kept": kept, "rejected": list(merged.values())}
+            try:
+                paths[label] = str(prepare(Path(label), folder / str(i), table.format, encoding))
+            except PipelineError as error:
+                trouble[label] = str(error)
+        return {label: path for label, path in paths.items() if label not in trouble}
+
+    def _declared_names(self, table: Source) -> list[str]:
+        """The columns that schema.sql declares, without those that folders are named after."""
+        declaration = self.plan.declared.get(table.name.lower())
+        lower = {name.lower() for values in table.files.values() for name in values}
+        return [column.name for column in declaration.columns if column.name.lower() not in lower] if declaration else []
+
+    # rows into raw parts, and what keys say of them
+
+    def _write(self, raw: RawTable, table: Source) -> list[Facts]:
+        try:
+            return raw.write(self.say)
+        except Exception as error:
+            if table.files:
+                raise
+            raise unreadable(table, error) from error
+
+    def _checks(self, declared: Mapping[str, Declared], raw: Mapping[str, RawTable]) -> dict[str, list[Facts]]:
+        for one in raw.values():
+            shutil.rmtree(one.removed, ignore_errors=True)
+        return check_constraints(declared, raw, self.request.on_dangling == "reject", self.say)
 
     def _refuse_rejects(self, results: Mapping[str, Facts]) -> None:
         """With --on-reject fail, ends the import as soon as rows are rejected, and leaves nothing of it."""
@@ -259,3 +203,10 @@ class Tables:
                 shutil.rmtree(entry, ignore_errors=True)
         lines = [f"{safe(name)}: {line}" for name, found in results.items() for line in reject_lines(found["rejected"])]
         raise PipelineError("\n".join(["rows were rejected, so nothing was imported (--on-reject fail):", *lines]))
+
+    def _remember(self, declared: Mapping[str, Declared]) -> None:
+        """What the rows keep was checked here: an analysis need not look again."""
+        if any(table.primary_key or table.unique or table.foreign_keys for table in declared.values()):
+            tables = open_dataset(self.inside, as_declared=True)
+            known = {name: file_identities(table.files) for name, table in tables.tables.items()}
+            Findings({}).with_found(dict.fromkeys(constraints(tables, tables.tables), ""), known).write(self.inside)

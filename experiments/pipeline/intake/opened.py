@@ -1,0 +1,162 @@
+"""A file, or a table elsewhere, as Spark reads it: columns before any check."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import reduce
+from typing import TypeVar
+from urllib.parse import unquote
+
+import pyarrow as pa
+import pyarrow.orc as orc
+import pyarrow.parquet as pq
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.pandas.types import to_arrow_type
+
+from experiments.pipeline.intake.prepare import damage
+from experiments.pipeline.intake.sources import Source, Values, partition_values, redacted
+from experiments.pipeline.intake.values import literal, quoted, read_type, stored_type
+from experiments.pipeline.spark.errors import PipelineError, explain, is_sparks
+from experiments.pipeline.spark.paths import reader, to_read
+from optimizer.algebra.columns import DataType
+
+SMALL = 32 << 20  # bytes that this process has looked at sooner than Spark would
+BATCH = 64  # files of one query: a plan grows with each
+PLACE_BITS = 33  # of a monotonically increasing id: the place in its partition, whose number is the rest
+Result = TypeVar("Result")
+Read = Callable[[Sequence[str]], DataFrame]
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """One file, or one table of a database.
+
+    `types`: by column, in the file's order, the stored type; None for texts. `read` gives some of the columns as `v0`, `v1` …;
+    `_broken`, why a row cannot be told apart into columns, else NULL; and `_line`, the row as the file has it, where known.
+    `folders`: columns that folders are named after. `masks`: what all values of a column of texts may be (`values.possible`),
+    where that is known. `open`: what other files have and this one lacks is NULL. `numbered`: rows have an order, and so a
+    number. `marked`: a file with bytes that are no text.
+    """
+
+    label: str
+    types: Mapping[str, DataType | None]
+    read: Read
+    folders: Values = field(default_factory=dict)
+    masks: Mapping[str, int | None] = field(default_factory=dict)
+    open: bool = False
+    numbered: bool = True
+    marked: bool = False
+
+    def rows(self, names: Sequence[str]) -> DataFrame:
+        """As `read`, of any columns: values of folders are texts, columns that are not there NULL."""
+        own = [name for name in names if name in self.types and name not in self.folders]
+        values = [f"v{own.index(name)}" if name in own else literal(self.folders.get(name)) for name in names]
+        return self.read(own).selectExpr(*numbered(values), "_broken", "_line")
+
+    def within(self, folders: Values) -> Opened:
+        """The file with the columns that its folders are named after, as texts. Raises PipelineError when it has one itself."""
+        own = {name.lower() for name in self.types}
+        if (twin := next((name for name in folders if name.lower() in own), None)) is not None:
+            raise PipelineError(f'{self.label} has a column "{twin}" and lies in a folder {twin}=...; rename one of them')
+        return replace(self, types={**self.types, **dict.fromkeys(folders)}, folders=folders)
+
+
+def open_typed(spark: SparkSession, format: str, label: str, path: str) -> Opened:
+    """A Parquet or ORC file. Raises PipelineError when it is none."""
+    try:
+        schema = pq.read_schema(path) if format == "parquet" else orc.ORCFile(path).schema
+    except PermissionError as error:
+        raise PipelineError(f"cannot read {label}: permission denied") from error
+    except (pa.ArrowException, OSError) as error:
+        raise PipelineError(damage(label, format, error)) from error
+    check_distinct(label, schema.names)
+    types = dict(zip(schema.names, map(stored_type, schema.types), strict=True))
+
+    def read(names: Sequence[str]) -> DataFrame:
+        there = [name for name in names if not pa.types.is_null(types[name])]
+        columns = ", ".join(f"{quoted(name)} {read_type(types[name])}" for name in there) or "_none string"
+        frame = reader(spark).format(format).schema(columns).load(to_read(path))
+        return _selected(frame, [quoted(name) if name in there else literal(None) for name in names])
+
+    return Opened(label, types, read)
+
+
+def open_table(spark: SparkSession, table: Source) -> Opened:
+    """What Spark finds elsewhere. Raises PipelineError with Spark's or the database's reason."""
+    try:
+        source = spark.read.format(table.format).options(**table.options)
+        frame = spark.read.table(table.path or "") if table.format == "table" else source.load(table.path)
+        fields = frame.schema.fields
+    except Exception as error:
+        raise unreadable(table, error) from error
+    check_distinct(table.label, [one.name for one in fields])
+    types: dict[str, pa.DataType | None] = {}
+    for one in fields:
+        try:
+            types[one.name] = stored_type(to_arrow_type(one.dataType, timezone="UTC"))
+        except Exception:  # a type of Spark's own
+            types[one.name] = pa.struct([pa.field(one.dataType.simpleString(), pa.null())])
+    return Opened(table.label, types, lambda names: _selected(frame, list(map(quoted, names))), numbered=False)
+
+
+def _selected(frame: DataFrame, values: Sequence[str]) -> DataFrame:
+    return frame.selectExpr(*numbered(values), f"{literal(None)} AS _broken", f"{literal(None)} AS _line")
+
+
+def listed(spark: SparkSession, table: Source) -> Source:
+    """With the files of text that are there, and the values that the names of their folders say. Raises PipelineError."""
+    try:
+        found = spark.read.format("binaryFile").option("recursiveFileLookup", "true").load(table.path).select("path")
+        paths = sorted(row["path"] for row in found.collect())
+    except Exception as error:
+        raise unreadable(table, error) from error
+    if not paths:
+        raise PipelineError(f"there is no file in {table.path}")
+    base = len(_folders(f"{table.path}/"))
+    return Source(table.name, table.format, {path: partition_values(_folders(path)[base:]) for path in paths})
+
+
+def _folders(path: str) -> list[str]:
+    return [segment for segment in path.split("/")[:-1] if segment]
+
+
+def unreadable(table: Source, error: Exception) -> Exception:
+    """What to say of a table elsewhere that Spark fails to read, without secrets; an error that is not Spark's as it is."""
+    if isinstance(error, PipelineError) or not is_sparks(error):
+        return error
+    text, said = str(error), explain(error)
+    if table.format == "jdbc" and ("No suitable driver" in text or "ClassNotFoundException" in text):
+        said = "Spark has no driver for it; --jars FILE.jar adds one, --option driver=CLASS names its class"
+    elif "DATA_SOURCE_NOT_FOUND" in text or "Failed to find" in text:
+        said = f'neither planscope nor Spark knows a format "{table.format}"; --jars FILE.jar adds one to Spark'
+    return PipelineError(f"cannot read {table.label}: {redacted(said)}")
+
+
+def check_distinct(label: str, names: Sequence[str | None]) -> None:
+    """Raises PipelineError for a column that is there twice."""
+    if (twice := next((name for i, name in enumerate(names) if name in names[:i]), None)) is not None:
+        raise PipelineError(f'{label} has more than one column "{twice}"; rename all but one of them')
+
+
+def damaged_file(error: Exception, labels: Sequence[str]) -> str | None:
+    """Which of these files Spark could not read, if `error` says so."""
+    found = re.search(r"FAILED_READ_FILE[^\n]*?reading file (\S+?)\.?\s", str(error)) if is_sparks(error) else None
+    path = unquote(found[1]).removeprefix("file:").lstrip("/") if found else None
+    return next((label for label in labels if label.removeprefix("file:").lstrip("/") == path), None)
+
+
+def numbered(values: Sequence[str]) -> list[str]:
+    """Expressions called v0, v1 …"""
+    return [f"{value} AS v{i}" for i, value in enumerate(values)]
+
+
+def batches(files: Sequence[Result]) -> list[Sequence[Result]]:
+    """As many of them at a time as one query reads."""
+    return [files[i : i + BATCH] for i in range(0, len(files), BATCH)]
+
+
+def union(frames: Sequence[DataFrame]) -> DataFrame:
+    """One after the other: partitions keep the order of the frames."""
+    return reduce(lambda one, other: one.unionAll(other), frames)
