@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 import shlex
 import shutil
 import time
 from collections.abc import Mapping
 from pathlib import Path
 
+from experiments.data_view.shown import size_text
 from experiments.pipeline.generate.parts import look_at, make_parts
 from experiments.pipeline.generate.recipe import Made, Recipe
 from experiments.pipeline.spark.make import Dataset, make_dataset
@@ -88,7 +88,7 @@ def check_space(folder: Path, size: float, label: str, place: str) -> None:
     made = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
     if size * _MARGIN - made > free:
         raise OutputError(
-            f"{label} needs about {size_text(size)}, but there are {size_text(free)} left\n"
+            f"{label} needs about {size_text(int(size))}, but there are {size_text(free)} left\n"
             f"choose a smaller scale, or {place} with more space"
         )
 
@@ -97,9 +97,3 @@ def made_text(recipe: Recipe, made: Dataset) -> str:
     """`tpch:0.1, 8 tables, 866,602 rows, 36.9 MB`."""
     rows = made.counts["rows"]
     return f"{recipe.label}, {len(rows)} tables, {sum(rows.values()):,} rows, {size_text(made.counts['bytes'])}"
-
-
-def size_text(count: float) -> str:
-    """3 digits and a unit: 330 MB."""
-    unit = min(3, max(0, int(math.log10(max(count, 1)) // 3)))
-    return f"{count / 1000**unit:.3g} {('B', 'kB', 'MB', 'GB')[unit]}"

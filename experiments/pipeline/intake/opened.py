@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from typing import TypeVar
@@ -85,12 +86,10 @@ def open_typed(spark: SparkSession, format: str, label: str, path: str) -> Opene
 
 def open_table(spark: SparkSession, table: Source) -> Opened:
     """What Spark finds elsewhere. Raises PipelineError with Spark's or the database's reason."""
-    try:
+    with reading(table):
         source = spark.read.format(table.format).options(**table.options)
         frame = spark.read.table(table.path or "") if table.format == "table" else source.load(table.path)
         fields = frame.schema.fields
-    except Exception as error:
-        raise unreadable(table, error) from error
     check_distinct(table.label, [one.name for one in fields])
     types: dict[str, pa.DataType | None] = {}
     for one in fields:
@@ -107,11 +106,9 @@ def _selected(frame: DataFrame, values: Sequence[str]) -> DataFrame:
 
 def listed(spark: SparkSession, table: Source) -> Source:
     """With the files of text that are there, and the values that the names of their folders say. Raises PipelineError."""
-    try:
+    with reading(table):
         found = spark.read.format("binaryFile").option("recursiveFileLookup", "true").load(table.path).select("path")
         paths = sorted(row["path"] for row in found.collect())
-    except Exception as error:
-        raise unreadable(table, error) from error
     if not paths:
         raise PipelineError(f"there is no file in {table.path}")
     base = len(_folders(f"{table.path}/"))
@@ -122,16 +119,22 @@ def _folders(path: str) -> list[str]:
     return [segment for segment in path.split("/")[:-1] if segment]
 
 
-def unreadable(table: Source, error: Exception) -> Exception:
-    """What to say of a table elsewhere that Spark fails to read, without secrets; an error that is not Spark's as it is."""
-    if isinstance(error, PipelineError) or not is_sparks(error):
-        return error
-    text, said = str(error), explain(error)
-    if table.format == "jdbc" and ("No suitable driver" in text or "ClassNotFoundException" in text):
-        said = "Spark has no driver for it; --jars FILE.jar adds one, --option driver=CLASS names its class"
-    elif "DATA_SOURCE_NOT_FOUND" in text or "Failed to find" in text:
-        said = f'neither planscope nor Spark knows a format "{table.format}"; --jars FILE.jar adds one to Spark'
-    return PipelineError(f"cannot read {table.label}: {redacted(said)}")
+@contextmanager
+def reading(table: Source) -> Iterator[None]:
+    """Failures of Spark to read a table elsewhere become PipelineError, without secrets; those of files pass."""
+    try:
+        yield
+    except PipelineError:
+        raise
+    except Exception as error:
+        if table.files or not is_sparks(error):
+            raise
+        text, said = str(error), explain(error)
+        if table.format == "jdbc" and ("No suitable driver" in text or "ClassNotFoundException" in text):
+            said = "Spark has no driver for it; --jars FILE.jar adds one, --option driver=CLASS names its class"
+        elif "DATA_SOURCE_NOT_FOUND" in text or "Failed to find" in text:
+            said = f'neither planscope nor Spark knows a format "{table.format}"; --jars FILE.jar adds one to Spark'
+        raise PipelineError(f"cannot read {table.label}: {redacted(said)}") from error
 
 
 def check_distinct(label: str, names: Sequence[str | None]) -> None:

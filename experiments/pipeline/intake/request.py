@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from experiments.pipeline.intake.prepare import codec_name
+from experiments.pipeline.intake.prepare import codec_name, is_needed
 from experiments.pipeline.intake.sources import ENDINGS, Found, find_sources, is_secret, kind_of, redacted, tables_elsewhere
 from experiments.pipeline.spark.errors import PipelineError
 from optimizer.catalog.constraints import near
@@ -28,9 +28,6 @@ _OPTIONS = {
         **_ENCODING,
     },
     "json": _ENCODING,
-    "parquet": {},
-    "orc": {},
-    "arrow": {},
 }
 
 
@@ -112,7 +109,7 @@ def _found(request: ImportRequest) -> Found:
         raise PipelineError(f"{request.sources[0]}: what kind of files are there? say --format")
     if format in _OPTIONS:
         _check_options(request.options, {format})
-    if format == "arrow" or (format in ("csv", "json") and codec_name(request.options.get("encoding", "utf-8")) != "utf-8"):
+    if is_needed(format, request.options.get("encoding", "utf-8")):
         raise PipelineError(
             f"Spark reads {format} files from URIs in UTF-8 only, and no Arrow files; copy {request.sources[0]} to a folder"
         )
@@ -120,7 +117,7 @@ def _found(request: ImportRequest) -> Found:
 
 
 def _check_options(options: dict[str, str], formats: Collection[str]) -> None:
-    known = {option: meaning for format in sorted(formats) for option, meaning in _OPTIONS[format].items()}
+    known = {option: meaning for format in sorted(formats) for option, meaning in _OPTIONS.get(format, {}).items()}
     for name in (name for name in options if name not in known):
         listed = "\n".join(f"  {option}: {meaning}" for option, meaning in known.items()) or "  none"
         raise PipelineError(f'there is no option "{name}" for {" and ".join(sorted(formats))} files; known:\n{listed}')

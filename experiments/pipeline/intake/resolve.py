@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import pyarrow as pa
@@ -30,16 +30,15 @@ def undeclared(name: str, files: Sequence[Opened], declared: TableDeclaration | 
     `merge`: a column that some files lack is NULL there. Raises PipelineError: files that differ, declared columns that no
     file has.
     """
-    for file in files:
-        if (twins := _twins(file.types)) is not None:
-            raise PipelineError(
-                f'{file.label} has columns "{twins[0]}" and "{twins[1]}", the same to SQL; rename all but one of them'
-            )
     names = _names(files)
-    if (twins := _twins(names)) is not None:
-        raise PipelineError(
-            f'the files of table "{name}" differ: a column is "{twins[0]}" in some and "{twins[1]}" in others; rename one'
-        )
+    spelled: dict[str, str] = {}
+    for column in names:
+        if (twin := spelled.setdefault(column.lower(), column)) != column:
+            places = dict.fromkeys(next(file.label for file in files if one in file.types) for one in (twin, column))
+            where = " and ".join(places)
+            raise PipelineError(
+                f'{where}: there are columns "{twin}" and "{column}", the same to SQL; rename all but one of them'
+            )
     for column in names:
         missing = next((file for file in files if column not in file.types and not file.open), None)
         if missing is not None and not merge:
@@ -48,9 +47,9 @@ def undeclared(name: str, files: Sequence[Opened], declared: TableDeclaration | 
                 f'the files of table "{name}" differ: {having.label} has a column "{column}", {missing.label} has none\n'
                 "--merge-schema imports both, with NULLs for what is missing"
             )
-    wanted, there = _wanted(declared), {column.lower() for column in names}
+    wanted = _wanted(declared)
     for key, declaration in wanted.items():
-        if key not in there:
+        if key not in spelled:
             raise PipelineError(
                 f'column "{declaration.name}" of table {name} is declared, but not there\n{near(declaration.name, names)}'
             )
@@ -101,12 +100,6 @@ def _names(files: Sequence[Opened]) -> list[str]:
 
 def _wanted(declared: TableDeclaration | None) -> dict[str, ColumnDeclaration]:
     return {column.name.lower(): column for column in declared.columns} if declared is not None else {}
-
-
-def _twins(names: Iterable[str]) -> tuple[str, str] | None:
-    """Two names that differ only by letter case."""
-    spelled: dict[str, str] = {}
-    return next(((other, name) for name in names if (other := spelled.setdefault(name.lower(), name)) != name), None)
 
 
 def _stored_type(table: str, column: str, stored: Mapping[str, DataType], merge: bool) -> DataType:

@@ -23,7 +23,7 @@ from experiments.pipeline.intake.csv_files import CsvFiles, Looked
 from experiments.pipeline.intake.declared import Declared, declared_tables, schema_sql
 from experiments.pipeline.intake.json_files import json_records, open_json
 from experiments.pipeline.intake.keys import check_constraints
-from experiments.pipeline.intake.opened import Opened, batches, damaged_file, listed, open_table, open_typed, unreadable
+from experiments.pipeline.intake.opened import Opened, batches, damaged_file, listed, open_table, open_typed, reading
 from experiments.pipeline.intake.prepare import damage, is_needed, prepare
 from experiments.pipeline.intake.raw import Facts, RawTable
 from experiments.pipeline.intake.request import ImportRequest, Plan, read_inputs
@@ -80,7 +80,8 @@ class Tables:
         for number, table in enumerate(tables):
             folder, columns = self.work / str(number), resolved[table.name].columns
             one = raw[table.name] = RawTable(self.spark, table.name, opened[table.name], columns, folder)
-            one.parts = self._once(f"raw-{number}", partial(self._write, one, table))
+            with reading(table):
+                one.parts = self._once(f"raw-{number}", partial(one.write, self.say))
         if self.plan.inputs != read_inputs(self.plan.found):
             raise PipelineError("files changed while they were imported; import them again into a new folder")
         declared = declared_tables({name: one.columns for name, one in resolved.items()}, self.plan.declared)
@@ -179,15 +180,7 @@ class Tables:
         lower = {name.lower() for values in table.files.values() for name in values}
         return [column.name for column in declaration.columns if column.name.lower() not in lower] if declaration else []
 
-    # rows into raw parts, and what keys say of them
-
-    def _write(self, raw: RawTable, table: Source) -> list[Facts]:
-        try:
-            return raw.write(self.say)
-        except Exception as error:
-            if table.files:
-                raise
-            raise unreadable(table, error) from error
+    # what keys say of the rows
 
     def _checks(self, declared: Mapping[str, Declared], raw: Mapping[str, RawTable]) -> dict[str, list[Facts]]:
         for one in raw.values():
