@@ -16,10 +16,11 @@ import pytest
 
 from experiments.pipeline.analyze import keys as module
 from experiments.pipeline.analyze.keys import count_against, declared, proved
+from experiments.pipeline.analyze.pieces import Sketches
 from experiments.pipeline.intake.keys import duplicates, orphans
 from experiments.pipeline.intake.raw import RawTable
 from experiments.pipeline.sketches import frequent
-from experiments.pipeline.sketches.column import ColumnSketch, merge_sketches, sketch_of
+from experiments.pipeline.sketches.column import merge_sketches, sketch_of
 from optimizer.catalog.declarations import ColumnDeclaration
 from optimizer.catalog.findings import Constraint
 from optimizer.catalog.table import Catalog
@@ -31,12 +32,13 @@ if TYPE_CHECKING:
 Against = dict[Constraint, tuple[int, list[str]]]
 
 
-def sketches_of(catalog: Catalog) -> dict[str, dict[str, ColumnSketch]]:
-    found: dict[str, dict[str, ColumnSketch]] = {}
+def sketches_of(catalog: Catalog) -> dict[str, Sketches]:
+    found: dict[str, Sketches] = {}
     for name, table in catalog.tables.items():
         rows = pa.concat_tables([pq.read_table(file) for file in table.files]).combine_chunks()
         columns = {c.name: rows[c.name].cast(c.type).combine_chunks() for c in table.columns}
-        found[name] = {n: merge_sketches([sketch_of(column[:40]), sketch_of(column[40:])]) for n, column in columns.items()}
+        halves = {(n,): [sketch_of(column[:40]), sketch_of(column[40:])] for n, column in columns.items()}
+        found[name] = {names: merge_sketches(parts) for names, parts in halves.items()}
     return found
 
 

@@ -7,21 +7,26 @@ again, and a run that was interrupted goes on where it stopped. Figures of a tab
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from itertools import chain
 from pathlib import Path
-
-import pyarrow as pa
 
 from executor.atomic import make_folder
 from experiments.lock import hold
 from experiments.pipeline.analyze.keys import declared, verify
-from experiments.pipeline.analyze.pieces import Columns, check_unchanged, file_name, pieces, sketch_folder, state_of
+from experiments.pipeline.analyze.pieces import (
+    Columns,
+    check_unchanged,
+    empty,
+    file_name,
+    pieces,
+    sketch_folder,
+    state_of,
+    writing,
+)
 from experiments.pipeline.analyze.scan import scan
 from experiments.pipeline.analyze.table_figures import unique_columns, with_figures
-from experiments.pipeline.sketches.column import ColumnSketch, sketch_of
-from experiments.pipeline.sketches.hyperloglog import HyperLogLog
 from experiments.pipeline.sketches.stored import VERSION
 from experiments.pipeline.spark.manifest import finished, write_manifest
 from experiments.pipeline.spark.session import Say, Start, unheard
@@ -32,14 +37,13 @@ from optimizer.catalog.folder import METADATA_FOLDER, find_tables
 from optimizer.catalog.statistics import stored_statistics, write_statistics
 from optimizer.catalog.table import Catalog, Table
 from optimizer.dataset import open_dataset
-from optimizer.errors import CatalogError, OutputError
+from optimizer.errors import CatalogError
 
-_ABANDONED = 3600.0  # seconds after which what a task was writing is no longer taken for work under way
 STAGE = "analyze"
 _LOCK = ".analyze.lock"
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class TableReport:
     """`read` of `pieces` (parts of files) were read now, in `seconds` of the tasks' time together; the others were known.
     `unique`: undeclared columns whose values were all counted or proved to differ; `probably_unique`: likely so."""
@@ -55,11 +59,12 @@ class TableReport:
     probably_unique: list[str] = field(default_factory=list)
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class AnalyzeReport:
-    folder: Path
+    """`seconds`: of this call."""
+
     tables: list[TableReport]
-    seconds: float = 0.0
+    seconds: float
 
     @property
     def read(self) -> int:
@@ -87,55 +92,43 @@ def analyze_dataset(
     states = {file: state_of(file) for table in find_tables(folder) for file in table.files}  # before anything is read
     catalog = open_dataset(folder, as_declared=True)
     chosen = {table.name: table for table in _chosen(catalog, tables)}
-    with _writing(folder), hold(make_folder(folder / METADATA_FOLDER) / _LOCK, f"the analysis of {folder}"):
+    with hold(make_folder(folder / METADATA_FOLDER) / _LOCK, f"the analysis of {folder}"), writing(folder / METADATA_FOLDER):
         sketch_folder(folder).mkdir(exist_ok=True)
         known = {name: file_identities(table.files) for name, table in catalog.tables.items()}
-        for file in (file for table in catalog.tables.values() for file in table.files):
-            check_unchanged(file, states.get(file))
+        check_unchanged({file: states.get(file) for table in catalog.tables.values() for file in table.files})
         together = _joint(folder, catalog, chosen, joint)
         inputs = {"tables": known, "declared": declared(catalog, chosen)}
         settings = {"tables": list(chosen), "sample": sample, "joint": together, "sketches": VERSION}
         if (done := finished(folder, STAGE, inputs, settings)) is not None:
             tables_then = [TableReport(**{**table, "read": 0, "seconds": 0.0}) for table in done["counts"]["tables"]]
-            return AnalyzeReport(folder, tables_then, time.perf_counter() - began)
-        cut = {name: pieces(folder, table, known[name], states, sample) for name, table in chosen.items()}
-        reports = {name: TableReport(name, table.stats.rows, len(cut[name])) for name, table in chosen.items()}
-        scanned = scan([piece for each in cut.values() for piece in each], together, start, say)
-        merged = {name: _whole(table, scanned.columns.get(name, {})) for name, table in chosen.items()}
-        for name, each in reports.items():
-            each.read, each.seconds = scanned.read.get(name, 0), scanned.seconds.get(name, 0.0)
-        if sample is None:
-            for one in verify(folder, catalog, chosen, merged, known, states, start, say):
-                if one.table in reports:
-                    reports[one.table].keys += not one.target
-                    reports[one.table].foreign_keys += bool(one.target)
-        joined = {name: {n: HyperLogLog() for n in together[name]} | scanned.joint.get(name, {}) for name in chosen}
-        analyzed = [with_figures(table, merged[name], joined[name], cut[name]) for name, table in chosen.items()]
-        for file in (file for table in chosen.values() for file in table.files):
-            check_unchanged(file, states[file])
+            return AnalyzeReport(tables_then, time.perf_counter() - began)
+        cut = {name: pieces(folder, table, known[name], states, sample, together[name]) for name, table in chosen.items()}
+        scanned = scan(list(chain(*cut.values())), start, say)
+        wanted = {name: [*((column.name,) for column in table.columns), *together[name]] for name, table in chosen.items()}
+        sketches = {  # a table without pieces has had no rows to look at
+            name: {columns: scanned.sketches.get(name, {}).get(columns) or empty(table, columns) for columns in wanted[name]}
+            for name, table in chosen.items()
+        }
+        held = [] if sample is not None else verify(folder, catalog, chosen, sketches, known, states, start, say)
+        analyzed = [with_figures(table, sketches[name], cut[name]) for name, table in chosen.items()]
+        check_unchanged({file: states[file] for table in chosen.values() for file in table.files})
         version = write_statistics(folder, analyzed, known)
         _remove_old_sketches(folder, known)
+        reports = []
         for name, table in chosen.items():
-            reports[name].unique, reports[name].probably_unique = unique_columns(table, merged[name])
-        report = AnalyzeReport(folder, list(reports.values()), time.perf_counter() - began)
-        counts = {"rows": sum(t.stats.rows for t in chosen.values()), "read": report.read, "seconds": round(report.seconds, 3)}
-        told = {**counts, "tables": list(map(asdict, report.tables))}
+            read, seconds = scanned.read.get(name, 0), scanned.seconds.get(name, 0.0)
+            foreign = [bool(one.target) for one in held if one.table == name]
+            keys = (foreign.count(False), foreign.count(True))
+            unique = unique_columns(table, sketches[name])
+            reports.append(TableReport(name, table.stats.rows, len(cut[name]), read, seconds, *keys, *unique))
+        report = AnalyzeReport(reports, time.perf_counter() - began)
+        seconds = round(sum(table.seconds for table in reports), 3)
+        counts = {"rows": sum(table.rows for table in reports), "read": report.read, "seconds": seconds}
         files = [version.parent.with_suffix(".json"), *sorted(version.iterdir())]
         files += [findings_file(folder)] if sample is None else []
-        within = [file.relative_to(folder) for file in files]
-        write_manifest(folder, STAGE, inputs=inputs, settings=settings, counts=told, files=within)
+        told = {**counts, "tables": list(map(asdict, reports))}
+        write_manifest(folder, STAGE, inputs=inputs, settings=settings, counts=told, files=files)
     return report
-
-
-@contextmanager
-def _writing(folder: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise OutputError(
-            f"cannot write {error.filename or folder / METADATA_FOLDER}: {error.strerror or error}\n"
-            "what was read stays: once the folder can be written and has space, planscope data analyze goes on from there"
-        ) from error
 
 
 def _chosen(catalog: Catalog, names: Sequence[str]) -> list[Table]:
@@ -180,18 +173,9 @@ def _joint(
     return found
 
 
-def _whole(table: Table, found: Mapping[str, ColumnSketch]) -> dict[str, ColumnSketch]:
-    """A sketch for each column, in their order: a table without pieces has had no rows to look at."""
-    return {column.name: found.get(column.name) or sketch_of(pa.array([], column.type)) for column in table.columns}
-
-
 def _remove_old_sketches(folder: Path, known: Mapping[str, Mapping[str, str]]) -> None:
     """Sketches of files that are gone or have changed, and what killed tasks have left."""
     files = {file_name(Path(name), identity) for identities in known.values() for name, identity in identities.items()}
-    long_ago = time.time() - _ABANDONED
     for path in sketch_folder(folder).iterdir():
-        of_file, dash, _ = path.name.partition("-")
-        if (dash and path.suffix == ".parquet" and of_file not in files) or (
-            path.suffix == ".part" and path.stat().st_mtime < long_ago
-        ):
+        if path.name.partition("-")[0] not in files:
             path.unlink(missing_ok=True)

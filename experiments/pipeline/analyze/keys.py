@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from executor.arrow.comparisons import normalized
-from experiments.pipeline.analyze.pieces import State, bare, check_unchanged, fragment_of, parts_of
+from experiments.pipeline.analyze.pieces import Sketches, State, bare, check_unchanged, fragment_of, parts_of
 from experiments.pipeline.sketches.column import ColumnSketch
 from experiments.pipeline.sketches.figures import is_unique
 from experiments.pipeline.sketches.hyperloglog import hashes
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 _ROWS = 8_000_000  # that a task of the reading passes on at most
-Sketches = Mapping[str, Mapping[str, ColumnSketch]]  # by table and column
 
 
 def declared(catalog: Catalog, tables: Mapping[str, Table]) -> list[Constraint]:
@@ -55,7 +54,7 @@ def verify(
     folder: Path,
     catalog: Catalog,
     chosen: Mapping[str, Table],
-    sketches: Sketches,
+    sketches: Mapping[str, Sketches],
     known: Mapping[str, Mapping[str, str]],
     states: Mapping[Path, State],
     start: Start,
@@ -74,23 +73,21 @@ def verify(
         try:
             found |= {one: _complaint(one, *against) for one, against in count_against(catalog, left, start(), say).items()}
         finally:  # what has changed may not be readable either
-            for file, state in states.items():
-                check_unchanged(file, state)
+            check_unchanged(states)
     findings.with_found(found, known).write(folder)
     if complaints := list(filter(None, found.values())):
         raise CatalogError("\n".join(complaints) + "\ncorrect schema.sql, or the data; until then queries do not rely on it")
     return every
 
 
-def proved(one: Constraint, sketches: Sketches) -> bool:
-    """Whether what was sketched is enough to know that the declaration holds; False proves nothing."""
-    here = sketches.get(one.table, {}).get(one.columns[0])
-    if len(one.columns) > 1 or here is None:
+def proved(one: Constraint, sketches: Mapping[str, Sketches]) -> bool:
+    """Whether what was sketched, by table, is enough to know that the declaration holds; False proves nothing."""
+    here, there = sketches.get(one.table, {}).get(one.columns), sketches.get(one.target, {}).get(one.referenced)
+    if not isinstance(here, ColumnSketch):
         return False
     if not one.target:
         return here.nulls == 0 and is_unique(here) is True
-    there = sketches.get(one.target, {}).get(one.referenced[0])
-    return there is not None and there.type == here.type and not here.nans and _contains(there, here)
+    return isinstance(there, ColumnSketch) and there.type == here.type and not here.nans and _contains(there, here)
 
 
 def _contains(all: ColumnSketch, some: ColumnSketch) -> bool:

@@ -1,17 +1,17 @@
 """What one task reads, a part of a file, and the sketches it makes of that: in one reading, kept as Parquet files.
 
-A file of sketches has a row for each column, or one for a combination of columns. It is named by what it was made from (file,
-fingerprint, row groups, columns), so one that is there need not be made again: sketches are the checkpoints of an analysis, and
-what makes the next one read new files only. Nothing in them is executed.
+A file of sketches has a row for each column, or one for a combination of columns, of which the distinct values alone are
+sketched. It is named by what it was made from (file, fingerprint, row groups, columns), so one that is there need not be made
+again: sketches are the checkpoints of an analysis, and what makes the next one read new files only. Nothing in them is executed.
 """
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -23,7 +23,7 @@ import pyarrow.parquet as pq
 from executor.atomic import atomic_output, make_folder
 from experiments.pipeline.sketches import stored
 from experiments.pipeline.sketches.column import ColumnSketch, merge_sketches, sketch_of
-from experiments.pipeline.sketches.hyperloglog import HyperLogLog, hashes
+from experiments.pipeline.sketches.hyperloglog import HyperLogLog, counter_of, merge_counters
 from optimizer.catalog.folder import METADATA_FOLDER
 from optimizer.catalog.source import open_source
 from optimizer.catalog.table import Table
@@ -41,7 +41,8 @@ _AGAIN = "what was read before stays: once the folder can be written and has spa
 Columns = tuple[str, ...]
 Unit = tuple[Path, tuple[int, ...] | None]  # a file, and which of its row groups; None: all of it
 State = tuple[int, int, int]
-Joint = dict[Columns, HyperLogLog]
+Sketch = ColumnSketch | HyperLogLog  # of one column, of several
+Sketches = dict[Columns, Sketch]
 
 
 def state_of(file: Path) -> State:
@@ -50,17 +51,21 @@ def state_of(file: Path) -> State:
     return found.st_size, found.st_mtime_ns, found.st_ctime_ns
 
 
-def check_unchanged(file: Path, state: State | None) -> None:
-    """Raises CatalogError unless the file is what it was (None: not there): figures of it may not pass for those of another."""
-    with contextlib.suppress(OSError):
-        if state_of(file) == state:
-            return
-    raise CatalogError(f"{file} changed while it was analyzed\nrun the analysis again, once nobody writes there any more")
+def check_unchanged(states: Mapping[Path, State | None]) -> None:
+    """Raises CatalogError unless the files are what they were (None: not there): figures of one may not pass for another's."""
+    for file, state in states.items():
+        try:
+            changed = state_of(file) != state
+        except OSError:
+            changed = True
+        if changed:
+            raise CatalogError(f"{file} changed while it was analyzed\nrun the analysis again, once nobody writes there any more")
 
 
 class Piece(NamedTuple):
     """`groups`: row groups of a Parquet file, None for the whole file. `share`: of the rows, taken at random. `identity`: what
-    the file is known by, `state`: what it was at that time. `home`: the folder of sketches."""
+    the file is known by, `state`: what it was at that time. `joint`: combinations of columns that are counted together. `home`:
+    the folder of sketches."""
 
     table: Table
     file: Path
@@ -68,18 +73,22 @@ class Piece(NamedTuple):
     state: State
     groups: tuple[int, ...] | None
     share: float
+    joint: Sequence[Columns]
     home: Path
 
-    def sketches(self, joint: Sequence[Columns]) -> list[Path]:
-        """Where its sketches are once they are made: of each column, and of the combinations `joint`."""
+    @property
+    def sketches(self) -> dict[Path, list[Columns]]:
+        """Its files of sketches, and what each is of: one of all columns, then one for each combination."""
         types = {column.name: str(column.type) for column in self.table.columns}
-        described: list[object] = [list(map(list, types.items()))]
-        described += [[list(names), [types[name] for name in names]] for names in joint]
+        each: list[list[Columns]] = [[(name,) for name in types], *([names] for names in self.joint)]
         start, of = file_name(self.file, self.identity), [self.table.name, self.groups, self.share]
-        return [self.home / f"{start}-{_digest([*of, columns])}.parquet" for columns in described]
+        marks = [_digest([*of, wanted, [types[name] for names in wanted for name in names]]) for wanted in each]
+        return {self.home / f"{start}-{mark}.parquet": wanted for mark, wanted in zip(marks, each, strict=True)}
 
-    def is_missing(self, joint: Sequence[Columns]) -> bool:
-        return not all(path.exists() for path in self.sketches(joint))
+    @property
+    def missing(self) -> dict[Path, list[Columns]]:
+        """Those of `sketches` that are still to be made."""
+        return {path: wanted for path, wanted in self.sketches.items() if not path.exists()}
 
 
 def sketch_folder(folder: Path) -> Path:
@@ -96,7 +105,12 @@ def _digest(described: object) -> str:
 
 
 def pieces(
-    folder: Path, table: Table, identities: Mapping[str, str], states: Mapping[Path, State], sample: float | None
+    folder: Path,
+    table: Table,
+    identities: Mapping[str, str],
+    states: Mapping[Path, State],
+    sample: float | None,
+    joint: Sequence[Columns],
 ) -> list[Piece]:
     """All pieces of a table, in order. `identities`: what its files are known by, by name; `states`: what they were then.
 
@@ -118,7 +132,7 @@ def pieces(
             units = _runs(chosen, lambda *_: max(1, min(count // _ENOUGH, int(PIECE / each))))
         else:
             share = sample
-    return [Piece(table, file, identities[file.name], states[file], groups, share, home) for file, groups in units]
+    return [Piece(table, file, identities[file.name], states[file], groups, share, joint, home) for file, groups in units]
 
 
 def bare(table: Table) -> Table:
@@ -153,23 +167,17 @@ def _runs(groups: Mapping[Path, Sequence[int]], most: Callable[[Path, int], int]
     return found
 
 
-def sketch_piece(piece: Piece, joint: Sequence[Columns]) -> float:
+def sketch_piece(piece: Piece) -> float:
     """Makes what is missing; seconds. Raises CatalogError naming the file that cannot be read or has changed, OutputError."""
-    started, table = time.perf_counter(), piece.table
-    path, *paths = piece.sketches(joint)
-    wanted = [] if path.exists() else [column.name for column in table.columns]
-    missing = {names: each for names, each in zip(joint, paths, strict=True) if not each.exists()}
+    started, missing = time.perf_counter(), piece.missing
     try:
-        fragment = fragment_of(table, piece.file, piece.groups)
-        sketches, together = _sketch(fragment, table, wanted, tuple(missing), piece.share)
-        check_unchanged(piece.file, piece.state)
+        sketches = _sketched(piece, [columns for wanted in missing.values() for columns in wanted])
+        check_unchanged({piece.file: piece.state})
     except (pa.ArrowException, OSError) as error:
         reason = str(error).split("\n")[0].split(". Detail:")[0]
         raise CatalogError(f"{piece.file} cannot be read: {reason}\nwrite it again, or move it out of the folder") from error
-    for names, each in missing.items():
-        write_sketches(each, {names: stored.to_bytes(together[names])})
-    if wanted:
-        write_sketches(path, {(name,): stored.to_bytes(sketches[name]) for name in wanted})
+    for path, wanted in missing.items():
+        write_sketches(path, {columns: stored.to_bytes(sketches[columns]) for columns in wanted})
     return time.perf_counter() - started
 
 
@@ -177,10 +185,17 @@ def write_sketches(path: Path, found: Mapping[Columns, bytes]) -> None:
     """Whole or not at all: other processes may write the same file. Raises OutputError."""
     columns = {"columns": list(map(list, found)), "sketch": list(found.values())}
     table = pa.table(columns, schema=_SCHEMA).replace_schema_metadata(_MARK)
+    with writing(path), atomic_output(make_folder(path.parent) / path.name) as file:
+        pq.write_table(table, file, compression="none", write_page_checksum=True)
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """What cannot be written is an OutputError that says what to do."""
     try:
-        make_folder(path.parent)
-        with atomic_output(path) as file:
-            pq.write_table(table, file, compression="none", write_page_checksum=True)
+        yield
+    except OSError as error:
+        raise OutputError(f"cannot write {error.filename or path}: {error.strerror or error}\n{_AGAIN}") from error
     except OutputError as error:
         raise OutputError(f"{error}\n{_AGAIN}") from error
 
@@ -191,42 +206,48 @@ def contents(path: Path) -> dict[Columns, bytes]:
         table = pq.read_table(path, page_checksum_verification=True)
         if (table.schema.metadata or {}).get(b"planscope-sketches") != str(stored.VERSION).encode():
             raise ValueError("another version")
-        found = {tuple(row["columns"]): row["sketch"] for row in table.to_pylist()}
-        for columns, content in found.items():
-            sketch_in(columns, content)
-        return found
-    except (OSError, EOFError, StopIteration, ValueError, LookupError, TypeError, pa.ArrowException) as error:
+        return {tuple(row["columns"]): row["sketch"] for row in table.to_pylist()}
+    except (OSError, ValueError, LookupError, pa.ArrowException) as error:
         raise CatalogError(f"cannot read {path} ({error})\ndelete it: planscope data analyze makes it again") from error
 
 
 def sketch_in(columns: Sequence[str], content: bytes) -> Any:
-    """The sketch of one column, or the HyperLogLog of several. Raises ArrowException or KeyError for what is none."""
+    """The sketch of one column or of several. Raises ArrowException or KeyError for what is none."""
     return stored.from_bytes(ColumnSketch if len(columns) == 1 else HyperLogLog, content)
 
 
-def _sketch(
-    fragment: Any, table: Table, columns: Sequence[str], joint: Sequence[Columns], share: float
-) -> tuple[dict[str, ColumnSketch], Joint]:
-    """In one reading, the sketches of `columns` and of the combinations of each of `joint`."""
-    parts = {name: [sketch_of(pa.array([], table.schema.field(name).type))] for name in columns}
-    together = {names: HyperLogLog() for names in joint}
-    for batch in _batches(fragment, table, list(dict.fromkeys([*columns, *(name for names in joint for name in names)])), share):
-        for name, gathered in parts.items():
-            gathered.append(sketch_of(batch.column(name)))
+def merged(parts: Sequence[Any]) -> Any:
+    """The sketches of several pieces as one."""
+    return merge_sketches(parts) if isinstance(parts[0], ColumnSketch) else merge_counters(parts)
+
+
+def empty(table: Table, columns: Columns) -> Sketch:
+    """The sketch of no rows."""
+    return _of_batch([pa.array([], table.schema.field(name).type) for name in columns])
+
+
+def _of_batch(columns: Sequence[pa.Array]) -> Sketch:
+    return sketch_of(columns[0]) if len(columns) == 1 else counter_of(columns)
+
+
+def _sketched(piece: Piece, wanted: Sequence[Columns]) -> Sketches:
+    """In one reading, the sketches of each of `wanted`."""
+    parts = {columns: [empty(piece.table, columns)] for columns in wanted}
+    for batch in _batches(piece, list(dict.fromkeys(name for columns in wanted for name in columns))):
+        for columns, gathered in parts.items():
+            gathered.append(_of_batch([batch.column(name) for name in columns]))
             if len(gathered) > _GATHERED:
-                parts[name] = [merge_sketches(gathered)]
-        for names, found in together.items():
-            found.add(hashes(*(batch.column(name) for name in names)))
-    return {name: merge_sketches(gathered) for name, gathered in parts.items()}, together
+                gathered[:] = [merged(gathered)]
+    return {columns: merged(gathered) for columns, gathered in parts.items()}
 
 
-def _batches(fragment: Any, table: Table, names: list[str], share: float) -> Iterator[pa.RecordBatch]:
-    """Batches of the named columns, of about _ROWS rows or _BYTES bytes, without empty ones; of `share` of the rows."""
-    random = np.random.default_rng(0)
+def _batches(piece: Piece, names: list[str]) -> Iterator[pa.RecordBatch]:
+    """Batches of the named columns, of about _ROWS rows or _BYTES bytes, without empty ones."""
+    random, schema = np.random.default_rng(0), piece.table.schema
     waiting: list[pa.RecordBatch] = []
-    for batch in fragment.to_batches(schema=table.schema, columns=names, batch_readahead=2):
-        if share < 1.0:
-            batch = batch.filter(pa.array(random.random(batch.num_rows) < share))
+    for batch in fragment_of(piece.table, piece.file, piece.groups).to_batches(schema=schema, columns=names, batch_readahead=2):
+        if piece.share < 1.0:
+            batch = batch.filter(pa.array(random.random(batch.num_rows) < piece.share))
         if batch.num_rows:
             waiting.append(batch)
         if sum(each.num_rows for each in waiting) >= _ROWS or sum(each.nbytes for each in waiting) >= _BYTES:

@@ -18,10 +18,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from experiments.pipeline.analyze.pieces import Columns, Joint, Piece, contents, sketch_in, sketch_piece
+from experiments.pipeline.analyze.pieces import Columns, Piece, Sketches, contents, merged, sketch_in, sketch_piece
 from experiments.pipeline.sketches import stored
-from experiments.pipeline.sketches.column import ColumnSketch, merge_sketches
-from experiments.pipeline.sketches.hyperloglog import merge_counters
 from experiments.pipeline.spark.errors import PipelineError
 from experiments.pipeline.spark.session import Say, Start
 from experiments.pipeline.spark.tasks import collect
@@ -34,72 +32,70 @@ FAN = 64  # sketches of a column that one task merges
 SMALL = 32 << 20  # bytes of files that this process reads sooner than Spark starts
 _SPARK_ROW = "struct<table: string, columns: array<string>, number: int, content: binary>"
 _ROW = pa.struct([("table", pa.string()), ("columns", pa.list_(pa.string())), ("number", pa.int32()), ("content", pa.binary())])
-Combinations = Mapping[str, Sequence[Columns]]  # of columns that are counted together, by table
 Row = tuple[str, list[str], int, bytes]  # table, its column or columns (none: a note), number of the piece, sketch
 
 
 class Scanned(NamedTuple):
-    """By table: sketches of its columns and of combinations of them; parts read now, and the seconds that took."""
+    """By table: sketches; parts read now, and the seconds that took."""
 
-    columns: dict[str, dict[str, ColumnSketch]]
-    joint: dict[str, Joint]
+    sketches: dict[str, Sketches]
     read: dict[str, int]
     seconds: dict[str, float]
 
 
-def scan(pieces: Sequence[Piece], joint: Combinations, spark: Start, say: Say) -> Scanned:
+def scan(pieces: Sequence[Piece], spark: Start, say: Say) -> Scanned:
     """Sketches of all pieces, merged in their order. Raises CatalogError, PipelineError."""
-    missing = [piece for piece in pieces if piece.is_missing(joint[piece.table.name])]
+    missing = [piece for piece in pieces if piece.missing]
     if missing:
         say(f"analyzing: {len(missing)} of {len(pieces)} parts of files to read")
     if len(pieces) <= FAN and sum(piece.state[0] for piece in missing) <= SMALL:
         groups: dict[tuple[str, Columns], list[bytes]] = {}
         for number, piece in enumerate(pieces):
-            for table, columns, _, content in _rows_of(number, piece, joint):
+            for table, columns, _, content in _rows_of(number, piece):
                 groups.setdefault((table, tuple(columns)), []).append(content)
         return _result({key: _merged(key[1], range(len(found)), found) for key, found in groups.items()})
     session = spark()
     tables = ", ".join(dict.fromkeys(piece.table.name for piece in pieces))
-    found = collect(session, _frame(session, pieces, joint), f"analyze {tables}: {len(missing)} parts", say)
+    found = collect(session, _frame(session, pieces), f"analyze {tables}: {len(missing)} parts", say)
     return _result({(row["table"], tuple(row["columns"])): bytes(row["content"]) for row in found})
 
 
-def _frame(spark: SparkSession, pieces: Sequence[Piece], joint: Combinations) -> DataFrame:
+def _frame(spark: SparkSession, pieces: Sequence[Piece]) -> DataFrame:
     """table, columns, content of all pieces together."""
     from pyspark.sql import functions as f
 
     def sketched(ids: pa.Array) -> pa.Array:
-        rows = [[dict(zip(_ROW.names, row, strict=True)) for row in _rows_of(i, pieces[i], joint)] for i in ids.to_pylist()]
+        rows = [[dict(zip(_ROW.names, row, strict=True)) for row in _rows_of(i, pieces[i])] for i in ids.to_pylist()]
         return pa.array(rows, pa.list_(_ROW))
 
-    def merged(columns: pa.Array, number: pa.Array, content: pa.Array) -> bytes:
+    def together(columns: pa.Array, number: pa.Array, content: pa.Array) -> bytes:
         return _merged(columns[0].as_py(), number.to_pylist(), content.to_pylist())
 
     sketched.__annotations__ = {"ids": pa.Array, "return": pa.Array}
-    merged.__annotations__ = {"columns": pa.Array, "number": pa.Array, "content": pa.Array, "return": bytes}
-    scan_rows, merge = f.arrow_udf(sketched, f"array<{_SPARK_ROW}>").asNondeterministic(), f.arrow_udf(merged, "binary")
-    frame = spark.range(0, len(pieces), 1, len(pieces)).select(f.explode(scan_rows("id")).alias("row")).select("row.*")
-    together = merge("columns", "number", "content").alias("content")
+    together.__annotations__ = {"columns": pa.Array, "number": pa.Array, "content": pa.Array, "return": bytes}
+    rows = f.arrow_udf(sketched, f"array<{_SPARK_ROW}>").asNondeterministic()
+    merge = f.arrow_udf(together, "binary")("columns", "number", "content").alias("content")
+    frame = spark.range(0, len(pieces), 1, len(pieces)).select(f.explode(rows("id")).alias("row")).select("row.*")
     count = len(pieces)
     while count > FAN:
         parent = f.floor(f.col("number") / FAN).cast("int").alias("number")
-        frame = frame.groupBy("table", "columns", parent).agg(together).select("table", "columns", "number", "content")
+        frame = frame.groupBy("table", "columns", parent).agg(merge).select("table", "columns", "number", "content")
         count = -(-count // FAN)
-    return frame.groupBy("table", "columns").agg(together)
+    return frame.groupBy("table", "columns").agg(merge)
 
 
-def _rows_of(number: int, piece: Piece, joint: Combinations) -> Iterator[Row]:
+def _rows_of(number: int, piece: Piece) -> Iterator[Row]:
     """What Spark calls for each piece: has it sketched if need be. A failure is a note, so that Spark does not repeat it."""
-    table, together = piece.table.name, joint[piece.table.name]
-    note: dict[str, float | str] = {}
+    table, note = piece.table.name, dict[str, float | str]()
     try:
-        if piece.is_missing(together):
-            note = {"seconds": sketch_piece(piece, together)}
-        for columns, content in [row for path in piece.sketches(together) for row in contents(path).items()]:
+        if piece.missing:
+            note = {"seconds": sketch_piece(piece)}
+        for columns, content in [row for path in piece.sketches for row in contents(path).items()]:
             yield table, list(columns), number, content
     except Exception as error:
         note = {"error": failure(error)}
-    yield table, [], number, json.dumps([note] if note else []).encode()
+    if note:
+        yield table, [], number, json.dumps([note]).encode()
 
 
 def _merged(columns: Sequence[str], numbers: Sequence[int], found: Sequence[bytes]) -> bytes:
@@ -107,23 +103,17 @@ def _merged(columns: Sequence[str], numbers: Sequence[int], found: Sequence[byte
     ordered: list[bytes] = [found[i] for i in np.argsort(numbers, kind="stable")]
     if not columns:
         return json.dumps([note for each in ordered for note in json.loads(each)]).encode()
-    if len(ordered) == 1:
-        return ordered[0]
-    parts = [sketch_in(columns, each) for each in ordered]
-    return stored.to_bytes(merge_sketches(parts) if len(columns) == 1 else merge_counters(parts))
+    return ordered[0] if len(ordered) == 1 else stored.to_bytes(merged([sketch_in(columns, each) for each in ordered]))
 
 
 def _result(found: Mapping[tuple[str, Columns], bytes]) -> Scanned:
-    result = Scanned({}, {}, {}, {})
+    result = Scanned({}, {}, {})
     for (table, columns), content in sorted(found.items()):
-        if not columns:
-            notes = json.loads(content)
-            if error := next((note["error"] for note in notes if "error" in note), None):
-                raise PipelineError(error)
-            result.read[table] = len(notes)
-            result.seconds[table] = sum(note["seconds"] for note in notes)
-        elif len(columns) == 1:
-            result.columns.setdefault(table, {})[columns[0]] = sketch_in(columns, content)
-        else:
-            result.joint.setdefault(table, {})[columns] = sketch_in(columns, content)
+        if columns:
+            result.sketches.setdefault(table, {})[columns] = sketch_in(columns, content)
+            continue
+        notes = json.loads(content)
+        if error := next((note["error"] for note in notes if "error" in note), None):
+            raise PipelineError(error)
+        result.read[table], result.seconds[table] = len(notes), sum(note["seconds"] for note in notes)
     return result

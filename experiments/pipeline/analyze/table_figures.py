@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 
 import numpy as np
 import pyarrow as pa
 
-from experiments.pipeline.analyze.pieces import Piece, contents, sketch_in
+from experiments.pipeline.analyze.pieces import Piece, Sketches, contents, sketch_in
 from experiments.pipeline.sketches.column import ColumnSketch
 from experiments.pipeline.sketches.figures import column_stats, distinct_values, is_unique
 from experiments.pipeline.sketches.hyperloglog import STANDARD_ERROR, HyperLogLog
@@ -18,20 +18,19 @@ from experiments.pipeline.sketches.order import sorted_order
 from optimizer.catalog.table import ColumnStats, Table
 
 
-def with_figures(
-    table: Table, sketches: Mapping[str, ColumnSketch], together: Mapping[tuple[str, ...], HyperLogLog], cut: Sequence[Piece]
-) -> Table:
-    """`table` with the figures of its sketches, of single columns and of several `together`.
+def with_figures(table: Table, sketches: Sketches, cut: Sequence[Piece]) -> Table:
+    """`table` with the figures of its sketches.
 
     Where these saw a sample of the rows, footers know NULLs and bounds better.
     Of a sample of row groups that have values of their own each, as those of sorted data have, so do the others: distinct
     values grow with the rows.
     """
-    seen = max((sketch.rows for sketch in sketches.values()), default=0)
+    columns = of_columns(sketches)
+    seen = max((sketch.rows for sketch in columns.values()), default=0)
     sampled = 0 < seen < table.stats.rows
     scale = table.stats.rows / seen if sampled else 1.0
     stats: dict[str, ColumnStats] = {}
-    for name, sketch in sketches.items():
+    for name, sketch in columns.items():
         stats[name] = column_stats(sketch, scale)
         if (name,) in table.keys and seen:
             stats[name] = replace(stats[name], ndv=float(table.stats.rows), degrees=((table.stats.rows, 1),))
@@ -40,11 +39,12 @@ def with_figures(
     if sampled:
         for name in _apart(cut):
             present = float(table.stats.rows - (stats[name].nulls or 0))
-            stats[name] = replace(stats[name], ndv=min(distinct_values(sketches[name], 1.0) * scale, present))
+            stats[name] = replace(stats[name], ndv=min(distinct_values(columns[name], 1.0) * scale, present))
     distinct = {}
-    for names, found in together.items():
-        combinations = math.prod((stats[name].ndv or 0.0) + 1.0 for name in names)
-        distinct[names] = min(found.estimate() * scale, float(table.stats.rows), combinations)
+    for names, found in sketches.items():
+        if isinstance(found, HyperLogLog):
+            combinations = math.prod((stats[name].ndv or 0.0) + 1.0 for name in names)
+            distinct[names] = min(found.estimate() * scale, float(table.stats.rows), combinations)
     how = f"a sample of {seen:,} of {table.stats.rows:,} rows" if sampled else f"all {seen:,} rows"
     analyzed = f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC, {how}"
     return replace(table, stats=replace(table.stats, columns=stats, distinct=distinct, analyzed=analyzed))
@@ -56,19 +56,17 @@ def _apart(cut: Sequence[Piece]) -> set[str]:
         return set()
     bounds: dict[str, list[pa.Array]] = {}
     for piece in cut:
-        for (name,), content in contents(piece.sketches(())[0]).items():
+        for (name,), content in contents(next(iter(piece.sketches))).items():
             found = sketch_in((name,), content).bounds
             if len(found):
                 bounds.setdefault(name, []).append(found)
-    return {name for name, ranges in bounds.items() if _are_apart(ranges)}
-
-
-def _are_apart(ranges: Sequence[pa.Array]) -> bool:
-    """Of pairs (least, greatest)."""
-    order = sorted_order(pa.concat_arrays(ranges))
-    lows, highs = order.codes[0::2], order.codes[1::2]
-    by_low = np.argsort(lows)
-    return len(ranges) > 1 and bool((highs[by_low][:-1] < lows[by_low][1:]).all())
+    apart = set()
+    for name, ranges in bounds.items():
+        ends = sorted_order(pa.concat_arrays(ranges)).codes.reshape(-1, 2)
+        ends = ends[np.argsort(ends[:, 0])]
+        if len(ends) > 1 and (ends[:-1, 1] < ends[1:, 0]).all():
+            apart.add(name)
+    return apart
 
 
 def _with_footer(sampled: ColumnStats, footer: ColumnStats) -> ColumnStats:
@@ -82,10 +80,15 @@ def _with_footer(sampled: ColumnStats, footer: ColumnStats) -> ColumnStats:
     )
 
 
-def unique_columns(table: Table, sketches: Mapping[str, ColumnSketch]) -> tuple[list[str], list[str]]:
+def of_columns(sketches: Sketches) -> dict[str, ColumnSketch]:
+    """The sketches of single columns, by name."""
+    return {names[0]: sketch for names, sketch in sketches.items() if isinstance(sketch, ColumnSketch)}
+
+
+def unique_columns(table: Table, sketches: Sketches) -> tuple[list[str], list[str]]:
     """Columns without NULL whose values all differ, though no key says so: for certain, and as far as sketches can tell."""
     surely, probably = [], []
-    for name, sketch in sketches.items():
+    for name, sketch in of_columns(sketches).items():
         if (name,) in table.keys or sketch.nulls or not sketch.rows or sketch.rows < table.stats.rows:
             continue
         unique = is_unique(sketch)

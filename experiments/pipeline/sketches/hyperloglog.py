@@ -43,6 +43,13 @@ class HyperLogLog:
         return 0.0 if z == inf else float(REGISTERS * REGISTERS / (2.0 * log(2.0) * z))
 
 
+def counter_of(columns: Sequence[pa.Array]) -> HyperLogLog:
+    """Of the values of a column, or the combinations of values of several."""
+    counter = HyperLogLog()
+    counter.add(hashes(*columns))
+    return counter
+
+
 def merge_counters(parts: Sequence[HyperLogLog]) -> HyperLogLog:
     return HyperLogLog(np.maximum.reduce([part.registers for part in parts]))
 
