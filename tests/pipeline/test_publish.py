@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import errno
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from experiments.pipeline.spark.publish import Plan, read_request, scratch_folder, staged
+from experiments.pipeline.spark.make import make_dataset
+from experiments.pipeline.spark.manifest import write_manifest
+from experiments.pipeline.spark.publish import Plan, scratch_folder, staged
 from optimizer.dataset import open_dataset
 from optimizer.errors import CatalogError, Interrupted, OutputError
+from tests.pipeline.conftest import no_spark
 
 REQUEST = Plan("make", "letters at scale 1", {}, {"scale": 1}, lambda inside: ({}, {}), "make letters")
 
@@ -26,7 +30,6 @@ def fill(inside: Path) -> None:
 def fail(folder: Path, table: str, error: BaseException) -> None:
     """Write a table, if a name is given, and then raise."""
     with staged(folder, REQUEST) as inside:
-        assert inside is not None
         scratch_folder(inside)
         if table:
             (inside / table).write_text("a\n1\n")
@@ -36,7 +39,6 @@ def fail(folder: Path, table: str, error: BaseException) -> None:
 def test_everything_has_its_place_at_the_end(tmp_path: Path) -> None:
     folder = tmp_path / "new" / "data"
     with staged(folder, REQUEST) as inside:
-        assert inside is not None
         fill(inside)
         (scratch_folder(inside) / "scrap.csv").write_text("x")
         with pytest.raises(CatalogError, match=r"unfinished letters at scale 1.*\n.*go on with it: make letters"):
@@ -48,7 +50,6 @@ def test_everything_has_its_place_at_the_end(tmp_path: Path) -> None:
 
 def test_an_empty_folder_may_be_there(tmp_path: Path) -> None:
     with staged(tmp_path, REQUEST) as inside:
-        assert inside is not None
         fill(inside)
     assert set(open_dataset(tmp_path).tables) == {"t", "u"}
 
@@ -76,32 +77,31 @@ def test_a_failure_after_it_leaves_what_is_there(
     with pytest.raises(CatalogError, match="unfinished letters"):
         open_dataset(tmp_path / "data")
     with staged(tmp_path / "data", REQUEST) as inside:
-        assert inside is not None
         assert (inside / "t.csv").exists()
     assert set(open_dataset(tmp_path / "data").tables) == {"t"}
 
 
-@pytest.mark.parametrize("moved", [0, 1, 2])
+@pytest.mark.parametrize("moved", range(5))
 def test_a_kill_while_everything_moves(tmp_path: Path, moved: int) -> None:
     """As much as `moved` entries have their place; the next call moves the rest, and makes nothing."""
+    plan = replace(REQUEST, fill=lambda inside: pytest.fail("it is made already"))
     inside = tmp_path / "_planscope" / "unfinished"
     inside.mkdir(parents=True)
     fill(inside)
-    content = {"version": 1, "what": REQUEST.what, "settings": REQUEST.facts, "resume": "", "complete": True}
+    write_manifest(inside, plan.stage, **plan.facts, counts={}, files=["t/part-0.csv", "u.csv"])
+    content = {"version": 1, "what": plan.what, "settings": plan.facts, "resume": ""}
     (inside / "request.json").write_text(json.dumps(content))
-    for name in ["u.csv", "t"][:moved]:
+    for name in ["u.csv", "t", "_planscope/order.json", "_planscope/manifests"][:moved]:
         (inside / name).rename(tmp_path / name)
     with pytest.raises(CatalogError, match="unfinished"):
         open_dataset(tmp_path)
-    with staged(tmp_path, REQUEST) as again:
-        assert again is None
+    assert make_dataset(plan, tmp_path, no_spark, print).manifest["counts"] == {}
     assert set(open_dataset(tmp_path).tables) == {"t", "u"}
-    assert read_request(tmp_path) is None
+    assert not inside.exists() and not make_dataset(plan, tmp_path, no_spark, print).made
 
 
 def test_one_process_at_a_time(tmp_path: Path) -> None:
     with staged(tmp_path / "data", REQUEST) as inside:
-        assert inside is not None
         with (
             pytest.raises(OutputError, match="another process is at work on the dataset in"),
             staged(tmp_path / "data", REQUEST),
@@ -115,7 +115,6 @@ def test_a_kill_right_at_the_start_or_the_end_is_no_obstacle(tmp_path: Path) -> 
     (tmp_path / "_planscope" / "unfinished").mkdir(parents=True)
     (tmp_path / "_planscope" / ".unfinished.done").mkdir()
     with staged(tmp_path, REQUEST) as inside:
-        assert inside is not None
         fill(inside)
     assert set(open_dataset(tmp_path).tables) == {"t", "u"}
     assert [path.name for path in (tmp_path / "_planscope").iterdir()] == ["order.json"]

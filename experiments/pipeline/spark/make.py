@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from executor.atomic import make_folder
 from experiments.lock import hold
 from experiments.pipeline.spark.errors import translated
-from experiments.pipeline.spark.manifest import finished, read_manifest, write_manifest
+from experiments.pipeline.spark.manifest import damaged_files, read_manifest, write_manifest
 from experiments.pipeline.spark.paths import reader, to_read
 from experiments.pipeline.spark.publish import Plan, read_request, staged
 from experiments.pipeline.spark.session import Say, Start
@@ -63,7 +63,7 @@ def make_dataset(plan: Plan, place: str | Path, start: Start, say: Say) -> Datas
     manifest = _finished(plan, folder)
     if made := manifest is None:
         with staged(folder, plan) as inside:
-            if inside is not None and finished(inside, plan.stage, **plan.facts) is None:
+            if not any(plan.made(read_manifest(place, plan.stage)) for place in (inside, folder)):
                 counts, files = plan.fill(inside)
                 write_manifest(inside, plan.stage, **plan.facts, counts=counts, files=files, what=plan.what)
         manifest = _finished(plan, folder)
@@ -79,13 +79,13 @@ def _finished(plan: Plan, folder: Path) -> Manifest | None:
     manifest = read_manifest(folder, plan.stage)
     if manifest is None or read_request(folder) is not None:
         return None
-    if any(manifest[name] != facts for name, facts in plan.facts.items()):
+    if not plan.made(manifest):
         theirs = manifest.get("what", "a dataset")
         how = f", not {plan.what}" if theirs != plan.what else " made of other files, or in another way"
         raise OutputError(f"{folder} holds {theirs}{how}\nname another folder, or remove that one")
-    if (known := finished(folder, plan.stage, **plan.facts)) is None:
+    if damaged_files(folder, manifest):
         raise OutputError(f"files of {plan.what} in {folder} are missing or were changed\nremove the folder to make it again")
-    return known
+    return manifest
 
 
 def _at_uri(plan: Plan, uri: str, start: Start, say: Say) -> Dataset:

@@ -19,8 +19,10 @@ from typing import Any
 from executor.atomic import make_folder, write_file
 from experiments.lock import now
 from experiments.pipeline.spark.errors import PipelineError
+from optimizer.catalog.folder import METADATA_FOLDER
 
 VERSION = 1
+MANIFESTS = "manifests"
 _PACKAGES = ("planscope", "pyarrow", "pyspark")
 Facts = Mapping[str, Any]
 Files = Iterable[Path | str] | Mapping[str, Facts]
@@ -71,18 +73,12 @@ def finished(folder: Path, stage: str, inputs: Facts, settings: Facts) -> dict[s
 
 def damaged_files(folder: Path, manifest: Facts) -> list[str]:
     """The files of a manifest that are not there, or of another size."""
-
-    def size(name: str) -> int | None:
-        try:
-            return (folder / name).stat().st_size
-        except OSError:
-            return None
-
-    return [name for name, facts in manifest["files"].items() if size(name) != facts.get("bytes")]
+    sizes = {name: (folder / name, facts.get("bytes")) for name, facts in manifest["files"].items()}
+    return [name for name, (path, size) in sizes.items() if not path.is_file() or path.stat().st_size != size]
 
 
 def manifest_path(folder: Path, stage: str) -> Path:
-    return folder / "_planscope" / "manifests" / f"{stage}.json"
+    return folder / METADATA_FOLDER / MANIFESTS / f"{stage}.json"
 
 
 def file_facts(path: Path) -> dict[str, Any]:

@@ -6,8 +6,9 @@
     DIR/_planscope/unfinished/.lock         held by the process at work
 
 Whoever reads DIR before the end is told so (`optimizer.catalog.folder`), since no table of it has its place yet. At the end
-everything moves to its place by renaming, which an interruption does not hurt either: request.json says by then that
-only moving is left. Nothing is put outside DIR, so DIR may be a mount point and all that workers share.
+everything moves to its place by renaming, which an interruption does not hurt either: the manifest, which is written when all is
+made, moves last, so while it is there only moving is left. Nothing is put outside DIR, so DIR may be a mount point and all that
+workers share.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from typing import Any
 
 from executor.atomic import make_folder, write_file
 from experiments.lock import hold, holder
-from experiments.pipeline.spark.manifest import Facts, Files, plain
+from experiments.pipeline.spark.manifest import MANIFESTS, Facts, Files, plain
 from optimizer.catalog.folder import METADATA_FOLDER, REQUEST, UNFINISHED
 from optimizer.errors import Interrupted, OutputError, PlanscopeError
 
@@ -56,6 +57,10 @@ class Plan:
     def facts(self) -> dict[str, Any]:
         return {"inputs": plain(self.inputs), "settings": plain(self.settings)}
 
+    def made(self, manifest: Facts | None) -> bool:
+        """Whether this is the manifest of this very dataset."""
+        return manifest is not None and all(manifest[name] == facts for name, facts in self.facts.items())
+
 
 def check_target(folder: Path, plan: Plan) -> None:
     """Raises OutputError unless `folder` is free: missing, empty, or holding what this very plan left unfinished."""
@@ -82,17 +87,17 @@ def check_target(folder: Path, plan: Plan) -> None:
 
 
 def read_request(folder: Path) -> dict[str, Any] | None:
-    """What is unfinished in `folder`: {"what", "settings", "resume", "complete"}; None when nothing is, or nobody can tell."""
+    """What is unfinished in `folder`: {"what", "settings", "resume"}; None when nothing is, or nobody can tell."""
     try:
         found = json.loads((folder / METADATA_FOLDER / UNFINISHED / REQUEST).read_text(encoding="utf-8"))
-        return found if found["version"] == _VERSION and {"what", "settings", "resume", "complete"} <= found.keys() else None
+        return found if found["version"] == _VERSION and {"what", "settings", "resume"} <= found.keys() else None
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
 
 
 @contextlib.contextmanager
-def staged(folder: Path, plan: Plan) -> Iterator[Path | None]:
-    """The folder to fill with the dataset, absolute; None when all of it was made earlier and only had to move.
+def staged(folder: Path, plan: Plan) -> Iterator[Path]:
+    """The folder to fill with the dataset and its manifest, absolute. Where that is there, or in its place, only moving is left.
 
     When the block ends well, its contents have moved into `folder`. When it fails, they stay for the next time, unless there
     is no table yet: then nothing remains. Raises OutputError (`check_target`; no space), PipelineError (another process is at
@@ -104,13 +109,11 @@ def staged(folder: Path, plan: Plan) -> Iterator[Path | None]:
     try:
         with hold(inside / _LOCK, f"the dataset in {folder}"), _complaints(plan, inside):
             check_target(folder, plan)
-            left = read_request(folder)
-            if left is not None and left["complete"]:
-                yield None
-            else:
-                _write_request(inside, plan, complete=False)
-                yield inside
-                _write_request(inside, plan, complete=True)
+            for left in inside.glob(f"{_SCRATCH}*"):
+                shutil.rmtree(left, ignore_errors=True)
+            request = {"version": _VERSION, "what": plan.what, "settings": plan.facts, "resume": plan.resume}
+            write_file(inside / REQUEST, json.dumps(request, indent=1) + "\n")
+            yield inside
             _publish(inside, folder.absolute())
     except BaseException:
         if not _has_tables(inside) and holder(inside / _LOCK) is None:
@@ -127,30 +130,15 @@ def scratch_folder(inside: Path) -> Path:
     return Path(tempfile.mkdtemp(prefix=_SCRATCH, dir=inside))
 
 
-def _write_request(inside: Path, plan: Plan, complete: bool) -> None:
-    for left in inside.glob(f"{_SCRATCH}*"):
-        shutil.rmtree(left, ignore_errors=True)
-    content = {"version": _VERSION, "what": plan.what, "settings": plan.facts, "resume": plan.resume}
-    write_file(inside / REQUEST, json.dumps({**content, "complete": complete}, indent=1) + "\n")
-
-
 def _publish(inside: Path, folder: Path) -> None:
     """Move the contents of `inside` to `folder`. May be repeated after an interruption."""
-    for entry in _contents(inside):
-        _move(entry, folder / entry.name)
+    own = sorted((inside / METADATA_FOLDER).glob("*"), key=lambda entry: entry.name == MANIFESTS)
+    for entry in [*(entry for entry in _contents(inside) if entry.name != METADATA_FOLDER), *own]:
+        os.replace(entry, folder / entry.relative_to(inside))
     gone = inside.with_name(_DONE)  # one step from "unfinished" to "not"
     shutil.rmtree(gone, ignore_errors=True)
     inside.rename(gone)
     shutil.rmtree(gone, ignore_errors=True)
-
-
-def _move(source: Path, target: Path) -> None:
-    if source.is_dir() and target.is_dir():
-        for entry in sorted(source.iterdir()):
-            _move(entry, target / entry.name)
-        source.rmdir()
-    else:
-        os.replace(source, target)
 
 
 def _contents(inside: Path) -> list[Path]:

@@ -39,7 +39,6 @@ DEFAULT_MASTER = "local[*]"
 _PORTS = {"spark": 7077, "sc": 15002}  # where none is given
 _REACH_SECONDS = 10
 _WORKER_SECONDS = 60  # until a cluster has given the application an executor
-_PATIENCE = 0.1  # seconds between looks, so that Ctrl-C is heard
 _TRIES = 4  # of a task whose process died: Spark's default on clusters, while on one machine it is 1
 _LOOPBACK = "127.0.0.1"
 _SCRATCH, _HELD = "planscope-spark-", ".held"
@@ -184,10 +183,8 @@ def _driver(master: str, folder: Path, progress: Say, conf: Mapping[str, str]) -
     settings, log = {**configuration(master, folder, address), **conf}, folder / "spark.log"
     try:
         with _changed(changes):
-            start = in_thread(lambda: _launched(settings, log))  # PySpark cannot bear Ctrl-C while it starts: here it can come
-            while not wait([start], timeout=_PATIENCE).done:
-                pass
-            spark: SparkSession = start.result()
+            # PySpark cannot bear Ctrl-C while it starts: here it can come
+            spark: SparkSession = in_thread(lambda: _launched(settings, log)).result()
     except Exception as error:
         if is_sparks(error) or isinstance(error, OSError):
             raise PipelineError(_why_not(master, error, log)) from error
@@ -333,16 +330,12 @@ def _not_py4j(record: logging.LogRecord) -> bool:
 def _changed(changes: Mapping[str, str | None]) -> Iterator[None]:
     """The environment with `changes`, as it was before afterwards."""
     before = {name: os.environ.get(name) for name in changes}
-    _set(changes)
     try:
+        for name in changes:
+            os.environ.pop(name, None)
+        os.environ.update({name: value for name, value in changes.items() if value is not None})
         yield
     finally:
-        _set(before)
-
-
-def _set(values: Mapping[str, str | None]) -> None:
-    for name, value in values.items():
-        if value is None:
+        for name in changes:
             os.environ.pop(name, None)
-        else:
-            os.environ[name] = value
+        os.environ.update({name: value for name, value in before.items() if value is not None})

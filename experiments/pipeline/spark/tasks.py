@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import re
-import time
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import wait
@@ -26,7 +25,7 @@ Task = Mapping[str, Any]
 Result = dict[str, Any]
 _NAMED_BY = ("name", "query", "table", "file", "path", "part")  # keys of a task that say which one it is
 _SAY_SECONDS = 2.0
-_PATIENCE = 0.5  # seconds between looks at what is done, so that Ctrl-C is heard
+_PATIENCE = 0.5  # seconds until a job that goes on is cancelled again
 _SLOTS_ELSEWHERE = 16
 
 
@@ -90,11 +89,10 @@ def _collected(spark: SparkSession, frame: DataFrame, what: str, say: Say) -> li
             spark.sparkContext.addJobTag(tag)  # a session's tags mark no jobs without Connect (tried with 4.3)
         return list(frame.collect())
 
-    future, said = in_thread(job), time.monotonic()
+    future = in_thread(job)
     try:
-        while not wait([future], timeout=_PATIENCE).done:
-            if time.monotonic() - said > _SAY_SECONDS and (done := _tasks_done(spark)):
-                said = time.monotonic()
+        while not wait([future], timeout=_SAY_SECONDS).done:
+            if done := _tasks_done(spark):
                 say(f"{what}: {done}")
         return list(future.result())
     finally:
