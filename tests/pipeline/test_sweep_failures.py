@@ -59,7 +59,7 @@ def _no_kept_processes() -> Iterator[None]:
 
 
 def row_by(child: Child, plan: SweepPlan, number: int) -> Row:
-    item = plan.item(number)
+    item = plan.items[number]
     [row] = child.measure(item)
     return row_of(item, row)
 
@@ -68,7 +68,7 @@ def task_of(plan: SweepPlan, folder: Path, numbers: list[int], remote: bool = Fa
     """A Spark task; what it is told is JSON."""
     write_plan(folder, plan)
     return {
-        "experiment": plan.measure, "items": [plan.item(number) for number in numbers], "what": "the sweep", "remote": remote,
+        "experiment": plan.measure, "items": [plan.items[number] for number in numbers], "what": "the sweep", "remote": remote,
         "folder": str(folder), "current": str(folder), "limits": {"seconds": plan.timeout, "megabytes": plan.memory},
     }  # fmt: skip
 
@@ -134,7 +134,7 @@ def test_no_process_outlives_its_parent(child: Any, tmp_path: Path) -> None:
     made = child(plan)
     assert row_by(made, plan, 0)["status"] == "ok"
     (tmp_path / failing.LOG).touch()
-    made._send(plan.item(1))
+    made._send(plan.items[1])
     wait_until((tmp_path / failing.LOG).read_text, "it does not begin")
     process: subprocess.Popen[bytes] = made._process
     assert process.poll() is None
@@ -171,7 +171,7 @@ def test_a_task_goes_on_where_it_was_stopped(tmp_path: Path, monkeypatch: pytest
     assert (progress_of(tmp_path).done, progress_of(tmp_path).complete) == (3, False)
     files = tmp_path / "_items"
     (files / ".of-the-fourth.parquet.12.part").write_bytes(b"PAR1 cut off in the midd")
-    (files / f"{plan.item(4)['item']}.parquet").write_bytes(b"PAR1 of a machine that lost its power")
+    (files / f"{plan.items[4]['item']}.parquet").write_bytes(b"PAR1 of a machine that lost its power")
     measure_items(task)
     assert sorted(map(int, log.read_text().split())) == list(range(6)), "an item ran twice, or never"
     log.write_text("")

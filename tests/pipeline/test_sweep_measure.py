@@ -23,7 +23,7 @@ def shop(tmp_path: Path) -> Path:
 
 def test_figures_are_those_of_explain() -> None:
     plan = plan_sweep(SweepSpec(["star/5"], settings={"pruning": "none"}, repeats=3), code="test")
-    row = measure(plan.item(0))[0]
+    row = measure(plan.items[0])[0]
     expected = Session("joingraph", {"pruning": "none"}).explain(plan.queries[0].sql).json
     for name in (
         "groups",
@@ -48,14 +48,14 @@ def test_execution_counts_rows_and_errors_of_estimates(shop: Path) -> None:
     sql = "select o.id, c.name from orders o join customers c on o.customer = c.id where o.amount > 5"
     spec = SweepSpec([{"query": sql, "data": str(shop)}], analyze=True, repeats=2)
     plan = plan_sweep(spec, code="test")
-    row = measure(plan.item(0))[0]
+    row = measure(plan.items[0])[0]
     assert row["rows_returned"] == 3 and len(row["elapsed_ms_runs"]) == 2 and row["elapsed_ms"] > 0
     assert row["q_error"] == max(row["rows"] / 3, 3 / max(1.0, row["rows"]))
     assert 1.0 <= row["q_error_median"] <= row["q_error_max"]
     nothing = plan_sweep(
         SweepSpec([{"query": "select id from orders where amount > 99", "data": str(shop)}], execute=True), code="t"
     )
-    row = measure(nothing.item(0))[0]
+    row = measure(nothing.items[0])[0]
     assert row["rows_returned"] == 0 and "q_error_max" not in row
 
 

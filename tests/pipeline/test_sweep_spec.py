@@ -193,7 +193,13 @@ def test_the_grid_is_crossed_and_variants_come_on_top() -> None:
     assert plan.variants[1].settings == {"budget_tasks": 0, "pruning": "none", "seed": "greedy"}
     assert plan.variants[-1].settings == {"budget_tasks": 0, "exact_below": 2}
     assert plan.size == 2 * 7 * 2
-    assert plan.item(1)["settings"] == {"budget_tasks": 0, "pruning": "none", "seed": "none", "rule_order": 8, "estimate_seed": 8}
+    assert plan.items[1]["settings"] == {
+        "budget_tasks": 0,
+        "pruning": "none",
+        "seed": "none",
+        "rule_order": 8,
+        "estimate_seed": 8,
+    }
     assert [v.name for v in plan_of('[sweep]\nqueries = ["chain/3"]').variants] == ["default"]
     assert [v.name for v in plan_of('[sweep]\nqueries = ["chain/3"]\n[[sweep.variants]]\ngap = 0.1').variants] == ["gap=0.1"]
 
@@ -205,11 +211,11 @@ def test_every_item_has_an_id_of_its_own() -> None:
 
 def test_ids_and_runs_follow_from_what_is_done() -> None:
     plan, same = plan_of(GRID), plan_of(GRID)
-    assert plan.run == same.run and plan.item(5) == same.item(5)
+    assert plan.run == same.run and plan.items[5] == same.items[5]
     other = plan_of(GRID.replace("chunk = 5", "timeout = 9"))
     assert other.run != plan.run
-    assert other.item(5)["item"] == plan.item(5)["item"], "how an item is run is not part of it"
-    assert plan_of(GRID.replace("budget_tasks = 0", "budget_tasks = 9")).item(5)["item"] != plan.item(5)["item"]
+    assert other.items[5]["item"] == plan.items[5]["item"], "how an item is run is not part of it"
+    assert plan_of(GRID.replace("budget_tasks = 0", "budget_tasks = 9")).items[5]["item"] != plan.items[5]["item"]
     newer = plan_sweep(SweepSpec(["chain/3"]), code="newer")
     assert plan_sweep(SweepSpec(["chain/3"]), code="test").run != newer.run
     assert (
@@ -260,7 +266,7 @@ def test_plug_ins_of_a_sweep(tmp_path: Path) -> None:
     plan = plan_of(text, tmp_path)
     assert [variant.name for variant in plan.variants] == ["cost_model=free", "cost_model=c_out"]
     assert {tuple(variant.settings["plugins"]) for variant in plan.variants} == {(str(tmp_path / "mine.py"),)}
-    assert measure(plan.item(0))[0]["cost"] == 0.0
+    assert measure(plan.items[0])[0]["cost"] == 0.0
     assert SweepPlan.from_dict(json.loads(json.dumps(plan.as_dict()))).run == plan.run
     (tmp_path / "mine.py").write_text(PLUGIN + "# changed\n")
     assert plan_of(text, tmp_path).run != plan.run
@@ -284,7 +290,7 @@ def test_injected_cardinalities_are_those_of_each_query(tmp_path: Path) -> None:
         tmp_path,
     )
     for number, rows in ((0, 7.0), (1, 9.0)):
-        settings = settings_of(plan.item(number))
+        settings = settings_of(plan.items[number])
         assert settings.injected == f"{tmp_path / 'known.csv'}:chain/{number + 3}"
-        known = Session("joingraph", settings).optimize(plan.item(number)["sql"])
+        known = Session("joingraph", settings).optimize(plan.items[number]["sql"])
         assert rows in {node.rows for node in known.plan.walk()}

@@ -48,19 +48,19 @@ def run_tasks(
     assert "." not in name and module != "__main__", f"{module}.{name} cannot be imported by its name on a worker"
     # neither Arrow nor pandas: it is one short row a task; and not deterministic, or Spark might call it twice
     run = partial(run_one, name=f"{module}:{name}", tasks=[json.dumps(task) for task in tasks])
-    outcome = udf(run, "string", useArrow=False).asNondeterministic()("id").alias("outcome")
+    call = udf(run, "string", useArrow=False).asNondeterministic()("id").alias("outcome")
     try:
-        rows = _collected(spark, spark.range(0, len(tasks), 1, len(tasks)).select("id", outcome), what, say)
+        rows = _collected(spark, spark.range(0, len(tasks), 1, len(tasks)).select("id", call), what, say)
     except Exception as error:
         if not is_sparks(error):
             raise
         found = re.search(r"Task (\d+) in stage", str(error))  # that Spark gave up on
         raise PipelineError(f"{_which(int(found[1]) if found else 0, tasks)}: {explain(error)}") from error
     outcomes = {int(row["id"]): json.loads(row["outcome"]) for row in rows}
-    for position in range(len(tasks)):
-        if outcomes[position]["error"] is not None:
-            raise PipelineError(f"{_which(position, tasks)}: {outcomes[position]['error']}")
-    return [json.loads(outcomes[position]["result"]) for position in range(len(tasks))]
+    for position, outcome in sorted(outcomes.items()):
+        if "error" in outcome:
+            raise PipelineError(f"{_which(position, tasks)}: {outcome['error']}")
+    return [outcomes[position]["result"] for position in range(len(tasks))]
 
 
 def collect(spark: SparkSession, frame: DataFrame, what: str, say: Say) -> list[Row]:

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parent.parent.parent.parent
 _PACKAGES = ("planscope", "optimizer", "executor", "memo_viz", "experiments")
 _EPOCH = (1980, 1, 1, 0, 0, 0)  # no times inside: equal contents are equal bytes
-Outcome = dict[str, str | None]
 
 
 def ship(session: SparkSession, folder: Path) -> None:
@@ -49,23 +48,22 @@ def ship(session: SparkSession, folder: Path) -> None:
 
 
 def run_one(position: int, name: str, tasks: Sequence[str]) -> str:
-    """What Spark calls for each row: runs the task at `position` of `tasks`; its `outcome`, as JSON text.
+    """What Spark calls for each row: the `outcome` of the task at `position` of `tasks`.
 
     `name` is "module:function", `tasks` are JSON objects.
     """
     archive = next((path for path in Path(__file__).parents if path.suffix == ".zip" and path.is_file()), None)
     run = outcome if archive is None else _unpacked(archive)
-    return json.dumps(run(name, tasks[position]))
+    return run(name, tasks[position])
 
 
-def outcome(name: str, task: str) -> Outcome:
-    """`result`, the task's as JSON text, or `error`, the message of what it raised; the other is null."""
+def outcome(name: str, task: str) -> str:
+    """A JSON object: `result`, or `error`, the message of what was raised."""
     try:
         module, function = name.split(":")
-        result = getattr(importlib.import_module(module), function)(json.loads(task))
-        return {"result": json.dumps(result), "error": None}
+        return json.dumps({"result": getattr(importlib.import_module(module), function)(json.loads(task))})
     except Exception as error:
-        return {"result": None, "error": failure(error)}
+        return json.dumps({"error": failure(error)})
 
 
 def failure(error: Exception) -> str:
@@ -79,7 +77,7 @@ def failure(error: Exception) -> str:
     return f"{type(error).__name__}: {error}" + (f" ({Path(ours[-1].filename).name}:{ours[-1].lineno})" if ours else "")
 
 
-def _unpacked(archive: Path) -> Callable[[str, str], Outcome]:
+def _unpacked(archive: Path) -> Callable[[str, str], str]:
     """`outcome` as imported from unpacked files: a package inside a zip cannot read the data files beside its modules."""
     folder = archive.with_suffix(".unpacked")
     if not folder.is_dir():
@@ -96,5 +94,5 @@ def _unpacked(archive: Path) -> Callable[[str, str], Outcome]:
         for module in [module for module in sys.modules if module.partition(".")[0] in packages]:
             del sys.modules[module]
         importlib.invalidate_caches()
-    unpacked: Callable[[str, str], Outcome] = importlib.import_module("experiments.pipeline.spark.worker").outcome
+    unpacked: Callable[[str, str], str] = importlib.import_module("experiments.pipeline.spark.worker").outcome
     return unpacked

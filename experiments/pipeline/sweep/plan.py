@@ -10,6 +10,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -76,16 +77,13 @@ class SweepPlan(How):
         """The name of the run: twelve hex digits over everything here. The same plan is the same run, so it goes on."""
         return _digest(self.as_dict())[:12]
 
-    @property
+    @cached_property
     def items(self) -> list[Item]:
         """All items, as `measure` wants them: seeds vary fastest, then variants, then queries."""
-        return [self.item(number) for number in range(self.size)]
+        every = product(self.queries, self.variants, self.seeds or (None,))
+        return [self._item(number, *one) for number, one in enumerate(every)]
 
-    def item(self, number: int) -> Item:
-        seeds = self.seeds or (None,)
-        rest, s = divmod(number, len(seeds))
-        q, v = divmod(rest, len(self.variants))
-        query, variant, seed = self.queries[q], self.variants[v], seeds[s]
+    def _item(self, number: int, query: PlannedQuery, variant: Variant, seed: int | None) -> Item:
         settings = variant.settings | ({} if seed is None else dict.fromkeys(self.seed_settings, seed))
         full = Settings.from_mapping(settings).as_dict()
         return {

@@ -6,8 +6,7 @@ OUT/results/run=3f2a91c05be7     that folder, with the plan (`plan`) and the row
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -63,11 +62,14 @@ def run_sweep(plan: SweepPlan, out: Path, spark: Start | None, say: Say = unhear
         if read_plan(store.folder) != plan:
             raise PipelineError(f"{store.folder} holds the plan of another sweep\nmove it away, and the sweep is run anew")
         made = len(store.missing(items))
-        with _interruptible(store.folder, plan):
+        try:
             if made:
                 run(experiment, items, store, Limits(plan.timeout, plan.memory, 1, plan.chunk), say, spark, f"sweep {plan.run}")
             if store.parts():
                 store.finish(items)
+        except KeyboardInterrupt as stop:
+            done = f"{progress_of(store.folder).done:,} of {plan.size:,} items are done"
+            raise Interrupted(f"interrupted: {done}; the same command goes on from there") from stop
         if read_results(store.folder)["item"].to_pylist() != [item["item"] for item in items]:
             raise InternalError(f"the results in {store.folder} are not the items of their plan, each once")
     files = (store.folder / PLAN_FILE, store.folder / ROWS)
@@ -82,15 +84,6 @@ def _of_other_code(plan: SweepPlan, out: Path) -> list[str]:
             if replace(read_plan(run_folder(out, name)), code=plan.code) == plan:
                 found.append(name)
     return found[-1:]
-
-
-@contextmanager
-def _interruptible(folder: Path, plan: SweepPlan) -> Iterator[None]:
-    try:
-        yield
-    except KeyboardInterrupt as stop:
-        done = progress_of(folder).done
-        raise Interrupted(f"interrupted: {done:,} of {plan.size:,} items are done; the same command goes on from there") from stop
 
 
 def run_folder(out: Path, run: str) -> Path:
