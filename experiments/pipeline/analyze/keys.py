@@ -26,7 +26,7 @@ from experiments.pipeline.sketches.hyperloglog import hashes
 from experiments.pipeline.spark.keys import dangling, repeated
 from experiments.pipeline.spark.paths import reader, to_read
 from experiments.pipeline.spark.session import Say, Start
-from experiments.pipeline.spark.tasks import collect
+from experiments.pipeline.spark.tasks import collect, rows_of_tasks
 from optimizer.algebra.types import common_type
 from optimizer.catalog.findings import Constraint, read_findings
 from optimizer.catalog.order import rows_ascend
@@ -158,25 +158,19 @@ def _rows(spark: SparkSession, table: Table, names: Sequence[str], types: Sequen
     parts = [(file, groups, share) for file, groups in parts_of(there) for share in range(shares)]
     row = pa.struct([(f"k{i}", type) for i, type in enumerate(types)])
 
-    def read(ids: pa.Array) -> pa.Array:
-        found = []
-        for i in ids.to_pylist():
-            file, groups, share = parts[i]
-            batches = [pa.array([], row)]
-            for batch in fragment_of(there, file, groups).to_batches(schema=there.schema, columns=list(names)):
-                columns = [normalized(column.cast(type)) for column, type in zip(batch.columns, types, strict=True)]
-                mine = pa.array(hashes(*columns) % np.uint64(shares) == np.uint64(share)) if shares > 1 else None
-                rows = pa.StructArray.from_arrays(columns, fields=list(row))
-                batches.append(rows if mine is None else rows.filter(mine))
-            rows = pa.concat_arrays(batches)
-            found.append(pa.ListArray.from_arrays(pa.array([0, len(rows)], pa.int32()), rows))
-        return pa.concat_arrays(found)
+    def read(number: int) -> pa.StructArray:
+        file, groups, share = parts[number]
+        batches = [pa.array([], row)]
+        for batch in fragment_of(there, file, groups).to_batches(schema=there.schema, columns=list(names)):
+            columns = [normalized(column.cast(type)) for column, type in zip(batch.columns, types, strict=True)]
+            rows = pa.StructArray.from_arrays(columns, fields=list(row))
+            if shares > 1:
+                rows = rows.filter(pa.array(hashes(*columns) % np.uint64(shares) == np.uint64(share)))
+            batches.append(rows)
+        return pa.concat_arrays(batches)
 
-    read.__annotations__ = {"ids": pa.Array, "return": pa.Array}
-    sql = from_arrow_type(pa.list_(row), prefer_timestamp_ntz=True)
-    rows = f.arrow_udf(read, sql).asNondeterministic()
-    found = spark.range(0, len(parts), 1, len(parts)).select(f.explode(rows("id")).alias("row")).select("row.*")
-    return found.hint("merge")  # Spark believes that these are few rows, and would send all of them to each worker
+    # Spark believes that these are few rows, and would send all of them to each worker
+    return rows_of_tasks(spark, len(parts), read, row).hint("merge")
 
 
 def _is_read_alike(table: Table, names: Sequence[str]) -> bool:

@@ -1,12 +1,10 @@
 """One Spark job over a dataset: tasks sketch its pieces, others merge the sketches of each column in a tree.
 
-    range of pieces -> _rows: a row for each column, and a note -> groupBy(table, columns, number / FAN) -> _merged -> ...
+    pieces -> _rows_of: a row for each column, and a note -> groupBy(table, columns, number / FAN) -> _merged -> ...
 
 Only a merged sketch for each column comes back to the driver. Sketches of pieces are files besides, so that a piece is read
 once. They are merged in the order of the pieces, so the result does not depend on which task was done first. Where few pieces
 are all sketched, or what is left is small, this process does the rest without Spark.
-
-Arrow UDFs do this, and not mapInArrow and applyInArrow: those want pandas, which nothing else here needs.
 """
 
 from __future__ import annotations
@@ -22,7 +20,7 @@ from experiments.pipeline.analyze.pieces import Columns, Piece, Sketches, conten
 from experiments.pipeline.sketches import stored
 from experiments.pipeline.spark.errors import PipelineError
 from experiments.pipeline.spark.session import Say, Start
-from experiments.pipeline.spark.tasks import collect
+from experiments.pipeline.spark.tasks import collect, rows_of_tasks
 from experiments.pipeline.spark.worker import failure
 
 if TYPE_CHECKING:
@@ -30,7 +28,6 @@ if TYPE_CHECKING:
 
 FAN = 64  # sketches of a column that one task merges
 SMALL = 32 << 20  # bytes of files that this process reads sooner than Spark starts
-_SPARK_ROW = "struct<table: string, columns: array<string>, number: int, content: binary>"
 _ROW = pa.struct([("table", pa.string()), ("columns", pa.list_(pa.string())), ("number", pa.int32()), ("content", pa.binary())])
 Row = tuple[str, list[str], int, bytes]  # table, its column or columns (none: a note), number of the piece, sketch
 
@@ -64,19 +61,15 @@ def _frame(spark: SparkSession, pieces: Sequence[Piece]) -> DataFrame:
     """table, columns, content of all pieces together."""
     from pyspark.sql import functions as f
 
-    def sketched(ids: pa.Array) -> pa.Array:
-        rows = [[dict(zip(_ROW.names, row, strict=True)) for row in _rows_of(i, pieces[i])] for i in ids.to_pylist()]
-        return pa.array(rows, pa.list_(_ROW))
+    def sketched(number: int) -> pa.StructArray:
+        return pa.array([dict(zip(_ROW.names, row, strict=True)) for row in _rows_of(number, pieces[number])], _ROW)
 
     def together(columns: pa.Array, number: pa.Array, content: pa.Array) -> bytes:
         return _merged(columns[0].as_py(), number.to_pylist(), content.to_pylist())
 
-    sketched.__annotations__ = {"ids": pa.Array, "return": pa.Array}
     together.__annotations__ = {"columns": pa.Array, "number": pa.Array, "content": pa.Array, "return": bytes}
-    rows = f.arrow_udf(sketched, f"array<{_SPARK_ROW}>").asNondeterministic()
     merge = f.arrow_udf(together, "binary")("columns", "number", "content").alias("content")
-    frame = spark.range(0, len(pieces), 1, len(pieces)).select(f.explode(rows("id")).alias("row")).select("row.*")
-    count = len(pieces)
+    frame, count = rows_of_tasks(spark, len(pieces), sketched, _ROW), len(pieces)
     while count > FAN:
         parent = f.floor(f.col("number") / FAN).cast("int").alias("number")
         frame = frame.groupBy("table", "columns", parent).agg(merge).select("table", "columns", "number", "content")

@@ -1,4 +1,4 @@
-"""Spark jobs of this process: a function run on many tasks, or all rows of a DataFrame.
+"""Spark jobs of this process: a function run on many tasks, rows that tasks make, or all rows of a DataFrame.
 
 Only DataFrames are used, so the same code runs on a cluster behind Spark Connect.
 """
@@ -13,6 +13,9 @@ from concurrent.futures import wait
 from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
 
 from experiments.pipeline.spark.errors import PipelineError, explain, is_sparks, translated
 from experiments.pipeline.spark.session import Say, in_thread, is_remote, unheard
@@ -61,6 +64,24 @@ def run_tasks(
         if "error" in outcome:
             raise PipelineError(f"{_which(position, tasks)}: {outcome['error']}")
     return [outcomes[position]["result"] for position in range(len(tasks))]
+
+
+def rows_of_tasks(spark: SparkSession, count: int, rows_of: Callable[[int], pa.StructArray], row: pa.StructType) -> DataFrame:
+    """The rows that `rows_of` gives for each number below `count`, a Spark task each; `row`: their type.
+
+    An Arrow UDF does this, and not mapInArrow: that wants pandas, which nothing else here needs.
+    """
+    from pyspark.sql import functions as f
+    from pyspark.sql.pandas.types import from_arrow_type
+
+    def call(ids: pa.Array) -> pa.Array:
+        found = [rows_of(i) for i in ids.to_pylist()]
+        ends = np.cumsum([0, *map(len, found)])
+        return pa.ListArray.from_arrays(pa.array(ends, pa.int32()), pa.concat_arrays(found))
+
+    call.__annotations__ = {"ids": pa.Array, "return": pa.Array}
+    rows = f.arrow_udf(call, from_arrow_type(pa.list_(row), prefer_timestamp_ntz=True)).asNondeterministic()
+    return spark.range(0, count, 1, count).select(f.explode(rows("id")).alias("row")).select("row.*")
 
 
 def collect(spark: SparkSession, frame: DataFrame, what: str, say: Say) -> list[Row]:
