@@ -279,6 +279,14 @@ def test_many_json_files_are_of_one_type(importer, tmp_path, monkeypatch):
     assert counts["tables"]["t"]["rejected"] == []
 
 
+def test_json_of_another_encoding_is_rejected_and_told(importer, tmp_path):
+    (tmp_path / "t.json").write_bytes(b'{"a": "ok"}\n{"a": "caf\xe9 x"}\n')
+    folder, counts = importer(tmp_path / "t.json")
+    assert rows(folder, "t") == [{"a": "ok"}]
+    assert rejects(folder, "t") == {("t.json", 2, None, "bytes that are no text in this encoding")}
+    assert counts["tables"]["t"]["rejected"][0]["value"] == '{"a": "caf\ufffd x"}'
+
+
 def test_extreme_tables(importer, tmp_path):
     source = tmp_path / "[odd] *names*"
     source.mkdir()

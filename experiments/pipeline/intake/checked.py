@@ -47,7 +47,9 @@ def inferred(tables: Mapping[str, tuple[Sequence[Opened], Sequence[str]]]) -> di
 
 
 def checked(file: Opened, targets: Sequence[ColumnDeclaration]) -> DataFrame:
-    """`c0`, `c1` …: the targets' values of all rows; `reason`, NULL for good rows, `column`, `value`, `record`; `file`."""
+    """`c0`, `c1` …: the targets' values of all rows; `reason`, NULL for good rows, `column`, `value`, `record`; `file`.
+
+    Bytes that are no text are a mark in `value` and `record`."""
     stored = [file.types.get(target.name) for target in targets]
     both = list(enumerate(zip(targets, stored, strict=True)))
     values = [f"{converted(f'v{i}', type, target.type)} AS c{i}" for i, (target, type) in both]
@@ -70,7 +72,7 @@ def checked(file: Opened, targets: Sequence[ColumnDeclaration]) -> DataFrame:
         *(f"c{i}" for i in range(len(targets))),
         "fault.reason",
         "fault.column",
-        "fault.value",
-        f"CASE WHEN fault IS NOT NULL THEN {line} END AS record",
+        "make_valid_utf8(fault.value) AS value",
+        f"make_valid_utf8(CASE WHEN fault IS NOT NULL THEN {line} END) AS record",
         f"{literal(file.label)} AS file",
     )
