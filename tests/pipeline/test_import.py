@@ -287,6 +287,19 @@ def test_json_of_another_encoding_is_rejected_and_told(importer, tmp_path):
     assert counts["tables"]["t"]["rejected"][0]["value"] == '{"a": "caf\ufffd x"}'
 
 
+def test_json_integers_beyond_bigint_are_decimals(importer, tmp_path):
+    """Of 19 digits as well as of 20."""
+    (tmp_path / "t.json").write_text(
+        '{"a": 9999999999999999999, "b": 18446744073709551615, "c": 1.0}\n{"a": 1, "b": 1, "c": 2}\n'
+    )
+    folder, _ = importer(tmp_path / "t.json")
+    assert [file.type for file in pq.read_schema(open_dataset(folder).tables["t"].files[0])] == [
+        pa.decimal128(38, 0),
+        pa.decimal128(38, 0),
+        pa.float64(),
+    ]
+
+
 def test_extreme_tables(importer, tmp_path):
     source = tmp_path / "[odd] *names*"
     source.mkdir()

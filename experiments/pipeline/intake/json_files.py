@@ -70,7 +70,7 @@ def _masks(spark: SparkSession, records: DataFrame) -> dict[str, int | None]:
     text = f"{trimmed('value::string')} AS text"
     told = values.where("key IS NOT NULL").selectExpr("key", text, "schema_of_variant(value) AS type")
     allowed = f"""CASE WHEN type = 'STRING' THEN {TIMES} WHEN type RLIKE '^(OBJECT|ARRAY)' THEN 0
-        WHEN type RLIKE '^DECIMAL[(]1?[0-9],' THEN {FLOAT | PLAIN} ELSE -1 END"""
+        WHEN type RLIKE '^DECIMAL[(]([0-9]|1[0-8]),' THEN {FLOAT | PLAIN} ELSE -1 END"""
     mask = F.expr(f"bit_and({possible('text')} & {allowed})")
     found = dict(told.groupBy("key").agg(mask).orderBy("key").collect())
     first = records.selectExpr("json_object_keys(value) AS keys").where("keys IS NOT NULL").head()
