@@ -300,6 +300,20 @@ def test_json_integers_beyond_bigint_are_decimals(importer, tmp_path):
     ]
 
 
+def test_rows_of_files_with_open_quotes_are_numbered_by_file(importer, tmp_path):
+    (tmp_path / "t").mkdir()
+    (tmp_path / "t" / "a.csv").write_text('a,b\n1,x\n2,y\n3,"open\nz\n')
+    (tmp_path / "t" / "b.csv").write_text('a,b\n10,x\n1,y\n30,"open\nz\n')
+    (tmp_path / "schema.sql").write_text("create table t (a int primary key, b varchar);")
+    folder, _ = importer(tmp_path / "t", tables=("t",), schema=tmp_path / "schema.sql")
+    assert [row["a"] for row in rows(folder, "t")] == [1, 2, 10]
+    assert rejects(folder, "t") == {
+        ("a.csv", 3, None, "a quote is opened and never closed"),
+        ("b.csv", 2, "a", "a row before it has the same key"),
+        ("b.csv", 3, None, "a quote is opened and never closed"),
+    }
+
+
 def test_extreme_tables(importer, tmp_path):
     source = tmp_path / "[odd] *names*"
     source.mkdir()

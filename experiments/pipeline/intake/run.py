@@ -24,6 +24,7 @@ _CONF = {
     "spark.sql.files.minPartitionNum": "1",
     "spark.sql.ansi.enabled": "true",
     "spark.sql.session.timeZone": "UTC",
+    "spark.sql.unionOutputPartitioning": "false",  # a partition has rows of one file, in their order
 }
 
 
