@@ -314,6 +314,14 @@ def test_rows_of_files_with_open_quotes_are_numbered_by_file(importer, tmp_path)
     }
 
 
+def test_rejected_rows_of_the_year_0_are_told(importer, tmp_path):
+    (tmp_path / "t.csv").write_text("d,at\n0000-01-01,0000-02-29 10:00\n0000-01-01,0000-02-29 10:00\n")
+    (tmp_path / "schema.sql").write_text("create table t (d date primary key, at timestamp);")
+    folder, counts = importer(tmp_path / "t.csv", schema=tmp_path / "schema.sql")
+    assert rejects(folder, "t") == {("t.csv", 2, "d", "a row before it has the same key")}
+    assert counts["tables"]["t"]["rejected"][0]["value"] == "0000-01-01"
+
+
 def test_extreme_tables(importer, tmp_path):
     source = tmp_path / "[odd] *names*"
     source.mkdir()

@@ -169,7 +169,8 @@ def finish_part(task: Facts) -> Facts:
 
 def _told(gone: pa.Table, records: pa.Table, files: pa.ChunkedArray) -> pa.Table:
     """What is said of rows that break keys."""
-    told = []
+    told, texts = [], [one.cast(pa.string()) if pa.types.is_temporal(one.type) else one for one in records.columns]
+    records = pa.table(texts, records.column_names)  # Python has no year 0
     for one, record in zip(gone.to_pylist(), records.to_pylist(), strict=True):
         names = one["column"].split("\0")
         value = ", ".join(str(_shown(record[name])) for name in names)
