@@ -300,6 +300,13 @@ def test_json_integers_beyond_bigint_are_decimals(importer, tmp_path):
     ]
 
 
+def test_json_objects_and_arrays_among_other_values_are_texts(importer, tmp_path):
+    (tmp_path / "t.json").write_text('{"a": 1, "o": {"x": 1}}\n{"a": "x", "o": [1]}\n{"a": [1, 2], "o": null}\n{"a": {"y": 1}}\n')
+    folder, counts = importer(tmp_path / "t.json")
+    assert [row["a"] for row in rows(folder, "t")] == ["1", "x", "[1,2]", '{"y":1}']
+    assert counts["tables"]["t"]["dropped"].keys() == {"o"}
+
+
 def test_rows_of_files_with_open_quotes_are_numbered_by_file(importer, tmp_path):
     (tmp_path / "t").mkdir()
     (tmp_path / "t" / "a.csv").write_text('a,b\n1,x\n2,y\n3,"open\nz\n')

@@ -2,7 +2,8 @@
 
 A record becomes a VARIANT, which keeps numbers of up to 38 digits as they are and takes neither a key twice nor anything that is
 no JSON; a mark after it shows that there is nothing more on its line. A key that a record lacks is NULL. A key that has
-objects or arrays is not imported. Of a file whose records go over lines the whole text is one value, at most 128 MB.
+only objects and arrays is not imported; among other values they are texts. Of a file whose records go over lines the whole
+text is one value, at most 128 MB.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from experiments.pipeline.intake.opened import Opened, numbered, union
-from experiments.pipeline.intake.values import FLOAT, PLAIN, TIMES, literal, possible, trimmed
+from experiments.pipeline.intake.values import FLOAT, NESTED, TIMES, literal, possible, trimmed
 from experiments.pipeline.spark.errors import PipelineError
 from experiments.pipeline.spark.paths import reader, to_read
 
@@ -69,9 +70,9 @@ def _masks(spark: SparkSession, records: DataFrame) -> dict[str, int | None]:
     values = records.select(of_json).lateralJoin(spark.tvf.variant_explode(F.col("record").outer()))
     text = f"{trimmed('value::string')} AS text"
     told = values.where("key IS NOT NULL").selectExpr("key", text, "schema_of_variant(value) AS type")
-    allowed = f"""CASE WHEN type = 'STRING' THEN {TIMES} WHEN type RLIKE '^(OBJECT|ARRAY)' THEN 0
-        WHEN type RLIKE '^DECIMAL[(]([0-9]|1[0-8]),' THEN {FLOAT | PLAIN} ELSE -1 END"""
-    mask = F.expr(f"bit_and({possible('text')} & {allowed})")
+    allowed = f"""CASE WHEN type = 'STRING' THEN {TIMES}
+        WHEN type RLIKE '^DECIMAL[(]([0-9]|1[0-8]),' THEN {FLOAT} ELSE -1 END"""
+    mask = F.expr(f"bit_and(if(type RLIKE '^(OBJECT|ARRAY)', {NESTED}, {possible('text')} & {allowed}))")
     found = dict(told.groupBy("key").agg(mask).orderBy("key").collect())
     first = records.selectExpr("json_object_keys(value) AS keys").where("keys IS NOT NULL").head()
     names = dict.fromkeys([*(first["keys"] if first else ()), *found])

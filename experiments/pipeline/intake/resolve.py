@@ -8,7 +8,7 @@ from typing import NamedTuple
 import pyarrow as pa
 
 from experiments.pipeline.intake.opened import Opened
-from experiments.pipeline.intake.values import PLAIN, can_become, read_type
+from experiments.pipeline.intake.values import NESTED, can_become, read_type
 from experiments.pipeline.spark.errors import PipelineError
 from optimizer.algebra.columns import DataType
 from optimizer.algebra.types import MAX_PRECISION, common_type, decimal_of, is_decimal, is_float, is_numeric, type_name
@@ -77,7 +77,7 @@ def resolve(
         elif lacking is not None:
             text = str(lacking)
             found.dropped[column] = f"is {text if len(text) <= 60 else f'{text[:59]}…'}, which planscope lacks"
-        elif any((mask := file.masks.get(column)) is not None and not mask & PLAIN for file in files):
+        elif any((file.masks.get(column) or 0) & NESTED for file in files):
             found.dropped[column] = "has objects or arrays in it, which planscope lacks"
         else:
             for file, type in stored.items():

@@ -115,8 +115,8 @@ def _from_stored(value: str, stored: DataType, type: DataType) -> str:
     return there
 
 
-# what texts may be, a bit each, the narrowest type first; PLAIN: no object and no array
-_INT, _LONG, _TRUTH, _DAY, _MOMENT, _UTC, FLOAT, PLAIN = (1 << i for i in range(8))
+# what values may be, a bit each, the narrowest type first; NESTED: an object or an array
+_INT, _LONG, _TRUTH, _DAY, _MOMENT, _UTC, FLOAT, NESTED = (1 << i for i in range(8))
 _TYPES = {
     _INT: pa.int64(),
     _LONG: pa.decimal128(38, 0),
@@ -126,12 +126,11 @@ _TYPES = {
     _UTC: pa.timestamp("us"),
     FLOAT: pa.float64(),
 }
-TIMES = PLAIN | _DAY | _MOMENT | _UTC
+TIMES = _DAY | _MOMENT | _UTC
 
 
 def possible(text: str) -> str:
-    """Which of the types a text may have, as bits, PLAIN among them; NULL for NULL. A column may have what all its texts may:
-    `bit_and`.
+    """Which of the types a text may have, as bits; NULL for NULL. A column may have what all its texts may: `bit_and`.
 
     `text` is without blanks around it. A number of 17 digits or more before its point is no DOUBLE, which might not hold it.
     """
@@ -152,7 +151,7 @@ def possible(text: str) -> str:
         (_is(text, "^[+-]?[0-9]{17}"), "0"),
     ]
     listed = " ".join(f"WHEN {condition} THEN {found}" for condition, found in cases)
-    return f"({PLAIN} | CASE {listed} ELSE {fits(_TYPES[FLOAT], FLOAT)} END)"
+    return f"CASE {listed} ELSE {fits(_TYPES[FLOAT], FLOAT)} END"
 
 
 def trimmed(text: str) -> str:
