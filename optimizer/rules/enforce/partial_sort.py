@@ -23,7 +23,7 @@ from optimizer.algebra.traits import TraitSet, group_order, grouped
 
 name = "partial_sort"
 
-ALL_PREFIXES, ALL_PARTS = 4, 3
+ALL_PREFIXES, ALL_PARTS = 4, 4
 
 
 def enforce(required: TraitSet, offers: Sequence[TraitSet], props: LogicalProps) -> tuple[tuple[PhysicalOperator, TraitSet], ...]:

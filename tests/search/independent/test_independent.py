@@ -63,6 +63,8 @@ FOUND = {
     8203734: "a nested loop's right rows grouped by a column joined on that the left row determines",
     8207121: "a column of a stored order between the keys of one, constant by a join above only",
     9108076: "groups below a merge join that come by its key and a column that they determine and rows are stored by",
+    10001161: "an order that an input offers, of which only the first determined key is worth having",
+    10047835: "groups of four columns, of which three come by themselves",
 }
 
 
