@@ -118,7 +118,8 @@ class SetTable:
             runs, told = np.ones(len(sets)), 0
             for cut in range(1, len(order)):
                 for key in (order[cut - 1], *order[cut - 1].beside):
-                    runs, told = np.minimum(runs * self._distinct(key), self.rows), told + 1
+                    distinct, most = self._distinct(key)
+                    runs, told = np.minimum(runs * distinct, self.rows), told + most
                 known = np.minimum(known, self.ordered(order[:cut], free) + self._refining(told, len(order) - cut, runs))
             has_all = np.ones(len(sets), dtype=bool)
             for key in order:
@@ -134,13 +135,16 @@ class SetTable:
             self._ordered[order, free] = known
         return known
 
-    def _distinct(self, key: OrderKey) -> Costs:
-        """How many values a key has in each set at most: an order names the first of columns that are known to be equal."""
-        found = np.ones(len(self.splits.sets))
+    def _distinct(self, key: OrderKey) -> tuple[Costs, int]:
+        """How many values a key has in each set at most, and by how many columns at once it may be said: of columns that are
+        known to be equal in a set by the first, of others, that only a larger set makes equal, by all."""
+        sets = self.splits.sets
+        found, count = np.ones(len(sets)), np.zeros(len(sets), dtype=np.int64)
         for relation, others, distinct in key.names:
-            named = (self.splits.sets & relation != 0) & (self.splits.sets & others == 0)
-            found = np.maximum(found, np.where(named, distinct, 1.0))
-        return found
+            named = (sets & relation != 0) & (sets & others == 0)
+            found *= np.where(named, distinct, 1.0)
+            count += named
+        return found, int(count.max())
 
     def _sorting(self, comparing: float) -> Costs:
         """What a sort of each set costs at least; `comparing`: the square root of the number of its keys."""
