@@ -307,6 +307,14 @@ def test_json_objects_and_arrays_among_other_values_are_texts(importer, tmp_path
     assert counts["tables"]["t"]["dropped"].keys() == {"o"}
 
 
+@pytest.mark.parametrize(("text", "last"), [('a,b\n1,"x\n2"\n3,y\n', {"a": 3, "b": "y"}), ('a\n"x\n2"\ny\n', {"a": "y"})])
+def test_quotes_over_lines_below_a_folder_with_brackets(importer, tmp_path, text, last):
+    folder = tmp_path / "from [1]"
+    folder.mkdir()
+    (folder / "t.csv").write_text(text)
+    assert rows(importer(folder / "t.csv")[0], "t")[-1] == last
+
+
 def test_rows_of_files_with_open_quotes_are_numbered_by_file(importer, tmp_path):
     (tmp_path / "t").mkdir()
     (tmp_path / "t" / "a.csv").write_text('a,b\n1,x\n2,y\n3,"open\nz\n')

@@ -147,11 +147,13 @@ class CsvFiles:
             )
         form: Any = {"delimiter": delimiter, "quotechar": self.quote, "escapechar": self.escape, "doublequote": not self.escape}
         names: list[str | None] = [*next(csv.reader([looked.first], **form))]
-        if looked.over or len(names) == 1:
-            head = reader(self.spark).options(**self._options(delimiter, looked.over)).csv(to_read(path)).head(2)
-            names, *second = map(list, head)
-            if len(names) == 1 and "delimiter" not in self.options:
-                _check_delimiter(label, delimiter, names[0] or "", second[0][0] or "" if second else None)
+        bare = looked.first if self.escape is None else looked.first.replace(self.escape + self.quote, "")
+        rows = reader(self.spark).options(**self._options(delimiter, looked.over))
+        if bare.count(self.quote) % 2:  # the header goes over lines
+            names = list((rows.csv(to_read(path)).head(1) or [()])[0])
+        if len(names) == 1 and "delimiter" not in self.options:
+            second = rows.schema("c0 string").csv(to_read(path)).head(2)[1:]
+            _check_delimiter(label, delimiter, names[0] or "", second[0][0] or "" if second else None)
         if (place := next((i for i, name in enumerate(names) if not name), None)) is not None:
             raise PipelineError(
                 f"{label}, line 1: column {place + 1} has no name\n--option header=false is for files without names"
