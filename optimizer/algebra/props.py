@@ -103,20 +103,44 @@ class LogicalProps:
         closed = self.closure(columns) & self.columns
         answer: ColumnSet | None = self.answers.get(("runs", closed))
         if answer is None:
-            leading = columns  # what leads to nothing else is in any such set, or in none
-            for key in self.keys:
-                leading |= key
-            for determinant, _ in self.dependencies:
-                leading |= determinant
-            for members in self.equivalences:
-                named = members & self.columns
-                leading = leading & ~members | named & -named
-            answer = leading & closed & ~self.closure(0)
+            # what leads to nothing else is in any such set, or in none
+            answer = self._named(columns | self._leading()) & closed & ~self.closure(0)
             for column in sorted(column_ids(answer), key=lambda c: ((self.closure(1 << c) & closed).bit_count(), -c)):
                 if self.closure(answer ^ 1 << column) >> column & 1:
                     answer ^= 1 << column
             self.answers["runs", closed] = answer
         return answer
+
+    def finer(self, columns: ColumnSet) -> tuple[ColumnSet, ...]:
+        """Other sets of columns that determine `columns`, where two or more of these gave way to one that determines them:
+        rows have no more combinations of values of `columns` than of any of these."""
+        if not columns & (columns - 1):
+            return ()
+        answer: tuple[ColumnSet, ...] | None = self.answers.get(("finer", columns))
+        if answer is None:
+            found = [columns]
+            for column in column_ids(self._named(self._leading()) & self.columns & ~self.closure(columns)):
+                closed = self.closure(1 << column)
+                found += [each & ~closed | 1 << column for each in found if each & closed & ((each & closed) - 1)]
+            answer = self.answers["finer", columns] = tuple(found[1:])
+        return answer
+
+    def _leading(self) -> ColumnSet:
+        """Columns of keys and determinants."""
+        leading = 0
+        for key in self.keys:
+            leading |= key
+        for determinant, _ in self.dependencies:
+            leading |= determinant
+        return leading
+
+    def _named(self, columns: ColumnSet) -> ColumnSet:
+        """Each of them by the lowest name among its equals."""
+        for members in self.equivalences:
+            if columns & members:
+                named = members & self.columns
+                columns = columns & ~members | named & -named
+        return columns
 
     def unique_on(self, columns: ColumnSet) -> bool:
         """Whether no two rows agree (NULL = NULL) on `columns`."""

@@ -33,7 +33,6 @@ from collections.abc import Callable, Sequence
 from math import log2
 from typing import Any
 
-from optimizer.algebra.columns import column_ids
 from optimizer.algebra.join_graph import JoinGraph
 from optimizer.algebra.kinds import SetOpKind
 from optimizer.algebra.logical import Aggregate, Filter, GroupingSets, LogicalOperator, Scan, SetOp, Values, Window
@@ -85,12 +84,9 @@ def sort(rows: float) -> float:
 
 
 def partial_sort(op: PartialSort, stats: RelationStats) -> float:
-    """Prefix columns are taken to be independent. A sort in two steps never costs less than one."""
-    runs = 1.0
-    for column in column_ids(op.prefix):
-        figures = stats.columns.get(column)
-        runs *= max(1.0, figures.ndv) if figures is not None else stats.rows
-    compared = log2(stats.rows + 1.0) - log2(min(stats.rows, runs) + 1.0)
+    """A sort in two steps never costs less than one."""
+    runs = min(stats.rows, stats.combinations(op.prefix, *op.finer))
+    compared = log2(stats.rows + 1.0) - log2(runs + 1.0)
     return stats.rows + TAU * stats.rows * compared
 
 

@@ -206,12 +206,9 @@ class Work:
 
     def partial_sort(self, op: PartialSort, stats: RelationStats) -> float:
         """Finds the runs, then makes the comparisons of a sort by prefix and order, less those that telling the runs apart
-        would take. Prefix columns are taken to be independent. A sort in two steps never costs less than one sort."""
+        would take. A sort in two steps never costs less than one sort."""
         c, rows = self.c, at_least_one(stats.rows)
-        runs = 1.0
-        for column in column_ids(op.prefix):
-            figures = stats.columns.get(column)
-            runs = min(rows, runs * (at_least_one(figures.ndv) if figures is not None else rows))
+        runs = min(rows, stats.combinations(op.prefix, *op.finer))
         known = op.prefix.bit_count()
         compared = sqrt(known + len(op.order)) * log2(rows + 1.0) - sqrt(known) * log2(runs + 1.0)
         return rows * (c.sort_row + c.prefix_compare * known + c.sort_compare * compared)

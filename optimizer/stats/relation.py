@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import decimal
 from collections.abc import Iterable, Mapping
+from math import inf, prod
 from types import MappingProxyType
 from typing import Any
 
@@ -83,6 +84,11 @@ class RelationStats:
                 found.append(self.distinct[together])
                 wanted &= ~together
         return [*found, *(self.columns[c].ndv for c in column_ids(wanted))]
+
+    def combinations(self, *determining: ColumnSet) -> float:
+        """How many combinations of values columns have, of which each of these sets determines all: the least product of
+        distinct counts, columns taken to be independent; at least 1, and no bound is the number of rows."""
+        return min(prod(max(1.0, f.ndv) if (f := self.columns.get(c)) else inf for c in column_ids(s)) for s in determining)
 
     def width(self, columns: ColumnSet) -> float:
         """Bytes of one row of the given columns (a bitset)."""

@@ -15,6 +15,7 @@ from optimizer.algebra.physical import (
     HashJoin,
     MergeJoin,
     NestedLoopJoin,
+    PartialSort,
     PhysicalOperator,
     Sort,
     TableScan,
@@ -176,3 +177,19 @@ def test_spark_moves_groups_and_not_rows() -> None:
         assert local == pytest.approx(c.start + work / 4 + EXCHANGE + NETWORK * 8 * moved * 3 / 16, rel=1e-6)
     whole = model.local(HashAggregate((), ()), ANY, relation(1), [rows]) * 1000
     assert whole < EXCHANGE + c.start + 1e7 * c.group_in / 4
+
+
+@pytest.mark.parametrize("model", [ArrowCost(), SparkCost(), CMm()], ids=["arrow", "spark", "c_mm"])
+def test_there_are_no_more_runs_than_combinations_of_what_determines_them(model: CostModel) -> None:
+    """B and C have 200 combinations where they are independent, but A with 50 values determines both."""
+    stats = RelationStats(1000.0, {c.id: ColumnFigures(ndv) for c, ndv in ((A, 50.0), (B, 20.0), (C, 10.0), (D, 25.0))})
+    assert stats.combinations(0b110) == 200
+    assert stats.combinations(0b110, 0b1) == 50
+    assert stats.combinations(0b100110) == float("inf")  # nothing is known of the last
+    order = (SortKey(3),)
+
+    def cost(op: PartialSort) -> float:
+        return model.local(op, TraitSet(order), stats, [stats])
+
+    assert cost(PartialSort(0b110, order)) < cost(PartialSort(0b110, order, (0b1,)))
+    assert cost(PartialSort(0b1, order)) <= cost(PartialSort(0b110, order, (0b1,)))

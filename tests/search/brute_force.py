@@ -97,7 +97,7 @@ def cheapest(plans: Plans, order: Collation, stats: RelationStats, props: Logica
             if reduce_collation(delivered, props)[: len(want)] == want:
                 result = min(result, amount)
         for cut in range(1, len(want)):
-            partial = PartialSort(props.run_columns(column_set(k.column for k in want[:cut])), want[cut:])
+            partial = PartialSort.within(column_set(k.column for k in want[:cut]), want[cut:], props)
             local = cost.local(partial, TraitSet(want), stats, [stats])
             result = min(result, local + cheapest(plans, want[:cut], stats, props, cost))
     plans.known[want] = result

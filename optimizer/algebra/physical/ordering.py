@@ -49,11 +49,19 @@ class Sort(_ByOrder):
 class PartialSort(_ByOrder):
     """The enforcer for an input that has part of what is wanted: rows equal on `prefix` are adjacent, and only these are
     sorted, by `order`. The runs stay in the order they come in, so an input sorted on the prefix gives rows sorted on the
-    prefix and then by `order`. Holds one run at a time."""
+    prefix and then by `order`. Holds one run at a time. `finer`: other sets of columns that determine the prefix, so there are
+    no more runs than these have combinations of values; for cost models."""
 
     prefix: ColumnSet
     order: Collation
+    finer: tuple[ColumnSet, ...] = ()
     name: ClassVar[str] = "partial_sort"
+
+    @staticmethod
+    def within(lead: ColumnSet, order: Collation, props: LogicalProps) -> PartialSort:
+        """Sorts rows by `order` that come by the columns of `lead`, in a group with these properties."""
+        prefix = props.run_columns(lead)
+        return PartialSort(prefix, order, props.finer(prefix))
 
     def describe(self, label: Label) -> str:
         keys = ", ".join(k.show(label) for k in self.order)

@@ -51,8 +51,7 @@ def _orders(required: TraitSet, offers: Sequence[TraitSet], props: LogicalProps)
     moves = []
     for length in sorted(lengths, reverse=True):
         lead = order[:length]
-        runs = props.run_columns(column_set(k.column for k in lead))
-        moves.append((PartialSort(runs, order[length:]), TraitSet(lead)))
+        moves.append((PartialSort.within(column_set(k.column for k in lead), order[length:], props), TraitSet(lead)))
     return tuple(moves)
 
 
@@ -77,7 +76,7 @@ def _groupings(
         known = props.closure(part)
         rest = props.without_determined(columns, part)
         if part and rest and known != props.closure(0):
-            moves.append((PartialSort(props.run_columns(part), group_order(rest)), grouped(part)))
+            moves.append((PartialSort.within(part, group_order(rest), props), grouped(part)))
     return tuple(moves)
 
 

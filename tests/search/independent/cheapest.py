@@ -271,7 +271,7 @@ class Cheapest:
             least = best[0] + self._local(Sort(_sort_keys(order)), order, relation.stats, [relation.stats])
         if "partial_sort" in self._sorts:
             for cut in range(1, len(order)):
-                op = PartialSort(_runs(relation.known, columns_of(order[:cut])), _sort_keys(order[cut:]))
+                op = _partial_sort(relation.known, columns_of(order[:cut]), order[cut:])
                 least = min(least, best[cut] + self._local(op, order, relation.stats, [relation.stats]))
         return least
 
@@ -459,7 +459,7 @@ class Cheapest:
         if "partial_sort" in self._sorts:
             for lead in (part for part in _parts(relation, target) if known.closure(part) != target):
                 for rest in _grouping_orders(relation, columns, (), lead):
-                    op = PartialSort(_runs(known, lead), _sort_keys(rest))
+                    op = _partial_sort(known, lead, rest)
                     least = min(least, self.grouped(s, lead) + self._local(op, rest, relation.stats, [relation.stats]))
         self._grouped[s, target] = least
         return least
@@ -509,6 +509,17 @@ def _parts(relation: Relation, target: int) -> list[int]:
     for column in sorted({known.name(c) for c in members(known.columns & target)}):
         found += [part | 1 << column for part in found]
     return [part for part in found if part and all(not known.closure(part ^ 1 << c) >> c & 1 for c in members(part))]
+
+
+def _partial_sort(known: Known, lead: int, order: Order) -> PartialSort:
+    """Sorts rows by `order` that come by `lead`. There are no more runs than combinations of any columns that determine them."""
+    runs = _runs(known, lead)
+    finer = [runs]
+    for column in members(known.columns & ~known.closure(runs)):
+        if known.name(column) == column:
+            told = known.closure(1 << column)
+            finer += [each & ~told | 1 << column for each in finer if (each & told).bit_count() > 1]
+    return PartialSort(runs, _sort_keys(order), tuple(finer[1:]))
 
 
 def _runs(known: Known, columns: int) -> int:

@@ -93,7 +93,7 @@ def _part(force: Cheapest, node: PlanNode) -> Part:
             items += below[1].items
         case Sort(order):
             items = _keys(order)
-        case PartialSort(prefix, order):
+        case PartialSort(prefix, order, _):
             items = (*_groups(known[0], items, prefix, "a partial sort"), *_keys(order))
         case StreamingAggregate(keys, _):
             _groups(known[0], items, mask(keys), "a streaming aggregate")

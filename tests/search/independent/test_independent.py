@@ -64,6 +64,7 @@ FOUND = {
     8207121: "a column of a stored order between the keys of one, constant by a join above only",
     9108076: "groups below a merge join that come by its key and a column that they determine and rows are stored by",
     10001161: "an order that an input offers, of which only the first determined key is worth having",
+    10043545: "runs of a partial sort, no more of them than a key has values that determines what tells them apart",
     10047835: "groups of four columns, of which three come by themselves",
 }
 

@@ -183,3 +183,12 @@ def test_runs_have_the_same_columns_whatever_they_are_asked_by() -> None:
             assert all(not props.closure(runs ^ 1 << c) >> c & 1 for c in column_ids(runs))
             found.setdefault(props.closure(columns), set()).add(runs)
         assert all(len(runs) == 1 for runs in found.values())
+
+
+def test_what_else_determines_columns() -> None:
+    """ID 0 determines 1 to 3, and 4 (equal to 7) determines 5 and 6: one of these in the place of two or more."""
+    props = LogicalProps(0xFF, 0, (), 0, (0b10010000,), (Dependency(1, 0b1110), Dependency(1 << 7, 0b1100000)))
+    assert props.finer(0b0010) == props.finer(0b100010) == ()
+    assert props.finer(0b0110) == (0b1,)
+    assert props.finer(0b100110) == (0b100001,)
+    assert props.finer(0b1100110) == (0b1100001, 0b10110, 0b10001)
