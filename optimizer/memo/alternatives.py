@@ -67,6 +67,8 @@ def derive(memo: Memo, goal: Goal, physical: PhysicalExpr, known: list[Alternati
         if required.grouping and isinstance(physical.op, MergeJoin) and index == 0:
             ways |= dict.fromkeys(map(TraitSet, grouping_orders(offer.collation, required.grouping, output, inputs[0])))
         found = tuple(each for way in ways for each in physical.op.derive(way, index, output, inputs))
+        if isinstance(physical.op, NestedLoopJoin) and index == 1 and physical.op.kind in (JoinKind.INNER, JoinKind.LEFT):
+            found += tuple(physical.op.right_offered(offer.collation, required.collation, output, inputs))
         if required == ANY:
             found = tuple(each for each in found if _worth(each, kept, inputs))
         new = _new(found, required, output, inputs, seen)

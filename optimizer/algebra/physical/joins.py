@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain, product
+from itertools import chain
 from typing import ClassVar, NamedTuple
 
 from optimizer.algebra.columns import ColumnId, ColumnSet, column_ids, column_set, union
@@ -14,6 +14,7 @@ from optimizer.algebra.physical.operator import PhysicalOperator, Props
 from optimizer.algebra.props import LogicalProps
 from optimizer.algebra.scalars import ColumnRef, Predicate, Scalar
 from optimizer.algebra.traits import (
+    ALL_PERMUTATIONS,
     ANY,
     MOST_SPELLINGS,
     Alternative,
@@ -114,8 +115,14 @@ class MergeJoin(PhysicalOperator):
         return list(found.values())
 
     def _permuted(self, numbers: Sequence[int], inputs: Props) -> list[list[int]]:
-        """The keys `numbers` in the permutations that give different orders: all of up to three keys, of more each key first."""
+        """The keys `numbers` in the permutations that give different orders: all of up to three keys; of more each first, then
+        those that others of them determine in no input, in one, in both: the last need no sort."""
         different = self._distinct(numbers, inputs)
+        if len(different) > ALL_PERMUTATIONS:
+            sides = [[self.keys[i][side].id for i in different] for side in (0, 1)]
+            told = [props.without_determined(column_set(ids)) for props, ids in zip(inputs, sides, strict=True)]
+            needed = {i: (told[0] >> a & 1) + (told[1] >> b & 1) for i, a, b in zip(different, *sides, strict=True)}
+            different.sort(key=lambda i: -needed[i])
         alike = [i for i in numbers if i not in different]
         return [[*leading, *alike] for leading in sequences(different)]
 
@@ -177,8 +184,14 @@ class MergeJoin(PhysicalOperator):
         inside = [i for i, (a, _) in enumerate(self.keys) if target >> a.id & 1]
         rest = [i for i in range(len(self.keys)) if i not in inside]
         result, joined = [], union(inputs[0].equivalences)
-        for numbers in product(self._permuted(inside, inputs), self._permuted(rest, inputs)):
-            left, right = (ascending(self.keys[i][side].id for i in chain(*numbers)) for side in (0, 1))
+        leads: dict[tuple[int, ...], list[int]] = {}  # those that determine all that is grouped by, and the other keys
+        for numbers in self._permuted(inside, inputs):
+            lead, known = 0, output.closure(0)
+            while lead < len(numbers) and target & ~known:
+                known, lead = output.closure(known | self.keys[numbers[lead]][0].columns), lead + 1
+            leads.setdefault(tuple(numbers[:lead]), sorted(numbers[lead:]) + rest)
+        for chosen in ((*lead, *others) for lead, after in leads.items() for others in self._permuted(after, inputs)):
+            left, right = (ascending(self.keys[i][side].id for i in chosen) for side in (0, 1))
             result.append(Alternative((TraitSet(left), TraitSet(right)), TraitSet(left)))
             for way in grouping_spellings(columns, inputs[0].columns, output, inputs[0]) if not rest else ():
                 for start in (left, *((*left, key) for key in joined_on(way, left, inputs[0]))):
@@ -258,6 +271,14 @@ class NestedLoopJoin(PhysicalOperator):
         if index or self.kind not in LEFT_ORDER:
             return ()
         return (Alternative((delivered, ANY), delivered),)
+
+    def right_offered(self, offer: Collation, order: Collation, output: LogicalProps, inputs: Props) -> Iterator[Alternative]:
+        """Ways to `order` in which the right rows of one left row come as they are offered, first by what that row determines."""
+        for cut in range(1, len(order)):
+            known = output.closure(column_set(k.column for k in order[:cut]))
+            determined = next((n for n, key in enumerate(offer) if not known >> key.column & 1), len(offer))
+            if determined:
+                yield from self._both_orders(order[:cut] + offer[:determined] + order[cut:], output, inputs)
 
     def _right_groups(self, columns: ColumnSet, output: LogicalProps, inputs: Props) -> tuple[Alternative, ...]:
         """Where rows equal on `columns` come of one left row, they are together if they are among the right rows. There they may
