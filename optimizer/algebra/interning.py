@@ -24,13 +24,14 @@ _changing = RLock()  # an object may die while the thread that holds the lock ma
 def _forget(dead: _Live, live: dict[tuple[Any, ...], _Live] = _live, changing: Any = _changing) -> None:
     """Also when the interpreter ends, and the names of the module are gone."""
     with changing:
-        if live.get(dead.key) is dead:
-            del live[dead.key]
+        there = live.pop(dead.key, None)
+        if there is not None and there is not dead:
+            live[dead.key] = there
 
 
 class Interning(type):
     """Metaclass: `Call("+", (a, b), t)` returns the one live object with these fields. `key_of`: what stands for the fields of a
-    class, where equal ones make different objects."""
+    class, where equal ones make different objects. Keys are looked up as few times as can be: to hash a type takes its time."""
 
     key_of: Any = None
 
@@ -40,12 +41,10 @@ class Interning(type):
         found = None if live is None else live()
         if found is None:
             made = super().__call__(*args)
+            new = _Live(made, _forget)
+            new.key = key
             with _changing:
-                live = _live.get(key)
-                found = None if live is None else live()  # another thread was quicker
+                found = _live.setdefault(key, new)()  # another thread may have been quicker
                 if found is None:
-                    found = made
-                    live = _Live(made, _forget)
-                    live.key = key
-                    _live[key] = live
+                    found, _live[key] = made, new
         return found
