@@ -5,7 +5,7 @@ Operators and scalars refer to ids, never to positions, so a join can be reorder
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 ColumnId = int
@@ -36,25 +36,28 @@ class Column:
 class Columns:
     """All columns of one query, by id. The binder makes most of them; a rule that computes something new adds its own.
 
-    `derived_ids`: the columns that rules of the search added.
+    `derived_ids`: the columns that rules of the search added. `types`: those of all columns, each object by its `id`.
     """
 
-    __slots__ = ("_all", "_derived", "derived_ids")
+    __slots__ = ("_all", "_derived", "derived_ids", "types")
 
     def __init__(self) -> None:
-        self._all: list[Column] = []
+        self._all: list[Column | tuple[Sequence[Any], ColumnId, str]] = []  # a column, or what it is to be made of
+        self.types: dict[int, DataType] = {}
         self._derived: dict[Hashable, Column] = {}
         self.derived_ids: ColumnSet = 0
 
     def new(self, name: str, type: DataType, nullable: bool, origin: str = "") -> Column:
         column = Column(len(self._all), name, type, nullable, origin)
         self._all.append(column)
+        self.types[id(type)] = type
         return column
 
-    def of_table(self, columns: Iterable[Any], alias: str) -> ColumnId:
-        """New columns for stored ones, with ids that follow each other; the first id."""
+    def of_table(self, columns: Sequence[Any], types: Mapping[int, DataType], alias: str) -> ColumnId:
+        """New columns for stored ones, with ids that follow each other; the first id. Most are never asked for, nor made."""
         first = len(self._all)
-        self._all += [Column(id, c.name, c.type, c.nullable, f"{alias}.{c.name}") for id, c in enumerate(columns, first)]
+        self._all += [(columns, first, alias)] * len(columns)
+        self.types.update(types)
         return first
 
     def like(self, id: ColumnId, nullable: bool = True) -> ColumnId:
@@ -71,16 +74,21 @@ class Columns:
         return column
 
     def __getitem__(self, id: ColumnId) -> Column:
-        return self._all[id]
+        column = self._all[id]
+        if isinstance(column, tuple):
+            columns, first, alias = column
+            c = columns[id - first]
+            column = self._all[id] = Column(id, c.name, c.type, c.nullable, f"{alias}.{c.name}")
+        return column
 
     def __len__(self) -> int:
         return len(self._all)
 
     def __iter__(self) -> Iterator[Column]:
-        return iter(self._all)
+        return map(self.__getitem__, range(len(self._all)))
 
     def label(self, id: ColumnId) -> str:
-        return self._all[id].label
+        return self[id].label
 
 
 def column_set(ids: Iterable[ColumnId]) -> ColumnSet:

@@ -39,6 +39,7 @@ _NAMES = {
     pa.binary(): "BLOB",
     pa.month_day_nano_interval(): "INTERVAL",
 }
+_SIMPLE = frozenset(type.id for type in _NAMES)  # none of them has parameters; to hash a type takes longer
 _DIGITS = {8: 3, 16: 5, 32: 10}  # decimal digits of an integer of that many bits
 
 
@@ -63,8 +64,8 @@ def type_name(type: DataType) -> str:
 
 def is_opaque(type: DataType) -> bool:
     """Whether values of the type are only passed on: nothing is computed of them, they are not compared, sorted or grouped."""
-    if type in _NAMES:
-        return bool(pa.types.is_interval(type))
+    if type.id in _SIMPLE:
+        return bool(type == INTERVAL)
     return not (is_timestamp(type) or pa.types.is_date(type) or (pa.types.is_decimal128(type) and type.scale >= 0))
 
 

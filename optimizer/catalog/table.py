@@ -103,10 +103,11 @@ class Catalog:
     """The tables of one dataset by name, in name order.
 
     `digest` is the same for the same tables, declarations and data, wherever they lie and whenever they were written.
-    `figures`: what estimators made of stored columns, by table and column; kept for the queries that follow.
+    `figures`: what estimators made of stored columns, by table and column, and `scans`: what the binder made of tables; kept for
+    the queries that follow.
     """
 
-    __slots__ = ("_by_lower_name", "digest", "figures", "name", "tables")
+    __slots__ = ("_by_lower_name", "digest", "figures", "name", "scans", "tables")
 
     def __init__(self, name: str, tables: Iterable[Table], fingerprints: Iterable[str] = ()) -> None:
         """`fingerprints` stand for the contents of the tables' files; without files there are none.
@@ -115,6 +116,7 @@ class Catalog:
         """
         self.name = name
         self.figures: dict[tuple[str, str], Any] = {}
+        self.scans: dict[str, Any] = {}
         self.tables: dict[str, Table] = {}
         self._by_lower_name: dict[str, Table] = {}
         for table in sorted(tables, key=lambda table: table.name):

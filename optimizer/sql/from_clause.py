@@ -13,7 +13,7 @@ from typing import Any
 
 from sqlglot import exp
 
-from optimizer.algebra.columns import column_set, union
+from optimizer.algebra.columns import DataType, column_set, union
 from optimizer.algebra.logical import Scan, ScanColumn, ScanForeignKey
 from optimizer.algebra.scalars import ColumnRef
 from optimizer.algebra.traits import ascending
@@ -161,22 +161,30 @@ def _scan(context: Context, node: Any, table: Table) -> FromItem:
     """All columns of a stored table, under new ids, with the catalog's keys and stored order."""
     alias_node = node.args.get("alias")
     alias = _alias_name(context, alias_node) or table.name
-    names = tuple(column.name for column in table.columns)
-    types = [column.type for column in table.columns]
-    first = context.columns.of_table(table.columns, alias)
-    ids = dict(zip(names, range(first, first + len(names)), strict=True))
+    known = context.catalog.scans.get(table.name) or context.catalog.scans.setdefault(table.name, _stored(table))
+    scan, names, types = known
+    first = context.columns.of_table(table.columns, types, alias)
+    columns = tuple(map(_scan_column, range(first, first + len(names)), names))
+    keys, order = tuple(key << first for key in scan.keys), ascending(first + key.column for key in scan.order)
+    foreign = tuple(ScanForeignKey(tuple(map(first.__add__, ids)), *referenced) for ids, *referenced in scan.foreign_keys)
+    tree = Tree(Scan(table.name, alias, columns, keys, scan.not_null << first, order, foreign_keys=foreign))
+    relation = Relation(alias, names, lambda place: ColumnRef(first + place, table.columns[place].type))
+    return FromItem(tree, Scope((_named(context, _alias_columns(alias_node), alias, relation),)))
+
+
+def _stored(table: Table) -> tuple[Scan, tuple[str, ...], dict[int, DataType]]:
+    """What the catalog says of a table: a scan without columns, whose ids begin with 0; names of columns; types by `id`."""
+    ids = {column.name: place for place, column in enumerate(table.columns)}
     keys = tuple(column_set(ids[c] for c in key) for key in table.keys)
-    not_null = union((*keys, column_set(id for id, c in enumerate(table.columns, first) if not c.nullable)))
+    not_null = union((*keys, column_set(ids[c.name] for c in table.columns if not c.nullable)))
     order = ascending(ids[name] for name in takewhile(ids.__contains__, table.order))
-    columns = tuple(map(_scan_column, ids.values(), names))
     foreign = tuple(
         ScanForeignKey(tuple(ids[c] for c in key.columns), key.table, key.referenced)
         for key in table.foreign_keys
         if all(c in ids for c in key.columns)
     )
-    scan = Scan(table.name, alias, columns, keys, not_null, order, foreign_keys=foreign)
-    relation = Relation(alias, names, lambda place: ColumnRef(first + place, types[place]))
-    return FromItem(Tree(scan), Scope((_named(context, _alias_columns(alias_node), alias, relation),)))
+    scan = Scan(table.name, table.name, (), keys, not_null, order, foreign_keys=foreign)
+    return scan, tuple(column.name for column in table.columns), {id(column.type): column.type for column in table.columns}
 
 
 _scan_column = lru_cache(maxsize=16384)(ScanColumn)  # ids begin at 0 in each query, so they are made of few of them

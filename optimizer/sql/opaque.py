@@ -42,8 +42,7 @@ def refuse_uses(source: Source, tree: Any, query: BoundQuery) -> None:
 
 
 def _opaque(columns: Columns) -> ColumnSet:
-    types = {id(column.type): column.type for column in columns}  # a hash of a type takes as long as the question
-    if not any(map(is_opaque, types.values())):
+    if not any(map(is_opaque, columns.types.values())):
         return 0
     return column_set(column.id for column in columns if is_opaque(column.type))
 
