@@ -10,7 +10,7 @@ from optimizer.algebra.logical import Choice
 from optimizer.algebra.rebuild import copy_tree, map_scalars, map_tree
 from optimizer.algebra.scalars import Scalar, rewrite
 from optimizer.algebra.spools import CteReference, Recursion, Spool, With
-from optimizer.algebra.subqueries import Subquery, subqueries_of
+from optimizer.algebra.subqueries import Subquery, has_subquery, subqueries_of
 from optimizer.algebra.trees import Node, Tree, postorder
 
 
@@ -51,7 +51,7 @@ def inlined(root: Tree, spool: int, definition: Tree, columns: Columns) -> Tree:
             return definition
         return copy_tree(definition, columns, new)[0]
 
-    return _map_everywhere(root, change, {})
+    return _map_everywhere(root, change, {}) if root.has_reference else root
 
 
 def inlined_spools(root: Tree, spools: Collection[int], columns: Columns) -> Tree:
@@ -102,7 +102,7 @@ def _map_everywhere(root: Tree, change: Callable[[Tree], Tree], done: dict[int, 
         return None if known is part.tree else part.with_tree(known)
 
     def one(tree: Tree) -> Tree:
-        op = map_scalars(tree.op, lambda scalar: rewrite(scalar, inside))
+        op = map_scalars(tree.op, lambda scalar: rewrite(scalar, inside) if has_subquery(scalar) else scalar)
         return change(tree if op is tree.op else Tree(op, tree.inputs))
 
     return map_tree(root, one)

@@ -33,7 +33,7 @@ from optimizer.algebra.logical_joins import AnyJoin, Apply, MarkJoin
 from optimizer.algebra.predicates import conjunction
 from optimizer.algebra.scalars import ColumnRef, OuterRef, Scalar, rewrite
 from optimizer.algebra.spools import CteReference, Recursion, Spool, SpoolColumn, With
-from optimizer.algebra.subqueries import AnySubquery, ScalarSubquery, Subquery
+from optimizer.algebra.subqueries import AnySubquery, ScalarSubquery, Subquery, has_subquery, subqueries_of
 from optimizer.algebra.traits import Collation
 from optimizer.algebra.trees import Node, Tree, postorder
 
@@ -117,7 +117,7 @@ def map_tree_scalars(root: Tree, change: Change) -> Tree:
             tree = map_tree_scalars(part.tree, change)
             return None if tree is part.tree else part.with_tree(tree)
 
-        return change(rewrite(scalar, inside))
+        return change(rewrite(scalar, inside) if has_subquery(scalar) else scalar)
 
     def one(tree: Tree) -> Tree:
         op = map_scalars(tree.op, deep)
@@ -175,20 +175,9 @@ def _copied(root: Tree, columns: Columns, new: dict[ColumnId, ColumnId]) -> Tree
                 if id not in new:
                     old = columns[id]
                     new[id] = columns.new(old.name, old.type, old.nullable, old.origin).id
-            for scalar in node.op.scalars():
-                for part in _subqueries(scalar):
-                    _copied(part.tree, columns, new)
+            for part in subqueries_of(node.op.scalars()):
+                _copied(part.tree, columns, new)
     return map_tree(root, lambda tree: Tree(renamed(tree.op, new), tree.inputs))
-
-
-def _subqueries(scalar: Scalar) -> list[Subquery]:
-    found, stack = [], [scalar]
-    while stack:
-        part = stack.pop()
-        if isinstance(part, Subquery):
-            found.append(part)
-        stack.extend(part.children)
-    return found
 
 
 def renamed(op: LogicalOperator, new: Mapping[ColumnId, ColumnId]) -> LogicalOperator:

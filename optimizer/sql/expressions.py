@@ -59,7 +59,7 @@ class ExpressionBinder:
 
     A subquery in the clause is bound with this binder around it (`outer` of the binders inside): a name it does not know
     itself means a column here. `claims` are the aggregates over columns of this query that stand in subqueries, each with
-    the column that will hold it; all clauses of one SELECT share them.
+    the column that will hold it; all clauses of one SELECT share them, and `refs`, where they are looked up later.
     """
 
     __slots__ = (
@@ -87,6 +87,7 @@ class ExpressionBinder:
         aliases: dict[str, Scalar] | None = None,
         prefer: Callable[[Scalar], bool] | None = None,
         claims: dict[AggregateCall, ColumnId] | None = None,
+        refs: dict[ColumnId, Any] | None = None,
     ) -> None:
         """`prefer(column)` False: an alias of the same name wins over that column (HAVING, for columns not grouped by)."""
         self.context, self.source, self.scope, self.clause = context, context.source, scope, clause
@@ -96,7 +97,7 @@ class ExpressionBinder:
         self.inside_aggregate = False
         self.depth = 0
         self.current: Any = None
-        self.refs: dict[ColumnId, Any] = {}
+        self.refs = refs if refs is not None else {}
 
     def bind(self, node: Any) -> Scalar:
         """The scalar for `node`. Raises SqlError or Unsupported with a caret under the offending part."""
@@ -272,13 +273,16 @@ _FORMS: dict[Any, tuple[str, str | None]] = {
 }
 
 
+_OF_COLUMN = {"this", "table"}
+
+
 def _column(binder: ExpressionBinder, node: Any) -> Scalar:
-    source = binder.source
     if isinstance(node.this, exp.Star):
-        raise source.unsupported("* inside an expression", node, "use count(*), or * as an item of its own in SELECT")
-    if node.args.get("db") is not None:
-        binder.refuse_field(node)
-    source.only(node, "this", "table")
+        raise binder.source.unsupported("* inside an expression", node, "use count(*), or * as an item of its own in SELECT")
+    if not node.args.keys() <= _OF_COLUMN:
+        if node.args.get("db") is not None:
+            binder.refuse_field(node)
+        binder.source.only(node, *_OF_COLUMN)
     return binder.column(node)
 
 

@@ -101,10 +101,11 @@ class Scope:
 
     def lookup(self, table: str | None, name: str) -> list[Scalar]:
         """Everything `name` or `table.name` can mean."""
-        if table is None:
+        if table is None and self._merged is not None:
             return [v.scalar for v in self.meanings(name)]
-        relation = self.relation(table)
-        return [] if relation is None else [relation.scalar(place) for place in relation.places.get(name.lower(), ())]
+        wanted = name.lower()
+        among = self.relations if table is None else [r for r in self.relations if r.key == table.lower()][:1]
+        return [relation.scalar(place) for relation in among for place in relation.places.get(wanted, ())]
 
     def find(self, source: Source, table: str | None, name: str, node: Any) -> Scalar | None:
         """The column, None when there is none; SqlError when it is ambiguous.

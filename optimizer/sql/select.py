@@ -6,6 +6,7 @@ A Project is made only when something has to be computed; otherwise outputs are 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import pyarrow as pa
@@ -104,7 +105,7 @@ class _Block:
 
     def bind_items(self, select: Any) -> None:
         """The select list; an item may use the aliases of those before it."""
-        source = self.context.source
+        source, binder = self.context.source, self._binder("SELECT")
         for node in select.expressions:
             inner = bare(node)
             if isinstance(inner, exp.Star) or (isinstance(inner, exp.Column) and isinstance(inner.this, exp.Star)):
@@ -116,9 +117,7 @@ class _Block:
             if isinstance(inner, exp.Alias):
                 source.only(inner, "this", "alias")
                 alias, inner = source.name(inner.args["alias"], label=True), bare(inner.this)
-            binder = self._binder("SELECT", aggregates=True)
             scalar = binder.bind(inner)
-            self._remember(binder)
             if pa.types.is_null(scalar.type) and isinstance(scalar, Literal) and not self.operand:
                 scalar = Literal(None, INT32)
             name = alias if alias is not None else output_name(inner)
@@ -128,12 +127,8 @@ class _Block:
         if not self.items:
             raise source.error("the SELECT list is empty", select, word="SELECT")
 
-    def _binder(self, clause: str, aggregates: bool) -> ExpressionBinder:
-        return ExpressionBinder(self.context, self.scope, clause, aggregates, self.aliases, claims=self.claims)
-
-    def _remember(self, binder: ExpressionBinder) -> None:
-        for id, node in binder.refs.items():
-            self.refs.setdefault(id, node)
+    def _binder(self, clause: str, aggregates: bool = True, prefer: Callable[[Scalar], bool] | None = None) -> ExpressionBinder:
+        return ExpressionBinder(self.context, self.scope, clause, aggregates, self.aliases, prefer, self.claims, self.refs)
 
     def bind_order(self, clause: Any) -> list[SortTerm]:
         """ORDER BY terms: positions, ALL, aliases and names of the select list, or expressions over the input."""
@@ -158,9 +153,7 @@ class _Block:
             position = self._named_item(node)
         scalar = None
         if position is None:
-            binder = self._binder("ORDER BY", aggregates=True)
-            scalar = binder.bind(node)
-            self._remember(binder)
+            scalar = self._binder("ORDER BY").bind(node)
         return SortTerm(position, scalar, descending, nulls_first, node)
 
     def _named_item(self, node: Any) -> int | None:
@@ -187,11 +180,8 @@ class _Block:
         refuse_windows(source, by.keys, "GROUP BY", node.args.get("group"))
         condition: Scalar | None = None
         if having is not None:
-            grouped = set(by.keys)
-            binder = ExpressionBinder(context, self.scope, "HAVING", True, self.aliases, grouped.__contains__, self.claims)
-            condition = binder.truth(having.this)
+            condition = self._binder("HAVING", prefer=set(by.keys).__contains__).truth(having.this)
             refuse_windows(source, [condition], "HAVING", having.this)
-            self._remember(binder)
             scalars.append(condition)
         names = {i.scalar: i.label for i in reversed(self.items) if i.label is not None}
         for scalar in by.keys:
@@ -234,9 +224,7 @@ class _Block:
         if position is not None:
             scalar = self.items[position].scalar
         else:
-            binder = self._binder("GROUP BY", aggregates=False)
-            scalar = binder.bind(node)
-            self._remember(binder)
+            scalar = self._binder("GROUP BY", aggregates=False).bind(node)
         if has_aggregate(scalar, self.claims) or has_grouping_call(scalar):
             raise self.context.source.error("an aggregate cannot stand in GROUP BY", node)
         return scalar if not pa.types.is_null(scalar.type) else Literal(None, INT32)
@@ -247,9 +235,7 @@ class _Block:
         clause = node.args.get("qualify")
         if clause is None:
             return
-        binder = self._binder("QUALIFY", aggregates=True)
-        self.qualify = binder.truth(clause.this)
-        self._remember(binder)
+        self.qualify = self._binder("QUALIFY").truth(clause.this)
         if not window_expressions([*(i.scalar for i in self.items), self.qualify]):
             hint = "use WHERE, or HAVING for groups"
             raise self.context.source.error("QUALIFY needs a window function in it or in SELECT", clause.this, hint)
