@@ -42,7 +42,7 @@ class Columns:
     __slots__ = ("_all", "_derived", "derived_ids", "types")
 
     def __init__(self) -> None:
-        self._all: list[Column | tuple[Sequence[Any], ColumnId, str]] = []  # a column, or what it is to be made of
+        self._all: list[Column | ColumnId | tuple[Sequence[Any], ColumnId, str]] = []  # a column, or what it is made of
         self.types: dict[int, DataType] = {}
         self._derived: dict[Hashable, Column] = {}
         self.derived_ids: ColumnSet = 0
@@ -60,6 +60,11 @@ class Columns:
         self.types.update(types)
         return first
 
+    def copy(self, id: ColumnId) -> ColumnId:
+        """A new column that is as `id` is. Most are never asked for, nor made."""
+        self._all.append(id)
+        return len(self._all) - 1
+
     def like(self, id: ColumnId, nullable: bool = True) -> ColumnId:
         """A new column with the name and the type of `id`."""
         return self.new(self[id].name, self[id].type, nullable).id
@@ -75,11 +80,17 @@ class Columns:
 
     def __getitem__(self, id: ColumnId) -> Column:
         column = self._all[id]
-        if isinstance(column, tuple):
+        if isinstance(column, Column):
+            return column
+        if isinstance(column, int):
+            of = self[column]
+            origin = of.origin
+        else:
             columns, first, alias = column
-            c = columns[id - first]
-            column = self._all[id] = Column(id, c.name, c.type, c.nullable, f"{alias}.{c.name}")
-        return column
+            of = columns[id - first]
+            origin = f"{alias}.{of.name}"
+        self._all[id] = made = Column(id, of.name, of.type, of.nullable, origin)
+        return made
 
     def __len__(self) -> int:
         return len(self._all)

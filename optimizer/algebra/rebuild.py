@@ -173,8 +173,7 @@ def _copied(root: Tree, columns: Columns, new: dict[ColumnId, ColumnId]) -> Tree
         if isinstance(node, Tree):
             for id in column_ids(defined_columns(node.op)):
                 if id not in new:
-                    old = columns[id]
-                    new[id] = columns.new(old.name, old.type, old.nullable, old.origin).id
+                    new[id] = columns.copy(id)
             for part in subqueries_of(node.op.scalars()):
                 _copied(part.tree, columns, new)
     return map_tree(root, lambda tree: Tree(renamed(tree.op, new), tree.inputs))

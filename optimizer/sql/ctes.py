@@ -89,10 +89,9 @@ def _read(context: Context, cte: Ctes, bound: Bound, spool: int) -> Bound:
     """The first reference has the columns of the definition, the others have columns of their own."""
     tree, outputs, new = bound.tree, bound.outputs, dict[ColumnId, ColumnId]()
     working = any(each.spool == spool for each in context.working.values())  # of it only the columns are known
+    again = spool in context.read
     for id in dict.fromkeys(output.id for output in outputs):
-        column = context.columns[id]
-        again = spool in context.read
-        new[id] = context.columns.new(column.name, column.type, column.nullable, column.origin).id if again else id
+        new[id] = context.columns.copy(id) if again else id
     context.read.add(spool)
     sources = column_set(new)
     known = () if working else tree.props.keys
