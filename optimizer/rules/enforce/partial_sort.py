@@ -63,14 +63,15 @@ def _groupings(
         own = list(_proper_parts(columns))
     else:
         own = [1 << c for c in column_ids(columns)]
-    parts = dict.fromkeys(own)
+    parts, leads = dict.fromkeys(own), [0]
     for offer in offers:
         lead = 0
         for key in offer.collation:
             if not target >> key.column & 1:
                 break
             lead |= 1 << key.column
-        parts |= dict.fromkeys((lead, *(lead | part for part in own)))
+        parts |= dict.fromkeys((*(lead | other for other in leads), *(lead | part for part in own)))
+        leads.append(lead)
     moves = []
     for part in parts:
         known = props.closure(part)
