@@ -20,7 +20,7 @@ from optimizer.algebra.scalar_functions import SCALAR_NAMES
 from optimizer.errors import SqlError, Unsupported
 from optimizer.sql.derivable import parser_class
 from optimizer.sql.source import Source
-from optimizer.sql.tokens import check_closed, check_neighbours
+from optimizer.sql.tokens import check_closed, check_neighbours, types
 
 _QUERY_STARTS = frozenset({"SELECT", "WITH", "VALUES", "FROM", "TABLE", "("})
 _STATEMENT_WORDS = (
@@ -33,7 +33,9 @@ _POSITIONED = frozenset((exp.Null, exp.Boolean, exp.Var, exp.Placeholder, exp.Pa
 COMMA_JOIN = "comma_join"
 _QUANTIFIERS = {TokenType.ALL: exp.All, TokenType.SOME: exp.Any}
 _NO_QUANTIFIER_AFTER = frozenset({TokenType.DOT, TokenType.LIKE, TokenType.ILIKE})
-
+_OPERANDS = types("VAR IDENTIFIER NUMBER STRING")
+_ENDS_EXPRESSION = types("COMMA R_PAREN ALIAS FROM WHERE GROUP_BY ORDER_BY ASC DESC THEN ELSE END WHEN")
+_ENDS_OPERAND = _ENDS_EXPRESSION | types("EQ NEQ LTE GTE AND OR")
 
 Plus = exp.Prior  # the sign in `+a`, which sqlglot drops: it takes numbers only. No text in DuckDB's dialect gives this node
 
@@ -71,6 +73,20 @@ class _Parser(_BASE):  # type: ignore[misc, valid-type]
         if token is None and type(instance) in _POSITIONED and self._prev:
             token = self._prev
         return super().expression(instance, token, comments)
+
+    def _parse_disjunction(self) -> Any:
+        return self._operand_before(_ENDS_EXPRESSION) or super()._parse_disjunction()
+
+    def _parse_range(self, this: Any = None, parse_is: bool = False) -> Any:
+        return (None if this else self._operand_before(_ENDS_OPERAND)) or super()._parse_range(this, parse_is)
+
+    def _operand_before(self, ends: frozenset[Any]) -> Any:
+        """A name or a constant, if one of `ends` follows: then no operator is to be looked for at any of a dozen levels."""
+        if self._curr.token_type in _OPERANDS:
+            after = self._index + (3 if self._next.token_type is TokenType.DOT else 1)
+            if after < self._tokens_size and self._tokens[after].token_type in ends:
+                return self._parse_atom()
+        return None
 
     def _parse_types(self, *args: Any, **kwargs: Any) -> Any:
         first = self._curr

@@ -16,21 +16,22 @@ from optimizer.errors import SqlError
 from optimizer.sql.source import Source
 
 
-def _types(names: str) -> frozenset[Any]:
+def types(names: str) -> frozenset[Any]:
     return frozenset(TokenType[name] for name in names.split())
 
 
-_LISTS = _types("SELECT FROM GROUP_BY VALUES ORDER_BY PARTITION_BY WITH WINDOW")
-_COMMA_LISTS = _types("SELECT FROM GROUP_BY VALUES")
+_LISTS = types("SELECT FROM GROUP_BY VALUES ORDER_BY PARTITION_BY WITH WINDOW")
+_COMMA_LISTS = types("SELECT FROM GROUP_BY VALUES")
 _COMMA_LISTS_IN_PARENTHESES = ("IN", "USING", "EXCLUDE", "VALUES")
-_LIST_ENDS = _types("R_PAREN SEMICOLON FROM WHERE GROUP_BY HAVING ORDER_BY PARTITION_BY LIMIT QUALIFY UNION INTERSECT")
-_JOIN_WORDS = _types("JOIN INNER CROSS NATURAL")
-_OPERATORS = _types("PLUS DASH SLASH DIV MOD DPIPE EQ NEQ LT LTE GT GTE")
-_NO_NAMES = _OPERATORS | _types("STAR NUMBER COMMA DOT R_PAREN SEMICOLON")
-_NOTHING_YET = _OPERATORS | _types(
+_LIST_ENDS = types("R_PAREN SEMICOLON FROM WHERE GROUP_BY HAVING ORDER_BY PARTITION_BY LIMIT QUALIFY UNION INTERSECT")
+_JOIN_WORDS = types("JOIN INNER CROSS NATURAL")
+_OPERATORS = types("PLUS DASH SLASH DIV MOD DPIPE EQ NEQ LT LTE GT GTE")
+_NO_NAMES = _OPERATORS | types("STAR NUMBER COMMA DOT R_PAREN SEMICOLON")
+_NOTHING_YET = _OPERATORS | types(
     "L_PAREN COMMA SELECT DISTINCT FROM WHERE HAVING GROUP_BY ORDER_BY PARTITION_BY ON AND OR NOT WHEN THEN ELSE"
 )
-_CHECKED = _types("COMMA ALIAS OVER ON DOT USING WHEN THEN")
+_PARENTHESES = types("L_PAREN R_PAREN")
+_CHECKED = types("COMMA ALIAS OVER ON DOT USING WHEN THEN")
 
 
 def check_neighbours(source: Source, tokens: list[Any]) -> None:
@@ -74,10 +75,11 @@ def check_closed(source: Source, tokens: list[Any]) -> None:
     """Raise SqlError at a parenthesis that is never closed."""
     opened = []
     for token in tokens:
-        if token.token_type is TokenType.L_PAREN:
-            opened.append(token)
-        elif token.token_type is TokenType.R_PAREN and opened:
-            opened.pop()
+        if token.token_type in _PARENTHESES:
+            if token.token_type is TokenType.L_PAREN:
+                opened.append(token)
+            elif opened:
+                opened.pop()
     if opened:
         raise _missing(source, opened[-1], "its closing parenthesis")
 
