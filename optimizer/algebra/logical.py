@@ -24,6 +24,7 @@ from optimizer.algebra.derive_props import (
     renamed_props,
     united,
 )
+from optimizer.algebra.flags import CHOICE, GROUPED, LIMITED, LISTED, PROJECTED
 from optimizer.algebra.kinds import SetOpKind
 from optimizer.algebra.nulls import is_not_null
 from optimizer.algebra.props import LogicalProps, minimal_keys
@@ -34,11 +35,12 @@ Label = Callable[[ColumnId], str]
 
 
 class LogicalOperator:
-    """Base of all logical operators; `arity` is the number of inputs, None for any number."""
+    """Base of all logical operators; `arity` is the number of inputs, None for any number, `flag` one of `flags` or 0."""
 
     __slots__ = ()
     name: ClassVar[str]
     arity: ClassVar[int | None]
+    flag: ClassVar[int] = 0
 
     def derive_props(self, inputs: Sequence[LogicalProps]) -> LogicalProps:
         raise AssertionError(f"{self.name} does not say what it produces")
@@ -136,6 +138,7 @@ class Values(LogicalOperator):
     types: tuple[DataType, ...]
     rows: tuple[tuple[Scalar, ...], ...]
     name: ClassVar[str] = "values"
+    flag: ClassVar[int] = LISTED
     arity: ClassVar[int | None] = 0
 
     def derive_props(self, inputs: Sequence[LogicalProps]) -> LogicalProps:
@@ -185,6 +188,7 @@ class Project(LogicalOperator):
 
     items: tuple[ProjectItem, ...]
     name: ClassVar[str] = "project"
+    flag: ClassVar[int] = PROJECTED
     arity: ClassVar[int | None] = 1
 
     def derive_props(self, inputs: Sequence[LogicalProps]) -> LogicalProps:
@@ -218,6 +222,7 @@ class Aggregate(LogicalOperator):
     keys: tuple[ColumnId, ...]
     aggregates: tuple[AggregateItem, ...]
     name: ClassVar[str] = "aggregate"
+    flag: ClassVar[int] = GROUPED
     arity: ClassVar[int | None] = 1
 
     def derive_props(self, inputs: Sequence[LogicalProps]) -> LogicalProps:
@@ -248,6 +253,7 @@ class Limit(LogicalOperator):
     offset: int
     count: int | None
     name: ClassVar[str] = "limit"
+    flag: ClassVar[int] = LIMITED
     arity: ClassVar[int | None] = 1
 
     def derive_props(self, inputs: Sequence[LogicalProps]) -> LogicalProps:
@@ -414,6 +420,7 @@ class Choice(LogicalOperator):
 
     columns: ColumnSet
     name: ClassVar[str] = "choice"
+    flag: ClassVar[int] = CHOICE
     arity: ClassVar[int | None] = None
 
     def derive_props(self, inputs: Sequence[LogicalProps]) -> LogicalProps:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from optimizer.algebra.columns import ColumnId, ColumnSet
 from optimizer.algebra.derive_props import applied_props, join_props, marked_props, single_props
+from optimizer.algebra.flags import APPLY
 from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical import Label, LogicalOperator, show_predicate
 from optimizer.algebra.props import LogicalProps
@@ -116,6 +117,7 @@ class Apply(AnyJoin):
     predicate: Predicate
     mark: ColumnId | None = None
     name: ClassVar[str] = "apply"
+    flag: ClassVar[int] = APPLY
 
     def derive_props(self, inputs: Sequence[LogicalProps]) -> LogicalProps:
         return applied_props(self.kind, self.predicate, self.mark, inputs[0], inputs[1])

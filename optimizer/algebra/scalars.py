@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from optimizer.algebra.aggregate_functions import AGGREGATE_FUNCTIONS, WINDOW_FUNCTIONS
 from optimizer.algebra.columns import ColumnId, ColumnSet, DataType
-from optimizer.algebra.flags import AGGREGATE
+from optimizer.algebra.flags import AGGREGATE, NOT_TRUE
 from optimizer.algebra.interning import Interning
 from optimizer.algebra.scalar_functions import SCALAR_FUNCTIONS
 
@@ -123,6 +123,8 @@ class Literal(Scalar):
     def __init__(self, value: Any, type: DataType) -> None:
         self._set(type, ())
         self.value = value
+        if value is None or value is False:
+            self.flags = NOT_TRUE
 
     def _render(self, label: Callable[[ColumnId], str], typed: bool) -> str:
         value = self.value

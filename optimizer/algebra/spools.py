@@ -14,6 +14,7 @@ from typing import ClassVar, NamedTuple
 
 from optimizer.algebra.columns import ColumnId, ColumnSet, column_set
 from optimizer.algebra.derive_props import key_dependencies, united
+from optimizer.algebra.flags import REFERENCE
 from optimizer.algebra.logical import Label, LogicalOperator
 from optimizer.algebra.props import LogicalProps, minimal_keys
 
@@ -103,6 +104,7 @@ class CteReference(LogicalOperator):
     keys: tuple[ColumnSet, ...] = ()
     not_null: ColumnSet = 0
     name: ClassVar[str] = "cte_reference"
+    flag: ClassVar[int] = REFERENCE
     arity: ClassVar[int | None] = 0
 
     def derive_props(self, inputs: Sequence[LogicalProps]) -> LogicalProps:

@@ -9,31 +9,22 @@ from collections.abc import Iterator
 from typing import TypeAlias
 
 from optimizer.algebra.columns import ColumnSet
-from optimizer.algebra.flags import APPLY, CHOICE, CROSS_PRODUCT, MARK, OUTER_JOIN, REFERENCE
+from optimizer.algebra.flags import APPLY, CHOICE, CROSS_PRODUCT, LIMITED, MARK, OUTER_JOIN, REFERENCE
 from optimizer.algebra.kinds import JoinKind
-from optimizer.algebra.logical import Choice, LogicalOperator
-from optimizer.algebra.logical_joins import AnyJoin, Apply, Join
+from optimizer.algebra.logical import LogicalOperator, Scan
+from optimizer.algebra.logical_joins import AnyJoin, Apply
 from optimizer.algebra.props import LogicalProps
-from optimizer.algebra.spools import CteReference
+
+_OF_KIND = {JoinKind.LEFT: OUTER_JOIN, JoinKind.RIGHT: OUTER_JOIN, JoinKind.FULL: OUTER_JOIN, JoinKind.MARK: MARK}
 
 
 def _flags_of(op: LogicalOperator) -> int:
-    flags = 0
+    flags = op.flag
     for scalar in op.scalars():
         flags |= scalar.flags
-    if isinstance(op, Join):
-        if op.kind is JoinKind.INNER:
-            return flags if op.predicate else flags | CROSS_PRODUCT
-        return flags | OUTER_JOIN if op.kind.keeps_left or op.kind.keeps_right else flags
-    if isinstance(op, CteReference):
-        return REFERENCE
-    if isinstance(op, Choice):
-        return CHOICE
-    if isinstance(op, AnyJoin) and op.mark is not None:
-        flags |= MARK
-    if isinstance(op, Apply):
-        flags |= APPLY | OUTER_JOIN if op.kind is JoinKind.LEFT else APPLY
-    return flags
+    if isinstance(op, AnyJoin):
+        return flags | (_OF_KIND.get(op.kind, 0) if op.predicate or op.kind is not JoinKind.INNER else CROSS_PRODUCT)
+    return flags if not isinstance(op, Scan) or op.limit is None else flags | LIMITED
 
 
 class Tree:
@@ -111,21 +102,6 @@ class Tree:
     def relations(self) -> int:
         """How many relations it is computed from, as it is written; for limits on the search."""
         return sum(each.relations for each in self.inputs) or 1
-
-    @property
-    def has_outer_join(self) -> bool:
-        """Whether a left, right or full join (also of an Apply) stands in it, at any depth."""
-        return bool(self.flags & OUTER_JOIN)
-
-    @property
-    def has_mark(self) -> bool:
-        """Whether a join that makes a mark (also an Apply) stands in it, at any depth."""
-        return bool(self.flags & MARK)
-
-    @property
-    def has_cross_product(self) -> bool:
-        """Whether an inner join without a predicate stands in it, at any depth."""
-        return bool(self.flags & CROSS_PRODUCT)
 
     @property
     def has_apply(self) -> bool:

@@ -5,8 +5,9 @@ Made once for a program and the rules that the settings disable, and kept for th
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import lru_cache, reduce
 from itertools import repeat
+from operator import or_
 from typing import NamedTuple, TypeAlias
 
 from optimizer.algebra.logical import LogicalOperator
@@ -15,28 +16,33 @@ from optimizer.prepass.instructions import Batch, Instruction, MatchOrder, Progr
 from optimizer.prepass.openings import all_openings
 from optimizer.rules.interface import Pattern, RewriteRule, Sweep
 
-Candidate: TypeAlias = tuple[RewriteRule, int, bool]  # a rule, its bit, whether more than the operator's type has to fit
+# a rule, its bit, whether more than the operator's type has to fit, the bits of those that it spares
+Candidate: TypeAlias = tuple[RewriteRule, int, bool, int]
 
 
 class RuleTable:
-    """Rules that are tried together: by type of operator and openings of its scalars, those that can apply, in order."""
+    """Rules that are tried together: by type of operator and openings, those that can apply, in order."""
 
     __slots__ = ("_by_operator", "_openings", "_rules", "sweep")
 
-    def __init__(self, rules: tuple[tuple[RewriteRule, int], ...], sweep: Sweep | None) -> None:
+    def __init__(self, rules: tuple[tuple[RewriteRule, int, int], ...], sweep: Sweep | None) -> None:
         self._rules, self.sweep = rules, sweep
-        self._openings = any(rule.openings for rule, _ in rules)
+        self._openings = reduce(or_, (rule.openings for rule, *_ in rules), 0)
         self._by_operator: dict[tuple[type[LogicalOperator], int], tuple[int, tuple[Candidate, ...]]] = {}
 
-    def candidates(self, op: LogicalOperator) -> tuple[int, tuple[Candidate, ...]]:
+    def candidates(self, vertex: Tree) -> tuple[int, tuple[Candidate, ...]]:
         """The bits of all of them, and they."""
-        key = type(op), all_openings(op) if self._openings else 0
+        op = vertex.op
+        key = type(op), all_openings(vertex) & self._openings if self._openings else 0
         found = self._by_operator.get(key)
         if found is None:
-            rules = [(r, bit) for r, bit in self._rules if isinstance(op, r.pattern.op or LogicalOperator)]
-            rules = [(r, bit) for r, bit in rules if not r.openings or r.openings & key[1]]
-            bits = sum(bit for _, bit in rules)
-            found = self._by_operator[key] = bits, tuple((r, bit, _looks_further(r.pattern, op)) for r, bit in rules)
+            rules = [each for each in self._rules if isinstance(op, each[0].pattern.op or LogicalOperator)]
+            rules = [each for each in rules if not each[0].openings or each[0].openings & key[1]]
+            bits = sum(bit for _, bit, _ in rules)
+            found = self._by_operator[key] = (
+                bits,
+                tuple((r, bit, _looks_further(r.pattern, op), spares) for r, bit, spares in rules),
+            )
         return found
 
 
@@ -83,12 +89,12 @@ def _step(instruction: Instruction, bits: dict[RewriteRule, int]) -> CompiledBat
 
 
 def _tables(batch: Batch, bits: dict[RewriteRule, int]) -> tuple[RuleTable, ...]:
-    parts: list[tuple[list[tuple[RewriteRule, int]], Sweep | None]] = []
+    parts: list[tuple[list[tuple[RewriteRule, int, int]], Sweep | None]] = []
     for rule in batch.rules:
         if rule in bits:
             if batch.one_firing or rule.sweep is not None or not parts or parts[-1][1] is not None:
                 parts.append(([], rule.sweep))
-            parts[-1][0].append((rule, bits[rule]))
+            parts[-1][0].append((rule, bits[rule], sum(bits.get(other, 0) for other in rule.spares)))
     return tuple(RuleTable(tuple(rules), sweep) for rules, sweep in parts)
 
 

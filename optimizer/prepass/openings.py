@@ -1,7 +1,8 @@
-"""What in a scalar gives a simplification something to try: found once for all rules, so that one without costs nothing.
+"""What in an operator gives a rule something to try: found once for all rules, so that one without costs nothing.
 
-Each bit says that some part of the scalar is of a certain form. A rule names the bits it can do anything with; a scalar without
-them it leaves alone without looking. The bits are those of the part's form alone, so a part keeps them wherever it stands.
+Each bit says that some part of a scalar is of a certain form; a rule names the bits it can do anything with, and leaves what has
+none of them alone without looking. The bits are those of the part's form alone, so a part keeps them wherever it stands. Those
+of `algebra.flags` say what stands in the tree.
 """
 
 from __future__ import annotations
@@ -9,16 +10,16 @@ from __future__ import annotations
 from functools import lru_cache
 
 from optimizer.algebra.functions import COMPARISONS
-from optimizer.algebra.logical import LogicalOperator
 from optimizer.algebra.scalars import Call, Case, Cast, ColumnRef, InList, Literal, Scalar
+from optimizer.algebra.trees import Tree
 
-CONSTANT = 1  # operands that are all constants, or one that is NULL, TRUE or FALSE
-JUNCTION = 2  # AND, OR, NOT
-TEST = 4  # IS NULL, DISTINCT FROM, IN; a comparison with a constant on the left, with TRUE or FALSE, of a term with itself
-CHOICE = 8  # CASE, COALESCE, GREATEST, LEAST
-LIKE = 16  # LIKE, ILIKE, starts_with
-ARITHMETIC = 32  # an operation on a constant or on the result of the same operation, a cast of a cast
-COMPUTED = 64  # an expression compared with a constant
+CONSTANT = 1 << 15  # operands that are all constants, or one that is NULL, TRUE or FALSE
+JUNCTION = 1 << 16  # AND, OR, NOT
+TEST = 1 << 17  # IS NULL, DISTINCT FROM, IN; a comparison with a constant on the left, with TRUE or FALSE, of a term with itself
+CHOICE = 1 << 18  # CASE, COALESCE, GREATEST, LEAST
+LIKE = 1 << 19  # LIKE, ILIKE, starts_with
+ARITHMETIC = 1 << 20  # an operation on a constant or on the result of the same operation, a cast of a cast
+COMPUTED = 1 << 21  # an expression compared with a constant
 
 _BY_FUNCTION = {
     **dict.fromkeys(("and", "or", "not"), JUNCTION),
@@ -54,10 +55,10 @@ def openings(scalar: Scalar) -> int:
     return bits
 
 
-def all_openings(op: LogicalOperator) -> int:
-    """The bits of all scalars of an operator."""
-    bits = 0
-    for scalar in op.scalars():
+def all_openings(tree: Tree) -> int:
+    """The bits of all scalars of the operator, and the flags of the tree."""
+    bits = tree.flags
+    for scalar in tree.op.scalars():
         bits |= openings(scalar)
     return bits
 

@@ -153,7 +153,7 @@ _BEFORE_DECORRELATION = (
 PROGRAM: tuple[Batch, ...] = (
     Batch("predicates", _REWRITES),
     Batch("joins", (_REDUCE_ORDER, OuterJoinRemove(), MarkJoinRemove(), ForeignKeyJoinRemove())),
-    Batch("columns", (ColumnPrune(),), fixpoint=False),
+    Batch("columns", (ColumnPrune((*_REWRITES, _REDUCE_ORDER)),), fixpoint=False),
     Batch("projections", (*_REWRITES, *_BY_PROPERTIES, ProjectRemove(), ProjectPullJoin(), ProjectPushUnion())),
 )
 

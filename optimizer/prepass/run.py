@@ -97,11 +97,11 @@ class Run:
         """What the first rule that applies makes of a vertex. None: no rule does, or the batch was stopped."""
         firings = self.firings
         refused = before = self.refused.get(id(vertex), 0)
-        bits, candidates = rules.candidates(vertex.op)
+        bits, candidates = rules.candidates(vertex)
         if refused & bits == bits:
             return None
         after, limited = None, len(firings) >= self._stop_at
-        for rule, bit, further in candidates:
+        for rule, bit, further, spared in candidates:
             if refused & bit:
                 continue
             if limited:
@@ -121,6 +121,8 @@ class Run:
                         firings.append(Firing(rule.name, vertex, after))
                         if rule.covers:
                             self._refuse(bit, after)
+                        if spared:
+                            self._spare(spared, vertex, after)
                         break
                     after = None  # it made what was there
                 if rule.covers:
@@ -134,6 +136,23 @@ class Run:
         """Note that a rule applies nowhere in a tree."""
         for node in postorder(root):
             self.refused[id(node)] = self.refused.get(id(node), 0) | bit
+
+    def _spare(self, bits: int, before: Tree, after: Tree) -> None:
+        """Note that a rule that did not apply somewhere in `before` does not in `after`, where only leaves have lost columns."""
+        refused = self.refused
+        pairs: list[tuple[Node, Node]] = [(before, after)]
+        for old, new in pairs:
+            if old is not new:
+                pairs.extend(zip(old.inputs, new.inputs, strict=False))
+        alike: set[int] = set()
+        for old, new in reversed(pairs):  # inputs first
+            if old is not new:
+                assert isinstance(old, Tree) and isinstance(new, Tree)
+                same = old.op == new.op if old.inputs else type(old.op) is type(new.op) and not new.columns & ~old.columns
+                if not same or any(id(below) not in alike for below in new.inputs):
+                    continue
+                refused[id(new)] = refused.get(id(new), 0) | refused.get(id(old), 0) & bits
+            alike.add(id(new))
 
     def enter(self, vertex: Tree, place: Place | None) -> None:
         """Note that a place holds this vertex now; ends the batch if it did before. None: nothing fired there yet."""

@@ -165,14 +165,16 @@ class RewriteRule(Rule):
 
     `sweep` None: the rule fires wherever its batch finds it applies, in the batch's order. Else it passes over the whole tree
     by itself, where it stands in the batch's list of rules. `openings`: what one of the operator's scalars has to have for the
-    rule to be asked, as bits of `prepass.openings`; 0: nothing. `covers`: it sees to all below the operator that it is asked
-    about: it would do nothing to its result, nor to anything in it, nor in what it left as it was.
+    rule to be asked, or something in its tree, as bits of `prepass.openings` and `algebra.flags`; 0: nothing. `covers`: it sees
+    to all below the operator that it is asked about: it would do nothing to its result, nor to anything in it, nor in what it
+    left as it was. `spares`: rules that do not come to apply where it does nothing but take columns from leaves.
     """
 
     promise = Promise.NORMALIZE
     sweep: ClassVar[Sweep | None] = None
     openings: ClassVar[int] = 0
     covers: ClassVar[bool] = False
+    spares: tuple[RewriteRule, ...] = ()
 
     def apply(self, bound: Tree, context: RuleContext) -> Tree | None:
         raise AssertionError(f"{self.name} has no apply")

@@ -119,6 +119,20 @@ def test_a_rule_that_covers_leaves_nothing_below_to_do() -> None:
     assert fired > 200
 
 
+def test_what_pruning_spares_does_not_come_to_apply() -> None:
+    """Asked or not, the rules that pruning spares do the same after it."""
+    asking = tuple(batch if batch.name != "columns" else batch._replace(rules=(ColumnPrune(),)) for batch in PROGRAM)
+    pruned = 0
+    for seed in range(300):
+        fired = []
+        for program in (PROGRAM, asking):
+            trees, root = random_tree(seed, 3 if seed % 3 else 4)
+            fired.append([firing.rule for firing in run_program(program, root, RuleContext(trees.columns, Settings())).firings])
+        assert fired[0] == fired[1], f"seed {seed}"
+        pruned += "column_prune" in fired[0]
+    assert pruned > 100
+
+
 def places(root: Tree, rule: RewriteRule) -> list[Tree]:
     """Where the rule is asked."""
     return [tree for tree in postorder(root) if isinstance(tree, Tree) and fits(tree, rule.pattern)]

@@ -2,7 +2,7 @@
 
     πe(A)  ≡  πe(A')        A' = A without the columns that e, and no operator between, reads
 
-One walk from an operator where columns end, down to the leaves. At least one column is kept everywhere, so that rows can still
+One walk from an operator where columns end, down to the spares. At least one column is kept everywhere, so that rows can still
 be counted. The left input of an Apply keeps what the right one, once narrowed, reads of it. A window of which nobody reads
 anything disappears. Every alternative of a Choice is narrowed to the same columns.
 
@@ -47,6 +47,9 @@ class ColumnPrune(RewriteRule):
     name = "column_prune"
     pattern = ENDS
     covers = True
+
+    def __init__(self, spares: tuple[RewriteRule, ...] = ()) -> None:
+        self.spares = spares
 
     def apply(self, bound: Tree, context: RuleContext) -> Tree | None:
         narrowed = narrow(bound, bound.columns, context)

@@ -14,6 +14,7 @@ Guards  p gives equal results for equal values (floats: of 0.0 and -0.0, δ keep
 from __future__ import annotations
 
 from optimizer.algebra.congruence import is_congruent
+from optimizer.algebra.flags import GROUPED
 from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical_joins import AnyJoin
 from optimizer.algebra.trees import Tree
@@ -26,6 +27,7 @@ _ASK_ONCE = (JoinKind.SEMI, JoinKind.ANTI, JoinKind.MARK)
 class DistinctRemoveSemi(RewriteRule):
     name = "distinct_remove_semi"
     pattern = node(AnyJoin, ANY, ANY)
+    openings = GROUPED
 
     def apply(self, bound: Tree, context: RuleContext) -> Tree | None:
         match bound:

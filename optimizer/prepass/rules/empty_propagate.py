@@ -20,6 +20,7 @@ from collections.abc import Iterable
 
 from optimizer.algebra.aggregate_functions import AGGREGATE_FUNCTIONS
 from optimizer.algebra.columns import ColumnId, ColumnSet, column_ids, column_set
+from optimizer.algebra.flags import LIMITED, LISTED, NOT_TRUE
 from optimizer.algebra.kinds import JoinKind, SetOpKind
 from optimizer.algebra.logical import (
     Aggregate,
@@ -47,6 +48,7 @@ from optimizer.rules.interface import RewriteRule, RuleContext, node
 class EmptyPropagate(RewriteRule):
     name = "empty_propagate"
     pattern = node((Scan, Filter, AnyJoin, Project, Limit, Window, Choice, Aggregate, GroupingSets, SetOp))
+    openings = NOT_TRUE | LISTED | LIMITED
 
     def apply(self, bound: Tree, context: RuleContext) -> Tree | None:
         op = bound.op

@@ -14,6 +14,7 @@ Guards  no volatile conjunct; no conjunct that may raise is tested on more pairs
 from __future__ import annotations
 
 from optimizer.algebra.columns import column_ids
+from optimizer.algebra.flags import CROSS_PRODUCT
 from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical_joins import Join
 from optimizer.algebra.predicates import conjunction
@@ -25,9 +26,10 @@ from optimizer.rules.interface import ANY, RewriteRule, RuleContext, node
 class JoinConnect(RewriteRule):
     name = "join_connect"
     pattern = node(Join, ANY, ANY)
+    openings = CROSS_PRODUCT
 
     def apply(self, bound: Tree, context: RuleContext) -> Tree | None:
-        if not _is_inner(bound) or not bound.has_cross_product:
+        if not _is_inner(bound):
             return None
         leaves, predicate, crosses = _region(bound)
         if not crosses or len(leaves) < 3 or any(s.volatile or s.raises for s in predicate):

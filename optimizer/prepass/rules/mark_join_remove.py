@@ -12,6 +12,7 @@ Guards  nothing between here and the operator where columns end reads the mark; 
 from __future__ import annotations
 
 from optimizer.algebra.columns import ColumnSet
+from optimizer.algebra.flags import MARK
 from optimizer.algebra.logical_joins import AnyJoin
 from optimizer.algebra.raising import may_raise
 from optimizer.algebra.trees import Node, Tree
@@ -22,9 +23,10 @@ from optimizer.rules.interface import RewriteRule, RuleContext
 class MarkJoinRemove(RewriteRule):
     name = "mark_join_remove"
     pattern = ENDS
+    openings = MARK
 
     def apply(self, bound: Tree, context: RuleContext) -> Tree | None:
-        return reduce_joins(bound, without_mark) if bound.has_mark else None
+        return reduce_joins(bound, without_mark)
 
 
 def without_mark(join: Tree, needed: ColumnSet, once: bool) -> Node | None:

@@ -15,6 +15,7 @@ Source  Neumann, Leis and Kemper, The Complete Story of Joins (in HyPer), BTW 20
 from __future__ import annotations
 
 from optimizer.algebra.building import filtered, passed_all
+from optimizer.algebra.flags import MARK
 from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical import Filter, LogicalOperator, Project, ProjectItem
 from optimizer.algebra.logical_joins import AnyJoin, Apply, Join
@@ -28,6 +29,7 @@ from optimizer.rules.interface import ANY, RewriteRule, RuleContext, node
 class MarkJoinToSemi(RewriteRule):
     name = "mark_join_to_semi"
     pattern = node(Filter, node(LogicalOperator, ANY, ANY))
+    openings = MARK
 
     def apply(self, bound: Tree, context: RuleContext) -> Tree | None:
         match bound:

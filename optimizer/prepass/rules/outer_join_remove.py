@@ -13,6 +13,7 @@ Guards  nothing between here and the operator where columns end reads a column o
 from __future__ import annotations
 
 from optimizer.algebra.columns import ColumnSet
+from optimizer.algebra.flags import OUTER_JOIN
 from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical_joins import Apply, Join
 from optimizer.algebra.raising import may_raise
@@ -25,9 +26,10 @@ from optimizer.rules.interface import RewriteRule, RuleContext
 class OuterJoinRemove(RewriteRule):
     name = "outer_join_remove"
     pattern = ENDS
+    openings = OUTER_JOIN
 
     def apply(self, bound: Tree, context: RuleContext) -> Tree | None:
-        return reduce_joins(bound, without_right) if bound.has_outer_join else None
+        return reduce_joins(bound, without_right)
 
 
 def without_right(join: Tree, needed: ColumnSet, once: bool) -> Node | None:

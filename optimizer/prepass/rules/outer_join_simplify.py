@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from optimizer.algebra.columns import column_set
 from optimizer.algebra.congruence import is_congruent
+from optimizer.algebra.flags import OUTER_JOIN
 from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical import Aggregate, Filter, Limit, LogicalOperator, Project, Window
 from optimizer.algebra.logical_joins import AnyJoin, Apply, Join, MarkJoin, SingleJoin
@@ -40,10 +41,9 @@ _KIND = {
 class OuterJoinSimplify(RewriteRule):
     name = "outer_join_simplify"
     pattern = node((Filter, AnyJoin))
+    openings = OUTER_JOIN
 
     def apply(self, bound: Tree, context: RuleContext) -> Tree | None:
-        if not bound.has_outer_join:
-            return None
         match bound:
             case Tree(Filter(predicate), (below,)):
                 inputs: tuple[Node, ...] = (simplified(below, predicate),)

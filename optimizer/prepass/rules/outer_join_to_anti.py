@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from optimizer.algebra.building import filtered, passed_all
 from optimizer.algebra.columns import ColumnSet, column_ids
+from optimizer.algebra.flags import OUTER_JOIN
 from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical import Filter, Project, ProjectItem
 from optimizer.algebra.logical_joins import Join
@@ -25,6 +26,7 @@ from optimizer.rules.interface import ANY, RewriteRule, RuleContext, node
 class OuterJoinToAnti(RewriteRule):
     name = "outer_join_to_anti"
     pattern = node(Filter, node(Join, ANY, ANY))
+    openings = OUTER_JOIN
 
     def apply(self, bound: Tree, context: RuleContext) -> Tree | None:
         match bound:

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from optimizer.algebra.building import passed
 from optimizer.algebra.columns import column_ids
+from optimizer.algebra.flags import PROJECTED
 from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical import Project
 from optimizer.algebra.logical_joins import Join
@@ -26,6 +27,7 @@ from optimizer.rules.interface import ANY, RewriteRule, RuleContext, node
 class ProjectPullJoin(RewriteRule):
     name = "project_pull_join"
     pattern = node(Join, ANY, ANY)
+    openings = PROJECTED
 
     def apply(self, bound: Tree, context: RuleContext) -> Tree | None:
         match bound:

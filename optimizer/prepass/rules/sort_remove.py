@@ -10,6 +10,7 @@ Guards        not below a limit without an order, which takes the first rows: it
 
 from __future__ import annotations
 
+from optimizer.algebra.flags import LIMITED
 from optimizer.algebra.logical import Aggregate, Filter, GroupingSets, Limit, Project, SetOp, Window
 from optimizer.algebra.logical_joins import AnyJoin
 from optimizer.algebra.trees import Node, Tree
@@ -21,6 +22,7 @@ class SortRemove(RewriteRule):
     pattern = node(
         (AnyJoin, Aggregate, SetOp, Window, GroupingSets, Limit), where=lambda op: not isinstance(op, Limit) or bool(op.order)
     )
+    openings = LIMITED
 
     def apply(self, bound: Tree, context: RuleContext) -> Tree | None:
         unsorted = bound.with_inputs(tuple(map(_unsorted, bound.inputs)))

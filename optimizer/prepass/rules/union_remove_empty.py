@@ -8,6 +8,7 @@ Guards        a branch is seen to be empty (row_bounds.py); where all are, a VAL
 
 from __future__ import annotations
 
+from optimizer.algebra.flags import LIMITED, LISTED, NOT_TRUE
 from optimizer.algebra.kinds import SetOpKind
 from optimizer.algebra.logical import Project, ProjectItem, SetOp, Values
 from optimizer.algebra.scalars import ColumnRef
@@ -19,6 +20,7 @@ from optimizer.rules.interface import RewriteRule, RuleContext, node
 class UnionRemoveEmpty(RewriteRule):
     name = "union_remove_empty"
     pattern = node(SetOp)
+    openings = NOT_TRUE | LISTED | LIMITED
 
     def apply(self, bound: Tree, context: RuleContext) -> Tree | None:
         match bound:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
+from optimizer.algebra.flags import CROSS_PRODUCT, OUTER_JOIN
 from optimizer.algebra.kinds import PLAIN_JOINS, JoinKind
 from optimizer.algebra.logical import Filter, Limit, Project, ProjectItem, Scan, ScanColumn
 from optimizer.algebra.logical_joins import Join
@@ -21,10 +22,10 @@ ON = (compare("=", ColumnRef(0, pa.int64()), ColumnRef(2, pa.int64())),)
 def test_joins_below(kind: JoinKind, on: tuple) -> None:
     joined = Tree(Join(kind, on), (A, B))
     for tree in (joined, Tree(Limit((), 0, 3), (Tree(Filter(ON), (joined,)),)), Tree(Join(JoinKind.SEMI, ON), (joined, B))):
-        assert tree.has_outer_join == (kind in (JoinKind.LEFT, JoinKind.RIGHT, JoinKind.FULL))
-        assert tree.has_cross_product == (kind is JoinKind.INNER and not on)
+        assert bool(tree.flags & OUTER_JOIN) == (kind in (JoinKind.LEFT, JoinKind.RIGHT, JoinKind.FULL))
+        assert bool(tree.flags & CROSS_PRODUCT) == (kind is JoinKind.INNER and not on)
         assert tree.columns == tree.props.columns == (0b11 if kind.left_only else 0b1111)
-    assert not A.has_outer_join and not A.has_cross_product
+    assert not A.flags
 
 
 def test_columns_end_at_a_projection() -> None:
@@ -38,4 +39,4 @@ def test_any_depth() -> None:
     tree = A
     for _ in range(5_000):
         tree = Tree(Filter(ON), (tree,))
-    assert tree.columns == 0b11 and not tree.has_outer_join and not tree.has_cross_product
+    assert tree.columns == 0b11 and not tree.flags
