@@ -65,10 +65,11 @@ FOUND = {
     9108076: "groups below a merge join that come by its key and a column that they determine and rows are stored by",
     10001161: "an order that an input offers, of which only the first determined key is worth having",
     10043545: "runs of a partial sort, no more of them than a key has values that determines what tells them apart",
+    10047835: "groups of four columns, of which three come by themselves",
     11010246: "right rows of a nested loop by a stored order that begins with what the left row determines",
+    11142100: "the same, sorted in part",
     11029132: "groups of one key that come in part by the keys of two joins, which it determines",
     11112250: "groups by one of six keys joined on, the others in the sequence that needs the shortest sort",
-    10047835: "groups of four columns, of which three come by themselves",
 }
 
 
