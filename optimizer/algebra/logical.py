@@ -147,6 +147,9 @@ class Values(LogicalOperator):
         constants = column_set(self.columns) if len(self.rows) <= 1 else 0
         return LogicalProps(column_set(self.columns), not_null, keys, constants)
 
+    def output_columns(self, inputs: Sequence[ColumnSet]) -> ColumnSet:
+        return column_set(self.columns)
+
     def scalars(self) -> tuple[Scalar, ...]:
         return tuple(item for row in self.rows for item in row)
 
@@ -310,6 +313,9 @@ class SetOp(LogicalOperator):
         return LogicalProps(
             columns, not_null, minimal_keys((*keys, *first.keys)), first.constants, first.equivalences, first.dependencies
         )
+
+    def output_columns(self, inputs: Sequence[ColumnSet]) -> ColumnSet:
+        return column_set(self.columns)
 
     def describe(self, label: Label) -> str:
         return f"{self.kind.value}{' all' if self.all else ''} ({', '.join(label(c) for c in self.columns)})"

@@ -161,6 +161,7 @@ class Leaf:
 
     __slots__ = ("gid", "outer", "props", "relations", "volatile")
     inputs: tuple[Node, ...] = ()
+    op: None = None
 
     def __init__(self, gid: int, props: LogicalProps, outer: ColumnSet = 0, volatile: bool = False, relations: int = 1) -> None:
         self.gid, self.props, self.outer, self.volatile, self.relations = gid, props, outer, volatile, relations

@@ -23,26 +23,23 @@ Candidate: TypeAlias = tuple[RewriteRule, int, bool, int]
 class RuleTable:
     """Rules that are tried together: by type of operator and openings, those that can apply, in order."""
 
-    __slots__ = ("_by_operator", "_openings", "_rules", "sweep")
+    __slots__ = ("_by_types", "_openings", "_rules", "sweep")
 
     def __init__(self, rules: tuple[tuple[RewriteRule, int, int], ...], sweep: Sweep | None) -> None:
         self._rules, self.sweep = rules, sweep
         self._openings = reduce(or_, (rule.openings for rule, *_ in rules), 0)
-        self._by_operator: dict[tuple[type[LogicalOperator], int], tuple[int, tuple[Candidate, ...]]] = {}
+        self._by_types: dict[tuple[object, ...], tuple[int, tuple[Candidate, ...]]] = {}
 
     def candidates(self, vertex: Tree) -> tuple[int, tuple[Candidate, ...]]:
         """The bits of all of them, and they."""
-        op = vertex.op
-        key = type(op), all_openings(vertex) & self._openings if self._openings else 0
-        found = self._by_operator.get(key)
+        wanted = all_openings(vertex) & self._openings if self._openings else 0
+        key = wanted, type(vertex.op), *[type(below.op) for below in vertex.inputs[:2]]
+        found = self._by_types.get(key)
         if found is None:
-            rules = [each for each in self._rules if isinstance(op, each[0].pattern.op or LogicalOperator)]
-            rules = [each for each in rules if not each[0].openings or each[0].openings & key[1]]
-            bits = sum(bit for _, bit, _ in rules)
-            found = self._by_operator[key] = (
-                bits,
-                tuple((r, bit, _looks_further(r.pattern, op), spares) for r, bit, spares in rules),
-            )
+            rules = [each for each in self._rules if not each[0].openings or each[0].openings & wanted]
+            rules = [each for each in rules if _fits_by_types(vertex, each[0].pattern)]
+            candidates = tuple((r, bit, _looks_further(r.pattern, vertex.op), spared) for r, bit, spared in rules)
+            found = self._by_types[key] = sum(bit for _, bit, _ in rules), candidates
         return found
 
 
@@ -98,12 +95,21 @@ def _tables(batch: Batch, bits: dict[RewriteRule, int]) -> tuple[RuleTable, ...]
     return tuple(RuleTable(tuple(rules), sweep) for rules, sweep in parts)
 
 
+def _fits_by_types(vertex: Tree, pattern: Pattern) -> bool:
+    """Whether the pattern may match, as far as the types of the operator and its first two inputs say."""
+    pairs = [
+        (vertex.op, pattern.op),
+        *((node.op, p.op) for node, p in zip(vertex.inputs[:2], pattern.inputs or (), strict=False)),
+    ]
+    return all(wanted is None or isinstance(op, wanted) for op, wanted in pairs)
+
+
 def _looks_further(pattern: Pattern, op: LogicalOperator) -> bool:
-    if pattern.where is not None:
+    """Whether it has more to say than that of operators of this type."""
+    below = pattern.inputs or ()
+    if pattern.where is not None or any(p.where or p.under or p.inputs for p in below):
         return True
-    if pattern.inputs is None:
-        return False
-    return op.arity != len(pattern.inputs) or any(below.op is not None for below in pattern.inputs)
+    return pattern.inputs is not None and len(below) != op.arity
 
 
 def fits(node: Node, pattern: Pattern, above: LogicalOperator | None = None) -> bool:
