@@ -138,9 +138,10 @@ class Tree:
 
     def with_inputs(self, inputs: tuple[Node, ...]) -> Tree:
         """The same operator over other inputs; itself when they are the same."""
-        if all(a is b for a, b in zip(self.inputs, inputs, strict=True)):
-            return self
-        return Tree(self.op, inputs)
+        for before, now in zip(self.inputs, inputs, strict=True):
+            if before is not now:
+                return Tree(self.op, inputs)
+        return self
 
 
 def _outer_of(tree: Tree) -> ColumnSet:

@@ -39,6 +39,8 @@ class Dag:
     def begin_pass(self, root: Tree) -> Tree:
         """The vertex to pass over the graph from."""
         if not self.interning:
+            if self._alive and root is self._alive[-1]:
+                return root
             if not _some_leaves_are_equal(root):
                 self._alive.append(root)
                 return root

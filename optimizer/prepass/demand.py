@@ -71,7 +71,7 @@ def starts(root: Tree) -> list[Demand | None]:
 
 def _reduced(start: Node, demand: Demand | None, reduce: Reduce) -> Node:
     def visit(node: Node, wanted: Demand | None) -> Node | tuple[Tree, list[Demand | None]]:
-        while wanted is not None and isinstance(node, Tree):
+        while wanted is not None and isinstance(node, Tree) and node.inputs:
             other = reduce(node, *wanted) if isinstance(node.op, AnyJoin) else None
             if other is None:
                 return node, _passed(node, wanted)

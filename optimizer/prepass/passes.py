@@ -23,7 +23,7 @@ def downwards(run: Run, root: Tree, rules: RuleTable, repeat: bool = True, deep:
     stack: list[_Visit] = [(root, None, False)]
     while stack:
         node, place, ready = stack.pop()
-        result: Node | None
+        result: Node | None = None
         if not ready:
             result = settled.get(id(node)) or changed.get(id(node))
             if result is None and isinstance(node, Tree) and run.stopped is None:
@@ -37,11 +37,12 @@ def downwards(run: Run, root: Tree, rules: RuleTable, repeat: bool = True, deep:
                     result = run.fired(place, after, rules, repeat)
                 if result is None:
                     node = node if place is None else place.vertices[-1]
-                    stack.append((node, place, True))
-                    for below in reversed(node.inputs):
-                        stack.append((below, None, False))
-                    continue
-        else:
+                    if node.inputs:
+                        stack.append((node, place, True))
+                        stack.extend([(below, None, False) for below in reversed(node.inputs)])
+                        continue
+                    ready = True
+        if ready:
             assert isinstance(node, Tree)
             result = node
             if node.inputs:

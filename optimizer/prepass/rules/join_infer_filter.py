@@ -101,15 +101,11 @@ def _equated(predicate: Predicate) -> list[EquatedPair]:
 def _inferred(pairs: list[EquatedPair], own: Predicate, source: Node, target: Node, context: RuleContext) -> list[Scalar]:
     """What is known of `source` (the left of the pairs), and of what matches by `own`, said of `target`; only what is new."""
     new: list[Scalar] = []
-    facts: dict[tuple[ColumnId, bool], list[Scalar]] = {}
     for pair in pairs:
-        about = pair.left.id, pair.null_safe
-        if about not in facts:
-            below = known(source, pair.left.id, context.columns, pair.null_safe)
-            here = [s for s in own if s.columns == pair.left.columns and not s.volatile]
-            facts[about] = [s for s in (*below, *here) if _simple(s)]
-        for fact in facts[about]:
-            said = moved(fact, pair)
+        facts = known(source, pair.left.id, context.columns, pair.null_safe)
+        facts += [s for s in own if s.columns == pair.left.columns and not s.volatile]
+        for fact in facts:
+            said = moved(fact, pair) if _simple(fact) else None
             if said is not None and said not in new and not settled(target, said, context.columns):
                 new.append(said)
     if len(pairs) < 2:
