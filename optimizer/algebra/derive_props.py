@@ -27,7 +27,7 @@ def united(dependencies: Iterable[Dependency]) -> tuple[Dependency, ...]:
     found: dict[ColumnSet, ColumnSet] = {}
     for determinant, dependent in dependencies:
         found[determinant] = found.get(determinant, 0) | dependent
-    return tuple(Dependency(a, b & ~a) for a, b in sorted(found.items()) if b & ~a)
+    return tuple([Dependency(a, b & ~a) for a, b in sorted(found.items()) if b & ~a])
 
 
 def filtered_props(below: LogicalProps, predicate: Predicate) -> LogicalProps:
@@ -60,14 +60,14 @@ def filtered_props(below: LogicalProps, predicate: Predicate) -> LogicalProps:
 
 def projected_props(below: LogicalProps, values: Mapping[ColumnId, Scalar]) -> LogicalProps:
     """Properties of one row for each row of `below`, with the columns of `values`, each computed as it says."""
-    columns = column_set(values)
+    columns, known = column_set(values), below.closure(0)
     not_null = constants = 0
     copies: dict[Scalar, ColumnSet] = {}  # what is computed -> output columns that hold it
     for id, value in values.items():
         bit = 1 << id
         if is_not_null(value, below.not_null):
             not_null |= bit
-        if not value.columns & ~below.closure(0) and is_congruent(value):
+        if not value.columns & ~known and is_congruent(value):
             constants |= bit
         if not value.volatile:
             copies[value] = copies.get(value, 0) | bit
@@ -85,7 +85,7 @@ def projected_props(below: LogicalProps, values: Mapping[ColumnId, Scalar]) -> L
         mapped = 0
         for column in column_ids(inner):
             same = below.equivalents(column)
-            target = next((t for source, t in sources.items() if same >> source & 1), 0)
+            target = sources.get(column, 0) if same == 1 << column else next((t for s, t in sources.items() if same >> s & 1), 0)
             if not target:
                 return None
             mapped |= target & -target
@@ -99,13 +99,13 @@ def projected_props(below: LogicalProps, values: Mapping[ColumnId, Scalar]) -> L
     for determinant in dict.fromkeys(determinants):
         mapped = said(determinant & ~below.constants)
         if mapped:
-            known = below.closure(determinant)
+            determined = below.closure(determinant)
             follows = 0
             for source, targets in sources.items():
-                if known >> source & 1:
+                if determined >> source & 1:
                     follows |= targets
             for value, targets in computed:
-                if not value.columns & ~known:
+                if not value.columns & ~determined:
                     follows |= targets
             dependencies.append(Dependency(mapped, follows))
     return LogicalProps(columns, not_null, minimal_keys(keys), constants, merge_equivalences(equivalences), united(dependencies))
@@ -156,7 +156,7 @@ def join_props(kind: JoinKind, predicate: Predicate, left: LogicalProps, right: 
         left.not_null | right.not_null,
         (),
         left.constants | right.constants,
-        merge_equivalences([*left.equivalences, *right.equivalences]),
+        merge_equivalences(left.equivalences + right.equivalences),
         left.dependencies + right.dependencies,
     )
     joined = filtered_props(both, predicate)
@@ -165,7 +165,8 @@ def join_props(kind: JoinKind, predicate: Predicate, left: LogicalProps, right: 
         keys += left.keys
     if right_at_most_one_match(kind, joined, right, left):
         keys += right.keys
-    keys += [a | b for a in left.keys for b in right.keys]
+    if kind is not JoinKind.INNER or not keys:  # of an inner join they would contain those there are
+        keys += [a | b for a in left.keys for b in right.keys]
     if kind is JoinKind.INNER:
         return LogicalProps(
             columns, joined.not_null, minimal_keys(keys), joined.constants, joined.equivalences, joined.dependencies

@@ -107,13 +107,13 @@ class Scan(LogicalOperator):
     arity: ClassVar[int | None] = 0
 
     def derive_props(self, inputs: Sequence[LogicalProps]) -> LogicalProps:
-        columns = column_set(c.id for c in self.columns)
-        keys = minimal_keys(k for k in self.keys if not k & ~columns)
+        columns = self.output_columns(())
+        keys = minimal_keys([k for k in self.keys if not k & ~columns])
         props = LogicalProps(columns, self.not_null & columns, keys, dependencies=united(key_dependencies(keys, columns)))
         return filtered_props(props, self.predicate)
 
     def output_columns(self, inputs: Sequence[ColumnSet]) -> ColumnSet:
-        return column_set(c.id for c in self.columns)
+        return column_set([c.id for c in self.columns])
 
     def scalars(self) -> tuple[Scalar, ...]:
         return self.predicate
@@ -198,10 +198,10 @@ class Project(LogicalOperator):
         return projected_props(inputs[0], dict(self.items))
 
     def output_columns(self, inputs: Sequence[ColumnSet]) -> ColumnSet:
-        return column_set(item.id for item in self.items)
+        return column_set([item.id for item in self.items])
 
     def scalars(self) -> tuple[Scalar, ...]:
-        return tuple(item.value for item in self.items)
+        return tuple([item.value for item in self.items])
 
     def describe(self, label: Label) -> str:
         return ", ".join(

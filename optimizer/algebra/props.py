@@ -72,11 +72,11 @@ class LogicalProps:
                 if members & closed:
                     closed |= members
             for determinant, dependent in self.dependencies:
-                if not determinant & ~closed:
+                if determinant & closed == determinant:
                     closed |= dependent
             if self.columns & ~closed:
                 for key in self.keys:
-                    if not key & ~closed:
+                    if key & closed == key:
                         closed |= self.columns
                         break
         self.answers[known] = closed
@@ -174,7 +174,7 @@ def united(sets: Iterable[ColumnSet]) -> list[ColumnSet]:
 
 def merge_equivalences(classes: Iterable[ColumnSet]) -> tuple[ColumnSet, ...]:
     """Unite overlapping classes; drop singletons; ordered by lowest member."""
-    return tuple(members for members in united(classes) if members & (members - 1))
+    return tuple([members for members in united(classes) if members & (members - 1)])
 
 
 def minimal_keys(keys: Iterable[ColumnSet], limit: int = 8) -> tuple[ColumnSet, ...]:

@@ -77,7 +77,7 @@ def _below_joins(root: Node, asked: ColumnId, whole: bool) -> Tree | None:
             node, extends = (left, op.kind.keeps_right) if left.columns >> asked & 1 else (right, op.kind.keeps_left)
             if whole and extends:
                 return None
-        elif isinstance(op, Filter | Scan) and not [s for s in op.predicate if s.columns >> asked & 1]:
+        elif isinstance(op, (Filter, Scan)) and not [s for s in op.predicate if s.columns >> asked & 1]:
             if not node.inputs:
                 return None
             node = node.inputs[0]

@@ -88,8 +88,7 @@ def narrow(root: Tree, needed: ColumnSet, context: RuleContext) -> Node:
             if op is None:
                 built.append(inputs[0])
             else:
-                same = (op is tree.op or op == tree.op) and all(a is b for a, b in zip(inputs, tree.inputs, strict=True))
-                built.append(tree if same else Tree(op, inputs))
+                built.append(tree.with_inputs(inputs) if op is tree.op or op == tree.op else Tree(op, inputs))
         else:
             narrowed, below = _narrow_one(tree, wanted & tree.columns, context)
             stack.append((tree, wanted, _Narrowed(narrowed)))
@@ -104,7 +103,7 @@ def narrow(root: Tree, needed: ColumnSet, context: RuleContext) -> Node:
 
 def _narrow_one(tree: Tree, needed: ColumnSet, context: RuleContext) -> tuple[LogicalOperator | None, ColumnSet]:
     """The narrowed operator (None: it does nothing any more), and the columns it reads of its inputs."""
-    if isinstance(tree.op, AnyJoin | Filter | Limit):  # what an input does not have is taken away by the caller
+    if isinstance(tree.op, (AnyJoin, Filter, Limit)):  # what an input does not have is taken away by the caller
         return tree.op, needed | tree.op.used_columns()
     match tree.op:
         case Scan() as scan:
@@ -112,7 +111,7 @@ def _narrow_one(tree: Tree, needed: ColumnSet, context: RuleContext) -> tuple[Lo
             used = used or 1 << narrowest((c.id for c in scan.columns), context)
             if not tree.columns & ~used:
                 return scan, 0
-            columns = tuple(c for c in scan.columns if used >> c.id & 1)
+            columns = tuple([c for c in scan.columns if used >> c.id & 1])
             return replace(scan, columns=columns, order=available_prefix(scan.order, used)), 0
         case CteReference() as reference:
             needed = needed or 1 << narrowest((c.id for c in reference.columns), context)

@@ -88,7 +88,7 @@ def referring(predicate: Predicate, here: Node, other: Tree, context: RuleContex
 
 def _hold_here(filtered: Predicate, predicate: Predicate, here: Node, there: Node, context: RuleContext) -> bool:
     """Whether what is filtered of the columns referred to holds of the columns that refer to them."""
-    by_column = {pair.right.id: pair.mirrored() for pair in equated_pairs(predicate, here, there)}
+    by_column = {pair.left.id: pair for pair in equated_pairs(predicate, there, here)}
     for conjunct in filtered:
         pair = by_column.get(conjunct.columns.bit_length() - 1)
         said = moved(conjunct, pair) if pair is not None and conjunct.columns == pair.left.columns else None

@@ -43,7 +43,7 @@ class JoinInferFilter(RewriteRule):
     def apply(self, bound: Tree, context: RuleContext) -> Tree | None:
         match bound:
             case Tree(IndependentJoin(predicate=predicate) as join, (left, right)):
-                pairs = list(equated_pairs(predicate, left, right))
+                pairs = equated_pairs(predicate, left, right)
                 if not pairs:
                     return None
                 kind = join.kind
@@ -56,7 +56,7 @@ class JoinInferFilter(RewriteRule):
                     on_right = _inferred(pairs, own, left, right, context)
                 if kind in _TO_LEFT:
                     own = predicate if kind is JoinKind.RIGHT else ()
-                    on_left = _inferred([p.mirrored() for p in pairs], own, right, left, context)
+                    on_left = _inferred(equated_pairs(predicate, right, left), own, right, left, context)
                 if on_left or on_right:
                     return Tree(join, (filtered(conjunction(on_left), left), filtered(conjunction(on_right), right)))
         return None
@@ -71,30 +71,24 @@ class EquatedPair(NamedTuple):
     right_side: Scalar
     null_safe: bool
 
-    def mirrored(self) -> EquatedPair:
-        return EquatedPair(self.right, self.left, self.right_side, self.left_side, self.null_safe)
 
-
-def equated_pairs(predicate: Predicate, left: Node, right: Node) -> Iterator[EquatedPair]:
+def equated_pairs(predicate: Predicate, left: Node, right: Node) -> list[EquatedPair]:
     """The pairs of columns that conjuncts of a join predicate equate."""
     on_left, on_right = left.columns, right.columns
-    for pair in _equated(predicate):
-        if not on_left >> pair.left.id & 1:
-            pair = pair.mirrored()
-        if on_left >> pair.left.id & 1 and on_right >> pair.right.id & 1:
-            yield pair
+    return [pair for pair in _equated(predicate) if on_left >> pair.left.id & 1 and on_right >> pair.right.id & 1]
 
 
 @lru_cache(maxsize=4096)
 def _equated(predicate: Predicate) -> list[EquatedPair]:
-    """The pairs as they are written."""
-    pairs = []
+    """The pairs either way round."""
+    pairs: list[EquatedPair] = []
     for conjunct in predicate:
         if is_key(conjunct):
             a, b = conjunct.children
             one, other = widened_column(a), widened_column(b)
             if one is not None and other is not None:
-                pairs.append(EquatedPair(one, other, a, b, isinstance(conjunct, Call) and conjunct.function != "="))
+                null_safe = isinstance(conjunct, Call) and conjunct.function != "="
+                pairs += EquatedPair(one, other, a, b, null_safe), EquatedPair(other, one, b, a, null_safe)
     return pairs
 
 
