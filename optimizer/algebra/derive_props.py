@@ -150,27 +150,17 @@ def join_props(kind: JoinKind, predicate: Predicate, left: LogicalProps, right: 
         kept = filtered_props(left, tuple(c for c in predicate if not c.columns & ~left.columns))
         extra = null_rejected(predicate) & left.columns
         return LogicalProps(left.columns, kept.not_null | extra, left.keys, kept.constants, kept.equivalences, kept.dependencies)
-    columns = left.columns | right.columns
-    both = LogicalProps(
-        columns,
-        left.not_null | right.not_null,
-        (),
-        left.constants | right.constants,
-        merge_equivalences(left.equivalences + right.equivalences),
-        left.dependencies + right.dependencies,
-    )
-    joined = filtered_props(both, predicate)
-    keys: list[ColumnSet] = []
-    if right_at_most_one_match(kind, joined, left, right):
-        keys += left.keys
-    if right_at_most_one_match(kind, joined, right, left):
-        keys += right.keys
-    if kind is not JoinKind.INNER or not keys:  # of an inner join they would contain those there are
-        keys += [a | b for a in left.keys for b in right.keys]
     if kind is JoinKind.INNER:
-        return LogicalProps(
-            columns, joined.not_null, minimal_keys(keys), joined.constants, joined.equivalences, joined.dependencies
-        )
+        return inner_join_props(predicate, (left, right))
+    columns = left.columns | right.columns
+    equivalences = merge_equivalences(left.equivalences + right.equivalences)
+    both = LogicalProps(columns, 0, (), left.constants | right.constants, equivalences, left.dependencies + right.dependencies)
+    joined = filtered_props(both, predicate)
+    keys = [a | b for a in left.keys for b in right.keys]
+    if bind_a_key(left.columns, right.keys, joined):
+        keys += left.keys
+    if bind_a_key(right.columns, left.keys, joined):
+        keys += right.keys
     not_null = (0 if kind.keeps_right else left.not_null) | (0 if kind.keeps_left else right.not_null)
     constants = (0 if kind.keeps_right else left.constants) | (0 if kind.keeps_left else right.constants)
     if kind is JoinKind.FULL:
@@ -182,7 +172,34 @@ def join_props(kind: JoinKind, predicate: Predicate, left: LogicalProps, right: 
         keys = [k for k in keys if k & right.columns or right.at_most_one_row]
     unique = minimal_keys(keys)
     dependencies = [*outer_dependencies(kind, predicate, left, right), *key_dependencies(unique, columns)]
-    return LogicalProps(columns, not_null, unique, constants, both.equivalences, united(dependencies))
+    return LogicalProps(columns, not_null, unique, constants, equivalences, united(dependencies))
+
+
+def inner_join_props(predicate: Predicate, inputs: Sequence[LogicalProps]) -> LogicalProps:
+    """Properties of the inner join of all inputs. A key of some of them is one of them and another where either's columns
+    determine a key of the other: it tells the rows of both apart, since the predicate and all inputs' dependencies hold of every
+    row that is left."""
+    columns = not_null = constants = 0
+    classes: list[ColumnSet] = []
+    dependencies: list[Dependency] = []
+    for each in inputs:
+        columns |= each.columns
+        not_null |= each.not_null
+        constants |= each.constants
+        classes += each.equivalences
+        dependencies += each.dependencies
+    both = LogicalProps(columns, not_null, (), constants, merge_equivalences(classes), tuple(dependencies))
+    joined = filtered_props(both, predicate)
+    first, *others = inputs
+    within, keys = first.columns, first.keys
+    for each in others:
+        found: list[ColumnSet] = []
+        if keys and each.keys:
+            found += keys if bind_a_key(within, each.keys, joined) else ()
+            found += each.keys if bind_a_key(each.columns, keys, joined) else ()
+        keys = minimal_keys(found or [a | b for a in keys for b in each.keys])
+        within |= each.columns
+    return LogicalProps(columns, joined.not_null, keys, joined.constants, joined.equivalences, joined.dependencies)
 
 
 def outer_dependencies(kind: JoinKind, predicate: Predicate, left: LogicalProps, right: LogicalProps) -> list[Dependency]:
@@ -233,14 +250,13 @@ def _matched_dependencies(predicate: Predicate, kept: LogicalProps, other: Logic
     return [Dependency(deciding, dependent)] if pairs else []
 
 
-def right_at_most_one_match(kind: JoinKind, joined: LogicalProps, left: LogicalProps, right: LogicalProps) -> bool:
-    """Whether each row of `left` appears at most once: the predicate binds a key of `right` to columns of `left`."""
-    if not right.keys or (kind is not JoinKind.INNER and kind is not JoinKind.LEFT and kind is not JoinKind.RIGHT):
+def bind_a_key(columns: ColumnSet, keys: Sequence[ColumnSet], joined: LogicalProps) -> bool:
+    """Whether a row's values of `columns` say which row of an input with these keys it is joined to. `joined`: what holds of the
+    rows of all inputs together; its own keys would say nothing of that, and it has none."""
+    if not keys:
         return False
-    if joined.keys:  # they say nothing of matches
-        joined = LogicalProps(joined.columns, 0, (), joined.constants, joined.equivalences, joined.dependencies)
-    determined = joined.closure(left.columns)
-    return any(not key & ~determined for key in right.keys)
+    beyond = ~joined.closure(columns)
+    return any(not key & beyond for key in keys)
 
 
 def kept_props(below: LogicalProps, columns: ColumnSet) -> LogicalProps:

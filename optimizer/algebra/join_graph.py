@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from optimizer.algebra.columns import ColumnSet, union
-from optimizer.algebra.derive_props import join_props
-from optimizer.algebra.kinds import JoinKind
+from optimizer.algebra.derive_props import inner_join_props
 from optimizer.algebra.logical import Label, LogicalOperator, show_predicate
 from optimizer.algebra.props import LogicalProps
 from optimizer.algebra.scalars import Predicate, Scalar
@@ -26,23 +25,7 @@ class JoinGraph(LogicalOperator):
     arity: ClassVar[int | None] = None
 
     def derive_props(self, inputs: Sequence[LogicalProps]) -> LogicalProps:
-        """Those of joins in an order in which each input is linked to the ones before it, as far as conjuncts link them."""
-        waiting = list(inputs[1:])
-        rest = list(self.predicate)
-        props = inputs[0]
-        while waiting:
-            reached = props.columns
-            beyond = {s.columns & ~reached for s in rest if s.columns & reached}  # what each conjunct reads of others
-            linked = next((w for w in waiting if any(each and not each & ~w.columns for each in beyond)), waiting[0])
-            waiting.remove(linked)
-            within = reached | linked.columns
-            usable = tuple(s for s in rest if not s.columns & ~within)
-            rest = [s for s in rest if s.columns & ~within]
-            joined = props.answers.get((usable, linked))
-            if joined is None:  # kept, since many sets of the same relations begin alike
-                joined = props.answers[usable, linked] = join_props(JoinKind.INNER, usable, props, linked)
-            props = joined
-        return props
+        return inner_join_props(self.predicate, inputs)
 
     def output_columns(self, inputs: Sequence[ColumnSet]) -> ColumnSet:
         return union(inputs)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from optimizer.algebra.derive_props import filtered_props, right_at_most_one_match
+from optimizer.algebra.derive_props import bind_a_key, filtered_props
 from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical import Aggregate, Choice, Filter, GroupingSets, Limit, Project, Scan, Values, Window
 from optimizer.algebra.logical_joins import AnyJoin, Apply, Join, MarkJoin, SingleJoin
@@ -71,7 +71,7 @@ def at_most_one_match(predicate: Predicate, kept: Node, other: Node) -> bool:
         left.columns | right.columns, 0, (), left.constants | right.constants,
         merge_equivalences([*left.equivalences, *right.equivalences]),
     )  # fmt: skip
-    return right_at_most_one_match(JoinKind.LEFT, filtered_props(both, predicate), left, right)
+    return bind_a_key(left.columns, right.keys, filtered_props(both, predicate))
 
 
 def is_empty(node: Node) -> bool:
