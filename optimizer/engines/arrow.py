@@ -63,7 +63,7 @@ def offers(op: LogicalOperator, props: LogicalProps, inputs: Sequence[Offering])
     found: list[TraitSet] = []
     match op:
         case Scan(order=order):
-            found = [TraitSet(order)]
+            found = [TraitSet(order)] if order else []
         case Filter():
             found = list(inputs[0].offers)
         case Project(items):
@@ -100,11 +100,12 @@ def offers(op: LogicalOperator, props: LogicalProps, inputs: Sequence[Offering])
             found += [offer for offer in inputs[0].offers if satisfies(offer, TraitSet(order), inputs[0].props)]
         case SetOp(SetOpKind.UNION, True, columns, sources):
             found = _merged(MergeUnion(columns, sources), props, inputs)
-    usable = [o for o in dict.fromkeys(found) if not column_set(k.column for k in o.collation) & ~props.columns]
     reduced: dict[TraitSet, None] = {}
-    for offer in usable:
+    for offer in dict.fromkeys(found):
         if len(reduced) == MOST_OFFERS:
             break
+        if column_set([key.column for key in offer.collation]) & ~props.columns:
+            continue
         short = reduce_traits(offer, props)
         if short.collation:
             reduced[short] = None
