@@ -48,12 +48,11 @@ def derive(memo: Memo, goal: Goal, physical: PhysicalExpr, known: list[Alternati
         return []  # none is worth trying beside one that asks for nothing
     output, groups = memo.groups[goal.group].props, [memo.groups[g] for g in physical.inputs]
     leading = -1 if required == ANY else _leading(required, output)
-    offers = [
-        (index, offer)
-        for index, group in enumerate(groups)
-        for offer in group.offers
-        if leading >> offer.collation[0].column & 1 or not _first_is_kept(physical.op, index)
-    ]
+    offers = []
+    for index, group in enumerate(groups):
+        if group.offers:
+            helps = leading if _first_is_kept(physical.op, index) else -1
+            offers += [(index, offer) for offer in group.offers if helps >> offer.collation[0].column & 1]
     if not offers:
         return []
     inputs = [group.props for group in groups]
@@ -68,7 +67,7 @@ def derive(memo: Memo, goal: Goal, physical: PhysicalExpr, known: list[Alternati
             ways |= dict.fromkeys(map(TraitSet, grouping_orders(offer.collation, required.grouping, output, inputs[0])))
         found = tuple(each for way in ways for each in physical.op.derive(way, index, output, inputs))
         if isinstance(physical.op, NestedLoopJoin) and index == 1 and physical.op.kind in (JoinKind.INNER, JoinKind.LEFT):
-            found += tuple(physical.op.right_offered(offer.collation, required.collation, output, inputs))
+            found += tuple(physical.op.right_offered(offer.collation, required, output, inputs))
         if required == ANY:
             found = tuple(each for each in found if _worth(each, kept, inputs))
         new = _new(found, required, output, inputs, seen)
@@ -83,11 +82,15 @@ def _leading(required: TraitSet, output: LogicalProps) -> ColumnSet:
     before its last."""
     if required.grouping:
         return output.closure(required.grouping)
-    *before, _ = required.collation
-    determined = output.closure(column_set(key.column for key in before))
-    for key in before:
-        determined &= ~output.equivalents(key.column)
-    return determined | output.equivalents(required.collation[0].column)
+    known: ColumnSet | None = output.answers.get(("leading", required))
+    if known is None:
+        *before, _ = required.collation
+        known = output.closure(column_set(key.column for key in before))
+        for key in before:
+            known &= ~output.equivalents(key.column)
+        known |= output.equivalents(required.collation[0].column)
+        output.answers["leading", required] = known
+    return known
 
 
 def _first_is_kept(op: PhysicalOperator, index: int) -> bool:

@@ -45,8 +45,11 @@ def left_order(kind: JoinKind, required: TraitSet, output: LogicalProps, inputs:
         return (Alternative((ANY, ANY)),)
     if kind not in LEFT_ORDER:
         return ()
-    ways = spelled(required, inputs[0].columns, output, inputs[0])
-    return tuple(Alternative((traits, ANY), traits) for traits in ways)
+    known: tuple[Alternative, ...] | None = output.answers.get((required, inputs[0]))
+    if known is None:  # kept, since the joins of one left input ask alike
+        ways = spelled(required, inputs[0].columns, output, inputs[0])
+        known = output.answers[required, inputs[0]] = tuple([Alternative((traits, ANY), traits) for traits in ways])
+    return known
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,13 +275,27 @@ class NestedLoopJoin(PhysicalOperator):
             return ()
         return (Alternative((delivered, ANY), delivered),)
 
-    def right_offered(self, offer: Collation, order: Collation, output: LogicalProps, inputs: Props) -> Iterator[Alternative]:
-        """Ways to `order` in which the right rows of one left row come as they are offered, first by what that row determines."""
+    def right_offered(self, offer: Collation, required: TraitSet, output: LogicalProps, inputs: Props) -> Iterator[Alternative]:
+        """Ways in which the right rows of one left row come as they are offered, first by what that row determines."""
+        if required.grouping:
+            yield from self._offered_groups(offer, required.grouping, output, inputs)
+        order = required.collation
         for cut in range(1, len(order)):
             known = output.closure(column_set(k.column for k in order[:cut]))
             determined = next((n for n, key in enumerate(offer) if not known >> key.column & 1), len(offer))
             if determined:
                 yield from self._both_orders(order[:cut] + offer[:determined] + order[cut:], output, inputs)
+
+    def _offered_groups(self, offer: Collation, columns: ColumnSet, output: LogicalProps, inputs: Props) -> Iterator[Alternative]:
+        left, right = inputs
+        target, begun = output.closure(columns), 0
+        if any(not key & ~target for key in left.keys):
+            for key in offer:
+                if not target >> key.column & 1:
+                    break
+                begun |= 1 << key.column
+                way = begun | output.without_determined(target & right.columns, left.columns | begun)
+                yield Alternative((ANY, grouped(way)), grouped(columns))
 
     def _right_groups(self, columns: ColumnSet, output: LogicalProps, inputs: Props) -> tuple[Alternative, ...]:
         """Where rows equal on `columns` come of one left row, they are together if they are among the right rows. There they may
