@@ -61,8 +61,9 @@ def derive(memo: Memo, goal: Goal, physical: PhysicalExpr, known: list[Alternati
     result = []
     for index, offer in offers:
         ways = dict.fromkeys((offer, *_completed(offer, required, output, inputs[index])))
-        if physical.op.within_order and required.collation:
-            ways[TraitSet(required.collation + offer.collation)] = None
+        if required.collation:
+            begun = physical.op.before_offers(required.collation, inputs[index])
+            ways |= dict.fromkeys(TraitSet(start + offer.collation) for start in begun)
         if required.grouping and isinstance(physical.op, MergeJoin) and index == 0:
             ways |= dict.fromkeys(map(TraitSet, grouping_orders(offer.collation, required.grouping, output, inputs[0])))
         found = tuple(each for way in ways for each in physical.op.derive(way, index, output, inputs))
@@ -96,7 +97,9 @@ def _leading(required: TraitSet, output: LogicalProps) -> ColumnSet:
 def _first_is_kept(op: PhysicalOperator, index: int) -> bool:
     """Whether what an operator derives from an order of input `index` begins, but for constants, with a column that equals the
     first of that order in the output."""
-    return isinstance(op, HashJoin | MergeJoin | NestedLoopJoin) and (index == 0 or op.kind is JoinKind.INNER)
+    if index == 0:
+        return isinstance(op, HashJoin | MergeJoin | NestedLoopJoin)
+    return isinstance(op, HashJoin | MergeJoin) and op.kind is JoinKind.INNER
 
 
 def _completed(offer: TraitSet, required: TraitSet, output: LogicalProps, input: LogicalProps) -> Iterable[TraitSet]:

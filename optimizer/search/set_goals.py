@@ -81,6 +81,7 @@ class SetGoals:
         self._counted: set[Relations] = set()
         self._reached: dict[Goal, set[Relations]] = {}  # splits that became expressions, each by one part
         self._made: dict[tuple[Relations, Relations], LogicalExpr] = {}
+        self._orders: dict[TraitSet, tuple[tuple[OrderKey, ...], Relations]] = {}
         self._weights = [(c.relations, float(c.calls), 0.0 if c.key else float(c.calls)) for c in region.conjuncts]
         floor = 0.0 if costs is None else costs.floor
         for i, leaf in enumerate(self.leaves):
@@ -288,12 +289,15 @@ class SetGoals:
         """The first keys of what is required, and the relations that may have the first one without a sort."""
         if required == ANY:
             return (), 0
-        leaves = [(leaf.props, leaf.stats.columns, leaf.offers) for leaf in self.leaves]
         first = required._replace(collation=required.collation[:BOUNDING_KEYS])
-        keys = order_keys(first, self.search.memo.group(self.whole.group).props, leaves, self.region.predicate)
-        one_row = any(leaf.props.at_most_one_row for leaf in self.leaves)  # where there is one row, there is every order
-        free = 0
-        for i in column_ids(keys[0].relations):
-            if self.leaves[i].offers or one_row or (required.grouping and self.leaves[i].props.keys):
-                free |= 1 << i
-        return keys, free
+        known = self._orders.get(first)
+        if known is None:
+            leaves = [(leaf.props, leaf.stats.columns, leaf.offers) for leaf in self.leaves]
+            keys = order_keys(first, self.search.memo.group(self.whole.group).props, leaves, self.region.predicate)
+            one_row = any(leaf.props.at_most_one_row for leaf in self.leaves)  # where there is one row, there is every order
+            free = 0
+            for i in column_ids(keys[0].relations):
+                if self.leaves[i].offers or one_row or (required.grouping and self.leaves[i].props.keys):
+                    free |= 1 << i
+            known = self._orders[first] = keys, free
+        return known

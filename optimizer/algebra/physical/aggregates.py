@@ -53,7 +53,6 @@ class StreamingAggregate(_Aggregate):
     """
 
     name: ClassVar[str] = "streaming_aggregate"
-    within_order: ClassVar[bool] = True  # groups that are equal on what is required may come in any sequence
 
     def _permuted(self, prefix: Collation, below: LogicalProps) -> tuple[Alternative, ...]:
         """Keys sorted by `prefix` and then the others, so that groups are adjacent. Of many others those come first in turn that
@@ -71,8 +70,12 @@ class StreamingAggregate(_Aggregate):
         prefix = restrict_collation(wanted, column_set(self.keys), inputs[0])
         if len(prefix) < len(wanted):
             return ()
-        starts = [prefix, *((*prefix, key) for key in joined_on(column_set(self.keys), prefix, inputs[0]))]
+        starts = self.before_offers(prefix, inputs[0])
         return tuple(chain.from_iterable(self._permuted(start, inputs[0]) for start in starts))
+
+    def before_offers(self, required: Collation, below: LogicalProps) -> tuple[Collation, ...]:
+        """Groups that are equal on what is required may come in any sequence."""
+        return required, *((*required, key) for key in joined_on(column_set(self.keys), required, below))
 
     def derive(self, delivered: TraitSet, index: int, output: LogicalProps, inputs: Props) -> tuple[Alternative, ...]:
         determined = inputs[0].closure(column_set(self.keys))  # rows of a group are equal on these

@@ -10,26 +10,27 @@ from optimizer.algebra.columns import ColumnSet, union
 from optimizer.algebra.logical import Label
 from optimizer.algebra.props import LogicalProps
 from optimizer.algebra.scalars import Scalar
-from optimizer.algebra.traits import ANY, Alternative, TraitSet
+from optimizer.algebra.traits import ANY, Alternative, Collation, TraitSet
 
 Props = Sequence[LogicalProps]
 
 
 class PhysicalOperator:
-    """Base of all physical operators: frozen dataclasses, whose fields are the payload.
-
-    `within_order`: after what is required of its output, its input may go on by an order that this offers; `derive` is asked for
-    both together."""
+    """Base of all physical operators: frozen dataclasses, whose fields are the payload."""
 
     __slots__ = ()
     __match_args__: ClassVar[tuple[str, ...]] = ()  # names of the fields
     name: ClassVar[str]
-    within_order: ClassVar[bool] = False
 
     def pass_through(self, required: TraitSet, output: LogicalProps, inputs: Props) -> tuple[Alternative, ...]:
         return (Alternative((ANY,) * len(inputs)),) if required == ANY else ()
 
     def derive(self, delivered: TraitSet, index: int, output: LogicalProps, inputs: Props) -> tuple[Alternative, ...]:
+        return ()
+
+    def before_offers(self, required: Collation, below: LogicalProps) -> tuple[Collation, ...]:
+        """Where the output is to come by `required`: orders after which the input, which has the properties `below`, may go on by
+        one that it offers. `derive` is asked for both together."""
         return ()
 
     def describe(self, label: Label) -> str:

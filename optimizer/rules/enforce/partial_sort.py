@@ -70,15 +70,16 @@ def _groupings(
             if not target >> key.column & 1:
                 break
             lead |= 1 << key.column
-        parts |= dict.fromkeys((*(lead | other for other in leads), *(lead | part for part in own)))
-        leads.append(lead)
-    moves = []
+        if lead not in leads:
+            parts |= dict.fromkeys((*(lead | other for other in leads), *(lead | part for part in own)))
+            leads.append(lead)
+    moves = {}
+    nothing = props.closure(0)
     for part in parts:
         known = props.closure(part)
-        rest = props.without_determined(columns, part)
-        if part and rest and known != props.closure(0):
-            moves.append((PartialSort.within(part, group_order(rest), props), grouped(part)))
-    return tuple(moves)
+        if known not in moves and known != nothing and (rest := props.without_determined(columns, part)):
+            moves[known] = PartialSort.within(part, group_order(rest), props), grouped(part)
+    return tuple(moves.values())
 
 
 def _proper_parts(columns: ColumnSet) -> Iterator[ColumnSet]:

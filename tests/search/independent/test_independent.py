@@ -69,8 +69,9 @@ FOUND = {
     11010246: "right rows of a nested loop by a stored order that begins with what the left row determines",
     11142100: "the same, sorted in part",
     11029132: "groups of one key that come in part by the keys of two joins, which it determines",
-    13108200: "right rows of a nested loop grouped by a stored order that begins with what the left row determines",
     11112250: "groups by one of six keys joined on, the others in the sequence that needs the shortest sort",
+    13014024: "groups in an order of a column joined on, then of a nested loop's right rows as they are stored",
+    13108200: "right rows of a nested loop grouped by a stored order that begins with what the left row determines",
 }
 
 
