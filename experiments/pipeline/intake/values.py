@@ -91,8 +91,10 @@ def _decimal(text: str, type: DataType) -> str:
     most = 38 - (type.precision - scale)  # digits after the point that fit beside as many before it
     if most <= scale:
         return _if(plain, number)
-    exact = f"{_is(text, _NUMBER)} AND length({text}) < 38 AND {number} = try_cast({text} AS decimal(38,{most}))"
-    return f"CASE WHEN {plain} THEN {number} WHEN {text} RLIKE '[eE]' AND {exact} THEN {number} END"
+    shift = f"try_cast(regexp_extract({text}, '[eE](.*)', 1) AS int)"
+    few = f"length(regexp_extract({text}, '[.]([0-9]*)', 1)) - {shift} <= {most}"
+    exact = f"{_is(text, _NUMBER)} AND {few} AND {number} = try_cast({text} AS decimal(38,{most}))"
+    return f"CASE WHEN {plain} THEN {number} WHEN {exact} THEN {number} END"
 
 
 def _is(text: str, form: str) -> str:
