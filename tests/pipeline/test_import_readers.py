@@ -16,6 +16,7 @@ from experiments.pipeline.intake.csv_files import CsvFiles
 from experiments.pipeline.intake.json_files import json_records, open_json
 from experiments.pipeline.intake.prepare import codec_name, is_needed, prepare
 from experiments.pipeline.intake.sources import find_sources
+from experiments.pipeline.intake.values import type_of
 from experiments.pipeline.spark.errors import PipelineError
 
 
@@ -133,7 +134,7 @@ def test_json_lines(read_json):
     (found,) = read_json(
         b'{"a": 1.10, "b": "x"}\n\n{"b": true, "a": null}\n[1]\n{"a": }\n{"a":1,"a":2}\n{"a": "\\ud800"}\n{"a":1} 2\n'
         b'{"a":1},{"a":2}\n{"a":1}] x\n{"a": "\xff"}\n{"a":12345678901234567890123456789012345678}\n{"a":1}{"a":2}\n'
-        b'{"a":1234567890123456789012345678901234567890}\n'
+        b'{"a":1234567890123456789012345678901234567890}\n{"a":1e400}\n{"b":[-1e400]}\n{"a":1e308,"b":"\\": 1e400,"}\n'
     )
     assert found == [
         ("1.1", "x"),
@@ -149,6 +150,9 @@ def test_json_lines(read_json):
         ("12345678901234567890123456789012345678", None),
         'not JSON: {"a":1}{"a":2}',
         'a whole number of more than 38 digits: {"a":1234567890123456789012345678901234567890}',
+        'a number too large for a DOUBLE: {"a":1e400}',
+        'a number too large for a DOUBLE: {"b":[-1e400]}',
+        ("1.0E308", '": 1e400,'),
     ]
 
 
@@ -164,6 +168,15 @@ def test_json_over_several_lines(read_json):
 def test_json_files_that_cannot_be_read(read_json):
     texts = ['[{"a": 1}, {"a": ', '[{"a": 1}', '[{"a": 1}] x', '[{"a": 1} {"a": 2', "hello", '[{"a": 1, "a": 2}]']
     assert all("is no JSON: cut off, more after its array, or a key twice" in one for one in read_json(*texts))
+    huge, long = read_json('[{"a": 1e400}]', '[{"a": 1},\n{"a": 1234567890123456789012345678901234567890}]')
+    assert "has a number too large for a DOUBLE" in huge and "has a whole number of more than 38 digits" in long
+
+
+def test_json_lines_that_are_rejected_say_nothing_of_types(spark, tmp_path):
+    path = tmp_path / "t.json"
+    path.write_text('{"b": 1, "a": 2}\n{"a": "x"} 2\n{"a": 1e400}\n[{"a": "x"}]\n{"c": "x"}, {"b": "x"}\n')
+    (opened,) = open_json(spark, {"t": json_records(spark, "t", str(path))})
+    assert [(name, type_of(mask)) for name, mask in opened.masks.items()] == [("b", pa.int64()), ("a", pa.int64())]
 
 
 def test_sources(tmp_path):

@@ -8,6 +8,7 @@ text is one value, at most 128 MB.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from functools import partial
 
@@ -29,9 +30,10 @@ def json_records(spark: SparkSession, label: str, path: str) -> DataFrame:
     start, end = lines.select(F.left("value", F.lit(1)), F.right("value", F.lit(1))).head() or ("{", "}")
     if end == "}" and start != "[":
         return lines
-    texts = _text(spark, path, whole=True).select(_marked(_joined(F.col("value"))).alias("all"))
+    whole = _text(spark, path, whole=True)
+    texts = whole.select(_marked(_joined(F.col("value"))).alias("all"), _unfit(F.col("value")).alias("unfit"))
     try:
-        fine = texts.select(F.coalesce(F.try_variant_get("all", "$[1]", "int") == _MARK, F.lit(False))).head()
+        fine = texts.select(F.coalesce(F.try_variant_get("all", "$[1]", "int") == _MARK, F.lit(False)), "unfit").head()
     except Exception as error:
         if "VARIANT_SIZE_LIMIT" in str(error) or "VARIANT_CONSTRUCTOR_SIZE_LIMIT" in str(error):
             raise PipelineError(f"{label} is one value of more than 128 MB; write its records one a line") from error
@@ -41,6 +43,8 @@ def json_records(spark: SparkSession, label: str, path: str) -> DataFrame:
             f"{label} is no JSON: cut off, more after its array, or a key twice in a record\n"
             "records one a line are checked one by one"
         )
+    if fine is not None and fine[1]:
+        raise PipelineError(f"{label} has {fine[1]}\nrecords one a line are checked one by one")
     return texts.select(F.explode(F.try_variant_get("all", "$[0]", "array<variant>"))).select(F.to_json("col").alias("value"))
 
 
@@ -56,18 +60,23 @@ def _text(spark: SparkSession, path: str, whole: bool = False) -> DataFrame:
     return lines.select(F.btrim("value", F.lit(_BLANK)).alias("value")).where("value <> ''")
 
 
-def _rows(records: DataFrame, names: Sequence[str]) -> DataFrame:
+def _parsed(records: DataFrame) -> DataFrame:
+    """`value`; `record`: the value, marked; `_broken`: why it is no record."""
     frame = records.withColumn("record", _marked(F.col("value")))
-    frame = frame.withColumn("_broken", _reason(F.col("value"), F.col("record")))
+    return frame.withColumn("_broken", _reason(F.col("value"), F.col("record")))
+
+
+def _rows(records: DataFrame, names: Sequence[str]) -> DataFrame:
     values = numbered([f"try_variant_get(record, {literal(f'$[0]{_key(name)}')}, 'string')" for name in names])
-    return frame.selectExpr(*values, "_broken", "CASE WHEN _broken IS NOT NULL THEN value END AS _line")
+    return _parsed(records).selectExpr(*values, "_broken", "CASE WHEN _broken IS NOT NULL THEN value END AS _line")
 
 
 def _masks(spark: SparkSession, records: DataFrame) -> dict[str, int | None]:
     """What all values of a key may be (`values.possible`), as far as JSON says; keys in the order of the first record, then by
     name."""
-    of_json = F.try_parse_json("value").alias("record")
-    values = records.select(of_json).lateralJoin(spark.tvf.variant_explode(F.col("record").outer()))
+    # no filter, for which Spark would parse each record once more
+    good = _parsed(records).selectExpr("if(_broken IS NULL, try_variant_get(record, '$[0]', 'variant'), NULL) AS record")
+    values = good.lateralJoin(spark.tvf.variant_explode(F.col("record").outer()))
     text = f"{trimmed('value::string')} AS text"
     told = values.where("key IS NOT NULL").selectExpr("key", text, "schema_of_variant(value) AS type")
     allowed = f"""CASE WHEN type = 'STRING' THEN {TIMES}
@@ -99,15 +108,24 @@ def _reason(text: Column, record: Column) -> Column:
     alone = F.coalesce(alone, F.lit(False))
     keys = F.map_keys(F.from_json(text, "map<string,string>", {"allowSingleQuotes": "false"}))
     twice = F.coalesce(F.size(keys) > F.size(F.array_distinct(keys)), F.lit(False))
-    long = text.rlike("[0-9]{39}") & text.rlike(r"[:,\s]-?[0-9]{39,}\s*[,}\]]")
     return (
         F.when(~F.is_valid_utf8(text), "bytes that are no text in this encoding")
         .when(alone & (F.left(text, F.lit(1)) != "{"), "not a JSON object")
-        .when(alone, F.when(long, "a whole number of more than 38 digits"))
+        .when(alone, _unfit(text))
         .when(twice, "a key is there twice")
         .when(text.rlike(r"\\u[dD][89a-fA-F]"), "half of a surrogate pair")
         .otherwise("not JSON")
     )
+
+
+def _unfit(text: Column) -> Column:
+    """Why a number in a text of JSON would not stay what it is; NULL when all do."""
+    suspect = text.rlike(r"[eE]\+?[0-9]") | text.rlike("[0-9]{39}")
+    bare = F.regexp_replace(text, r'"[^"\\]*+(?:\\.[^"\\]*+)*+"', '""')
+    numbers = F.regexp_extract_all(bare, F.lit(r"[0-9.]+[eE]\+?[0-9]+|[0-9]{39,}"), F.lit(0))
+    long = bare.rlike(r"[:,\s]-?[0-9]{39,}\s*[,}\]]")
+    huge = F.array_max(numbers.try_cast("array<double>")) == math.inf
+    return F.when(suspect, F.when(long, "a whole number of more than 38 digits").when(huge, "a number too large for a DOUBLE"))
 
 
 def _key(name: str) -> str:
