@@ -129,16 +129,15 @@ def _read(path: Path, names: list[str], types: Mapping[str, DataType]) -> FileFa
 def _check_quotes(path: Path, rows: int) -> None:
     """Raises CatalogError for a quote that is never closed, or closed far away: Arrow takes all between for one value.
 
-    Only a file with more lines than rows can have one, and only that is looked at field by field.
+    Only a file with more lines than rows can have one, or its last line, and only those are looked at field by field.
     """
     with path.open("rb") as file:
         breaks = sum(map(_breaks, iter(lambda: file.read(1 << 20), b"")))
-    if breaks <= rows + 1:
-        return
     with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
-        for field in _QUOTED.finditer(content):
-            inside: bytes = field["inside"] or b""
-            if _breaks(inside) and (not field["end"] or field["after"]):
+        line = content.rfind(b"\n", 0, len(content) - 2)
+        line = max(line, content.rfind(b"\r", max(line, 0), len(content) - 2))
+        for field in _QUOTED.finditer(content, 0 if breaks > rows + 1 else line + 1):
+            if field["end"] == b"" or (field["after"] and _breaks(field["inside"])):
                 raise CatalogError(
                     f"{path}, line {_breaks(content[: field.start('inside')]) + 1}: a quote is opened there, and not closed "
                     "before a comma or the end of a line\nclose it, or double the quotes inside the value"

@@ -130,6 +130,10 @@ def test_text_that_is_not_utf8(tmp_path: Path) -> None:
         ('1,a\n2,"a\n3,"b\n4,c\n', 3),  # to the next quote
         ('1,"a\r2,"b"\r3,c\r', 2),
         ('1,a\n2,"a\n\n', 3),
+        ('1,a\n2,"a\n', 3),
+        ('1,5" x\n2,"a', 3),
+        ('1,"a\r\n', 2),
+        ('1,"', 2),
     ],
 )
 def test_a_quote_that_is_never_closed(tmp_path: Path, text: str, line: int) -> None:
@@ -147,6 +151,8 @@ def test_a_quote_that_is_never_closed(tmp_path: Path, text: str, line: int) -> N
         ('1,"a" b\n2,c\n\n\n', ["a b", "c"]),
         ('1,"a\r\nb"\r\n2,""\r\n', ["a\r\nb", None]),
         ('1,"a\n"', ["a\n"]),
+        ('1,5" pipe\n2,5"', ['5" pipe', '5"']),
+        ('1,a\n2,"b"', ["a", "b"]),
     ],
 )
 def test_quotes_and_lines_in_values(tmp_path: Path, text: str, values: list[str | None]) -> None:
