@@ -307,7 +307,15 @@ def test_json_objects_and_arrays_among_other_values_are_texts(importer, tmp_path
     assert counts["tables"]["t"]["dropped"].keys() == {"o"}
 
 
-@pytest.mark.parametrize(("text", "last"), [('a,b\n1,"x\n2"\n3,y\n', {"a": 3, "b": "y"}), ('a\n"x\n2"\ny\n', {"a": "y"})])
+@pytest.mark.parametrize(
+    ("text", "last"),
+    [
+        ('a,b\n1,"x\n2"\n3,y\n', {"a": 3, "b": "y"}),
+        ('a\n"x\n2"\ny\n', {"a": "y"}),
+        ('"a\nb",c\n1,x\n', {"a\nb": 1, "c": "x"}),
+        ('"a\nb"\nx\n', {"a\nb": "x"}),
+    ],
+)
 def test_quotes_over_lines_below_a_folder_with_brackets(importer, tmp_path, text, last):
     folder = tmp_path / "from [1]"
     folder.mkdir()

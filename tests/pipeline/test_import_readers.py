@@ -53,7 +53,7 @@ def read_csv(request, spark, tmp_path, monkeypatch):
 
 def test_csv(read_csv):
     """Byte order mark, line ends, quotes, newlines in fields, blank lines, rows of another length, quotes left open."""
-    bom, open_, closed, stray, single, late, header = read_csv(
+    bom, open_, closed, stray, single, late, header, wide = read_csv(
         b'\xef\xbb\xbfa,b\r\n1,"x"\r\n\r\n2\r\n"3,","say ""hi"""\r\n4,5,6\r\n,\r\n7,z',
         b'a,b\n1,x\n2,"open\n3,y\n4,z\n',
         b'a,b\n1,x\n2,"closed\n"\n3,"in 5"" pipes\n"\n',
@@ -61,13 +61,29 @@ def test_csv(read_csv):
         b"a\n1\n\n2\n",  # with one column a blank line is a NULL
         b"\n\na\n1\n",  # but for those before the names
         b'"a\nb",c\n1,2\n',
+        b'c,"a\n""b"\n1,2\n',
     )
     assert bom == [("1", "x"), "not 2 fields: 2", ("3,", 'say "hi"'), "not 2 fields: 4,5,6", (None, None), ("7", "z")]
     assert open_ == [("1", "x"), "a quote is opened and never closed: 2,open\n3,y\n4,z\n"]
     assert closed == [("1", "x"), ("2", "closed\n"), ("3", 'in 5" pipes\n')]
     assert stray == [("1", '5" pipe'), ("2", "y")]
     assert single == [("1",), (None,), ("2",)] and late == [("1",)]
-    assert header == [("1", "2")]
+    assert header == [("1", "2")] and wide == [("1", "2")]
+
+
+def test_csv_quotes_left_open_in_the_last_row(read_csv):
+    """With and without a line break at the end of the file; stray quotes and line breaks in fields leave nothing open."""
+    ends = [b'2,"open', b'2,"open\n', b'2,"', b'2,"\n', b'2,"say ""hi""', b'2,"open\n3,z']
+    reason = "a quote is opened and never closed"
+    for texts in ([b"a,b\n1,x\n" + end for end in ends], [b'a,b\n1,5" x\n' + end for end in ends if b"\n" not in end]):
+        assert all(rows[0][0] == "1" and rows[1].startswith(f"{reason}: 2,") for rows in read_csv(*texts)), texts
+    assert read_csv(b'a\nx\n"open')[0] == [("x",), f"{reason}: open"]
+    assert read_csv(b'a,b\n1,x\n2,"5\\"', b'a,b\n"x\\"\ny",z\n2,"\\\\"\n', escape="\\") == [
+        [("1", "x"), f'{reason}: 2,5"'],
+        [('x"\ny', "z"), ("2", "\\")],
+    ]
+    whole = [b'2,5"', b'2,"x\ny,"', b'2,"x"', b'2,"x\ny"\n', b'2,"x\n"\n\n']
+    assert not any(isinstance(row, str) for rows in read_csv(*(b"a,b\n1,x\n" + end for end in whole)) for row in rows)
 
 
 def test_csv_options(read_csv):
@@ -77,7 +93,8 @@ def test_csv_options(read_csv):
 
 
 def test_csv_files_that_cannot_be_read(read_csv):
-    empty, unnamed, semicolon, tab = read_csv(b"", b"a,,c\n", b"a;b\n1;2\n", b"a\tb\n1\t2\n")
+    empty, unnamed, semicolon, tab, cut = read_csv(b"", b"a,,c\n", b"a;b\n1;2\n", b"a\tb\n1\t2\n", b'a,"b\n1,2\n')
+    assert "line 1: a quote is opened and never closed" in cut
     assert "is empty" in empty and "column 2 has no name" in unnamed and "delimiter=';'" in semicolon and "delimiter=tab" in tab
     assert "--schema" in read_csv(b"a\n1\n", header="false")[0]
     for option, said in (({"delimiter": "ab"}, "one character"), ({"header": "maybe"}, "true or false")):

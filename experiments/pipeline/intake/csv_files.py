@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import codecs
 import csv
+import io
 import os
+import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import partial
@@ -32,13 +34,14 @@ _AT = F.monotonically_increasing_id
 
 class Looked(NamedTuple):
     """What lines say of their file: quotes go `over` them, one is left `open` at the end, bytes are no text (`marked`); the
-    `first` line that is not blank, and its place `at` from 0; `first` is None where all are blank."""
+    `first` line that is not blank, its place `at` from 0, and the `last` one; both are None where all are blank."""
 
     over: bool = False
     open: bool = False
     marked: bool = False
     first: str | None = None
     at: int = -1
+    last: str | None = None
 
 
 class CsvFiles:
@@ -64,7 +67,7 @@ class CsvFiles:
             if size <= self.left and not any(path.lower().endswith(COMPRESSED) for path in files.values()):
                 self.left -= size
                 return {label: self._look(Path(path).read_bytes()) for label, path in files.items()}
-        bare = F.col("value") if self.escape is None else F.replace("value", F.lit(self.escape + self.quote), F.lit(""))
+        bare = F.col("value") if self.escape is None else F.regexp_replace("value", re.escape(self.escape) + ".", "")
         odd = (F.length(bare) - F.length(F.replace(bare, F.lit(self.quote), F.lit("")))) % 2
         lines = union([self._lines(path).select(F.lit(label).alias("file"), "*") for label, path in files.items()])
         looked = lines.select("file", "value", odd.alias("odd"), _AT().alias("id")).where("trim(value) <> ''")
@@ -74,6 +77,7 @@ class CsvFiles:
             F.bool_or(~F.is_valid_utf8("value")).alias("marked"),
             F.min_by("value", "id").alias("first"),
             F.min("id").bitwiseAND((1 << PLACE_BITS) - 1).alias("at"),
+            F.max_by("value", "id").alias("last"),
         )
         return dict.fromkeys(files, Looked()) | {file: Looked(*looked) for file, *looked in found.collect()}
 
@@ -82,10 +86,11 @@ class CsvFiles:
         at = next((i for i, line in enumerate(lines) if line.strip(b" ")), None)
         if at is None:
             return Looked()
-        bare = lines if self.escape is None else content.replace((self.escape + self.quote).encode(), b"").splitlines()
+        bare = lines if self.escape is None else (re.sub(re.escape(self.escape).encode() + b".", b"", line) for line in lines)
         odd = sum(line.count(self.quote.encode()) % 2 for line in bare)
+        last = next(line for line in reversed(lines) if line.strip(b" "))
         marked = content.decode(errors="ignore").encode() != content
-        return Looked(odd > 0, odd % 2 == 1, marked, lines[at].decode(errors="replace"), at)
+        return Looked(odd > 0, odd % 2 == 1, marked, lines[at].decode(errors="replace"), at, last.decode(errors="replace"))
 
     def open(self, label: str, path: str, looked: Looked, declared: Sequence[str]) -> Opened:
         """The file. `declared`: names for the columns of files without a header. Raises PipelineError."""
@@ -107,10 +112,13 @@ class CsvFiles:
         schema = ", ".join(f"{column} string" for column in [*columns, "_bad"])
         frame = reader(self.spark).options(**options).schema(schema).csv(to_read(path))
         broken, line = F.when(F.col("_bad").isNotNull(), _not(len(names))), F.col("_bad")
-        if looked.open and self.escape is None:  # the last row would hold all that comes after the quote
+        cut = False  # whether a quote is open at the end of the last line, if that is a row
+        with suppress(csv.Error):  # a field beyond the reader's size limit
+            cut = "\n" in "".join(self._fields(looked.last or "", delimiter))
+        if looked.open or cut:  # the last row would hold all that comes after the quote
             frame = frame.withColumn("_at", _AT())
             last = F.lead("_at").over(Window.partitionBy(F.lit(0)).orderBy("_at")).isNull()
-            last &= F.concat_ws(" ", *columns).contains("\n")
+            last &= F.when(F.concat_ws(" ", *columns).contains("\n"), F.lit(looked.open)).otherwise(F.lit(cut))
             whole = F.concat_ws(delimiter, *(F.coalesce(F.col(column), F.lit("")) for column in columns))
             broken, line = F.when(last, _OPEN).otherwise(broken), F.when(last, F.coalesce(line, whole)).otherwise(line)
         frame = frame.withColumns({"_broken": broken, "_line": line})
@@ -145,20 +153,26 @@ class CsvFiles:
             raise PipelineError(
                 f"{label} is empty: a CSV file starts with a line of column names\n--option header=false is for files without one"
             )
-        form: Any = {"delimiter": delimiter, "quotechar": self.quote, "escapechar": self.escape, "doublequote": not self.escape}
-        names: list[str | None] = [*next(csv.reader([looked.first], **form))]
-        bare = looked.first if self.escape is None else looked.first.replace(self.escape + self.quote, "")
+        names = self._fields(looked.first, delimiter)
         rows = reader(self.spark).options(**self._options(delimiter, looked.over))
-        if bare.count(self.quote) % 2:  # the header goes over lines
-            names = list((rows.csv(to_read(path)).head(1) or [()])[0])
+        if "\n" in names[-1]:  # the header goes over lines
+            row = rows.schema("c0 string, _bad string").csv(to_read(path)).head(1)[0]
+            names = [row["c0"]] if row["_bad"] is None else self._fields(row["_bad"], delimiter)
+        if names[-1].endswith("\n"):
+            raise PipelineError(f"{label}, line 1: {_OPEN}")
         if len(names) == 1 and "delimiter" not in self.options:
             second = rows.schema("c0 string").csv(to_read(path)).head(2)[1:]
-            _check_delimiter(label, delimiter, names[0] or "", second[0][0] or "" if second else None)
+            _check_delimiter(label, delimiter, names[0], second[0][0] or "" if second else None)
         if (place := next((i for i, name in enumerate(names) if not name), None)) is not None:
             raise PipelineError(
                 f"{label}, line 1: column {place + 1} has no name\n--option header=false is for files without names"
             )
-        return [name or "" for name in names]
+        return names
+
+    def _fields(self, text: str, delimiter: str) -> list[str]:
+        """Of a row; the last one ends with a line break where a quote is left open in it."""
+        form: Any = {"delimiter": delimiter, "quotechar": self.quote, "escapechar": self.escape, "doublequote": not self.escape}
+        return next(csv.reader(io.StringIO(f"{text}\n", newline=""), **form))
 
 
 def _check_delimiter(label: str, delimiter: str, name: str, value: str | None) -> None:
