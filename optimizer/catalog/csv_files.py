@@ -8,6 +8,7 @@ timestamp, floating point, string.
 from __future__ import annotations
 
 import csv
+import math
 import mmap
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -17,7 +18,7 @@ import pyarrow as pa
 import pyarrow.csv as pacsv
 
 from optimizer.algebra.columns import DataType
-from optimizer.algebra.types import type_name
+from optimizer.algebra.types import is_float, type_name
 from optimizer.catalog.facts import FileFacts
 from optimizer.catalog.fingerprint import file_fingerprint
 from optimizer.catalog.measure import measure
@@ -123,7 +124,21 @@ def _read(path: Path, names: list[str], types: Mapping[str, DataType]) -> FileFa
     except OSError as error:
         raise CatalogError(f"cannot read {path}: {error.strerror or error}") from error
     _check_quotes(path, rows)
+    for i, column in enumerate(columns):
+        if is_float(column.type) and {math.inf, -math.inf} & {stats[column.name].min, stats[column.name].max}:
+            _check_sizes(path, i, column)
     return FileFacts(path, tuple(columns), rows, path.stat().st_size, stats, file_fingerprint(path))
+
+
+def _check_sizes(path: Path, position: int, column: TableColumn) -> None:
+    """Raises _Unfit for a number that Arrow takes for infinity, as 1e400."""
+
+    def too_large(fields: list[str]) -> bool:
+        text = fields[position] if position < len(fields) else ""
+        return text.strip()[-1:] in set("0123456789.") and math.isinf(pa.scalar(float(text), column.type).as_py())
+
+    if (row := _find_row(path, too_large)) is not None:
+        raise _Unfit(path, position, column.name, row[1][position])
 
 
 def _check_quotes(path: Path, rows: int) -> None:

@@ -39,6 +39,8 @@ def opened(folder: Path, text: str, schema: str = "") -> Table:
         (["", "3"], "int64"),
         (["NULL", "nan"], "string"),
         (["9223372036854775808", "1"], "double"),
+        (["1", "1e400"], "string"),
+        (["1e308", "-inf"], "double"),
     ],
 )
 @pytest.mark.parametrize("padding", [0, 9000])
@@ -115,6 +117,12 @@ def test_ragged_row_far_into_a_file(tmp_path: Path) -> None:
 def test_value_of_another_type_than_declared(tmp_path: Path) -> None:
     with pytest.raises(CatalogError, match=r"""t\.csv, line 3, column "a": 'x' is not of the declared type INTEGER"""):
         opened(tmp_path, "a,b\n1,1\nx,2\n", "create table t (a int, b int)")
+
+
+@pytest.mark.parametrize(("type", "value"), [("double", "-1e400"), ("real", "1e39")])
+def test_number_too_large_for_the_declared_type(tmp_path: Path, type: str, value: str) -> None:
+    with pytest.raises(CatalogError, match=rf"""t\.csv, line 3, column "a": '{value}' is not of the declared type"""):
+        opened(tmp_path, f"a,b\ninf,1\n{value},2\n", f"create table t (a {type}, b int)")
 
 
 def test_text_that_is_not_utf8(tmp_path: Path) -> None:
