@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.csv as pacsv
 
 from optimizer.algebra.columns import DataType
-from optimizer.algebra.types import is_float, type_name
+from optimizer.algebra.types import is_decimal, is_float, type_name
 from optimizer.catalog.facts import FileFacts
 from optimizer.catalog.fingerprint import file_fingerprint
 from optimizer.catalog.measure import measure
@@ -84,12 +84,13 @@ class _Unfit(Exception):
         self.path, self.position, self.column, self.value = path, position, column, value
 
     def error(self, type: DataType) -> CatalogError:
-        if self.value is None:
+        if self.value is None and not is_decimal(type):
             return CatalogError(f'{self.path}: column "{self.column}" is not UTF-8 text; convert the file to UTF-8')
         row = _find_row(self.path, lambda fields: len(fields) > self.position and fields[self.position] == self.value)
         line = f", line {row[0]}" if row else ""
+        value = "a value" if self.value is None else repr(self.value)
         return CatalogError(
-            f'{self.path}{line}, column "{self.column}": {self.value!r} is not of the declared type {type_name(type)}\n'
+            f'{self.path}{line}, column "{self.column}": {value} is not of the declared type {type_name(type)}\n'
             "correct the value, or the type in schema.sql"
         )
 

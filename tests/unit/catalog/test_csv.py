@@ -119,6 +119,12 @@ def test_value_of_another_type_than_declared(tmp_path: Path) -> None:
         opened(tmp_path, "a,b\n1,1\nx,2\n", "create table t (a int, b int)")
 
 
+@pytest.mark.parametrize("value", ["1.239", "1e-31", "1e30"])
+def test_number_that_would_lose_digits(tmp_path: Path, value: str) -> None:
+    with pytest.raises(CatalogError, match=r"""t\.csv, column "a": a value is not of the declared type DECIMAL\(10,2\)"""):
+        opened(tmp_path, f"a,b\n{value},2\n", "create table t (a decimal(10,2), b int)")
+
+
 @pytest.mark.parametrize(("type", "value"), [("double", "-1e400"), ("real", "1e39")])
 def test_number_too_large_for_the_declared_type(tmp_path: Path, type: str, value: str) -> None:
     with pytest.raises(CatalogError, match=rf"""t\.csv, line 3, column "a": '{value}' is not of the declared type"""):
