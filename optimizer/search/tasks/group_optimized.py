@@ -34,7 +34,7 @@ class GroupOptimized(Task):
         proved = min(goal.best_cost, goal.dropped)
         if goal.best_cost == goal.dropped == INFINITY:
             goal.status, goal.lower = Status.IMPOSSIBLE, INFINITY
-        elif goal.best_cost <= goal.dropped * (1.0 + TIE):
+        elif goal.best_cost <= goal.dropped * (1.0 + 2.0 * TIE):  # cut by a plan that gave way to one that costs the same
             goal.status, goal.lower, goal.settled = Status.OPTIMAL, goal.best_cost, True
         elif proved <= goal.limit and goal.best_cost < INFINITY:
             goal.status, goal.lower, goal.settled = Status.BOUNDED, max(goal.lower, proved), True

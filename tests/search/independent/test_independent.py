@@ -72,6 +72,7 @@ FOUND = {
     11112250: "groups by one of six keys joined on, the others in the sequence that needs the shortest sort",
     13014024: "groups in an order of a column joined on, then of a nested loop's right rows as they are stored",
     13108200: "right rows of a nested loop grouped by a stored order that begins with what the left row determines",
+    13134933: "a plan as cheap as one that cut others, which was not called proven",
 }
 
 
