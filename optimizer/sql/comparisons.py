@@ -32,10 +32,13 @@ _FUNCTIONS = {
     exp.NullSafeEQ: "is_not_distinct_from",
     exp.NullSafeNEQ: "is_distinct_from",
 }
+_ORDERED = {exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE}
 
 
 def _comparison(binder: ExpressionBinder, node: Any) -> Scalar:
     binder.source.only(node, "this", "expression")
+    if type(node) in _ORDERED and _ORDERED & {type(node.this), type(node.expression)}:
+        raise binder.source.error("a comparison is compared without parentheses", node, "write a < b AND b < c, or (a < b) = c")
     function, left, right = _FUNCTIONS[type(node)], node.this, bare(node.expression)
     if isinstance(right, exp.Any | exp.All):
         return quantified(binder, function, left, right)

@@ -43,6 +43,10 @@ REFUSED = (
     "with null as (select 1) select 2",
     "with x as (insert into t values (1)) select 1",
     "with x as (delete from t) select * from x",
+    "select 1 < a < 3 from t",
+    "select a = 1 = bo from t",
+    "select bo = a < 1 from t",
+    "select a from t join u on t.a = u.a <> bo",
     "select +s from t",
     "select +d from t",
     "select +bo from t",
@@ -51,6 +55,7 @@ REFUSED = (
 ALLOWED = (
     "select a, from t",
     "select a, b, from t where a = 1",
+    "select (a < 1) = bo, bo = (a < 1), a < 1 is distinct from bo from t",
     "select t.a from t, u, where t.a = u.a",
     "select a, count(*) from t group by a,",
     "select a from t where a in (1, 2,)",
