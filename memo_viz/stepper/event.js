@@ -169,7 +169,7 @@ export class EventPanel {
         h(
           "tbody",
           {},
-          this.sumRow(0, "its own cost", own),
+          !event.left && this.sumRow(0, "its own cost", own),
           parts.map((/** @type {any} */ each, /** @type {number} */ i) =>
             this.sumRow(i + 1, app.link(each.part), each.least, each.event, "at least"),
           ),

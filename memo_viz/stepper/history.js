@@ -120,6 +120,7 @@ function focusOf(state, event, tasks) {
       break;
     case "prune":
       inputs = event.sources.map((/** @type {number} */ id) => (state.mexprs.get(mexpr)?.logical ? id : groupOfGoal(id)));
+      if (event.left) inputs = [...event.left, ...event.right];
       break;
     case "best":
     case "enforce":

@@ -25,6 +25,7 @@ from optimizer.audit.optima import Optima
 from optimizer.memo.goal import INFINITY, Goal, Status
 from optimizer.plan_space.expansion import expand_all
 from optimizer.search.search import Search
+from optimizer.search.set_goals import SetGoals
 from optimizer.trace.recorder import Trace
 
 SLACK = 1e-9  # relative: costs are sums in different orders
@@ -147,8 +148,9 @@ class _Audit:
     def _cheapest_through(self, goal: Goal, skip: Skip) -> float:
         """What the cheapest plan through a skipped alternative costs."""
         if skip.split is not None:
-            left, right = (self._goals[number].group for number in skip.inputs)
-            return self._optima.joining(goal, left, right)
+            region = self._search.sources.of(self._search, goal)
+            assert isinstance(region, SetGoals)
+            return self._optima.joining(goal, *map(region.group_of, skip.split))
         logical = None if skip.mexpr is None else self._logical.get(skip.mexpr)
         if logical is not None:
             return self._optima.through(goal, logical)

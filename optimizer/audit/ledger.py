@@ -55,7 +55,8 @@ class Skip(NamedTuple):
     """An alternative of a goal that was not costed to its end, or whose cost was no improvement.
 
     `mexpr`: a logical expression (`mechanism` group_bound), a physical one, or None: an enforcer, or for `split` the join of
-    two sets of relations. `inputs`: goals; groups for a logical expression. `local`: its own cost; `spent`: cost counted so far.
+    two sets of relations, each as bits. `inputs`: goals; groups for a logical expression; none where the two sets are no
+    goals: then `parts` has the groups that each joins. `local`: its own cost; `spent`: cost counted so far.
     `lower`: what any plan through the alternative costs at least, by `facts`.
     """
 
@@ -70,11 +71,14 @@ class Skip(NamedTuple):
     lower: float
     limit: Limit
     facts: tuple[Fact, ...]
+    parts: tuple[Sequence[int], ...] = ()
 
     @property
     def what(self) -> str:
         if self.split is not None:
-            return f"the join of goals {self.inputs[0]} and {self.inputs[1]}"
+            if self.inputs:
+                return f"the join of goals {self.inputs[0]} and {self.inputs[1]}"
+            return "the join of groups " + " with ".join("{" + ", ".join(map(str, part)) + "}" for part in self.parts)
         return "the enforcer" if self.mexpr is None else f"expression {self.mexpr}"
 
     def __str__(self) -> str:
@@ -232,7 +236,7 @@ class _Bookkeeper:
         self.entries.append(
             Skip(
                 event["seq"], goal, event["mechanism"], mexpr, pair, inputs, event["local"], event["spent"], event["lower"],
-                limit, facts,
+                limit, facts, (event["left"], event["right"]) if "left" in event else (),
             )
         )  # fmt: skip
 

@@ -13,6 +13,7 @@ from optimizer.audit.ledger import Best, Ledger, Limit, Skip
 from optimizer.explanation.walk import Step
 from optimizer.memo.goal import Goal, Implementation, Way
 from optimizer.search.search import Search
+from optimizer.search.set_goals import SetGoals
 
 
 class Kind(StrEnum):
@@ -156,7 +157,9 @@ class Judge:
         for skip in reversed(self._skips.get(step.goal.id, [])):
             if skip.split is not None:
                 # a split without traits stands for every join of its two parts
-                found = {self._goals[i].group for i in skip.inputs} == {each.group for each in inputs}
+                region = self._search.sources.of(self._search, step.goal)
+                assert isinstance(region, SetGoals)
+                found = set(map(region.known_group, skip.split)) == {each.group for each in inputs}
             elif skip.mexpr is None:
                 found = step.enforcer and self._same((self._goals[i] for i in skip.inputs), inputs)
             elif skip.mechanism == "group_bound":

@@ -261,13 +261,13 @@ class SearchContext:
         if self.trace is not None:
             self.trace.emit("recost", goals=[goal.id for goal in goals], plans=len(goals))
 
-    def emit_prune(self, goal: Goal, way: Way, mechanism: str, lower: float) -> None:
-        """A way was cut: by what, and with which numbers."""
+    def emit_prune(self, goal: Goal, way: Way, mechanism: str, lower: float, **parts: list[int]) -> None:
+        """A way was cut: by what, and with which numbers; for a split of sets that are no goals also their relations."""
         if self.trace is not None:
             what = way.what
             mexpr = what if isinstance(what, LogicalExpr) else what.mexpr if isinstance(what, Implementation) else None
             sources = list(what.inputs) if isinstance(what, LogicalExpr) else [i.id for i in way.inputs]
-            fields = {"split": [what.left, what.right]} if isinstance(what, Split) else {}
+            fields = {"split": [what.left, what.right], **parts} if isinstance(what, Split) else {}
             local = self.least(what) if isinstance(what, LogicalExpr) else way.local
             spent = local + sum(i.best_cost for i in way.inputs if i.settled)
             self.trace.emit(

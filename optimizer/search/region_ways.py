@@ -180,13 +180,11 @@ class RegionWays(SetGoals):
             if bound > bar and prune:
                 dropped = min(dropped, bound)
                 search.counters.pruned["group_bound"] += 1
-                if search.trace is None:
-                    continue
-            way = Way(bound, -1 - number, 0.0, (self.figures(a).goal, self.figures(b).goal), Split(PhysicalOperator, a, b))
-            if bound > bar and prune:
-                search.emit_prune(goal, way, "group_bound", bound)
-            else:
-                ways.append(way)
+                if search.trace is not None:
+                    self._emit_cut(goal, a, b, bound)
+                continue
+            below = self.figures(a).goal, self.figures(b).goal
+            ways.append(Way(bound, -1 - number, 0.0, below, Split(PhysicalOperator, a, b)))
         kept, cut = within_bar(search, goal, ways)
         return kept, min(cut, dropped)
 
@@ -196,6 +194,13 @@ class RegionWays(SetGoals):
         _, a, b = way.what
         self._reached.setdefault(goal, set()).add(a)
         return [Way(way.bound, way.number, 0.0, (), self._join(left, right)) for left, right in ((a, b), (b, a))]
+
+    def _emit_cut(self, goal: Goal, a: Relations, b: Relations, bound: float) -> None:
+        """A split was cut. What the table cuts has no goals: a trace must not make any."""
+        below = () if self.table is not None else (self.figures(a).goal, self.figures(b).goal)
+        parts = {"left": self.members(a), "right": self.members(b)} if self.table is not None else {}
+        way = Way(bound, 0, 0.0, below, Split(PhysicalOperator, a, b))
+        self.search.emit_prune(goal, way, "group_bound", bound, **parts)
 
     def _bounded(self, goal: Goal) -> list[tuple[Relations, Relations, float]]:
         """The splits of a set, and what a plan through each costs at least."""

@@ -189,10 +189,8 @@ class SetGoals:
 
     def group_of(self, s: Relations) -> int:
         """The group of a set, made on first use."""
-        gid = self.groups.get(s)
-        if gid is None:
-            if not s & (s - 1):
-                return self.leaves[s.bit_length() - 1].id
+        gid = self.known_group(s)
+        if gid < 0:
             memo = self.search.memo
             leaves: tuple[Node, ...] = tuple(memo.binding_leaf(self.leaves[i].id) for i in column_ids(s))
             gid, new = memo.insert(Tree(JoinGraph(self.region.within(s)), leaves), None, PARTITION, self.whole.id)
@@ -204,6 +202,10 @@ class SetGoals:
                 self._grouped(self.sets[s].goal, gid)
                 memo.group(gid).goals[ANY] = self.sets[s].goal
         return gid
+
+    def known_group(self, s: Relations) -> int:
+        """The group of a set; -1: it has none."""
+        return self.groups.get(s, -1) if s & (s - 1) else self.leaves[s.bit_length() - 1].id
 
     def _grouped(self, goal: Goal, gid: int) -> None:
         """A set has become a group."""

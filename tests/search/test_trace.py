@@ -147,6 +147,22 @@ def test_tracing_changes_no_plan_and_repeats_exactly() -> None:
     assert plans[0] == plans[1]
 
 
+@pytest.mark.few(4)
+@pytest.mark.parametrize("pruning", ["none", "both"])
+@pytest.mark.parametrize("region", ["tasks", "table"])
+@pytest.mark.parametrize("shape", SHAPES)
+def test_a_traced_search_has_the_goals_costs_and_counters_of_one_that_is_not(shape: str, region: str, pruning: str) -> None:
+    for number in range(6):
+        query = graph_query(shape, 6 if region == "table" else 4, number)
+        trace = Trace()
+        trace.header("a join graph", {}, "digest")
+        searches = [plan(query, each, region=region, pruning=pruning)[0] for each in (trace, None)]
+        traced, silent = ([(g.id, g.group, g.required, g.status, g.lower, g.best_cost) for g in s.memo.goals] for s in searches)
+        assert traced == silent
+        assert vars(searches[0].counters) == vars(searches[1].counters)
+        assert sum(event["kind"] == "goal" for event in trace.events) == len(silent)
+
+
 def test_a_bounded_trace_says_what_it_dropped() -> None:
     trace = Trace(max_events=50)
     trace.header("a join graph", {}, "digest")
