@@ -151,7 +151,7 @@ class _Filler:
         self._show: dict[str, Callable[[Any], str]] = {
             "count": lambda value: f"{value:,}", "number": figure, "event": lambda value: f"{value:,}", "limit": _limit,
             "group": names.group, "goal": names.goal, "mexpr": names.mexpr, "task": names.task, "traits": names.traits,
-            "groups": _each(names.group), "relations": _each(names.group), "goals": _each(names.goal),
+            "groups": _each(names.group), "relations": self._set, "goals": _each(names.goal),
             "mexprs": _each(names.mexpr), "each_traits": _each(names.traits), "columns": _each(names.text),
             "plans": _each(self._plan), "bounds": _each(self._bound),
         }  # fmt: skip
@@ -177,6 +177,10 @@ class _Filler:
 
     def _text(self, value: Any) -> str:
         return self._names.text(" ".join(str(value).split()))
+
+    def _set(self, groups: list[int]) -> str:
+        named = ", ".join(map(self._names.group, groups))
+        return named if len(groups) == 1 else f"{{{named}}}"
 
     def _plan(self, goal: int) -> str:
         cited = None if self._state is None else _cited(self._values, "plans", goal, self._state)

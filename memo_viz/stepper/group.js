@@ -196,7 +196,8 @@ export class GroupPanel {
     const { app } = this;
     const event = app.history.events[i];
     const focus = app.history.focus[i];
-    const others = focus.inputs.filter((id) => id !== group.id).map((id) => app.link({ text: app.names.group(id), group: id }));
+    const inputs = focus.inputs.map((id) => (app.state.groups.has(id) ? id : (app.memo.alias[id] ?? id)));
+    const others = inputs.filter((id) => id !== group.id).map((id) => app.link({ text: app.names.group(id), group: id }));
     const into = app.link({ text: app.names.goal(event.goal), goal: event.goal });
     const beside = others.length ? ["with ", ...others.flatMap((link, k) => (k ? [" and ", link] : [link])), ", "] : [];
     if (event.kind === "best") {

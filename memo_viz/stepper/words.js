@@ -144,8 +144,9 @@ class Filler {
       case "choice":
         return [{ text: String(value) }];
       case "groups":
-      case "relations":
         return this.each(value, (id) => this.show("group", id));
+      case "relations":
+        return value.length === 1 ? this.show("group", value[0]) : this.set(value);
       case "goals":
         return this.each(value, (id) => this.show("goal", id));
       case "mexprs":
@@ -168,6 +169,12 @@ class Filler {
     return values.length
       ? values.flatMap((value, i) => (i ? [{ text: " and " }, ...show(value)] : show(value)))
       : [{ text: "nothing" }];
+  }
+
+  /** @param {number[]} groups @returns {Part[]} */
+  set(groups) {
+    const named = groups.flatMap((id, i) => (i ? [{ text: ", " }, ...this.show("group", id)] : this.show("group", id)));
+    return [{ text: "{" }, ...named, { text: "}" }];
   }
 
   /** @param {number} id @returns {Part[]} */

@@ -261,8 +261,9 @@ class SearchContext:
         if self.trace is not None:
             self.trace.emit("recost", goals=[goal.id for goal in goals], plans=len(goals))
 
-    def emit_prune(self, goal: Goal, way: Way, mechanism: str, lower: float, **parts: list[int]) -> None:
-        """A way was cut: by what, and with which numbers; for a split of sets that are no goals also their relations."""
+    def emit_prune(self, goal: Goal, way: Way, mechanism: str, lower: float, limit: float = INFINITY, **parts: list[int]) -> None:
+        """A way was cut: by what, and with which numbers; for a split of sets that are no goals also their relations. `limit`: of
+        a plan that is known and was not added up yet."""
         if self.trace is not None:
             what = way.what
             mexpr = what if isinstance(what, LogicalExpr) else what.mexpr if isinstance(what, Implementation) else None
@@ -272,7 +273,7 @@ class SearchContext:
             spent = local + sum(i.best_cost for i in way.inputs if i.settled)
             self.trace.emit(
                 "prune", goal=goal.id, mexpr=None if mexpr is None else mexpr.id, mechanism=mechanism, local=local, spent=spent,
-                lower=lower, limit=min(goal.limit, goal.best_cost), sources=sources, **fields,
+                lower=lower, limit=min(limit, goal.limit, goal.best_cost), sources=sources, **fields,
             )  # fmt: skip
 
     def emit_close(self, goal: Goal) -> None:

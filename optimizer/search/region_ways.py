@@ -181,7 +181,7 @@ class RegionWays(SetGoals):
                 dropped = min(dropped, bound)
                 search.counters.pruned["group_bound"] += 1
                 if search.trace is not None:
-                    self._emit_cut(goal, a, b, bound)
+                    self._emit_cut(goal, a, b, bound, best)
                 continue
             below = self.figures(a).goal, self.figures(b).goal
             ways.append(Way(bound, -1 - number, 0.0, below, Split(PhysicalOperator, a, b)))
@@ -195,12 +195,12 @@ class RegionWays(SetGoals):
         self._reached.setdefault(goal, set()).add(a)
         return [Way(way.bound, way.number, 0.0, (), self._join(left, right)) for left, right in ((a, b), (b, a))]
 
-    def _emit_cut(self, goal: Goal, a: Relations, b: Relations, bound: float) -> None:
-        """A split was cut. What the table cuts has no goals: a trace must not make any."""
+    def _emit_cut(self, goal: Goal, a: Relations, b: Relations, bound: float, best: float) -> None:
+        """A split was cut, since a plan costs `best`. What the table cuts has no goals: a trace must not make any."""
         below = () if self.table is not None else (self.figures(a).goal, self.figures(b).goal)
         parts = {"left": self.members(a), "right": self.members(b)} if self.table is not None else {}
         way = Way(bound, 0, 0.0, below, Split(PhysicalOperator, a, b))
-        self.search.emit_prune(goal, way, "group_bound", bound, **parts)
+        self.search.emit_prune(goal, way, "group_bound", bound, best, **parts)
 
     def _bounded(self, goal: Goal) -> list[tuple[Relations, Relations, float]]:
         """The splits of a set, and what a plan through each costs at least."""

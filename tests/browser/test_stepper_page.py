@@ -21,6 +21,8 @@ from optimizer.trace.replay import Replay
 from optimizer.trace.state import MemoState
 from optimizer.trace.walk import Walk
 from tests.browser.conftest import traced
+from tests.search.graphs import graph_query
+from tests.search.planning import plan
 
 ARROWS = ("ArrowRight", "ArrowLeft", "Shift+ArrowRight", "Shift+ArrowLeft", "ArrowDown", "ArrowUp")
 STEPS = (*ARROWS, "n", "N", "b", "B", "f", "F", "m", "]", "[", "End", "Home")
@@ -104,12 +106,37 @@ def said_at_every_event(page) -> list[str]:
     })""")
 
 
-def test_sentences_are_those_of_python(show, q5, q5_page):
-    replay, said = Replay(q5.events), said_at_every_event(show(q5_page))
-    tasks = {event["id"]: event["text"] for event in q5.events if event["kind"] == "task_push"}
+def check_sentences(page, events) -> None:
+    """Asserts that the page says of every event what Python says."""
+    replay, said = Replay(events), said_at_every_event(page)
+    tasks = {event["id"]: event["text"] for event in events if event["kind"] == "task_push"}
     names = Names(replay.final(), tasks)
-    for i, event in enumerate(q5.events):
+    for i, event in enumerate(events):
         assert said[i].split() == sentence(event, names, replay.seek(i + 1)).split(), event["kind"]
+
+
+def test_sentences_are_those_of_python(show, q5, q5_page):
+    check_sentences(show(q5_page), q5.events)
+
+
+def test_splits_that_the_table_cut(show):
+    """They have no goals: the relations of both parts are named, and shown as what the event is about."""
+    trace = Trace()
+    trace.header("a join graph", {}, "digest")
+    plan(graph_query("star", 6, 3), trace, region="table")
+    first = next(i for i, event in enumerate(trace.events) if event["kind"] == "prune" and "left" in event)
+    page = show(stepper_page(trace.events), f"#e={first}")
+    assert page.locator("table.sum tr").count() == 3 and "its own cost" not in page.locator("table.sum").inner_text()
+    check_sentences(page, trace.events)
+
+
+def test_a_set_that_became_a_group_is_itself_where_it_was_weighed(show):
+    trace = Trace()
+    trace.header("a join graph", {}, "digest")
+    plan(graph_query("star", 6, 3), trace, region="table")
+    at = next(event for event in trace.events if event["kind"] == "prune" and "left" in event)
+    page = show(stepper_page(trace.events), f"#e={at['seq']}")
+    assert page.locator(".use").count() > 0 and "G-" not in page.locator(".use").first.inner_text()
 
 
 def test_figures_are_those_of_python(show, q5_page):

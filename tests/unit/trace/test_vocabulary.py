@@ -121,6 +121,19 @@ def test_what_a_prune_says_adds_up(local: float, lower: float, said: str) -> Non
     assert f"a plan through it costs at least {figure(lower)} {said}, but" in sentence(event, Names(state, {}), state)
 
 
+def test_a_split_that_a_table_cuts_is_named_by_its_relations() -> None:
+    state = MemoState(groups={i: GroupState(i, [f"c{i}#{i}"], 5, 1.0) for i in range(4)})
+    state.goals = {1: GoalState(1, 3, "order(c1#1)")}
+    event = {
+        "kind": "prune", "goal": 1, "mexpr": None, "mechanism": "group_bound", "local": 0.0, "spent": 0.0, "lower": 50.0,
+        "limit": 40.0, "sources": [], "split": [3, 4], "left": [0, 1], "right": [2],
+    }  # fmt: skip
+    assert sentence(event, Names(state, {}), state) == (
+        "The join of {G0, G1} with G2 is cut for G3 ordered by c1: a plan through it costs at least 50, but a plan for more "
+        "than 40 is of no use. That bound was enough to cut it."
+    )
+
+
 def test_a_merge_tells_the_two_groups_apart() -> None:
     state = MemoState(groups={3: GroupState(3, ["a#1"], 5, 0.0), 7: GroupState(7, ["a#1"], 5, 0.0, merged_into=3)})
     said = sentence({"kind": "merge", "gone": 7, "into": 3, "because": "insert"}, Names(state, {}), state)
