@@ -7,7 +7,7 @@ nothing that binding has checked: operand types are equal where functions want t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from optimizer.algebra.columns import ColumnId
@@ -42,7 +42,7 @@ def evaluate(scalar: Scalar, row: Row) -> Value:
                     return evaluate(value, row)
             return evaluate(scalar.otherwise, row)
         case InList():
-            return _in_list(evaluate(scalar.arg, row), (evaluate(item, row) for item in scalar.items))
+            return _in_list(evaluate(scalar.arg, row), scalar.items, row)
     raise AssertionError(f"{scalar.__class__.__name__} has no value in a single row")
 
 
@@ -76,8 +76,14 @@ def _and_or(decisive: bool, values: Iterable[Value]) -> Value:
     return None if unknown else not decisive
 
 
-def _in_list(value: Value, items: Iterable[Value]) -> Value:
-    return None if value is None else _and_or(True, (None if i is None else compare_values(value, i) == 0 for i in items))
+def _in_list(value: Value, items: Sequence[Scalar], row: Row) -> Value:
+    if value is None:
+        return None
+    if isinstance(value, str) and all(isinstance(item, Literal) for item in items):  # texts that are equal are the same
+        texts = [item.value for item in items if isinstance(item, Literal)]
+        return value in texts or (None if None in texts else False)
+    each = (evaluate(item, row) for item in items)
+    return _and_or(True, (None if i is None else compare_values(value, i) == 0 for i in each))
 
 
 def _cast(scalar: Cast, row: Row) -> Value:

@@ -217,6 +217,8 @@ def interposed(
 ) -> Iterator[Collation]:
     """Ways to say `order` (see `spellings`) with first keys of `offer` between two of its own, that determine them where `outer`
     holds only."""
+    if not outer.closure(column_set([k.column for k in order[:-1]])) >> offer[0].column & 1:
+        return
     for cut in range(1, len(order)):
         known = outer.closure(column_set(k.column for k in order[:cut]))
         determined = next((n for n, key in enumerate(offer) if not known >> key.column & 1), len(offer))

@@ -258,11 +258,13 @@ class SetTable:
         """What a set costs in an order by each of its splits. A merge join keeps one that begins with its key, which both sides
         have (`leading`)."""
         left, right = ordered.take(level.left), ordered.take(level.right)
-        merged = np.minimum(beside.merged_left + left, beside.merged_right + right)
-        if leading >= 0:
-            has = self.splits.sets & leading != 0
-            merged = np.where(has.take(level.left) & has.take(level.right), merged, np.inf)
-        result: Costs = np.minimum(np.minimum(beside.left + left, beside.right + right), merged)
+        result: Costs = np.minimum(beside.left + left, beside.right + right)
+        if leading < 0 or leading & leading - 1:  # a single relation is in one part only
+            merged = np.minimum(beside.merged_left + left, beside.merged_right + right)
+            if leading >= 0:
+                has = self.splits.sets & leading != 0
+                merged = np.where(has.take(level.left) & has.take(level.right), merged, np.inf)
+            result = np.minimum(result, merged)
         return result
 
     def _looped(self, level: Level, beside: Beside, order: tuple[OrderKey, ...], free: Relations) -> Costs:

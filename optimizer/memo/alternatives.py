@@ -2,17 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from optimizer.algebra.columns import ColumnSet, column_set
 from optimizer.algebra.kinds import JoinKind
-from optimizer.algebra.physical import HashJoin, MergeJoin, NestedLoopJoin, PhysicalOperator
+from optimizer.algebra.physical import HashJoin, MergeJoin, NestedLoopJoin, PhysicalOperator, StreamingAggregate
 from optimizer.algebra.props import LogicalProps
-from optimizer.algebra.traits import ANY, Alternative, TraitSet, completed, grouping_orders, interposed, reduce_traits, satisfies
+from optimizer.algebra.traits import (
+    ALL_PERMUTATIONS,
+    ANY,
+    Alternative,
+    TraitSet,
+    completed,
+    grouping_orders,
+    interposed,
+    reduce_traits,
+    satisfies,
+)
 from optimizer.memo.goal import Goal
 from optimizer.memo.memo import Memo
 from optimizer.memo.mexpr import PhysicalExpr
+
+
+class Offered(NamedTuple):
+    """What the inputs of an expression can have without a sort: orders, each with the number of its input. `leading`: the columns
+    with which one may begin that helps where what is made of it begins alike."""
+
+    output: LogicalProps
+    inputs: list[LogicalProps]
+    offers: list[tuple[int, TraitSet]]
+    leading: ColumnSet
 
 
 class Derived(NamedTuple):
@@ -26,7 +46,7 @@ class Derived(NamedTuple):
 def alternatives(memo: Memo, goal: Goal, physical: PhysicalExpr) -> list[Alternative]:
     """All alternatives of `physical` that satisfy the goal's traits, without those that ask the same of the same inputs."""
     found = passed_through(memo, goal, physical)
-    for derived in derive(memo, goal, physical, found):
+    for derived in derive(goal, physical.op, found, offered(memo, goal, physical.inputs)):
         found += derived.alternatives
     return found
 
@@ -41,34 +61,39 @@ def passed_through(memo: Memo, goal: Goal, physical: PhysicalExpr) -> list[Alter
     return [each for each in found if satisfies(each.delivered, goal.required, output)]
 
 
-def derive(memo: Memo, goal: Goal, physical: PhysicalExpr, known: list[Alternative]) -> list[Derived]:
+def offered(memo: Memo, goal: Goal, inputs: tuple[int, ...]) -> Offered:
+    """What the groups `inputs` offer to an expression of the goal's group."""
+    output, groups = memo.groups[goal.group].props, [memo.groups[g] for g in inputs]
+    offers = [(index, offer) for index, group in enumerate(groups) for offer in group.offers]
+    leading = -1 if goal.required == ANY or not offers else _leading(goal.required, output)
+    return Offered(output, [group.props for group in groups], offers, leading)
+
+
+def derive(goal: Goal, op: PhysicalOperator, known: list[Alternative], by: Offered) -> list[Derived]:
     """Those that an order which an input can have without a sort gives beside the `known` ones; for each such order."""
-    required = goal.required
-    if required == ANY and any(all(traits == ANY for traits in each.inputs) for each in known):
-        return []  # none is worth trying beside one that asks for nothing
-    output, groups = memo.groups[goal.group].props, [memo.groups[g] for g in physical.inputs]
-    leading = -1 if required == ANY else _leading(required, output)
-    offers = []
-    for index, group in enumerate(groups):
-        if group.offers:
-            helps = leading if _first_is_kept(physical.op, index) else -1
-            offers += [(index, offer) for offer in group.offers if helps >> offer.collation[0].column & 1]
+    required, (output, inputs, offers, _) = goal.required, by
+    if required == ANY:
+        if isinstance(op, StreamingAggregate) or any(all(traits == ANY for traits in each.inputs) for each in known):
+            return []  # none is worth trying beside one that asks for nothing, or for groups in whatever order
+        if isinstance(op, MergeJoin) and len(op.keys) <= ALL_PERMUTATIONS:  # all orders that ascend were passed through
+            offers = [each for each in offers if any(key.descending or key.nulls_first for key in each[1].collation)]
+    helping = [_helping(op, index, by.leading) for index in range(len(inputs))]
+    offers = [(index, offer) for index, offer in offers if helping[index] >> offer.collation[0].column & 1]
     if not offers:
         return []
-    inputs = [group.props for group in groups]
     seen = {_key(alternative, inputs) for alternative in known}
     kept = list(known)
     result = []
     for index, offer in offers:
-        ways = dict.fromkeys((offer, *_completed(offer, required, output, inputs[index])))
+        ways = dict.fromkeys(_completed(offer, required, output, inputs[index]))
         if required.collation:
-            begun = physical.op.before_offers(required.collation, inputs[index])
+            begun = op.before_offers(required.collation, inputs[index])
             ways |= dict.fromkeys(TraitSet(start + offer.collation) for start in begun)
-        if required.grouping and isinstance(physical.op, MergeJoin) and index == 0:
+        if required.grouping and isinstance(op, MergeJoin) and index == 0:
             ways |= dict.fromkeys(map(TraitSet, grouping_orders(offer.collation, required.grouping, output, inputs[0])))
-        found = tuple(each for way in ways for each in physical.op.derive(way, index, output, inputs))
-        if isinstance(physical.op, NestedLoopJoin) and index == 1 and physical.op.kind in (JoinKind.INNER, JoinKind.LEFT):
-            found += tuple(physical.op.right_offered(offer.collation, required, output, inputs))
+        found = tuple(each for way in ways for each in op.derive(way, index, output, inputs))
+        if isinstance(op, NestedLoopJoin) and index == 1 and op.kind in (JoinKind.INNER, JoinKind.LEFT):
+            found += tuple(op.right_offered(offer.collation, required, output, inputs))
         if required == ANY:
             found = tuple(each for each in found if _worth(each, kept, inputs))
         new = _new(found, required, output, inputs, seen)
@@ -94,21 +119,31 @@ def _leading(required: TraitSet, output: LogicalProps) -> ColumnSet:
     return known
 
 
-def _first_is_kept(op: PhysicalOperator, index: int) -> bool:
-    """Whether what an operator derives from an order of input `index` begins, but for constants, with a column that equals the
-    first of that order in the output."""
-    if index == 0:
-        return isinstance(op, HashJoin | MergeJoin | NestedLoopJoin)
-    return isinstance(op, HashJoin | MergeJoin) and op.kind is JoinKind.INNER
+def _helping(op: PhysicalOperator, index: int, leading: ColumnSet) -> ColumnSet:
+    """The columns with which an order of input `index` may begin to be of use to an operator: the `leading` ones where what the
+    operator makes of it begins, but for constants, with a column that equals the first of that order in the output."""
+    match op:
+        case HashJoin(build_left=build_left):
+            return 0 if index or build_left else leading
+        case MergeJoin(kind=kind):
+            return leading if index == 0 or kind is JoinKind.INNER else -1
+        case NestedLoopJoin():
+            return leading if index == 0 else -1
+    return -1
 
 
-def _completed(offer: TraitSet, required: TraitSet, output: LogicalProps, input: LogicalProps) -> Iterable[TraitSet]:
-    """An offer goes on as the required order does, and no further: a sort by less is cheaper. Or its first keys stand between
-    two that are required, if they are determined there."""
-    if not required.collation:
-        return ()
-    ways = completed(offer.collation, required.collation, input.columns, output, input)
-    return map(TraitSet, (*ways, *interposed(offer.collation, required.collation, input.columns, output, input)))
+def _completed(offer: TraitSet, required: TraitSet, output: LogicalProps, input: LogicalProps) -> Sequence[TraitSet]:
+    """An offer, and how it goes on as the required order does, and no further: a sort by less is cheaper. Or its first keys stand
+    between two that are required, if they are determined there."""
+    wanted = required.collation
+    if not wanted:
+        return (offer,)
+    known: Sequence[TraitSet] | None = output.answers.get((offer, required, input))
+    if known is None:  # kept, since the joins of one input ask alike
+        ways = completed(offer.collation, wanted, input.columns, output, input)
+        more = interposed(offer.collation, wanted, input.columns, output, input)
+        known = output.answers[offer, required, input] = [offer, *map(TraitSet, (*ways, *more))]
+    return known
 
 
 Key = tuple[tuple[TraitSet, ...], bool]

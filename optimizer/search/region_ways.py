@@ -189,11 +189,23 @@ class RegionWays(SetGoals):
         return kept, min(cut, dropped)
 
     def expressions(self, search: SearchContext, goal: Goal, way: Way) -> list[Way]:
-        """Both joins of a split as logical expressions. They belong to the region: no rule sees them."""
+        """Both joins of a split as logical expressions, without one whose left rows cannot lead to the goal's traits. They belong
+        to the region: no rule sees them."""
         assert isinstance(way.what, Split)
         _, a, b = way.what
         self._reached.setdefault(goal, set()).add(a)
-        return [Way(way.bound, way.number, 0.0, (), self._join(left, right)) for left, right in ((a, b), (b, a))]
+        both = [(left, right) for left, right in ((a, b), (b, a)) if goal.required == ANY or self._leads(left, goal)]
+        return [Way(way.bound, way.number, 0.0, (), self._join(left, right)) for left, right in both]
+
+    def _leads(self, left: Relations, goal: Goal) -> bool:
+        """Whether joins of which these are the left rows may have what a goal requires: joins keep the order of their left rows,
+        but for nested loops with a single one."""
+        groups, required = self.search.memo.groups, goal.required
+        output = groups[goal.group].props
+        wanted = output.closure(required.grouping) if required.grouping else output.equivalents(required.collation[0].column)
+        if self.columns(left) & wanted:
+            return True
+        return any(not key & ~output.closure(0) for key in groups[self.group_of(left)].props.keys)
 
     def _emit_cut(self, goal: Goal, a: Relations, b: Relations, bound: float, best: float) -> None:
         """A split was cut, since a plan costs `best`. What the table cuts has no goals: a trace must not make any."""

@@ -45,6 +45,8 @@ def left_order(kind: JoinKind, required: TraitSet, output: LogicalProps, inputs:
         return (Alternative((ANY, ANY)),)
     if kind not in LEFT_ORDER:
         return ()
+    if required.collation and not output.equivalents(required.collation[0].column) & inputs[0].columns:
+        return ()
     known: tuple[Alternative, ...] | None = output.answers.get((required, inputs[0]))
     if known is None:  # kept, since the joins of one left input ask alike
         ways = spelled(required, inputs[0].columns, output, inputs[0])
@@ -170,6 +172,10 @@ class MergeJoin(PhysicalOperator):
             return ()
         if required.grouping:
             return self._pass_grouping(required.grouping, output, inputs)
+        if required.collation:
+            lefts = column_set(a.id for a, _ in self.keys)
+            if not lefts & output.equivalents(required.collation[0].column) and lefts & ~output.closure(0):
+                return ()
         result = []
         for aligned in self._aligned(required.collation, 0, output, inputs):
             extra = required.collation[aligned.fixed :]
@@ -185,6 +191,8 @@ class MergeJoin(PhysicalOperator):
         """Keys among the grouping's columns lead; where that are all keys, other columns of the left input may follow."""
         target = output.closure(columns)
         inside = [i for i, (a, _) in enumerate(self.keys) if target >> a.id & 1]
+        if not inside:
+            return ()
         rest = [i for i in range(len(self.keys)) if i not in inside]
         result, joined = [], union(inputs[0].equivalences)
         leads: dict[tuple[int, ...], list[int]] = {}  # those that determine all that is grouped by, and the other keys
@@ -280,6 +288,8 @@ class NestedLoopJoin(PhysicalOperator):
         if required.grouping:
             yield from self._offered_groups(offer, required.grouping, output, inputs)
         order = required.collation
+        if not order or not output.closure(column_set([k.column for k in order[:-1]])) >> offer[0].column & 1:
+            return
         for cut in range(1, len(order)):
             known = output.closure(column_set(k.column for k in order[:cut]))
             determined = next((n for n, key in enumerate(offer) if not known >> key.column & 1), len(offer))

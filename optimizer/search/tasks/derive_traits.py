@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from optimizer.algebra.traits import Alternative
-from optimizer.memo.alternatives import derive
+from optimizer.memo.alternatives import derive, offered
 from optimizer.memo.goal import Goal
 from optimizer.memo.mexpr import LogicalExpr
 from optimizer.search.context import SearchContext, Task
@@ -27,8 +27,9 @@ class DeriveTraits(Task):
 
     def perform(self, search: SearchContext) -> None:
         goal = self.goal
+        by = offered(search.memo, goal, self.mexpr.inputs)
         for physical, known in zip(self.mexpr.physical, self.known, strict=True):
-            for derived in derive(search.memo, goal, physical, known):
+            for derived in derive(goal, physical.op, known, by):
                 emit_alternatives(search, "derive", goal, physical, derived.alternatives, derived.input, derived.offer)
                 for alternative in derived.alternatives:
                     add_way(search, goal, implementation_way(search, goal, physical, alternative))
