@@ -73,9 +73,9 @@ def derive(goal: Goal, op: PhysicalOperator, known: list[Alternative], by: Offer
     """Those that an order which an input can have without a sort gives beside the `known` ones; for each such order."""
     required, (output, inputs, offers, _) = goal.required, by
     if required == ANY:
-        if isinstance(op, StreamingAggregate) or any(all(traits == ANY for traits in each.inputs) for each in known):
+        if type(op) is StreamingAggregate or any(all(traits == ANY for traits in each.inputs) for each in known):
             return []  # none is worth trying beside one that asks for nothing, or for groups in whatever order
-        if isinstance(op, MergeJoin) and len(op.keys) <= ALL_PERMUTATIONS:  # all orders that ascend were passed through
+        if type(op) is MergeJoin and len(op.keys) <= ALL_PERMUTATIONS:  # all orders that ascend were passed through
             offers = [each for each in offers if any(key.descending or key.nulls_first for key in each[1].collation)]
     helping = [_helping(op, index, by.leading) for index in range(len(inputs))]
     offers = [(index, offer) for index, offer in offers if helping[index] >> offer.collation[0].column & 1]
@@ -121,15 +121,13 @@ def _leading(required: TraitSet, output: LogicalProps) -> ColumnSet:
 
 def _helping(op: PhysicalOperator, index: int, leading: ColumnSet) -> ColumnSet:
     """The columns with which an order of input `index` may begin to be of use to an operator: the `leading` ones where what the
-    operator makes of it begins, but for constants, with a column that equals the first of that order in the output."""
-    match op:
-        case HashJoin(build_left=build_left):
-            return 0 if index or build_left else leading
-        case MergeJoin(kind=kind):
-            return leading if index == 0 or kind is JoinKind.INNER else -1
-        case NestedLoopJoin():
-            return leading if index == 0 else -1
-    return -1
+    operator makes of it begins, but for constants, with a column that equals the first of that order in the output. Nothing is
+    known of operators that are derived from ours."""
+    if type(op) is HashJoin:
+        return 0 if index or op.build_left else leading
+    if type(op) is MergeJoin:
+        return leading if index == 0 or op.kind is JoinKind.INNER else -1
+    return leading if type(op) is NestedLoopJoin and index == 0 else -1
 
 
 def _completed(offer: TraitSet, required: TraitSet, output: LogicalProps, input: LogicalProps) -> Sequence[TraitSet]:

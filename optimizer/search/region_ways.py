@@ -198,8 +198,10 @@ class RegionWays(SetGoals):
         return [Way(way.bound, way.number, 0.0, (), self._join(left, right)) for left, right in both]
 
     def _leads(self, left: Relations, goal: Goal) -> bool:
-        """Whether joins of which these are the left rows may have what a goal requires: joins keep the order of their left rows,
-        but for nested loops with a single one."""
+        """Whether joins of which these are the left rows may have what a goal requires: our joins keep the order of their left
+        rows, but for nested loops with a single one. Where joins are not costed by arithmetic there may be others."""
+        if self.costs is None:
+            return True
         groups, required = self.search.memo.groups, goal.required
         output = groups[goal.group].props
         wanted = output.closure(required.grouping) if required.grouping else output.equivalents(required.collation[0].column)
