@@ -63,6 +63,17 @@ class NoPlan(PlanscopeError):
     """Every path is closed, since rules that the query needs are disabled: names the group, the traits and what is missing."""
 
 
+class BoundRefuted(PlanscopeError):
+    """A cost lies below what the cost model said to be the least: pruning by its bounds would lose plans."""
+
+    def __init__(self, model: str, least: float, what: str, cost: float) -> None:
+        super().__init__(
+            f"{what} costs {cost:.6g}, less than {least:.6g}, which the cost model {model} says to be the least\n"
+            "pruning by such a bound would lose plans: raise the cost of the operator, lower the bound of the model (least,\n"
+            "lower_bound), or search without bounds: pruning=upper"
+        )
+
+
 class SpaceTooLarge(PlanscopeError):
     """More plans than can be listed one by one: says how many there are, and what can be asked instead."""
 

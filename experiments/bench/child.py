@@ -28,7 +28,7 @@ from typing import Any
 
 from experiments.bench.experiment import Item, Row
 from experiments.bench.registry import load
-from optimizer.errors import PlanscopeError
+from optimizer.errors import BoundRefuted, PlanscopeError
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 _LOOK_SECONDS = 0.02  # between looks at the memory that an item takes
@@ -207,7 +207,7 @@ def status_mb(field: str, process: int | str = "self") -> float | None:
 
 
 def _is_bug(error: Exception) -> bool:
-    return not isinstance(error, PlanscopeError) or error.exit_code == 1
+    return not isinstance(error, PlanscopeError) or isinstance(error, BoundRefuted) or error.exit_code == 1
 
 
 def _signal_name(number: int) -> str:

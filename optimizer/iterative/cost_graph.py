@@ -39,7 +39,7 @@ class CostGraph:
         for goal in list(self._search.memo.group(mexpr.group).goals.values()):
             if goal.opened:
                 for physical in mexpr.physical:
-                    self._consider(goal, physical)
+                    self._consider(goal, mexpr, physical)
         self._settle()
 
     def unite(self, united: Set[int], above: Set[int]) -> None:
@@ -72,7 +72,7 @@ class CostGraph:
             for mexpr in memo.groups[goal.group].members():
                 if not united.isdisjoint(mexpr.inputs):
                     for physical in mexpr.physical:
-                        self._consider(goal, physical)
+                        self._consider(goal, mexpr, physical)
         for goal in fallen:
             for way in _listed(goal):
                 self._recost(goal, way)
@@ -118,12 +118,12 @@ class CostGraph:
             self._add(goal, way)
         for mexpr in search.memo.groups[goal.group].members():
             for physical in mexpr.physical:
-                self._consider(goal, physical)
+                self._consider(goal, mexpr, physical)
 
-    def _consider(self, goal: Goal, physical: PhysicalExpr) -> None:
+    def _consider(self, goal: Goal, mexpr: LogicalExpr, physical: PhysicalExpr) -> None:
         search = self._search
         for alternative in alternatives(search.memo, goal, physical):
-            self._add(goal, implementation_way(search, goal, physical, alternative))
+            self._add(goal, implementation_way(search, goal, mexpr, physical, alternative))
 
     def _add(self, goal: Goal, way: Way) -> None:
         assert goal.listed is not None

@@ -7,16 +7,22 @@ once a memo is explored,
     bound(G) = min over the expressions e of G of bound(e)
     bound(e) = what the cost model proves of e's operator over inputs that cost at least their bounds
 
-where all joins of a region of inner joins count as one expression over the region's leaves. By induction over its height,
-no plan of G costs less. It is the largest solution below the bounds that the groups were made with: bounds only fall, and
-where a group may contain itself, a round costs something, so a fixpoint is reached.
+where the joins of a region of inner joins count as one expression over the region's leaves, since they only add to what the
+leaves cost. That is so of a join over these leaves whose inputs cost no less than their own regions do; any other join of the
+group counts for itself, over its inputs: one that takes a leaf apart, or reads a group that can be had for less. By induction
+over its height, no plan of G costs less. It is the largest solution below the bounds that the groups were made with: bounds
+only fall, and where a group may contain itself, a round costs something, so a fixpoint is reached.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import NamedTuple
+
 from optimizer.algebra.join_graph import JoinGraph
 from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical_joins import Join
+from optimizer.memo.goal import INFINITY
 from optimizer.memo.group import Group
 from optimizer.memo.memo import Memo
 from optimizer.memo.mexpr import LogicalExpr
@@ -32,34 +38,54 @@ def lower_bounds_fall(memo: Memo) -> list[Group]:
     for group in groups:
         for leaf in group.region.leaves if group.region is not None else ():
             over.setdefault(memo.find(leaf), []).append(group.id)
+    kinds: dict[int, _Kinds] = {}
+    undercut: set[int] = set()  # groups that can be had for less than the joins of their regions
     while waiting:
         group = memo.group(next(iter(waiting)))
         del waiting[group.id]
-        bound = min((expression_bound(memo, group, mexpr) for mexpr in _kinds(group)), default=group.lower)
-        if bound < group.lower:
+        each = kinds.get(group.id)
+        if each is None:
+            each = kinds[group.id] = _kinds(memo, group)
+        region = INFINITY
+        if each.region:
+            assert group.region is not None
+            region = _bound(memo, group, each.region[0], group.region.leaves)
+        alone = [*each.others, *(join for join in each.region if not undercut.isdisjoint(join.inputs))]
+        bound = min([region, *(_bound(memo, group, mexpr, mexpr.inputs) for mexpr in alone)])
+        fell = bound < group.lower
+        if fell:
             group.lower = bound
             fallen[group.id] = group
-            waiting.update(dict.fromkeys(memo.find(parent.group) for parent in group.parents))
             waiting.update(dict.fromkeys(over.get(group.id, ())))
+        cheaper = group.lower < region < INFINITY and group.id not in undercut
+        if cheaper:
+            undercut.add(group.id)
+        if fell or cheaper:
+            waiting.update(dict.fromkeys(memo.find(parent.group) for parent in group.parents))
     return list(fallen.values())
 
 
-def expression_bound(memo: Memo, group: Group, mexpr: LogicalExpr) -> float:
-    """What plans through an expression cost at least; for a join of the group's region, plans through any of its joins."""
-    inputs = [memo.group(gid) for gid in mexpr.inputs]
-    leaves = inputs
-    if group.region is not None and _joins_region(mexpr):
-        leaves = [memo.group(gid) for gid in group.region.leaves]
-    return memo.figures.lower_bound(mexpr.op, group.stats, inputs, leaves)
+class _Kinds(NamedTuple):
+    """The expressions of a group: the joins over the leaves of its region, and all others."""
+
+    region: list[LogicalExpr]
+    others: list[LogicalExpr]
 
 
-def _joins_region(mexpr: LogicalExpr) -> bool:
+def _kinds(memo: Memo, group: Group) -> _Kinds:
+    kinds = _Kinds([], [])
+    leaves = () if group.region is None else group.region.leaves
+    for mexpr in group.logical:
+        joins = leaves and _is_inner(mexpr) and memo.leaves(mexpr.inputs) == leaves
+        (kinds.region if joins else kinds.others).append(mexpr)
+    return kinds
+
+
+def _is_inner(mexpr: LogicalExpr) -> bool:
     return isinstance(mexpr.op, JoinGraph) or (isinstance(mexpr.op, Join) and mexpr.op.kind is JoinKind.INNER)
 
 
-def _kinds(group: Group) -> list[LogicalExpr]:
-    """The expressions that can have different bounds: one of the region's joins, and all others."""
-    if group.region is None:
-        return group.logical
-    joins = [mexpr for mexpr in group.logical if _joins_region(mexpr)]
-    return joins[:1] + [mexpr for mexpr in group.logical if not _joins_region(mexpr)]
+def _bound(memo: Memo, group: Group, mexpr: LogicalExpr, leaves: Sequence[int]) -> float:
+    """What plans through an expression cost at least; for a join of the group's region, plans through any of its joins."""
+    inputs = [memo.group(gid) for gid in mexpr.inputs]
+    return memo.figures.lower_bound(mexpr.op, group.stats, inputs, [memo.group(gid) for gid in leaves])

@@ -8,7 +8,7 @@ worklist, which may find further duplicates and so further merges.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Protocol
 
 from optimizer.algebra.columns import ColumnId, ColumnSet, column_ids
@@ -188,16 +188,23 @@ class Memo:
                 return None
         elif not isinstance(op, JoinGraph):
             return None
-        leaves: list[int] = []
         conjuncts = list(op.predicate)
+        for gid in inputs:
+            region = self.groups[gid].region
+            if region is not None:
+                conjuncts += region.predicate
+        return Region(self.leaves(inputs), combined(conjuncts))
+
+    def leaves(self, inputs: Iterable[int]) -> tuple[int, ...]:
+        """What a join of groups joins: those that are no regions of inner joins themselves, and the leaves of those that are."""
+        leaves: list[int] = []
         for gid in inputs:
             region = self.groups[gid].region
             if region is None:
                 leaves.append(gid)
             else:
-                leaves += (self.find(leaf) for leaf in region.leaves)
-                conjuncts += region.predicate
-        return Region(tuple(sorted(leaves)), combined(conjuncts))
+                leaves += map(self.find, region.leaves)
+        return tuple(sorted(leaves))
 
     def _new_group(self, op: LogicalOperator, inputs: tuple[int, ...], region: Region | None) -> int:
         children = [self.groups[gid] for gid in inputs]

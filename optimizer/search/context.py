@@ -13,6 +13,7 @@ from optimizer.algebra.columns import ColumnSet
 from optimizer.algebra.physical import PhysicalOperator
 from optimizer.algebra.traits import ANY, TraitSet, reduce_traits
 from optimizer.cost.model import CostModel, LinearJoins, Reruns
+from optimizer.errors import PlanscopeError
 from optimizer.memo.goal import INFINITY, Goal, Implementation, Split, Status, Way
 from optimizer.memo.group import Group
 from optimizer.memo.memo import Memo
@@ -219,7 +220,10 @@ class SearchContext:
         """Local cost of an operator in a group, over all evaluations of the group."""
         stats = [each.stats for each in inputs]
         first, runs = self.cost.local(op, delivered, group.stats, stats), self.memo.runs(group)
-        assert first >= 0.0, f"{self.cost.name} gives {op.name} the negative cost {first}"
+        if not first >= 0.0:
+            raise PlanscopeError(
+                f"the cost model {self.cost.name} gives {op.name} the cost {first}, which is no number from 0 up"
+            )
         if runs == 1.0:
             return first
         if not isinstance(self.cost, Reruns):

@@ -55,7 +55,9 @@ class GivenWays:
             implement(search, mexpr)
         ways = enforcing(search, goal)
         for physical in mexpr.physical:
-            ways += (implementation_way(search, goal, physical, each) for each in alternatives(search.memo, goal, physical))
+            ways += (
+                implementation_way(search, goal, mexpr, physical, each) for each in alternatives(search.memo, goal, physical)
+            )
         return sorted(ways), goal.lower
 
     def expressions(self, search: SearchContext, goal: Goal, way: Way) -> list[Way]:

@@ -9,6 +9,7 @@ from optimizer.algebra.join_graph import JoinGraph
 from optimizer.algebra.region_graph import RegionGraph
 from optimizer.algebra.traits import ANY, Alternative, TraitSet
 from optimizer.algebra.trees import Tree
+from optimizer.errors import BoundRefuted
 from optimizer.joins.collect import written_order
 from optimizer.memo.goal import INFINITY, Goal, Implementation, Way
 from optimizer.memo.group import Group
@@ -17,6 +18,7 @@ from optimizer.rules.enforce.moves import enforcers
 from optimizer.search.context import SearchContext
 from optimizer.search.tasks.explore_input import ExploreInput
 
+ALMOST = 1.0 - 1e-9  # of a bound: costs below it are more than rounding
 PARTITIONING = ("partition_joins", "partition_region")  # rules that make all splits of a region
 
 
@@ -97,10 +99,15 @@ def waiting_way(search: SearchContext, mexpr: LogicalExpr) -> Way:
     return Way(search.expression_bound(mexpr), search.counters.ways, 0.0, (), mexpr)
 
 
-def implementation_way(search: SearchContext, goal: Goal, physical: PhysicalExpr, alternative: Alternative) -> Way:
-    """A physical expression with chosen input traits as a way."""
+def implementation_way(
+    search: SearchContext, goal: Goal, mexpr: LogicalExpr, physical: PhysicalExpr, alternative: Alternative
+) -> Way:
+    """A physical expression of a logical one with chosen input traits as a way. Raises BoundRefuted where it costs less than
+    the least of any implementation."""
     inputs = tuple(map(search.goal, physical.inputs, alternative.inputs))
     local = search.local_cost(goal, physical, alternative.delivered)
+    if search.use_bounds and local < search.least(mexpr) * ALMOST:
+        raise BoundRefuted(search.cost.name, mexpr.least, f"{physical.op.name}, an implementation of {mexpr.op.name},", local)
     return _way(search, local, inputs, Implementation(physical.op, alternative, physical))
 
 

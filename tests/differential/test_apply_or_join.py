@@ -61,6 +61,7 @@ def test_a_selective_outer_is_evaluated_row_by_row(session: Callable[[str], Sess
     assert rows_made(applied, "hash_aggregate") == 2, "an evaluation for each binding"
 
 
+@pytest.mark.slow
 def test_a_large_outer_is_joined(session: Callable[[str], Session]) -> None:
     assert "nested_apply" not in operators(session("cost"), JOIN)
     assert "nested_apply" in operators(session("none"), JOIN)

@@ -71,9 +71,9 @@ TWICE_THE_SAME = st.builds(
 COMMON_PARTS = st.builds(lambda own, each: {**each, "common_parts": own}, st.sampled_from(("always", "cost")), ANY_WAY)
 
 
-QUICK, QUICK_PARTS = 500, 4
+QUICK, QUICK_PARTS = 300, 3
 MANY, PARTS = int(os.environ.get("PLANSCOPE_FUZZ_QUERIES", "20000")), 40
-TWICE, MANY_TWICE = 60, 1000
+TWICE, MANY_TWICE = 20, 1000
 
 
 class Engines:

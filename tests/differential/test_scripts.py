@@ -20,12 +20,12 @@ TABLES = Path(__file__).parent / "scripts"
 COPIED = TABLES / "copied"
 
 QUICK = {
-    "duckdb_subquery": COPIED / "duckdb_sql" / "subquery",
     "duckdb_setops": COPIED / "duckdb_sql" / "setops",
     "duckdb_order": COPIED / "duckdb_sql" / "order",
     "duckdb_limit": COPIED / "duckdb_sql" / "limit",
 }
 SLOW = {
+    "duckdb_subquery": COPIED / "duckdb_sql" / "subquery",
     "calcite_iq": COPIED / "calcite_iq",
     "duckdb_window": COPIED / "duckdb_sql" / "window",
     "duckdb_join": COPIED / "duckdb_sql" / "join",

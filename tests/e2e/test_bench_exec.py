@@ -30,6 +30,7 @@ def test_planscope_beside_duckdb(planscope, tmp_path):
     assert all(row["ms"] > 0 and row["cpu_ms"] >= 0 for row in rows)
 
 
+@pytest.mark.slow
 def test_rows_that_differ_are_said(planscope):
     """Row values are compared three-valued here, two-valued by DuckDB."""
     sql = "select (1, null) = (1, null) from region where r_regionkey = 0"
@@ -37,6 +38,7 @@ def test_rows_that_differ_are_said(planscope):
     assert done.code == 0 and f"{sql}, duckdb: other rows: 1 of 1 differ" in " ".join(done.out.split())
 
 
+@pytest.mark.slow
 def test_a_query_that_does_not_run_is_said(planscope):
     before = set(descendants(os.getpid()))
     sql = "select no_such from region"

@@ -51,6 +51,7 @@ def test_while_modules_are_loaded(module):
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "error: interrupted\n")
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("driver", ["top_down", "iterative"])
 def test_in_a_search_it_says_what_was_found(driver):
     settings = ("exact_below=30", "budget_tasks=0", f"driver={driver}")
@@ -90,6 +91,7 @@ sort.sorted_rows = endless
 """
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("command", [("run",), ("explain", "--analyze")])
 def test_inside_a_kernel_it_is_heeded_at_once(command):
     done = interrupted(SORTING, *command, "select * from orders order by o_totalprice", "-d", "tpch:0.01")

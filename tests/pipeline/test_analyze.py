@@ -88,6 +88,7 @@ def check_column(exact: duckdb.DuckDBPyConnection, table: str, name: str, rows: 
             assert abs(mass - true) <= 2 / 100 * rows, (name, i)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("in_spark")
 def test_tpch(tpch: Catalog, tmp_path: Path, analyze: Analyze) -> None:
     """All columns of all tables; then nothing is read again, and Spark is not even asked for."""

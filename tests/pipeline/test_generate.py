@@ -192,6 +192,7 @@ def test_an_interrupted_generation_makes_what_is_missing_and_no_more(spark: Spar
         assert (tmp_path / "data" / name).read_bytes() == (Path(split.place) / name).read_bytes()
 
 
+@pytest.mark.slow
 def test_a_task_that_fails_leaves_the_rest_to_go_on_with(spark: SparkSession, split: Dataset, tmp_path: Path) -> None:
     inside = leave_unfinished(split, tmp_path / "data")
     blocked = inside / "orders" / "part-00001.parquet"

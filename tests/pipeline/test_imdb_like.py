@@ -95,6 +95,7 @@ def test_nulls_and_distinct_values_are_as_published(beside: duckdb.DuckDBPyConne
                 assert counted[1] == pytest.approx(expected, abs=slack + 1), f"{table}.{column}"
 
 
+@pytest.mark.slow
 def test_every_query_finds_rows_and_duckdb_finds_the_same(made: Session, beside: duckdb.DuckDBPyConnection) -> None:
     assert len(QUERIES) == 113
     for path in QUERIES:

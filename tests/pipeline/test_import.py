@@ -254,6 +254,7 @@ def test_damaged_and_differing_files_are_named(importer, tmp_path):
     assert merged[0] == {"a": 0, "b": "0", "c": None} and merged[-1] == {"a": 4999, "b": None, "c": "4999"}
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize(("ending", "text"), [("csv.gz", "a,b\n1,2\n"), ("json.gz", '{"a": 1, "b": 2}\n')])
 def test_a_damaged_file_among_many(importer, tmp_path, monkeypatch, ending, text):
     """Spark looks at some at a time, which may all be damaged while others are not."""
@@ -481,6 +482,7 @@ def test_on_the_command_line(spark, tmp_path, monkeypatch, capfd):
     assert 'knows a format "nosuch"' in capfd.readouterr().err and not Path("new").exists()
 
 
+@pytest.mark.slow
 def test_partitioned_folders_keep_their_columns(importer, tmp_path):
     """As DuckDB reads them; as one table, and as one of several."""
     shop = tmp_path / "shop"

@@ -173,6 +173,7 @@ def test_json_lines(read_json):
     ]
 
 
+@pytest.mark.slow
 def test_json_over_several_lines(read_json):
     values = [{"a": i, "b": "],{ }\n{" * i} for i in range(30)]
     expected = [(str(i), "],{ }\n{" * i) for i in range(30)]

@@ -123,14 +123,14 @@ def test_what_pruning_spares_does_not_come_to_apply() -> None:
     """Asked or not, the rules that pruning spares do the same after it."""
     asking = tuple(batch if batch.name != "columns" else batch._replace(rules=(ColumnPrune(),)) for batch in PROGRAM)
     pruned = 0
-    for seed in range(300):
+    for seed in range(150):
         fired = []
         for program in (PROGRAM, asking):
             trees, root = random_tree(seed, 3 if seed % 3 else 4)
             fired.append([firing.rule for firing in run_program(program, root, RuleContext(trees.columns, Settings())).firings])
         assert fired[0] == fired[1], f"seed {seed}"
         pruned += "column_prune" in fired[0]
-    assert pruned > 100
+    assert pruned > 50
 
 
 def places(root: Tree, rule: RewriteRule) -> list[Tree]:
@@ -162,7 +162,7 @@ def rules_that_keep_rows(program: tuple[Batch, ...], seeds: Iterable[int]) -> Co
     return fired
 
 
-@pytest.mark.parametrize("seeds", [range(10_000, 10_400), pytest.param(range(10_400, 12_000), marks=pytest.mark.slow)])
+@pytest.mark.parametrize("seeds", [range(10_000, 10_150), pytest.param(range(10_150, 12_000), marks=pytest.mark.slow)])
 def test_every_firing_by_itself_keeps_the_rows(seeds: range) -> None:
     """A rule that is wrong may be made up for by another one; so each firing is compared on its own."""
     for seed in seeds:
@@ -177,7 +177,7 @@ def test_every_firing_by_itself_keeps_the_rows(seeds: range) -> None:
 
 
 def test_a_second_run_finds_nothing() -> None:
-    for seed in range(20_000, 20_500):
+    for seed in range(20_000, 20_250):
         trees, before = random_tree(seed, 3)
         context = RuleContext(trees.columns, Settings())
         once = run_program(OWN[:1], before, context).tree

@@ -14,7 +14,7 @@ import pytest
 
 from optimizer.audit.audit import audit
 from optimizer.audit.ledger import Ledger, Opening
-from optimizer.errors import NoPlan
+from optimizer.errors import BoundRefuted, NoPlan
 from optimizer.search.extract import extract
 from optimizer.search.search import Search
 from optimizer.settings import Settings
@@ -74,6 +74,8 @@ def noticed(query: Query, settings: Options) -> str | None:
         return _unsound(query, settings) or _wrong_answers(query, settings)
     except NoPlan:
         return "no plan"
+    except BoundRefuted:
+        return "refuted"
     except OverflowError:  # limits double each time a goal is searched again
         return "never ends"
     except AssertionError:

@@ -173,6 +173,7 @@ def test_tpch(name: str, enumeration: str, tpch: Catalog) -> None:
     assert other.cost == pytest.approx(one.cost, rel=1e-9)
 
 
+@pytest.mark.slow
 def test_every_golden_query_costs_the_same(tmp_path: Path) -> None:
     """All operators and all rules, with the settings of each case."""
     catalog = open_dataset(tables.write(tmp_path / "data", 0))
@@ -239,7 +240,9 @@ def costed_from_nothing(search: Search) -> dict[Goal, float]:
     for goal in goals:
         for mexpr in memo.groups[goal.group].members():
             for physical in mexpr.physical:
-                ways[goal] += [implementation_way(search, goal, physical, each) for each in alternatives(memo, goal, physical)]
+                ways[goal] += [
+                    implementation_way(search, goal, mexpr, physical, each) for each in alternatives(memo, goal, physical)
+                ]
     best = dict.fromkeys(goals, float("inf"))
     while True:
         old = dict(best)

@@ -61,7 +61,7 @@ QUERIES = 20
 
 WRONG = {
     "dearer than the optimum", "cheaper than the optimum", "plan costs another amount", "dearer under a limit",
-    "wrong answer to a limit", "audit", "assertion", "no plan",
+    "wrong answer to a limit", "audit", "assertion", "no plan", "refuted",
 }  # fmt: skip
 WORK = {"more work", "never ends", "searched again under no larger limit"}
 

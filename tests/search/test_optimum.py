@@ -98,7 +98,7 @@ def test_there_are_a_thousand_goals() -> None:
         assert {settings[name] for settings in drawn} == set(values)
 
 
-@pytest.mark.few(9)
+@pytest.mark.few(18)
 @pytest.mark.parametrize("batch", range(0, len(CASES), 10))
 def test_random_settings_find_the_optimum(batch: int) -> None:
     """Random join graphs under random settings; a failure names the query and the settings."""

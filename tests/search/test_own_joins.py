@@ -1,4 +1,5 @@
-"""Join operators that are not ours, as plug-ins have them: the search takes nothing for granted of what they keep."""
+"""Join operators and cost models that are not ours, as plug-ins have them: the search takes nothing for granted of what they keep
+and what they cost."""
 
 from __future__ import annotations
 
@@ -8,20 +9,23 @@ from typing import Any, ClassVar
 
 import pytest
 
-from optimizer.algebra.logical import Scan
+from optimizer.algebra.logical import LogicalOperator, Scan
 from optimizer.algebra.logical_joins import Join
 from optimizer.algebra.physical import HashJoin, PhysicalOperator
 from optimizer.algebra.physical.operator import Props
 from optimizer.algebra.props import LogicalProps
 from optimizer.algebra.traits import ANY, Alternative, TraitSet, spelled
 from optimizer.algebra.trees import Tree
+from optimizer.cost.arrow import ArrowCost
+from optimizer.cost.model import Bounded, CostModel
 from optimizer.drivers import new_search
 from optimizer.engines.arrow import cost_model
+from optimizer.errors import BoundRefuted, PlanscopeError
 from optimizer.figures import Figures
 from optimizer.memo.memo import Memo
 from optimizer.rules.catalog import IMPLEMENTATIONS, TRANSFORMATIONS, rule_set
 from optimizer.rules.implement.join_to_hash_join import JoinToHashJoin
-from optimizer.rules.interface import RuleContext
+from optimizer.rules.interface import ImplementationRule, RuleContext
 from optimizer.settings import Settings
 from optimizer.stats.estimator import Estimator
 from optimizer.stats.relation import RelationStats
@@ -58,11 +62,13 @@ class JoinToKeepsRight(JoinToHashJoin):
 RULES = (JoinToKeepsRight(), *(rule for rule in IMPLEMENTATIONS if not issubclass(rule.pattern.op or object, Join)))
 
 
-def best_cost(query: GraphQuery, **chosen: Any) -> float:
+def best_cost(
+    query: GraphQuery, rules: Sequence[ImplementationRule] = RULES, model: CostModel | None = None, **chosen: Any
+) -> float:
     settings = Settings(**chosen)
-    cost = cost_model(settings)
+    cost = cost_model(settings) if model is None else model
     memo = Memo(Figures(Estimator(query.catalog, query.columns), cost), None, query.columns.label)
-    search = new_search(memo, rule_set(settings, TRANSFORMATIONS, RULES), RuleContext(query.columns, settings), cost, None)
+    search = new_search(memo, rule_set(settings, TRANSFORMATIONS, rules), RuleContext(query.columns, settings), cost, None)
     goal = search.run(query.tree, query.order)
     assert search.counters.proven
     return goal.best_cost
@@ -88,3 +94,59 @@ def rows_of(query: GraphQuery, scan: Scan) -> float:
     table = query.catalog.table(scan.table)
     assert table is not None
     return float(table.stats.rows)
+
+
+@dataclass(frozen=True, slots=True)
+class TooCheap(HashJoin):
+    """Costs less than what the model says any join costs."""
+
+    name: ClassVar[str] = "too_cheap"
+
+    def cost(self, model: str, output: RelationStats, inputs: Sequence[RelationStats]) -> float:
+        return 1e-6
+
+
+class JoinToTooCheap(JoinToHashJoin):
+    name = "join_to_too_cheap"
+
+    def apply(self, bound: Tree, context: RuleContext) -> Sequence[PhysicalOperator]:
+        return [TooCheap(op.kind, op.keys, op.residual) for op in super().apply(bound, context) if isinstance(op, HashJoin)]
+
+
+class HighBound(ArrowCost):
+    """Says that groups of several relations cost a thousand times as much as they may."""
+
+    def lower_bound(
+        self, op: LogicalOperator, output: RelationStats, inputs: Sequence[Bounded], leaves: Sequence[Bounded]
+    ) -> float:
+        return super().lower_bound(op, output, inputs, leaves) * (1000.0 if len(leaves) > 1 else 1.0)
+
+
+class NotANumber(ArrowCost):
+    def local(self, op: PhysicalOperator, delivered: TraitSet, output: RelationStats, inputs: Sequence[RelationStats]) -> float:
+        return float("nan")
+
+
+@pytest.mark.parametrize("enumeration", ["rules", "adaptive"])
+def test_an_operator_that_undercuts_the_models_bound_is_refused_where_bounds_are_used(enumeration: str) -> None:
+    query, rules = graph_query("chain", 4, 1), (JoinToTooCheap(), *IMPLEMENTATIONS)
+    for pruning in ("both", "lower"):
+        with pytest.raises(
+            BoundRefuted, match=r"(?s)^too_cheap, an implementation of join, costs 1e-06, less than .*pruning=upper$"
+        ):
+            best_cost(query, rules, enumeration=enumeration, pruning=pruning)
+    cheapest = best_cost(query, rules, enumeration=enumeration, pruning="none")
+    assert best_cost(query, rules, enumeration=enumeration, pruning="upper") == pytest.approx(cheapest, rel=1e-9)
+
+
+def test_a_plan_below_the_bound_of_its_group_is_refused_where_bounds_are_used() -> None:
+    query = graph_query("chain", 4, 1)
+    with pytest.raises(BoundRefuted, match=r"a plan of goal \d+ costs .*, less than .*, which the cost model arrow says"):
+        best_cost(query, IMPLEMENTATIONS, HighBound(), enumeration="rules")
+    cheapest = best_cost(query, IMPLEMENTATIONS, HighBound(), enumeration="rules", pruning="upper")
+    assert cheapest == pytest.approx(best_cost(query, IMPLEMENTATIONS), rel=1e-9)
+
+
+def test_a_cost_that_is_no_number_is_refused() -> None:
+    with pytest.raises(PlanscopeError, match=r"the cost model arrow gives \w+ the cost nan, which is no number from 0 up"):
+        best_cost(graph_query("chain", 4, 1), IMPLEMENTATIONS, NotANumber())

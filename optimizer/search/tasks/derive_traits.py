@@ -32,7 +32,7 @@ class DeriveTraits(Task):
             for derived in derive(goal, physical.op, known, by):
                 emit_alternatives(search, "derive", goal, physical, derived.alternatives, derived.input, derived.offer)
                 for alternative in derived.alternatives:
-                    add_way(search, goal, implementation_way(search, goal, physical, alternative))
+                    add_way(search, goal, implementation_way(search, goal, self.mexpr, physical, alternative))
 
     def describe(self, search: SearchContext) -> str:
         return f"derive traits from the inputs of expression {self.mexpr.id} for goal {self.goal.id}"

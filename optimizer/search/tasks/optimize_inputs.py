@@ -5,9 +5,11 @@ from __future__ import annotations
 from math import nextafter
 
 from optimizer.algebra.physical import PhysicalOperator
+from optimizer.errors import BoundRefuted
 from optimizer.memo.goal import INFINITY, Goal, Split, Status, Way
 from optimizer.memo.mexpr import LogicalExpr
 from optimizer.search.context import SearchContext, Task
+from optimizer.search.group_ways import ALMOST
 from optimizer.search.tasks.optimize_mexpr import OptimizeMExpr
 
 SLACK = 1e-12  # of the larger number, when a limit is made by subtraction: rounding must never cost a plan
@@ -63,6 +65,8 @@ class OptimizeInputs(Task):
                 i += 1
                 goal.asked = None
                 if total < best:
+                    if total < goal.lower * ALMOST:
+                        raise BoundRefuted(search.cost.name, goal.lower, f"a plan of goal {goal.id}", total)
                     goal.best_cost, goal.way = total, way
                     if search.trace is not None:
                         search.emit_best(goal, best)

@@ -41,7 +41,7 @@ class OptimizeMExpr(Task):
             if goal.required != ANY:
                 emit_alternatives(search, "pass_through", goal, physical, found)
             for alternative in found:
-                add_way(search, goal, implementation_way(search, goal, physical, alternative))
+                add_way(search, goal, implementation_way(search, goal, mexpr, physical, alternative))
         if any(search.memo.group(gid).offers for gid in mexpr.inputs):
             search.push(DeriveTraits(goal, mexpr, known))
 

@@ -245,6 +245,7 @@ def test_index_of_keys_that_hash_alike_and_of_extreme_integers() -> None:
     assert found.tolist() == [texts[1:].index(t) if t in texts[1:] else -1 for t in [*texts, "key 1 "]]
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("low", [-(2**63), -5, 2**40])
 @pytest.mark.parametrize("step", [1, 3, 1000, 2**33])  # values side by side up to values that only hashing tells apart
 def test_index_of_repeated_keys_by_place_and_by_hash(low: int, step: int) -> None:

@@ -154,6 +154,7 @@ def test_true_rows_replace_estimated_ones(tpch) -> None:
     assert cost_of(operators, ArrowCost()) < query.plan.cost
 
 
+@pytest.mark.slow
 def test_every_case_is_planned_as_it_says_and_measured(tmp_path: Path) -> None:
     sizes = (30, 400)
     points = measure(make_catalog(tmp_path, sizes), cases(sizes), runs=1, enough_s=0.0)

@@ -54,6 +54,7 @@ def test_other_queries_are_refused() -> None:
         SubPlans(query)
 
 
+@pytest.mark.slow
 def test_sql_of_sub_plans_counts_what_was_published() -> None:
     catalog = open_data("stats")
     database = DuckDBEstimates(catalog)

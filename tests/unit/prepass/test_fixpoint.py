@@ -93,6 +93,7 @@ def print_firings(data: str) -> None:
             print(show_tree(done.tree, context.columns))
 
 
+@pytest.mark.slow
 def test_any_hash_seed_gives_the_same_firings(tpch: Catalog, job: Catalog, capfd: pytest.CaptureFixture[str]) -> None:
     """The seed of this process, whatever it is, and another."""
     code = "from tests.unit.prepass.test_fixpoint import print_firings; print_firings('tpch'); print_firings('job')"
