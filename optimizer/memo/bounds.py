@@ -50,7 +50,9 @@ def lower_bounds_fall(memo: Memo) -> list[Group]:
         if each.region:
             assert group.region is not None
             region = _bound(memo, group, each.region[0], group.region.leaves)
-        alone = [*each.others, *(join for join in each.region if not undercut.isdisjoint(join.inputs))]
+        alone = each.others
+        if undercut and each.region:
+            alone = [*alone, *(join for join in each.region if not undercut.isdisjoint(join.inputs))]
         bound = min([region, *(_bound(memo, group, mexpr, mexpr.inputs) for mexpr in alone)])
         fell = bound < group.lower
         if fell:
@@ -73,10 +75,11 @@ class _Kinds(NamedTuple):
 
 
 def _kinds(memo: Memo, group: Group) -> _Kinds:
+    if group.region is None:
+        return _Kinds([], group.logical)
     kinds = _Kinds([], [])
-    leaves = () if group.region is None else group.region.leaves
     for mexpr in group.logical:
-        joins = leaves and _is_inner(mexpr) and memo.leaves(mexpr.inputs) == leaves
+        joins = _is_inner(mexpr) and memo.leaves(mexpr.inputs) == group.region.leaves
         (kinds.region if joins else kinds.others).append(mexpr)
     return kinds
 
