@@ -100,7 +100,12 @@ def _printable(text: str) -> str:
 def _printable_line(line: str) -> str:
     if len(line) > _LONG:
         line = f"{line[: _LONG - 300]} … {line[-200:]}"
-    return line if line.isprintable() else "".join(c if c.isprintable() or c == "\t" else repr(c)[1:-1] for c in line)
+    return line if line.isprintable() else "".join(c if c == "\t" else in_one_line(c) for c in line)
+
+
+def in_one_line(name: str) -> str:
+    """A name for a message of several lines: what would break it, or what a terminal would obey, as in Python's texts."""
+    return name if name.isprintable() else "".join(c if c.isprintable() else repr(c)[1:-1] for c in name)
 
 
 def _excerpt(sql: str, start: int, end: int) -> list[str]:

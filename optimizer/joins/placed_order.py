@@ -16,7 +16,7 @@ from optimizer.algebra.physical import TableScan
 from optimizer.algebra.plan import PlanNode
 from optimizer.algebra.region_graph import RegionGraph
 from optimizer.algebra.trees import Node, Tree, postorder
-from optimizer.errors import SettingsError
+from optimizer.errors import SettingsError, in_one_line
 from optimizer.joins.graph import Relations, bits
 from optimizer.joins.inner import inner_region
 from optimizer.joins.join_order import JoinOrder, show_join_order, subtrees
@@ -49,9 +49,10 @@ def place_order(order: JoinOrder, root: Tree, cross: bool) -> tuple[ColumnSet, .
     known = aliases_of([root])
     names = frozenset().union(*(left | right for left, right in subtrees(order)))
     for name in sorted(names - known):
-        listed = ", ".join(sorted(known)) or "none"
+        listed = ", ".join(map(in_one_line, sorted(known))) or "none"
         raise SettingsError(
-            f'join order {show_join_order(order)}: the query joins no relation "{name}"\nits relations are {listed}'
+            f'{_said(order)}: the query joins no relation "{in_one_line(name)}"\n'
+            f"its relations, once it is simplified, are {listed}"
         )
     homes = [_Home(node) for node in {id(n): n for n in postorder(root) if isinstance(n, Tree) and len(n.inputs) > 1}.values()]
     found: list[ColumnSet] = []
@@ -75,7 +76,7 @@ def place_order(order: JoinOrder, root: Tree, cross: bool) -> tuple[ColumnSet, .
                     mixed.setdefault(id(home), (home, op.region, []))[2].append(parts)
         if not placed:
             why = complaints[0] if complaints else f"{_names(left)} and {_names(right)} are never joined with each other"
-            raise OrderRefused(f"join order {show_join_order(order)}: {why}")
+            raise OrderRefused(f"{_said(order)}: {why}")
     for home, region, sets in mixed.values():
         region.force(sets)
         home.check_possible(region, order)
@@ -134,7 +135,7 @@ class _Home:
         if not graph.connected(parts):
             apart = " and ".join(self._show(part) for part in graph.components(parts))
             raise OrderRefused(
-                f"join order {show_join_order(order)}: no condition links {apart}, so joining them first is a cross product\n"
+                f"{_said(order)}: no condition links {apart}, so joining them first is a cross product\n"
                 "cross_products=true allows those",
                 unlinked=True,
             )
@@ -149,14 +150,14 @@ class _Home:
                 if s == everything:
                     joined, why = "the other relations cannot be joined to these", None
                 why = why or "an outer, semi or anti join keeps some of its relations together"
-                raise OrderRefused(f"join order {show_join_order(order)}: {joined}: {why}")
+                raise OrderRefused(f"{_said(order)}: {joined}: {why}")
 
     def _show(self, s: Relations) -> str:
         texts = [self._name(bit.bit_length() - 1) for bit in bits(s)]
         return texts[0] if len(texts) == 1 else "{" + ", ".join(texts) + "}"
 
     def _name(self, relation: int) -> str:
-        return self._direct[relation] or "(" + ", ".join(sorted(self._below[relation])) + ")"
+        return in_one_line(self._direct[relation] or "(" + ", ".join(sorted(self._below[relation])) + ")")
 
 
 def _scanned(node: Node) -> str | None:
@@ -167,4 +168,8 @@ def _scanned(node: Node) -> str | None:
 
 
 def _names(names: Names) -> str:
-    return " and ".join(sorted(names))
+    return " and ".join(map(in_one_line, sorted(names)))
+
+
+def _said(order: JoinOrder) -> str:
+    return f"join order {in_one_line(show_join_order(order))}"

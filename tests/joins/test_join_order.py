@@ -160,7 +160,8 @@ def test_regions_inside_regions() -> None:
 @pytest.mark.parametrize(
     ("order", "part"),
     [
-        ("(a zebra)", 'the query joins no relation "zebra"\nits relations are a, b, c, d'),
+        ("(a zebra)", 'the query joins no relation "zebra"\nits relations, once it is simplified, are a, b, c, d'),
+        ('(a "line\nbreak")', 'join order (a "line\\nbreak"): the query joins no relation "line\\nbreak"\nits relations'),
         ("(a c) b", "no condition links a and c, so joining them first is a cross product"),
         ("(a b", "never closed"),
     ],
