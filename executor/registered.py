@@ -9,6 +9,7 @@ from tempfile import mkdtemp
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from optimizer.catalog.table import Catalog, Table
 from optimizer.dataset import open_dataset
@@ -34,11 +35,15 @@ def written(name: str, data: Any, folder: Path) -> Table:
 
 
 def _write(table: pa.Table, path: Path) -> None:
-    """A file has one dictionary for a column, so columns with several become plain."""
+    """A file has one dictionary for a column, so columns with several become plain; and so do runs, which are not read."""
     for place, column in enumerate(table.columns):
-        if pa.types.is_dictionary(column.type) and column.num_chunks > 1:
-            type = column.type.value_type
-            table = table.set_column(place, table.field(place).with_type(type), column.cast(type))
+        plain = None
+        if pa.types.is_run_end_encoded(column.type):
+            plain = pa.chunked_array([pc.run_end_decode(chunk) for chunk in column.chunks], column.type.value_type)
+        elif pa.types.is_dictionary(column.type) and column.num_chunks > 1:
+            plain = column.cast(column.type.value_type)
+        if plain is not None:
+            table = table.set_column(place, table.field(place).with_type(plain.type), plain)
     with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, table.schema) as writer:
         writer.write_table(table)
 

@@ -18,6 +18,12 @@ def arrow_facts(path: Path) -> FileFacts:
     """Raises CatalogError when the file is damaged, an Arrow stream or not Arrow, or holds a value no canonical type has."""
     try:
         with pa.memory_map(str(path)) as memory, pa.ipc.open_file(memory) as file:
+            for stored in file.schema:
+                if pa.types.is_run_end_encoded(stored.type):
+                    raise CatalogError(
+                        f'column "{stored.name}" of {path} is run-end encoded, which is not read\n'
+                        "decode it (pyarrow.compute.run_end_decode) and write the file again"
+                    )
             columns = [TableColumn(stored.name, canonical_type(stored.type), stored.nullable) for stored in file.schema]
             batches = (_whole(file.get_batch(i)) for i in range(file.num_record_batches))
             rows, stats = measure(path, batches, columns)

@@ -22,7 +22,7 @@ def canonical_type(stored: DataType) -> DataType:
 
     Timestamps of another unit become microseconds; reading one that has no such value (nanoseconds) fails then.
     """
-    if kinds.is_dictionary(stored) or kinds.is_run_end_encoded(stored):
+    if kinds.is_dictionary(stored):
         return canonical_type(stored.value_type)
     if stored in _WIDER:
         return _WIDER[stored]

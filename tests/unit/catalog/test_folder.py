@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.feather as feather
 import pyarrow.parquet as pq
 import pytest
@@ -99,6 +100,13 @@ def test_a_pipe_is_no_table(tmp_path: Path, name: str) -> None:
     path.symlink_to(tmp_path / "nowhere")
     with pytest.raises(CatalogError, match=f"{path.name} is a link to nothing, not a file"):
         open_dataset(tmp_path)
+
+
+def test_runs_are_not_read(tmp_path: Path) -> None:
+    rows = pa.table({"r": pc.run_end_encode(pa.array([1, 1, 2]))})
+    with pa.ipc.new_file(str(tmp_path / "t.arrow"), rows.schema) as writer:
+        writer.write_table(rows)
+    refuse(tmp_path, r'column "r" of .*t\.arrow is run-end encoded, which is not read\ndecode it')
 
 
 def test_an_arrow_stream(tmp_path: Path) -> None:

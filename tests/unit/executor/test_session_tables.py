@@ -11,6 +11,7 @@ import duckdb
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 
 from executor import Session
@@ -48,6 +49,12 @@ def test_a_column_with_a_dictionary_for_each_chunk() -> None:
     session = Session({"own": pa.table({"s": pa.chunked_array(chunks)})})
     result = session.sql("select s, count(*) n from own group by s order by s")
     assert result.table.to_pydict() == {"s": ["a", "b", "c", None], "n": [2, 1, 2, 3]}
+
+
+def test_a_column_of_runs() -> None:
+    runs = pa.chunked_array([pc.run_end_encode(pa.array(each)) for each in ([1, 1, None], [2, 2])])
+    result = Session({"own": pa.table({"r": runs})}).sql("select r, count(*) n from own group by r order by r")
+    assert result.table.to_pydict() == {"r": [1, 2, None], "n": [2, 2, 1]}
 
 
 def test_a_registered_table_beside_those_of_a_dataset(tpch: Any) -> None:
