@@ -10,6 +10,8 @@ from collections import Counter
 import pytest
 
 from optimizer.algebra.kinds import JoinKind
+from optimizer.catalog.table import Catalog
+from optimizer.pipeline import Optimizer
 from optimizer.rules.catalog import TRANSFORMATIONS
 from optimizer.search.search import Search
 from optimizer.settings import Settings
@@ -106,6 +108,14 @@ def test_pruning_loses_no_plan(n: int) -> None:
             search = new_search(tree.query, Settings(enumeration="rules", pruning=mode))
             costs[mode] = search.run(tree.query.tree).best_cost
         assert costs["both"] == pytest.approx(costs["none"], rel=1e-9), f"seed {seed}"
+
+
+def test_a_plan_that_such_a_bound_cut(tpch: Catalog) -> None:
+    sql = """select count(*) from supplier s semi join nation n on s_nationkey = n_nationkey
+        join customer on s_nationkey = c_nationkey join nation o on c_nationkey = o.n_nationkey
+        where exists (select * from nation p where p.n_regionkey = s_nationkey)"""
+    costs = {mode: Optimizer(tpch, Settings(cost_model="c_out", pruning=mode)).optimize(sql).cost for mode in ("none", "both")}
+    assert costs["both"] == pytest.approx(costs["none"], rel=1e-9)
 
 
 @pytest.mark.parametrize("enumeration", ["rules", "adaptive"])
