@@ -99,6 +99,8 @@ def integer_divide(a: Any, b: Any, type: DataType) -> Any:
         return None
     if isinstance(a, float):
         return divide(a, b, type)
+    if isinstance(a, Decimal):
+        return fit(ROUNDING.divide_int(a, b), type)
     quotient = abs(a) // abs(b)
     return fit(quotient if (a < 0) == (b < 0) else -quotient, type)
 

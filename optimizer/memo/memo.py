@@ -325,7 +325,7 @@ class Memo:
             keep.logical += gone.logical
             keep.unseen += gone.unseen
             for mexpr in gone.members():
-                mexpr.group = keep.id
+                mexpr.group, mexpr.least = keep.id, -1.0
                 for physical in mexpr.physical:
                     physical.group = keep.id
                     physical.costs.clear()

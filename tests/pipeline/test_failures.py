@@ -107,6 +107,7 @@ def test_nothing_of_spark_is_imported_before_it_is_needed() -> None:
 def test_workers_do_not_import_from_the_current_folder() -> None:
     assert environment("local[2]")["PYTHONSAFEPATH"] == environment("spark://a:7077")["PYTHONSAFEPATH"] == "1"
     assert configuration("spark://a:7077", Path())["spark.executorEnv.PYTHONSAFEPATH"] == "1"
+    assert environment("local[2]")["TZ"] == configuration("spark://a:7077", Path())["spark.executorEnv.TZ"] == "UTC"
 
 
 def test_settings_of_spark_go_over_ours(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

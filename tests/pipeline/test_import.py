@@ -6,12 +6,14 @@ import gzip
 import os
 import random
 from collections.abc import Iterator
-from datetime import date
+from datetime import date, datetime
+from decimal import Decimal
 from pathlib import Path
 
 import duckdb
 import pyarrow as pa
 import pyarrow.dataset as ds
+import pyarrow.orc as orc
 import pyarrow.parquet as pq
 import pytest
 
@@ -554,3 +556,30 @@ def test_rows_keep_their_numbers_where_tables_are_split_differently(importer, sp
             seen.add(row % 90)
     assert rejects(folder, "a") == expected | {("a.csv", row, "v", "not a INTEGER") for row in range(7, 121, 7)}
     assert [row["v"] for row in rows(folder, "a")] == sorted(row["v"] for row in rows(folder, "a"))
+
+
+def test_orc(importer, tmp_path):
+    """Arrow counts ORC's timestamps in nanoseconds, Spark in microseconds; the files say nothing of the unit."""
+    moments = [
+        datetime(2020, 1, 1),
+        datetime(2020, 9, 13, 12, 26, 40),
+        datetime(1960, 5, 5, 5, 5, 5),
+        datetime(2020, 7, 1, 12, 0, 0, 123456),
+    ]
+    rows = pa.table(
+        {
+            "at": pa.array([*moments, None], pa.timestamp("us")),
+            "moment": pa.array([None, *moments], pa.timestamp("us", "UTC")),
+            "day": pa.array([date(1600, 2, 29), date(9999, 12, 31), None, date(1970, 1, 1), date(1700, 3, 1)]),
+            "price": pa.array([Decimal("1.50"), Decimal("-99999.99"), None, Decimal("0.01"), Decimal(0)], pa.decimal128(7, 2)),
+            "n": pa.array([2**63 - 1, -(2**63), None, 0, 1]),
+            "x": pa.array([1.5, float("nan"), None, float("-inf"), -0.0]),
+            "s": pa.array(["", "é\n", None, "\x00", "a"]),
+            "yes": pa.array([True, False, None, True, False]),
+        }
+    )
+    orc.write_table(rows, str(tmp_path / "t.orc"))
+    folder, counts = importer(tmp_path / "t.orc")
+    assert counts["tables"]["t"]["kept"] == 5
+    expected = rows.set_column(1, "moment", rows["moment"].cast(pa.timestamp("us")))
+    assert [str(row) for row in ds.dataset(folder / "t").to_table().to_pylist()] == [str(row) for row in expected.to_pylist()]

@@ -281,6 +281,17 @@ def test_after_a_merge_goals_cost_what_they_cost_from_nothing(name: str, tpch: C
     assert checked > 20
 
 
+def test_what_an_expression_costs_at_least_is_asked_anew_after_a_merge(tpch: Catalog) -> None:
+    """The rows of a group are those of the one it becomes, so the cost of its expressions may fall."""
+    sql = """select l_quantity from lineitem
+        join (select s_suppkey from supplier group by rollup (s_suppkey)) s on l_suppkey = s_suppkey
+        join part on l_partkey join partsupp on s_suppkey = ps_suppkey
+        where exists (select 1 from lineitem i where i.l_partkey = p_partkey)
+        and exists (select 1 from partsupp i join supplier j on i.ps_suppkey where i.ps_suppkey = s.s_suppkey)"""
+    query = Optimizer(tpch, Settings(driver="iterative")).optimize(sql)
+    assert query.search.proven and query.search.merges > 10
+
+
 def test_every_budget_gives_a_plan_while_groups_merge() -> None:
     steps = merging_search("iterative")[0].counters.tasks
     for budget in budgets(steps):

@@ -73,13 +73,18 @@ def open_typed(spark: SparkSession, format: str, label: str, path: str) -> Opene
     except (pa.ArrowException, OSError) as error:
         raise PipelineError(damage(label, format, error)) from error
     check_distinct(label, schema.names)
-    types = dict(zip(schema.names, map(stored_type, schema.types), strict=True))
+    # Arrow counts ORC's timestamps in nanoseconds, Spark in microseconds, and it takes them all for moments of its own time zone
+    kept = [pa.timestamp("us", type.tz) if format == "orc" and pa.types.is_timestamp(type) else type for type in schema.types]
+    types = dict(zip(schema.names, map(stored_type, kept), strict=True))
 
     def read(names: Sequence[str]) -> DataFrame:
         there = [name for name in names if not pa.types.is_null(types[name])]
-        columns = ", ".join(f"{quoted(name)} {read_type(types[name])}" for name in there) or "_none string"
-        frame = reader(spark).format(format).schema(columns).load(to_read(path))
-        return _selected(frame, [quoted(name) if name in there else literal(None) for name in names])
+        read_as = {name: read_type(types[name]) for name in there}
+        moments = {name for name in there if format == "orc" and read_as[name] == "timestamp_ntz"}
+        columns = ", ".join(f"{quoted(name)} {'timestamp' if name in moments else read_as[name]}" for name in there)
+        frame = reader(spark).format(format).schema(columns or "_none string").load(to_read(path))
+        values = {name: f"CAST({quoted(name)} AS timestamp_ntz)" if name in moments else quoted(name) for name in there}
+        return _selected(frame, [values.get(name, literal(None)) for name in names])
 
     return Opened(label, types, read)
 

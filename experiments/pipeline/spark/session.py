@@ -120,6 +120,7 @@ def configuration(master: str, folder: Path, address: str | None = None) -> dict
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.execution.arrow.maxRecordsPerBatch": "65536",
         "spark.executorEnv.PYTHONSAFEPATH": "1",
+        "spark.executorEnv.TZ": "UTC",  # what Java takes the timestamps of ORC files for
     }
     if not is_local(master):
         return conf if address is None else {**conf, "spark.driver.host": address}
@@ -138,6 +139,7 @@ def environment(master: str) -> dict[str, str | None]:
     """What the launcher, the driver and its workers read from the environment; None means unset. Raises PipelineError."""
     changes: dict[str, str | None] = {"SPARK_REMOTE": None, "SPARK_API_MODE": None, "SPARK_CONNECT_MODE_ENABLED": None}
     changes["PYTHONSAFEPATH"] = "1"  # no worker imports what lies beside the data
+    changes["TZ"] = "UTC"
     if is_local(master) or "PYSPARK_PYTHON" not in os.environ:
         changes["PYSPARK_PYTHON"] = sys.executable
     if is_local(master):
