@@ -5,9 +5,11 @@ from __future__ import annotations
 import datetime
 import re
 from collections.abc import Callable
+from decimal import Decimal
 from pathlib import Path
 
 import duckdb
+import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
@@ -105,3 +107,17 @@ def test_every_function_is_called() -> None:
     called = {name for call in (*CALLS, *REFUSED) for name in re.findall(r"\w+(?=\()", call)}
     by_symbol = {"bit_and_of", "bit_or_of", "bit_not", "shift_left", "shift_right", "trim_of", "ltrim_of", "rtrim_of"}
     assert not [f.name for f in SCALAR_NAMES.values() if not {f.name, *f.spelled} & called and f.name not in by_symbol]
+
+
+def test_integer_division_of_the_widest_numbers() -> None:
+    """In the list, in predicates that are simplified, and of sums; a number may have more digits than Python computes with unasked."""
+    values = [9 * 10**37, -(10**37) - 1, 10**28 + 1, 7, -7, 0, None]
+    session = Session({"t": pa.table({"d": pa.array([v and Decimal(v) for v in values], pa.decimal128(38, 0))})})
+    for divisor in (2, -3, 10**9):
+        expected = [None if v is None else abs(v) // abs(divisor) * (1 if (v < 0) == (divisor < 0) else -1) for v in values]
+        assert session.sql(f"select d // {divisor} q from t").table["q"].to_pylist() == expected
+        for bound in (3, -4, 10**20):
+            counted = session.sql(f"select count(*) n from t where d // {divisor} > {bound}").table["n"].to_pylist()
+            assert counted == [sum(quotient is not None and quotient > bound for quotient in expected)], (divisor, bound)
+    sums = session.sql("select sum(d) // 2 s from t where abs(d) < 10 group by d having sum(d) // 2 > 0")
+    assert sums.table["s"].to_pylist() == [3]
