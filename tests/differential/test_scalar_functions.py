@@ -110,7 +110,7 @@ def test_every_function_is_called() -> None:
 
 
 def test_integer_division_of_the_widest_numbers() -> None:
-    """In the list, in predicates that are simplified, and of sums; a number may have more digits than Python computes with unasked."""
+    """In the list, in predicates that are simplified, and of sums: of more digits than Python computes with unasked."""
     values = [9 * 10**37, -(10**37) - 1, 10**28 + 1, 7, -7, 0, None]
     session = Session({"t": pa.table({"d": pa.array([v and Decimal(v) for v in values], pa.decimal128(38, 0))})})
     for divisor in (2, -3, 10**9):
