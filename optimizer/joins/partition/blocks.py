@@ -25,12 +25,10 @@ Partitioner = Callable[[tuple[Relations, ...], Relations], list[Relations]]  # (
 def by_blocks(graph: JoinGraph, s: Relations, within: Partitioner) -> list[Relations]:
     """The partitions of `s` into two connected sets, each once, as the part with the lowest relation of `s`.
 
-    `s` is connected by simple edges; a single relation has no partition. `within` does the same without regard to blocks. It also
-    answers when the first question about a graph is about all of it, since there might be no other.
+    `s` is connected by simple edges; a single relation has no partition. `within` does the same without regard to blocks, in
+    another order.
     """
     if graph.blocks is None:
-        if s == graph.all:
-            return within(graph.adjacency, s)
         find_blocks(graph)
         assert graph.blocks is not None
     bridges, complete, others = graph.blocks
