@@ -126,7 +126,7 @@ def main(args: Sequence[str] | None = None) -> int:
             return _internal(error, arguments, facts)
         _drop_output()
         return _fail(f"cannot write to {error.filename or 'standard output'}: {error.strerror}", OutputError.exit_code)
-    except Exception as error:
+    except (Exception, SystemExit) as error:  # nothing of ours leaves by SystemExit
         return _internal(error, arguments, facts)
 
 
@@ -162,9 +162,11 @@ def _fail(message: str, code: int) -> int:
 
 def _internal(error: BaseException, arguments: list[str], facts: dict[str, object]) -> int:
     """A bug in a plug-in: say where. Our own: keep what replays it, and say where that is."""
+    plugins: tuple[str, ...] = ()
     if "optimizer.plugins.load" in sys.modules:
-        from optimizer.plugins.load import plugin_line
+        from optimizer.plugins.load import plugin_line, plugins_in_use
 
+        plugins = plugins_in_use()
         if (where := plugin_line(error)) is not None:
             kind = "" if isinstance(error, PlanscopeError) else f"{type(error).__name__}: "
             return _fail(f"plug-in {where}: {kind}{error}", 2)
@@ -174,7 +176,8 @@ def _internal(error: BaseException, arguments: list[str], facts: dict[str, objec
     kind = "" if isinstance(error, PlanscopeError) else f"{type(error).__name__}: "
     text = (str(error) or "no message").strip()
     return _fail(
-        f"planscope has a bug: {kind}{text[:500]}\n"
+        f"planscope has a bug{', or what a plug-in gives it is wrong (' + ', '.join(plugins) + ')' if plugins else ''}: "
+        f"{kind}{text[:500]}\n"
         + (f"what is needed to replay it is in {case}" if case else "the replay case could not be written anywhere"),
         1,
     )

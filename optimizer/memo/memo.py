@@ -21,6 +21,7 @@ from optimizer.algebra.predicates import combined
 from optimizer.algebra.props import LogicalProps
 from optimizer.algebra.traits import TraitSet
 from optimizer.algebra.trees import Leaf, Node, Tree
+from optimizer.errors import PlanscopeError
 from optimizer.memo.goal import Goal
 from optimizer.memo.group import Group, Region
 from optimizer.memo.mexpr import LogicalExpr, PhysicalExpr
@@ -212,6 +213,9 @@ class Memo:
         stats = self.figures.estimate(op, props, [child.stats for child in children])
         leaves = [self.groups[gid] for gid in region.leaves] if region is not None else children
         lower = self.figures.lower_bound(op, stats, children, leaves)
+        if not (stats.rows >= 0.0 and lower >= 0.0):
+            wrong = f"{stats.rows} rows" if not stats.rows >= 0.0 else f"the bound {lower}"
+            raise PlanscopeError(f"the estimator or the cost model gives {op.name} {wrong}, which is no number from 0 up")
         group = Group(len(self.groups), props, stats, lower, self.figures.offers(op, props, children))
         group.region = region
         group.relations = sum(child.relations for child in children) or 1

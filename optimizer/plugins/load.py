@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import traceback
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
@@ -13,6 +13,7 @@ from optimizer.cost.model import CostModel
 from optimizer.decorrelate.quick import QUICK
 from optimizer.engines.arrow import COST_MODELS, cost_model
 from optimizer.errors import PlanscopeError, SettingsError
+from optimizer.joins.graph import JoinGraph, Relations
 from optimizer.plugins.registry import Enumerator, Registry, _loading
 from optimizer.prepass.instructions import rules_of
 from optimizer.prepass.program import PROGRAM
@@ -23,12 +24,15 @@ from optimizer.stats.true import RowCounter
 
 BUILT_IN = ("branch", "conservative")  # enumerators of splits
 _files: dict[str, str] = {}  # path of each plug-in that was run -> as it was named
+_in_use: tuple[str, ...] = ()
 _RULES = frozenset(rule.name for rule in (*rules_of((*QUICK, *PROGRAM)), *TRANSFORMATIONS, *IMPLEMENTATIONS)) | set(ENFORCERS)
 
 
 def load_plugins(files: Sequence[str]) -> Registry:
     """What the files bring, in order. They are run, once for each of their versions: their names come from the user, never from
     data. Raises SettingsError with file and line of what is wrong."""
+    global _in_use
+    _in_use = tuple(files)
     return _load(tuple(_version(file) for file in files))
 
 
@@ -58,7 +62,20 @@ def chosen_enumerator(settings: Settings, plugins: Registry) -> Enumerator | Non
     own: dict[str, Enumerator] = plugins.of_kind("enumerator")
     if settings.partitioner not in (*BUILT_IN, *own):
         raise _unknown("partitioner", settings.partitioner, (*BUILT_IN, *own))
-    return own.get(settings.partitioner)
+    splits = own.get(settings.partitioner)
+    return None if splits is None else partial(_checked, settings.partitioner, splits)
+
+
+def _checked(name: str, splits: Enumerator, graph: JoinGraph, s: Relations) -> list[Relations]:
+    """What an enumerator of a plug-in gives. Raises PlanscopeError where that is no part of the set with its lowest relation."""
+    parts = splits(graph, s)
+    for part in parts if isinstance(parts, list) else [parts]:
+        if not isinstance(part, int) or part & ~s or part == s or not part & s & -s:
+            raise PlanscopeError(
+                f"the enumerator {name} splits the set {s:#b} by {part!r}\n"
+                "it has to give a list of parts of the set as integers, each with its lowest relation and not all of it"
+            )
+    return parts
 
 
 def plugin_line(error: BaseException) -> str | None:
@@ -70,6 +87,11 @@ def plugin_line(error: BaseException) -> str | None:
                 return f"{_files[frame.filename]}, line {frame.lineno}"
         cause = cause.__cause__
     return None
+
+
+def plugins_in_use() -> tuple[str, ...]:
+    """The plug-ins that were asked for last, as they were named."""
+    return _in_use
 
 
 def _unknown(setting: str, value: str, known: Sequence[str]) -> SettingsError:
@@ -109,7 +131,7 @@ def _run(registry: Registry, file: str, path: str) -> None:
         spec.loader.exec_module(module)
         if callable(register := getattr(module, "register", None)):
             register(registry)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise SettingsError(f"plug-in {file}{_line(error, path)}: {_text(error)}") from error
     finally:
         _loading.pop()
@@ -121,7 +143,7 @@ def _run(registry: Registry, file: str, path: str) -> None:
         )
 
 
-def _line(error: Exception, path: str) -> str:
+def _line(error: BaseException, path: str) -> str:
     """The last line of the plug-in on the way to the error."""
     if isinstance(error, SyntaxError) and error.filename == path:
         return f", line {error.lineno}"
@@ -129,7 +151,7 @@ def _line(error: Exception, path: str) -> str:
     return f", line {lines[-1]}" if lines else ""
 
 
-def _text(error: Exception) -> str:
+def _text(error: BaseException) -> str:
     if isinstance(error, PlanscopeError):
         return str(error)
     return f"{type(error).__name__}: {error.msg if isinstance(error, SyntaxError) else error}"

@@ -14,7 +14,7 @@ import re
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
-from optimizer.algebra.physical import PhysicalOperator
+from optimizer.algebra.physical import OPERATORS, PhysicalOperator
 from optimizer.cost.model import CostModel
 from optimizer.engines.arrow import COST_MODELS
 from optimizer.errors import SettingsError
@@ -29,6 +29,7 @@ Thing = TypeVar("Thing")
 _RULES = {TransformationRule: "transform", ImplementationRule: "implement", RewriteRule: "prepass"}
 Enumerator: TypeAlias = Callable[[JoinGraph, Relations], list[Relations]]
 _MODEL = ("local", "least", "lower_bound")
+_OPERATORS = frozenset(each.name for each in OPERATORS)
 
 
 class Extension(NamedTuple):
@@ -69,7 +70,7 @@ class Registry:
         those of the operator it is derived from."""
         if not (isinstance(operator, type) and issubclass(operator, PhysicalOperator)):
             raise SettingsError(f"{_called(operator)} is no operator: derive it from PhysicalOperator or from one of its classes")
-        self._add(operator, "operator")
+        self._add(operator, "operator", _OPERATORS)
         return operator
 
     def cost_model(self, model: Callable[[], CostModel]) -> Callable[[], CostModel]:

@@ -193,6 +193,8 @@ class SearchContext:
             runs = self.memo.runs(own)
             if runs > 1.0:
                 each += (runs - 1.0) * (self.cost.least_rerun(mexpr.op) if isinstance(self.cost, Reruns) else each)
+            if not each >= 0.0:
+                raise PlanscopeError(f"{self.cost.name} says that {mexpr.op.name} costs at least {each}: no number from 0 up")
             mexpr.least = each
         return mexpr.least
 

@@ -18,7 +18,7 @@ from optimizer.algebra import ColumnRef, HashJoin, Join, JoinKind, PhysicalOpera
 from optimizer.algebra.physical import OPERATORS
 from optimizer.catalog.table import Catalog
 from optimizer.engines.arrow import COST_MODELS
-from optimizer.errors import ExecutionError, SettingsError
+from optimizer.errors import ExecutionError, PlanscopeError, SettingsError
 from optimizer.pipeline import Optimizer
 from optimizer.plugins.load import load_plugins
 from optimizer.prepass.program import PROGRAM
@@ -110,6 +110,8 @@ def test_decorators_leave_what_they_stand_on_as_it_is_elsewhere() -> None:
         (FREE.replace('"free"', '"arrow"'), 'there is a "arrow" already, of planscope'),
         (FREE.replace("def least", "def most"), "Free is no cost model: it has no method least"),
         ("@operator\nclass A: pass\n", "A is no operator: derive it from PhysicalOperator"),
+        ("@operator\nclass A(HashJoin): pass\n", 'there is a "hash_join" already, of planscope'),
+        ("import sys\nsys.exit()\n", "line 5: SystemExit"),
         ("@estimator\nclass A: pass\n", "A is no estimator: derive it from Estimator"),
         ("@estimator\nclass histogram(Estimator): pass\n", 'there is a "histogram" already'),
     ],
@@ -161,6 +163,57 @@ def test_an_enumerator_decides_which_splits_are_searched(tmp_path: Path) -> None
         Session("joingraph", {"partitioner": "min"}, plugins=[file])
 
 
+@pytest.mark.parametrize(
+    "parts", ["None", "[relations]", "['a']", "[1.0]", "[-1]", "[1 << 40]", "[0]", "[relations & (relations - 1)]"]
+)
+def test_an_enumerator_that_gives_no_splits(tmp_path: Path, parts: str) -> None:
+    file = written(
+        tmp_path, f"from planscope.plugin import enumerator\n@enumerator\ndef mine(graph, relations): return {parts}\n"
+    )
+    with pytest.raises(PlanscopeError, match=r"the enumerator mine splits the set 0b\d+ by "):
+        Session("joingraph", {"partitioner": "mine"}, plugins=[file]).optimize("chain/4")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("output): return 0.0", "output): return 0.0", ""),
+        (
+            "inputs): return 0.0\n    def least",
+            "inputs): return float('nan')\n    def least",
+            r"the cost model free gives \w+ the cost nan",
+        ),
+        (
+            "inputs): return 0.0\n    def lower",
+            "inputs): return float('nan')\n    def lower",
+            r"free says that \w+ costs at least nan",
+        ),
+        ("leaves): return 0.0", "leaves): return float('nan')", r"gives \w+ the bound nan"),
+    ],
+)
+def test_a_cost_model_whose_figures_are_no_numbers(tmp_path: Path, old: str, new: str, message: str) -> None:
+    session = Session("joingraph", {"cost_model": "free"}, plugins=[written(tmp_path, FREE.replace(old, new))])
+    if not message:
+        assert session.optimize("chain/4").cost == 0.0
+        return
+    with pytest.raises(PlanscopeError, match=message + ".* no number from 0 up"):
+        session.optimize("chain/4")
+
+
+@pytest.mark.parametrize("rows", ["float('nan')", "-5.0"])
+def test_an_estimator_whose_rows_are_no_numbers(tmp_path: Path, rows: str) -> None:
+    own = f"""
+@estimator
+class Wrong(Estimator):
+    def estimate(self, op, props, inputs):
+        stats = super().estimate(op, props, inputs)
+        stats.rows = {rows}
+        return stats
+"""
+    with pytest.raises(PlanscopeError, match=r"the estimator or the cost model gives scan .* rows, which is no number from 0 up"):
+        Session("joingraph", {"estimator": "Wrong"}, plugins=[written(tmp_path, own)]).optimize("chain/4")
+
+
 def test_a_settings_file_names_plug_ins_beside_it(tmp_path: Path) -> None:
     (tmp_path / "sub").mkdir()
     written(tmp_path / "sub", FREE)
@@ -197,6 +250,16 @@ def test_an_error_in_a_rule_of_a_plug_in_is_not_called_ours(tmp_path: Path, caps
     assert main(["explain", "chain/3", "--plugin", file]) == 2
     err = capsys.readouterr().err
     assert err.startswith(f"error: plug-in {file}, line 10: rule keep failed on group ") and "AttributeError" in err
+
+
+def test_what_a_plug_in_gives_may_be_what_is_wrong(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch) -> None:
+    monkeypatch.setenv("PLANSCOPE_HOME", str(tmp_path))
+    file = written(tmp_path, KEEP.replace("RewriteRule", "TransformationRule"))
+    assert main(["explain", "chain/3", "--plugin", file]) == 1
+    assert f"planscope has a bug, or what a plug-in gives it is wrong ({file}" in capsys.readouterr().err
+    stopping = KEEP.replace("return None", "raise SystemExit(0)").replace("RewriteRule", "TransformationRule")
+    assert main(["explain", "chain/3", "--plugin", written(tmp_path, stopping)]) == 2
+    assert ", line 10: SystemExit" in capsys.readouterr().err
 
 
 # -- operators ------------------------------------------------------------------------------------------------------------
