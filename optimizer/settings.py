@@ -85,7 +85,11 @@ class Settings:
     prepass: bool = _knob(True, "run the heuristic pre-pass before the search")
     prepass_limit: int = _knob(10_000, "rule firings after which the pre-pass stops and says that it did not converge")
     cross_products: bool = _knob(False, "let join reordering make cross products also where the join graph is connected")
-    rule_order: int = _knob(0, "0: rules by promise; another number: a random order with that seed (the winner costs the same)")
+    rule_order: int = _knob(
+        0,
+        "0: rules by promise; another number: a random order with that seed (the winner costs the same, but where aggregates "
+        "pass joins: the rows of a group are those of its first expression)",
+    )
     enumeration: str = _knob(
         "adaptive",
         "how joins are ordered: rules (commute, associate), rules_b0 (both associativities), duplicate_free_rules "

@@ -19,7 +19,7 @@ def command(program: bool, plugins: tuple[str, ...], format: str) -> None:
 
     \b
     planscope rules --program > mine.toml
-    planscope explain tpch/q05 --stage prepass --program mine.toml
+    planscope explain tpch/q05 -d tpch:0.01 --stage prepass --program mine.toml
     planscope rules --plugin mine.py
     """
     from optimizer.plugins.load import load_plugins

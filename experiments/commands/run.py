@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 import click
@@ -47,6 +48,9 @@ def command(
     allowed = limits(timeout, memory_limit)
     session, sql = inputs.open(facts)
     session.check_rows()
+    own = {file.resolve() for table in session.catalog.tables.values() for file in table.files}
+    if output is not None and Path(output).resolve() in own:
+        raise click.UsageError(f"{output} is a file of the dataset: choose another name with -o")
     counters = new_counters() if analyze else None
     query = session.optimize(sql)
     say_warnings(query.warnings, inputs.quiet)

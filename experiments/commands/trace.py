@@ -32,6 +32,8 @@ def command(facts: dict[str, Any], inputs: Inputs, output: str | None, max_event
     planscope trace trace.jsonl -o trace.html
     """
     page = output is not None and Path(output).suffix.lower() in (".html", ".htm")
+    if output is not None and not page and Path(output).suffix.lower() != ".jsonl" and Path(output).is_file():
+        raise click.UsageError(f"{output} is there, and no trace by its name: end it in .jsonl, or .html for a page")
     if start is not None and not page:
         raise click.UsageError("--from is for pages: -o trace.html")
     if Path(inputs.sql).suffix.lower() == ".jsonl":

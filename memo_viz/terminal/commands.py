@@ -256,6 +256,8 @@ class Stepper:
         file, _, group = rest.partition(" ")
         if not file:
             raise PlanscopeError("svg FILE writes the memo as it is here; svg FILE G12 a group and what lies below it")
+        if not file.lower().endswith(".svg"):
+            raise PlanscopeError(f"end the name in .svg: {clean(file)} may be something else")
         focus = self._group_number(group.strip()) if group else None
         graph = memo_graph(self.replay.state, focus=focus, depth=None if focus is None else 1)
         svg = render_svg(memo_dot(graph, COMPLETE if focus is not None else None, f"event {self.replay.position - 1:,}"))

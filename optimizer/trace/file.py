@@ -41,7 +41,7 @@ def read_trace(path: Path) -> TraceFile:
 
 def _check_header(path: Path, line: bytes) -> None:
     try:
-        head = json.loads(line)
+        head = _read(line)
     except (ValueError, RecursionError) as error:
         raise CatalogError(f"{path} is not a planscope trace: line 1: not a trace event ({_reason(error)})") from None
     if not isinstance(head, dict) or head.get("format") != FORMAT:
@@ -56,7 +56,7 @@ def _parse(lines: list[bytes], first: int) -> tuple[list[dict[str, Any]], str | 
     """The events of some lines, the first of which has the number `first`, up to one that is damaged."""
     values: list[Any]
     try:
-        values = json.loads(b"[" + b",".join(lines) + b"]")
+        values = _read(b"[" + b",".join(lines) + b"]")
         if len(values) == len(lines):
             return _checked(values, first, None)
     except (ValueError, RecursionError):
@@ -64,7 +64,7 @@ def _parse(lines: list[bytes], first: int) -> tuple[list[dict[str, Any]], str | 
     values = []
     for line in lines:
         try:
-            values.append(json.loads(line))
+            values.append(_read(line))
         except (ValueError, RecursionError) as error:
             return _checked(values, first, f"line {first + len(values) + 1}: not a trace event ({_reason(error)})")
     return _checked(values, first, None)
@@ -81,7 +81,18 @@ def _checked(values: list[Any], first: int, damage: str | None) -> tuple[list[di
     return values, damage
 
 
+def _read(text: bytes) -> Any:
+    """Raises ValueError, RecursionError."""
+    return json.loads(text, parse_constant=_refuse)
+
+
+def _refuse(constant: str) -> None:
+    raise ValueError(f"{constant} is no number of JSON")
+
+
 def _reason(error: Exception) -> str:
     if isinstance(error, json.JSONDecodeError):
         return error.msg
-    return "not UTF-8 text" if isinstance(error, UnicodeDecodeError) else "nested too deep"
+    if isinstance(error, UnicodeDecodeError):
+        return "not UTF-8 text"
+    return "nested too deep" if isinstance(error, RecursionError) else str(error).partition(":")[0]

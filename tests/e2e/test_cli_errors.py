@@ -56,6 +56,21 @@ def test_bad_settings(planscope, shop, arguments, parts):
         assert part in done.err
 
 
+def test_output_is_not_written_over_input(planscope, shop, tmp_path):
+    query = tmp_path / "q.sql"
+    query.write_text("select 1")
+    done = planscope("trace", str(query), "-d", str(shop), "-o", str(query))
+    assert done.code == 2 and "no trace by its name" in done.err
+    assert query.read_text() == "select 1"
+    (file,) = shop.glob("people.*")
+    before = file.read_bytes()
+    done = planscope("run", "select 1 from people", "-d", str(shop), "-o", str(shop / "." / file.name))
+    assert done.code == 2 and "is a file of the dataset" in done.err
+    done = planscope("data", "import", str(shop), "-o", str(shop / "imported"))
+    assert done.code == 2 and "choose a folder beside it" in done.err
+    assert file.read_bytes() == before and not (shop / "imported").exists()
+
+
 def test_settings_file(planscope, shop, tmp_path):
     good, bad = tmp_path / "good.toml", tmp_path / "bad.toml"
     good.write_text('pruning = "none"\n')

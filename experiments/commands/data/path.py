@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from typing import Any
 
 import click
 
 from experiments.commands.inputs import progress
+from memo_viz.text import clean
 
 
 @click.command("path")
@@ -24,4 +27,5 @@ def command(facts: dict[str, Any], data: str, quiet: bool) -> None:
 
     folder = dataset_folder(data, progress(quiet))
     open_data(data, progress(quiet))  # a folder that holds no dataset is an error here as everywhere
-    click.echo(str(folder.absolute()))
+    path = str(folder.absolute())
+    click.echo(clean(path) if sys.stdout.isatty() else os.fsencode(path))  # as it is for programs

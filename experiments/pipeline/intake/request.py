@@ -100,6 +100,7 @@ def _found(request: ImportRequest) -> Found:
         raise PipelineError("--table names the one table that all files belong to; it can be repeated only for --format jdbc")
     if local:
         paths = [Path(source).expanduser().absolute() for source in request.sources]
+        _check_apart(paths, request.folder)
         found = find_sources(paths, request.format, next(iter(request.tables), None))
         _check_options(request.options, {table.format for table in found.tables})
         return found._replace(schema=request.schema or found.schema)
@@ -114,6 +115,15 @@ def _found(request: ImportRequest) -> Found:
             f"Spark reads {format} files from URIs in UTF-8 only, and no Arrow files; copy {request.sources[0]} to a folder"
         )
     return Found(tables_elsewhere(format, request.options, request.sources, request.tables), [], request.schema)
+
+
+def _check_apart(sources: list[Path], folder: Path | str) -> None:
+    """A dataset in a folder of its sources would be taken for one of their tables."""
+    if "://" not in str(folder):
+        above = Path(folder).expanduser().resolve().parents
+        inside = next((source for source in sources if source.is_dir() and source.resolve() in above), None)
+        if inside is not None:
+            raise PipelineError(f"{folder} lies in {inside}, which is to be imported: choose a folder beside it")
 
 
 def _check_options(options: dict[str, str], formats: Collection[str]) -> None:

@@ -116,7 +116,7 @@ def _check_together(variants: Sequence[Variant], problems: Problems, table: str)
 def _with_files(settings: dict[str, Any], base: Path) -> dict[str, Any]:
     """With absolute paths for settings that name a file: tasks run in other folders."""
     return {
-        name: str((base / value).absolute()) if name in FILES and value and (base / str(value)).exists() else value
+        name: str((base / value).resolve()) if name in FILES and value and (base / str(value)).exists() else value
         for name, value in settings.items()
     }
 

@@ -61,7 +61,7 @@ def plan_sweep(
     this folder are still to be made, so the plan leaves out their queries. Raises SpecError that names every mistake.
     """
     problems = Problems(spec.places)
-    plugins = [str((spec.base / file).absolute()) for file in spec.plugins]  # tasks run in other folders
+    plugins = [str((spec.base / file).resolve()) for file in spec.plugins]  # tasks run in other folders
     try:
         load_plugins(plugins)
     except SettingsError as error:
@@ -161,7 +161,7 @@ class _Queries:
         """A folder beside the specification by its whole path, since tasks run elsewhere; a built-in dataset as it is."""
         if is_built_in(data):
             return data
-        return str((self._spec.base / Path(data).expanduser()).absolute())
+        return str((self._spec.base / Path(data).expanduser()).resolve())
 
     def _catalog(self, data: str, entry: str | None) -> Catalog | None:
         if data not in self._catalogs:

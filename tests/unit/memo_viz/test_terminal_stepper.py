@@ -164,6 +164,7 @@ def test_a_picture(stepper: Stepper, tmp_path: Path) -> None:
         ("goal x", 'no goal "x"'),
         ("why m12345", 'no expression "m12345"'),
         ("svg", "svg FILE writes"),
+        ("svg t.jsonl", "end the name in .svg"),
         ("set pruning=none", "recorded trace"),
         ("rows a=1", "recorded trace"),
         ("again", "recorded trace"),
