@@ -73,7 +73,8 @@ def combine(binder: ExpressionBinder, function: str, left: Operand, right: Opera
     if function in ("//", "%") and is_float(type):
         raise source.unsupported(f'"{function}" of {type_name(type)}', node, "cast both sides to an integer or DECIMAL")
     if function == "//" and is_decimal(type):
-        if type.scale or not all(is_integer(t) or t.scale == 0 for t in (left_type, right_type)):
+        # a HUGEINT is a DECIMAL(38,0) here; DuckDB divides DECIMALs as DOUBLEs
+        if type.scale or not all(is_integer(t) or t == pa.decimal128(38, 0) for t in (left_type, right_type)):
             raise source.unsupported(f'"//" of {type_name(type)}', node, "cast both sides to an integer")
     if is_decimal(type) and function in "+-*":
         args = (_as_decimal(binder, left), _as_decimal(binder, right))
