@@ -110,11 +110,11 @@ class Inputs:
         from experiments.workloads.queries import default_data, query_name, resolve_sql
         from optimizer.stats.injected import for_query
 
+        sql = resolve_sql(self.sql)
         data = self.data if self.data is not None else default_data(self.sql)
         if data is None:
             raise click.UsageError("Missing option '-d' / '--data': a folder of tables, or a built-in dataset such as tpch:0.1.")
         facts["data"] = data
-        sql = resolve_sql(self.sql)
         facts["sql"] = sql
         settings = for_query(settings, query_name(self.sql))
         facts["settings"] = settings.as_dict()
