@@ -210,7 +210,7 @@ class SearchContext:
         known = physical.costs.get(delivered)
         if known is None:
             groups = self.memo.groups
-            known = self.local(groups[goal.group], physical.op, delivered, [groups[g] for g in physical.inputs])
+            known = self.local(groups[physical.group], physical.op, delivered, [groups[g] for g in physical.inputs])
             physical.costs[delivered] = known
             self.counters.costed += 1
             if self.trace is not None:

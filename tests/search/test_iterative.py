@@ -292,6 +292,23 @@ def test_what_an_expression_costs_at_least_is_asked_anew_after_a_merge(tpch: Cat
     assert query.search.proven and query.search.merges > 10
 
 
+def test_costs_are_those_of_the_group_that_an_expression_is_in_after_a_merge(tpch: Catalog) -> None:
+    """Where groups merge while goals are costed, a goal of the one that is gone is worked on until the search begins anew."""
+    sql = """select count(n_nationkey), count(distinct c.c_acctbal), count(*)
+        from customer c left join nation n on c_nationkey = n_nationkey semi join supplier s on c_nationkey = s.s_nationkey
+        semi join supplier t on n_nationkey = t.s_nationkey full join supplier u on c_nationkey = u.s_nationkey
+        where exists (select s_acctbal from supplier i where i.s_nationkey = u.s_nationkey and s_acctbal between 0 and 7000
+            group by 1 having count(*) > 1)
+        and n_nationkey >= any (select i.n_nationkey from nation i join supplier j on i.n_nationkey = j.s_nationkey
+            and j.s_nationkey between 3 and 7 where i.n_regionkey = n.n_regionkey and i.n_nationkey < all (
+                select k.n_nationkey from nation k where k.n_nationkey = j.s_nationkey and k.n_nationkey >= 3))
+        and n_name in ('FRANCE', 'GERMANY', 'BRAZIL')"""
+    settings = Settings(split_share=1.0)
+    at_once = Optimizer(tpch, settings.replace(exploration="interleaved")).optimize(sql)
+    assert at_once.search.merges > 10 and at_once.search.proven
+    assert at_once.cost == pytest.approx(Optimizer(tpch, settings).optimize(sql).cost, rel=1e-9)
+
+
 def test_every_budget_gives_a_plan_while_groups_merge() -> None:
     steps = merging_search("iterative")[0].counters.tasks
     for budget in budgets(steps):
