@@ -9,8 +9,9 @@ once a memo is explored,
 
 where the joins of a region of inner joins count as one expression over the region's leaves, since they only add to what the
 leaves cost. That is so of a join over these leaves whose inputs cost no less than their own regions do; any other join of the
-group counts for itself, over its inputs: one that takes a leaf apart, or reads a group that can be had for less. By induction
-over its height, no plan of G costs less. It is the largest solution below the bounds that the groups were made with: bounds
+group counts for itself, over its inputs: one that takes a leaf apart, or reads a group that can be had for less. Where the splits
+of a region are no expressions, its bound is less by what all such groups of its leaves save. By induction over its height, no
+plan of G costs less. It is the largest solution below the bounds that the groups were made with: bounds
 only fall, and where a group may contain itself, a round costs something, so a fixpoint is reached.
 """
 
@@ -38,46 +39,58 @@ def lower_bounds_fall(memo: Memo) -> list[Group]:
     for group in groups:
         for leaf in group.region.leaves if group.region is not None else ():
             over.setdefault(memo.find(leaf), []).append(group.id)
-    kinds: dict[int, _Kinds] = {}
-    undercut: set[int] = set()  # groups that can be had for less than the joins of their regions
+    kinds: dict[int, Kinds] = {}
+    undercut: dict[int, _Undercut] = {}
     while waiting:
         group = memo.group(next(iter(waiting)))
         del waiting[group.id]
         each = kinds.get(group.id)
         if each is None:
-            each = kinds[group.id] = _kinds(memo, group)
+            each = kinds[group.id] = kinds_of(memo, group)
         region = INFINITY
+        leaves = () if group.region is None else group.region.leaves
         if each.region:
-            assert group.region is not None
-            region = _bound(memo, group, each.region[0], group.region.leaves)
-        alone = each.others
-        if undercut and each.region:
-            alone = [*alone, *(join for join in each.region if not undercut.isdisjoint(join.inputs))]
-        bound = min([region, *(_bound(memo, group, mexpr, mexpr.inputs) for mexpr in alone)])
+            region = _bound(memo, group, each.region[0], leaves)
+        allowed, alone = region, each.others
+        if undercut and len(each.region) == 1 and isinstance(each.region[0].op, JoinGraph):  # its splits are no expressions
+            saved = sum(part.saved for part in undercut.values() if part.leaves < set(leaves))
+            allowed = max(0.0, region - saved)
+        elif undercut and each.region:
+            alone = [*alone, *(join for join in each.region if not undercut.keys().isdisjoint(join.inputs))]
+        bound = min([allowed, *(_bound(memo, group, mexpr, mexpr.inputs) for mexpr in alone)])
         fell = bound < group.lower
         if fell:
             group.lower = bound
             fallen[group.id] = group
             waiting.update(dict.fromkeys(over.get(group.id, ())))
-        cheaper = group.lower < region < INFINITY and group.id not in undercut
+        known = undercut.get(group.id)
+        cheaper = group.lower < region < INFINITY and (known is None or known.saved < region - group.lower)
         if cheaper:
-            undercut.add(group.id)
+            undercut[group.id] = _Undercut(frozenset(leaves), region - group.lower)
+            waiting.update(dict.fromkeys(over[leaves[0]]))
         if fell or cheaper:
             waiting.update(dict.fromkeys(memo.find(parent.group) for parent in group.parents))
     return list(fallen.values())
 
 
-class _Kinds(NamedTuple):
+class _Undercut(NamedTuple):
+    """A group that can be had for less than the joins over its `leaves`, by as much as `saved`."""
+
+    leaves: frozenset[int]
+    saved: float
+
+
+class Kinds(NamedTuple):
     """The expressions of a group: the joins over the leaves of its region, and all others."""
 
     region: list[LogicalExpr]
     others: list[LogicalExpr]
 
 
-def _kinds(memo: Memo, group: Group) -> _Kinds:
+def kinds_of(memo: Memo, group: Group) -> Kinds:
     if group.region is None:
-        return _Kinds([], group.logical)
-    kinds = _Kinds([], [])
+        return Kinds([], group.logical)
+    kinds = Kinds([], [])
     for mexpr in group.logical:
         joins = _is_inner(mexpr) and memo.leaves(mexpr.inputs) == group.region.leaves
         (kinds.region if joins else kinds.others).append(mexpr)

@@ -52,7 +52,7 @@ def _start(region: SetGoals) -> None:
     merge = region.methods.merge and not (region.methods.hash and costs.hash_beats_merge)
     table = settings.region == "table" or (settings.region == "auto" and region.region.n > FEW)
     loose = any(goal.lower < goal.best_cost for goal in region.leaf_goals)  # by a gap: what they cost is no bound
-    table = table and not loose and not _grown(region) and not region.region.forced.sets and own is None
+    table = table and not loose and not region.grown and not region.region.forced.sets and own is None
     if not table and not search.use_bounds:
         merge = region.methods.merge  # nothing is skipped because another method is never dearer
     region.dominated = region.methods.merge and not merge
@@ -64,7 +64,7 @@ def _start(region: SetGoals) -> None:
     if table and splits is not None:
         _fill_table(region, splits)
         return
-    if search.use_bounds:
+    if search.use_bounds and not region.grown:
         lower = [goal.lower for goal in region.leaf_goals]
         region.bound = set_bound(region.region.graph, costs, region.methods, splits, region.estimates, _rows(region), lower)
     choice = choice_of(region.region, settings)
@@ -100,12 +100,6 @@ def take_one_order(region: SetGoals, why: str, tree: JoinTree | None = None) -> 
 def begin_with_one_order(region: SetGoals) -> None:
     """`start` for a search that wants a plan and no more."""
     take_one_order(region, "a budget was spent")
-
-
-def _grown(region: SetGoals) -> bool:
-    """Whether rules found other expressions for a part of the region that is a group: the table knows joins alone."""
-    groups = (region.search.memo.group(gid) for s, gid in region.groups.items() if s != region.region.graph.all)
-    return any(len(group.logical) > 1 for group in groups)
 
 
 def _fill_table(region: SetGoals, splits: SetSplits) -> None:

@@ -7,6 +7,7 @@ someone asks for it in some order, or looks at it.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cached_property
 
 from optimizer.algebra.columns import ColumnSet, column_ids
 from optimizer.algebra.join_graph import JoinGraph
@@ -21,6 +22,7 @@ from optimizer.joins.inner import InnerRegion
 from optimizer.joins.order_keys import OrderKey, order_keys
 from optimizer.joins.set_bound import ROUNDING
 from optimizer.joins.set_table import Methods, SetTable
+from optimizer.memo.bounds import kinds_of
 from optimizer.memo.goal import INFINITY, Goal, Split, Status, Way
 from optimizer.memo.group import Group
 from optimizer.memo.mexpr import LogicalExpr
@@ -107,6 +109,13 @@ class SetGoals:
         """How the region is searched."""
         return "one order" if self.heuristic else "tasks" if self.table is None else "table"
 
+    @cached_property
+    def grown(self) -> bool:
+        """Whether rules found other expressions for a part of the region: tables and bounds of sets know joins of it alone."""
+        memo, own = self.search.memo, {leaf.id for leaf in self.leaves}
+        parts = (group for group in memo.live_groups() if group.region is not None and own > set(group.region.leaves))
+        return any(kinds_of(memo, group).others for group in parts)
+
     @property
     def size(self) -> int:
         """Sets of two relations or more that the search knows of."""
@@ -160,7 +169,7 @@ class SetGoals:
         self.groups[s] = group.id
         own = self.figures(s).goal
         self._grouped(own, group.id)
-        if self.search.use_bounds and own.status is Status.NEW:
+        if self.search.use_bounds and own.status is Status.NEW and (s == self.region.graph.all or not self.grown):
             self.prove(own, group.lower, "the group")
         if required == ANY:
             return own

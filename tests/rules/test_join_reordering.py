@@ -7,8 +7,10 @@ from __future__ import annotations
 
 from collections import Counter
 
+import pyarrow as pa
 import pytest
 
+from executor.session import Session
 from optimizer.algebra.kinds import JoinKind
 from optimizer.catalog.table import Catalog
 from optimizer.pipeline import Optimizer
@@ -116,6 +118,20 @@ def test_a_plan_that_such_a_bound_cut(tpch: Catalog) -> None:
         where exists (select * from nation p where p.n_regionkey = s_nationkey)"""
     costs = {mode: Optimizer(tpch, Settings(cost_model="c_out", pruning=mode)).optimize(sql).cost for mode in ("none", "both")}
     assert costs["both"] == pytest.approx(costs["none"], rel=1e-9)
+
+
+def test_a_part_of_a_region_that_has_other_expressions() -> None:
+    """An aggregate was pushed below a join: the rest is a group, of which an outer join was taken apart. Neither the table of the
+    region's sets nor their bounds know that."""
+    sql = """select a.id from r a
+        join ((values (0), (0), (0)) b(x) join (select y from (values (1.5, 0)) c(y, z)) d on b.x = d.y)
+            on a.id is not distinct from b.x
+        join (r e right join r f on e.id + f.id = e.id + e.id) on a.id = f.id
+        group by a.id"""
+    tables = {"r": pa.table({"id": pa.array([7, 1, 5, 8, 4, 3], pa.int32())})}
+    ways = ({"pruning": "none", "seed": "none"}, {}, {"region": "table"}, {"region": "tasks"}, {"pruning": "upper"})
+    costs = [Session(tables, settings).optimize(sql).cost for settings in ways]
+    assert costs == pytest.approx([costs[0]] * 5, rel=1e-9)
 
 
 @pytest.mark.parametrize("enumeration", ["rules", "adaptive"])
