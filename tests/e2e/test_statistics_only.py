@@ -54,7 +54,10 @@ def test_running_says_what_is_possible(planscope, arguments):
 
 
 def test_queries_of_datasets_with_sizes_still_need_one(planscope):
-    for sql in ("tpch/q01", "select 1", "job", "nothing/there"):
+    for sql, message in (("nothing/there", 'no built-in query "nothing/there"'), ("tpch/q5", "did you mean tpch/q05?")):
+        done = planscope("explain", sql)
+        assert done.code == 2 and message in done.err
+    for sql in ("tpch/q01", "select 1", "job"):
         done = planscope("explain", sql)
         assert done.code == 2 and "Missing option '-d' / '--data'" in done.err
 
