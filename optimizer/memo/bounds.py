@@ -11,8 +11,8 @@ where the joins of a region of inner joins count as one expression over the regi
 leaves cost. That is so of a join over these leaves whose inputs cost no less than their own regions do; any other join of the
 group counts for itself, over its inputs: one that takes a leaf apart, or reads a group that can be had for less. Where the splits
 of a region are no expressions, its bound is less by what all such groups of its leaves save. By induction over its height, no
-plan of G costs less. It is the largest solution below the bounds that the groups were made with: bounds
-only fall, and where a group may contain itself, a round costs something, so a fixpoint is reached.
+plan of G costs less. It is the largest solution below the bounds that the groups were made with: bounds only fall, and where a
+group may contain itself, a round costs something, so a fixpoint is reached.
 """
 
 from __future__ import annotations
@@ -52,10 +52,10 @@ def lower_bounds_fall(memo: Memo) -> list[Group]:
         if each.region:
             region = _bound(memo, group, each.region[0], leaves)
         allowed, alone = region, each.others
-        if undercut and len(each.region) == 1 and isinstance(each.region[0].op, JoinGraph):  # its splits are no expressions
+        if undercut and any(isinstance(join.op, JoinGraph) and join.barred for join in each.region):  # splits are no expressions
             saved = sum(part.saved for part in undercut.values() if part.leaves < set(leaves))
             allowed = max(0.0, region - saved)
-        elif undercut and each.region:
+        if undercut and each.region:
             alone = [*alone, *(join for join in each.region if not undercut.keys().isdisjoint(join.inputs))]
         bound = min([allowed, *(_bound(memo, group, mexpr, mexpr.inputs) for mexpr in alone)])
         fell = bound < group.lower
@@ -88,6 +88,7 @@ class Kinds(NamedTuple):
 
 
 def kinds_of(memo: Memo, group: Group) -> Kinds:
+    """The expressions of a group by what they are to its region."""
     if group.region is None:
         return Kinds([], group.logical)
     kinds = Kinds([], [])
