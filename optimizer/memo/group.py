@@ -74,3 +74,8 @@ class Group:
     def members(self) -> list[LogicalExpr]:
         """All its logical expressions."""
         return self.logical + self.unseen
+
+    @property
+    def sorted_inside(self) -> bool:
+        """Whether an order may cost less than a sort of its rows: one that it offers, or by a sort below an operator."""
+        return bool(self.offers) or any(mexpr.inputs for mexpr in self.logical)

@@ -109,7 +109,7 @@ def _fill_table(region: SetGoals, splits: SetSplits) -> None:
     one_row = any(leaf.props.at_most_one_row for leaf in region.leaves)
     in_order = 0  # relations that may be in some order as they come, or whose order asks for nothing
     for i, leaf in enumerate(region.leaves):
-        if leaf.offers or leaf.props.constants or one_row:
+        if leaf.sorted_inside or leaf.props.constants or one_row:
             in_order |= 1 << i
     constants = any(leaf.props.constants for leaf in region.leaves)
     estimated = np.maximum(region.estimates.vector(splits.sets), costs.floor)

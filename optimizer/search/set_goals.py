@@ -308,7 +308,7 @@ class SetGoals:
             one_row = any(leaf.props.at_most_one_row for leaf in self.leaves)  # where there is one row, there is every order
             free = 0
             for i in column_ids(keys[0].relations):
-                if self.leaves[i].offers or one_row or (required.grouping and self.leaves[i].props.keys):
+                if self.leaves[i].sorted_inside or one_row or (required.grouping and self.leaves[i].props.keys):
                     free |= 1 << i
             known = self._orders[first] = keys, free
         return known
