@@ -19,6 +19,7 @@ import pyarrow.csv as pacsv
 
 from optimizer.algebra.columns import DataType
 from optimizer.algebra.types import is_decimal, is_float, type_name
+from optimizer.catalog.delimiters import rival
 from optimizer.catalog.facts import FileFacts
 from optimizer.catalog.fingerprint import file_fingerprint
 from optimizer.catalog.measure import measure
@@ -98,6 +99,8 @@ class _Unfit(Exception):
 def _header(path: Path) -> list[str]:
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
+            quoted = file.read(1) == '"'
+            file.seek(0)
             names = next(csv.reader(file), [])
     except UnicodeDecodeError as error:
         raise CatalogError(f"{path} is not UTF-8 text; convert it to UTF-8") from error
@@ -110,6 +113,13 @@ def _header(path: Path) -> list[str]:
             raise CatalogError(f"{path}, line 1: a column has no name")
         if names.count(name) > 1:
             raise CatalogError(f'{path}, line 1: column "{name}" is there twice')
+    if len(names) == 1 and not quoted:
+        _, first = _find_row(path, bool) or (0, [])
+        if (other := rival(",", names[0], first[0] if len(first) == 1 else None)) is not None:
+            raise CatalogError(
+                f'{path} has one column, "{names[0][:60]}", but its fields seem to be separated by {other!r}\n'
+                "planscope data import reads such files; if it is one column, put its name in quotes"
+            )
     return names
 
 

@@ -26,8 +26,8 @@ from experiments.pipeline.intake.sources import COMPRESSED
 from experiments.pipeline.intake.values import literal
 from experiments.pipeline.spark.errors import PipelineError
 from experiments.pipeline.spark.paths import reader, to_read
+from optimizer.catalog.delimiters import rival
 
-_RIVALS = (";", "\t", "|", ",")
 _OPEN = "a quote is opened and never closed"
 _AT = F.monotonically_increasing_id
 
@@ -176,17 +176,14 @@ class CsvFiles:
 
 
 def _check_delimiter(label: str, delimiter: str, name: str, value: str | None) -> None:
-    """Raises PipelineError: one column whose name and first value, if any, both hold the same number of another usual delimiter
-    is none."""
-    for rival in _RIVALS:
-        count = name.count(rival) if rival != delimiter else 0
-        if count and (value is None or value.count(rival) == count):
-            this, other = ("tab" if one == "\t" else f"'{one}'" for one in (delimiter, rival))
-            raise PipelineError(
-                f'{label} has one column, "{name[:60]}"\n'
-                f"its fields seem to be separated by {rival!r}: try --option delimiter={other}; "
-                f"if it is one column, --option delimiter={this}"
-            )
+    """Raises PipelineError for a file whose one column seems to be several."""
+    if (other := rival(delimiter, name, value)) is not None:
+        this, that = ("tab" if one == "\t" else f"'{one}'" for one in (delimiter, other))
+        raise PipelineError(
+            f'{label} has one column, "{name[:60]}"\n'
+            f"its fields seem to be separated by {other!r}: try --option delimiter={that}; "
+            f"if it is one column, --option delimiter={this}"
+        )
 
 
 def _not(fields: int) -> str:

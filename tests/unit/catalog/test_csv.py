@@ -75,6 +75,8 @@ def test_part_files_get_one_type(tmp_path: Path) -> None:
         "a,b\r\n1,x\r\n\r\n2,y\r\n",
         "\ufeffa,b\n1,2",
         "a,b\n1, x \n2,\n",
+        '"a;b"\n1;2\n',
+        "a;b\nx\ny;z\n",
     ],
 )
 def test_fields_are_read_as_duckdb_reads_them(tmp_path: Path, text: str) -> None:
@@ -97,6 +99,8 @@ def test_declared_types_are_used(tmp_path: Path) -> None:
     [
         ("a,b,c\n1,2,3\n4,5\n7,8,9\n", r"t\.csv, line 3: 2 fields, but the first line names 3 columns"),
         ('a,b\n"1\n2",x\n3,4,5\n', r"t\.csv, line 4: 3 fields, but the first line names 2 columns"),
+        ("a;b\n1;2\n", r"t\.csv has one column, \"a;b\", but its fields seem to be separated by ';'\n"),
+        ("a\tb;c\n1\t2,5;6\n", r"t\.csv has one column, .* separated by ';'\n"),
         ("a\n1\n2,3\n", r"t\.csv, line 3: 2 fields, but the first line names 1 columns"),
         ("", r"t\.csv is empty: a CSV file starts with a line of column names"),
         ("a,b,a\n1,2,3\n", r't\.csv, line 1: column "a" is there twice'),
