@@ -52,7 +52,7 @@ class RegionWays(SetGoals):
     def ways(self, search: SearchContext, goal: Goal) -> tuple[list[Way], float]:
         if any(not leaf.settled for leaf in self.leaf_goals):
             return [], INFINITY
-        if self.merging or goal.required != ANY:
+        if self.merging or self.grown or goal.required != ANY:  # grown: its group may have other expressions
             self.group_of(goal.relations)
             if self.exact and goal.required != ANY:
                 self.settle(self.figures(goal.relations).goal)  # so that what a sort of it costs is known

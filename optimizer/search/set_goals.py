@@ -12,6 +12,7 @@ from functools import cached_property
 from optimizer.algebra.columns import ColumnSet, column_ids
 from optimizer.algebra.join_graph import JoinGraph
 from optimizer.algebra.physical import HashJoin, NestedLoopJoin
+from optimizer.algebra.region_graph import RegionGraph
 from optimizer.algebra.scalars import Predicate
 from optimizer.algebra.traits import ANY, TraitSet
 from optimizer.algebra.trees import Node, Tree
@@ -113,8 +114,9 @@ class SetGoals:
     def grown(self) -> bool:
         """Whether rules found other expressions for a part of the region: tables and bounds of sets know joins of it alone."""
         memo, own = self.search.memo, {leaf.id for leaf in self.leaves}
-        parts = (group for group in memo.live_groups() if group.region is not None and own > set(group.region.leaves))
-        return any(kinds_of(memo, group).others for group in parts)
+        kinds = (kinds_of(memo, group) for group in memo.live_groups())
+        parts = (each for each in kinds if any(own > set(leaves) for leaves in each.regions))
+        return any(len(joins) > 1 or any(not isinstance(m.op, RegionGraph) for m in others) for joins, others in parts)
 
     @property
     def size(self) -> int:

@@ -135,6 +135,18 @@ def test_a_part_of_a_region_that_has_other_expressions() -> None:
     assert costs == pytest.approx([costs[0]] * 5, rel=1e-9)
 
 
+def test_a_part_of_a_region_that_is_a_region_of_several_kinds_too(tpch: Catalog) -> None:
+    """Its group is no region of inner joins itself, and has a lookup: sets of the larger region have to find it there."""
+    sql = """select l_shipmode, exists (select * from nation t where t.n_nationkey = c_nationkey and t.n_name >= 'GERMANY')
+        from orders full join customer on o_custkey = c_custkey and c_custkey in (10, 700) and o_orderdate = '1995-01-01'
+        full join lineitem on o_orderkey = l_orderkey full join partsupp on l_partkey = ps_partkey
+        join supplier on c_nationkey = s_nationkey and s_suppkey < 5
+        full join nation n on s_nationkey = n.n_nationkey and n.n_name = 'GERMANY' where ps_availqty > 9000"""
+    ways: tuple[dict[str, Any], ...] = ({"pruning": "none", "seed": "none"}, {}, {"pruning": "lower"}, {"region": "table"})
+    costs = [Optimizer(tpch, Settings(decorrelate="cost", **settings)).optimize(sql).cost for settings in ways]
+    assert costs == pytest.approx([costs[0]] * 4, rel=1e-9)
+
+
 def test_a_relation_of_a_region_that_is_sorted_inside(tpch: Catalog) -> None:
     """An order of an aggregate's rows may cost less than a sort above it: by a sort below, with a streaming aggregate."""
     sql = """select 1 from supplier s where s_nationkey in (3, 7)
