@@ -140,7 +140,8 @@ def compare_command(first: Path, second: Path, output: str | None) -> None:
 
 
 def _show(experiment: Experiment, rows: pa.Table, folder: Path, about: dict[str, Any], kept: bool) -> None:
-    """Prints the report, and writes it where results are kept. Raises InternalError for problems."""
+    """Prints the report, and writes it where results are kept. Raises InternalError for problems, PlanscopeError where every item
+    failed."""
     sections = [*experiment.report(rows), *failed_section(rows)]
     for section in sections:
         say("\n".join(section_lines(section)))
@@ -150,6 +151,8 @@ def _show(experiment: Experiment, rows: pa.Table, folder: Path, about: dict[str,
     problems = [problem for section in sections for problem in section.problems]
     if problems:
         raise InternalError(f"bench {experiment.NAME}: " + "; ".join(problems[:5]))
+    if rows.num_rows and "ok" not in rows["status"].to_pylist():
+        raise PlanscopeError(f"bench {experiment.NAME}: no item has a result")
 
 
 def section_lines(section: Section) -> list[str]:

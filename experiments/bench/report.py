@@ -65,7 +65,8 @@ def failed_section(rows: pa.Table) -> list[Section]:
     text = "They have no figures and are left out above: " + ", ".join(f"{count:,} {kind}" for kind, count in kinds.items()) + "."
     bugs = dict.fromkeys(f"{row['error_kind']}: {row['error']}" for row in found if row.get("bug"))
     caption = "Items without a result, and why."
-    return [Section(f"{len(found):,} items failed", text, [Table("failed", caption, table)], problems=list(bugs))]
+    title = f"{len(found):,} item{'s' if len(found) > 1 else ''} failed"
+    return [Section(title, text, [Table("failed", caption, table)], problems=list(bugs))]
 
 
 def _flat(table: pa.Table) -> pa.Table:
