@@ -15,8 +15,9 @@ from optimizer.joins.graph import JoinGraph, Relations, bits
 
 
 class Conjunct(NamedTuple):
-    """`relations`: those whose columns it reads. `key`: an equality of one relation's value and another's, so a hash key of
-    every split that parts the two. `calls`: calls made to test it on one row."""
+    """`relations`: those whose columns it reads; all, where it reads none, so that the last join tests it. `key`: an equality of
+    one relation's value and another's, so a hash key of every split that parts the two. `calls`: calls
+    made to test it on one row."""
 
     relations: Relations
     scalar: Scalar
@@ -43,7 +44,7 @@ class InnerRegion:
         home = {column: 1 << i for i, own in enumerate(columns) for column in column_ids(own)}
         self.n, self.predicate = n, predicate
         self.conjuncts = tuple(_placed(scalar, columns, home) for scalar in predicate)
-        edges = [_ends(c.relations) for c in self.conjuncts if c.relations.bit_count() == 2]
+        edges = [_ends(c.relations) for c in self.conjuncts if c.relations.bit_count() == 2 and c.scalar.columns]
         self.keys = JoinGraph(n, [_ends(c.relations) for c in self.conjuncts if c.key])
         graph = JoinGraph(n, edges)
         self.cross = cross or not graph.connected(graph.all)
@@ -69,17 +70,13 @@ class InnerRegion:
         return self._problems.order(self.graph, costing, orderer, self.graph.all if s is None else s)
 
     def within(self, s: Relations) -> Predicate:
-        """Conjuncts whose relations all lie in `s`, in canonical order; those without any relation only for the whole."""
-        return tuple(c.scalar for c in self.conjuncts if not c.relations & ~s and (c.relations or s == self.graph.all))
+        """Conjuncts whose relations all lie in `s`, in canonical order."""
+        return tuple(c.scalar for c in self.conjuncts if not c.relations & ~s)
 
     def across(self, a: Relations, b: Relations) -> Predicate:
         """Conjuncts that the join of two disjoint sets tests: within both together, and within neither."""
         s = a | b
-        return tuple(
-            c.scalar
-            for c in self.conjuncts
-            if not c.relations & ~s and ((c.relations & ~a and c.relations & ~b) or (not c.relations and s == self.graph.all))
-        )
+        return tuple(c.scalar for c in self.conjuncts if not c.relations & ~s and c.relations & ~a and c.relations & ~b)
 
 
 @lru_cache(maxsize=1024)
@@ -112,6 +109,7 @@ def _placed(scalar: Scalar, columns: Sequence[ColumnSet], home: dict[int, Relati
     relations = 0
     for column in column_ids(scalar.columns):
         relations |= home[column]
+    relations = relations or (1 << len(columns)) - 1
     key = False
     if relations.bit_count() == 2:
         left, right = (columns[r.bit_length() - 1] for r in bits(relations))

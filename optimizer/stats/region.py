@@ -364,11 +364,14 @@ def _counted_together(leaf: RelationStats, factors: Sequence[tuple[float, Column
 def _shares(
     conjuncts: Sequence[Scalar], home: Mapping[ColumnId, int], leaves: Sequence[RelationStats]
 ) -> list[tuple[Relations, float]]:
-    """Of conjuncts that are no equality of two columns: the relations they read, and the share of rows that passes."""
+    """Of conjuncts that are no equality of two columns: the relations they read, all where they read none, and the share of rows
+    that passes."""
     figures: dict[ColumnId, ColumnFigures] = {}
     for leaf in leaves:
         figures.update(leaf.columns)
-    return [(column_set(home[c] for c in column_ids(each.columns)), selectivity(each, figures)) for each in conjuncts]
+    everything = (1 << len(leaves)) - 1
+    read = (column_set(home[c] for c in column_ids(each.columns)) for each in conjuncts)
+    return [(within or everything, selectivity(each, figures)) for within, each in zip(read, conjuncts, strict=True)]
 
 
 def _equated(conjunct: object) -> tuple[ColumnId, ColumnId] | None:

@@ -13,6 +13,7 @@ import pytest
 
 from executor.session import Session
 from optimizer.algebra.kinds import JoinKind
+from optimizer.algebra.physical import HashJoin
 from optimizer.catalog.table import Catalog
 from optimizer.pipeline import Optimizer
 from optimizer.rules.catalog import TRANSFORMATIONS
@@ -145,6 +146,15 @@ def test_a_part_of_a_region_that_is_a_region_of_several_kinds_too(tpch: Catalog)
     ways: tuple[dict[str, Any], ...] = ({"pruning": "none", "seed": "none"}, {}, {"pruning": "lower"}, {"region": "table"})
     costs = [Optimizer(tpch, Settings(decorrelate="cost", **settings)).optimize(sql).cost for settings in ways]
     assert costs == pytest.approx([costs[0]] * 4, rel=1e-9)
+
+
+def test_a_conjunct_that_reads_no_relation_is_tested_by_the_last_join(tpch: Catalog) -> None:
+    sql = """select * from region join nation on r_regionkey = n_regionkey and 0 < 1
+        join supplier on n_nationkey = s_nationkey join customer on s_nationkey = c_nationkey"""
+    ways: tuple[dict[str, Any], ...] = ({"pruning": "none", "seed": "none"}, {}, {"region": "table"}, {"region": "tasks"})
+    plans = [Optimizer(tpch, Settings(prepass=False, **settings)).optimize(sql).plan for settings in ways]
+    assert [plan.cost for plan in plans] == pytest.approx([plans[0].cost] * 4, rel=1e-9)
+    assert all(isinstance(plan.op, HashJoin) and plan.op.residual for plan in plans)
 
 
 def test_a_relation_of_a_region_that_is_sorted_inside(tpch: Catalog) -> None:
