@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Callable
-from statistics import median
 from time import perf_counter, process_time
 from typing import NamedTuple, TypeVar
 
@@ -46,8 +45,3 @@ def least(run: Callable[[], Result], runs: int = RUNS) -> tuple[Result, Times]:
         if other.cpu < times.cpu:
             best, times = result, other
     return best, times
-
-
-def median_times(times: list[Times]) -> Times:
-    """The median of each of the two."""
-    return Times(median(t.wall for t in times), median(t.cpu for t in times))
