@@ -104,7 +104,7 @@ def measure(item: Item) -> list[Row]:
             times += [_timed(connection.execute, f"{THEIRS[name]} {for_duckdb(text)}")[0]] * (number > 0)
     ms, *stages = (median(column) for column in zip(*ours, strict=True))
     done = query.search
-    relations = sum(isinstance(node, Tree) and isinstance(node.op, Scan) for node in postorder(query.bound.tree))
+    relations = sum(isinstance(node, Tree) and isinstance(node.op, Scan) for node in postorder(query.stages[-1].tree))
     return [
         {
             "ms": ms, **{f"{stage}_ms": each for stage, each in zip(STAGES, stages, strict=True)},

@@ -19,7 +19,7 @@ import pyarrow.csv as pacsv
 
 from optimizer.algebra.columns import DataType
 from optimizer.algebra.types import is_decimal, is_float, type_name
-from optimizer.catalog.delimiters import rival
+from optimizer.catalog.delimiters import name_of, rival
 from optimizer.catalog.facts import FileFacts
 from optimizer.catalog.fingerprint import file_fingerprint
 from optimizer.catalog.measure import measure
@@ -118,7 +118,8 @@ def _header(path: Path) -> list[str]:
         if (other := rival(",", names[0], first[0] if len(first) == 1 else None)) is not None:
             raise CatalogError(
                 f'{path} has one column, "{names[0][:60]}", but its fields seem to be separated by {other!r}\n'
-                "planscope data import reads such files; if it is one column, put its name in quotes"
+                f"planscope data import --option delimiter={name_of(other)} reads such files; "
+                "if it is one column, put its name in quotes"
             )
     return names
 

@@ -12,3 +12,8 @@ def rival(delimiter: str, name: str, value: str | None) -> str | None:
         if count and (value is None or value.count(other) == count):
             return other
     return None
+
+
+def name_of(delimiter: str) -> str:
+    """As the option `delimiter` of imports takes it in a shell."""
+    return "tab" if delimiter == "\t" else f"'{delimiter}'"

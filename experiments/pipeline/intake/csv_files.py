@@ -26,7 +26,7 @@ from experiments.pipeline.intake.sources import COMPRESSED
 from experiments.pipeline.intake.values import literal
 from experiments.pipeline.spark.errors import PipelineError
 from experiments.pipeline.spark.paths import reader, to_read
-from optimizer.catalog.delimiters import rival
+from optimizer.catalog.delimiters import name_of, rival
 
 _OPEN = "a quote is opened and never closed"
 _AT = F.monotonically_increasing_id
@@ -178,11 +178,10 @@ class CsvFiles:
 def _check_delimiter(label: str, delimiter: str, name: str, value: str | None) -> None:
     """Raises PipelineError for a file whose one column seems to be several."""
     if (other := rival(delimiter, name, value)) is not None:
-        this, that = ("tab" if one == "\t" else f"'{one}'" for one in (delimiter, other))
         raise PipelineError(
             f'{label} has one column, "{name[:60]}"\n'
-            f"its fields seem to be separated by {other!r}: try --option delimiter={that}; "
-            f"if it is one column, --option delimiter={this}"
+            f"its fields seem to be separated by {other!r}: try --option delimiter={name_of(other)}; "
+            f"if it is one column, --option delimiter={name_of(delimiter)}"
         )
 
 
