@@ -36,20 +36,21 @@ def lower_bounds_fall(memo: Memo) -> list[Group]:
     groups = memo.live_groups()
     # a group's first expression gave it its bound, and merges are all that lowered bounds meanwhile
     waiting = dict.fromkeys(group.id for group in groups if memo.merges or len(group.logical) > 1)
-    kinds = {group.id: kinds_of(memo, group) for group in groups}
+    kinds = {group.id: kinds_of(memo, group) for group in groups if len(group.logical) > 1 or group.region is not None}
     over: dict[int, list[int]] = {}  # group -> groups of inner joins that have it among their leaves
-    for group in groups:
-        for leaf in {leaf for leaves in kinds[group.id].regions for leaf in leaves}:
-            over.setdefault(leaf, []).append(group.id)
+    for gid, (regions, _) in kinds.items():
+        for leaf in {leaf for leaves in regions for leaf in leaves}:
+            over.setdefault(leaf, []).append(gid)
     saved: dict[int, dict[Leaves, float]] = {}  # by groups that can be had for less than the joins over some leaves
     while waiting:
         group = memo.group(next(iter(waiting)))
         del waiting[group.id]
-        regions, others = kinds[group.id]
+        each = kinds.get(group.id) or kinds_of(memo, group)
+        regions, others = each
         wholes = {leaves: _bound(memo, group, joins[0], leaves) for leaves, joins in regions.items()}
         bounds = [*wholes.values(), *(_bound(memo, group, mexpr, mexpr.inputs) for mexpr in others)]
         if saved:
-            bounds += _undercut(memo, group, kinds[group.id], wholes, saved)
+            bounds += _undercut(memo, group, each, wholes, saved)
         bound = min(bounds)
         fell = bound < group.lower
         if fell:
@@ -60,8 +61,8 @@ def lower_bounds_fall(memo: Memo) -> list[Group]:
             known = saved.get(group.id, {}).get(leaves, 0.0)
             if whole - group.lower > known:
                 saved.setdefault(group.id, {})[leaves] = whole - group.lower
-                waiting.update(dict.fromkeys(over[leaves[0]]))
-                fell = True
+                waiting.update(dict.fromkeys(over.get(leaves[0], ())))
+                fell = fell or group.region is not None
         if fell:
             waiting.update(dict.fromkeys(memo.find(parent.group) for parent in group.parents))
     return list(fallen.values())
@@ -77,7 +78,7 @@ def _undercut(
             less = sum(by for part in saved.values() for read, by in part.items() if inside > set(read))
             yield max(0.0, wholes[leaves] - less)
         for join in joins:
-            if not saved.keys().isdisjoint(join.inputs):
+            if any(gid in saved and memo.group(gid).region is not None for gid in join.inputs):  # it is no leaf itself
                 yield _bound(memo, group, join, join.inputs)
 
 

@@ -113,8 +113,8 @@ class SetGoals:
     @cached_property
     def grown(self) -> bool:
         """Whether rules found other expressions for a part of the region: tables and bounds of sets know joins of it alone."""
-        memo, own = self.search.memo, {leaf.id for leaf in self.leaves}
-        kinds = (kinds_of(memo, group) for group in memo.live_groups())
+        memo, own, beyond = self.search.memo, {leaf.id for leaf in self.leaves}, ~self.columns(self.region.graph.all)
+        kinds = (kinds_of(memo, group) for group in memo.live_groups() if not group.props.columns & beyond)
         parts = (each for each in kinds if any(own > set(leaves) for leaves in each.regions))
         return any(len(joins) > 1 or any(not isinstance(m.op, RegionGraph) for m in others) for joins, others in parts)
 
