@@ -175,5 +175,7 @@ def given(search: SearchContext, group: Group) -> LogicalExpr:
     if nary is None:
         return group.logical[0]
     tree = written_order(Tree(nary.op, tuple(search.memo.binding_leaf(g) for g in nary.inputs)))
-    gid, _ = search.memo.insert(tree, group.id)
+    gid, new = search.memo.insert(tree, group.id)
+    for mexpr in new:
+        mexpr.barred |= search.rules.barred.get(PARTITIONING[isinstance(nary.op, RegionGraph)], 0)  # as what partitioning makes
     return next(mexpr for mexpr in search.memo.group(gid).logical if mexpr.op == tree.op)
