@@ -43,6 +43,10 @@ class LogicalProps:
         self.dependencies = dependencies
         self.answers: dict[Any, Any] = {}
 
+    def other(self, props: LogicalProps) -> LogicalProps | None:
+        """Other properties as a part of a key of `answers`: None for these themselves, which must not hold themselves."""
+        return None if props is self else props
+
     def representative(self, column: ColumnId) -> ColumnId:
         """The lowest column equivalent to `column`."""
         for members in self.equivalences:
@@ -90,10 +94,14 @@ class LogicalProps:
         rest = columns & ~self.closure(known)
         if not rest & (rest - 1):
             return rest
+        answer: ColumnSet | None = self.answers.get(("rest", columns, known))
+        if answer is not None:
+            return answer
         for column in sorted(column_ids(rest), key=lambda c: ((self.closure(1 << c) & columns).bit_count(), -c)):
             fewer = rest & ~(1 << column)
             if self.closure(known | fewer) >> column & 1:
                 rest = fewer
+        self.answers["rest", columns, known] = rest
         return rest
 
     def run_columns(self, columns: ColumnSet) -> ColumnSet:

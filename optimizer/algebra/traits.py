@@ -189,9 +189,10 @@ def spellings(order: Collation, columns: ColumnSet, outer: LogicalProps, inner: 
     """
     if not order:
         return ((),)
-    known: tuple[Collation, ...] | None = outer.answers.get((order, columns, inner))
+    key = (order, columns, outer.other(inner))
+    known: tuple[Collation, ...] | None = outer.answers.get(key)
     if known is None:
-        known = outer.answers[order, columns, inner] = _spellings(order, columns, outer, inner)
+        known = outer.answers[key] = _spellings(order, columns, outer, inner)
     return known
 
 
@@ -271,9 +272,10 @@ def grouping_spellings(
     do, or all there are, by which the input's rows are the likeliest to be all different, and then they are grouped as they
     come; or the determinants that the input knows. At most MOST_SPELLINGS and these; () where there is no way. Kept too.
     """
-    known: tuple[ColumnSet, ...] | None = outer.answers.get((columns, available, inner))
+    key = (columns, available, outer.other(inner))
+    known: tuple[ColumnSet, ...] | None = outer.answers.get(key)
     if known is None:
-        known = outer.answers[columns, available, inner] = _grouping_spellings(columns, available, outer, inner)
+        known = outer.answers[key] = _grouping_spellings(columns, available, outer, inner)
     return known
 
 

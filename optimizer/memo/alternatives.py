@@ -136,11 +136,12 @@ def _completed(offer: TraitSet, required: TraitSet, output: LogicalProps, input:
     wanted = required.collation
     if not wanted:
         return (offer,)
-    known: Sequence[TraitSet] | None = output.answers.get((offer, required, input))
+    key = (offer, required, output.other(input))
+    known: Sequence[TraitSet] | None = output.answers.get(key)
     if known is None:  # kept, since the joins of one input ask alike
         ways = completed(offer.collation, wanted, input.columns, output, input)
         more = interposed(offer.collation, wanted, input.columns, output, input)
-        known = output.answers[offer, required, input] = [offer, *map(TraitSet, (*ways, *more))]
+        known = output.answers[key] = [offer, *map(TraitSet, (*ways, *more))]
     return known
 
 

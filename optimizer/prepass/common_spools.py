@@ -36,33 +36,42 @@ def with_common_spools(root: Tree, columns: Columns) -> Tree:
     if not _reads_again(root):
         return root
     wide = _widened(root, columns)
-    shapes = Shapes()
-    shapes.of(wide)
-    times = Counter(shapes.of(part) for part in _parts(wide))
-    numbers: dict[int, int] = {}  # shape -> its spool
-    first: dict[int, Sequence[ColumnId]] = {}  # shape -> the columns that its spool's tree makes, by place
-    spools: list[Tree] = []
-
-    def visit(node: Node, state: None) -> Node | tuple[Tree, Sequence[None]]:
-        if not isinstance(node, Tree) or isinstance(node.op, Choice):
-            return node
-        shape = shapes.of(node)
-        if times[shape] == 1 or not _is_kept(node):
-            return node, [None] * len(node.inputs)
-        if shape not in numbers:
-            first[shape] = shapes.columns(node)
-            held = node.with_inputs(tuple(map_down(each, None, visit) for each in node.inputs))
-            numbers[shape] = len(numbers) + 1
-            spools.append(Tree(Spool(numbers[shape], TITLE), (held,)))
-        return Tree(_reading(node, numbers[shape], shapes.columns(node), first[shape]))
-
-    body = map_down(wide, None, visit)
+    found = _Spools(wide)
+    body = map_down(wide, None, found.visit)
     assert isinstance(body, Tree)
+    spools, numbers = found.spools, found.numbers
     readers = Counter(op.spool for part in (*spools, body) for op in references(part))
     once = [number for number in numbers.values() if readers[number] < 2]
     if len(once) == len(spools):
         return root
     return inlined_spools(Tree(With(), (*spools, body)), once, columns)
+
+
+class _Spools:
+    """The spools made so far. `numbers`: of each shape its spool; `first`: and the columns that the tree of its spool makes, by
+    place."""
+
+    def __init__(self, root: Tree) -> None:
+        self.shapes = Shapes()
+        self.shapes.of(root)
+        self.times = Counter(self.shapes.of(part) for part in _parts(root))
+        self.numbers: dict[int, int] = {}
+        self.first: dict[int, Sequence[ColumnId]] = {}
+        self.spools: list[Tree] = []
+
+    def visit(self, node: Node, state: None) -> Node | tuple[Tree, Sequence[None]]:
+        """What stands in place of a node (`map_down`)."""
+        if not isinstance(node, Tree) or isinstance(node.op, Choice):
+            return node
+        shape = self.shapes.of(node)
+        if self.times[shape] == 1 or not _is_kept(node):
+            return node, [None] * len(node.inputs)
+        if shape not in self.numbers:
+            self.first[shape] = self.shapes.columns(node)
+            held = node.with_inputs(tuple(map_down(each, None, self.visit) for each in node.inputs))
+            self.numbers[shape] = len(self.numbers) + 1
+            self.spools.append(Tree(Spool(self.numbers[shape], TITLE), (held,)))
+        return Tree(_reading(node, self.numbers[shape], self.shapes.columns(node), self.first[shape]))
 
 
 def _reads_again(root: Tree) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from time import perf_counter
 from typing import Protocol
+from weakref import ref
 
 from optimizer.algebra.columns import ColumnSet
 from optimizer.algebra.physical import PhysicalOperator
@@ -296,3 +297,16 @@ class SearchContext:
     def arrived(self, new: list[LogicalExpr]) -> None:
         """Have new logical expressions explored, costed for the goals that are open, and seen by the rules above them."""
         raise AssertionError("a context without a driver")
+
+
+class OfSearch:
+    """What a search made for itself and asks it back: it holds the search weakly, so that all of a search is freed at once."""
+
+    def __init__(self, search: SearchContext) -> None:
+        self._search = ref(search)
+
+    @property
+    def search(self) -> SearchContext:
+        search = self._search()
+        assert search is not None, "the search is gone"
+        return search

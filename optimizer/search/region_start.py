@@ -47,7 +47,7 @@ def _start(region: SetGoals) -> None:
     region.splits_of = splitter(region.region, partition, left_deep, in_order=not search.use_bounds)
     if costs is None:
         if (choice := choice_of(region.region, settings)).enumeration is not Enumeration.EXACT:
-            take_one_order(region, choice.why, _by_rows(region))
+            take_one_order(region, choice.why)
         return
     merge = region.methods.merge and not (region.methods.hash and costs.hash_beats_merge)
     table = settings.region == "table" or (settings.region == "auto" and region.region.n > FEW)
@@ -86,11 +86,12 @@ def _start(region: SetGoals) -> None:
 
 def take_one_order(region: SetGoals, why: str, tree: JoinTree | None = None) -> None:
     """Leave a region one order: `tree`, or a greedy one."""
-    order = {a | b: a for a, b in joins_of(_by_rows(region) if tree is None else tree)}
+    joins, estimates, rows = region.region, region.estimates, _rows(region)  # the region itself keeps what is made of these
+    order = {a | b: a for a, b in joins_of(tree or smallest_first(joins, estimates, rows))}
 
     def split(s: Relations) -> list[Relations]:
         if s not in order:  # a part of the region that is no part of the tree
-            order.update((a | b, a) for a, b in joins_of(_by_rows(region, s)))
+            order.update((a | b, a) for a, b in joins_of(smallest_first(joins, estimates, rows, s)))
         return [order[s]]
 
     region.splits_of, region.heuristic = split, why
@@ -139,10 +140,6 @@ def _ordered(region: SetGoals, kind: str) -> Ordered:
     return region.region.ordered(
         RegionCosting(region.costs, region.region.graph, region.estimates, _rows(region), plans), orderer
     )
-
-
-def _by_rows(region: SetGoals, s: Relations = 0) -> JoinTree:
-    return smallest_first(region.region, region.estimates, _rows(region), s)
 
 
 def _rows(region: SetGoals) -> list[float]:

@@ -36,11 +36,11 @@ from optimizer.memo.mexpr import LogicalExpr
 from optimizer.rules.implement.join_to_hash_join import JoinToHashJoin
 from optimizer.rules.implement.join_to_merge_join import JoinToMergeJoin
 from optimizer.rules.implement.join_to_nested_loop_join import JoinToNestedLoopJoin
-from optimizer.search.context import SearchContext, Source
+from optimizer.search.context import OfSearch, SearchContext, Source
 from optimizer.search.group_ways import PARTITIONING, GroupWays
 from optimizer.search.region_start import start
 from optimizer.search.region_ways import RegionWays
-from optimizer.search.set_goals import PARTITION, SetGoals
+from optimizer.search.set_goals import PARTITION, Registry, SetGoals
 
 
 class Method(StrEnum):
@@ -53,16 +53,15 @@ class Decision(NamedTuple):
     why: str
 
 
-class Regions:
+class Regions(OfSearch):
     """Which goals have which source (`context.Sources`). `wholes`: the join graphs of the query, with what was decided."""
 
     def __init__(self, search: SearchContext) -> None:
-        self.search = search
+        super().__init__(search)
         self.wholes: dict[LogicalExpr, Decision] = {}
         self.made: list[RegionWays] = []
         self.groups = GroupWays()
-        self._by_goal: dict[int, SetGoals] = {}
-        self._by_group: dict[int, tuple[SetGoals, Relations]] = {}
+        self._registry = Registry()
         rules = search.rules
         self.partitioning = [(bit, rule) for bit, rule in rules.numbered if rule.name in PARTITIONING]
         self._enabled = PARTITION in rules.bits
@@ -153,7 +152,7 @@ class Regions:
     # -- sources ------------------------------------------------------------------------------------------------------------
 
     def of(self, search: SearchContext, goal: Goal) -> Source:
-        source = self._by_goal.get(goal.id)
+        source = self._registry.by_goal.get(goal.id)
         return source if isinstance(source, RegionWays) else self.groups
 
     def goal(self, search: SearchContext, group: Group, required: TraitSet) -> Goal:
@@ -166,11 +165,11 @@ class Regions:
         return made
 
     def output(self, search: SearchContext, goal: Goal) -> tuple[ColumnSet, float]:
-        return self._by_goal[goal.id].output(goal)
+        return self._registry.by_goal[goal.id].output(goal)
 
     def group(self, search: SearchContext, goal: Goal) -> int:
         """The group of a goal; one is made for a set of relations that has none."""
-        return goal.group if goal.group >= 0 else self._by_goal[goal.id].group_of(goal.relations)
+        return goal.group if goal.group >= 0 else self._registry.by_goal[goal.id].group_of(goal.relations)
 
     def methods(self) -> list[str]:
         """How each region of the query was searched: expand, table, tasks or one order."""
@@ -180,12 +179,11 @@ class Regions:
     def forget(self) -> None:
         """Goals and groups have changed: regions are made anew when they are asked for."""
         self.made.clear()
-        self._by_goal.clear()
-        self._by_group.clear()
+        self._registry = Registry()
 
     def _place(self, group: Group) -> tuple[SetGoals, Relations] | None:
         """The region and the set of relations that a group stands for, if its joins are not expressions."""
-        known = self._by_group.get(group.id)
+        known = self._registry.by_group.get(group.id)
         if known is not None:
             return known
         graph = next((m for m in group.logical if isinstance(m.op, JoinGraph) and m.barred & self._bit), None)
@@ -202,7 +200,7 @@ class Regions:
             assert isinstance(graph.op, JoinGraph)
             s = region.set_of([find(gid) for gid in graph.inputs], graph.op.predicate)
             if s is not None:
-                self._by_group[group.id] = region, s
+                self._registry.by_group[group.id] = region, s
                 return region, s
         raise AssertionError(f"join graph {graph.id} is no part of any region")
 
@@ -217,6 +215,6 @@ class Regions:
         figures = search.memo.figures
         assert isinstance(figures, Figures), "regions need the estimator's rows of sets"
         rows = figures.region_rows(region, [search.memo.group(gid) for gid in whole.inputs])
-        made = RegionWays(search, whole, region, costs, self._methods, rows, start, (self._by_goal, self._by_group))
+        made = RegionWays(search, whole, region, costs, self._methods, rows, start, self._registry)
         self.made.append(made)
         return made

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
+from weakref import ref
 
 from optimizer.algebra.columns import ColumnSet, column_ids
 from optimizer.algebra.join_graph import JoinGraph
@@ -27,7 +28,7 @@ from optimizer.memo.bounds import kinds_of
 from optimizer.memo.goal import INFINITY, Goal, Split, Status, Way
 from optimizer.memo.group import Group
 from optimizer.memo.mexpr import LogicalExpr
-from optimizer.search.context import SearchContext
+from optimizer.search.context import OfSearch, SearchContext
 
 PARTITION = "partition_joins"
 BOUNDING_KEYS = 3  # of an order; one of more keys costs at least as much, and each number of keys is a pass over all splits
@@ -44,7 +45,17 @@ class SetFigures:
         self.rows, self.calls, self.residual, self.goal, self.lower = rows, calls, residual, goal, goal.lower
 
 
-class SetGoals:
+class Registry:
+    """The region of each goal that has one, and of each group, with its set of relations there."""
+
+    __slots__ = ("__weakref__", "by_goal", "by_group")
+
+    def __init__(self) -> None:
+        self.by_goal: dict[int, SetGoals] = {}
+        self.by_group: dict[int, tuple[SetGoals, Relations]] = {}
+
+
+class SetGoals(OfSearch):
     """Relation i is the i-th of `leaves`; `pairs` counts the splits looked at.
 
     `costs`: None where joins are not costed by arithmetic. `start`: solves or seeds the region, once its relations are settled.
@@ -62,11 +73,12 @@ class SetGoals:
         methods: Methods,
         estimates: SetRows,
         start: Callable[[SetGoals], None],
-        registry: tuple[dict[int, SetGoals], dict[int, tuple[SetGoals, Relations]]],
+        registry: Registry,
     ) -> None:
-        self.search, self.whole, self.region, self.costs, self.methods, self.start = search, whole, region, costs, methods, start
+        super().__init__(search)
+        self.whole, self.region, self.costs, self.methods, self.start = whole, region, costs, methods, start
         self.estimates = estimates
-        self._sources, self._places = registry  # by goal, and by group
+        self._registry = ref(registry)  # weakly too, since it has the region
         self.each = methods.hash + methods.loop
         self.bounded = False
         self.enough = -1.0
@@ -90,6 +102,12 @@ class SetGoals:
         for i, leaf in enumerate(self.leaves):
             calls = sum(weight for within, weight, _ in self._weights if within == 1 << i)
             self.sets[1 << i] = SetFigures(max(leaf.stats.rows, floor), calls, calls, search.goal(leaf.id, ANY))
+
+    @property
+    def _registered(self) -> Registry:
+        registry = self._registry()
+        assert registry is not None, "the regions were made anew"
+        return registry
 
     def output(self, goal: Goal) -> tuple[ColumnSet, float]:
         """The columns and rows of a set."""
@@ -153,7 +171,7 @@ class SetGoals:
 
     def _note(self, s: Relations, figures: SetFigures) -> SetFigures:
         self.sets[s] = figures
-        self._sources[figures.goal.id] = self
+        self._registered.by_goal[figures.goal.id] = self
         gid = self.groups.get(s)
         if gid is not None:
             figures.goal.group = gid
@@ -180,7 +198,7 @@ class SetGoals:
             bounds = self.table.ordered(*self._order(required))
             lower = max(lower, float(bounds[self.table.splits.position(s)]) * ROUNDING)
         made = self.search.memo.new_goal(group.id, required, lower, s)
-        self._sources[made.id] = self
+        self._registered.by_goal[made.id] = self
         self.search.emit_goal(made)
         return made
 
@@ -208,7 +226,7 @@ class SetGoals:
             for mexpr in new:
                 mexpr.barred |= self.whole.barred
             self.groups[s] = gid
-            self._places[gid] = (self, s)
+            self._registered.by_group[gid] = (self, s)
             if s in self.sets:
                 self._grouped(self.sets[s].goal, gid)
                 memo.group(gid).goals[ANY] = self.sets[s].goal

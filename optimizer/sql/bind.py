@@ -11,7 +11,7 @@ from optimizer.sql.context import Context
 from optimizer.sql.ctes import with_definitions
 from optimizer.sql.deep import with_deep_stack
 from optimizer.sql.opaque import refuse_uses
-from optimizer.sql.parse import parse
+from optimizer.sql.parse import parse, without_parents
 from optimizer.sql.query import bind_query
 
 
@@ -36,4 +36,5 @@ def _bind(sql: str, catalog: Catalog, ms: dict[str, float] | None) -> BoundQuery
     bound = bind_query(context, tree, None)
     query = BoundQuery(with_definitions(context, bound.tree), context.columns, bound.outputs, bound.order)
     refuse_uses(source, tree, query)
+    without_parents(tree)
     return query

@@ -12,7 +12,7 @@ from sqlglot.errors import ErrorLevel
 
 from optimizer.algebra.scalars import AggregateCall, Call, Case, Cast, InList, Literal, Scalar
 from optimizer.sql.coerce import bare
-from optimizer.sql.parse import Plus
+from optimizer.sql.parse import Plus, without_parents
 
 _INFIX = {
     exp.Add: "+",
@@ -113,7 +113,7 @@ def _text(node: Any) -> str:
     if kind in _CALLS:
         parts = (node.this, *(node.args.get(k) for k in ("decimals", "expression", "replacement")), *node.expressions)
         return f"{_CALLS[kind]}({', '.join(_text(a) for a in parts if a is not None)})"
-    return str(node.sql(dialect="duckdb", unsupported_level=ErrorLevel.IGNORE))  # it would write warnings to the terminal
+    return _written(node, unsupported_level=ErrorLevel.IGNORE)  # it would write warnings to the terminal
 
 
 def _call(node: Any) -> str:
@@ -126,8 +126,15 @@ def _call(node: Any) -> str:
     return f"{name}({word}{', '.join(_text(a) for a in args)})"
 
 
+def _written(node: Any, **options: Any) -> str:
+    copy = node.copy()  # the generator rewrites some nodes
+    text = str(copy.sql(dialect="duckdb", copy=False, **options))
+    without_parents(copy)
+    return text
+
+
 def _type(node: Any) -> str:
-    text = str(node.sql(dialect="duckdb"))
+    text = _written(node)
     return {"INT": "INTEGER", "TEXT": "VARCHAR", "DATE": '"DATE"', "DOUBLE": '"DOUBLE"'}.get(text, text)
 
 

@@ -179,6 +179,19 @@ def parse(sql: str) -> tuple[Any, Source]:
     return trees[0], source
 
 
+def without_parents(tree: Any) -> None:
+    """Take the ways up from an AST that has served: then it is freed when it is dropped, not when cycles are looked for."""
+    stack = [tree]
+    while stack:
+        node = stack.pop()
+        node.parent = None
+        for value in node.args.values():
+            if isinstance(value, exp.Expr):
+                stack.append(value)
+            elif type(value) is list:
+                stack += [each for each in value if isinstance(each, exp.Expr)]
+
+
 def tokens_of(sql: str) -> list[Any]:
     """The tokens of a text, each with the comments beside it. Raises SqlError for a string or comment that never ends."""
     try:

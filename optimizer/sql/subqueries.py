@@ -59,9 +59,11 @@ def _without_star(query: Any) -> Any:
     grouped = any(query.args.get(k) for k in ("distinct", "group", "having"))
     if grouped or not isinstance(star, exp.Star) or any(star.args.values()):
         return query
-    query = query.copy()
-    query.set("expressions", [exp.Literal.number(1)])
-    return query
+    number = exp.Literal.number(1)
+    one = exp.Select(**{**query.args, "expressions": [number]})
+    number.parent = None  # no way up to what is no part of the AST
+    one.meta.update(query.meta)
+    return one
 
 
 def is_query(node: Any) -> bool:
@@ -110,15 +112,15 @@ HANDLERS: dict[Any, Callable[[ExpressionBinder, Any], Scalar]] = {exp.Subquery: 
 def over_columns(subquery: Subquery, values: Mapping[Scalar, ColumnId], inputs: ColumnSet) -> Subquery:
     """The subquery where the rows around it hold scalars over `inputs` in columns, `values`: what it reads of them is
     read there. The operands outside its tree stay as they are."""
-
-    def change(scalar: Scalar) -> Scalar:
-        if not scalar.outer & inputs:
-            return scalar
-        id = values.get(bound_to(scalar, inputs))
-        if id is not None and not scalar.volatile:
-            return OuterRef(id, scalar.type)
-        children = scalar.children
-        return scalar.with_children(tuple(map(change, children))) if children else scalar
-
-    tree = map_tree_scalars(subquery.tree, change)
+    tree = map_tree_scalars(subquery.tree, lambda scalar: _over(scalar, values, inputs))
     return subquery if tree is subquery.tree else subquery.with_tree(tree)
+
+
+def _over(scalar: Scalar, values: Mapping[Scalar, ColumnId], inputs: ColumnSet) -> Scalar:
+    if not scalar.outer & inputs:
+        return scalar
+    id = values.get(bound_to(scalar, inputs))
+    if id is not None and not scalar.volatile:
+        return OuterRef(id, scalar.type)
+    children = scalar.children
+    return scalar.with_children(tuple([_over(each, values, inputs) for each in children])) if children else scalar

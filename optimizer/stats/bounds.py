@@ -88,7 +88,6 @@ class BoundedStats(RelationStats):
             setattr(self, name, getattr(stats, name))
         self.rows = bounds.rows
         self.base_rows = max(stats.base_rows, bounds.rows)
-        self.leaves = (self,) if stats.leaves == (stats,) else stats.leaves
         self.bounds = bounds
 
 

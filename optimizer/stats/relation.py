@@ -49,13 +49,13 @@ class ColumnFigures:
 class RelationStats:
     """`rows`: estimated rows, may be below 1. `columns`: figures by column id.
 
-    `base_rows`: rows of the stored table before any filter (of a scan), else `rows`. `leaves` and `predicate`: the
-    relations an inner-join region joins, by lowest column id, and its conjuncts in canonical order; a relation that is
-    no inner join is its own only leaf. `distinct`: distinct combinations of stored columns of one table, as far as they were
-    counted. `tree`: an expression that gives these rows, kept by estimators that look rows up.
+    `base_rows`: rows of the stored table before any filter (of a scan), else `rows`. `joined` and `predicate`: the relations
+    that an inner-join region joins, by lowest column id, and its conjuncts in canonical order; None for another relation.
+    `distinct`: distinct combinations of stored columns of one table, as far as they were counted. `tree`: an expression that
+    gives these rows, kept by estimators that look rows up.
     """
 
-    __slots__ = ("base_rows", "columns", "distinct", "keys", "leaves", "predicate", "rows", "tree")
+    __slots__ = ("base_rows", "columns", "distinct", "joined", "keys", "predicate", "rows", "tree")
 
     def __init__(
         self,
@@ -63,16 +63,20 @@ class RelationStats:
         columns: dict[ColumnId, ColumnFigures],
         base_rows: float | None = None,
         keys: tuple[int, ...] = (),
-        leaves: tuple[RelationStats, ...] | None = None,
+        joined: tuple[RelationStats, ...] | None = None,
         predicate: Predicate = (),
     ) -> None:
         self.rows, self.columns = rows, columns
         self.base_rows = rows if base_rows is None else base_rows
         self.keys = keys
-        self.leaves: tuple[RelationStats, ...] = (self,) if leaves is None else leaves
-        self.predicate = predicate
+        self.joined, self.predicate = joined, predicate
         self.distinct: Mapping[ColumnSet, float] = NONE_KNOWN
         self.tree: Tree | None = None
+
+    @property
+    def leaves(self) -> tuple[RelationStats, ...]:
+        """The relations of its region; one that is no inner join is its own only leaf."""
+        return (self,) if self.joined is None else self.joined
 
     def ndvs(self, columns: Iterable[ColumnId]) -> list[float]:
         """Distinct counts of the columns, or of some of them together where their combinations were counted. Their product is

@@ -123,7 +123,7 @@ def test_no_set_is_tried_in_vain(graph, calls):
 
     def count(frame, event, argument):
         nonlocal counted
-        counted += event == "call" and frame.f_code.co_name == "grow"
+        counted += event == "call" and frame.f_code.co_name == "_grow"
 
     before = sys.getprofile()
     sys.setprofile(count)

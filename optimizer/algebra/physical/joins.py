@@ -47,10 +47,11 @@ def left_order(kind: JoinKind, required: TraitSet, output: LogicalProps, inputs:
         return ()
     if required.collation and not output.equivalents(required.collation[0].column) & inputs[0].columns:
         return ()
-    known: tuple[Alternative, ...] | None = output.answers.get((required, inputs[0]))
+    key = (required, output.other(inputs[0]))
+    known: tuple[Alternative, ...] | None = output.answers.get(key)
     if known is None:  # kept, since the joins of one left input ask alike
         ways = spelled(required, inputs[0].columns, output, inputs[0])
-        known = output.answers[required, inputs[0]] = tuple([Alternative((traits, ANY), traits) for traits in ways])
+        known = output.answers[key] = tuple([Alternative((traits, ANY), traits) for traits in ways])
     return known
 
 

@@ -30,58 +30,66 @@ def branch(adjacency: tuple[Relations, ...], s: Relations) -> list[Relations]:
     if s.bit_count() > MAX_DEPTH:
         return conservative(adjacency, s)
     parts: list[Relations] = []
-    emit = parts.append
-
-    def grow(rest: Relations, near: Relations, touched: Relations, barred: Relations) -> Relations:
-        """Grow the set `s` - `rest` by relations that are not `barred`; the regions of `rest` next to the relation added last.
-
-        `near`, `touched`: neighbours of that relation and of the whole set; both may hold relations outside `rest`.
-        """
-        near &= rest
-        shut = near & barred  # only how far their region reaches matters
-        near ^= shut
-        far = touched & rest & ~(near | barred)  # to be added once the region found is known to be next to the last one
-        reached = region = 0
-        newly_barred = barred
-        while True:
-            if inside := (near | far) & region:
-                v = inside & -inside
-                beyond = adjacency[v.bit_length() - 1]
-                grow(rest ^ v, beyond, touched | beyond, newly_barred)
-                if v & near:
-                    near ^= v
-                else:
-                    far ^= v
-                newly_barred |= v
-                continue
-            if near:
-                v = near & -near
-                beyond = adjacency[v.bit_length() - 1]
-                region = v | grow(rest ^ v, beyond, touched | beyond, barred)
-                near ^= v
-            elif shut:
-                v = region = frontier = shut & -shut
-                while frontier:
-                    low = frontier & -frontier
-                    found = adjacency[low.bit_length() - 1] & rest & ~region
-                    region |= found
-                    frontier ^= low | found
-            else:
-                return reached
-            reached |= region
-            newly_barred = barred | v
-            if barred:
-                shut &= ~region
-                if region & barred:  # barred relations stay in the part left over, so no other region can be that part
-                    shut |= near & ~region
-                    near &= region
-                    far &= region
-                if barred & ~region:  # and this region can be neither that part nor grown into
-                    near &= ~region
-                    far &= ~region
-                    continue
-            emit(s ^ region)
-
     t = s & -s
-    grow(s ^ t, adjacency[t.bit_length() - 1], adjacency[t.bit_length() - 1], 0)
+    near = adjacency[t.bit_length() - 1]
+    _grow(adjacency, s, parts, s ^ t, near, near, 0)
     return parts
+
+
+def _grow(
+    adjacency: tuple[Relations, ...],
+    s: Relations,
+    parts: list[Relations],
+    rest: Relations,
+    near: Relations,
+    touched: Relations,
+    barred: Relations,
+) -> Relations:
+    """Grow the set `s` - `rest` by relations that are not `barred`; the regions of `rest` next to the relation added last.
+
+    `near`, `touched`: neighbours of that relation and of the whole set; both may hold relations outside `rest`.
+    """
+    near &= rest
+    shut = near & barred  # only how far their region reaches matters
+    near ^= shut
+    far = touched & rest & ~(near | barred)  # to be added once the region found is known to be next to the last one
+    reached = region = 0
+    newly_barred = barred
+    while True:
+        if inside := (near | far) & region:
+            v = inside & -inside
+            beyond = adjacency[v.bit_length() - 1]
+            _grow(adjacency, s, parts, rest ^ v, beyond, touched | beyond, newly_barred)
+            if v & near:
+                near ^= v
+            else:
+                far ^= v
+            newly_barred |= v
+            continue
+        if near:
+            v = near & -near
+            beyond = adjacency[v.bit_length() - 1]
+            region = v | _grow(adjacency, s, parts, rest ^ v, beyond, touched | beyond, barred)
+            near ^= v
+        elif shut:
+            v = region = frontier = shut & -shut
+            while frontier:
+                low = frontier & -frontier
+                found = adjacency[low.bit_length() - 1] & rest & ~region
+                region |= found
+                frontier ^= low | found
+        else:
+            return reached
+        reached |= region
+        newly_barred = barred | v
+        if barred:
+            shut &= ~region
+            if region & barred:  # barred relations stay in the part left over, so no other region can be that part
+                shut |= near & ~region
+                near &= region
+                far &= region
+            if barred & ~region:  # and this region can be neither that part nor grown into
+                near &= ~region
+                far &= ~region
+                continue
+        parts.append(s ^ region)
