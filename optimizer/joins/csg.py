@@ -32,6 +32,8 @@ def count_connected_sets(graph: JoinGraph, budget: int | None = None) -> int:
     """
     if budget is None:
         return sum(1 for _ in connected_sets(graph))
+    if any(1 << graph.neighbours(1 << i).bit_count() > budget for i in range(graph.n)):
+        return budget + 1  # one relation, with any of its neighbours
     number = 0
     if not graph.hyperedges:
         for _ in _by_growing(graph):

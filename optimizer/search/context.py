@@ -75,7 +75,8 @@ class Source(Protocol):
 
 
 class Sources(Protocol):
-    """Which source a goal has; goals of groups; what sets of relations give, and groups for them."""
+    """Which source a goal has; goals of groups; what sets of relations give, and groups for them; whether what they took for
+    granted of the memo is no longer so."""
 
     def of(self, search: SearchContext, goal: Goal) -> Source: ...
 
@@ -84,6 +85,8 @@ class Sources(Protocol):
     def output(self, search: SearchContext, goal: Goal) -> tuple[ColumnSet, float]: ...
 
     def group(self, search: SearchContext, goal: Goal) -> int: ...
+
+    def outgrown(self) -> bool: ...
 
 
 TIE = 4e-12  # of a cost: plans that differ by less cost the same, since bounds leave room for rounding
@@ -164,6 +167,11 @@ class SearchContext:
             return self.sources.output(self, goal)
         group = self.memo.group(goal.group)
         return group.props.columns, group.stats.rows
+
+    def outdated(self) -> bool:
+        """Whether the memo grew after something was concluded about it."""
+        self.stale = self.stale or self.sources.outgrown()
+        return self.stale
 
     def forget(self) -> None:
         """Reset every goal, because the memo grew where goals were settled."""

@@ -45,6 +45,9 @@ class GivenWays:
     def group(self, search: SearchContext, goal: Goal) -> int:
         return self._regions.group(search, goal)
 
+    def outgrown(self) -> bool:
+        return self._regions.outgrown()
+
     def ready(self, search: SearchContext, goal: Goal, limit: float) -> bool:
         return True
 

@@ -129,7 +129,7 @@ def _fill_table(region: SetGoals, splits: SetSplits) -> None:
         goal = figures.goal
         if goal.relations & (goal.relations - 1):
             figures.rows, bound = table.of(goal.relations)
-            region.prove(goal, bound * ROUNDING, "the table of all sets")
+            region.prove(goal, region.bounded_by(goal.relations, bound * ROUNDING), "the table of all sets")
 
 
 def _ordered(region: SetGoals, kind: str) -> Ordered:

@@ -171,6 +171,12 @@ class Regions(OfSearch):
         """The group of a goal; one is made for a set of relations that has none."""
         return goal.group if goal.group >= 0 else self._registry.by_goal[goal.id].group_of(goal.relations)
 
+    def outgrown(self) -> bool:
+        """Whether rules found other expressions for a region after it was taken for joins alone."""
+        if self.search.exploration == "all":  # then all are found before
+            return False
+        return any(region.begun and region.found != region.found_now() for region in self.made)
+
     def methods(self) -> list[str]:
         """How each region of the query was searched: expand, table, tasks or one order."""
         expanded = [decision.method.value for decision in self.wholes.values() if decision.method is Method.EXPAND]

@@ -91,7 +91,7 @@ class Search(SearchContext):
             if not self.drain():
                 self._take_first_plan(goal)
                 return goal
-            if not self.stale:
+            if not self.outdated():
                 return goal
             self.restart()
             goal = self._root(goal.group, required)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
+from typing import NamedTuple
 from weakref import ref
 
 from optimizer.algebra.columns import ColumnSet, column_ids
@@ -53,6 +54,13 @@ class Registry:
     def __init__(self) -> None:
         self.by_goal: dict[int, SetGoals] = {}
         self.by_group: dict[int, tuple[SetGoals, Relations]] = {}
+
+
+class Found(NamedTuple):
+    """Whether rules found other expressions than its joins for a part of a region, and for the whole."""
+
+    parts: bool
+    whole: bool
 
 
 class SetGoals(OfSearch):
@@ -129,12 +137,32 @@ class SetGoals(OfSearch):
         return "one order" if self.heuristic else "tasks" if self.table is None else "table"
 
     @cached_property
-    def grown(self) -> bool:
-        """Whether rules found other expressions for a part of the region: tables and bounds of sets know joins of it alone."""
+    def found(self) -> Found:
+        """What rules had found when it was first asked for."""
+        return self.found_now()
+
+    def found_now(self) -> Found:
         memo, own, beyond = self.search.memo, {leaf.id for leaf in self.leaves}, ~self.columns(self.region.graph.all)
-        kinds = (kinds_of(memo, group) for group in memo.live_groups() if not group.props.columns & beyond)
-        parts = (each for each in kinds if any(own > set(leaves) for leaves in each.regions))
-        return any(len(joins) > 1 or any(not isinstance(m.op, RegionGraph) for m in others) for joins, others in parts)
+        parts = whole = False
+        for group in memo.live_groups():
+            if not group.props.columns & beyond:
+                joins, others = kinds_of(memo, group)
+                if len(joins) > 1 or any(not isinstance(m.op, RegionGraph) for m in others):
+                    parts = parts or any(own > set(leaves) for leaves in joins)
+                    whole = whole or any(own == set(leaves) for leaves in joins)
+        return Found(parts, whole)
+
+    @property
+    def grown(self) -> bool:
+        """Whether a part of the region is more than its joins: tables and bounds of sets know nothing else."""
+        return self.found.parts
+
+    def bounded_by(self, s: Relations, lower: float) -> float:
+        """What plans of a set cost at least, where its joins cost `lower`: the whole may be had in other ways."""
+        return min(lower, self.search.memo.group(self.whole.group).lower) if self._otherwise(s) else lower
+
+    def _otherwise(self, s: Relations) -> bool:
+        return self.found.whole and s == self.region.graph.all
 
     @property
     def size(self) -> int:
@@ -157,13 +185,13 @@ class SetGoals(OfSearch):
                 residual += extra
         if self.table is not None:
             rows, cost = self.table.of(s)
-            lower = cost * ROUNDING
+            lower = self.bounded_by(s, cost * ROUNDING)
         elif self.costs is None:
             group = search.memo.group(self.group_of(s))
             rows, lower = group.stats.rows, group.lower if search.use_bounds else 0.0
         else:
             rows = max(self.estimates.rows(s), self.costs.floor)
-            lower = self.bound(s, rows) if search.use_bounds else 0.0
+            lower = self.bounded_by(s, self.bound(s, rows)) if search.use_bounds else 0.0
         made = self._note(s, SetFigures(rows, calls, residual, search.set_goal(s, lower)))
         if self.exact:
             self.settle(made.goal)
@@ -196,7 +224,7 @@ class SetGoals(OfSearch):
         lower = self.at_least(s)
         if self.table is not None:
             bounds = self.table.ordered(*self._order(required))
-            lower = max(lower, float(bounds[self.table.splits.position(s)]) * ROUNDING)
+            lower = max(lower, self.bounded_by(s, float(bounds[self.table.splits.position(s)]) * ROUNDING))
         made = self.search.memo.new_goal(group.id, required, lower, s)
         self._registered.by_goal[made.id] = self
         self.search.emit_goal(made)
@@ -268,7 +296,7 @@ class SetGoals(OfSearch):
         return [self.sets[1 << i].goal for i in range(self.region.n)]
 
     def settle(self, goal: Goal) -> tuple[list[Way], float]:
-        """Give a goal the plan that the table has for it."""
+        """Give a goal the plan that the table has for it, and conclude it, unless there may be others."""
         assert self.table is not None
         if goal.lower == INFINITY:
             goal.status = Status.IMPOSSIBLE
@@ -276,11 +304,13 @@ class SetGoals(OfSearch):
         if goal.way is None:
             split, local = self._cheapest(*self.table.cheapest(goal.relations), self.figures(goal.relations))
             inputs = (self.figures(split.left).goal, self.figures(split.right).goal)
-            old, goal.best_cost = goal.best_cost, local + inputs[0].best_cost + inputs[1].best_cost
-            goal.way = Way(goal.best_cost, 0, local, inputs, split)
-            if self.search.trace is not None:
-                self.search.emit_best(goal, old)
-        if goal.status is not Status.OPEN:
+            cost = local + inputs[0].best_cost + inputs[1].best_cost
+            if cost < INFINITY:
+                old, goal.best_cost = goal.best_cost, cost
+                goal.way = Way(cost, 0, local, inputs, split)
+                if self.search.trace is not None:
+                    self.search.emit_best(goal, old)
+        if goal.status is not Status.OPEN and not self._otherwise(goal.relations):
             goal.lower, goal.settled, goal.status = goal.best_cost, True, Status.OPTIMAL
             self.search.emit_close(goal)
         return [], INFINITY

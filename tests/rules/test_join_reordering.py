@@ -148,6 +148,21 @@ def test_a_part_of_a_region_that_is_a_region_of_several_kinds_too(tpch: Catalog)
     assert costs == pytest.approx([costs[0]] * 4, rel=1e-9)
 
 
+@pytest.mark.parametrize("exploration", ["all", "on_demand", "interleaved"])
+def test_a_whole_region_that_has_other_expressions(tpch: Catalog, exploration: str) -> None:
+    """The joins of a region are also a part of a region of several kinds, where a rule made a lookup of one, which costs less. It
+    may be found after the table of the region was filled."""
+    sql = """select ps_comment from partsupp p join part on ps_partkey = p_partkey where ps_supplycost = 100
+        and not exists (select * from partsupp q where q.ps_suppkey = p.ps_suppkey and q.ps_availqty > 9000)"""
+    ways: tuple[dict[str, Any], ...] = (
+        {"region": "tasks", "pruning": "none", "seed": "none"}, {}, {"region": "table"}, {"region": "table", "pruning": "none"},
+        {"region": "tasks"},
+    )  # fmt: skip
+    common = Settings(decorrelate="cost", expand_joins=0, exploration=exploration)
+    costs = [Optimizer(tpch, common.replace(**settings)).optimize(sql).cost for settings in ways]
+    assert costs == pytest.approx([costs[0]] * 5, rel=1e-9)
+
+
 def test_a_conjunct_that_reads_no_relation_is_tested_by_the_last_join(tpch: Catalog) -> None:
     sql = """select * from region join nation on r_regionkey = n_regionkey and 0 < 1
         join supplier on n_nationkey = s_nationkey join customer on s_nationkey = c_nationkey"""

@@ -65,7 +65,7 @@ class OptimizeInputs(Task):
                 i += 1
                 goal.asked = None
                 if total < best:
-                    if total < goal.lower * ALMOST:
+                    if total < goal.lower * ALMOST and not search.outdated():
                         raise BoundRefuted(search.cost.name, goal.lower, f"a plan of goal {goal.id}", total)
                     goal.best_cost, goal.way = total, way
                     if search.trace is not None:
