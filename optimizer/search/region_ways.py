@@ -96,7 +96,8 @@ class RegionWays(SetGoals):
     def costed(self, search: SearchContext, goal: Goal) -> list[Way]:
         ways = list((goal.listed or {}).values())
         if goal.required == ANY and not self.merging and goal.relations & (goal.relations - 1):
-            ways += [goal.way] if self.table is not None and goal.way is not None else self._settled_splits(goal)
+            known = self.table is not None and goal.way is not None
+            ways += [self.by_table(goal.relations)] if known else self._settled_splits(goal)
         return [way for way in ways if not isinstance(way.what, LogicalExpr) and all(i.way is not None for i in way.inputs)]
 
     def _settled_splits(self, goal: Goal) -> list[Way]:

@@ -302,18 +302,22 @@ class SetGoals(OfSearch):
             goal.status = Status.IMPOSSIBLE
             return [], INFINITY
         if goal.way is None:
-            split, local = self._cheapest(*self.table.cheapest(goal.relations), self.figures(goal.relations))
-            inputs = (self.figures(split.left).goal, self.figures(split.right).goal)
-            cost = local + inputs[0].best_cost + inputs[1].best_cost
-            if cost < INFINITY:
-                old, goal.best_cost = goal.best_cost, cost
-                goal.way = Way(cost, 0, local, inputs, split)
+            way = self.by_table(goal.relations)
+            if way.bound < INFINITY:
+                old, goal.best_cost, goal.way = goal.best_cost, way.bound, way
                 if self.search.trace is not None:
                     self.search.emit_best(goal, old)
         if goal.status is not Status.OPEN and not self._otherwise(goal.relations):
             goal.lower, goal.settled, goal.status = goal.best_cost, True, Status.OPTIMAL
             self.search.emit_close(goal)
         return [], INFINITY
+
+    def by_table(self, s: Relations) -> Way:
+        """The cheapest join of a set."""
+        assert self.table is not None
+        split, local = self._cheapest(*self.table.cheapest(s), self.figures(s))
+        inputs = (self.figures(split.left).goal, self.figures(split.right).goal)
+        return Way(local + inputs[0].best_cost + inputs[1].best_cost, 0, local, inputs, split)
 
     def install(self, tree: JoinTree) -> None:
         """Make a join tree over settled relations the best plan of each of its sets that has none as cheap."""
