@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 from typing import NamedTuple
+from weakref import WeakValueDictionary
 
 from optimizer.algebra.columns import ColumnSet
 from optimizer.algebra.join_graph import JoinGraph
@@ -40,7 +41,7 @@ from optimizer.search.context import OfSearch, SearchContext, Source
 from optimizer.search.group_ways import PARTITIONING, GroupWays
 from optimizer.search.region_start import start
 from optimizer.search.region_ways import RegionWays
-from optimizer.search.set_goals import PARTITION, Registry, SetGoals
+from optimizer.search.set_goals import PARTITION, SetGoals
 
 
 class Method(StrEnum):
@@ -61,7 +62,8 @@ class Regions(OfSearch):
         self.wholes: dict[LogicalExpr, Decision] = {}
         self.made: list[RegionWays] = []
         self.groups = GroupWays()
-        self._registry = Registry()
+        self._by_goal: WeakValueDictionary[int, SetGoals] = WeakValueDictionary()  # the regions refer to these too
+        self._by_group: WeakValueDictionary[int, SetGoals] = WeakValueDictionary()
         rules = search.rules
         self.partitioning = [(bit, rule) for bit, rule in rules.numbered if rule.name in PARTITIONING]
         self._enabled = PARTITION in rules.bits
@@ -152,7 +154,7 @@ class Regions(OfSearch):
     # -- sources ------------------------------------------------------------------------------------------------------------
 
     def of(self, search: SearchContext, goal: Goal) -> Source:
-        source = self._registry.by_goal.get(goal.id)
+        source = self._by_goal.get(goal.id)
         return source if isinstance(source, RegionWays) else self.groups
 
     def goal(self, search: SearchContext, group: Group, required: TraitSet) -> Goal:
@@ -165,11 +167,11 @@ class Regions(OfSearch):
         return made
 
     def output(self, search: SearchContext, goal: Goal) -> tuple[ColumnSet, float]:
-        return self._registry.by_goal[goal.id].output(goal)
+        return self._by_goal[goal.id].output(goal)
 
     def group(self, search: SearchContext, goal: Goal) -> int:
         """The group of a goal; one is made for a set of relations that has none."""
-        return goal.group if goal.group >= 0 else self._registry.by_goal[goal.id].group_of(goal.relations)
+        return goal.group if goal.group >= 0 else self._by_goal[goal.id].group_of(goal.relations)
 
     def outgrown(self) -> bool:
         """Whether rules found other expressions for a region after it was taken for joins alone."""
@@ -185,13 +187,14 @@ class Regions(OfSearch):
     def forget(self) -> None:
         """Goals and groups have changed: regions are made anew when they are asked for."""
         self.made.clear()
-        self._registry = Registry()
+        self._by_goal.clear()
+        self._by_group.clear()
 
     def _place(self, group: Group) -> tuple[SetGoals, Relations] | None:
         """The region and the set of relations that a group stands for, if its joins are not expressions."""
-        known = self._registry.by_group.get(group.id)
+        known = self._by_group.get(group.id)
         if known is not None:
-            return known
+            return known, known.placed[group.id]
         graph = next((m for m in group.logical if isinstance(m.op, JoinGraph) and m.barred & self._bit), None)
         if graph is None or not self._bit:
             return None
@@ -206,7 +209,7 @@ class Regions(OfSearch):
             assert isinstance(graph.op, JoinGraph)
             s = region.set_of([find(gid) for gid in graph.inputs], graph.op.predicate)
             if s is not None:
-                self._registry.by_group[group.id] = region, s
+                self._by_group[group.id], region.placed[group.id] = region, s
                 return region, s
         raise AssertionError(f"join graph {graph.id} is no part of any region")
 
@@ -221,6 +224,6 @@ class Regions(OfSearch):
         figures = search.memo.figures
         assert isinstance(figures, Figures), "regions need the estimator's rows of sets"
         rows = figures.region_rows(region, [search.memo.group(gid) for gid in whole.inputs])
-        made = RegionWays(search, whole, region, costs, self._methods, rows, start, self._registry)
+        made = RegionWays(search, whole, region, costs, self._methods, rows, start, (self._by_goal, self._by_group))
         self.made.append(made)
         return made

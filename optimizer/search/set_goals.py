@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import NamedTuple
-from weakref import ref
+from weakref import WeakValueDictionary
 
 from optimizer.algebra.columns import ColumnSet, column_ids
 from optimizer.algebra.join_graph import JoinGraph
@@ -46,16 +46,6 @@ class SetFigures:
         self.rows, self.calls, self.residual, self.goal, self.lower = rows, calls, residual, goal, goal.lower
 
 
-class Registry:
-    """The region of each goal that has one, and of each group, with its set of relations there."""
-
-    __slots__ = ("__weakref__", "by_goal", "by_group")
-
-    def __init__(self) -> None:
-        self.by_goal: dict[int, SetGoals] = {}
-        self.by_group: dict[int, tuple[SetGoals, Relations]] = {}
-
-
 class Found(NamedTuple):
     """Whether rules found other expressions than its joins for a part of a region, and for the whole."""
 
@@ -81,12 +71,12 @@ class SetGoals(OfSearch):
         methods: Methods,
         estimates: SetRows,
         start: Callable[[SetGoals], None],
-        registry: Registry,
+        registry: tuple[WeakValueDictionary[int, SetGoals], WeakValueDictionary[int, SetGoals]],
     ) -> None:
         super().__init__(search)
         self.whole, self.region, self.costs, self.methods, self.start = whole, region, costs, methods, start
         self.estimates = estimates
-        self._registry = ref(registry)  # weakly too, since it has the region
+        self._sources, self._places = registry  # by goal, and by group
         self.each = methods.hash + methods.loop
         self.bounded = False
         self.enough = -1.0
@@ -95,6 +85,7 @@ class SetGoals(OfSearch):
         self.leaves = [search.memo.group(gid) for gid in whole.inputs]
         self.sets: dict[Relations, SetFigures] = {}
         self.groups: dict[Relations, int] = {}  # of the sets that have one
+        self.placed: dict[int, Relations] = {}  # and the other way round
         self.table: SetTable | None = None
         self.heuristic = ""  # why only one order is tried, if so
         self.splits_of: Callable[[Relations], Sequence[Relations]] = lambda s: ()
@@ -110,12 +101,6 @@ class SetGoals(OfSearch):
         for i, leaf in enumerate(self.leaves):
             calls = sum(weight for within, weight, _ in self._weights if within == 1 << i)
             self.sets[1 << i] = SetFigures(max(leaf.stats.rows, floor), calls, calls, search.goal(leaf.id, ANY))
-
-    @property
-    def _registered(self) -> Registry:
-        registry = self._registry()
-        assert registry is not None, "the regions were made anew"
-        return registry
 
     def output(self, goal: Goal) -> tuple[ColumnSet, float]:
         """The columns and rows of a set."""
@@ -199,7 +184,7 @@ class SetGoals(OfSearch):
 
     def _note(self, s: Relations, figures: SetFigures) -> SetFigures:
         self.sets[s] = figures
-        self._registered.by_goal[figures.goal.id] = self
+        self._sources[figures.goal.id] = self
         gid = self.groups.get(s)
         if gid is not None:
             figures.goal.group = gid
@@ -226,7 +211,7 @@ class SetGoals(OfSearch):
             bounds = self.table.ordered(*self._order(required))
             lower = max(lower, self.bounded_by(s, float(bounds[self.table.splits.position(s)]) * ROUNDING))
         made = self.search.memo.new_goal(group.id, required, lower, s)
-        self._registered.by_goal[made.id] = self
+        self._sources[made.id] = self
         self.search.emit_goal(made)
         return made
 
@@ -254,7 +239,7 @@ class SetGoals(OfSearch):
             for mexpr in new:
                 mexpr.barred |= self.whole.barred
             self.groups[s] = gid
-            self._registered.by_group[gid] = (self, s)
+            self._places[gid], self.placed[gid] = self, s
             if s in self.sets:
                 self._grouped(self.sets[s].goal, gid)
                 memo.group(gid).goals[ANY] = self.sets[s].goal
