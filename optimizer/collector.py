@@ -3,7 +3,7 @@
 Nearly all that planning makes stays until its end, so each pass of the collector would walk over it and find nothing. What a
 query leaves has no cycles, so that reference counts free all of it once it is dropped; hence no pass looks for them when the
 collector is switched on again, either: all objects there are become old ones, as they would by passes that find nothing. These
-cost a fifth of planning TPC-DS. For the garbage of others there is a full pass from time to time.
+cost a seventh of planning TPC-DS. For the garbage of others there is a full pass from time to time.
 """
 
 from __future__ import annotations
