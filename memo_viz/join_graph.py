@@ -86,12 +86,18 @@ def _draw(dot: graphviz.Digraph, graph: nx.DiGraph, prefix: str) -> None:
         dot.edge(
             f"{prefix}{a}",
             f"{prefix}{b}",
-            label="<" + "<BR/>".join(map(label_text, lines)) + ">" if lines else "",
+            label=_beside(lines) if lines else "",
             tooltip=attribute(f"{data['join']} {words}".strip()),
             labeltooltip=attribute(words),
             len=f"{1.5 + (_width(graph, a) + _width(graph, b)) / 2 + (0.6 if lines else 0):.2f}",
             **({"dir": "forward", "arrowsize": "0.7", "style": "dashed"} if one_sided else {}),
         )
+
+
+def _beside(lines: Sequence[str]) -> str:
+    """The text beside an edge, on white, so that the edge does not cross it."""
+    table = '<TABLE BORDER="0" CELLBORDER="0" CELLSPACING="0" CELLPADDING="1" BGCOLOR="white">'
+    return f"<{table}<TR><TD>{'<BR/>'.join(map(label_text, lines))}</TD></TR></TABLE>>"
 
 
 def _width(graph: nx.DiGraph, node: str) -> float:
