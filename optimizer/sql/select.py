@@ -109,9 +109,8 @@ class _Block:
         for node in select.expressions:
             inner = bare(node)
             if isinstance(inner, exp.Star) or (isinstance(inner, exp.Column) and isinstance(inner.this, exp.Star)):
-                self.items += [
-                    Item(name, scalar, None, name) for name, scalar in expand_star(source, self.scope, inner, self.refs)
-                ]
+                columns = expand_star(source, self.scope, inner, self.refs, binder.bind)
+                self.items += [Item(name, scalar, alias, name) for name, scalar, alias in columns]
                 continue
             alias = None
             if isinstance(inner, exp.Alias):

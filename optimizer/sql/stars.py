@@ -1,8 +1,9 @@
-"""`*`, `t.*` and `* EXCLUDE (...)` in the select list."""
+"""`*`, `t.*`, `* EXCLUDE (...)` and `* REPLACE (... AS ...)` in the select list."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Container
+from typing import Any, NamedTuple
 
 from sqlglot import exp
 
@@ -12,15 +13,24 @@ from optimizer.sql.scope import Scope
 from optimizer.sql.source import Source, listing, suggestion
 
 
-def expand_star(source: Source, scope: Scope, node: Any, refs: dict[ColumnId, Any]) -> list[tuple[str, Scalar]]:
-    """The columns a star means, in order; `refs` learns where they were written.
+class StarColumn(NamedTuple):
+    """`alias`: its name, where the star replaces it."""
 
-    A plain `*` gives a column merged by USING once, `t.*` gives all columns of t.
+    name: str
+    scalar: Scalar
+    alias: str | None = None
+
+
+def expand_star(
+    source: Source, scope: Scope, node: Any, refs: dict[ColumnId, Any], bind: Callable[[Any], Scalar]
+) -> list[StarColumn]:
+    """The columns a star means, in order; `refs` learns where they were written. `bind`: an expression of REPLACE.
+
+    A plain `*` gives a column merged by USING once, `t.*` gives all columns of t. Of columns with the name of a replacement the
+    first is replaced and the others are left out, as in DuckDB.
     """
     star = node.this if isinstance(node, exp.Column) else node
-    if star.args.get("replace"):
-        raise source.unsupported("* REPLACE", star, "list the columns, or use * EXCLUDE (...) and the new expression")
-    source.only(star, "except_")
+    source.only(star, "except_", "replace")
     if isinstance(node, exp.Column):
         source.only(node, "this", "table")
         table = node.args["table"]
@@ -30,25 +40,42 @@ def expand_star(source: Source, scope: Scope, node: Any, refs: dict[ColumnId, An
             close = suggestion(table.name, known)
             hint = f"FROM has {listing(known)}" if known else "there is no FROM clause"
             raise source.error(f'unknown table "{table.name}"', table, hint + (f'; did you mean "{close}"?' if close else ""))
-        columns = relation.columns
+        columns = [StarColumn(*column) for column in relation.columns]
     else:
         if not scope.relations:
             raise source.error("* without FROM", node, "add FROM and a table")
-        columns = [(v.name, v.scalar) for v in scope.visible]
+        columns = [StarColumn(v.name, v.scalar) for v in scope.visible]
+    names = [column.name for column in columns]
+    gone: set[str] = set()
     for excluded in star.args.get("except_") or ():
         if not isinstance(excluded, exp.Column | exp.Identifier):
             raise source.error("EXCLUDE takes names of columns", excluded)
         if excluded.args.get("table") is not None:
             raise source.unsupported("a qualified name in EXCLUDE", excluded, "write the column name alone, or use t.* EXCLUDE")
-        name = excluded.name.lower()
-        kept = [c for c in columns if c[0].lower() != name]
-        if len(kept) == len(columns):
-            names = [c[0] for c in columns]
-            close = suggestion(excluded.name, names)
-            hint = f"* has {listing(names)}" + (f'; did you mean "{close}"?' if close else "")
-            raise source.error(f'unknown column "{excluded.name}" in EXCLUDE', excluded, hint)
-        columns = kept
-    for _, scalar in columns:
-        for id in column_ids(scalar.columns):
+        _check_name(source, excluded, names, gone, "EXCLUDE")
+        gone.add(excluded.name.lower())
+    columns = [column for column in columns if column.name.lower() not in gone]
+    for column in columns:
+        for id in column_ids(column.scalar.columns):
             refs.setdefault(id, node)
-    return columns
+    replaced: dict[str, StarColumn] = {}
+    for item in star.args.get("replace") or ():
+        if not isinstance(item, exp.Alias):
+            raise source.error("REPLACE takes an expression AS the name of a column", item)
+        source.only(item, "this", "alias")
+        name = item.args["alias"]
+        _check_name(source, name, names, gone | set(replaced), "REPLACE")
+        replaced[name.name.lower()] = StarColumn(name.name, bind(item.this), name.name)
+    firsts = {column.name.lower(): i for i, column in reversed(list(enumerate(columns)))}
+    kept = [column for i, column in enumerate(columns) if column.name.lower() not in replaced or firsts[column.name.lower()] == i]
+    return [replaced.get(column.name.lower(), column) for column in kept]
+
+
+def _check_name(source: Source, node: Any, names: list[str], before: Container[str], word: str) -> None:
+    """Raise SqlError for a name that * does not have, or that was there `before`."""
+    if node.name.lower() in before:
+        raise source.error(f'column "{node.name}" is named twice in EXCLUDE and REPLACE', node)
+    if node.name.lower() not in map(str.lower, names):
+        close = suggestion(node.name, names)
+        hint = f"* has {listing(names)}" + (f'; did you mean "{close}"?' if close else "")
+        raise source.error(f'unknown column "{node.name}" in {word}', node, hint)
