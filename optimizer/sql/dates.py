@@ -14,6 +14,7 @@ from sqlglot import exp
 
 from optimizer.algebra.columns import DataType
 from optimizer.algebra.evaluate_dates import date_add
+from optimizer.algebra.scalar_functions import SCALAR_NAMES
 from optimizer.algebra.scalars import Call, Literal, Scalar
 from optimizer.algebra.types import DATE, INT32, INT64, INTERVAL, STRING, TIMESTAMP, is_date, is_integer, is_timestamp, type_name
 from optimizer.errors import ExecutionError
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from optimizer.sql.expressions import ExpressionBinder
 
 _PARTS = ("year", "quarter", "month", "day", "hour", "minute", "second", "dayofweek", "dayofyear", "week")
+_FUNCTIONS = ("epoch", "isodow", "isoyear")  # parts that are functions of our table
 _PART_ALIASES = {"dow": "dayofweek", "weekday": "dayofweek", "doy": "dayofyear", "dayofmonth": "day", "weekofyear": "week"}
 _TRUNC_UNITS = ("year", "quarter", "month", "week", "day", "hour", "minute", "second")
 
@@ -145,12 +147,17 @@ def _interval_constant(binder: ExpressionBinder, node: Any) -> Scalar:
 
 
 def extract(binder: ExpressionBinder, part: str, arg: Any, node: Any) -> Scalar:
-    """One field of a date or timestamp as int64; `part` may be plural or an alias such as dow."""
+    """One field of a date or timestamp, an int64 but for epoch; `part` may be plural or an alias such as dow."""
     word = part.lower()
-    word = _PART_ALIASES.get(word) or (word if word in _PARTS else unit_name(word) or word)
-    if word not in _PARTS:
-        raise binder.source.unsupported(f"EXTRACT({part.upper()})", node, f"the parts are {listing(_PARTS, 12)}")
+    parts = (*_PARTS, *_FUNCTIONS)
+    word = _PART_ALIASES.get(word) or (word if word in parts else unit_name(word) or word)
+    if word not in parts:
+        raise binder.source.unsupported(f"EXTRACT({part.upper()})", node, f"the parts are {listing(parts, 15)}")
     operand = moment_argument(binder, arg, f"EXTRACT({word.upper()})")
+    if word in _FUNCTIONS:
+        type = SCALAR_NAMES[word].result(operand.type)
+        assert type is not None
+        return Call(word, (operand.scalar,), type)
     if word in ("hour", "minute", "second"):
         return Call(word, (convert(binder.source, operand, TIMESTAMP),), INT64)
     return Call(word, (operand.scalar,), INT64)
