@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 import pyarrow as pa
 from sqlglot import exp
 
-from optimizer.algebra.aggregate_functions import AGGREGATE_NAMES, continuous_type
+from optimizer.algebra.aggregate_functions import AGGREGATE_FUNCTIONS, AGGREGATE_NAMES, continuous_type
 from optimizer.algebra.columns import DataType
 from optimizer.algebra.evaluate import evaluate
 from optimizer.algebra.functions import AggregateFunction
-from optimizer.algebra.scalars import AggregateCall, Cast, Literal, Ordered, Scalar
+from optimizer.algebra.scalars import AggregateCall, Cast, ColumnRef, Literal, Ordered, Scalar
 from optimizer.algebra.subqueries import has_subquery
 from optimizer.algebra.types import (
     BOOLEAN,
@@ -82,7 +82,16 @@ def _placed(binder: ExpressionBinder, node: Any, condition: Any = None) -> Scala
         call = bound_call(binder, node, condition)
     finally:
         binder.inside_aggregate = before
+    if AGGREGATE_FUNCTIONS[call.function].ordered and any(arg.columns for arg in call.args) and not call.distinct:
+        if not any(isinstance(arg, Ordered) for arg in call.args):  # the rows come in an order of their own, if in any
+            call = call._replace(args=call.args + ordered_rows(binder))
     return binder.place_aggregate(AggregateCall(*call), node)
+
+
+def ordered_rows(binder: ExpressionBinder) -> tuple[Ordered, ...]:
+    """The ORDER BY of the derived table that the clause reads alone."""
+    types = binder.context.columns
+    return tuple(Ordered(ColumnRef(key.column, types[key.column].type), *key[1:]) for key in binder.scope.order)
 
 
 def bound_call(binder: ExpressionBinder, node: Any, condition: Any) -> BoundCall:

@@ -90,7 +90,8 @@ def _read(context: Context, cte: Ctes, bound: Bound, spool: int) -> Bound:
     tree, outputs, new = bound.tree, bound.outputs, dict[ColumnId, ColumnId]()
     working = any(each.spool == spool for each in context.working.values())  # of it only the columns are known
     again = spool in context.read
-    for id in dict.fromkeys(output.id for output in outputs):
+    order = () if working else bound.order
+    for id in dict.fromkeys((*(output.id for output in outputs), *(key.column for key in order))):
         new[id] = context.columns.copy(id) if again else id
     context.read.add(spool)
     sources = column_set(new)
@@ -99,7 +100,8 @@ def _read(context: Context, cte: Ctes, bound: Bound, spool: int) -> Bound:
     not_null = 0 if working else column_set(new[c] for c in column_ids(tree.props.not_null & sources))
     columns = tuple(SpoolColumn(id, source) for source, id in new.items())
     read = CteReference(spool, cte.name, columns, keys, not_null)
-    return Bound(Tree(read), tuple(OutputColumn(output.name, new[output.id]) for output in outputs))
+    order = tuple(key._replace(column=new[key.column]) for key in order)
+    return Bound(Tree(read), tuple(OutputColumn(output.name, new[output.id]) for output in outputs), order)
 
 
 def with_definitions(context: Context, body: Tree) -> Tree:

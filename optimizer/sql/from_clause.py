@@ -133,7 +133,7 @@ def _table(context: Context, node: Any, ctes: Ctes | None) -> FromItem:
     if cte is not None:
         bound = bind_reference(context, cte, node)
         relation = _named(context, cte.columns, cte.name, _relation(context, cte.name, bound))
-        item = FromItem(bound.tree, Scope((relation,)))
+        item = FromItem(bound.tree, Scope((relation,), order=bound.order))
         item = _renamed(context, node, item) if node.args.get("alias") is not None else item
     else:
         item = _scan(context, node, _stored_table(context, node, name, ctes))
@@ -195,7 +195,7 @@ def _aliased(context: Context, node: Any, bound: Bound, name: str | None = None)
     alias_node = node.args.get("alias")
     alias = _alias_name(context, alias_node) or name or context.unnamed()
     relation = _named(context, _alias_columns(alias_node), alias, _relation(context, alias, bound))
-    return FromItem(bound.tree, Scope((relation,)))
+    return FromItem(bound.tree, Scope((relation,), order=bound.order))
 
 
 def _relation(context: Context, alias: str, bound: Bound) -> Relation:
@@ -225,7 +225,7 @@ def _renamed(context: Context, node: Any, item: FromItem) -> FromItem:
     visible = item.scope.visible
     alias = _alias_name(context, alias_node) or item.scope.relations[0].alias
     relation = Relation(alias, _told_apart(v.name for v in visible), [v.scalar for v in visible].__getitem__)
-    return FromItem(item.tree, Scope((_named(context, _alias_columns(alias_node), alias, relation),)))
+    return FromItem(item.tree, Scope((_named(context, _alias_columns(alias_node), alias, relation),), order=item.scope.order))
 
 
 def _alias_name(context: Context, node: Any) -> str | None:

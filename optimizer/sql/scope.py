@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from optimizer.algebra.columns import ColumnSet, union
 from optimizer.algebra.scalars import Scalar
+from optimizer.algebra.traits import Collation
 from optimizer.algebra.types import is_opaque, type_name
 from optimizer.sql.source import Source, listing, suggestion
 
@@ -57,15 +58,20 @@ class Visible(NamedTuple):
 class Scope:
     """What one FROM clause puts in reach; `ctes` are the common table expressions that subqueries beside it may name.
 
-    `merged`: what unqualified names can mean, where that is not just the columns of the relations.
+    `merged`: what unqualified names can mean, where that is not just the columns of the relations. `order`: how the rows come,
+    where they are those of one derived table with an ORDER BY.
     """
 
-    __slots__ = ("_merged", "ctes", "relations")
+    __slots__ = ("_merged", "ctes", "order", "relations")
 
     def __init__(
-        self, relations: tuple[Relation, ...] = (), merged: tuple[Visible, ...] | None = None, ctes: Ctes | None = None
+        self,
+        relations: tuple[Relation, ...] = (),
+        merged: tuple[Visible, ...] | None = None,
+        ctes: Ctes | None = None,
+        order: Collation = (),
     ) -> None:
-        self.relations, self._merged, self.ctes = relations, merged, ctes
+        self.relations, self._merged, self.ctes, self.order = relations, merged, ctes, order
 
     @property
     def visible(self) -> tuple[Visible, ...]:
@@ -79,7 +85,7 @@ class Scope:
         return union(scalar.columns for relation in self.relations for _, scalar in relation.columns)
 
     def with_ctes(self, ctes: Ctes | None) -> Scope:
-        return Scope(self.relations, self._merged, ctes)
+        return Scope(self.relations, self._merged, ctes, self.order)
 
     def beside(self, right: Scope) -> Scope:
         """Both scopes together, this one's columns first."""

@@ -2,6 +2,7 @@
 
 Names follow DuckDB: a column wins over an alias, except that a term of ORDER BY that is just a name means the alias.
 A Project is made only when something has to be computed; otherwise outputs are columns of the tree as they are.
+The rows of one derived table or CTE stay in the order that it asks for, unless they are grouped or this block has its own.
 """
 
 from __future__ import annotations
@@ -79,7 +80,9 @@ def bind_select(context: Context, node: Any, ctes: Ctes | None, operand: bool = 
         source.only(distinct, "on")
     on = block.bind_distinct_on(distinct.args["on"]) if distinct is not None and distinct.args.get("on") is not None else []
     block.bind_qualify(node)
-    tree, terms = block.group(tree, node, [*on, *terms])
+    rows, (tree, terms) = tree, block.group(tree, node, [*on, *terms])
+    if tree is rows and node.args.get("order") is None and (distinct is None or on):
+        terms += block.order_of_rows()
     tree, terms = block.place_windows(tree, node, terms)
     if distinct is None:
         bound = block.project(tree, terms)
@@ -140,6 +143,11 @@ class _Block:
                 continue
             terms.append(self._term(node, descending, nulls_first))
         return terms
+
+    def order_of_rows(self) -> list[SortTerm]:
+        """The ORDER BY of the derived table whose rows these are."""
+        types = self.context.columns
+        return [SortTerm(None, ColumnRef(key.column, types[key.column].type), *key[1:], None) for key in self.scope.order]
 
     def bind_distinct_on(self, clause: Any) -> list[SortTerm]:
         """The expressions of DISTINCT ON (...), read as those of ORDER BY are."""

@@ -2,7 +2,7 @@
 
 Each is bound as a query of its own with the clause around it as what encloses it, and becomes one scalar that holds the
 subquery's tree (`algebra/subqueries.py`); removing it is a later stage. Columns of enclosing queries are `OuterRef`s in that
-tree. Its ORDER BY is dropped unless a LIMIT goes with it.
+tree. Its ORDER BY counts only where a LIMIT goes with it.
 """
 
 from __future__ import annotations

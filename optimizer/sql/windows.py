@@ -22,7 +22,7 @@ from optimizer.algebra.subqueries import has_subquery
 from optimizer.algebra.traits import Collation, SortKey
 from optimizer.algebra.trees import Tree
 from optimizer.algebra.types import DOUBLE, INT32, INT64
-from optimizer.sql.aggregates import bound_call, named_aggregate
+from optimizer.sql.aggregates import bound_call, named_aggregate, ordered_rows
 from optimizer.sql.arithmetic import integer_argument
 from optimizer.sql.coerce import convert
 from optimizer.sql.context import Context
@@ -49,8 +49,9 @@ _FUNCTIONS = {
     exp.NthValue: "nth_value",
 }
 _PICKED = {"first": exp.FirstValue, "last": exp.LastValue}
+_OF_PEERS = ("rank", "dense_rank", "percent_rank", "cume_dist")
 _TYPES = {"percent_rank": DOUBLE, "cume_dist": DOUBLE}
-NEVER_NULL = ("count", "row_number", "rank", "dense_rank", "percent_rank", "cume_dist")
+NEVER_NULL = ("count", "row_number", *_OF_PEERS)
 _OF_VALUES = ("lag", "lead", "first_value", "last_value", "nth_value")
 
 
@@ -130,6 +131,8 @@ def _window(binder: ExpressionBinder, node: Any) -> Scalar:
     call = _call(binder, node.this, node)
     if call.function in AGGREGATE_FUNCTIONS or WINDOW_FUNCTIONS[call.function].framed:
         call = WindowCall(call.function, call.args, call.distinct, call.filter, call.ignore_nulls, frame, call.type)
+    if text.order is None and _counts_rows(call):
+        order = [OrderTerm(term.key, term.descending, term.nulls_first) for term in ordered_rows(binder)]
     if window_expressions((call, *partition, *(term.key for term in order))):
         raise source.error("window functions cannot be nested", node, "compute the inner one in a derived table")
     return WindowExpression(call, partition, tuple(order))
@@ -161,6 +164,14 @@ def _call(binder: ExpressionBinder, node: Any, window: Any) -> WindowCall:
         raise source.error("IGNORE NULLS and RESPECT NULLS are not for aggregates", window, "aggregates pass over NULL anyway")
     call = bound_call(binder, inner, condition)
     return WindowCall(call.function, call.args, call.distinct, call.filter, False, None, call.type)
+
+
+def _counts_rows(call: WindowCall) -> bool:
+    """Whether the rows' places matter where a window has no ORDER BY, so that they are as they come; peers they all are."""
+    function, frame = call.function, call.frame
+    if frame is not None:
+        return frame.unit == "rows" and frame.exclude == "none"
+    return function not in _OF_PEERS if function in WINDOW_FUNCTIONS else AGGREGATE_FUNCTIONS[function].ordered
 
 
 def _as_picked(node: Any) -> Any:
