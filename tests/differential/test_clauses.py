@@ -74,7 +74,7 @@ OF_DERIVED = (
     "select * from (select * from (select s, a from t order by s desc limit 5) u where a > 0) v limit 1",
     "select s from (select a, s from t order by s desc) v(x, s)",
     "with c as (select s from t order by a nulls first, s desc) select * from c limit 3",
-    "with c as materialized (select s from t order by b, a) select (select s from c limit 1) x, (select s from c limit 1 offset 1) y",
+    "with c as materialized (select s from t order by b, a) select (select s from c limit 1), (select max(s) from c)",
     "with c as (select a, s from t order by s desc), d as (select s from c where a > 0) select * from d limit 2",
     "select * from (select s from t union all select 'z' order by 1 desc) v limit 2",
     "select * from ((values (3), (1), (2)) order by 1) v(x)",
