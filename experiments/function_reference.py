@@ -14,10 +14,11 @@ _HEAD = """# Functions
 
 Written by `python -m experiments.function_reference` from the tables of functions in `optimizer/algebra`; do not edit.
 
-Semantics are DuckDB's, with these exceptions: `x ~* r` and `x !~* r`, which DuckDB has not, are PostgreSQL's (a part of the text
-matches, case ignored), while `~` and `!~` ask for the whole text as in DuckDB; `approx_count_distinct` is exact; `mode` takes NaN
-for one value; `every` is there; `now()` and `current_timestamp` are timestamps without zone, in the zone of this machine, at the
-time at which the query is bound. Functions over lists, structs and maps are refused.
+Semantics are DuckDB's, with these exceptions: `x ~* r` and `x !~* r`, which DuckDB has from 2.0 on, ask for the
+whole text with case ignored, as `~` and `!~` do; `reverse` reverses code points, also where several make a character;
+`approx_count_distinct` is exact; `mode` takes NaN for one value; `every` is there; `now()` and `current_timestamp` are timestamps
+without zone, in the zone of this machine, at the time at which the query is bound. Functions over lists, structs and maps are
+refused.
 """
 
 

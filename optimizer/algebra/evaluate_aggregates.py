@@ -16,6 +16,7 @@ from operator import and_, mul, or_, xor
 from typing import Any
 
 from optimizer.algebra.evaluate_dates import as_timestamp
+from optimizer.algebra.evaluate_numbers import ROUNDING
 from optimizer.algebra.evaluate_order import order_key
 from optimizer.errors import ExecutionError
 
@@ -194,8 +195,8 @@ def quantile_cont(values: Sequence[Any], fraction: float) -> Any:
     place = (len(ordered) - 1) * abs(fraction)
     low, high, part = ordered[math.floor(place)], ordered[math.ceil(place)], place - math.floor(place)
     if isinstance(low, Decimal):
-        unit = Decimal(1).scaleb(int(low.as_tuple().exponent))
-        return low + int(int((high - low) / unit) * part) * unit
+        steps = int(ROUNDING.subtract(high, low).scaleb(places := -int(low.as_tuple().exponent), ROUNDING))
+        return ROUNDING.add(low, Decimal(int(steps * part)).scaleb(-places, ROUNDING))
     if isinstance(low, date):
         return _moment_between(as_timestamp(low), as_timestamp(high), part)
     a, b = float(low), float(high)

@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from optimizer.algebra.columns import DataType
 from optimizer.algebra.evaluate_dates import as_timestamp
-from optimizer.algebra.evaluate_numbers import fit, fit_decimal, round_half_away, to_float32
+from optimizer.algebra.evaluate_numbers import ROUNDING, fit, fit_decimal, round_half_away, to_float32
 from optimizer.algebra.types import is_string
 from optimizer.errors import ExecutionError
 
@@ -26,7 +26,7 @@ _NUMBER = re.compile(rf"[+-]?(?:{_DIGITS}(?:\.(?:{_DIGITS})?)?|\.{_DIGITS})(?:[e
 _HEX = re.compile(r"0[xX]([0-9a-fA-F]+(?:_[0-9a-fA-F]+)*)")
 _BINARY = re.compile(r"0[bB]([01]+(?:_[01]+)*)")
 _SPECIAL = re.compile(r"[+-]?(?:nan|inf|infinity)", re.IGNORECASE)
-_DATE = re.compile(r"([0-9]+)([ /\\-])([0-9]{1,2})\2([0-9]{1,2})(?![0-9])")
+_DATE = re.compile(r"([0-9]+)([ /\\-])([0-9]{1,2})\2([0-9]{1,2})(?![0-9])(?! +\([bB][cC]\))")
 _TIME = re.compile(r"0*([0-9]{1,2}):([0-9]{1,2})(?::([0-9]{1,2})(?:\.([0-9]*))?(?:Z| UTC|[+-][0-9]{2}(?::?[0-9]{2})?)?\s*)?")
 _TRUE, _FALSE = frozenset(("true", "t", "yes", "y", "1")), frozenset(("false", "f", "no", "n", "0"))
 
@@ -72,7 +72,7 @@ def _float_to_decimal(value: float, target: DataType) -> Decimal:
     scaled = round_half_away(value * 10.0**target.scale)
     if not math.isfinite(scaled) or abs(scaled) >= 10.0**target.precision:
         raise ExecutionError(f"{value} does not fit decimal({target.precision}, {target.scale})")
-    return fit_decimal(Decimal(int(scaled)).scaleb(-target.scale), target)
+    return fit_decimal(ROUNDING.scaleb(Decimal(int(scaled)), -target.scale), target)
 
 
 def _to_float32(value: Any) -> float:

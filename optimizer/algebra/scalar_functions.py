@@ -129,7 +129,7 @@ _FORMS = (
 _CALLED = (
     Function(
         "regexp_matches",
-        "whether a part of the text matches; x ~* r ignores case",
+        "whether a part of the text matches",
         ("text", "regex", "options?"),
         BOOLEAN,
         regex.matches,
@@ -137,7 +137,7 @@ _CALLED = (
     ),
     Function(
         "regexp_full_match",
-        "whether the whole text matches; also x ~ r, x SIMILAR TO r",
+        "whether the whole text matches; also x ~ r, x SIMILAR TO r; x ~* r ignores case",
         ("text", "regex", "options?"),
         BOOLEAN,
         regex.full_match,
@@ -163,7 +163,7 @@ _CALLED = (
     ),
     _text("lpad", "cut or filled up at the left", lambda s, n, f: more.padded(s, n, f, True), "integer", "text", raises=True),
     _text("rpad", "cut or filled up at the right", lambda s, n, f: more.padded(s, n, f, False), "integer", "text", raises=True),
-    _text("reverse", "the characters from the last to the first", lambda s: s[::-1]),
+    _text("reverse", "the code points from the last to the first", lambda s: s[::-1]),
     _text("repeat", "the text so many times", more.repeat, "integer", raises=True),
     _text("left", "the first characters; below 0 all but so many at the end", more.left, "integer"),
     _text("right", "the last characters; below 0 all but so many at the start", more.right, "integer"),

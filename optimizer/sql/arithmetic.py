@@ -48,6 +48,8 @@ def _binary(binder: ExpressionBinder, node: Any) -> Scalar:
     function = _SYMBOLS[type(node)]
     if function in "+-" and (dates.is_temporal(left.type) or dates.is_temporal(right.type)):
         return dates.plus_minus(binder, function, left, right, node)
+    if function == "*" and (dates.is_interval(left.type) or dates.is_interval(right.type)):
+        return dates.times(binder, left, right, node)
     return combine(binder, function, left, right, node)
 
 
@@ -157,7 +159,7 @@ def _negate(binder: ExpressionBinder, node: Any) -> Scalar:
         literal = binder.bind(inner)
         assert isinstance(literal, Literal), "a number is a constant"
         smallest = literal.type == HUGEINT and literal.value == -integer_range(INT64)[0]
-        return Literal(int(-literal.value), INT64) if smallest else Literal(-literal.value, literal.type)
+        return Literal(int(-literal.value), INT64) if smallest else Literal(_minus(literal.value), literal.type)
     operand = binder.operand(node.this)
     scalar = operand.scalar
     if pa.types.is_null(scalar.type):
@@ -167,10 +169,15 @@ def _negate(binder: ExpressionBinder, node: Any) -> Scalar:
     if not is_numeric(scalar.type):
         raise binder.source.error(f'"-" needs a number, not {type_name(scalar.type)}', operand.node)
     if isinstance(scalar, Literal) and is_decimal(scalar.type) and scalar.value is not None:
-        return Literal(-scalar.value, scalar.type)
+        return Literal(_minus(scalar.value), scalar.type)
     if is_integer(scalar.type) and not pa.types.is_signed_integer(scalar.type):
         scalar = convert(binder.source, operand, INT64 if scalar.type.bit_width < 64 else decimal_of(scalar.type))
     return Call("neg", (scalar,), scalar.type)
+
+
+def _minus(value: Any) -> Any:
+    """Exactly: Python's sign rounds a decimal to 28 digits."""
+    return _EXACT.minus(value) if isinstance(value, Decimal) else -value
 
 
 def _plus(binder: ExpressionBinder, node: Any) -> Scalar:

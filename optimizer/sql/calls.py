@@ -183,12 +183,17 @@ def _random(binder: ExpressionBinder, node: Any) -> Scalar:
     return Call("random", (), DOUBLE)
 
 
-def _date_part(binder: ExpressionBinder, node: Any) -> Scalar:
-    part, moment = _arguments(binder, node, "date_part", 2)
-    part = bare(part)
-    if not (isinstance(part, exp.Literal) and part.is_string):
-        raise binder.source.unsupported("date_part with a part that is no constant", node, "write date_part('year', d)")
-    return dates.extract(binder, part.this, moment, node)
+def _of_part(name: str, function: Callable[[ExpressionBinder, str, Any, Any], Scalar]) -> Handler:
+    """name('year', d)."""
+
+    def handler(binder: ExpressionBinder, node: Any) -> Scalar:
+        part, moment = _arguments(binder, node, name, 2)
+        part = bare(part)
+        if not (isinstance(part, exp.Literal) and part.is_string):
+            raise binder.source.unsupported(f"{name} with a part that is no constant", node, f"write {name}('year', d)")
+        return function(binder, part.this, moment, node)
+
+    return handler
 
 
 def _weekday(binder: ExpressionBinder, node: Any) -> Scalar:
@@ -285,10 +290,10 @@ def _operator(function: str) -> Handler:
 
 
 def _ignoring_case(binder: ExpressionBinder, node: Any) -> Scalar:
-    """x ~* r, which DuckDB has not: as in PostgreSQL, whether a part matches."""
+    """x ~* r: whether all of x matches, as for ~."""
     binder.source.only(node, "this", "expression")
-    bound = by_table(binder, SCALAR_NAMES["regexp_matches"], [node.this, node.expression], node)
-    return Call("regexp_matches", (*bound.children, Literal("i", STRING)), BOOL)
+    bound = by_table(binder, SCALAR_NAMES["regexp_full_match"], [node.this, node.expression], node)
+    return Call("regexp_full_match", (*bound.children, Literal("i", STRING)), BOOL)
 
 
 def _logarithm(binder: ExpressionBinder, node: Any) -> Scalar:
@@ -344,8 +349,10 @@ _NAMED: dict[str, Handler] = {
     "now": _now,
     "get_current_timestamp": _now,
     "today": _today,
-    "date_part": _date_part,
-    "datepart": _date_part,
+    "date_part": _of_part("date_part", dates.extract),
+    "datepart": _of_part("date_part", dates.extract),
+    "date_trunc": _of_part("date_trunc", dates.date_trunc),
+    "datetrunc": _of_part("date_trunc", dates.date_trunc),
     "mod": _mod,
     "weekday": _weekday,
 }

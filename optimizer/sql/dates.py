@@ -107,6 +107,14 @@ def _shift_days(binder: ExpressionBinder, date: Operand, days: Operand, sign: in
     return Call("date_add_days", (date.scalar, count), DATE)
 
 
+def times(binder: ExpressionBinder, left: Operand, right: Operand, node: Any) -> Scalar:
+    """INTERVAL '1' DAY * 3, in either order."""
+    interval, count = (left, right) if is_interval(left.type) else (right, left)
+    if not isinstance(count.scalar, Literal) or not is_integer(count.type):
+        raise binder.source.unsupported("an INTERVAL times what is no whole number", node, "write INTERVAL '3' MONTH")
+    return scaled_interval(binder, interval, count.scalar.value, node)
+
+
 def scaled_interval(binder: ExpressionBinder, operand: Operand, factor: int, node: Any) -> Scalar:
     value = _interval_literal(binder, operand)
     if value is None:
@@ -188,15 +196,12 @@ def _field(part: str) -> Any:
     return handler
 
 
-def _date_trunc(binder: ExpressionBinder, node: Any) -> Scalar:
-    binder.source.only(node, "this", "unit", ignored=("input_type_preserved",))
-    unit = node.args.get("unit")
-    name = unit_name(unit.name) if unit is not None else None
+def date_trunc(binder: ExpressionBinder, unit: str, arg: Any, node: Any) -> Scalar:
+    """The beginning of the unit that a date or timestamp lies in, a timestamp."""
+    name = unit_name(unit)
     if name not in _TRUNC_UNITS:
-        raise binder.source.unsupported(
-            f"date_trunc to {unit.name if unit is not None else 'nothing'}", node, f"the units are {listing(_TRUNC_UNITS, 12)}"
-        )
-    operand = moment_argument(binder, node.this, "date_trunc")
+        raise binder.source.unsupported(f"date_trunc to {unit}", node, f"the units are {listing(_TRUNC_UNITS, 12)}")
+    operand = moment_argument(binder, arg, "date_trunc")
     return Call("date_trunc", (Literal(name, STRING), convert(binder.source, operand, TIMESTAMP)), TIMESTAMP)
 
 
@@ -221,7 +226,5 @@ HANDLERS = {
     exp.DayOfYear: _field("dayofyear"),
     exp.Week: _field("week"),
     exp.WeekOfYear: _field("week"),
-    exp.TimestampTrunc: _date_trunc,
-    exp.DateTrunc: _date_trunc,
     exp.DateAdd: _date_add,
 }

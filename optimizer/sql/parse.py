@@ -40,6 +40,8 @@ _ENDS_OPERAND = _ENDS_EXPRESSION | types("EQ NEQ LTE GTE AND OR")
 Plus = exp.Prior  # the sign in `+a`, which sqlglot drops: it takes numbers only. No text in DuckDB's dialect gives this node
 
 _OURS = frozenset(name.upper() for name in (*AGGREGATE_NAMES, *SCALAR_NAMES)) | {
+    "DATE_TRUNC",
+    "DATETRUNC",
     "LOG",
     "NOW",
     "TODAY",

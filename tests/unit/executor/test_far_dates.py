@@ -33,7 +33,7 @@ def test_what_arrow_computes(session: Session) -> None:
     assert session.sql("select year(d) y from f where d > date '2000-01-01'").table["y"].to_pylist() == [29349]
     assert session.sql("select a.k from f a join f b on a.d = b.d and a.t = b.t order by 1").table["k"].to_pylist() == [1, 2, 3]
     assert session.sql("select max(d) m from f").table["m"].cast(pa.int32()).to_pylist() == [10**7]
-    assert session.sql("select cast(d as varchar) x from f where k = 3").table["x"].to_pylist() == ["-0768-02-04"]
+    assert session.sql("select cast(d as varchar) x from f where k = 2").table["x"].to_pylist() == ["29349-01-26"]
 
 
 @pytest.mark.parametrize("column", ["d", "t"])
@@ -59,7 +59,7 @@ def test_compared_value_by_value(
     assert result.table.column(0).to_pylist() == wanted
 
 
-@pytest.mark.parametrize("value", ["d + 1", "d + interval 1 month", "cast(t as varchar)", "t + interval 1 day"])
+@pytest.mark.parametrize("value", ["d + 1", "cast(d as varchar)", "d + interval 1 month", "cast(t as varchar)", "t + interval 1 day"])
 def test_what_it_does_not(session: Session, value: str) -> None:
     with pytest.raises(ExecutionError, match=r"^project_rows: .*out of range"):
         session.sql(f"select {value} from f")

@@ -89,6 +89,7 @@ def test_a_decimal_without_digits_before_its_point_is_written_without() -> None:
     [
         ("1993-02-29", DATE),
         ("0000-01-01", DATE),
+        ("1994-01-31 (BC)", DATE),
         ("1994-01-31 25:00", TIMESTAMP),
         ("1994-01-31t10:00", TIMESTAMP),
         ("x", INT32),

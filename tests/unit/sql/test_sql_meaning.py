@@ -220,6 +220,9 @@ DATES = (
     "dayofweek(d)",
     "date_trunc('month',d)",
     "date_trunc('week',ts)",
+    "datetrunc('Days',ts)",
+    "d + 2 * interval '1 month'",
+    "ts - interval '1 day' * (1 + 2)",
     "date_trunc('quarter',d)",
     "date_trunc('hour',ts)",
     "date_diff('day',d,date '2000-01-01')",
@@ -274,6 +277,10 @@ STRINGS_AND_CONSTANTS = (
     "cast(a as bigint)*2",
     "b*100000",
     "1.5+n",
+    "(-17014118346046923173168730371588410572)::varchar",
+    "(-(1701411834604692317316873037158841.0572))::varchar",
+    "1e30::decimal(38,5)::varchar",
+    "n<>-17014118346046923173168730371588410572",
 )
 QUERIES = (
     "select * from t",
