@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import math
 import re
+from contextlib import suppress
 from datetime import date, datetime, timedelta
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from typing import Any
 
 import pyarrow as pa
@@ -159,7 +160,9 @@ def read_exact(text: str, with_bases: bool) -> Decimal | None:
         for pattern, base in ((_HEX, 16), (_BINARY, 2)):
             if match := pattern.fullmatch(text):
                 return Decimal(int(match[1].replace("_", ""), base))
-    return Decimal(text.replace("_", "")) if _NUMBER.fullmatch(text) else None
+    with suppress(InvalidOperation):  # an exponent of more than 18 digits, which DuckDB does not read either
+        return Decimal(text.replace("_", "")) if _NUMBER.fullmatch(text) else None
+    return None
 
 
 def _read_date(stripped: str, text: str) -> tuple[date, str]:

@@ -131,6 +131,8 @@ def _call(
     source: Source, known: AggregateFunction, args: list[Scalar], terms: list[Ordered], written: _Written, node: Any
 ) -> BoundCall:
     distinct = written.distinct
+    if known.name in ("median", "quantile_cont") and args[0].type == HUGEINT:
+        args[0] = Cast(args[0], DOUBLE, False)  # between integers are no integers
     match known.name:
         case "count_if":
             one_or_none = Cast(args[0], INT32, False)

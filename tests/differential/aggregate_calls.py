@@ -91,6 +91,8 @@ CALLS: tuple[str, ...] = (
     "percentile_disc(0.3) WITHIN GROUP (ORDER BY s DESC)",
     "percentile_cont(0.5) WITHIN GROUP (ORDER BY f) FILTER (WHERE i > 0)",
     "median(DISTINCT i)",
+    "median(CAST(i AS HUGEINT))",
+    "quantile_cont(CAST(b AS HUGEINT), 0.3)",
     "string_agg(s ORDER BY n)",
     "string_agg(s, '-' ORDER BY n DESC)",
     "string_agg(s, '' ORDER BY i NULLS FIRST, n)",

@@ -59,7 +59,9 @@ def test_compared_value_by_value(
     assert result.table.column(0).to_pylist() == wanted
 
 
-@pytest.mark.parametrize("value", ["d + 1", "cast(d as varchar)", "d + interval 1 month", "cast(t as varchar)", "t + interval 1 day"])
+@pytest.mark.parametrize(
+    "value", ["d + 1", "cast(d as varchar)", "d + interval 1 month", "cast(t as varchar)", "t + interval 1 day"]
+)
 def test_what_it_does_not(session: Session, value: str) -> None:
     with pytest.raises(ExecutionError, match=r"^project_rows: .*out of range"):
         session.sql(f"select {value} from f")

@@ -97,6 +97,7 @@ def test_a_decimal_without_digits_before_its_point_is_written_without() -> None:
         ("inf", INT32),
         ("3e9", INT32),
         ("1000", pa.decimal128(5, 2)),
+        ("1e-" + "9" * 30, pa.decimal128(5, 2)),
         ("1__0", DOUBLE),
         ("maybe", BOOLEAN),
         (" true ", BOOLEAN),
