@@ -92,7 +92,7 @@ def _castable(source: DataType, target: DataType) -> bool:
     if source == target or pa.types.is_null(source) or is_string(source):
         return True
     if is_string(target):
-        return not pa.types.is_nested(source)
+        return not pa.types.is_nested(source) and source != INTERVAL
     numbers = is_numeric(source) or pa.types.is_boolean(source), is_numeric(target) or pa.types.is_boolean(target)
     moments = is_date(source) or is_timestamp(source), is_date(target) or is_timestamp(target)
     return all(numbers) or all(moments)

@@ -1,4 +1,4 @@
-"""UNION, INTERSECT and EXCEPT, with and without ALL.
+"""UNION, INTERSECT and EXCEPT, with and without ALL, UNION also BY NAME.
 
 The parser nests a chain to the left; it is walked without recursion. A run of UNION ALL becomes one n-ary SetOp, UNION
 (distinct) an Aggregate over all columns of one: (A ∪ B) ∪ C removes duplicates once, at the end. NULL equals NULL.
@@ -15,7 +15,7 @@ from optimizer.algebra.columns import ColumnId, DataType
 from optimizer.algebra.kinds import SetOpKind
 from optimizer.algebra.logical import Aggregate, Project, ProjectItem, SetOp
 from optimizer.algebra.query import OutputColumn
-from optimizer.algebra.scalars import ColumnRef
+from optimizer.algebra.scalars import ColumnRef, Literal
 from optimizer.algebra.trees import Tree
 from optimizer.algebra.types import INT32, STRING, common_type, is_string, type_name
 from optimizer.sql.coerce import Operand, convert
@@ -32,7 +32,9 @@ def bind_set_operation(context: Context, node: Any, ctes: Ctes | None, operand: 
     chain = []
     first = node
     while isinstance(first, exp.SetOperation):
-        source.only(first, "this", "expression", "distinct", *(("with_", "order", "limit", "offset") if first is node else ()))
+        clauses = ("with_", "order", "limit", "offset") if first is node else ()
+        by_name = ("by_name",) if isinstance(first, exp.Union) else ()
+        source.only(first, "this", "expression", "distinct", *by_name, *clauses)
         chain.append(first)
         first = first.this
 
@@ -51,7 +53,11 @@ def bind_set_operation(context: Context, node: Any, ctes: Ctes | None, operand: 
     pending, distinct = [(branch(first), first)], False
     for operation in reversed(chain):
         right = (branch(operation.expression), operation.expression)
-        if isinstance(operation, exp.Union):
+        if operation.args.get("by_name"):
+            bounds = _by_name(context, (_united(context, pending, distinct), right[0]), operation)
+            pending = list(zip(bounds, (operation.this, right[1]), strict=True))
+            distinct = bool(operation.args.get("distinct"))
+        elif isinstance(operation, exp.Union):
             if operation.args.get("distinct"):
                 distinct = True
             elif distinct:
@@ -62,6 +68,26 @@ def bind_set_operation(context: Context, node: Any, ctes: Ctes | None, operand: 
             kind = _KINDS[type(operation)]
             pending, distinct = [(_combined(context, kind, not operation.args.get("distinct"), [left, right]), operation)], False
     return _settled(context, _united(context, pending, distinct), operand)
+
+
+def _by_name(context: Context, both: tuple[Bound, Bound], node: Any) -> list[Bound]:
+    """UNION BY NAME: both with all columns of both, those of the left first, NULL where one has none of that name."""
+    names: dict[str, str] = {}
+    result = []
+    for bound in both:
+        own = [o.name.lower() for o in bound.outputs]
+        if len(own) > len(set(own)):
+            raise context.source.error("BY NAME needs columns of different names", node, "name them apart with AS")
+        names |= {key: o.name for key, o in zip(own, bound.outputs, strict=True) if key not in names}
+    for bound in both:
+        ids = {o.name.lower(): o.id for o in bound.outputs}
+        items = [ProjectItem(id, ColumnRef(id, context.columns[id].type)) for id in dict.fromkeys(ids.values())]
+        for key in [key for key in names if key not in ids]:
+            ids[key] = context.columns.new(names[key], pa.null(), True).id
+            items.append(ProjectItem(ids[key], Literal(None, pa.null())))
+        tree = bound.tree if len(ids) == len(bound.outputs) else Tree(Project(tuple(items)), (bound.tree,))
+        result.append(Bound(tree, tuple(OutputColumn(name, ids[key]) for key, name in names.items())))
+    return result
 
 
 def _united(context: Context, branches: list[tuple[Bound, Any]], distinct: bool) -> Bound:

@@ -20,7 +20,7 @@ _CLAUSES = {
     "locks": ("FOR UPDATE", "FOR"),
     "pivots": ("PIVOT", "PIVOT"),
     "laterals": ("LATERAL", "LATERAL"),
-    "by_name": ("UNION BY NAME", "BY"),
+    "by_name": ("BY NAME", "BY"),
     "grouping_sets": ("GROUPING SETS", "GROUPING"),
     "rename": ("* RENAME", "RENAME"),
     "limit_options": ("LIMIT with PERCENT or WITH TIES", "LIMIT"),

@@ -66,6 +66,14 @@ ORDERED = (
     "select s, (select count(*) from range(5) r(n) where n < b) from t order by s",
 )
 
+BY_NAME = (
+    "select a, s from t union all by name select s, b from t order by all",
+    "select a from t union by name select b a from t order by a",
+    "select a from t union all by name select s b from t union by name select 2.5 a, b from t order by all",
+    "select null x union all by name select s from t order by all",
+    "select v.b from (select a from t union all by name select b from t) v order by 1",
+)
+
 # rows of a derived table come in its order, which nothing but that is
 OF_DERIVED = (
     "select * from (select a, s from t order by s desc) v",
@@ -126,6 +134,8 @@ REFUSED = (
     ("select a from t union select b from t order by sum(a)", SqlError, "aggregate"),
     ("select a from t union select b from t order by row_number() over ()", SqlError, "window function"),
     ("select a from t union select b from t order by c + 1", SqlError, "unknown column"),
+    ("select a, b A from t union by name select 1 a", SqlError, "different names"),
+    ("select a from t intersect by name select 1 a", Unsupported, "BY NAME"),
     ("select distinct on (zz) a from t", SqlError, "unknown column"),
 )
 
@@ -148,7 +158,7 @@ def duckdb_rows(sql: str) -> list[Row]:
     return rows_of(in_duckdb().sql(sql).to_arrow_table())
 
 
-@pytest.mark.parametrize(("sql", "oracle"), [*((sql, sql) for sql in (*ORDERED, *OF_DERIVED)), *OTHERWISE])
+@pytest.mark.parametrize(("sql", "oracle"), [*((sql, sql) for sql in (*ORDERED, *BY_NAME, *OF_DERIVED)), *OTHERWISE])
 def test_same_rows(session: Session, sql: str, oracle: str) -> None:
     found = rows_of(session.sql(sql).table)
     assert_same_bag(run_query(bind(sql, session.catalog), {"t": TABLE}), found)
