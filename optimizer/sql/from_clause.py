@@ -38,6 +38,8 @@ def bind_from(context: Context, node: Any, ctes: Ctes | None) -> FromItem:
         return FromItem(one_row(context), Scope(ctes=ctes))
     context.source.only(clause, "this")
     parts: list[tuple[Any, list[Any]]] = [(clause.this, [])]
+    if clause.this.args.get("joins"):  # FROM t, u SELECT ...: the parser has hung them on the first table
+        node.set("joins", [*clause.this.args.pop("joins"), *(node.args.get("joins") or ())])
     for item in node.args.get("joins") or ():
         if item.meta.get(COMMA_JOIN):
             context.source.only(item, "this")

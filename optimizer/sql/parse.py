@@ -141,6 +141,13 @@ class _Parser(_BASE):  # type: ignore[misc, valid-type]
             self.raise_error("", self._prev)
         return operand if isinstance(operand, exp.Literal) and not operand.is_string else self.expression(Plus(this=operand))
 
+    def _parse_from(self, joins: bool = False, *args: Any, **kwargs: Any) -> Any:
+        """In FROM (VALUES ...) v, t SELECT ... sqlglot stops behind the VALUES."""
+        node = super()._parse_from(joins, *args, **kwargs)
+        if joins and node is not None and isinstance(node.this, exp.Values):
+            node.this.set("joins", list(self._parse_joins()) or None)
+        return node
+
     def _parse_join(self, *args: Any, **kwargs: Any) -> Any:
         comma = bool(self._curr) and self._curr.token_type is TokenType.COMMA
         join = super()._parse_join(*args, **kwargs)

@@ -66,6 +66,16 @@ ORDERED = (
     "select s, (select count(*) from range(5) r(n) where n < b) from t order by s",
 )
 
+FROM_FIRST = (
+    "from t a, t b select a.s, b.s z where a.a = b.b order by all",
+    "from t a join t b using (a), (values (1), (2)) v(x) select count(*), sum(x)",
+    "from (select a + 1 x from t) v, (select x + 1 y) w select y order by y",
+    "from (values (1), (2)) v(x), t select x, s order by all",
+    "from (values (1), (2)) v(x) join t on a = x select x, s order by all",
+    "with c as (from t x, range(2) r(n) select x.s, n) select * from c v, c w where v.s = w.s order by all",
+    "select * from (from (select 1 a), (select 2 b)) join (select 3 c) on true",
+)
+
 BY_NAME = (
     "select a, s from t union all by name select s, b from t order by all",
     "select a from t union by name select b a from t order by a",
@@ -158,7 +168,7 @@ def duckdb_rows(sql: str) -> list[Row]:
     return rows_of(in_duckdb().sql(sql).to_arrow_table())
 
 
-@pytest.mark.parametrize(("sql", "oracle"), [*((sql, sql) for sql in (*ORDERED, *BY_NAME, *OF_DERIVED)), *OTHERWISE])
+@pytest.mark.parametrize(("sql", "oracle"), [*((sql, sql) for sql in (*ORDERED, *FROM_FIRST, *BY_NAME, *OF_DERIVED)), *OTHERWISE])
 def test_same_rows(session: Session, sql: str, oracle: str) -> None:
     found = rows_of(session.sql(sql).table)
     assert_same_bag(run_query(bind(sql, session.catalog), {"t": TABLE}), found)
