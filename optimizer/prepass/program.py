@@ -61,6 +61,7 @@ from optimizer.prepass.rules.project_merge_aggregate import ProjectMergeAggregat
 from optimizer.prepass.rules.project_pull_join import ProjectPullJoin
 from optimizer.prepass.rules.project_push_union import ProjectPushUnion
 from optimizer.prepass.rules.project_remove import ProjectRemove
+from optimizer.prepass.rules.semi_join_to_extreme import SemiJoinToExtreme
 from optimizer.prepass.rules.single_join_to_left import SingleJoinToLeft
 from optimizer.prepass.rules.sort_remove import SortRemove
 from optimizer.prepass.rules.union_flatten import UnionFlatten
@@ -152,7 +153,7 @@ _BEFORE_DECORRELATION = (
 # projections end columns, so they go only after the columns are pruned; then joins that they kept apart meet
 PROGRAM: tuple[Batch, ...] = (
     Batch("predicates", _REWRITES),
-    Batch("joins", (_REDUCE_ORDER, OuterJoinRemove(), MarkJoinRemove(), ForeignKeyJoinRemove())),
+    Batch("joins", (_REDUCE_ORDER, OuterJoinRemove(), MarkJoinRemove(), ForeignKeyJoinRemove(), SemiJoinToExtreme())),
     Batch("columns", (ColumnPrune((*_REWRITES, _REDUCE_ORDER)),), fixpoint=False),
     Batch("projections", (*_REWRITES, *_BY_PROPERTIES, ProjectRemove(), ProjectPullJoin(), ProjectPushUnion())),
 )

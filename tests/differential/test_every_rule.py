@@ -117,6 +117,7 @@ CASES: dict[str, Case] = {
     "scan_split_outer": Case("select id, (select count(*) from t where t.k = r.k) n from r", PER_ROW),
     "semi_join_to_inner_on_distinct": Case("select t.s from t semi join u on t.k = u.m"),
     "semi_join_to_inner_on_key": Case("select t.s, t.k from t semi join r on t.k = r.id"),
+    "semi_join_to_extreme": Case("select t.s from t where t.k < any (select m from u) or t.s = 'a'"),
     "single_join_to_left": Case("select k, (select r.s from r where case when true then r.id = t.k end) v from t"),
     "sort_remove": Case("select r.id from r join (select n from (values (1), (2)) v (n) order by n limit 2) v on r.k = v.n"),
     "union_flatten": Case("select k from r union all (select k from t union all select m from u)"),
