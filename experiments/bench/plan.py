@@ -10,7 +10,6 @@ from __future__ import annotations
 import gc
 from collections.abc import Callable
 from functools import lru_cache
-from importlib.util import find_spec
 from operator import itemgetter
 from statistics import median
 from time import process_time
@@ -30,6 +29,7 @@ from optimizer.algebra.trees import Tree, postorder
 from optimizer.errors import SqlError
 from optimizer.pipeline import Optimizer
 from optimizer.settings import Settings
+from optimizer.sql.derivable import is_compiled
 
 NAME = "plan"
 HELP = """How long planning takes, from SQL text to plan and stage by stage, with DuckDB's PREPARE and EXPLAIN beside.
@@ -67,11 +67,6 @@ WORKLOADS = {
     "tpcds": Workload("tpcds:0.01", "tpcds:0.01", 8, 8),
 }
 Result = TypeVar("Result")
-
-
-def fast() -> bool:
-    """Whether sqlglot is compiled here, as with the extra `fast`."""
-    return find_spec("sqlglotc") is not None
 
 
 def items(options: Options) -> list[Item]:
@@ -153,9 +148,9 @@ def report(rows: pa.Table) -> list[Section]:
         for other in THEIRS:
             if theirs := _sum(mine, other):
                 line |= {other: theirs, f"over {other.removesuffix('_ms')}": total / theirs}
-        lines.append(line | {"target": WORKLOADS[name].fast_target if fast() else WORKLOADS[name].target})
+        lines.append(line | {"target": WORKLOADS[name].fast_target if is_compiled() else WORKLOADS[name].target})
         left += [row["query"] for row in mine if row["relations"] <= PROVEN_UP_TO and not row["proven"]]
-    text = f"CPU milliseconds; sqlglot is {'compiled' if fast() else 'not compiled: `planscope[fast]` brings that'}. "
+    text = f"CPU milliseconds; sqlglot is {'compiled' if is_compiled() else 'not compiled: `planscope[fast]` brings that'}. "
     text += "`target`: what the ratio to PREPARE should be at most."
     text += f"\n\nNot proven, of {PROVEN_UP_TO} relations or fewer: {', '.join(left) or 'none'}."
     if not any(row.get("prepare_ms") for row in found):

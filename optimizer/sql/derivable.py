@@ -17,11 +17,15 @@ import sqlglot.parser
 from sqlglot.dialects.duckdb import DuckDB
 
 
+def is_compiled() -> bool:
+    """Whether sqlglot is compiled here."""
+    return hasattr(DuckDB().parser_class, "__mypyc_attrs__")
+
+
 def parser_class() -> Any:
     """A class with the interface of sqlglot's parser for DuckDB. Changes nothing that other users of sqlglot see."""
-    parser = DuckDB().parser_class
-    if not hasattr(parser, "__mypyc_attrs__"):
-        return parser
+    if not is_compiled():
+        return DuckDB().parser_class
     compiled = sqlglot.parser
     try:
         sys.modules["sqlglot.parser"] = sqlglot.parser = _from_source("parser")
