@@ -206,7 +206,7 @@ def tokens_of(sql: str) -> list[Any]:
     try:
         return list(DuckDB().tokenize(sql))
     except TokenError as error:
-        match = re.search(r"Missing (\S+) from (\d+):(\d+)", str(error.__cause__))
+        match = re.search(r"Missing (\S+) from (\d+):(\d+)", str(error.__cause__ or error.__context__))  # a compiled sqlglot has no cause
         if match is None:
             start = max(sql.rfind("/*"), 0)
             what = "comment" if "/*" in sql else "text"
