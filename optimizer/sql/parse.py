@@ -206,7 +206,8 @@ def tokens_of(sql: str) -> list[Any]:
     try:
         return list(DuckDB().tokenize(sql))
     except TokenError as error:
-        match = re.search(r"Missing (\S+) from (\d+):(\d+)", str(error.__cause__ or error.__context__))  # a compiled sqlglot has no cause
+        inner = error.__cause__ or error.__context__  # a compiled sqlglot gives no cause
+        match = re.search(r"Missing (\S+) from (\d+):(\d+)", str(inner))
         if match is None:
             start = max(sql.rfind("/*"), 0)
             what = "comment" if "/*" in sql else "text"
