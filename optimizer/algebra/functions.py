@@ -106,6 +106,7 @@ PARAMETERS = {
     "timestamp": "a date or a timestamp, taken as a timestamp",
     "regex": "a regular expression of RE2",
     "options": "a constant text of the letters c, i, s and, to replace, g",
+    "format": "a constant text with %Y, %m, %d and the like",
     "unit": "a constant text: year, quarter, month, day, hour, minute or second",
 }
 CONSTANTS = ("fraction", "separator")

@@ -13,6 +13,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from optimizer.algebra import evaluate_date_text as date_text
 from optimizer.algebra import evaluate_dates as dates
 from optimizer.algebra import evaluate_more as more
 from optimizer.algebra import evaluate_numbers as numbers
@@ -252,6 +253,9 @@ _CALLED = (
     Function("last_day", "the last day of its month", ("moment",), DATE, more.last_day),
     Function("dayname", "Monday, …", ("moment",), STRING, lambda d: calendar.day_name[d.weekday()]),
     Function("monthname", "January, …", ("moment",), STRING, lambda d: calendar.month_name[d.month]),
+    Function(
+        "strftime", "the moment as text, by a format as `%Y-%m-%d %H:%M`", ("moment", "format"), STRING, date_text.formatted
+    ),
     Function(
         "make_date", "the date of a year, a month and a day", ("integer", "integer", "integer"), DATE, more.make_date, raises=True
     ),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from datetime import date
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -39,6 +40,9 @@ if TYPE_CHECKING:
     from optimizer.sql.expressions import ExpressionBinder
 
 Handler = Callable[["ExpressionBinder", Any], Scalar]
+_EMPTY, _DAY = Literal("", STRING), Literal(date(2000, 1, 1), DATE)
+_REGEX = ("regexp_matches", "regexp_full_match", "regexp_replace", "regexp_extract")
+_TRIED_ON = {**dict.fromkeys(_REGEX, _EMPTY), "strftime": _DAY}  # whether their constants are right is known before any row
 
 
 def text_argument(binder: ExpressionBinder, node: Any, what: str) -> Scalar:
@@ -234,9 +238,9 @@ def by_table(binder: ExpressionBinder, known: Function, nodes: Sequence[Any], no
         args, _ = binder.meet([_integer_operand(binder, each, known.name) for each in nodes], f"{known.name} cannot mix")
     else:
         args = [_table_argument(binder, known.name, kind, each) for kind, each in zip(kinds, nodes, strict=False)]
-    if known.name.startswith("regexp_") and all(isinstance(arg, Literal) for arg in args[1:]):
+    if known.name in _TRIED_ON and all(isinstance(arg, Literal) for arg in args[1:]):
         try:
-            evaluate(Call(known.name, (Literal("", STRING), *args[1:]), STRING), {})
+            evaluate(Call(known.name, (_TRIED_ON[known.name], *args[1:]), STRING), {})
         except ExecutionError as error:
             raise binder.source.error(str(error), nodes[1]) from None
     type = known.result(args[0].type) if args else known.result(STRING)
@@ -259,7 +263,7 @@ def _table_argument(binder: ExpressionBinder, name: str, kind: str, node: Any) -
             return as_text(binder.source, binder.operand(node))
         case "regex":
             return text_argument(binder, node, name)
-        case "options" | "unit":
+        case "options" | "unit" | "format":
             scalar = text_argument(binder, node, name)
             unit = unit_name(scalar.value) if kind == "unit" and isinstance(scalar, Literal) and scalar.value else None
             if not isinstance(scalar, Literal) or scalar.value is None or (kind == "unit" and unit not in _UNITS):
@@ -311,6 +315,13 @@ def _date_diff(binder: ExpressionBinder, node: Any) -> Scalar:
     return call
 
 
+def _strftime(binder: ExpressionBinder, node: Any) -> Scalar:
+    """strftime(d, format) or strftime(format, d)."""
+    first, *rest = node.expressions or [None]
+    arguments = [*rest, first] if isinstance(bare(first), exp.Literal) else node.expressions
+    return by_table(binder, SCALAR_NAMES["strftime"], arguments, node)
+
+
 def _now(binder: ExpressionBinder, node: Any) -> Scalar:
     """The time at which the query is bound, in the time zone of this machine."""
     binder.source.only(node, *(["this"] if isinstance(node, exp.Anonymous) else []))  # else: a precision
@@ -346,6 +357,7 @@ _NAMED: dict[str, Handler] = {
     "log": _logarithm,
     "date_diff": _date_diff,
     "datediff": _date_diff,
+    "strftime": _strftime,
     "now": _now,
     "get_current_timestamp": _now,
     "today": _today,

@@ -104,6 +104,10 @@ CALLS: tuple[str, ...] = (
     "b >> 70",
     "u >> 1",
     *(f"{name}({c})" for name in ("last_day", "dayname", "monthname", "epoch", "isodow", "isoyear") for c in ("day", "ts")),
+    *(f"strftime({c}, '%a %A %w %u %d %b %B %m %y %Y %H %I %p %M %S %f %j')" for c in ("day", "ts")),
+    "strftime(ts, '%g')",
+    "strftime(ts, '%n')",
+    *(f"strftime('%U|%W|%c|%x|%X|%G|%V|%z|%Z|%h|%T|%%|%-d %-m %-y %-H %-I %-M %-S %-jé', {c})" for c in ("day", "ts")),
     "make_date(2000 + n, 1 + n, 28)",
     *(
         f"date_diff('{unit}', ts, TIMESTAMP '2020-03-01 12:30:00')"

@@ -90,6 +90,14 @@ def test_a_constant_pattern_is_tried_when_bound(session: Session) -> None:
         session.optimize("SELECT regexp_matches(s, 'a', 'x') FROM e")
 
 
+@pytest.mark.parametrize(
+    ("form", "why"), [("'%Q'", 'not know "%Q"'), ("'%Y%'", 'not know "%"'), ("''", "empty"), ("s", "constant")]
+)
+def test_a_format_is_tried_when_bound(session: Session, form: str, why: str) -> None:
+    with pytest.raises(SqlError, match=why):
+        session.optimize(f"SELECT * FROM e WHERE strftime(day, {form}) = '1'")
+
+
 @pytest.mark.parametrize("call", ["now()", "current_timestamp", "get_current_timestamp()", "localtimestamp"])
 def test_now(session: Session, call: str) -> None:
     ((found, same),) = rows_of(session.sql(f"SELECT {call}, {call} = {call}").table)
