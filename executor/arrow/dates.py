@@ -11,10 +11,10 @@ import pyarrow.compute as pc
 
 from executor.arrow.distinct import Value, as_array
 from optimizer.algebra.columns import DataType
+from optimizer.algebra.evaluate_dates import DAY
 from optimizer.errors import ExecutionError
 
 _TIMESTAMP, _INT64 = pa.timestamp("us"), pa.int64()
-_DAY = 86_400_000_000  # microseconds
 _MOST_DAYS = 106_000_000  # whose microseconds, and those of an interval's time, fit 64 bits
 _FIRST_DAY, _LAST_DAY = int(np.datetime64("0001-01-01").astype(int)), int(np.datetime64("9999-12-31").astype(int))
 
@@ -71,7 +71,7 @@ def _moved(moments: pa.Array, is_valid: pa.Array, add_months: Any, add_days: Any
         return days
 
     result = _sum(moments, add_months, add_days, add_nanoseconds, within)
-    within(result // _DAY)
+    within(result // DAY)
     return pa.array(result, mask=~valid).cast(_TIMESTAMP)
 
 
@@ -79,7 +79,7 @@ def _sum(
     moments: pa.Array, add_months: Any, add_days: Any, add_nanoseconds: Any, within: Callable[[np.ndarray], np.ndarray]
 ) -> np.ndarray:
     """Microseconds; `within` says what becomes of days that are too far away."""
-    days, time = np.divmod(moments.cast(_INT64).fill_null(0).to_numpy(), _DAY)
+    days, time = np.divmod(moments.cast(_INT64).fill_null(0).to_numpy(), DAY)
     if np.any(add_months):
         dates = days.astype("M8[D]")
         months = dates.astype("M8[M]")
@@ -88,7 +88,7 @@ def _sum(
         first = target.astype("M8[D]")
         length = ((target + np.timedelta64(1, "M")).astype("M8[D]") - first).astype(np.int64)
         days = within(first.astype(np.int64) + np.minimum(day, length - 1))
-    return within(days + add_days) * _DAY + time + add_nanoseconds // 1000
+    return within(days + add_days) * DAY + time + add_nanoseconds // 1000
 
 
 def _check_days(days: np.ndarray) -> None:
@@ -113,6 +113,10 @@ def _far(days: pa.Array) -> pa.Array:
 def date_diff_days(a: Value, b: Value) -> Value:
     x, y = (pc.cast(pc.cast(v, pa.int32()), _INT64) for v in (a, b))
     return pc.subtract(x, y)
+
+
+def microseconds_between(a: Value, b: Value) -> Value:
+    return pc.subtract(pc.cast(a, _INT64), pc.cast(b, _INT64))
 
 
 def date_trunc(unit: str, value: Value, rows: int, type: DataType) -> pa.Array:

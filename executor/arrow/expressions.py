@@ -347,5 +347,6 @@ _FUNCTIONS: dict[str, Callable[[DataType], _Compute]] = {
     "date_add": lambda type: lambda a, rows: dates.date_add(a[0], a[1], rows),
     "date_add_days": lambda type: lambda a, rows: dates.date_add_days(a[0], a[1], rows),
     "date_diff_days": lambda type: lambda a, rows: dates.date_diff_days(a[0], a[1]),
+    "microseconds_between": lambda type: lambda a, rows: dates.microseconds_between(a[0], a[1]),
     "random": lambda type: lambda a, rows: pa.array(np.random.default_rng(random.getrandbits(64)).random(rows)),
 }

@@ -12,6 +12,8 @@ import pyarrow as pa
 from optimizer.algebra.columns import DataType
 from optimizer.errors import ExecutionError
 
+DAY = 86_400_000_000  # microseconds
+
 PARTS: dict[str, Callable[[date | datetime], int]] = {
     "year": lambda d: d.year,
     "quarter": lambda d: (d.month + 2) // 3,
@@ -47,6 +49,17 @@ def date_add_days(start: date, days: int) -> date:
         return start + timedelta(days=days)
     except OverflowError:
         raise ExecutionError(f"{start} plus {days} days is out of range") from None
+
+
+def microseconds_between(a: datetime, b: datetime) -> int:
+    return (a - b) // timedelta(microseconds=1)
+
+
+def to_interval(microseconds: int) -> pa.MonthDayNano:
+    """Whole days and the rest, both of one sign."""
+    days, rest = divmod(abs(microseconds), DAY)
+    sign = 1 if microseconds >= 0 else -1
+    return pa.MonthDayNano((0, sign * days, sign * rest * 1000))
 
 
 def date_trunc(unit: str, value: date | datetime, type: DataType) -> date | datetime:

@@ -205,6 +205,11 @@ def _weekday(binder: ExpressionBinder, node: Any) -> Scalar:
     return dates.extract(binder, "dayofweek", moment, node)
 
 
+def _epoch(binder: ExpressionBinder, node: Any) -> Scalar:
+    (moment,) = _arguments(binder, node, "epoch", 1)
+    return dates.extract(binder, "epoch", moment, node)
+
+
 def _date(binder: ExpressionBinder, node: Any) -> Scalar:
     """date('1994-01-01'), date(timestamp)."""
     binder.source.only(node, "this")
@@ -367,6 +372,7 @@ _NAMED: dict[str, Handler] = {
     "datetrunc": _of_part("date_trunc", dates.date_trunc),
     "mod": _mod,
     "weekday": _weekday,
+    "epoch": _epoch,
 }
 _KNOWN_WORDS = (
     "abs avg ceil coalesce concat contains count date_diff date_part date_trunc day dayofweek dayofyear exp extract floor "

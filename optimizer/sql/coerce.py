@@ -13,10 +13,12 @@ import pyarrow as pa
 from sqlglot import exp
 
 from optimizer.algebra.columns import DataType
+from optimizer.algebra.evaluate_dates import DAY
 from optimizer.algebra.predicates import compare
 from optimizer.algebra.scalars import BOOL, Call, Cast, Literal, Scalar
 from optimizer.algebra.types import (
     INT32,
+    INT64,
     INTERVAL,
     STRING,
     common_type,
@@ -140,11 +142,26 @@ def meet(
     source: Source, operands: Sequence[Operand], what: str, comparing: bool = False, strings_yield: bool = False
 ) -> tuple[list[Scalar], DataType]:
     """All operands converted to the type in which they meet, and that type."""
+    if comparing and any(o.type == INTERVAL for o in operands):
+        operands = [as_microseconds(source, o) if o.type == INTERVAL else o for o in operands]
     type = operands[0].scalar.type
     if all(o.scalar.type == type for o in operands) and not pa.types.is_null(type):
         return [o.scalar for o in operands], type
     type = meeting_type(source, operands, what, comparing, strings_yield)
     return [convert(source, o, type) for o in operands], type
+
+
+def as_microseconds(source: Source, operand: Operand) -> Operand:
+    """An interval as they are compared, a month being 30 days. Raises Unsupported unless it is a constant or a difference."""
+    match operand.scalar:
+        case Call(function="to_interval", args=(microseconds,)):
+            return Operand(microseconds, operand.node)
+        case Literal(value=None):
+            return Operand(Literal(None, INT64), operand.node)
+        case Literal(value=value):
+            return Operand(Literal((value.months * 30 + value.days) * DAY + value.nanoseconds // 1000, INT64), operand.node)
+    what = "an INTERVAL that is neither a constant nor a difference of timestamps"
+    raise source.unsupported(what, operand.node, "compute with EXTRACT(EPOCH FROM a - b)")
 
 
 def comparable(source: Source, function: str, left: Operand, right: Operand) -> tuple[Scalar, Scalar]:

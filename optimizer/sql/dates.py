@@ -1,7 +1,7 @@
 """Dates, timestamps and intervals: literals, + and -, EXTRACT, date_trunc, date_diff.
 
 DATE ± INTERVAL is a TIMESTAMP and DATE ± INTEGER a DATE, as in DuckDB; on constants the result is computed here.
-Intervals exist only as constants.
+Intervals are constants, or differences of timestamps: of these one may take parts, and compare them with constants.
 """
 
 from __future__ import annotations
@@ -13,12 +13,24 @@ import pyarrow as pa
 from sqlglot import exp
 
 from optimizer.algebra.columns import DataType
-from optimizer.algebra.evaluate_dates import date_add
+from optimizer.algebra.evaluate_dates import DAY, date_add
 from optimizer.algebra.scalar_functions import SCALAR_NAMES
 from optimizer.algebra.scalars import Call, Literal, Scalar
-from optimizer.algebra.types import DATE, INT32, INT64, INTERVAL, STRING, TIMESTAMP, is_date, is_integer, is_timestamp, type_name
+from optimizer.algebra.types import (
+    DATE,
+    DOUBLE,
+    INT32,
+    INT64,
+    INTERVAL,
+    STRING,
+    TIMESTAMP,
+    is_date,
+    is_integer,
+    is_timestamp,
+    type_name,
+)
 from optimizer.errors import ExecutionError
-from optimizer.sql.coerce import Operand, bare, convert
+from optimizer.sql.coerce import Operand, as_microseconds, bare, convert
 from optimizer.sql.literals import DoesNotFit, interval_value, parse_interval, unit_name
 from optimizer.sql.source import listing
 
@@ -28,6 +40,12 @@ if TYPE_CHECKING:
 _PARTS = ("year", "quarter", "month", "day", "hour", "minute", "second", "dayofweek", "dayofyear", "week")
 _FUNCTIONS = ("epoch", "isodow", "isoyear")  # parts that are functions of our table
 _PART_ALIASES = {"dow": "dayofweek", "weekday": "dayofweek", "doy": "dayofyear", "dayofmonth": "day", "weekofyear": "week"}
+_INTERVAL_PARTS = {
+    "day": (0, DAY),
+    "hour": (DAY, DAY // 24),
+    "minute": (DAY // 24, 60_000_000),
+    "second": (60_000_000, 1_000_000),
+}
 _TRUNC_UNITS = ("year", "quarter", "month", "week", "day", "hour", "minute", "second")
 
 
@@ -57,9 +75,9 @@ def plus_minus(binder: ExpressionBinder, function: str, left: Operand, right: Op
     if is_date(left.type) and (pa.types.is_null(right.type) or _days(right)):
         return _shift_days(binder, left, right, sign, node)
     if moment and (is_date(right.type) or is_timestamp(right.type)) and function == "-":
-        raise binder.source.unsupported(
-            "the difference of timestamps (an INTERVAL)", node, "subtract dates: CAST(a AS DATE) - CAST(b AS DATE)"
-        )
+        binder.source.differences = True
+        a, b = (convert(binder.source, each, TIMESTAMP) for each in (left, right))
+        return Call("to_interval", (Call("microseconds_between", (a, b), INT64),), INTERVAL)
     raise binder.source.error(
         f'"{function}" does not take {type_name(left.type)} and {type_name(right.type)}',
         node,
@@ -161,6 +179,9 @@ def extract(binder: ExpressionBinder, part: str, arg: Any, node: Any) -> Scalar:
     word = _PART_ALIASES.get(word) or (word if word in parts else unit_name(word) or word)
     if word not in parts:
         raise binder.source.unsupported(f"EXTRACT({part.upper()})", node, f"the parts are {listing(parts, 15)}")
+    operand = binder.operand(arg)
+    if is_interval(operand.type):
+        return _interval_part(binder, word, operand, node)
     operand = moment_argument(binder, arg, f"EXTRACT({word.upper()})")
     if word in _FUNCTIONS:
         type = SCALAR_NAMES[word].result(operand.type)
@@ -169,6 +190,23 @@ def extract(binder: ExpressionBinder, part: str, arg: Any, node: Any) -> Scalar:
     if word in ("hour", "minute", "second"):
         return Call(word, (convert(binder.source, operand, TIMESTAMP),), INT64)
     return Call(word, (operand.scalar,), INT64)
+
+
+def _interval_part(binder: ExpressionBinder, part: str, operand: Operand, node: Any) -> Scalar:
+    """A part of a difference of timestamps: days, and hours, minutes and seconds of the rest; or all of it in seconds."""
+    total = as_microseconds(binder.source, operand).scalar
+    if isinstance(total, Literal) or part not in (*_INTERVAL_PARTS, "epoch"):
+        what = f"EXTRACT({part.upper()}) of an INTERVAL"
+        raise binder.source.unsupported(
+            what, node, f"the parts are {listing((*_INTERVAL_PARTS, 'epoch'), 5)} of a difference a - b"
+        )
+    if part == "epoch":  # seconds and the rest apart: a DOUBLE does not hold all microseconds of centuries
+        seconds, rest = (Call(f, (total, Literal(1_000_000, INT64)), INT64) for f in ("//", "%"))
+        whole, below = (convert(binder.source, Operand(each, node), DOUBLE) for each in (seconds, rest))
+        return Call("+", (whole, Call("/", (below, Literal(1e6, DOUBLE)), DOUBLE)), DOUBLE)
+    within, unit = _INTERVAL_PARTS[part]
+    found = Call("%", (total, Literal(within, INT64)), INT64) if within else total
+    return Call("//", (found, Literal(unit, INT64)), INT64)
 
 
 def moment_argument(binder: ExpressionBinder, node: Any, what: str) -> Operand:

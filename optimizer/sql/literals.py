@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import re
 from decimal import Context, Decimal
+from fractions import Fraction
 from typing import Any
 
 import pyarrow as pa
 
 from optimizer.algebra.columns import DataType
 from optimizer.algebra.evaluate_casts import cast, read_exact
+from optimizer.algebra.evaluate_dates import DAY
 from optimizer.algebra.scalars import Literal
 from optimizer.algebra.types import (
     DATE,
@@ -33,7 +35,9 @@ from optimizer.algebra.types import (
 from optimizer.errors import ExecutionError
 
 _EXACT = Context(prec=100)
-_INTERVAL_PART = re.compile(r"\s*([+-]?\d+)\s*([a-zA-Z]+)")
+_INTERVAL_PART = re.compile(r"\s*(-?\d+(?:\.\d*)?)\s*([a-zA-Z]+)")
+_INTERVAL_TIME = re.compile(r"\s*(-?)(\d+):([0-5]?\d)(?::([0-5]?\d(?:\.\d*)?))?$")
+_SECONDS = re.compile(r"-?\d+(?:\.\d*)?")
 _NUMBER = re.compile(r"\s*[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,4})?\s*$")
 
 # unit -> months, days, microseconds
@@ -116,29 +120,43 @@ def unit_name(text: str) -> str | None:
     return word if word in _UNITS else None
 
 
-def interval_value(count: int, unit: str) -> Any:
-    """`count` units as months, days and nanoseconds; raises DoesNotFit beyond what an interval holds."""
+def interval_value(count: int | Fraction, unit: str) -> Any:
+    """`count` units as months, days and nanoseconds. Parts are of the next smaller kind: of years whole months, of months whole
+    days, 30 to a month. Raises DoesNotFit for too many."""
     months, days, microseconds = (count * n for n in _UNITS[unit])
+    days += int((months - int(months)) * 30) if _UNITS[unit][0] < 12 else 0
+    return _interval(int(months), int(days), int(microseconds + (days - int(days)) * DAY), f"{count} {unit}s")
+
+
+def _interval(months: int, days: int, microseconds: int, text: str) -> Any:
     if max(abs(months), abs(days)) > 0x7FFFFFFF or abs(microseconds) * 1000 > 0x7FFFFFFFFFFFFFFF:
-        raise DoesNotFit(f"{count} {unit}s is too long for an INTERVAL")
+        raise DoesNotFit(f"{text} is too long for an INTERVAL")
     return pa.MonthDayNano([months, days, microseconds * 1000])
 
 
 def parse_interval(text: str) -> Any:
-    """`1 year 2 months`, `-3 days`."""
-    total = [0, 0, 0]
-    at = 0
-    while at < len(text.rstrip()):
-        part = _INTERVAL_PART.match(text, at)
-        unit = unit_name(part[2]) if part else None
-        if part is None or unit is None:
-            raise DoesNotFit(f"cannot read '{text}' as INTERVAL")
-        value = interval_value(int(part[1]), unit)
-        total = [a + b for a, b in zip(total, (value.months, value.days, value.nanoseconds), strict=True)]
-        at = part.end()
-    if not at or max(abs(total[0]), abs(total[1])) > 0x7FFFFFFF or abs(total[2]) > 0x7FFFFFFFFFFFFFFF:
+    """`1 year 2 months`, `-1.5 days`, `1 day 12:30:00`, `2 days ago`; a number alone is seconds. Raises DoesNotFit."""
+    rest = text.strip()
+    found = [interval_value(Fraction(rest), "second")] if _SECONDS.fullmatch(rest) else []
+    rest = "" if found else rest
+    sign = 1
+    while rest:
+        part, time = _INTERVAL_PART.match(rest), _INTERVAL_TIME.match(rest)
+        if part is not None and (unit := unit_name(part[2])):
+            found.append(interval_value(Fraction(part[1]), unit))
+            rest = rest[part.end() :]
+        elif time is not None:
+            seconds = int(time[2]) * 3600 + int(time[3]) * 60 + Fraction(time[4] or 0)
+            found.append(interval_value(-seconds if time[1] else seconds, "second"))
+            rest = ""
+        elif found and rest.split() == ["ago"]:
+            sign, rest = -1, ""
+        else:
+            found, rest = [], ""
+    if not found:
         raise DoesNotFit(f"cannot read '{text}' as INTERVAL")
-    return pa.MonthDayNano(total)
+    months, days, nanoseconds = (sign * sum(parts) for parts in zip(*found, strict=True))
+    return _interval(months, days, nanoseconds // 1000, text)
 
 
 def fold_cast(literal: Literal, type: DataType) -> Literal | None:

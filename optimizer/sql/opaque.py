@@ -16,20 +16,27 @@ from optimizer.algebra.columns import ColumnId, Columns, ColumnSet, column_set
 from optimizer.algebra.kinds import SetOpKind
 from optimizer.algebra.logical import Aggregate, GroupingSets, Limit, LogicalOperator, Project, SetOp, Window
 from optimizer.algebra.query import BoundQuery
-from optimizer.algebra.scalars import AggregateCall, Call, ColumnRef, OuterRef, Scalar
+from optimizer.algebra.scalars import AggregateCall, Call, Case, ColumnRef, Literal, OuterRef, Scalar, walk
 from optimizer.algebra.spools import Recursion
 from optimizer.algebra.subqueries import AnySubquery, ScalarSubquery, subqueries_of
 from optimizer.algebra.trees import Tree, postorder
-from optimizer.algebra.types import is_opaque, type_name
+from optimizer.algebra.types import INTERVAL, is_opaque, type_name
 from optimizer.sql.source import Source
 
 _SORTED = "in ORDER BY"
+_PASSING_ON = ("is_null", "is_not_null", "coalesce", "count", "first", "last", "any_value")
 _HINT = "a column of this type can be selected, tested by IS NULL and counted; EXCLUDE leaves it out of *"
 
 
 def refuse_uses(source: Source, tree: Any, query: BoundQuery) -> None:
     """Raises Unsupported where the query, whose AST is `tree`, compares, groups, sorts or computes with an opaque column."""
     columns = query.columns
+    for scalar in _all_scalars(query.tree) if source.differences else ():
+        if any(child.type == INTERVAL and not isinstance(child, Literal | ColumnRef) for child in scalar.children):
+            if not isinstance(scalar, Case) and getattr(scalar, "function", "") not in _PASSING_ON:
+                raise source.unsupported(
+                    "computing with an INTERVAL that is no constant", tree, "EXTRACT(EPOCH FROM a - b) is a number"
+                )
     opaque = _opaque(columns)
     if not opaque:
         return
@@ -39,6 +46,15 @@ def refuse_uses(source: Source, tree: Any, query: BoundQuery) -> None:
             column = columns[id]
             mention = _mention(tree, column.name, where)
             raise source.unsupported(f'column "{column.name}" of type {type_name(column.type)} {where}', mention, _HINT)
+
+
+def _all_scalars(root: Tree) -> Iterator[Scalar]:
+    for node in postorder(root):
+        if isinstance(node, Tree):
+            for scalar in node.op.scalars():
+                yield from walk(scalar)
+            for subquery in subqueries_of(node.op.scalars()):
+                yield from _all_scalars(subquery.tree)
 
 
 def _opaque(columns: Columns) -> ColumnSet:

@@ -118,6 +118,13 @@ class _Parser(_BASE):  # type: ignore[misc, valid-type]
             node.meta.update(start=first.start, end=first.end)
         return node
 
+    def _parse_interval_span(self, this: Any, *args: Any, **kwargs: Any) -> Any:
+        """The text of an INTERVAL stays whole: sqlglot takes the first number and unit out of it, and passes over the rest."""
+        node = super()._parse_interval_span(this, *args, **kwargs)
+        if this.is_string and node.this is not this:
+            node = self.expression(exp.Interval(this=this))
+        return node
+
     def _parse_window(self, this: Any, alias: bool = False) -> Any:
         """f(x IGNORE NULLS) is read as f(x) IGNORE NULLS, as sqlglot does for functions it knows."""
         last = this.expressions[-1] if isinstance(this, exp.Anonymous) and this.expressions else None

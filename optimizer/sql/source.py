@@ -38,12 +38,13 @@ _RESERVED = frozenset(_RESERVED_WORDS.split())
 
 
 class Source:
-    """The text of one query with its tokens. `now`: when it was read, on the clock of this machine: one time for all of it."""
+    """The text of one query with its tokens. `now`: when it was read, on the clock of this machine: one time for all of it.
+    `differences`: whether timestamps are subtracted in it."""
 
-    __slots__ = ("_at", "_tokens", "now", "sql")
+    __slots__ = ("_at", "_tokens", "differences", "now", "sql")
 
     def __init__(self, sql: str, tokens: list[Any]) -> None:
-        self.sql, self._tokens, self.now = sql, tokens, datetime.now()
+        self.sql, self._tokens, self.now, self.differences = sql, tokens, datetime.now(), False
         self._at: dict[int, int] = {}  # token number by where it starts; made for the first message
 
     def span(self, node: Any) -> Span | None:

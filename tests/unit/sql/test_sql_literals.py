@@ -115,13 +115,44 @@ def test_texts_that_do_not_fit(text: str, type: DataType) -> None:
         ("-3 days", 0, -3, 0),
         ("1 week 36 hours", 0, 7, 129_600_000_000_000),
         ("2 quarters", 6, 0, 0),
+        ("1.5 days", 0, 1, 43_200_000_000_000),
+        ("1.55 months", 1, 16, 0),
+        ("1.7 years", 20, 0, 0),
+        ("2 days 1 hour ago", 0, -2, -3_600_000_000_000),
+        ("1 day -1:02:03.5", 0, 1, -3_723_500_000_000),
+        ("-5", 0, 0, -5_000_000_000),
     ],
 )
 def test_intervals(text: str, months: int, days: int, nanoseconds: int) -> None:
     assert parse_interval(text) == pa.MonthDayNano([months, days, nanoseconds])
 
 
-@pytest.mark.parametrize("text", ["", "1", "day", "1 fortnight", "1.5 days", "99999999999 years"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "day",
+        "1 fortnight",
+        "99999999999 years",
+        "- 1 day",
+        "+1 day",
+        "1 day foo",
+        "1 day;",
+        "1 day 2",
+        "2 1 day",
+        "1,5 days",
+        "1_0 days",
+        "P1D",
+        "1 day+2 hours",
+        "ago",
+        "1 day ago 2 hours",
+        "1:60:00",
+        "1:00 1 day",
+        "1 day 1:00 ago",
+        "1e2 days",
+        ".5 days",
+    ],
+)
 def test_intervals_that_do_not_fit(text: str) -> None:
     with pytest.raises(DoesNotFit):
         parse_interval(text)
