@@ -13,8 +13,9 @@ from typing import Any
 
 from sqlglot import exp
 
-from optimizer.algebra.columns import DataType, column_set, union
-from optimizer.algebra.logical import Scan, ScanColumn, ScanForeignKey
+from optimizer.algebra.building import passed_all
+from optimizer.algebra.columns import ColumnId, DataType, column_set, union
+from optimizer.algebra.logical import Project, ProjectItem, Scan, ScanColumn, ScanForeignKey
 from optimizer.algebra.scalars import ColumnRef
 from optimizer.algebra.traits import ascending
 from optimizer.algebra.trees import Tree
@@ -133,7 +134,7 @@ def _table(context: Context, node: Any, ctes: Ctes | None) -> FromItem:
     name = node.name
     cte = ctes.find(name) if ctes is not None and node.args.get("db") is None else None
     if cte is not None:
-        bound = bind_reference(context, cte, node)
+        bound = _told_apart_columns(context, bind_reference(context, cte, node))
         relation = _named(context, cte.columns, cte.name, _relation(context, cte.name, bound))
         item = FromItem(bound.tree, Scope((relation,), order=bound.order))
         item = _renamed(context, node, item) if node.args.get("alias") is not None else item
@@ -196,8 +197,25 @@ def _aliased(context: Context, node: Any, bound: Bound, name: str | None = None)
     """A derived table under its alias and column aliases; without alias it is called `name`, if there is one."""
     alias_node = node.args.get("alias")
     alias = _alias_name(context, alias_node) or name or context.unnamed()
+    bound = _told_apart_columns(context, bound)
     relation = _named(context, _alias_columns(alias_node), alias, _relation(context, alias, bound))
     return FromItem(bound.tree, Scope((relation,), order=bound.order))
+
+
+def _told_apart_columns(context: Context, bound: Bound) -> Bound:
+    """Two outputs that are one column become two: in a grouping set that has the first, the second is NULL."""
+    seen: set[ColumnId] = set()
+    copies: dict[int, ProjectItem] = {}
+    for place, output in enumerate(bound.outputs):
+        if output.id in seen:
+            scalar = ColumnRef(output.id, context.columns[output.id].type)
+            copies[place] = ProjectItem(context.compute(output.name, scalar, bound.tree.props.not_null), scalar)
+        seen.add(output.id)
+    if not copies:
+        return bound
+    tree = Tree(Project((*passed_all(bound.tree, context.columns), *copies.values())), (bound.tree,))
+    outputs = tuple(o._replace(id=copies[i].id) if i in copies else o for i, o in enumerate(bound.outputs))
+    return bound._replace(tree=tree, outputs=outputs)
 
 
 def _relation(context: Context, alias: str, bound: Bound) -> Relation:
