@@ -8,6 +8,9 @@ each other, nor to R: each holds the rows of R for other bindings. Only the whol
 
 from __future__ import annotations
 
+from functools import reduce
+from operator import and_
+
 from optimizer.algebra.building import passed, tree_of
 from optimizer.algebra.columns import Columns, ColumnSet, column_ids
 from optimizer.algebra.logical import Choice, Project
@@ -47,14 +50,14 @@ def exactly(tree: Tree, wanted: ColumnSet, columns: Columns, always: bool = Fals
 
 
 def settle_choices(root: Tree, columns: Columns) -> Tree:
-    """The tree as the memo takes it: all trees of a choice have its columns and no others."""
+    """The tree as the memo takes it: all trees of a choice have the same columns, those that were in all of them before."""
 
     def one(tree: Tree) -> Tree:
         if not isinstance(tree.op, Choice):
             return tree
-        wanted = tree.op.columns
-        inputs = [exactly(each, wanted, columns) for each in tree.inputs if isinstance(each, Tree)]
-        return Tree(tree.op, tuple(inputs))
+        common = reduce(and_, (each.columns for each in tree.inputs))
+        inputs = [exactly(each, common, columns) for each in tree.inputs if isinstance(each, Tree)]
+        return Tree(Choice(common), tuple(inputs))
 
     return map_tree(root, one) if root.has_choice else root
 
