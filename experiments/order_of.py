@@ -171,8 +171,8 @@ def postgres_order(file: Path) -> SystemOrder:
 def _read_postgres(text: str, where: str) -> SystemOrder:
     try:
         order = _postgres_order(json.loads(text)[0]["Plan"])
-    except (ValueError, LookupError, TypeError) as error:
-        raise Unsupported(f"the plan {where} is not what EXPLAIN (FORMAT JSON) writes: {error!r}") from None
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
+        raise Unsupported(f"the plan {where} is not what EXPLAIN (FORMAT JSON) writes") from None
     if order is None or isinstance(order, str):
         raise Unsupported(f"the plan {where} joins nothing")
     return SystemOrder("PostgreSQL", show_join_order(order))

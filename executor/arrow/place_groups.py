@@ -81,7 +81,8 @@ def _folded(function: str, values: pa.Array, group: np.ndarray, count: int, type
     """The values, none of which is NULL, of each of so many groups put together; None where a sum might overflow."""
     if pa.types.is_floating(type):
         total = np.zeros(count)
-        np.add.at(total, group, values.to_numpy())
+        with np.errstate(invalid="ignore"):  # inf - inf
+            np.add.at(total, group, values.to_numpy())
         return pa.array(total)
     words = decimals.unscaled(values) if pa.types.is_decimal(values.type) else key_words([values])[0][0]
     if words is None:

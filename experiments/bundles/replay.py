@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
+import json
 from typing import NamedTuple
 
-from experiments.bundles.bundle import Bundle, plan
+from experiments.bundles.bundle import Bundle, plan, recorded
 
 
 class Replayed(NamedTuple):
-    """`events`: how many the search emitted. `differs`: number of the first event that is another, None where all are the same;
-    `recorded` and `now`: that event in both, empty where one trace ends before. `error`: what planning raised now."""
+    """`events`: how many the search emitted, None where the bundle has no trace. `differs`: number of the first event that is
+    another, None where all are the same; `recorded` and `now`: that event in both, empty where one trace ends before.
+    `same_plan`: whether the plan is the one of the bundle, if that has one. `error`: what planning raised now."""
 
-    events: int
+    events: int | None
     differs: int | None
     recorded: str
     now: str
+    same_plan: bool
     error: str | None
     recorded_error: str | None
 
     @property
     def same(self) -> bool:
-        return self.differs is None and self.error == self.recorded_error
+        return self.differs is None and self.same_plan and self.error == self.recorded_error
 
     @property
     def text(self) -> str:
@@ -32,16 +35,21 @@ class Replayed(NamedTuple):
         if self.error != self.recorded_error:
             was = self.recorded_error or "no error"
             return f"the outcome differs\nrecorded  {was}\nnow       {self.error or 'no error'}"
-        outcome = f"and the same error: {self.error}" if self.error is not None else "and the same plan"
-        return f"the same trace, {self.events:,} events, {outcome}"
+        trace = "the bundle has no trace" if self.events is None else f"the same trace, {self.events:,} events"
+        if not self.same_plan:
+            return f"{trace}, and another plan than the bundle's plan.json"
+        return f"{trace}, and the same {'plan' if self.error is None else f'error: {self.error}'}"
 
 
 def replay(bundle: Bundle, plugins: tuple[str, ...] = ()) -> Replayed:
-    """Plan a bundle again. A bundle without a trace is compared by its error alone. Raises SettingsError, CatalogError."""
+    """Plan a bundle again. One without a trace is compared by its plan or error. Raises SettingsError, CatalogError."""
     found = plan(bundle, plugins)
-    before = found.trace if bundle.trace is None else bundle.trace
-    for number in range(max(len(before), len(found.trace))):
-        recorded, now = (lines[number] if number < len(lines) else "" for lines in (before, found.trace))
-        if recorded != now:
-            return Replayed(len(found.trace), number, recorded, now, found.error_text, bundle.error)
-    return Replayed(len(found.trace), None, "", "", found.error_text, bundle.error)
+    again = json.loads(json.dumps(recorded(bundle, found).plan))
+    outcome = (bundle.plan is None or bundle.plan == again, found.error_text, bundle.error)
+    if bundle.trace is None:
+        return Replayed(None, None, "", "", *outcome)
+    for number in range(max(len(bundle.trace), len(found.trace))):
+        before, now = (lines[number] if number < len(lines) else "" for lines in (bundle.trace, found.trace))
+        if before != now:
+            return Replayed(len(found.trace), number, before, now, *outcome)
+    return Replayed(len(found.trace), None, "", "", *outcome)

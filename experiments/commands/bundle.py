@@ -13,7 +13,7 @@ from experiments.commands.inputs import Inputs, query_inputs
 @query_inputs
 @click.option("-o", "--output", required=True, metavar="FILE.zip", help="Write there.")
 @click.option("--mask", is_flag=True, help="Make up the texts of the query and of the statistics; equal ones stay equal.")
-@click.option("--no-trace", is_flag=True, help="Leave the trace out: replay then compares errors alone.")
+@click.option("--no-trace", is_flag=True, help="Leave the trace out: replay then compares plans and errors alone.")
 @click.pass_obj
 def command(facts: dict[str, Any], inputs: Inputs, output: str, mask: bool, no_trace: bool) -> None:
     """Write a bundle of a query: text, schema, statistics, settings, versions, plan and trace. There are no rows in it, and no

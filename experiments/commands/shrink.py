@@ -30,7 +30,10 @@ def command(file: Path, test: str, output: str | None, quiet: bool, plugins: tup
     from experiments.bundles.shrink import shrink
     from optimizer.errors import SettingsError
 
-    words = shlex.split(test)
+    try:
+        words = shlex.split(test)
+    except ValueError as error:
+        raise click.UsageError(f"--while: {str(error).lower()}") from None
     if not words:
         raise click.UsageError("--while needs a command")
     bundle = read_bundle(file)

@@ -27,6 +27,15 @@ PARTS: dict[str, Callable[[date | datetime], int]] = {
     "week": lambda d: d.isocalendar().week,
 }
 
+FURTHER_PARTS: tuple[tuple[str, str, Callable[[date | datetime], int]], ...] = (
+    ("microsecond", "microseconds of its minute", lambda d: as_timestamp(d).second * 1_000_000 + as_timestamp(d).microsecond),
+    ("millisecond", "milliseconds of its minute", lambda d: as_timestamp(d).second * 1000 + as_timestamp(d).microsecond // 1000),
+    ("decade", "its year without the last digit", lambda d: d.year // 10),
+    ("century", "of its year, the year 2000 is in the 20th", lambda d: (d.year + 99) // 100),
+    ("millennium", "of its year, the year 2000 is in the 2nd", lambda d: (d.year + 999) // 1000),
+    ("yearweek", "year and number of its week, as 202001", lambda d: d.isocalendar().year * 100 + d.isocalendar().week),
+)
+
 
 def as_timestamp(value: date | datetime) -> datetime:
     return value if isinstance(value, datetime) else datetime(value.year, value.month, value.day)

@@ -79,7 +79,7 @@ _FORMS = (
     _form("+", "addition; integers of one type, decimals (exact), or doubles", numbers.add, raises=True, typed=True),
     _form("-", "subtraction; as +", numbers.subtract, raises=True, typed=True),
     _form("*", "multiplication; as +", numbers.multiply, raises=True, typed=True),
-    _form("/", "floating division of two doubles, IEEE 754 (x/0 is inf or NaN)", numbers.divide, typed=True),
+    _form("/", "division of two doubles, or floats, IEEE 754 (x/0 is inf or NaN)", numbers.divide, typed=True),
     _form(
         "//",
         "division truncating to an integer, of integers; of doubles the plain quotient; NULL when the divisor is 0",
@@ -262,6 +262,7 @@ _CALLED = (
         "make_date", "the date of a year, a month and a day", ("integer", "integer", "integer"), DATE, more.make_date, raises=True
     ),
     Function("epoch", "seconds since 1970", ("moment",), DOUBLE, more.epoch),
+    *(Function(name, doc, ("moment",), INT64, part) for name, doc, part in dates.FURTHER_PARTS),
     Function("isodow", "the day of the week, Monday is 1", ("moment",), INT64, lambda d: d.isoweekday()),
     Function("isoyear", "the year that its week belongs to", ("moment",), INT64, lambda d: d.isocalendar().year),
     Function(

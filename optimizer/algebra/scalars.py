@@ -377,6 +377,8 @@ def call_may_fail(function: str, args: tuple[Scalar, ...], type: DataType) -> bo
     whose precision was not capped holds every sum or product of its operands."""
     if function in ("like", "ilike"):
         return len(args) == 3  # a pattern must not end with the escape character
+    if function == "date_trunc" and isinstance(args[0], Literal):
+        return args[0].value in ("decade", "century", "millennium")  # which may begin before year 1
     if not SCALAR_FUNCTIONS[function].raises:
         return False
     if function.startswith("regexp_") and isinstance(args[1], Literal):

@@ -2,7 +2,7 @@
 
 Files start with a line of column names, are separated by commas and encoded as UTF-8. A field is NULL when it is empty,
 quoted or not, as in DuckDB. A column gets the first of these types that all its values have: integer, boolean, date,
-timestamp, floating point, string.
+timestamp, floating point, string; one with codes such as 00501 among numbers is a string, as in DuckDB.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.csv as pacsv
 
 from optimizer.algebra.columns import DataType
@@ -28,6 +29,8 @@ from optimizer.errors import CatalogError
 
 _INFERRED = (pa.null(), pa.int64(), pa.bool_(), pa.date32(), pa.timestamp("us"), pa.float64(), pa.string())
 _BLOCK_BYTES = 4 << 20  # a row has to fit into one block
+_CODE = r"^\s*[+-]?0[0-9xX]"
+_CODE_SOMEWHERE = re.compile(rb'[,\r\n]"?[ \t]*[+-]?0[0-9xX]')
 _BAD_VALUE = re.compile(r"In CSV column #(\d+): .*invalid value '(.*)'", re.DOTALL)
 _BAD_TEXT = re.compile(r"In CSV column #(\d+): (.*)", re.DOTALL)
 # a field that starts with a quote, or any other; each match goes on where the last one ended
@@ -59,7 +62,12 @@ def csv_facts(paths: Sequence[Path], declared: Mapping[str, DataType]) -> list[F
     types = {name: declared.get(name.lower()) or guess for name, guess in _guess_types(paths[0], names[paths[0]]).items()}
     while True:
         try:
-            return [_read(path, names[path], types) for path in paths]
+            facts = [_read(path, names[path], types) for path in paths]
+            numbers = [n for n, type in types.items() if n.lower() not in declared and type in (pa.int64(), pa.float64())]
+            codes = {name for path in paths for name in _codes(path, names[path], numbers)}
+            if not codes:
+                return facts
+            types.update(dict.fromkeys(codes, pa.string()))
         except _Unfit as unfit:
             name = unfit.column
             if name.lower() in declared or types.get(name) not in _INFERRED[:-1]:
@@ -140,6 +148,19 @@ def _read(path: Path, names: list[str], types: Mapping[str, DataType]) -> FileFa
         if is_float(column.type) and {math.inf, -math.inf} & {stats[column.name].min, stats[column.name].max}:
             _check_sizes(path, i, column)
     return FileFacts(path, tuple(columns), rows, path.stat().st_size, stats, file_fingerprint(path))
+
+
+def _codes(path: Path, names: list[str], numbers: list[str]) -> set[str]:
+    """Columns of `numbers` that hold texts such as 00501 or 0x10: as numbers they would lose what they are."""
+    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
+        if not numbers or _CODE_SOMEWHERE.search(content) is None:
+            return set()
+    convert = pacsv.ConvertOptions(column_types=dict.fromkeys(numbers, pa.string()), include_columns=numbers)
+    found: set[str] = set()
+    with pacsv.open_csv(path, read_options(), parse_options(len(names)), convert) as reader:
+        for batch in reader:
+            found |= {n for n in numbers if pc.any(pc.match_substring_regex(batch[n], _CODE)).as_py()}
+    return found
 
 
 def _check_sizes(path: Path, position: int, column: TableColumn) -> None:

@@ -166,5 +166,9 @@ def _reduced(tree: Tree, producer: Tree, known: _Known, context: RuleContext) ->
     narrowed = narrow(producer, column_set(b for _, b in pairs), context)
     assert isinstance(narrowed, Tree)
     partner, new = copy_tree(narrowed, columns)
-    equal = conjunction(compare("=", ColumnRef(a, columns[a].type), ColumnRef(new[b], columns[b].type)) for a, b in pairs)
-    return Tree(tree.op, (Tree(Join(JoinKind.SEMI, equal), (below, partner)),))
+    conjuncts = []
+    for a, b in pairs:  # columns are in one class also where NULL is as NULL
+        strict = below.props.not_null >> a & 1 or partner.props.not_null >> new[b] & 1
+        function = "=" if strict else "is_not_distinct_from"
+        conjuncts.append(compare(function, ColumnRef(a, columns[a].type), ColumnRef(new[b], columns[b].type)))
+    return Tree(tree.op, (Tree(Join(JoinKind.SEMI, conjunction(conjuncts)), (below, partner)),))

@@ -13,7 +13,7 @@ import pyarrow as pa
 from sqlglot import exp
 
 from optimizer.algebra.columns import DataType
-from optimizer.algebra.scalars import Call, Cast, Literal, Scalar
+from optimizer.algebra.scalars import Call, Literal, Scalar
 from optimizer.algebra.types import (
     DOUBLE,
     FLOAT,
@@ -72,12 +72,10 @@ def combine(binder: ExpressionBinder, function: str, left: Operand, right: Opera
     type = arithmetic_type(function, left_type, right_type)
     if type is None:
         raise source.error("the product has more than 38 digits after the point", node, "cast an operand to fewer digits")
-    if function in ("//", "%") and is_float(type):
-        raise source.unsupported(f'"{function}" of {type_name(type)}', node, "cast both sides to an integer or DECIMAL")
     if function == "//" and is_decimal(type):
         # a HUGEINT is a DECIMAL(38,0) here; DuckDB divides DECIMALs as DOUBLEs
         if type.scale or not all(is_integer(t) or t == pa.decimal128(38, 0) for t in (left_type, right_type)):
-            raise source.unsupported(f'"//" of {type_name(type)}', node, "cast both sides to an integer")
+            type = DOUBLE
     if is_decimal(type) and function in "+-*":
         args = (_as_decimal(binder, left), _as_decimal(binder, right))
     else:
@@ -86,16 +84,9 @@ def combine(binder: ExpressionBinder, function: str, left: Operand, right: Opera
 
 
 def _quotient(binder: ExpressionBinder, left: Operand, right: Operand) -> Scalar:
-    """`/`: in DOUBLE. With a FLOAT and no DOUBLE the result is a FLOAT: two FLOATs divided in DOUBLE and rounded once more
-    give exactly the FLOAT quotient."""
-    narrow = FLOAT in (left.type, right.type) and DOUBLE not in (left.type, right.type)
-    args = []
-    for operand in (left, right):
-        if narrow:
-            operand = Operand(convert(binder.source, operand, FLOAT), operand.node)
-        args.append(convert(binder.source, operand, DOUBLE))
-    quotient = Call("/", tuple(args), DOUBLE)
-    return Cast(quotient, FLOAT, False) if narrow else quotient
+    """`/`: in DOUBLE, or in FLOAT with a FLOAT and no DOUBLE."""
+    type = FLOAT if FLOAT in (left.type, right.type) and DOUBLE not in (left.type, right.type) else DOUBLE
+    return Call("/", tuple(convert(binder.source, operand, type) for operand in (left, right)), type)
 
 
 def _numeric_null(operand: Operand, other: Operand) -> Operand:

@@ -284,7 +284,9 @@ def _table_argument(binder: ExpressionBinder, name: str, kind: str, node: Any) -
         case "moment":
             return dates.moment_argument(binder, node, name).scalar
     assert kind == "timestamp", f"{kind} is no kind of parameter"
-    return convert(binder.source, dates.moment_argument(binder, node, name), TIMESTAMP)
+    operand = binder.operand(node)
+    operand = operand if operand.string_literal else dates.moment_argument(binder, node, name)
+    return convert(binder.source, operand, TIMESTAMP)
 
 
 def _operator(function: str) -> Handler:

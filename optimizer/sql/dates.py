@@ -13,7 +13,7 @@ import pyarrow as pa
 from sqlglot import exp
 
 from optimizer.algebra.columns import DataType
-from optimizer.algebra.evaluate_dates import DAY, date_add
+from optimizer.algebra.evaluate_dates import DAY, FURTHER_PARTS, date_add
 from optimizer.algebra.scalar_functions import SCALAR_NAMES
 from optimizer.algebra.scalars import Call, Literal, Scalar
 from optimizer.algebra.types import (
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from optimizer.sql.expressions import ExpressionBinder
 
 _PARTS = ("year", "quarter", "month", "day", "hour", "minute", "second", "dayofweek", "dayofyear", "week")
-_FUNCTIONS = ("epoch", "isodow", "isoyear")  # parts that are functions of our table
+_FUNCTIONS = ("epoch", "isodow", "isoyear", *(name for name, *_ in FURTHER_PARTS))  # parts that are functions of our table
 _PART_ALIASES = {"dow": "dayofweek", "weekday": "dayofweek", "doy": "dayofyear", "dayofmonth": "day", "weekofyear": "week"}
 _INTERVAL_PARTS = {
     "day": (0, DAY),
@@ -46,7 +46,10 @@ _INTERVAL_PARTS = {
     "minute": (DAY // 24, 60_000_000),
     "second": (60_000_000, 1_000_000),
 }
-_TRUNC_UNITS = ("year", "quarter", "month", "week", "day", "hour", "minute", "second")
+_TRUNC_UNITS = (
+    "millennium", "century", "decade", "year", "quarter", "month", "week", "day", "hour", "minute", "second", "millisecond",
+    "microsecond",
+)  # fmt: skip
 
 
 def is_interval(type: DataType) -> bool:
@@ -178,7 +181,7 @@ def extract(binder: ExpressionBinder, part: str, arg: Any, node: Any) -> Scalar:
     parts = (*_PARTS, *_FUNCTIONS)
     word = _PART_ALIASES.get(word) or (word if word in parts else unit_name(word) or word)
     if word not in parts:
-        raise binder.source.unsupported(f"EXTRACT({part.upper()})", node, f"the parts are {listing(parts, 15)}")
+        raise binder.source.unsupported(f"EXTRACT({part.upper()})", node, f"the parts are {listing(parts, 25)}")
     operand = binder.operand(arg)
     if is_interval(operand.type):
         return _interval_part(binder, word, operand, node)
@@ -238,7 +241,7 @@ def date_trunc(binder: ExpressionBinder, unit: str, arg: Any, node: Any) -> Scal
     """The beginning of the unit that a date or timestamp lies in, a timestamp."""
     name = unit_name(unit)
     if name not in _TRUNC_UNITS:
-        raise binder.source.unsupported(f"date_trunc to {unit}", node, f"the units are {listing(_TRUNC_UNITS, 12)}")
+        raise binder.source.unsupported(f"date_trunc to {unit}", node, f"the units are {listing(_TRUNC_UNITS, 13)}")
     operand = moment_argument(binder, arg, "date_trunc")
     return Call("date_trunc", (Literal(name, STRING), convert(binder.source, operand, TIMESTAMP)), TIMESTAMP)
 

@@ -155,6 +155,16 @@ class _Parser(_BASE):  # type: ignore[misc, valid-type]
             node.this.set("joins", list(self._parse_joins()) or None)
         return node
 
+    def _parse_cube_or_rollup(self, with_prefix: bool = False) -> Any:
+        """Of conditions too, as in ROLLUP (a > 1), which sqlglot does not take."""
+        kind = exp.Cube if self._match(TokenType.CUBE) else exp.Rollup if self._match(TokenType.ROLLUP) else None
+        if kind is None:
+            return None
+        return self.expression(kind(expressions=[] if with_prefix else self._parse_wrapped_csv(self._parse_disjunction)))
+
+    def _parse_grouping_set(self) -> Any:
+        return self._parse_grouping_sets() or self._parse_cube_or_rollup() or self._parse_disjunction()
+
     def _parse_join(self, *args: Any, **kwargs: Any) -> Any:
         comma = bool(self._curr) and self._curr.token_type is TokenType.COMMA
         join = super()._parse_join(*args, **kwargs)

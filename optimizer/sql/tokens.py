@@ -55,6 +55,8 @@ def check_neighbours(source: Source, tokens: list[Any]) -> None:
                 raise _missing(source, after or token, "a name")
             case TokenType.ON if follows in _LIST_ENDS:
                 raise _missing(source, after or token, "a condition")
+            case TokenType.DOT if follows is TokenType.NUMBER and nothing_before:
+                pass  # .5
             case TokenType.DOT if before is None or nothing_before or before.token_type in _JOIN_WORDS:
                 raise _missing(source, token, "a name")
             case TokenType.USING if follows is TokenType.L_PAREN:

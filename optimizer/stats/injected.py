@@ -115,7 +115,7 @@ def _read(path: Path, changed_ns: int, size: int) -> dict[str, Cardinalities]:
     """Cardinalities by query; a file without a column `query` is of one query."""
     try:
         rows = _rows(path)
-    except (OSError, ValueError, pa.ArrowException) as error:
+    except (OSError, ValueError, RecursionError, pa.ArrowException) as error:
         raise SettingsError(f"cannot read injected cardinalities {path}: {str(error).splitlines()[0]}") from None
     queries: dict[str, dict[frozenset[str], float]] = {}
     for number, row in enumerate(rows, 1):

@@ -67,6 +67,15 @@ def test_a_bundle_replays(tmp_path: Path, settings: dict[str, Any]) -> None:
         assert sorted(file.namelist()) == ["bundle.json", "catalog.json", "plan.json", "trace.jsonl"]
 
 
+def test_a_bundle_without_a_trace_is_compared_by_its_plan() -> None:
+    bundle = make_bundle(SQL, SHOP, Settings(), traced=False)
+    found = replay(bundle)
+    assert found.same and found.events is None and found.text == "the bundle has no trace, and the same plan"
+    assert bundle.plan is not None
+    other = replay(replace(bundle, plan={**bundle.plan, "cost": 1.0}))
+    assert not other.same and "another plan" in other.text
+
+
 def test_it_says_where_the_trace_first_differs() -> None:
     bundle = make_bundle(SQL, SHOP, Settings())
     assert bundle.trace is not None

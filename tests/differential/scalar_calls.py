@@ -104,6 +104,11 @@ CALLS: tuple[str, ...] = (
     "b >> 70",
     "u >> 1",
     *(f"{name}({c})" for name in ("last_day", "dayname", "monthname", "epoch", "isodow", "isoyear") for c in ("day", "ts")),
+    *(
+        f"{name}({c})"
+        for name in ("microsecond", "millisecond", "decade", "century", "millennium", "yearweek")
+        for c in ("day", "ts")
+    ),
     *(f"strftime({c}, '%a %A %w %u %d %b %B %m %y %Y %H %I %p %M %S %f %j')" for c in ("day", "ts")),
     "strftime(ts, '%g')",
     "strftime(ts, '%n')",

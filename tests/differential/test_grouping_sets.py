@@ -40,7 +40,9 @@ QUERIES = (
     # positions, aliases and expressions
     "select a, b, count(*), grouping(b) from (select k a, k b from t) x group by rollup (a, b)",
     "with x as (select k a, k b, s from t) select a, b, s from x group by cube (a, b, s)",
-    "select p, q from (select a p, a q from (select k a from t) x) y, lateral (select p r) z group by grouping sets ((p), (q), (r))",
+    "select p, q from (select a p, a q from (select k a from t) x) y, lateral (select p r) z group by cube (p, q, r)",
+    "select k > 1, k is null, count(*) from t group by rollup (k > 1, k is null)",
+    "select k = f, s, count(*) from t group by grouping sets (k = f, cube (s in ('a', 'b'), s))",
     "select k + 1 as n, s, count(*) from t group by rollup (n, 2)",
     "select k + 1, k, count(*), grouping(k + 1), grouping(k) from t group by rollup (k + 1, k)",
     "select coalesce(k, -1), k + 1, count(*) from t group by rollup (k)",

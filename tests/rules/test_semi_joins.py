@@ -28,6 +28,7 @@ X = "(select k, sum(v) s from f group by k) x"
 REDUCED = {  # query: semi-joins that are added
     "groups": (f"select * from d, {X} where {ON}", 1),
     "groups by more": (f"select * from d, (select k, g, count(*) from f group by k, g) x where {ON}", 1),
+    "NULL as NULL": (f"select * from d join {X} on x.k is not distinct from d.k where d.a = 2", 1),
     "two keys": (f"select * from d, (select k, g, count(*) from f group by k, g) x where {ON} and x.g = d.b", 1),
     "distinct": (f"select * from d, (select distinct k from f) x where {ON}", 1),
     "windows": (f"select * from d, (select k, id, sum(v) over (partition by k order by id) from f) x where {ON}", 1),

@@ -114,7 +114,11 @@ def count_against(
     keys = [one for one in every if not one.target]
     if in_order := [one for one in keys if set(catalog.tables[one.table].order[: len(one.columns)]) == set(one.columns)]:
         tables = [bare(catalog.tables[one.table]) for one in in_order]
-        ascends = f.udf(lambda i: rows_ascend(tables[i], tables[i].order[: len(in_order[i].columns)], strictly=True), "boolean")
+        ascends = f.udf(
+            lambda i: rows_ascend(tables[i], tables[i].order[: len(in_order[i].columns)], strictly=True),
+            "boolean",
+            useArrow=False,
+        )
         frame = spark.range(0, len(tables), 1, len(tables)).select("id", ascends.asNondeterministic()("id").alias("ascends"))
         rows = collect(spark, frame, f"verify {len(tables)} keys in stored order", say)
         found = {in_order[row["id"]]: (0, []) for row in rows if row["ascends"]}

@@ -94,6 +94,9 @@ class CsvFiles:
 
     def open(self, label: str, path: str, looked: Looked, declared: Sequence[str]) -> Opened:
         """The file. `declared`: names for the columns of files without a header. Raises PipelineError."""
+        with suppress(OSError), Path(path).open("rb") as file:
+            if file.read(2) in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
+                raise PipelineError(f"{label} is text in UTF-16: --option encoding=utf-16 reads it")
         delimiter = self._delimiter(label)
         names = self._header(label, path, delimiter, looked) if self.header else list(declared)
         if not names:

@@ -143,6 +143,7 @@ def possible(text: str) -> str:
     whole = f"if(try_cast({text} AS bigint) IS NOT NULL, {_INT | _LONG}, {fits(_TYPES[_LONG], _LONG)})"
     cases = [  # what is common comes first
         (f"{text} IS NULL", "NULL"),
+        (_is(text, "^[+-]?0[0-9]+([.eE].*)?$"), "0"),  # 00501 is a code
         (_is(text, "^[+-]?[0-9]{1,16}$"), str(_INT | _LONG | FLOAT)),
         (_is(text, "^[^-+.0-9tTfFiInN]"), "0"),
         (_is(text, "^[+-]?[0-9]{1,15}[.][0-9]{1,15}$"), str(FLOAT)),

@@ -41,6 +41,11 @@ def opened(folder: Path, text: str, schema: str = "") -> Table:
         (["9223372036854775808", "1"], "double"),
         (["1", "1e400"], "string"),
         (["1e308", "-inf"], "double"),
+        (["1", "00501"], "string"),
+        (["2.5", "-007.5"], "string"),
+        (["1", "0x10"], "string"),
+        (["0", "-0.5"], "double"),
+        (["100", "1e05"], "double"),
     ],
 )
 @pytest.mark.parametrize("padding", [0, 9000])

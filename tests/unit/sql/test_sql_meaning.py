@@ -223,6 +223,21 @@ DATES = (
     "datetrunc('Days',ts)",
     "d + 2 * interval '1 month'",
     "ts - interval '1 day' * (1 + 2)",
+    "f % 2",
+    "mod(f, b)",
+    "f // 2",
+    "n // 2",
+    "n // 0",
+    "b::float / 3",
+    "1e38::float / 0.01::float",
+    *(
+        f"extract({part} from {x})"
+        for part in ("milliseconds", "microsecond", "decade", "century", "yearweek")
+        for x in ("d", "ts")
+    ),
+    *(f"date_trunc('{unit}', ts)" for unit in ("millisecond", "microsecond", "decade", "centuries", "millennium")),
+    "date_diff('month', d, '2001-02-03')",
+    "millennium(d) + decade(ts)",
     "ts - interval '1 day 2:30' - interval '2 days ago' + interval '1:00'",
     *(f"extract({part} from ts - timestamp '2001-02-03 04:05:06.789')" for part in ("day", "hours", "minute", "second", "epoch")),
     "epoch(d - ts)",
