@@ -13,9 +13,11 @@ from operator import and_
 
 from optimizer.algebra.building import passed, tree_of
 from optimizer.algebra.columns import Columns, ColumnSet, column_ids
+from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical import Choice, Project
-from optimizer.algebra.logical_joins import Apply
+from optimizer.algebra.logical_joins import Apply, Join
 from optimizer.algebra.rebuild import map_tree
+from optimizer.algebra.spools import With
 from optimizer.algebra.trees import Tree, postorder
 from optimizer.decorrelate.applies import replace_applies
 from optimizer.decorrelate.general import General
@@ -50,14 +52,20 @@ def exactly(tree: Tree, wanted: ColumnSet, columns: Columns, always: bool = Fals
 
 
 def settle_choices(root: Tree, columns: Columns) -> Tree:
-    """The tree as the memo takes it: all trees of a choice have the same columns, those that were in all of them before."""
+    """The tree as the memo takes it: all trees of a choice have the same columns, those that were in all of them before.
+
+    Inner joins beside spools are a group of their own, under a projection: the relations of a region are searched before other
+    expressions of its group are, and without a limit, while spools that cost less may save searching them at all.
+    """
 
     def one(tree: Tree) -> Tree:
         if not isinstance(tree.op, Choice):
             return tree
         common = reduce(and_, (each.columns for each in tree.inputs))
-        inputs = [exactly(each, common, columns) for each in tree.inputs if isinstance(each, Tree)]
-        return Tree(Choice(common), tuple(inputs))
+        trees = [each for each in tree.inputs if isinstance(each, Tree)]
+        spools = any(isinstance(each.op, With) for each in trees)
+        apart = [spools and isinstance(each.op, Join) and each.op.kind is JoinKind.INNER for each in trees]
+        return Tree(Choice(common), tuple(exactly(t, common, columns, always) for t, always in zip(trees, apart, strict=True)))
 
     return map_tree(root, one) if root.has_choice else root
 

@@ -102,6 +102,13 @@ class JoinRegion:
             known = self._within[s] = self._everything & ~missing
         return known
 
+    def inner_predicate(self, s: Relations) -> Predicate | None:
+        """What is joined on in a set whose joins are all inner, and such that a join graph may have it; else None."""
+        if self.within(s) & self._outer:
+            return None
+        conjuncts = [c for operator in self._applied(s) for c in operator.predicate]
+        return None if any(c.volatile or c.raises for c in conjuncts) else combined(conjuncts)
+
     def visible(self, s: Relations) -> ColumnSet:
         """Columns that a plan of `s` gives: those of its relations, without the right side of semi and anti joins."""
         for k in bits(self.within(s) & self._outer):

@@ -19,9 +19,11 @@ from optimizer.algebra.logical import AggregateItem
 from optimizer.algebra.logical_joins import Join
 from optimizer.algebra.predicates import combined, predicate_columns
 from optimizer.algebra.props import LogicalProps, merge_equivalences
+from optimizer.algebra.region_graph import RegionGraph
 from optimizer.algebra.scalars import Predicate
 from optimizer.algebra.trees import Node, Tree
 from optimizer.joins.inner import inner_region
+from optimizer.joins.region import JoinRegion
 from optimizer.rules.interface import RuleContext
 from optimizer.rules.transform.partial_aggregates import may_overflow
 from optimizer.rules.transform.partition_joins import part
@@ -49,8 +51,12 @@ class JoinView(NamedTuple):
 
 def join_views(below: Node, context: RuleContext) -> Iterator[JoinView]:
     """The parts of a join that may be grouped. A binary join shows its left input (join_commute gives the mirror image), a
-    join graph every part it has few enough relations for; none where there are more than the setting expand_joins."""
+    join graph every part it has few enough relations for, and so do the inner joins of a region of several kinds; none where
+    there are more than the setting expand_joins."""
     most = context.settings.expand_joins
+    match below:
+        case Tree(RegionGraph(JoinRegion() as several, s), leaves) if (inner := several.inner_predicate(s)) is not None:
+            below = Tree(JoinGraph(inner), leaves)
     match below:
         case Tree(Join(kind, predicate) as join, (a, b)) if kind in KEPT_LEFT:
             graphs = context.settings.enumeration not in BY_RULES and not any(s.raises for s in predicate)

@@ -1,0 +1,53 @@
+"""A larger space has no dearer plan: queries of which one had, whose plan was called proven all the same."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from optimizer.catalog.table import Catalog
+from optimizer.pipeline import Optimizer
+from optimizer.settings import Settings
+from tests.search.stored_tables import catalog, table
+
+SMALL_GROUPS = catalog(
+    table("b", 19000, {"j": 10400, "k": 40}), table("c", 264, {"j": 33}), table("a", 300, {"i": 300, "j": 100, "k": 30})
+)
+FEW_VALUES = catalog(table("a", 10000, {"j": 600, "k": 20}), table("b", 10000, {"j": 20, "k": 100}), table("c", 400, {"j": 20}))
+
+
+def proven(tables: Catalog, sql: str, settings: dict[str, Any]) -> float:
+    query = Optimizer(tables, Settings(**settings)).optimize(sql)
+    assert query.search.proven
+    return query.cost
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "select a.j from a where a.j in (select b.j from b join c on b.k = c.j)",
+        "select a.i from a semi join (select b.j from b join c on b.k < c.j) x on a.j = x.j",
+        "select min(a.i) from a semi join (select b.j from b right join c on b.k < c.j) x on a.j = x.j",
+    ],
+)
+@pytest.mark.parametrize("more", [{}, {"cost_model": "c_out"}, {"driver": "iterative"}, {"exploration": "interleaved"}])
+def test_groups_below_a_semi_join_go_below_the_inner_join(sql: str, more: dict[str, Any]) -> None:
+    """Which the inner joins of a region of several kinds hid."""
+    found = proven(SMALL_GROUPS, sql, more)
+    assert found == pytest.approx(proven(SMALL_GROUPS, sql, {**more, "disable": ("partition_region",)}), rel=1e-9)
+    if "driver" not in more:
+        assert found == pytest.approx(proven(SMALL_GROUPS, sql, {**more, "enumeration": "rules"}), rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("sql", "setting", "others"),
+    [
+        ("with w as (select j from b) select x.j from w x join w y on x.j = y.j", "ctes", ("spool", "inline")),
+        ("select a.k from a join b on a.j = b.j where exists (select 1 from c where c.j = a.k)", "decorrelate", ("general",)),
+    ],
+)
+def test_a_choice_costs_what_its_best_tree_does(sql: str, setting: str, others: tuple[str, ...]) -> None:
+    """There was a projection above each of its trees."""
+    found = proven(FEW_VALUES, sql, {setting: "cost"})
+    assert found == pytest.approx(min(proven(FEW_VALUES, sql, {setting: other}) for other in others), rel=1e-9)
