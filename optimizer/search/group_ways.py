@@ -15,6 +15,8 @@ from optimizer.memo.goal import INFINITY, Goal, Implementation, Way
 from optimizer.memo.group import Group
 from optimizer.memo.mexpr import LogicalExpr, PhysicalExpr
 from optimizer.rules.enforce.moves import enforcers
+from optimizer.rules.transform.partition_joins import PartitionJoins
+from optimizer.rules.transform.partition_region import PartitionRegion
 from optimizer.search.context import SearchContext
 from optimizer.search.tasks.explore_input import ExploreInput
 
@@ -174,7 +176,13 @@ def given(search: SearchContext, group: Group) -> LogicalExpr:
     nary = next((m for m in group.logical if isinstance(m.op, JoinGraph | RegionGraph)), None)
     if nary is None:
         return group.logical[0]
-    tree = written_order(Tree(nary.op, tuple(search.memo.binding_leaf(g) for g in nary.inputs)))
+    bound = Tree(nary.op, tuple(search.memo.binding_leaf(g) for g in nary.inputs))
+    settings = search.context.settings
+    splits: Sequence[Tree] = ()
+    if settings.join_order or settings.enumeration == "left_deep":  # one of the joins that may be; its inputs get theirs in turn
+        partition = PartitionRegion() if isinstance(nary.op, RegionGraph) else PartitionJoins()
+        splits = partition.apply(bound, search.context)
+    tree = splits[0] if splits else written_order(bound)
     gid, new = search.memo.insert(tree, group.id)
     for mexpr in new:
         mexpr.barred |= search.rules.barred.get(PARTITIONING[isinstance(nary.op, RegionGraph)], 0)  # as what partitioning makes

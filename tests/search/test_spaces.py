@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 
 from optimizer.catalog.table import Catalog
+from optimizer.joins.join_order import read_join_order
+from optimizer.joins.placed_order import has_order
 from optimizer.pipeline import Optimizer
 from optimizer.settings import Settings
 from tests.search.stored_tables import catalog, table
@@ -51,3 +53,41 @@ def test_a_choice_costs_what_its_best_tree_does(sql: str, setting: str, others: 
     """There was a projection above each of its trees."""
     found = proven(FEW_VALUES, sql, {setting: "cost"})
     assert found == pytest.approx(min(proven(FEW_VALUES, sql, {setting: other}) for other in others), rel=1e-9)
+
+
+ORDERED = catalog(
+    table("a", 3000, {"i": 3000, "j": 60, "k": 1300}), table("b", 4000, {"i": 400, "k": 60, "j": 3}),
+    table("c", 40, {"j": 40, "v": 14}, key="j"), table("d", 4000, {"j": 36, "k": 7}),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("sql", "order"),
+    [
+        ("select b.k from a join b on a.j = b.k semi join c on a.k = c.j", "((a b) c)"),
+        ("select b.k from a join b on a.j = b.k semi join d on a.k = d.j", "((a b) d)"),
+        ("select d.k from a join b on a.k < b.k full join c on b.j = c.v join d on a.j = d.k", "((a (b c)) d)"),
+        ("select d.k from a join b on a.k = b.k left join c on b.j = c.v join d on a.j = d.k", "((a (b c)) d)"),
+        ("select sum(c.v) from a left join b on a.j < b.j left join c on a.k = c.v", "((a b) c)"),
+    ],
+)
+def test_a_join_order_is_heeded_however_the_search_goes(sql: str, order: str) -> None:
+    """Semi-joins that became inner joins left it, and first plans of regions of several kinds did."""
+    found = set()
+    for exploration in ("all", "on_demand", "interleaved"):
+        query = Optimizer(ORDERED, Settings(join_order=order, exploration=exploration)).optimize(sql)
+        assert query.search.proven and has_order(query.plan, read_join_order(order))
+        found.add(query.cost)
+    assert max(found) == pytest.approx(min(found), rel=1e-9)
+
+
+def test_left_deep_plans_are_left_deep_however_the_search_goes() -> None:
+    tables = catalog(
+        table("a", 10000, {"j": 600, "k": 20, "v": 50}), table("b", 10000, {"j": 20, "k": 100}), table("c", 15000, {"j": 84}),
+        table("d", 100000, {"j": 300}),
+    )  # fmt: skip
+    sql = "select d.j from a join b on a.k = b.j left join d on a.j = d.j where b.k in (select j from c)"
+    costs = [
+        proven(tables, sql, {"enumeration": "left_deep", "exploration": each}) for each in ("all", "on_demand", "interleaved")
+    ]
+    assert max(costs) == pytest.approx(min(costs), rel=1e-9)
