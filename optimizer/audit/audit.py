@@ -83,12 +83,13 @@ def audit(search: Search, trace: Trace) -> AuditReport:
 class _Audit:
     def __init__(self, search: Search, ledger: Ledger) -> None:
         self._search, self._ledger = search, ledger
-        self._goals = list(search.memo.goals)
+        searched = list(search.memo.goals)
         self._groups = {g.id: g.lower for g in search.memo.live_groups()}
         self._logical = {mexpr.id: mexpr for group in search.memo.live_groups() for mexpr in group.members()}
         self._complete = expand_all(search)
         self._tabled = self._goals_of_sets()
-        self._optima = Optima(search, [*self._goals, *(goal for goal, _, _ in self._tabled)])
+        self._goals = {goal.id: goal for goal in searched if goal.group >= 0}  # others are of regions that a restart made anew
+        self._optima = Optima(search, [*self._goals.values(), *(goal for goal, _, _ in self._tabled)])
         self._epsilon = self._allowed_by_epsilon()
         self._bounds = 0
         self._skips: Counter[str] = Counter({"group_bound": 0, "predicted": 0, "accumulated": 0, "limit": 0})
@@ -176,7 +177,7 @@ class _Audit:
     # -- in the end ---------------------------------------------------------------------------------------------------------
 
     def _bounds_of_groups(self) -> Finding | None:
-        for goal in self._goals:
+        for goal in self._goals.values():
             group, optimum = self._search.memo.find(goal.group), self._optima.of(goal)
             lower = self._groups.get(group, 0.0) if self._search.use_bounds else 0.0
             if _exceeds(lower, optimum):
@@ -185,7 +186,7 @@ class _Audit:
         return None
 
     def _results(self) -> Finding | None:
-        for goal in self._goals:
+        for goal in self._goals.values():
             wrong = self._wrong_result(goal)
             if wrong is not None:
                 optimum = self._optima.of(goal)

@@ -32,6 +32,7 @@ from tests.search.graphs import SHAPES, graph_query
 from tests.search.mutations import plant, too_high
 from tests.search.planning import new_search, plan
 from tests.search.random_settings import MERGE, random_loose_settings, random_settings
+from tests.search.stored_tables import catalog, table
 from tests.search.test_memo import Bench
 
 
@@ -53,6 +54,14 @@ def test_a_split_of_bounded_parts_claims_no_more_than_is_proved() -> None:
 
 
 @pytest.mark.few(3)
+def test_goals_of_regions_that_a_restart_made_anew_are_left_out() -> None:
+    tables = catalog(table("t", 100, {"k": 7}), table("u", 300, {"id": 300}, order="id"))
+    trace = Trace()
+    sql = "select x.k from t x cross join u y join u z on y.id where exists (select 1 where z.id)"
+    query = Optimizer(tables, Settings(exploration="interleaved", decorrelate="cost")).optimize(sql, trace)
+    assert query.engine.counters.reopened["new expressions"] and audit(query.engine, trace).sound
+
+
 @pytest.mark.parametrize("seed", range(24))
 def test_searches_are_sound(seed: int) -> None:
     """Random queries under random settings, every other with a gap, an epsilon or both."""
