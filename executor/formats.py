@@ -87,7 +87,8 @@ def cell_texts(column: pa.ChunkedArray | pa.Array) -> list[str | None]:
         if pa.types.is_nested(type):
             raise ExecutionError(f"a {type_name(type)} has a date beyond the years 1 to 9999, which cannot be written") from None
         values = column.cast(pa.string()).to_pylist()
-    return [None if v is None else _plain(v) for v in values]
+    empty = "{}" if pa.types.is_map(type) else "[]"
+    return [None if v is None else empty if v == [] else _plain(v) for v in values]
 
 
 def _plain(value: Any) -> str:

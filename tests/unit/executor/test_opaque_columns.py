@@ -136,6 +136,9 @@ def test_every_format_writes_them() -> None:
         "span": "1 months 2 days 3 microseconds", "time": "01:02:00", "zoned": "1970-01-01 00:00:00+00:00", "seconds": "0:00:01",
     }  # fmt: skip
     assert second == {"k": 2, **NOTHING}
+    sink = io.BytesIO()
+    write_rows(Session({"t": TABLE}).sql("select pairs from t where k = 3").table, "json", sink)
+    assert json.loads(sink.getvalue()) == [{"pairs": {}}]
     assert '1,"[1, null]","{""a"": 1, ""b"": ""x""}"' in written["csv"]
     assert '[1, null] │ {"a": 1, "b": "x"}' in written["table"]
     with pytest.raises(ExecutionError, match="Parquet has no such type"):
