@@ -30,7 +30,7 @@ from optimizer.errors import CatalogError
 _INFERRED = (pa.null(), pa.int64(), pa.bool_(), pa.date32(), pa.timestamp("us"), pa.float64(), pa.string())
 _BLOCK_BYTES = 4 << 20  # a row has to fit into one block
 _CODE = r"^\s*[+-]?0[0-9xX]"
-_CODE_SOMEWHERE = re.compile(rb'[,\r\n]"?[ \t]*[+-]?0[0-9xX]')
+_CODE_SOMEWHERE = re.compile(rb'[,\r\n][" \t+-]*0[0-9xX]')
 _BAD_VALUE = re.compile(r"In CSV column #(\d+): .*invalid value '(.*)'", re.DOTALL)
 _BAD_TEXT = re.compile(r"In CSV column #(\d+): (.*)", re.DOTALL)
 # a field that starts with a quote, or any other; each match goes on where the last one ended
@@ -152,6 +152,7 @@ def _read(path: Path, names: list[str], types: Mapping[str, DataType]) -> FileFa
 
 def _codes(path: Path, names: list[str], numbers: list[str]) -> set[str]:
     """Columns of `numbers` that hold texts such as 00501 or 0x10: as numbers they would lose what they are."""
+    numbers = [name for name in numbers if name in names]
     with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
         if not numbers or _CODE_SOMEWHERE.search(content) is None:
             return set()
