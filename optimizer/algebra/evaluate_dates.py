@@ -71,6 +71,13 @@ def to_interval(microseconds: int) -> pa.MonthDayNano:
     return pa.MonthDayNano((0, sign * days, sign * rest * 1000))
 
 
+def interval_times(interval: Any, count: int) -> pa.MonthDayNano:
+    months, days, nanoseconds = (count * part for part in interval)
+    if max(abs(months), abs(days)) >= 1 << 31 or abs(nanoseconds) >= 1 << 63:
+        raise ExecutionError(f"{count} times an INTERVAL is too long for one")
+    return pa.MonthDayNano((months, days, nanoseconds))
+
+
 def date_trunc(unit: str, value: date | datetime, type: DataType) -> date | datetime:
     """The start of the `unit` that `value` lies in; weeks start on Monday, centuries in a year divisible by 100."""
     moment = as_timestamp(value)

@@ -124,6 +124,7 @@ _FORMS = (
     _form("date_diff_days", "date_diff_days(a, b): a - b of two dates in days, int64", lambda a, b: (a - b).days),
     _form("microseconds_between", "microseconds_between(a, b): a - b of two timestamps, int64", dates.microseconds_between),
     _form("to_interval", "to_interval(microseconds): whole days and the rest", dates.to_interval),
+    _form("interval_times", "interval_times(interval, count)", dates.interval_times, raises=True),
     _form("date_trunc", "date_trunc(unit, timestamp): unit is a string literal", dates.date_trunc, typed=True),
     _form("random", "a double in [0, 1), new on every row", random.random, volatile=True),
 )

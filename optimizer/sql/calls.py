@@ -33,7 +33,7 @@ from optimizer.sql import dates
 from optimizer.sql.aggregates import bind_aggregate
 from optimizer.sql.arithmetic import combine, double_argument, integer_argument, numeric_argument
 from optimizer.sql.coerce import Operand, as_text, bare, convert
-from optimizer.sql.literals import unit_name
+from optimizer.sql.literals import INTERVAL_UNITS, unit_name
 from optimizer.sql.source import suggestion
 
 if TYPE_CHECKING:
@@ -210,6 +210,16 @@ def _epoch(binder: ExpressionBinder, node: Any) -> Scalar:
     return dates.extract(binder, "epoch", moment, node)
 
 
+def _units(unit: str) -> Handler:
+    """to_days(n) and the like."""
+
+    def handler(binder: ExpressionBinder, node: Any) -> Scalar:
+        (count,) = _arguments(binder, node, f"to_{unit}s", 1)
+        return dates.units(binder, unit, count, node)
+
+    return handler
+
+
 def _date(binder: ExpressionBinder, node: Any) -> Scalar:
     """date('1994-01-01'), date(timestamp)."""
     binder.source.only(node, "this")
@@ -375,6 +385,7 @@ _NAMED: dict[str, Handler] = {
     "mod": _mod,
     "weekday": _weekday,
     "epoch": _epoch,
+    **{f"to_{unit}s": _units(unit) for unit in INTERVAL_UNITS},
 }
 _KNOWN_WORDS = (
     "abs avg ceil coalesce concat contains count date_diff date_part date_trunc day dayofweek dayofyear exp extract floor "

@@ -152,15 +152,18 @@ def meet(
 
 
 def as_microseconds(source: Source, operand: Operand) -> Operand:
-    """An interval as they are compared, a month being 30 days. Raises Unsupported unless it is a constant or a difference."""
+    """An interval as they are compared, a month being 30 days. Raises Unsupported for one that a column holds."""
     match operand.scalar:
         case Call(function="to_interval", args=(microseconds,)):
             return Operand(microseconds, operand.node)
+        case Call(function="interval_times", args=(Literal() as interval, count)):
+            each = as_microseconds(source, Operand(interval, operand.node)).scalar
+            return Operand(Call("*", (each, count), INT64), operand.node)
         case Literal(value=None):
             return Operand(Literal(None, INT64), operand.node)
         case Literal(value=value):
             return Operand(Literal((value.months * 30 + value.days) * DAY + value.nanoseconds // 1000, INT64), operand.node)
-    what = "an INTERVAL that is neither a constant nor a difference of timestamps"
+    what = "comparing an INTERVAL that is neither a constant, nor so many times one, nor a difference of timestamps"
     raise source.unsupported(what, operand.node, "compute with EXTRACT(EPOCH FROM a - b)")
 
 

@@ -1,7 +1,8 @@
 """Dates, timestamps and intervals: literals, + and -, EXTRACT, date_trunc, date_diff.
 
 DATE ± INTERVAL is a TIMESTAMP and DATE ± INTEGER a DATE, as in DuckDB; on constants the result is computed here.
-Intervals are constants, or differences of timestamps: of these one may take parts, and compare them with constants.
+Intervals are constants, so many times a constant, or differences of timestamps: they may be added to dates and compared, and
+of differences one may take parts.
 """
 
 from __future__ import annotations
@@ -99,11 +100,10 @@ def _interval_literal(binder: ExpressionBinder, operand: Operand) -> Any:
 
 
 def _shift(binder: ExpressionBinder, moment: Operand, interval: Operand, sign: int, node: Any) -> Scalar:
-    value = _interval_literal(binder, interval)
-    if value is None:
+    shift = scaled_interval(binder, interval, sign, interval.node)
+    if isinstance(shift, Literal) and shift.value is None:
         return Literal(None, TIMESTAMP)
-    shift = _interval(binder, (sign * value.months, sign * value.days, sign * value.nanoseconds), interval.node)
-    if isinstance(moment.scalar, Literal) and moment.scalar.value is not None:
+    if isinstance(shift, Literal) and isinstance(moment.scalar, Literal) and moment.scalar.value is not None:
         try:
             return Literal(date_add(moment.scalar.value, shift.value), TIMESTAMP)
         except ExecutionError:
@@ -131,12 +131,28 @@ def _shift_days(binder: ExpressionBinder, date: Operand, days: Operand, sign: in
 def times(binder: ExpressionBinder, left: Operand, right: Operand, node: Any) -> Scalar:
     """INTERVAL '1' DAY * 3, in either order."""
     interval, count = (left, right) if is_interval(left.type) else (right, left)
-    if not isinstance(count.scalar, Literal) or not is_integer(count.type):
+    if not is_integer(count.type):
         raise binder.source.unsupported("an INTERVAL times what is no whole number", node, "write INTERVAL '3' MONTH")
-    return scaled_interval(binder, interval, count.scalar.value, node)
+    if isinstance(count.scalar, Literal) and count.scalar.value is not None:
+        return scaled_interval(binder, interval, count.scalar.value, node)
+    if _interval_literal(binder, interval) is None:
+        return interval.scalar
+    binder.source.differences = True
+    return Call("interval_times", (interval.scalar, convert(binder.source, count, INT64)), INTERVAL)
+
+
+def units(binder: ExpressionBinder, unit: str, count: Any, node: Any) -> Scalar:
+    """So many units as an interval: INTERVAL (n) DAY, to_days(n)."""
+    return times(binder, Operand(Literal(interval_value(1, unit), INTERVAL), node), binder.operand(count), node)
 
 
 def scaled_interval(binder: ExpressionBinder, operand: Operand, factor: int, node: Any) -> Scalar:
+    match operand.scalar:
+        case Call(function="interval_times", args=(Literal() as interval, count)):
+            return Call("interval_times", (scaled_interval(binder, Operand(interval, node), factor, node), count), INTERVAL)
+        case Call(function="to_interval", args=(microseconds,)):
+            scaled = microseconds if factor == 1 else Call("*", (microseconds, Literal(factor, INT64)), INT64)
+            return Call("to_interval", (scaled,), INTERVAL)
     value = _interval_literal(binder, operand)
     if value is None:
         return Literal(None, INTERVAL)
@@ -159,7 +175,10 @@ def _interval_constant(binder: ExpressionBinder, node: Any) -> Scalar:
     if isinstance(inner, exp.Neg):
         sign, inner = -1, bare(inner.this)
     if not isinstance(inner, exp.Literal):
-        raise source.unsupported("an INTERVAL that is not a constant", node, "write INTERVAL '3' MONTH")
+        name = unit_name(unit.name) if isinstance(unit, exp.Var) else None
+        if name is None:
+            raise source.unsupported("an INTERVAL that is not a constant", node, "write INTERVAL '3' MONTH")
+        return units(binder, name, node.this, node)
     text = inner.this.strip()
     try:
         if unit is None:
@@ -197,12 +216,13 @@ def extract(binder: ExpressionBinder, part: str, arg: Any, node: Any) -> Scalar:
 
 def _interval_part(binder: ExpressionBinder, part: str, operand: Operand, node: Any) -> Scalar:
     """A part of a difference of timestamps: days, and hours, minutes and seconds of the rest; or all of it in seconds."""
-    total = as_microseconds(binder.source, operand).scalar
-    if isinstance(total, Literal) or part not in (*_INTERVAL_PARTS, "epoch"):
+    difference = isinstance(operand.scalar, Call) and operand.scalar.function == "to_interval"
+    if not difference or part not in (*_INTERVAL_PARTS, "epoch"):
         what = f"EXTRACT({part.upper()}) of an INTERVAL"
         raise binder.source.unsupported(
             what, node, f"the parts are {listing((*_INTERVAL_PARTS, 'epoch'), 5)} of a difference a - b"
         )
+    total = as_microseconds(binder.source, operand).scalar
     if part == "epoch":  # seconds and the rest apart: a DOUBLE does not hold all microseconds of centuries
         seconds, rest = (Call(f, (total, Literal(1_000_000, INT64)), INT64) for f in ("//", "%"))
         whole, below = (convert(binder.source, Operand(each, node), DOUBLE) for each in (seconds, rest))

@@ -56,6 +56,7 @@ _UNITS = {
     "century": (1200, 0, 0),
     "millennium": (12_000, 0, 0),
 }
+INTERVAL_UNITS = tuple(_UNITS)
 _SHORT_UNITS = {
     **dict.fromkeys(("y", "yr", "yrs"), "year"),
     **dict.fromkeys(("mon", "mons"), "month"),

@@ -24,7 +24,7 @@ from optimizer.algebra.types import INTERVAL, is_opaque, type_name
 from optimizer.sql.source import Source
 
 _SORTED = "in ORDER BY"
-_PASSING_ON = ("is_null", "is_not_null", "coalesce", "count", "first", "last", "any_value")
+_PASSING_ON = ("date_add", "is_null", "is_not_null", "coalesce", "count", "first", "last", "any_value")
 _HINT = "a column of this type can be selected, tested by IS NULL and counted; EXCLUDE leaves it out of *"
 
 

@@ -19,6 +19,7 @@ from optimizer.algebra.aggregate_functions import AGGREGATE_NAMES
 from optimizer.algebra.scalar_functions import SCALAR_NAMES
 from optimizer.errors import SqlError, Unsupported
 from optimizer.sql.derivable import parser_class
+from optimizer.sql.literals import INTERVAL_UNITS
 from optimizer.sql.source import Source
 from optimizer.sql.tokens import check_closed, check_neighbours, types
 
@@ -47,6 +48,7 @@ _OURS = frozenset(name.upper() for name in (*AGGREGATE_NAMES, *SCALAR_NAMES)) | 
     "TODAY",
     "RANGE",
     "GENERATE_SERIES",
+    *(f"TO_{unit}S".upper() for unit in INTERVAL_UNITS),
 }
 _BASE = parser_class()
 
