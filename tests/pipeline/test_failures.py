@@ -47,6 +47,23 @@ def test_what_a_failure_means(text: str, said: str) -> None:
     assert "\tat " not in explain(Failure("x"))
 
 
+class Thrown:
+    """A Java exception."""
+
+    def __init__(self, text: str, cause: Thrown | None) -> None:
+        self.toString, self.getCause = lambda: text, lambda: cause
+
+
+def test_causes_say_what_a_failure_means() -> None:
+    from pyspark.errors import PySparkException
+
+    failure = PySparkException("Task failed")
+    failure.java_exception = Thrown(
+        "Task failed while writing rows", Thrown("java.io.IOException: No space left on device", None)
+    )
+    assert explain(failure).startswith("the disk is full")
+
+
 def test_other_errors_pass() -> None:
     with pytest.raises(CatalogError, match=r"^no such table$"), translated("x"):
         raise CatalogError("no such table")

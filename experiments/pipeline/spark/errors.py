@@ -91,12 +91,15 @@ _MEANINGS = [
 
 
 def _words(error: BaseException) -> str:
-    """All that Spark says: of a Java exception its own text, which Py4J's message leaves out at times."""
-    java = getattr(error, "java_exception", None)
+    """All that Spark says: a Java exception's own text, which Py4J's message leaves out at times, and those of its causes."""
+    java, texts = getattr(error, "java_exception", None), list[str]()
     try:
-        return str(java.toString()) if java is not None else str(error) or type(error).__name__
+        while java is not None:
+            texts.append(str(java.toString()))
+            java = java.getCause()
     except Exception:  # the Java process is gone, and with it the text
-        return str(error)
+        texts.append(str(error))
+    return "\n".join(texts) or str(error) or type(error).__name__
 
 
 def _first_line(text: str) -> str:
