@@ -91,3 +91,18 @@ def test_left_deep_plans_are_left_deep_however_the_search_goes() -> None:
         proven(tables, sql, {"enumeration": "left_deep", "exploration": each}) for each in ("all", "on_demand", "interleaved")
     ]
     assert max(costs) == pytest.approx(min(costs), rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "select a.k from a join b on a.j = b.k where a.i in (select c.v from c left join d on c.v = d.k where d.j = b.k)",
+        "select b.i from b left join (select a.k from a join c on a.j = c.v) x on b.j = x.k",
+        "select a.i from a full join (select b.j, c.v from b join c on b.k = c.v) x on a.j = x.j and a.k > x.v",
+    ],
+)
+def test_where_no_left_deep_tree_is_left_the_space_is_the_same_however_it_is_searched(sql: str) -> None:
+    """The joins as written were taken at the end, and rules looked into them only where they came first."""
+    ways = [{}, {"exploration": "interleaved"}, {"exploration": "on_demand"}, {"driver": "iterative"}]
+    found = {proven(ORDERED, sql, {"enumeration": "left_deep", "prepass": False, **way}) for way in ways}
+    assert max(found) == pytest.approx(min(found), rel=1e-9)

@@ -37,10 +37,11 @@ class PartitionRegion(TransformationRule):
             case Tree(RegionGraph(region, s), leaves) if isinstance(region, JoinRegion):
                 leaf = dict(zip(bits(s), leaves, strict=True))
                 found: list[Tree] = []
-                for a in region.splits(s):
+                splits = region.splits(s)
+                if context.settings.enumeration == "left_deep":  # as far as the kinds of joins leave such trees
+                    splits = [a for a in splits if not a & (a - 1) or not (s ^ a) & ((s ^ a) - 1)] or splits
+                for a in splits:
                     b = s ^ a
-                    if context.settings.enumeration == "left_deep" and a & (a - 1) and b & (b - 1):
-                        continue
                     for left, right in ((a, b), (b, a)):
                         made = region.joins(left, right)
                         if made is not None:
