@@ -13,6 +13,7 @@ from optimizer.collector import collector_paused
 from optimizer.errors import SqlError
 from optimizer.pipeline import Optimizer
 from optimizer.settings import Settings
+from tests.conftest import UNFREEZE
 
 
 @pytest.mark.parametrize("on", [True, False])
@@ -91,7 +92,8 @@ class _Loop:
         self.itself = self
 
 
-def test_the_cycles_of_others_are_found_sometimes() -> None:
+def test_the_cycles_of_others_are_found_sometimes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gc, "unfreeze", UNFREEZE)
     loop = weakref.ref(_Loop())
     for _ in range(collector.EVERY):
         with collector_paused():
