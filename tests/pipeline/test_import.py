@@ -248,6 +248,14 @@ def test_damaged_and_differing_files_are_named(importer, tmp_path):
         importer(source / "1.parquet", name="alone")
     with pytest.raises(CatalogError):
         open_dataset(tmp_path / "alone")
+    few = pa.table({"a": [i % 5 for i in range(100)], "b": [f"v{i % 5}" for i in range(100)]})
+    pq.write_table(few, source / "1.parquet", compression="none")
+    data, a = bytearray((source / "1.parquet").read_bytes()), pq.read_metadata(source / "1.parquet").row_group(0).column(0)
+    end = a.dictionary_page_offset + a.total_compressed_size
+    data[end - 12 : end] = b"\xff" * 12  # places that the dictionary has not
+    (source / "1.parquet").write_bytes(data)
+    folder, counts = importer(source, tables=("t",), name="places")
+    assert counts["damaged"].keys() == {str(source / "1.parquet")} and len(rows(folder, "t")) == 5000
     pq.write_table(good.rename_columns(["a", "c"]), source / "1.parquet")
     with pytest.raises(PipelineError, match=r'0\.parquet has a column "b", .*1\.parquet has none'):
         importer(source, tables=("t",), name="drift")

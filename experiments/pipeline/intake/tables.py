@@ -28,6 +28,7 @@ from experiments.pipeline.intake.prepare import damage, is_needed, prepare
 from experiments.pipeline.intake.raw import Facts, RawTable
 from experiments.pipeline.intake.request import ImportRequest, Plan, read_inputs
 from experiments.pipeline.intake.resolve import resolve, undeclared
+from experiments.pipeline.intake.run import VECTORIZED
 from experiments.pipeline.intake.sources import Source
 from experiments.pipeline.intake.summary import reject_lines
 from experiments.pipeline.spark.errors import PipelineError
@@ -66,9 +67,13 @@ class Tables:
                 self._put_aside(error.args[0], tables)
             except Exception as error:
                 formats = {label: table.format for table in tables for label in table.files}
-                if (label := damaged_file(error, list(formats))) is None:
+                if (label := damaged_file(error, list(formats))) is not None:
+                    self._put_aside({label: damage(label, formats[label], error)}, tables)
+                elif "ArrayIndexOutOfBounds" in str(error) and self.spark.conf.get(VECTORIZED) == "true":
+                    # places in a dictionary are looked up by whoever reads its columns, which does not know the file; rows do
+                    self.spark.conf.set(VECTORIZED, "false")
+                else:
                     raise
-                self._put_aside({label: damage(label, formats[label], error)}, tables)
 
     def _made(self, tables: list[Source]) -> tuple[Facts, list[Path]]:
         merge, wanted = self.request.merge, {one.name: self.plan.declared.get(one.name.lower()) for one in tables}
