@@ -290,12 +290,14 @@ def test_many_json_files_are_of_one_type(importer, tmp_path, monkeypatch):
     assert counts["tables"]["t"]["rejected"] == []
 
 
-def test_json_of_another_encoding_is_rejected_and_told(importer, tmp_path):
+def test_texts_of_another_encoding_are_rejected_and_told(importer, tmp_path):
     (tmp_path / "t.json").write_bytes(b'{"a": "ok"}\n{"a": "caf\xe9 x"}\n')
-    folder, counts = importer(tmp_path / "t.json")
-    assert rows(folder, "t") == [{"a": "ok"}]
-    assert rejects(folder, "t") == {("t.json", 2, None, "bytes that are no text in this encoding")}
-    assert counts["tables"]["t"]["rejected"][0]["value"] == '{"a": "caf\ufffd x"}'
+    pq.write_table(pa.table({"a": pa.array([b"ok", b"caf\xe9 x"]).view(pa.string())}), tmp_path / "u.parquet")
+    folder, counts = importer(tmp_path / "t.json", tmp_path / "u.parquet")
+    for name, file, column, value in (("t", "t.json", None, '{"a": "caf\ufffd x"}'), ("u", "u.parquet", "a", "caf\ufffd x")):
+        assert rows(folder, name) == [{"a": "ok"}]
+        assert rejects(folder, name) == {(file, 2, column, "bytes that are no text in this encoding")}
+        assert counts["tables"][name]["rejected"][0]["value"] == value
 
 
 def test_json_integers_beyond_bigint_are_decimals(importer, tmp_path):

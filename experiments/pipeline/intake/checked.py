@@ -60,8 +60,8 @@ def checked(file: Opened, targets: Sequence[ColumnDeclaration]) -> DataFrame:
         shown = f"lower(hex(v{i}))" if type is not None and pa.types.is_binary(type) else f"CAST(v{i} AS string)"
         record.append(f"{shown} AS {quoted(target.name)}")
         conditions = [(f"v{i} IS NOT NULL AND c{i} IS NULL", f"not a {type_name(target.type)}")]
-        if file.marked and type is None:
-            conditions.insert(0, (f"contains(v{i}, '\ufffd')", _NOT_TEXT))
+        if (file.marked and type is None) or (type is not None and pa.types.is_string(type)):
+            conditions.insert(0, (f"contains(v{i}, '\ufffd')" if type is None else f"NOT is_valid_utf8(v{i})", _NOT_TEXT))
         if target.not_null:
             conditions.append((f"c{i} IS NULL", _MISSING))
         for condition, reason in conditions:
