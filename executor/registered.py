@@ -53,4 +53,5 @@ def with_tables(catalog: Catalog, tables: Iterable[Table]) -> Catalog:
     own = {table.name.lower(): table for table in tables}
     kept = [table for table in catalog.tables.values() if table.name.lower() not in own]
     files = (str(file) for table in own.values() for file in table.files)
-    return Catalog(catalog.name, [*kept, *own.values()], [catalog.digest, *files])
+    unread = {name: reason for name, reason in catalog.unread.items() if name not in own}
+    return Catalog(catalog.name, [*kept, *own.values()], [catalog.digest, *files], unread, catalog.passed_over)

@@ -64,8 +64,8 @@ class Range(NamedTuple):
 def start(node: PlanNode, context: Context, ranges: Sequence[Range] = (), tests: Sequence[RowTest] = ()) -> ScanParts:
     """The scan of `node`; `ranges` and `tests`: what else is known of the rows that matter. A scan with a limit has no tests.
 
-    Here and in reading, ExecutionError is raised, naming the table, for a file that is missing, damaged or no longer has its
-    columns.
+    Here and in reading, ExecutionError is raised, naming the table and the file (of Arrow files maybe their folder), for a file
+    that is missing, damaged or no longer has its columns.
     """
     scan = _current(node)
     if scan.table not in context.sources:
@@ -99,7 +99,7 @@ def _parquet(
         groups = fewer
 
     def work(group: RowGroup) -> Iterator[pa.RecordBatch]:
-        with _errors_of(source):
+        with _errors_of(source, group.file.path):
             for raw in files.read(group, decoder.columns, context.tuning.batch):
                 batch = decoder.decode(raw)
                 if batch is not None:
@@ -141,11 +141,14 @@ def _bounds(range: Range, names: dict[ColumnId, str], schema: pa.Schema) -> list
 
 
 @contextmanager
-def _errors_of(source: TableSource) -> Iterator[None]:
+def _errors_of(source: TableSource, file: str | None = None) -> Iterator[None]:
     try:
         yield
     except (pa.ArrowException, OSError) as error:
-        raise ExecutionError(f'table "{source.name}": {first_line(error)}') from error
+        file = file or str(source.files[0] if len(source.files) == 1 else source.files[0].parent)
+        reason = first_line(error)
+        place = "" if file in reason else f" ({file})"
+        raise ExecutionError(f'table "{source.name}"{place}: {reason}') from error
 
 
 def _with_errors(rows: Batches, source: TableSource) -> Batches:

@@ -13,7 +13,7 @@ from optimizer.catalog.declarations import ParseSchema, TableDeclaration
 from optimizer.catalog.facts import FileFacts, combine, same_columns
 from optimizer.catalog.findings import Constraint, Findings, read_findings
 from optimizer.catalog.fingerprint import file_identity
-from optimizer.catalog.folder import TableFiles, find_tables
+from optimizer.catalog.folder import TableFiles, find_tables, passed_over
 from optimizer.catalog.order import remembered_order
 from optimizer.catalog.parquet_files import parquet_facts
 from optimizer.catalog.statistics import stored_statistics, with_statistics
@@ -29,7 +29,8 @@ def read_dataset(folder: Path, parse_schema: ParseSchema, name: str | None = Non
 
     Parquet files are read up to their footers only, CSV and Arrow files as a whole, for their statistics. Declared keys
     and foreign keys are trusted, but for those that an analysis found the data to contradict (`as_declared`: those too); NOT
-    NULL is checked. Raises CatalogError for whatever is missing, unreadable or contradictory.
+    NULL is checked. Raises CatalogError for whatever is missing, unreadable or contradictory; one of several tables
+    whose files cannot be read is `unread` in the catalog, and foreign keys that refer to it are left out.
     """
     folder = folder.expanduser()
     found = find_tables(folder)
@@ -39,31 +40,42 @@ def read_dataset(folder: Path, parse_schema: ParseSchema, name: str | None = Non
     findings = Findings({}) if as_declared else read_findings(folder)
     identities: dict[str, dict[str, str]] = {}
     tables: dict[str, Table] = {}
+    unread: dict[str, str] = {}
     fingerprints: list[str] = []
     for files in found:
-        other = tables.get(files.name.lower())
-        if other is not None:
-            raise CatalogError(
-                f'{folder} has a table "{other.name}" and a table "{files.name}"\n'
-                "SQL does not tell upper from lower case: rename one of them"
-            )
-        declared = declarations.get(files.name.lower())
-        facts = _facts(files, declared)
-        table = _table(folder, files, facts)
+        key = files.name.lower()
+        declared = declarations.get(key)
+        try:
+            if (other := tables.pop(key, None)) is not None:
+                raise CatalogError(
+                    f'{folder} has a table "{other.name}" and a table "{files.name}"\n'
+                    "SQL does not tell upper from lower case: rename one of them"
+                )
+            facts = _facts(files, declared)
+            table = _table(folder, files, facts)
+        except CatalogError as error:
+            unread.setdefault(key, str(error))
+        if key in unread:
+            continue
         table = table if declared is None else apply_declaration(table, declared)
         identities[table.name] = {f.path.name: file_identity(f.path, f.fingerprint) for f in facts}
         keys = tuple(key for key in table.keys if not findings.against(Constraint(table.name, key), identities))
         table = replace(table, keys=keys)
         if statistics is not None:
             table = with_statistics(table, identities[table.name], statistics)
-        tables[files.name.lower()] = _checked(table)
+        tables[key] = _checked(table)
         fingerprints += [f"{file.path.relative_to(folder).as_posix()} {file.fingerprint}" for file in facts]
+    if not tables:
+        raise CatalogError(next(iter(unread.values())))
     for key, declared in declarations.items():
+        if key in unread:
+            continue
         table = tables[key]
+        declared.foreign_keys = [one for one in declared.foreign_keys if one.table.lower() not in unread]
         kept = foreign_keys(table, declared, tables, declarations)
         kept = tuple(k for k in kept if not findings.against(Constraint(table.name, *astuple(k)), identities))
         tables[key] = replace(table, foreign_keys=kept)
-    return Catalog(name or folder.resolve().name, tables.values(), fingerprints)
+    return Catalog(name or folder.resolve().name, tables.values(), fingerprints, unread, passed_over(folder))
 
 
 def _declarations(folder: Path, parse_schema: ParseSchema) -> list[TableDeclaration]:
@@ -90,6 +102,8 @@ def _check_declared_tables(declarations: Mapping[str, TableDeclaration], found: 
 
 
 def _facts(files: TableFiles, declared: TableDeclaration | None) -> list[FileFacts]:
+    if files.error:
+        raise CatalogError(files.error)
     if files.format == "parquet":
         return [parquet_facts(path) for path in files.files]
     if files.format == "arrow":

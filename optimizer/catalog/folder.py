@@ -7,6 +7,7 @@
       schema.sql                declarations, optional
       _planscope/               what planscope verified about the files
 Names that start with "." or "_" are skipped, and so is every file of another kind.
+A file or folder of which no table can be made does not stand in the way of others: whoever asks for its table is told.
 """
 
 from __future__ import annotations
@@ -28,13 +29,14 @@ class TableFiles:
     name: str
     format: str
     files: tuple[Path, ...]
+    error: str = ""  # why there is no such table, and no files
 
 
 def find_tables(folder: Path) -> list[TableFiles]:
     """The tables of a dataset folder, by name.
 
-    Raises CatalogError: no such folder (with similar names), not a folder, unreadable, still being made, no table in it, a
-    table in two formats, part files below part folders.
+    Raises CatalogError: no such folder (with similar names), not a folder, unreadable, still being made, no table in it.
+    Errors of one table: two files or folders, parts in two formats or below part folders, what is no file.
     """
     if not folder.exists():
         raise CatalogError(f"there is no folder {folder}{_near_names(folder)}")
@@ -43,14 +45,16 @@ def find_tables(folder: Path) -> list[TableFiles]:
     _check_finished(folder)
     tables: dict[str, TableFiles] = {}
     for entry in _entries(folder):
-        found = _table_of(entry)
+        try:
+            found = _table_of(entry)
+        except CatalogError as error:
+            found = TableFiles(entry.name if entry.is_dir() else entry.stem, "", (), str(error))
         if found is None:
             continue
         other = tables.setdefault(found.name, found)
-        if other is not found:
-            raise CatalogError(
-                f'table "{found.name}" is there twice in {folder}: as {_show(other)} and as {_show(found)}; remove one of them'
-            )
+        if other is not found and not other.error:
+            twice = f'table "{found.name}" is there twice in {folder}: as {_show(other)} and as {entry.name}; remove one of them'
+            tables[found.name] = TableFiles(found.name, "", (), twice)
     if not tables:
         inside = ", ".join(entry.name for entry in _entries(folder)[:5]) or "nothing"
         raise CatalogError(
@@ -58,6 +62,11 @@ def find_tables(folder: Path) -> list[TableFiles]:
             "a dataset is a folder with one .parquet, .csv or .arrow file per table, or one folder of such files per table"
         )
     return [tables[name] for name in sorted(tables)]
+
+
+def passed_over(folder: Path) -> tuple[str, ...]:
+    """Names of the files of other kinds, of which there are no tables."""
+    return tuple(entry.name for entry in _entries(folder) if entry.is_file() and entry.suffix.lower() not in FORMATS)
 
 
 def _check_finished(folder: Path) -> None:
@@ -79,7 +88,7 @@ def _check_finished(folder: Path) -> None:
 def _table_of(entry: Path) -> TableFiles | None:
     if not entry.is_dir():
         format = FORMATS.get(entry.suffix.lower())
-        return None if format is None else TableFiles(entry.stem, format, (entry,))
+        return None if format is None else TableFiles(entry.stem, format, (_file(entry),))
     parts = [part for part in _entries(entry) if part.is_dir() or part.suffix.lower() in FORMATS]
     for part in parts:
         if part.is_dir() and any(file.suffix.lower() in FORMATS for file in _entries(part)):
@@ -87,7 +96,7 @@ def _table_of(entry: Path) -> TableFiles | None:
                 f"{entry} has data files below {part.name}: nested (partitioned) table folders are not read\n"
                 f"put the part files into {entry.name} itself; if {entry.name} is a dataset of its own, open {entry}"
             )
-    files = tuple(part for part in parts if not part.is_dir())
+    files = tuple(_file(part) for part in parts if not part.is_dir())
     formats = sorted({FORMATS[file.suffix.lower()] for file in files})
     if len(formats) > 1:
         raise CatalogError(
@@ -103,11 +112,15 @@ def _entries(folder: Path) -> list[Path]:
         found = sorted(entry for entry in folder.iterdir() if not entry.name.startswith((".", "_")))
     except OSError as error:
         raise CatalogError(f"cannot read folder {folder}: {error.strerror}; check its permissions") from error
-    for entry in found:
-        if not entry.is_dir() and not entry.is_file() and (entry.suffix.lower() in FORMATS or entry.suffix == ".sql"):
-            kind = "a link to nothing" if entry.is_symlink() else "a pipe, socket or device"
-            raise CatalogError(f"{entry} is {kind}, not a file with rows\nmove it out of the folder")
-    return found
+    return [entry if entry.is_dir() or entry.suffix != ".sql" else _file(entry) for entry in found]
+
+
+def _file(path: Path) -> Path:
+    """Raises CatalogError for what is no file: reading a pipe would wait for ever."""
+    if not path.is_file():
+        kind = "a link to nothing" if path.is_symlink() else "a pipe, socket or device"
+        raise CatalogError(f"{path} is {kind}, not a file with rows\nmove it out of the folder")
+    return path
 
 
 def _show(table: TableFiles) -> str:

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import pyarrow as pa
@@ -103,18 +104,26 @@ class Catalog:
     """The tables of one dataset by name, in name order.
 
     `digest` is the same for the same tables, declarations and data, wherever they lie and whenever they were written.
-    `figures`: what estimators made of stored columns, by table and column, and `scans`: what the binder made of tables; kept for
-    the queries that follow.
+    `unread`: by lower-case name, why there is no such table although there are files for it; `passed_over`: names of other files
+    beside those of the tables. `figures`: what estimators made of stored columns, by table and column, and `scans`: what the
+    binder made of tables; kept for the queries that follow.
     """
 
-    __slots__ = ("_by_lower_name", "digest", "figures", "name", "scans", "tables")
+    __slots__ = ("_by_lower_name", "digest", "figures", "name", "passed_over", "scans", "tables", "unread")
 
-    def __init__(self, name: str, tables: Iterable[Table], fingerprints: Iterable[str] = ()) -> None:
+    def __init__(
+        self,
+        name: str,
+        tables: Iterable[Table],
+        fingerprints: Iterable[str] = (),
+        unread: Mapping[str, str] = MappingProxyType({}),
+        passed_over: Sequence[str] = (),
+    ) -> None:
         """`fingerprints` stand for the contents of the tables' files; without files there are none.
 
         Raises CatalogError when two names differ at most in letter case: SQL could not tell them apart.
         """
-        self.name = name
+        self.name, self.unread, self.passed_over = name, unread, passed_over
         self.figures: dict[tuple[str, str], Any] = {}
         self.scans: dict[str, Any] = {}
         self.tables: dict[str, Table] = {}
@@ -127,7 +136,9 @@ class Catalog:
         self.digest = _digest(self.tables.values(), fingerprints)
 
     def table(self, name: str) -> Table | None:
-        """The table of that name, whatever its letter case."""
+        """The table of that name, whatever its letter case. Raises CatalogError for one whose files cannot be read."""
+        if (reason := self.unread.get(name.lower())) is not None:
+            raise CatalogError(reason)
         return self._by_lower_name.get(name.lower())
 
     @property

@@ -157,7 +157,11 @@ def _stored_table(context: Context, node: Any, name: str, ctes: Ctes | None) -> 
         cell = cell.outer
     close = suggestion(name, known)
     hint = f"the tables are {listing(known, 8)}" if known else "the dataset has no tables"
-    raise context.source.error(f'unknown table "{name}"', node.this, hint + (f'; did you mean "{close}"?' if close else ""))
+    hint += f'; did you mean "{close}"?' if close else ""
+    beside = next((file for file in context.catalog.passed_over if file.lower().startswith(f"{name.lower()}.")), None)
+    if beside is not None:
+        hint += f"\nthere is a file {beside}, which is not read: planscope data import reads further kinds of files"
+    raise context.source.error(f'unknown table "{name}"', node.this, hint)
 
 
 def _scan(context: Context, node: Any, table: Table) -> FromItem:

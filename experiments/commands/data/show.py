@@ -38,7 +38,11 @@ def command(
     from experiments.data_view.selection import select
     from experiments.workloads.data import dataset_folder, open_data
 
-    catalog = open_data(data, progress(quiet))
+    said = progress(quiet)
+    catalog = open_data(data, said)
+    if said is not None:
+        for name, reason in catalog.unread.items():
+            said(f'table "{name}" cannot be read: {reason}')
     folder = dataset_folder(data) if any(found.files for found in catalog.tables.values()) else None
     write_text(_written(select(catalog, table, column), format, data, folder, column is not None), output)
 

@@ -92,6 +92,8 @@ def analyze_dataset(
     states = {file: state_of(file) for table in find_tables(folder) for file in table.files}  # before anything is read
     catalog = open_dataset(folder, as_declared=True)
     chosen = {table.name: table for table in _chosen(catalog, tables)}
+    for name, reason in catalog.unread.items():
+        say(f'table "{name}" cannot be read: {reason}')
     with hold(make_folder(folder / METADATA_FOLDER) / _LOCK, f"the analysis of {folder}"), writing(folder / METADATA_FOLDER):
         sketch_folder(folder).mkdir(exist_ok=True)
         known = {name: file_identities(table.files) for name, table in catalog.tables.items()}

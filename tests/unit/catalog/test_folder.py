@@ -13,7 +13,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from optimizer.dataset import open_dataset
-from optimizer.errors import CatalogError
+from optimizer.errors import CatalogError, SqlError
+from optimizer.pipeline import Optimizer
 
 ROWS = pa.table({"a": list(range(1000))})
 
@@ -127,6 +128,7 @@ def test_unreadable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patch:
         patch.setattr(Path, "iterdir", denied)
         refuse(tmp_path, r"cannot read folder .*: Permission denied; check its permissions")
+    (tmp_path / "t.csv").rename(tmp_path / "t")
     pq.write_table(ROWS, tmp_path / "p.parquet")
     with monkeypatch.context() as patch:
         patch.setattr(pq, "ParquetFile", denied)
@@ -147,3 +149,32 @@ def test_metadata_that_cannot_be_read(tmp_path: Path) -> None:
     (tmp_path / "_planscope").mkdir()
     (tmp_path / "_planscope" / "order.json").write_text("{")
     refuse(tmp_path, r"cannot read .*order\.json; delete it")
+
+
+def test_what_cannot_be_read_is_an_error_of_its_table(tmp_path: Path) -> None:
+    (tmp_path / "good.csv").write_text("a\n1\n")
+    (tmp_path / "empty.parquet").touch()
+    (tmp_path / "short.csv").write_text("a,b\n1\n")
+    (tmp_path / "lost.arrow").symlink_to(tmp_path / "nowhere")
+    (tmp_path / "parts" / "a=1").mkdir(parents=True)
+    (tmp_path / "parts" / "a=1" / "p.csv").write_text("a\n1\n")
+    for name in ("t.csv", "t.arrow", "U.csv", "u.csv"):
+        (tmp_path / name).write_text("a\n1\n")
+    (tmp_path / "x.json").write_text("{}")
+    (tmp_path / "schema.sql").write_text("create table empty (a int primary key); create table good (a int references empty);")
+    catalog = open_dataset(tmp_path)
+    assert list(catalog.tables) == ["good"] and catalog.tables["good"].foreign_keys == ()
+    said = {
+        "empty": r"empty\.parquet is damaged",
+        "short": r"short\.csv, line 2: 1 fields",
+        "LOST": "a link to nothing",
+        "parts": "has data files below a=1",
+        "t": "is there twice",
+        "u": r'has a table "U" and a table "u"',
+    }
+    for name, reason in said.items():
+        with pytest.raises(CatalogError, match=reason):
+            Optimizer(catalog).optimize(f"select * from {name}")
+    with pytest.raises(SqlError, match=r"there is a file x\.json, which is not read: planscope data import"):
+        Optimizer(catalog).optimize("select * from x")
+    Optimizer(catalog).optimize("with t as (select 1 as a) select * from good, t")
