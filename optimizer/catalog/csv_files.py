@@ -2,7 +2,9 @@
 
 Files start with a line of column names, are separated by commas and encoded as UTF-8. A field is NULL when it is empty,
 quoted or not, as in DuckDB. A column gets the first of these types that all its values have: integer, boolean, date,
-timestamp, floating point, string; one with codes such as 00501 among numbers is a string, as in DuckDB.
+timestamp, floating point, string. A type that would not keep all of a text is not the right one: a column with codes such as
+00501 or +49 among numbers is a string, as in DuckDB, and so is one with 0 or 1 beside true; whole numbers beyond BIGINT are
+DECIMAL(38,0), or strings where other numbers are among them.
 """
 
 from __future__ import annotations
@@ -29,10 +31,14 @@ from optimizer.errors import CatalogError
 
 _INFERRED = (pa.null(), pa.int64(), pa.bool_(), pa.date32(), pa.timestamp("us"), pa.float64(), pa.string())
 _BLOCK_BYTES = 4 << 20  # a row has to fit into one block
-_CODE = r"^\s*[+-]?0[0-9xX]"
-_CODE_SOMEWHERE = re.compile(rb'[,\r\n][" \t+-]*0[0-9xX]')
+_LOST = {pa.int64(): r"^\s*-?0[0-9xX]", pa.float64(): r"^\s*(\+|-?0[0-9xX]|-?[0-9]{17})"}  # texts that these would not keep
+_CODE_SOMEWHERE = re.compile(rb'[,\r\n][" \t-]*(?:\+|0[0-9xX])')
+_LONG = 1e16  # from where on a DOUBLE may be a number of 17 digits
+_WHOLE = r"^\s*-?(0|[1-9][0-9]{0,37})\s*$"
 _BAD_VALUE = re.compile(r"In CSV column #(\d+): .*invalid value '(.*)'", re.DOTALL)
 _BAD_TEXT = re.compile(r"In CSV column #(\d+): (.*)", re.DOTALL)
+# quotes after which a field goes on, be it one that they did not begin; two of them inside a value are passed over
+_BEHIND_QUOTE = re.compile(rb'"(?:(?<=[,\r\n]")"(?:"")*|(?<![,\r\n"]")(?:"")*)(?=[^",\r\n])')
 # a field that starts with a quote, or any other; each match goes on where the last one ended
 _QUOTED = re.compile(
     rb'(?:"(?P<inside>[^"]*(?:""[^"]*)*)(?P<end>"?)(?P<after>[^,\r\n]*)|(?P<plain>[^,\r\n]*))(?:,|\r\n|\r|\n|\Z)'
@@ -44,8 +50,10 @@ def parse_options(columns: int) -> pacsv.ParseOptions:
     return pacsv.ParseOptions(newlines_in_values=True, ignore_empty_lines=columns > 1)
 
 
-def convert_options(types: Mapping[str, DataType]) -> pacsv.ConvertOptions:
-    return pacsv.ConvertOptions(column_types=types, null_values=[""], strings_can_be_null=True)
+def convert_options(types: Mapping[str, DataType], words: bool = False) -> pacsv.ConvertOptions:
+    """`words`: 0 and 1 are no BOOLEAN."""
+    truth = {"true_values": ["true", "True", "TRUE"], "false_values": ["false", "False", "FALSE"]} if words else {}
+    return pacsv.ConvertOptions(column_types=types, null_values=[""], strings_can_be_null=True, **truth)
 
 
 def read_options() -> pacsv.ReadOptions:
@@ -62,12 +70,11 @@ def csv_facts(paths: Sequence[Path], declared: Mapping[str, DataType]) -> list[F
     types = {name: declared.get(name.lower()) or guess for name, guess in _guess_types(paths[0], names[paths[0]]).items()}
     while True:
         try:
-            facts = [_read(path, names[path], types) for path in paths]
-            numbers = [n for n, type in types.items() if n.lower() not in declared and type in (pa.int64(), pa.float64())]
-            codes = {name for path in paths for name in _codes(path, names[path], numbers)}
-            if not codes:
+            facts = [_read(path, names[path], types, words=pa.bool_() not in declared.values()) for path in paths]
+            better = _better(facts, names, {name: type for name, type in types.items() if name.lower() not in declared})
+            if not better:
                 return facts
-            types.update(dict.fromkeys(codes, pa.string()))
+            types |= better
         except _Unfit as unfit:
             name = unfit.column
             if name.lower() in declared or types.get(name) not in _INFERRED[:-1]:
@@ -78,7 +85,7 @@ def csv_facts(paths: Sequence[Path], declared: Mapping[str, DataType]) -> list[F
 def _guess_types(path: Path, names: list[str]) -> dict[str, DataType]:
     """The types that the first block of a file suggests: none comes after the right one in `_INFERRED`."""
     try:
-        with pacsv.open_csv(path, read_options(), parse_options(len(names)), convert_options({})) as reader:
+        with pacsv.open_csv(path, read_options(), parse_options(len(names)), convert_options({}, words=True)) as reader:
             guessed = [field.type for field in reader.schema]
     except pa.ArrowException as error:
         raise _explain(path, names, str(error)) from error
@@ -132,10 +139,11 @@ def _header(path: Path) -> list[str]:
     return names
 
 
-def _read(path: Path, names: list[str], types: Mapping[str, DataType]) -> FileFacts:
+def _read(path: Path, names: list[str], types: Mapping[str, DataType], words: bool) -> FileFacts:
     # a column of nothing but NULLs is a string
     columns = [TableColumn(n, pa.string() if (t := types.get(n, pa.string())) == pa.null() else t) for n in names]
-    options = (read_options(), parse_options(len(names)), convert_options({n: types.get(n, pa.string()) for n in names}))
+    convert = convert_options({n: types.get(n, pa.string()) for n in names}, words)
+    options = (read_options(), parse_options(len(names)), convert)
     try:
         with pacsv.open_csv(path, *options) as reader:
             rows, stats = measure(path, reader, columns)
@@ -150,18 +158,25 @@ def _read(path: Path, names: list[str], types: Mapping[str, DataType]) -> FileFa
     return FileFacts(path, tuple(columns), rows, path.stat().st_size, stats, file_fingerprint(path))
 
 
-def _codes(path: Path, names: list[str], numbers: list[str]) -> set[str]:
-    """Columns of `numbers` that hold texts such as 00501 or 0x10: as numbers they would lose what they are."""
-    numbers = [name for name in numbers if name in names]
-    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
-        if not numbers or _CODE_SOMEWHERE.search(content) is None:
-            return set()
-    convert = pacsv.ConvertOptions(column_types=dict.fromkeys(numbers, pa.string()), include_columns=numbers)
-    found: set[str] = set()
-    with pacsv.open_csv(path, read_options(), parse_options(len(names)), convert) as reader:
-        for batch in reader:
-            found |= {n for n in numbers if pc.any(pc.match_substring_regex(batch[n], _CODE)).as_py()}
-    return found
+def _better(facts: Sequence[FileFacts], files: Mapping[Path, list[str]], types: Mapping[str, DataType]) -> dict[str, DataType]:
+    """Other types for those columns with texts that the inferred `types` would not keep; `files`: their names by path."""
+    numbers = {name for name, type in types.items() if type in _LOST}
+    reals = [(name, stats) for file in facts for name, stats in file.stats.items() if types.get(name) == pa.float64()]
+    suspects = {name for name, stats in reals if stats.max is not None and max(-stats.min, stats.max) >= _LONG}
+    for path, names in files.items():
+        with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
+            if not numbers.isdisjoint(names) and _CODE_SOMEWHERE.search(content) is not None:
+                suspects |= numbers & set(names)
+    lost, other = set[str](), set[str]()
+    for path, names in files.items():
+        if wanted := [name for name in names if name in suspects]:
+            convert = convert_options(dict.fromkeys(wanted, pa.string()))
+            convert.include_columns = wanted
+            with pacsv.open_csv(path, read_options(), parse_options(len(names)), convert) as reader:
+                for batch in reader:
+                    lost |= {n for n in wanted if pc.any(pc.match_substring_regex(batch[n], _LOST[types[n]])).as_py()}
+                    other |= {n for n in wanted if pc.any(pc.invert(pc.match_substring_regex(batch[n], _WHOLE))).as_py()}
+    return {name: pa.string() if name in other else pa.decimal128(38, 0) for name in lost}
 
 
 def _check_sizes(path: Path, position: int, column: TableColumn) -> None:
@@ -176,21 +191,25 @@ def _check_sizes(path: Path, position: int, column: TableColumn) -> None:
 
 
 def _check_quotes(path: Path, rows: int) -> None:
-    """Raises CatalogError for a quote that is never closed, or closed far away: Arrow takes all between for one value.
+    """Raises CatalogError for a quote that is never closed, or closed far away: Arrow takes all between for one value. And for a
+    text behind a closed quote: Arrow takes those quotes away.
 
-    Only a file with more lines than rows can have one, or its last line, and only those are looked at field by field.
+    Only a file with more lines than rows can have the first, or its last line, and only those, and files with what looks like the
+    second, are looked at field by field.
     """
     with path.open("rb") as file:
         breaks = sum(map(_breaks, iter(lambda: file.read(1 << 20), b"")))
     with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
         line = content.rfind(b"\n", 0, len(content) - 2)
         line = max(line, content.rfind(b"\r", max(line, 0), len(content) - 2))
-        for field in _QUOTED.finditer(content, 0 if breaks > rows + 1 else line + 1):
-            if field["end"] == b"" or (field["after"] and _breaks(field["inside"])):
-                raise CatalogError(
-                    f"{path}, line {_breaks(content[: field.start('inside')]) + 1}: a quote is opened there, and not closed "
-                    "before a comma or the end of a line\nclose it, or double the quotes inside the value"
-                )
+        everywhere = breaks > rows + 1 or _BEHIND_QUOTE.search(content, 1) is not None
+        for field in _QUOTED.finditer(content, 0 if everywhere else line + 1):
+            if field["end"] == b"" or field["after"]:
+                what = "there is more in a field than quotes and what is between them\ndouble the quotes inside the value"
+                if field["end"] == b"" or _breaks(field["inside"]):
+                    what = "a quote is opened there, and not closed before a comma or the end of a line\n"
+                    what += "close it, or double the quotes inside the value"
+                raise CatalogError(f"{path}, line {_breaks(content[: field.start('inside')]) + 1}: {what}")
 
 
 def _breaks(text: bytes) -> int:

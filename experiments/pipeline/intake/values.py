@@ -21,7 +21,7 @@ _NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 _NO_NUMBER = "^([+-]?(?i:inf|infinity)|(?i:nan))$"
 _DATE = "[0-9]{4}-[0-9]{2}-[0-9]{2}"
 _TIME = r"[ T][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,6}0*)?)?"
-_LOCAL = f"^{_DATE}({_TIME})?$"
+_LOCAL = f"^{_DATE}({_TIME}|[ T][0-9]{{2}})?$"
 _ZONED = f"^{_DATE}{_TIME}([Zz]|[+-][0-9]{{2}}(:?[0-9]{{2}})?)$"
 _TRUE = "'true', 't', 'yes', 'y', 'on', '1'"
 _FALSE = "'false', 'f', 'no', 'n', 'off', '0'"
@@ -143,15 +143,15 @@ def possible(text: str) -> str:
     whole = f"if(try_cast({text} AS bigint) IS NOT NULL, {_INT | _LONG}, {fits(_TYPES[_LONG], _LONG)})"
     cases = [  # what is common comes first
         (f"{text} IS NULL", "NULL"),
-        (_is(text, "^[+-]?0[0-9]+([.eE].*)?$"), "0"),  # 00501 is a code
-        (_is(text, "^[+-]?[0-9]{1,16}$"), str(_INT | _LONG | FLOAT)),
-        (_is(text, "^[^-+.0-9tTfFiInN]"), "0"),
-        (_is(text, "^[+-]?[0-9]{1,15}[.][0-9]{1,15}$"), str(FLOAT)),
+        (_is(text, "^([+]|-?0[0-9]+([.eE]|$))"), "0"),  # 00501 and +49 are codes
+        (_is(text, "^-?[0-9]{1,16}$"), str(_INT | _LONG | FLOAT)),
+        (_is(text, "^[^-.0-9tTfFiInN]"), "0"),
+        (_is(text, "^-?[0-9]{1,15}[.][0-9]{1,15}$"), str(FLOAT)),
         (_is(text, f"^{_DATE}$"), fits(_TYPES[_DAY], _DAY | _MOMENT)),
         (_is(text, _INTEGER), whole),
         (f"lower({text}) IN ('true', 'false')", str(_TRUTH)),
         (_is(text, f"^{_DATE}"), f"if({_is(text, _LOCAL)}, {_MOMENT}, {_UTC}) & {fits(_TYPES[_UTC], _MOMENT | _UTC)}"),
-        (_is(text, "^[+-]?[0-9]{17}"), "0"),
+        (_is(text, "^-?[0-9]{17}"), "0"),
     ]
     listed = " ".join(f"WHEN {condition} THEN {found}" for condition, found in cases)
     return f"CASE {listed} ELSE {fits(_TYPES[FLOAT], FLOAT)} END"
