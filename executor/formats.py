@@ -81,8 +81,8 @@ def cell_texts(column: pa.ChunkedArray | pa.Array) -> list[str | None]:
         return [None if v is None else str(np.dtype(type.to_pandas_dtype()).type(v)) for v in column.to_pylist()]
     if pa.types.is_boolean(type):
         return [None if v is None else "true" if v else "false" for v in column.to_pylist()]
-    try:
-        values = column.to_pylist()
+    try:  # Python has no nanoseconds
+        values = (column if type != pa.timestamp("ns") else column.cast(pa.string())).to_pylist()
     except OverflowError:  # Python has the years 1 to 9999 only
         if pa.types.is_nested(type):
             raise ExecutionError(f"a {type_name(type)} has a date beyond the years 1 to 9999, which cannot be written") from None

@@ -138,7 +138,7 @@ class Decoder:
 
     def decode(self, raw: pa.RecordBatch) -> pa.RecordBatch | None:
         """None where no row is left. Columns are taken last, once it is known which rows are left."""
-        arrays = {id: _typed(raw.column(name), self._types[id]) for id, name in self._names.items()}
+        arrays = {id: _column(raw, name, self._types[id]) for id, name in self._names.items()}
         rows: np.ndarray | None = None  # all
         if self._of_texts:
             masks = [self._text_mask(id, arrays[id], keep) for id, keep in self._of_texts.items()]
@@ -192,6 +192,14 @@ def _fewer(rows: np.ndarray | None, mask: np.ndarray) -> np.ndarray | None:
     if len(chosen) == len(mask):
         return rows
     return chosen if rows is None else rows[chosen]
+
+
+def _column(raw: pa.RecordBatch, name: str, type: DataType) -> pa.Array:
+    """As `_typed`, of a column, which errors name."""
+    try:
+        return _typed(raw.column(name), type)
+    except pa.ArrowInvalid as error:
+        raise pa.ArrowInvalid(f'column "{name}": {error}') from error
 
 
 def _typed(array: pa.Array, type: DataType) -> pa.Array:

@@ -48,7 +48,7 @@ def type_name(type: DataType) -> str:
     if pa.types.is_decimal(type):
         return f"DECIMAL({type.precision},{type.scale})"
     if pa.types.is_timestamp(type):
-        return "TIMESTAMP" if type.tz is None else "TIMESTAMP WITH TIME ZONE"
+        return "TIMESTAMP WITH TIME ZONE" if type.tz is not None else "TIMESTAMP" if is_timestamp(type) else "TIMESTAMP_NS"
     if pa.types.is_time(type):
         return "TIME"
     if pa.types.is_map(type):
@@ -94,8 +94,8 @@ def is_date(type: DataType) -> bool:
 
 
 def is_timestamp(type: DataType) -> bool:
-    """A timestamp without time zone."""
-    return bool(pa.types.is_timestamp(type) and type.tz is None)
+    """A timestamp without time zone, but for one that counts nanoseconds."""
+    return bool(pa.types.is_timestamp(type) and type.tz is None and type.unit != "ns")
 
 
 def integer_digits(type: DataType) -> int:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
+from optimizer.algebra.columns import DataType
 from optimizer.catalog.facts import FileFacts
 from optimizer.catalog.fingerprint import file_fingerprint
 from optimizer.catalog.measure import measure
@@ -24,7 +27,7 @@ def arrow_facts(path: Path) -> FileFacts:
                         f'column "{stored.name}" of {path} is run-end encoded, which is not read\n'
                         "decode it (pyarrow.compute.run_end_decode) and write the file again"
                     )
-            columns = [TableColumn(stored.name, canonical_type(stored.type), stored.nullable) for stored in file.schema]
+            columns = [TableColumn(stored.name, _type(file, i), stored.nullable) for i, stored in enumerate(file.schema)]
             batches = (_whole(file.get_batch(i)) for i in range(file.num_record_batches))
             rows, stats = measure(path, batches, columns)
     except PermissionError as error:
@@ -35,6 +38,16 @@ def arrow_facts(path: Path) -> FileFacts:
             "write it again as an Arrow IPC file (not a stream), or move it out of the folder"
         ) from error
     return FileFacts(path, tuple(columns), rows, path.stat().st_size, stats, file_fingerprint(path))
+
+
+def _type(file: Any, column: int) -> DataType:
+    """The canonical type; nanoseconds stay where microseconds are not enough."""
+    stored = file.schema.field(column).type
+    if stored == pa.timestamp("ns"):
+        counts = (file.get_batch(i).column(column).cast(pa.int64()) for i in range(file.num_record_batches))
+        if any(pc.any(pc.not_equal(pc.multiply(pc.divide(count, 1000), 1000), count)).as_py() for count in counts):
+            return stored
+    return canonical_type(stored)
 
 
 def _whole(batch: pa.RecordBatch) -> pa.RecordBatch:

@@ -10,7 +10,7 @@ from optimizer.catalog.arrow_files import arrow_facts
 from optimizer.catalog.constraints import apply_declaration, foreign_keys, near
 from optimizer.catalog.csv_files import csv_facts
 from optimizer.catalog.declarations import ParseSchema, TableDeclaration
-from optimizer.catalog.facts import FileFacts, combine, same_columns
+from optimizer.catalog.facts import FileFacts, combine, same_columns, with_nanoseconds
 from optimizer.catalog.findings import Constraint, Findings, read_findings
 from optimizer.catalog.fingerprint import file_identity
 from optimizer.catalog.folder import TableFiles, find_tables, passed_over
@@ -104,10 +104,9 @@ def _check_declared_tables(declarations: Mapping[str, TableDeclaration], found: 
 def _facts(files: TableFiles, declared: TableDeclaration | None) -> list[FileFacts]:
     if files.error:
         raise CatalogError(files.error)
-    if files.format == "parquet":
-        return [parquet_facts(path) for path in files.files]
-    if files.format == "arrow":
-        return [arrow_facts(path) for path in files.files]
+    if files.format != "csv":
+        facts = [(parquet_facts if files.format == "parquet" else arrow_facts)(path) for path in files.files]
+        return with_nanoseconds(facts)
     types = {c.name.lower(): c.type for c in declared.columns if c.type is not None} if declared else {}
     return csv_facts(files.files, types)
 

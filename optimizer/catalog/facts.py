@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
+
+import pyarrow as pa
 
 from optimizer.catalog.table import ColumnStats, TableColumn
 from optimizer.errors import CatalogError
@@ -25,6 +27,16 @@ class FileFacts:
     stats: dict[str, ColumnStats]
     fingerprint: str
     order: tuple[str, ...] = ()
+
+
+def with_nanoseconds(files: list[FileFacts]) -> list[FileFacts]:
+    """The files of a table; where one has timestamps in nanoseconds all have, instead of microseconds."""
+    finer = {column.name: column.type for file in files for column in file.columns if column.type == pa.timestamp("ns")}
+    for file in files if finer else ():
+        coarse = {column.name for column in file.columns if column.type == pa.timestamp("us")} & finer.keys()
+        file.columns = tuple(replace(one, type=finer[one.name]) if one.name in coarse else one for one in file.columns)
+        file.stats |= {name: ColumnStats(file.stats[name].nulls) for name in coarse}
+    return files
 
 
 def same_columns(table: str, files: Sequence[FileFacts]) -> tuple[TableColumn, ...]:

@@ -51,6 +51,8 @@ def _facts(path: Path, footer: Any, schema: pa.Schema) -> FileFacts:
     leaf = 0
     for stored in schema:
         type = canonical_type(stored.type)
+        if stored.type == pa.timestamp("ns") and not all(_has_micros(group.column(leaf)) for group in groups):
+            type = stored.type
         columns.append(TableColumn(stored.name, type, stored.nullable))
         if is_opaque(type):
             stats[stored.name] = ColumnStats()
@@ -84,6 +86,12 @@ def _chunk_stats(chunk: Any, type: DataType) -> ColumnStats:
     nulls = found.null_count if found.has_null_count else None
     ndv = float(found.distinct_count) if found.has_distinct_count else None
     return ColumnStats(nulls, low, high, ndv)
+
+
+def _has_micros(chunk: Any) -> bool:
+    """Whether microseconds are enough for the bounds of a chunk of nanoseconds."""
+    found = chunk.statistics
+    return found is None or not found.has_min_max or not (found.min_raw % 1000 or found.max_raw % 1000)
 
 
 def _declared_order(

@@ -20,7 +20,8 @@ _WIDER = {pa.uint8(): pa.int16(), pa.uint16(): pa.int32(), pa.uint32(): pa.int64
 def canonical_type(stored: DataType) -> DataType:
     """The canonical type that holds every value of `stored`; `stored` itself when there is none (lists, structs, times …).
 
-    Timestamps of another unit become microseconds; reading one that has no such value (nanoseconds) fails then.
+    Timestamps of another unit become microseconds; reading one that has no such value (nanoseconds) fails then. A column of
+    which that is known keeps its type.
     """
     if kinds.is_dictionary(stored):
         return canonical_type(stored.value_type)

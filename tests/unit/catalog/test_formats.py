@@ -12,12 +12,14 @@ import pyarrow.feather as feather
 import pyarrow.parquet as pq
 import pytest
 
+from executor import Session
+from executor.formats import cell_texts
 from optimizer.algebra.types import is_opaque
 from optimizer.catalog.source import open_source
 from optimizer.catalog.table import Catalog, ColumnStats, Table, TableColumn, TableStats
 from optimizer.catalog.types import canonical_type
 from optimizer.dataset import open_dataset
-from optimizer.errors import CatalogError
+from optimizer.errors import CatalogError, ExecutionError, Unsupported
 
 ROWS = pa.table(
     {
@@ -145,14 +147,32 @@ def test_bounds_leave_nan_out(tmp_path: Path, format: str) -> None:
     assert (stats["infinite"].min, stats["infinite"].max) == (0.0, float("inf"))
 
 
-def test_nanoseconds(tmp_path: Path) -> None:
-    write(tmp_path, "arrow", pa.table({"whole": pa.array([5000], pa.timestamp("ns"))}))
-    assert open_dataset(tmp_path).tables["t"].stats.columns["whole"].min == datetime.datetime(1970, 1, 1, 0, 0, 0, 5)
-    write(tmp_path, "arrow", pa.table({"fine": pa.array([5001], pa.timestamp("ns"))}))
-    with pytest.raises(
-        CatalogError, match=r't\.arrow: column "fine" \(timestamp\[ns\]\) has values that timestamp\[us\] cannot hold'
-    ):
-        open_dataset(tmp_path)
+@pytest.mark.parametrize("format", ["parquet", "arrow"])
+def test_nanoseconds(tmp_path: Path, format: str) -> None:
+    """Columns that need them are carried through a query; others are as any timestamp."""
+    nanos = pa.timestamp("ns")
+    whole, fine = pa.array([5000, None, 7000], nanos), pa.array([5001, None, -1], nanos)
+    write(tmp_path, format, pa.table({"fine": fine, "whole": whole, "n": [1, 2, 3]}), "t")
+    (tmp_path / "parts").mkdir()
+    write(tmp_path / "parts", format, pa.table({"at": fine}), "a")
+    write(tmp_path / "parts", format, pa.table({"at": whole.cast(pa.timestamp("us"))}), "b")
+    session = Session(tmp_path)
+    table = session.catalog.tables["t"]
+    assert table.stats.columns["whole"].min == datetime.datetime(1970, 1, 1, 0, 0, 0, 5)
+    assert table.schema.types == [nanos, pa.timestamp("us"), pa.int64()]
+    assert session.sql("select count(*) c, count(fine) f from t where whole is not null").table.to_pylist() == [{"c": 2, "f": 2}]
+    assert session.sql("select fine from t order by n").table["fine"].combine_chunks() == fine
+    assert session.sql("select * from parts").table["at"].cast(pa.int64()).to_pylist() == [5001, None, -1, 5000, None, 7000]
+    assert cell_texts(fine)[0] == "1970-01-01 00:00:00.000005001"
+    with pytest.raises(Unsupported, match='column "fine" of type TIMESTAMP_NS in ORDER BY'):
+        session.sql("select n from t order by fine")
+
+
+def test_nanoseconds_that_bounds_do_not_tell(tmp_path: Path) -> None:
+    write(tmp_path, "parquet", pa.table({"n": [1, 2, 3], "at": pa.array([5000, 6001, 7000], pa.timestamp("ns"))}))
+    assert Session(tmp_path).sql("select sum(n) s from t").table.to_pylist() == [{"s": 6}]
+    with pytest.raises(ExecutionError, match=r't\.parquet\): column "at": Casting .* would lose data: 6001'):
+        Session(tmp_path).sql("select max(at) from t")
 
 
 def test_parquet_without_statistics(tmp_path: Path) -> None:
