@@ -234,6 +234,8 @@ def _read_csv(source: TableSource, names: dict[ColumnId, str], ids: ColumnSet, c
         except pa.ArrowKeyError as error:
             raise ExecutionError(f"{file}: {first_line(error)}: it has changed since its table was described") from error
         except pa.ArrowInvalid as error:
+            if "Empty CSV file or block" in str(error):  # a line of column names that no line break follows
+                continue
             if str(error) == "Empty CSV file":
                 raise ExecutionError(f"{file} is empty: it has lost its line of column names") from error
             raise ExecutionError(f"{file}: {first_line(error)}{_line(file, error)}") from error

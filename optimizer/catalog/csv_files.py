@@ -31,6 +31,7 @@ from optimizer.errors import CatalogError
 
 _INFERRED = (pa.null(), pa.int64(), pa.bool_(), pa.date32(), pa.timestamp("us"), pa.float64(), pa.string())
 _BLOCK_BYTES = 4 << 20  # a row has to fit into one block
+_NAMES_BYTES = 1 << 16  # of names in a line
 _LOST = {pa.int64(): r"^\s*-?0[0-9xX]", pa.float64(): r"^\s*(\+|-?0[0-9xX]|-?[0-9]{17})"}  # texts that these would not keep
 _CODE_SOMEWHERE = re.compile(rb'[,\r\n][" \t-]*(?:\+|0[0-9xX])')
 _LONG = 1e16  # from where on a DOUBLE may be a number of 17 digits
@@ -60,6 +61,15 @@ def read_options() -> pacsv.ReadOptions:
     return pacsv.ReadOptions(block_size=_BLOCK_BYTES)
 
 
+def csv_input(path: Path) -> Path | pa.BufferReader:
+    """What Arrow is to read: it takes a line of names that no line break follows for no line. Raises OSError."""
+    with path.open("rb") as file:
+        start = file.read(_NAMES_BYTES)
+    if len(start) == _NAMES_BYTES or not start or b"\n" in start or b"\r" in start:
+        return path
+    return pa.BufferReader(start + b"\n")
+
+
 def csv_facts(paths: Sequence[Path], declared: Mapping[str, DataType]) -> list[FileFacts]:
     """The part files of one table, which get one type per column; `declared`: types by lower-case column name.
 
@@ -85,7 +95,9 @@ def csv_facts(paths: Sequence[Path], declared: Mapping[str, DataType]) -> list[F
 def _guess_types(path: Path, names: list[str]) -> dict[str, DataType]:
     """The types that the first block of a file suggests: none comes after the right one in `_INFERRED`."""
     try:
-        with pacsv.open_csv(path, read_options(), parse_options(len(names)), convert_options({}, words=True)) as reader:
+        with pacsv.open_csv(
+            csv_input(path), read_options(), parse_options(len(names)), convert_options({}, words=True)
+        ) as reader:
             guessed = [field.type for field in reader.schema]
     except pa.ArrowException as error:
         raise _explain(path, names, str(error)) from error
@@ -145,7 +157,7 @@ def _read(path: Path, names: list[str], types: Mapping[str, DataType], words: bo
     convert = convert_options({n: types.get(n, pa.string()) for n in names}, words)
     options = (read_options(), parse_options(len(names)), convert)
     try:
-        with pacsv.open_csv(path, *options) as reader:
+        with pacsv.open_csv(csv_input(path), *options) as reader:
             rows, stats = measure(path, reader, columns)
     except pa.ArrowException as error:
         raise _explain(path, names, str(error)) from error
@@ -172,7 +184,7 @@ def _better(facts: Sequence[FileFacts], files: Mapping[Path, list[str]], types: 
         if wanted := [name for name in names if name in suspects]:
             convert = convert_options(dict.fromkeys(wanted, pa.string()))
             convert.include_columns = wanted
-            with pacsv.open_csv(path, read_options(), parse_options(len(names)), convert) as reader:
+            with pacsv.open_csv(csv_input(path), read_options(), parse_options(len(names)), convert) as reader:
                 for batch in reader:
                     lost |= {n for n in wanted if pc.any(pc.match_substring_regex(batch[n], _LOST[types[n]])).as_py()}
                     other |= {n for n in wanted if pc.any(pc.invert(pc.match_substring_regex(batch[n], _WHOLE))).as_py()}

@@ -24,6 +24,7 @@ from executor.atomic import atomic_output, make_folder
 from experiments.pipeline.sketches import stored
 from experiments.pipeline.sketches.column import ColumnSketch, merge_sketches, sketch_of
 from experiments.pipeline.sketches.hyperloglog import HyperLogLog, counter_of, merge_counters
+from optimizer.catalog.csv_files import csv_input
 from optimizer.catalog.folder import METADATA_FOLDER
 from optimizer.catalog.source import open_source
 from optimizer.catalog.table import Table
@@ -153,9 +154,10 @@ def parts_of(table: Table) -> list[Unit]:
 
 
 def _groups(table: Table) -> dict[Path, list[int]]:
-    """The row groups of each file; none of one that is no Parquet."""
-    is_parquet = table.format == "parquet"
-    return {file: list(range(pq.read_metadata(file).num_row_groups)) if is_parquet else [] for file in table.files}
+    """The row groups of each file, none of one that is no Parquet; without CSV files that are no more than names."""
+    if table.format == "parquet":
+        return {file: list(range(pq.read_metadata(file).num_row_groups)) for file in table.files}
+    return {file: [] for file in table.files if table.format != "csv" or csv_input(file) is file}
 
 
 def _runs(groups: Mapping[Path, Sequence[int]], most: Callable[[Path, int], int]) -> list[Unit]:

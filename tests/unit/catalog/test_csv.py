@@ -8,6 +8,7 @@ import duckdb
 import pyarrow as pa
 import pytest
 
+from executor import Session
 from optimizer.catalog.source import open_source
 from optimizer.catalog.table import Table
 from optimizer.dataset import open_dataset
@@ -98,6 +99,12 @@ def test_fields_are_read_as_duckdb_reads_them(tmp_path: Path, text: str) -> None
     expected = duckdb.sql(f"from read_csv('{table.files[0]}', header = true, delim = ',')").fetchall()
     assert [tuple(row.values()) for row in open_source(table).to_table().to_pylist()] == expected
     assert sum(s.nulls or 0 for s in table.stats.columns.values()) == sum(row.count(None) for row in expected)
+
+
+@pytest.mark.parametrize("text", ["a,b", '"a","b"\n', "\ufeffa,b"])
+def test_names_without_rows(tmp_path: Path, text: str) -> None:
+    assert opened(tmp_path, text).stats.rows == 0
+    assert Session(tmp_path).sql("select count(*) as rows, max(b) as b from t").table.to_pylist() == [{"rows": 0, "b": None}]
 
 
 def test_declared_types_are_used(tmp_path: Path) -> None:
