@@ -74,6 +74,7 @@ class ParquetFiles:
                 group.file.path,
                 metadata=metadata,
                 read_dictionary=_repeating(metadata, columns),
+                coerce_int96_timestamp_unit="us",  # Spark's timestamps, of any year
                 pre_buffer=False,  # reading ahead is for other threads to do, and they are busy
                 page_checksum_verification=True,  # of pages that have checksums
             )

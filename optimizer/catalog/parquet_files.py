@@ -23,7 +23,7 @@ from optimizer.errors import CatalogError
 def parquet_facts(path: Path) -> FileFacts:
     """Raises CatalogError when the file is cut off, damaged, not Parquet or not readable."""
     try:
-        with pq.ParquetFile(path) as file:
+        with pq.ParquetFile(path, coerce_int96_timestamp_unit="us") as file:
             return _facts(path, file.metadata, file.schema_arrow)
     except PermissionError as error:
         raise CatalogError(f"cannot read {path}: permission denied") from error

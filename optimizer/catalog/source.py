@@ -31,7 +31,8 @@ def _format(table: Table) -> str | ds.FileFormat:
         return "ipc"
     if table.format == "parquet":  # pages that have checksums are verified
         checked = ds.ParquetFragmentScanOptions(page_checksum_verification=True)
-        return ds.ParquetFileFormat(default_fragment_scan_options=checked)
+        read = ds.ParquetReadOptions(coerce_int96_timestamp_unit="us")  # nanoseconds would not reach far enough
+        return ds.ParquetFileFormat(read, default_fragment_scan_options=checked)
     types = {column.name: column.type for column in table.columns}
     scan = ds.CsvFragmentScanOptions(convert_options=convert_options(types), read_options=read_options())
     return ds.CsvFileFormat(parse_options(len(types)), default_fragment_scan_options=scan)

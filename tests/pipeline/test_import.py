@@ -568,6 +568,26 @@ def test_rows_keep_their_numbers_where_tables_are_split_differently(importer, sp
     assert [row["v"] for row in rows(folder, "a")] == sorted(row["v"] for row in rows(folder, "a"))
 
 
+def test_timestamps_as_spark_writes_them(importer, tmp_path):
+    """In INT96, which reaches further than nanoseconds in Arrow; queried and imported."""
+    moments = [
+        datetime(1, 1, 1),
+        datetime(9999, 12, 31, 23, 59, 59, 999999),
+        None,
+        datetime(2020, 7, 1, 12),
+        datetime(1600, 1, 1),
+    ]
+    (tmp_path / "shop").mkdir()
+    stored = pa.table({"at": pa.array(moments, pa.timestamp("us")), "n": range(5)})
+    pq.write_table(stored, tmp_path / "shop" / "t.parquet", use_deprecated_int96_timestamps=True, store_schema=False)
+    assert pq.read_metadata(tmp_path / "shop" / "t.parquet").schema.column(0).physical_type == "INT96"
+    folder, _ = importer(tmp_path / "shop")
+    for dataset in (folder, tmp_path / "shop"):
+        assert Session(dataset).sql("select at from t order by n").table["at"].to_pylist() == moments
+    (report,) = analyze_dataset(tmp_path / "shop", lambda: pytest.fail("needs Spark")).tables
+    assert "at" not in report.unique and open_dataset(tmp_path / "shop").tables["t"].stats.columns["at"].max == moments[1]
+
+
 def test_orc(importer, tmp_path):
     """Arrow counts ORC's timestamps in nanoseconds, Spark in microseconds; the files say nothing of the unit."""
     moments = [

@@ -67,20 +67,26 @@ class Opened:
 def open_typed(spark: SparkSession, format: str, label: str, path: str) -> Opened:
     """A Parquet or ORC file. Raises PipelineError when it is none."""
     try:
-        schema = pq.read_schema(path) if format == "parquet" else orc.ORCFile(path).schema
+        if format == "orc":
+            schema = orc.ORCFile(path).schema
+            zoned = set(schema.names)
+        else:
+            with pq.ParquetFile(path, coerce_int96_timestamp_unit="us") as file:
+                schema, leaves = file.schema_arrow, [file.schema.column(i) for i in range(len(file.schema))]
+            zoned = {leaf.path for leaf in leaves if leaf.physical_type == "INT96"}
     except PermissionError as error:
         raise PipelineError(f"cannot read {label}: permission denied") from error
     except (pa.ArrowException, OSError) as error:
         raise PipelineError(damage(label, format, error)) from error
     check_distinct(label, schema.names)
-    # Arrow counts ORC's timestamps in nanoseconds, Spark in microseconds, and it takes them all for moments of its own time zone
+    # Arrow counts ORC's timestamps in nanoseconds, Spark in microseconds, and takes `zoned` ones for moments of its own time zone
     kept = [pa.timestamp("us", type.tz) if format == "orc" and pa.types.is_timestamp(type) else type for type in schema.types]
     types = dict(zip(schema.names, map(stored_type, kept), strict=True))
 
     def read(names: Sequence[str]) -> DataFrame:
         there = [name for name in names if not pa.types.is_null(types[name])]
         read_as = {name: read_type(types[name]) for name in there}
-        moments = {name for name in there if format == "orc" and read_as[name] == "timestamp_ntz"}
+        moments = {name for name in zoned & read_as.keys() if read_as[name] == "timestamp_ntz"}
         columns = ", ".join(f"{quoted(name)} {'timestamp' if name in moments else read_as[name]}" for name in there)
         frame = reader(spark).format(format).schema(columns or "_none string").load(to_read(path))
         values = {name: f"CAST({quoted(name)} AS timestamp_ntz)" if name in moments else quoted(name) for name in there}
