@@ -36,7 +36,7 @@ _LOST = {pa.int64(): r"^\s*-?0[0-9xX]", pa.float64(): r"^\s*(\+|-?0[0-9xX]|-?[0-
 _CODE_SOMEWHERE = re.compile(rb'[,\r\n][" \t-]*(?:\+|0[0-9xX])')
 _LONG = 1e16  # from where on a DOUBLE may be a number of 17 digits
 _WHOLE = r"^\s*-?(0|[1-9][0-9]{0,37})\s*$"
-_BAD_VALUE = re.compile(r"In CSV column #(\d+): .*invalid value '(.*)'", re.DOTALL)
+_BAD_VALUE = re.compile(r"In CSV column #(\d+): .*(?:invalid value|no zone offset in) '(.*)'", re.DOTALL)
 _BAD_TEXT = re.compile(r"In CSV column #(\d+): (.*)", re.DOTALL)
 # quotes after which a field goes on, be it one that they did not begin; two of them inside a value are passed over
 _BEHIND_QUOTE = re.compile(rb'"(?:(?<=[,\r\n]")"(?:"")*|(?<![,\r\n"]")(?:"")*)(?=[^",\r\n])')

@@ -148,6 +148,11 @@ def test_value_of_another_type_than_declared(tmp_path: Path) -> None:
         opened(tmp_path, "a,b\n1,1\nx,2\n", "create table t (a int, b int)")
 
 
+def test_time_with_a_zone_where_none_is_declared(tmp_path: Path) -> None:
+    with pytest.raises(CatalogError, match=r"""line 3, column "a": '2020-01-01 10:00Z' is not of the declared type TIMESTAMP"""):
+        opened(tmp_path, "a,b\n2020-01-01,1\n2020-01-01 10:00Z,2\n", "create table t (a timestamp, b int)")
+
+
 @pytest.mark.parametrize("value", ["1.239", "1e-31", "1e30"])
 def test_number_that_would_lose_digits(tmp_path: Path, value: str) -> None:
     with pytest.raises(CatalogError, match=r"""t\.csv, column "a": a value is not of the declared type DECIMAL\(10,2\)"""):
