@@ -71,6 +71,19 @@ def test_csv(read_csv):
     assert header == [("1", "2")] and wide == [("1", "2")]
 
 
+def test_csv_line_breaks_in_quotes(read_csv):
+    """They stay what they are; where lines do not end alike, nothing is taken for a part of a value that is none."""
+    crlf, lf, cr, both, mixed = read_csv(
+        b'a,b\r\n1,"x\r\ny"\r\n2,z\r\n',
+        b'a,b\n1,"x\ny"\n2,z\n',
+        b'a,b\r1,"x\ry"\r2,z\r',
+        b'a,b\r\n1,"x\ny"\r\n2,z\r\n',
+        b'a,b\n1,"x\ny"\n2,z\r\n3,z\n',
+    )
+    assert [crlf, lf, cr, both] == [[("1", f"x{end}y"), ("2", "z")] for end in ("\r\n", "\n", "\r", "\n")]
+    assert mixed == [("1", "x\ny"), "lines that end in more than one way: None", ("3", "z")]
+
+
 def test_csv_quotes_left_open_in_the_last_row(read_csv):
     """With and without a line break at the end of the file; stray quotes and line breaks in fields leave nothing open."""
     ends = [b'2,"open', b'2,"open\n', b'2,"', b'2,"\n', b'2,"say ""hi""', b'2,"open\n3,z']

@@ -18,6 +18,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
 
@@ -112,9 +113,13 @@ class CsvFiles:
     def _rows(self, path: str, delimiter: str, looked: Looked, names: Sequence[str], wanted: Sequence[str]) -> DataFrame:
         columns = [f"c{i}" for i in range(len(names))]
         options = self._options(delimiter, looked.over, header=self.header, columnPruning=False)
+        if looked.over and (end := _line_end(path)) is not None:
+            options["lineSep"] = end  # else Spark takes every line break in quotes for the first one
         schema = ", ".join(f"{column} string" for column in [*columns, "_bad"])
         frame = reader(self.spark).options(**options).schema(schema).csv(to_read(path))
         broken, line = F.when(F.col("_bad").isNotNull(), _not(len(names))), F.col("_bad")
+        if looked.over:
+            broken = broken.when(F.col(columns[-1]).endswith("\r"), "lines that end in more than one way")
         cut = False  # whether a quote is open at the end of the last line, if that is a row
         with suppress(csv.Error):  # a field beyond the reader's size limit
             cut = "\n" in "".join(self._fields(looked.last or "", delimiter))
@@ -186,6 +191,16 @@ def _check_delimiter(label: str, delimiter: str, name: str, value: str | None) -
             f"its fields seem to be separated by {other!r}: try --option delimiter={name_of(other)}; "
             f"if it is one column, --option delimiter={name_of(delimiter)}"
         )
+
+
+def _line_end(path: str) -> str | None:
+    """How all lines end, also in quotes; None where they differ, Spark does right by itself, or the file is elsewhere."""
+    cr, lf, both, last = 0, 0, 0, b""
+    with suppress(OSError), pa.input_stream(path) as file:
+        while block := file.read(1 << 20):
+            cr, lf, both = cr + block.count(b"\r"), lf + block.count(b"\n"), both + (last + block).count(b"\r\n")
+            last = block[-1:]
+    return "\r\n" if cr == lf == both > 0 else "\r" if cr and not lf else None
 
 
 def _not(fields: int) -> str:
