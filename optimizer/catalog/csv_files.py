@@ -128,13 +128,16 @@ def _header(path: Path) -> list[str]:
         with path.open(encoding="utf-8-sig", newline="") as file:
             quoted = file.read(1) == '"'
             file.seek(0)
-            names = next(csv.reader(file), [])
+            lines = csv.reader(file)
+            names = next(filter(None, lines), [])
     except UnicodeDecodeError as error:
         raise CatalogError(f"{path} is not UTF-8 text; convert it to UTF-8") from error
     except OSError as error:
         raise CatalogError(f"cannot read {path}: {error.strerror}") from error
     if not names:
         raise CatalogError(f"{path} is empty: a CSV file starts with a line of column names")
+    if len(names) == 1 and lines.line_num > names[0].count("\n") + 1:  # where it would be a NULL among the rows
+        raise CatalogError(f"{path} begins with an empty line, before its line of column names\ntake that line out")
     for name in names:
         if not name:
             raise CatalogError(f"{path}, line 1: a column has no name")

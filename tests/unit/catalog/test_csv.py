@@ -92,6 +92,7 @@ def test_part_files_get_one_type(tmp_path: Path) -> None:
         "a,b\n1, x \n2,\n",
         '"a;b"\n1;2\n',
         "a;b\nx\ny;z\n",
+        "\n\na,b\n1,2\n",
     ],
 )
 def test_fields_are_read_as_duckdb_reads_them(tmp_path: Path, text: str) -> None:
@@ -127,6 +128,7 @@ def test_declared_types_are_used(tmp_path: Path) -> None:
         ("a,b,a\n1,2,3\n", r't\.csv, line 1: column "a" is there twice'),
         ("a,A\n1,2\n", r'columns "a" and "A" differ at most in letter case'),
         ("a,\n1,2\n", r"t\.csv, line 1: a column has no name"),
+        ("\na\n1\n", r"t\.csv begins with an empty line"),
         *(
             (f"a,b\n1,x\n2,{field}\n3,y\n", r"t\.csv, line 3: there is more in a field than quotes and what is between them\n")
             for field in ('"x"y', '""y', '"x" ', '"a ""b"" c"d', '"""x"" y"""z', '"a,""b"c')
