@@ -302,8 +302,7 @@ def _literal(binder: ExpressionBinder, node: Any) -> Scalar:
     except DoesNotFit as error:
         raise binder.source.unsupported(str(error), node, f"write {node.this}.0 or {node.this}e0 for a DOUBLE") from None
     except ValueError:
-        hint = "put spaces around + and -"
-        raise binder.source.error(f"cannot read {node.this} as a number", node, hint) from None
+        raise binder.source.error(f"cannot read {node.this} as a number", node) from None
 
 
 def _null(binder: ExpressionBinder, node: Any) -> Scalar:

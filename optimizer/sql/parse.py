@@ -21,7 +21,7 @@ from optimizer.errors import SqlError, Unsupported
 from optimizer.sql.derivable import parser_class
 from optimizer.sql.literals import INTERVAL_UNITS
 from optimizer.sql.source import Source
-from optimizer.sql.tokens import check_closed, check_neighbours, types
+from optimizer.sql.tokens import check_closed, check_neighbours, tokenize, types
 
 _QUERY_STARTS = frozenset({"SELECT", "WITH", "VALUES", "FROM", "TABLE", "("})
 _STATEMENT_WORDS = (
@@ -223,7 +223,7 @@ def without_parents(tree: Any) -> None:
 def tokens_of(sql: str) -> list[Any]:
     """The tokens of a text, each with the comments beside it. Raises SqlError for a string or comment that never ends."""
     try:
-        return list(DuckDB().tokenize(sql))
+        return tokenize(sql)
     except TokenError as error:
         inner = error.__cause__ or error.__context__  # a compiled sqlglot gives no cause
         match = re.search(r"Missing (\S+) from (\d+):(\d+)", str(inner))

@@ -1,4 +1,5 @@
-"""What sqlglot passes over in silence, found in the tokens: a word or a comma beside which something is missing.
+"""What sqlglot passes over in silence, found in the tokens: a word or a comma beside which something is missing; and
+where it cuts a text into tokens otherwise than DuckDB.
 
 `count(a,)`, `a,, b`, `ORDER BY a,`, `AS 7`, `OVER -1`, `ON )`, `FROM .t`, WHEN without THEN, CAST without its closing
 parenthesis, a table's name in USING. As DuckDB has it, a comma may end the lists of SELECT, FROM, GROUP BY, VALUES, IN, USING
@@ -7,10 +8,12 @@ and EXCLUDE.
 
 from __future__ import annotations
 
+import re
 from itertools import takewhile
 from typing import Any
 
-from sqlglot.tokens import TokenType
+from sqlglot.dialects.duckdb import DuckDB
+from sqlglot.tokens import Token, TokenType
 
 from optimizer.errors import SqlError
 from optimizer.sql.source import Source
@@ -32,6 +35,50 @@ _NOTHING_YET = _OPERATORS | types(
 )
 _PARENTHESES = types("L_PAREN R_PAREN")
 _CHECKED = types("COMMA ALIAS OVER ON DOT USING WHEN THEN")
+
+_NUMBER = re.compile(r"[^+-]*[eE]\d+(?=[+-])")  # of 1e5-1, which is one token
+_LINE_END = re.compile(r"(?s:(?=.*\n))(\s|--.*\n)*")
+_ESCAPE = re.compile(r"''|(?s:\\(?:x([0-9a-fA-F]{1,2})|([0-7]{1,3})|(.)))")
+_ESCAPES = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "u": "\0", "U": "\0"}
+
+
+def tokenize(sql: str) -> list[Any]:
+    """As DuckDB has it: $$a$$ and e'a' are strings, as are 'a' and 'b' with a line end between them; 1e5-1 is a difference."""
+    result: list[Any] = []
+    tokens = list(DuckDB().tokenize(sql))
+    while len(result) < len(tokens):
+        token = tokens[len(result)]
+        kind, start, end, before = token.token_type, token.start, token.end, result[-1] if result else token
+        if kind is TokenType.HEREDOC_STRING:
+            token = _part(token, TokenType.STRING, token.text, start, end)
+        elif kind is TokenType.BYTE_STRING and sql[start] in "eE":
+            text = _unescaped(sql[start + 2 : end])
+            token = token if "\0" in text else _part(token, TokenType.STRING, text, start, end)
+        elif kind is TokenType.STRING is before.token_type and _LINE_END.fullmatch(sql[before.end + 1 : start]):
+            del tokens[len(result)]
+            token = _part(token, kind, result.pop().text + token.text, before.start, end)
+        elif kind is TokenType.NUMBER and (number := _NUMBER.match(token.text)):
+            end = start + number.end()
+            token = _part(token, kind, number[0], start, end - 1)
+            tokens[len(result) + 1 :] = DuckDB().tokenize(" " * end + sql[end:])
+        result.append(token)
+    return result
+
+
+def _unescaped(text: str) -> str:
+    """What stands in e'...'; with a zero for what DuckDB refuses: codes of what is not ASCII."""
+
+    def meant(found: re.Match[str]) -> str:
+        if found[1] or found[2]:
+            code = int(found[1], 16) if found[1] else int(found[2], 8)
+            return chr(code if code < 128 else 0)
+        return _ESCAPES.get(found[3], found[3] or "'")
+
+    return _ESCAPE.sub(meant, text)
+
+
+def _part(token: Any, kind: Any, text: str, start: int, end: int) -> Any:
+    return Token(kind, text, token.line, token.col, start, end, token.comments)
 
 
 def check_neighbours(source: Source, tokens: list[Any]) -> None:
