@@ -122,7 +122,7 @@ def round_to(a: Value, digits: int, rows: int, type: DataType) -> Value:
     if digits >= 0:
         return x if x.type == type else pc.cast(x, type)
     if digits < -18:
-        return by_reference(lambda value: reference.round_to(value, digits, type), (x,), rows, type)
+        return by_reference(lambda value: reference.round_to(value, digits, type=type), (x,), rows, type)
     # as decimals, because rounding up may leave the range of the type
     whole = pc.cast(x, pa.int64()).cast(pa.decimal128(19, 0))
     rounded = decimals.round_places(whole, digits, pa.decimal128(38, 0))

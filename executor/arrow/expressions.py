@@ -270,8 +270,8 @@ def _function(call: Call) -> Callable[[Sequence[Value], int], Value]:
         return lambda a, rows: dates.part(name, a[0])
     if name in ("like", "ilike"):
         return lambda a, rows: strings.like(a, rows, ignore_case=name == "ilike")
-    if name == "round":
-        digits = call.args[1].value if len(call.args) > 1 and isinstance(call.args[1], Literal) else 0
+    if name == "round" and isinstance(call.args[-1], Literal) and call.args[-1].value is not None:
+        digits = call.args[-1].value
         return lambda a, rows: arithmetic.round_to(a[0], digits, rows, type)
     if name == "date_trunc":
         assert isinstance(call.args[0], Literal), "date_trunc takes its unit as a literal"

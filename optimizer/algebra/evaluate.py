@@ -62,7 +62,7 @@ def _call(call: Call, row: Row) -> Value:
     if known.strict and None in args:
         return None
     if known.reference is not None:
-        return known.reference(*args, call.type) if known.typed else known.reference(*args)
+        return known.reference(*args, type=call.type) if known.typed else known.reference(*args)
     raise AssertionError(f"{name} has no reference semantics")
 
 

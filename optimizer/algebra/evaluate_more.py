@@ -8,8 +8,10 @@ from datetime import date, datetime
 from decimal import Decimal
 from typing import Any
 
-from optimizer.algebra.evaluate_dates import as_timestamp
-from optimizer.algebra.evaluate_numbers import fit, logarithm
+import pyarrow as pa
+
+from optimizer.algebra.evaluate_dates import DAY, as_timestamp, date_add, microseconds_between
+from optimizer.algebra.evaluate_numbers import ROUNDING, fit, logarithm
 from optimizer.errors import ExecutionError
 
 MOST_TEXT = 1 << 24  # characters that repeat, lpad and rpad make at most
@@ -34,6 +36,12 @@ def repeat(text: str, times: int) -> str:
     if len(text) * times > MOST_TEXT:
         raise ExecutionError(f"{text[:20]!r} repeated {times} times is too long")
     return text * max(times, 0)
+
+
+def part(text: str, start: int, end: int) -> str:
+    """From one place to another, both counted from 1, or from the end below 0."""
+    start, end = (place + len(text) + 1 if place < 0 else place for place in (start, end))
+    return text[max(start, 1) - 1 : max(end, 0)]
 
 
 def left(text: str, count: int) -> str:
@@ -97,11 +105,17 @@ def sign(x: Any) -> int:
     return int(x > 0) - int(x < 0)
 
 
-def truncated(x: Any) -> Any:
-    """Without what stands after the point."""
+def truncated(x: Any, digits: int = 0, *, type: Any) -> Any:
+    """Without what stands after so many digits behind the point, before it when below 0."""
     if isinstance(x, float):
-        return math.copysign(math.trunc(x), x) if math.isfinite(x) else x
-    return Decimal(int(x)) if isinstance(x, Decimal) else x
+        scale = 10.0 ** abs(digits) if abs(digits) <= 308 else math.inf
+        scaled = x / scale if digits < 0 else x * scale
+        if not math.isfinite(scaled) or scale == math.inf:
+            return x
+        whole = math.copysign(math.trunc(scaled), x)
+        return fit(whole * scale if digits < 0 else whole / scale, type)
+    rest = ROUNDING.remainder(Decimal(x), Decimal(1).scaleb(max(-80, min(80, -digits))))
+    return fit(ROUNDING.subtract(Decimal(x), rest), type)
 
 
 def log10(x: float) -> float:
@@ -172,6 +186,15 @@ def shift_right(a: int, places: int, type: Any) -> int:
     return a >> places if 0 <= places < type.bit_width else 0
 
 
+def bit_count(a: int, bits: int) -> int:
+    return (a & (1 << bits) - 1).bit_count()
+
+
+def hexadecimal(value: str | int) -> str:
+    """Of the bytes of a text, or of a number in 64 bits."""
+    return value.encode().hex().upper() if isinstance(value, str) else f"{value & (1 << 64) - 1:X}"
+
+
 def bit_not(a: int, type: Any) -> int:
     return ~a & (1 << type.bit_width) - 1 if str(type).startswith("u") else ~a
 
@@ -199,18 +222,31 @@ def epoch(value: date) -> float:
 def boundaries(unit: str, start: datetime, end: datetime) -> int:
     """How many starts of a unit lie between."""
     match unit:
-        case "year":
-            return end.year - start.year
+        case "year" | "decade" | "century" | "millennium":
+            years = _MONTHS[unit] // 12
+            return end.year // years - start.year // years
         case "quarter":
             return (end.year * 4 + (end.month - 1) // 3) - (start.year * 4 + (start.month - 1) // 3)
         case "month":
             return (end.year * 12 + end.month) - (start.year * 12 + start.month)
-        case "day":
-            return (end.date() - start.date()).days
-    seconds = {"hour": 3600, "minute": 60, "second": 1}[unit]
-    return _seconds(end) // seconds - _seconds(start) // seconds
+        case "week":  # in DuckDB whole ones of the days between
+            return whole_units(unit, as_timestamp(start.date()), as_timestamp(end.date()))
+    since = datetime(1970, 1, 1)
+    return microseconds_between(end, since) // _MICROSECONDS[unit] - microseconds_between(start, since) // _MICROSECONDS[unit]
 
 
-def _seconds(moment: datetime) -> int:
-    passed = moment - datetime(1970, 1, 1)
-    return passed.days * 86_400 + passed.seconds
+def whole_units(unit: str, start: datetime, end: datetime) -> int:
+    """How many whole ones of a unit lie between."""
+    if start > end:
+        return -whole_units(unit, end, start)
+    if unit in _MICROSECONDS:
+        return microseconds_between(end, start) // _MICROSECONDS[unit]
+    months = end.year * 12 + end.month - start.year * 12 - start.month
+    return (months - (date_add(start, pa.MonthDayNano((months, 0, 0))) > end)) // _MONTHS[unit]
+
+
+_MICROSECONDS = {
+    "microsecond": 1, "millisecond": 1000, "second": 1_000_000, "minute": 60_000_000,
+    "hour": DAY // 24, "day": DAY, "week": 7 * DAY,
+}  # fmt: skip
+_MONTHS = {"month": 1, "quarter": 3, "year": 12, "decade": 120, "century": 1200, "millennium": 12_000}

@@ -138,7 +138,7 @@ def round_half_away(value: float) -> float:
     return math.copysign(float(whole + (size - whole >= 0.5)), value)
 
 
-def round_to(value: Any, digits: int, type: DataType) -> Any:
+def round_to(value: Any, digits: int = 0, *, type: DataType) -> Any:
     """`value` to `digits` places after the point (before it when negative), ties away from zero.
 
     Floats go through multiplication by a power of ten, as in DuckDB, so that round(1.005, 2) is 1.0

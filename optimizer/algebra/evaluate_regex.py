@@ -22,10 +22,10 @@ def flagged(pattern: str, options: str = "") -> str:
                 flags = flags.replace("i", "")
             case "i" | "s":
                 flags += option
-            case "g" | " " | "\t" | "\n":
+            case " " | "\t" | "\n":
                 pass
             case _:
-                raise ExecutionError(f"a regular expression has the options c, i, s and g, not {option!r}")
+                raise ExecutionError(f"a regular expression has the options c, i, s and, to replace, g, not {option!r}")
     return f"(?{''.join(sorted(set(flags)))}){pattern}" if flags else pattern
 
 
@@ -49,7 +49,8 @@ def replaced(text: str, pattern: str, replacement: str, options: str = "") -> st
     most = -1 if "g" in options else 1
     kernel = pc.replace_substring_regex
     try:
-        return str(kernel(pa.scalar(text), flagged(pattern, options), replacement, max_replacements=most).as_py())
+        pattern = flagged(pattern, options.replace("g", ""))
+        return str(kernel(pa.scalar(text), pattern, replacement, max_replacements=most).as_py())
     except pa.ArrowInvalid:
         return text
 

@@ -107,7 +107,7 @@ PARAMETERS = {
     "regex": "a regular expression of RE2",
     "options": "a constant text of the letters c, i, s and, to replace, g",
     "format": "a constant text with %Y, %m, %d and the like",
-    "unit": "a constant text: year, quarter, month, day, hour, minute or second",
+    "unit": "a constant text: year, quarter, month, week, day, hour and the like",
 }
 CONSTANTS = ("fraction", "separator")
 

@@ -37,11 +37,6 @@ def _text(name: str, doc: str, reference: Callable[..., Any], *parameters: str, 
     return Function(name, doc, ("text", *parameters), STRING, reference, raises)
 
 
-def _rounded(x: Any, *more: Any) -> Any:
-    *digits, type = more
-    return numbers.round_to(x, digits[0] if digits else 0, type)
-
-
 def _form(name: str, doc: str, reference: Callable[..., Any] | None, **more: Any) -> Function:
     """A function that SQL has a form of its own for, or an operator."""
     return Function(name, doc, reference=reference, **more)
@@ -89,7 +84,7 @@ _FORMS = (
     _form("%", "remainder with the sign of the dividend; by 0 it is NULL, of doubles NaN", numbers.remainder, typed=True),
     _form("neg", "minus x", numbers.negate, raises=True, typed=True),
     _form("abs", "absolute value", numbers.absolute, raises=True, typed=True),
-    _form("round", "round(x, digits): half away from zero; digits is an integer literal", _rounded, typed=True),
+    _form("round", "round(x, digits): half away from zero; of a decimal, digits is a constant", numbers.round_to, typed=True),
     _form("floor", "largest integer not above x", lambda x, type: numbers.floor_or_ceil(x, False, type), typed=True),
     _form("ceil", "smallest integer not below x", lambda x, type: numbers.floor_or_ceil(x, True, type), typed=True),
     _form("sqrt", "square root of a double; negative raises", numbers.square_root, raises=True),
@@ -185,6 +180,15 @@ _CALLED = (
         lambda by, *texts: None if by is None else by.join(t for t in texts if t is not None),
         strict=False,
     ),
+    Function("array_slice", "s[n:m]: from one character to another", ("text", "integer", "integer"), STRING, more.part),
+    Function(
+        "hex",
+        "a text or an integer in hexadecimal digits",
+        ("text",),
+        STRING,
+        more.hexadecimal,
+        spelled=("to_hex",),
+    ),
     Function("chr", "the character with that code", ("integer",), STRING, more.character, raises=True),
     Function("ascii", "the code of the first character, 0 without one", ("text",), INT32, lambda s: ord(s[0]) if s else 0),
     Function(
@@ -216,7 +220,14 @@ _CALLED = (
     _double("cbrt", "the cube root", more.cube_root),
     _double("even", "the next even number away from 0", more.even),
     Function("pi", "the number π", (), DOUBLE, lambda: math.pi),
-    Function("trunc", "without what stands after the point", ("number",), _whole_type, more.truncated),
+    Function(
+        "trunc",
+        "without what stands after the point; trunc(x, n): after n digits behind it",
+        ("number",),
+        _whole_type,
+        more.truncated,
+        typed=True,
+    ),
     Function("sign", "-1, 0 or 1", ("number",), INT8, more.sign),
     Function("isnan", "whether it is no number", ("double",), BOOLEAN, math.isnan),
     Function("isinf", "whether it is infinite", ("double",), BOOLEAN, math.isinf),
@@ -250,6 +261,7 @@ _CALLED = (
             ("xor", "the bits that only one has", operator.xor),
         )
     ),
+    Function("bit_count", "how many bits are 1", ("integer",), INT8, more.bit_count),
     Function("bit_not", "~a: the other bits", ("integers",), same_type, more.bit_not, typed=True),
     Function("shift_left", "a << n", ("integers", "integers"), same_type, more.shift_left, raises=True, typed=True),
     Function("shift_right", "a >> n", ("integers", "integers"), same_type, more.shift_right, typed=True),
@@ -273,6 +285,14 @@ _CALLED = (
         INT64,
         more.boundaries,
         spelled=("datediff",),
+    ),
+    Function(
+        "date_sub",
+        "how many whole ones of a unit lie between two moments",
+        ("unit", "timestamp", "timestamp"),
+        INT64,
+        more.whole_units,
+        spelled=("datesub",),
     ),
 )
 

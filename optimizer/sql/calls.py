@@ -15,10 +15,12 @@ from optimizer.algebra.evaluate import evaluate
 from optimizer.algebra.functions import PARAMETERS, Function
 from optimizer.algebra.predicates import compare
 from optimizer.algebra.scalar_functions import SCALAR_NAMES
-from optimizer.algebra.scalars import BOOL, Call, Literal, Scalar
+from optimizer.algebra.scalars import BOOL, AggregateCall, Call, Literal, Scalar, WindowCall
 from optimizer.algebra.types import (
     DATE,
     DOUBLE,
+    HUGEINT,
+    INT8,
     INT32,
     INT64,
     STRING,
@@ -114,9 +116,17 @@ def _length(binder: ExpressionBinder, node: Any) -> Scalar:
 def _trim(binder: ExpressionBinder, node: Any) -> Scalar:
     binder.source.only(node, "this", "position", "expression")
     function = {"LEADING": "ltrim", "TRAILING": "rtrim"}.get(node.args.get("position") or "BOTH", "trim")
-    if node.args.get("expression") is not None:
-        return by_table(binder, SCALAR_NAMES[f"{function}_of"], [node.this, node.expression], node)
-    return Call(function, (text_argument(binder, node.this, function),), STRING)
+    return _trimmed(binder, function, [node.this, *filter(None, (node.args.get("expression"),))], node)
+
+
+def _trimmed(binder: ExpressionBinder, function: str, parts: list[Any], node: Any) -> Scalar:
+    if len(parts) != 1:
+        return by_table(binder, SCALAR_NAMES[f"{function}_of"], parts, node)
+    return Call(function, (text_argument(binder, parts[0], function),), STRING)
+
+
+def _side_trim(function: str) -> Handler:
+    return lambda binder, node: _trimmed(binder, function, node.expressions, node)
 
 
 def _strpos(binder: ExpressionBinder, node: Any) -> Scalar:
@@ -140,24 +150,35 @@ def _abs(binder: ExpressionBinder, node: Any) -> Scalar:
 
 
 def _round(binder: ExpressionBinder, node: Any) -> Scalar:
-    """round(x, digits): a decimal keeps at most that many digits after the point; other types keep their type."""
-    source = binder.source
-    source.only(node, "this", "decimals", ignored=("casts_non_integer_decimals",))
-    operand = numeric_argument(binder, node.this, "round")
-    digits = 0
-    if node.args.get("decimals") is not None:
-        count = integer_argument(binder, node.args["decimals"], "the number of digits")
-        if not isinstance(count, Literal) or count.value is None:
-            raise source.unsupported("round to a number of digits that is no constant", node, "write round(x, 2)")
-        digits = max(-400, min(400, count.value))
-    type = operand.type
+    binder.source.only(node, "this", "decimals", ignored=("casts_non_integer_decimals",))
+    return _to_digits(binder, "round", node.this, node.args.get("decimals"))
+
+
+def _trunc(binder: ExpressionBinder, node: Any) -> Scalar:
+    if len(node.expressions) != 2:
+        return by_table(binder, SCALAR_NAMES["trunc"], node.expressions, node)
+    return _to_digits(binder, "trunc", *node.expressions)
+
+
+def _to_digits(binder: ExpressionBinder, function: str, node: Any, count: Any) -> Scalar:
+    """round(x, digits), trunc(x, digits): a decimal keeps at most that many digits after the point; other types keep theirs."""
+    operand = numeric_argument(binder, node, function)
+    digits, type = 0, operand.type
+    if count is not None:
+        scalar = integer_argument(binder, count, "the number of digits")
+        if not isinstance(scalar, Literal) or scalar.value is None:
+            if is_decimal(type) and not isinstance(scalar, Literal):
+                what = f"{function} of a DECIMAL to a number of digits that is no constant"
+                raise binder.source.unsupported(what, count, f"write {function}(x, 2), or take it of a DOUBLE")
+            return Call(function, (operand.scalar, scalar), type)
+        digits = max(-400, min(400, scalar.value))
     if is_integer(type) and digits >= 0:
         return operand.scalar
     if is_decimal(type):
         if digits >= type.scale:
             return operand.scalar
         type = pa.decimal128(type.precision, max(digits, 0))
-    return Call("round", (operand.scalar, Literal(digits, INT32)), type)
+    return Call(function, (operand.scalar, Literal(digits, INT32)), type)
 
 
 def _whole(function: str) -> Handler:
@@ -180,6 +201,44 @@ def _whole(function: str) -> Handler:
 def _mod(binder: ExpressionBinder, node: Any) -> Scalar:
     arguments = _arguments(binder, node, "mod", 2)
     return combine(binder, "%", binder.operand(arguments[0]), binder.operand(arguments[1]), node)
+
+
+def _bit_count(binder: ExpressionBinder, node: Any) -> Scalar:
+    """Of a number below 0 it depends on the width of its type."""
+    (argument,) = _arguments(binder, node, "bit_count", 1)
+    operand = _integer_operand(binder, argument, "bit_count")
+    scalar = convert(binder.source, operand, operand.type if is_integer(operand.type) else INT32)
+    return Call("bit_count", (scalar, Literal(scalar.type.bit_width, INT32)), INT8)
+
+
+def _hex(binder: ExpressionBinder, node: Any) -> Scalar:
+    (argument,) = _arguments(binder, node, "hex", 1)
+    operand = binder.operand(argument)
+    scalar = operand.scalar if is_integer(operand.type) else text_argument(binder, argument, "hex")
+    return Call("hex", (scalar,), STRING)
+
+
+def _typeof(binder: ExpressionBinder, node: Any) -> Scalar:
+    binder.source.only(node, "this")
+    operand = binder.operand(node.this)
+    if operand.scalar.flags & (AggregateCall.flag | WindowCall.flag) or operand.type == HUGEINT:
+        raise binder.source.unsupported("typeof of an aggregate, a window function or a HUGEINT", node)
+    return Literal('"NULL"' if pa.types.is_null(operand.type) else type_name(operand.type), STRING)
+
+
+def _subscript(binder: ExpressionBinder, node: Any) -> Scalar:
+    """s[n] is a character, s[n:m] a part of a text."""
+    binder.source.only(node, "this", "expressions")
+    index = node.expressions[0]
+    text = binder.operand(node.this)
+    if len(node.expressions) > 1 or not (is_string(text.type) or pa.types.is_null(text.type)):
+        raise binder.source.unsupported("subscripting of anything but a text", node)
+    if not isinstance(index, exp.Slice):
+        place = integer_argument(binder, index, "the place of a character")
+        return Call("substring", (convert(binder.source, text, STRING), place, Literal(1, INT64)), STRING)
+    binder.source.only(index, "this", "expression")
+    bounds = index.this or exp.Literal.number(1), index.args.get("expression") or exp.Literal.number(-1)
+    return by_table(binder, SCALAR_NAMES["array_slice"], [node.this, *bounds], node)
 
 
 def _random(binder: ExpressionBinder, node: Any) -> Scalar:
@@ -248,7 +307,7 @@ def by_table(binder: ExpressionBinder, known: Function, nodes: Sequence[Any], no
         kinds += ["texts"] * (most - len(kinds))
     if not least <= len(nodes) <= most:
         number = f"{least} argument{'s' if least != 1 else ''}" if least == most else f"{least} to {most} arguments"
-        raise binder.source.error(f"{known.name} takes {number}, not {len(nodes)}", node)
+        raise binder.source.error(f"{known.name.removesuffix('_of')} takes {number}, not {len(nodes)}", node)
     if "integers" in kinds:
         args, _ = binder.meet([_integer_operand(binder, each, known.name) for each in nodes], f"{known.name} cannot mix")
     else:
@@ -281,7 +340,7 @@ def _table_argument(binder: ExpressionBinder, name: str, kind: str, node: Any) -
         case "options" | "unit" | "format":
             scalar = text_argument(binder, node, name)
             unit = unit_name(scalar.value) if kind == "unit" and isinstance(scalar, Literal) and scalar.value else None
-            if not isinstance(scalar, Literal) or scalar.value is None or (kind == "unit" and unit not in _UNITS):
+            if not isinstance(scalar, Literal) or scalar.value is None or (kind == "unit" and unit is None):
                 hint = f"write {PARAMETERS[kind]}"
                 raise binder.source.unsupported(f"{name} with other {kind}s than constant ones that it knows", node, hint)
             return scalar if unit is None else Literal(unit, STRING)
@@ -369,9 +428,13 @@ def known_functions() -> str:
     return "docs/functions.md lists the functions there are"
 
 
-_UNITS = ("year", "quarter", "month", "day", "hour", "minute", "second")
 _NAMED: dict[str, Handler] = {
     "log": _logarithm,
+    "trunc": _trunc,
+    "bit_count": _bit_count,
+    "hex": _hex,
+    "to_hex": _hex,
+    **{f"{side}trim": _side_trim(f"{side}trim") for side in "lr"},
     "date_diff": _date_diff,
     "datediff": _date_diff,
     "strftime": _strftime,
@@ -408,6 +471,8 @@ HANDLERS: dict[Any, Handler] = {
     exp.Concat: _concat,
     exp.Abs: _abs,
     exp.Round: _round,
+    exp.Typeof: _typeof,
+    exp.Bracket: _subscript,
     exp.Floor: _whole("floor"),
     exp.Ceil: _whole("ceil"),
     exp.Sqrt: _doubles("sqrt", "this"),

@@ -262,7 +262,6 @@ _FORMS: dict[Any, tuple[str, str | None]] = {
     exp.Tuple: ("a row value", "rows can be compared, and looked up by IN; otherwise use their columns one by one"),
     exp.Any: ("ANY outside a comparison", "write x = ANY (SELECT ...)"),
     exp.All: ("ALL outside a comparison", "write x > ALL (SELECT ...)"),
-    exp.Bracket: ("subscripting", None),
     exp.Dot: ("field access", None),
     exp.Star: ("* inside an expression", "use count(*), or * as an item of its own in SELECT"),
     exp.Order: ("ORDER BY inside a call", None),

@@ -47,6 +47,8 @@ _OURS = frozenset(name.upper() for name in (*AGGREGATE_NAMES, *SCALAR_NAMES)) | 
     "NOW",
     "TODAY",
     "RANGE",
+    "LTRIM",
+    "RTRIM",
     "GENERATE_SERIES",
     *(f"TO_{unit}S".upper() for unit in INTERVAL_UNITS),
 }
@@ -187,7 +189,9 @@ def parse(sql: str) -> tuple[Any, Source]:
     source = Source(sql, tokens)
     _check_statement(source, tokens)
     check_neighbours(source, tokens)
-    parser = _Parser(dialect=DuckDB())
+    dialect = DuckDB()
+    dialect.INDEX_OFFSET = 0  # places in [] stay as they are written
+    parser = _Parser(dialect=dialect)
     try:
         trees = [tree for tree in parser.parse(tokens, sql) if tree is not None]
     except ParseError as error:

@@ -90,6 +90,11 @@ CALLS: tuple[str, ...] = (
     "atan(x)",
     "pi()",
     *(f"trunc({c})" for c in ("i", "d", "f", "x", "u")),
+    *(f"trunc({c}, {n})" for c in ("b", "f", "x", "i") for n in ("1", "0", "-1", "-30", "400")),
+    *(f"trunc(d, {n})" for n in ("1", "0", "-1", "9")),  # of NULL to 3 places before the point it is 0 in DuckDB
+    *(f"{name}({c}, {n})" for name in ("trunc", "round") for c in ("f", "x", "i / 7", "b // 10") for n in ("k", "-k", "NULL")),
+    "trunc(CAST(n / 7 AS FLOAT), 1)",
+    "trunc(d, NULL)",
     *(f"sign({c})" for c in ("i", "d", "f", "x", "u")),
     *(f"{name}(x)" for name in ("isnan", "isinf", "isfinite")),
     "gcd(i, 12)",
@@ -97,6 +102,13 @@ CALLS: tuple[str, ...] = (
     "factorial(abs(k) % 30)",
     *(f"{a} {op} {b}" for a, b in (("i", "k"), ("b", "i"), ("u", "7")) for op in "&|"),
     "xor(i, k)",
+    *(f"bit_count({c})" for c in ("i", "b", "u", "CAST(k AS TINYINT)", "-1", "NULL")),
+    *(f"{name}({c})" for name in ("hex", "to_hex") for c in ("i", "b", "u", "s", "''", "NULL")),
+    *(f"s[{bounds}]" for bounds in ("1:3", "2:", ":2", "-1:", "k:", "k:n", "0:1", "3:2", ":", "-9:2", "NULL:1")),
+    *(f"s[{place}]" for place in ("1", "0", "-1", "9", "k", "n - 3", "CAST(k AS BIGINT)", "NULL")),
+    "(s || r)[2][1]",
+    "array_slice(s, k, 4)",
+    *(f"typeof({c})" for c in ("n", "s", "d", "d * 2", "f", "day", "ts", "NULL", "ts - ts", "n = 1", "i / 2", "b + i")),
     "~i",
     "~b",
     "(abs(k) << 3)",
@@ -116,8 +128,28 @@ CALLS: tuple[str, ...] = (
     "make_date(2000 + n, 1 + n, 28)",
     *(
         f"date_diff('{unit}', ts, TIMESTAMP '2020-03-01 12:30:00')"
-        for unit in ("year", "quarter", "month", "day", "hour", "minute", "second")
+        for unit in (
+            "year",
+            "quarter",
+            "month",
+            "week",
+            "day",
+            "hour",
+            "minute",
+            "second",
+            "ms",
+            "microseconds",
+            "decade",
+            "century",
+        )
     ),
+    *(f"date_diff('{unit}', day, DATE '2000-01-31')" for unit in ("week", "millennium", "microsecond")),
+    *(
+        f"date_sub('{unit}', {a}, {b})"
+        for unit in ("year", "quarter", "month", "week", "day", "hour", "second", "microsecond", "century")
+        for a, b in (("ts", "TIMESTAMP '2020-01-31 12:30:00'"), ("DATE '2020-01-31'", "day"))
+    ),
+    "datesub('month', day, ts)",
     "datediff('month', day, DATE '2000-01-31')",
 )
 

@@ -16,7 +16,7 @@ from pyarrow import parquet
 from executor.session import Session
 from optimizer.algebra.scalar_functions import SCALAR_NAMES
 from optimizer.dataset import open_dataset
-from optimizer.errors import ExecutionError, SqlError
+from optimizer.errors import ExecutionError, SqlError, Unsupported
 from optimizer.sql.bind import bind
 from tests.differential.scalar_calls import CALLS, NOT_IN_DUCKDB, REFUSED, TABLE
 from tests.reference.compare import assert_same_bag, assert_same_kinds, rows_of
@@ -88,6 +88,16 @@ def test_a_constant_pattern_is_tried_when_bound(session: Session) -> None:
         session.optimize("SELECT * FROM e WHERE s ~ '(a'")
     with pytest.raises(SqlError, match="options"):
         session.optimize("SELECT regexp_matches(s, 'a', 'x') FROM e")
+    with pytest.raises(SqlError, match="to replace, g, not 'g'"):
+        session.optimize("SELECT regexp_extract(s, 'a', 0, 'g') FROM e")
+
+
+@pytest.mark.parametrize(
+    "call", ["ltrim(s, 'a', 'b')", "rtrim()", "s[1:3:1]", "i[1]", "hex(d)", "bit_count(f)", "round(d, k)", "typeof(sum(i))"]
+)
+def test_refused_calls(session: Session, call: str) -> None:
+    with pytest.raises((SqlError, Unsupported)):
+        session.optimize(f"SELECT {call} FROM e")
 
 
 @pytest.mark.parametrize(
