@@ -117,7 +117,7 @@ def bound_call(binder: ExpressionBinder, node: Any, condition: Any) -> BoundCall
     _check_number(source, known, written, name, node)
     args = [_argument(binder, known, kind, arg) for kind, arg in zip(known.parameters, written.args, strict=False)]
     terms = [Ordered(binder.bind(key), descending, nulls_first) for key, descending, nulls_first in written.order]
-    if written.distinct and any(term.key not in args for term in terms):
+    if written.distinct and any(term.key not in args and Cast(term.key, STRING, False) not in args for term in terms):
         raise source.error(f"with DISTINCT, {name} can be ordered by its arguments only", node)
     if known.parameters[-1] == "separator" and len(args) < 2:
         args.append(Literal(",", STRING))

@@ -118,12 +118,15 @@ def _text(node: Any) -> str:
 
 def _call(node: Any) -> str:
     """A function that the parser knows by name only."""
-    name, args, word = node.name.lower(), list(node.expressions), ""
+    name, args, word, order = node.name.lower(), list(node.expressions), "", ""
     if name == "count" and (not args or isinstance(args[0], exp.Star)):
         return "count_star()"
+    if args and isinstance(args[-1], exp.Order):
+        keys = (_text(term.this) + _written(term).removeprefix(_written(term.this)) for term in args[-1].expressions)
+        order, args[-1] = f" ORDER BY {', '.join(keys)}", args[-1].this
     if len(args) == 1 and isinstance(args[0], exp.Distinct):
         args, word = args[0].expressions, "DISTINCT "
-    return f"{name}({word}{', '.join(_text(a) for a in args)})"
+    return f"{name}({word}{', '.join(_text(a) for a in args)}{order})"
 
 
 def _written(node: Any, **options: Any) -> str:

@@ -99,6 +99,8 @@ CALLS: tuple[str, ...] = (
     "string_agg(s, NULL ORDER BY n)",
     "string_agg(i, ', ' ORDER BY n)",
     "string_agg(DISTINCT s, ', ' ORDER BY s)",
+    "string_agg(DISTINCT i, ', ' ORDER BY i)",
+    "string_agg(DISTINCT i % 3, ', ' ORDER BY i % 3 DESC NULLS FIRST) FILTER (WHERE n > 1)",
     "group_concat(DISTINCT s, ', ' ORDER BY s DESC)",
     "listagg(s, 'a' || 'b' ORDER BY n) FILTER (WHERE t)",
     *(f"{name}({c} ORDER BY n)" for name in ("first", "last", "any_value", "arbitrary") for c in EVERYTHING),
