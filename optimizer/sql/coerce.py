@@ -24,6 +24,7 @@ from optimizer.algebra.types import (
     common_type,
     integer_range,
     is_decimal,
+    is_float,
     is_integer,
     is_numeric,
     is_string,
@@ -144,6 +145,8 @@ def meet(
     """All operands converted to the type in which they meet, and that type."""
     if comparing and any(o.type == INTERVAL for o in operands):
         operands = [as_microseconds(source, o) if o.type == INTERVAL else o for o in operands]
+    if comparing and strings_yield and any(is_decimal(o.type) or is_float(o.type) for o in operands):  # TRUE = 1.0
+        operands = [Operand(Cast(o.scalar, INT32, False), o.node) if o.type == BOOL else o for o in operands]
     type = operands[0].scalar.type
     if all(o.scalar.type == type for o in operands) and not pa.types.is_null(type):
         return [o.scalar for o in operands], type

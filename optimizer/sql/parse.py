@@ -150,7 +150,7 @@ class _Parser(_BASE):  # type: ignore[misc, valid-type]
         operand = self._parse_unary()
         if operand is None:
             self.raise_error("", self._prev)
-        return operand if isinstance(operand, exp.Literal) and not operand.is_string else self.expression(Plus(this=operand))
+        return self.expression(Plus(this=operand))
 
     def _parse_from(self, joins: bool = False, *args: Any, **kwargs: Any) -> Any:
         """In FROM (VALUES ...) v, t SELECT ... sqlglot stops behind the VALUES."""

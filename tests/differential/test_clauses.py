@@ -31,6 +31,7 @@ ORDERED = (
     "select distinct on (a) a, b, s from t order by a, b desc nulls last",
     "select distinct on (a) s from t order by a nulls first, b",
     "select distinct on (1) a, s from t order by a, s",
+    "select distinct on (+1) a, s from t order by s",
     "select distinct on (f) s from t order by s desc",
     "select distinct on (a, b) a, s from t order by a, b, s limit 2",
     "select distinct on (a + 1) a, s from t order by a, s desc",
