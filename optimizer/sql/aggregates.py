@@ -15,7 +15,7 @@ from optimizer.algebra.aggregate_functions import AGGREGATE_FUNCTIONS, AGGREGATE
 from optimizer.algebra.columns import DataType
 from optimizer.algebra.evaluate import evaluate
 from optimizer.algebra.functions import AggregateFunction
-from optimizer.algebra.scalars import AggregateCall, Cast, ColumnRef, Literal, Ordered, Scalar
+from optimizer.algebra.scalars import AggregateCall, Call, Cast, ColumnRef, Literal, Ordered, Scalar
 from optimizer.algebra.subqueries import has_subquery
 from optimizer.algebra.types import (
     BOOLEAN,
@@ -85,6 +85,11 @@ def _placed(binder: ExpressionBinder, node: Any, condition: Any = None) -> Scala
     if AGGREGATE_FUNCTIONS[call.function].ordered and any(arg.columns for arg in call.args) and not call.distinct:
         if not any(isinstance(arg, Ordered) for arg in call.args):  # the rows come in an order of their own, if in any
             call = call._replace(args=call.args + ordered_rows(binder))
+    match call.args:
+        case (Call(function="to_interval", args=(microseconds,)),) if call.function in ("min", "max", "count"):
+            type = call.type if call.function == "count" else INT64
+            placed = binder.place_aggregate(AggregateCall(*call._replace(args=(microseconds,), type=type)), node)
+            return placed if call.function == "count" else Call("to_interval", (placed,), call.type)
     return binder.place_aggregate(AggregateCall(*call), node)
 
 

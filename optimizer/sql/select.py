@@ -17,7 +17,7 @@ from optimizer.algebra.columns import ColumnId, ColumnSet, column_set
 from optimizer.algebra.logical import Aggregate, Filter, Project, ProjectItem, Window, WindowItem
 from optimizer.algebra.predicates import compare, conjunction
 from optimizer.algebra.query import OutputColumn
-from optimizer.algebra.scalars import AggregateCall, ColumnRef, Literal, Scalar, WindowCall
+from optimizer.algebra.scalars import AggregateCall, Call, ColumnRef, Literal, Scalar, WindowCall
 from optimizer.algebra.subqueries import Subquery
 from optimizer.algebra.traits import SortKey
 from optimizer.algebra.trees import Tree
@@ -214,7 +214,7 @@ class _Block:
         source.only(clause, "expressions", "all")
         if clause.args.get("all") and not clause.expressions:
             plain = [i.scalar for i in self.items if not isinstance(i.scalar, WindowExpression)]
-            keys = tuple(dict.fromkeys(s for s in plain if not has_aggregate(s, self.claims)))
+            keys = tuple(dict.fromkeys(_key(s) for s in plain if not has_aggregate(s, self.claims)))
             return GroupBy(keys, (keys,))
         if not clause.expressions:
             raise source.error("GROUP BY lists nothing", clause, word="GROUP")
@@ -234,7 +234,7 @@ class _Block:
             scalar = self._binder("GROUP BY", aggregates=False).bind(node)
         if has_aggregate(scalar, self.claims) or has_grouping_call(scalar):
             raise self.context.source.error("an aggregate cannot stand in GROUP BY", node)
-        return scalar if not pa.types.is_null(scalar.type) else Literal(None, INT32)
+        return _key(scalar) if not pa.types.is_null(scalar.type) else Literal(None, INT32)
 
     def bind_qualify(self, node: Any) -> None:
         """QUALIFY: a condition on window functions."""
@@ -319,6 +319,14 @@ class _Block:
                 id = shelf.column(scalar, None)
             keys.append(SortKey(id, term.descending, term.nulls_first))
         return Bound(shelf.tree(), plain.outputs, collation(keys))
+
+
+def _key(scalar: Scalar) -> Scalar:
+    """What rows are grouped by: of a difference of timestamps, which nothing compares, its microseconds."""
+    match scalar:
+        case Call(function="to_interval", args=(microseconds,)):
+            return microseconds
+    return scalar
 
 
 class _Shelf:

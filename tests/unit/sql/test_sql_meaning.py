@@ -326,6 +326,11 @@ STRINGS_AND_CONSTANTS = (
     "n<>-17014118346046923173168730371588410572",
 )
 QUERIES = (
+    "select bo, epoch(max(ts - d)), min(d - ts) < interval '0', count(distinct ts - d), max(ts - d) filter (where a > 1) is null"
+    " from t group by bo having max(ts - d) is not null",
+    "select epoch(ts - d), count(*), max(a) from t group by ts - d having ts - d > interval '1 hour' or ts - d is null",
+    "select bo, x is null from (select bo, ts - d x from t group by rollup (x, bo)) v",
+    "select count(*) from (select ts - d, bo from t group by all)",
     "select * from t",
     "select t.*, u.c from t, u where t.a=u.a",
     "select a from t join u using (a)",
