@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import calendar
 import math
+import re
 from datetime import date, datetime
 from decimal import Decimal
+from functools import lru_cache
 from typing import Any
 
 import pyarrow as pa
@@ -85,6 +87,32 @@ def lstrip(text: str, characters: str) -> str:
 
 def rstrip(text: str, characters: str) -> str:
     return text.rstrip(characters) if characters else text
+
+
+_GLOB = re.compile(rb"(?s:\*|\?|\\(.)|\[(!?)((?>.-.|.)(?>[^]]-.|[^]])*+)]|([^\[\\]))")
+
+
+def glob(text: str, pattern: str) -> bool:
+    """Whether a pattern of * (any run), ? (one byte), [a-z] and [!a] matches the text; a pattern without sense matches none."""
+    form = _of_glob(pattern)
+    return form is not None and form.fullmatch(text.encode()) is not None
+
+
+@lru_cache(maxsize=256)
+def _of_glob(pattern: str) -> re.Pattern[bytes] | None:
+    rest, form = pattern.encode(), b""
+    while rest:
+        part = _GLOB.match(rest)
+        if part is None:
+            return None
+        rest = rest[part.end() :]
+        if part[3] is None:
+            form += {b"*": b".*", b"?": b"."}.get(part[0]) or re.escape(part[1] or part[0])
+            continue
+        items = re.findall(rb"(?s)(.)-(.)|(.)", part[3])
+        within = b"".join(re.escape(x) + b"-" + re.escape(y) if x else re.escape(one) for x, y, one in items if x <= y)
+        form += b"[" + (b"^" if part[2] else b"") + within + b"]" if within else b"." if part[2] else b"(?!)"
+    return re.compile(form, re.DOTALL)
 
 
 def levenshtein(a: str, b: str) -> int:

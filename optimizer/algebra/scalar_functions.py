@@ -96,6 +96,7 @@ _FORMS = (
     _form("concat", "|| of two strings", operator.add),
     _form("like", "like(s, pattern[, escape]): % any run, _ one character; pattern may be any string expression", strings.like),
     _form("ilike", "like, ignoring case", lambda s, p, escape="": strings.like(strings.lower(s), strings.lower(p), escape)),
+    _form("glob", "x GLOB pattern: * any run, ? one byte, [a-z] one of these, [!a] another; the case counts", more.glob),
     _form("upper", "upper case", strings.upper),
     _form("lower", "lower case", strings.lower),
     _form("length", "number of characters, int64", len),

@@ -460,6 +460,7 @@ _KNOWN = tuple(_KNOWN_WORDS.split())
 HANDLERS: dict[Any, Handler] = {
     exp.Upper: _texts("upper", "this"),
     exp.Lower: _texts("lower", "this"),
+    exp.Glob: _texts("glob", "this", "expression", type=BOOL),
     exp.Replace: _texts("replace", "this", "expression", "replacement"),
     exp.StartsWith: _texts("starts_with", "this", "expression", type=BOOL),
     exp.Length: _length,
