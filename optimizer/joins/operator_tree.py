@@ -162,8 +162,8 @@ def _relations(predicate: Predicate, home: dict[int, Relations]) -> Relations:
 def _cross_edges(joins: Sequence[_JoinNode], home: dict[int, Relations]) -> list[Relations]:
     """For each join the two relations that an edge without a predicate has to connect, or 0.
 
-    Within a block of inner joins, its inputs are connected by conjuncts over two of them, then, lower joins first, by what a
-    join itself tests, and by an edge where that is nothing.
+    Within a block of inner joins, its inputs are connected by conjuncts over two of them that wait for no third, then, lower
+    joins first, by what a join itself tests, and by an edge where that is nothing.
     """
     inputs: dict[tuple[int, Relations], Relations] = {}  # of a block: a relation -> the one that stands for its input
     parent: dict[tuple[int, Relations], Relations] = {}  # union-find
@@ -182,8 +182,10 @@ def _cross_edges(joins: Sequence[_JoinNode], home: dict[int, Relations]) -> list
     parent = {(block, at): at for (block, _), at in inputs.items()}
     for join in inner:
         for conjunct in join.predicate:
-            touched = {inputs[join.block, bit] for bit in bits(_relations((conjunct,), home))}
-            if len(touched) == 2 and not conjunct.raises and not conjunct.volatile:
+            reads = _relations((conjunct,), home)
+            touched = {inputs[join.block, bit] for bit in bits(reads)}
+            waits = conjunct.raises or conjunct.volatile or not (reads & join.left and reads & join.right)
+            if len(touched) == 2 and not waits:
                 one, other = (find(join.block, bit) for bit in sorted(touched))
                 parent[join.block, other] = one
     edges = []
@@ -194,8 +196,8 @@ def _cross_edges(joins: Sequence[_JoinNode], home: dict[int, Relations]) -> list
             one, other = find(join.block, left), find(join.block, right)
             if one != other:
                 parent[join.block, other] = one
-                reads = [_relations((conjunct,), home) for conjunct in join.predicate]
-                if not any(r & join.left and r & join.right for r in reads):
+                each = (_relations((conjunct,), home) for conjunct in join.predicate)
+                if not any(r & join.left and r & join.right for r in each):
                     edge = left | right
         edges.append(edge)
     return edges

@@ -269,6 +269,16 @@ def test_cross_product_only_where_nothing_connects() -> None:
     assert JoinRegion(tree).graph.edges() == [(0, 1), (0, 2), (2, 3)]
 
 
+def test_a_conjunct_that_waits_connects_nothing() -> None:
+    """(A × B) ⋈ (C ⟗ D) on p(A, B) and q(A, B, C): p is of one input, and is tested when the other is there."""
+    wide = compare("=", coalesced(0, 1), x(2))
+    tree = join(INNER, join(INNER, scan(0), scan(1)), join(FULL, scan(2), scan(3), equal(2, 3)), equal(0, 1), wide)
+    region = JoinRegion(tree)
+    assert region.joins(0b0001, 0b0010) == RegionJoin(Join(INNER, ()), ())
+    assert region.partitions(0b1111) == [0b0011]
+    check_rows(tree, region, valid_splits(region), Random(3), 20)
+
+
 def test_cross_product_below_a_left_join_stays_there() -> None:
     tree = join(LEFT, scan(0), join(INNER, scan(1), scan(2)), equal(0, 1))
     region = JoinRegion(tree)
