@@ -25,6 +25,7 @@ from optimizer.algebra.scalars import (
     Scalar,
     WindowCall,
     bound_to,
+    walk,
 )
 from optimizer.algebra.types import NULL, STRING, is_opaque, type_name
 from optimizer.sql import (
@@ -216,8 +217,9 @@ class ExpressionBinder:
 
     def place_aggregate(self, call: AggregateCall, node: Any) -> Scalar:
         """The aggregate call, bound here, for the query it belongs to: the innermost one whose columns it reads, this one when
-        it reads none. Raises SqlError when the clause of that query may not hold it."""
-        owner = self._owner(call.columns | call.outer)
+        it reads none but in subqueries. Raises SqlError when the clause of that query may not hold it."""
+        reads = any(isinstance(part, ColumnRef | OuterRef) for part in walk(call))
+        owner = self._owner(call.columns | call.outer) if reads else self
         source = self.source
         if owner is None or owner.inside_aggregate:
             raise source.error("aggregates cannot be nested", node, "compute the inner one in a derived table")

@@ -326,6 +326,8 @@ STRINGS_AND_CONSTANTS = (
     "n<>-17014118346046923173168730371588410572",
 )
 QUERIES = (
+    "select t.a, (select count(*) filter (where exists (select 1 from u v where v.a = t.a)) from u) from t",
+    "select t.a, (select sum((select max(v.c) from u v where v.a = t.a)) from u), (select min((select t.b)) from e) from t",
     "select bo, epoch(max(ts - d)), min(d - ts) < interval '0', count(distinct ts - d), max(ts - d) filter (where a > 1) is null"
     " from t group by bo having max(ts - d) is not null",
     "select epoch(ts - d), count(*), max(a) from t group by ts - d having ts - d > interval '1 hour' or ts - d is null",
