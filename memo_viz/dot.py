@@ -32,6 +32,7 @@ from memo_viz.style import (
     anchor,
     attribute,
     heading,
+    stacked,
     tip,
 )  # fmt: skip
 from memo_viz.text import label_text, shorten, wrap
@@ -124,17 +125,17 @@ def _group_table(graph: nx.DiGraph, group: str, rows: list[str], hidden: int, la
     if data["change"]:
         fill, ink = changed, INK
     lines = [f"{sign} {line}" if sign and not i else line for i, line in enumerate(wrap(_title(data), TITLE, 4))]
-    name = "<BR ALIGN='LEFT'/>".join(f"<B>{label_text(line)}</B>&#160;&#160;" for line in lines)
     figures = " · ".join(
         [*([f"G{data['id']}"] if data["id"] >= 0 else []), f"rows {number(data['rows'])}", f"lower {number(data['lower'])}"]
     )
     head = f'<TD BGCOLOR="{fill}" ALIGN="RIGHT" VALIGN="BOTTOM" %s><FONT COLOR="{ink}" POINT-SIZE="9">%s</FONT></TD>'
+    title = stacked(*(f"<B>{label_text(line)}</B>&#160;" for line in lines), f'<FONT POINT-SIZE="9">{label_text(figures)}</FONT>')
     color = border or (CHOSEN if data["chosen"] else RULE)
     width, words = 2 if border else 1, tip(group_words(graph, group), anchor(graph, group))
     html = [
         f'<TABLE BORDER="{width}" CELLBORDER="0" CELLSPACING="0" CELLPADDING="3" COLOR="{color}">',
-        f'<TR><TD BGCOLOR="{fill}" COLSPAN="{3 if length else 2}" ALIGN="LEFT" BALIGN="LEFT" {words}>'
-        f'<FONT COLOR="{ink}">{name}<BR ALIGN="LEFT"/><FONT POINT-SIZE="9">{label_text(figures)}</FONT></FONT></TD>'
+        f'<TR><TD BGCOLOR="{fill}" COLSPAN="{3 if length else 2}" ALIGN="LEFT" {words}>'
+        f'<FONT COLOR="{ink}">{title}</FONT></TD>'
         f"{head % (tip('own cost', anchor(graph, group, 1)), 'own')}"
         f"{head % (tip('cost with inputs', anchor(graph, group, 2)), 'total')}</TR>",
     ]

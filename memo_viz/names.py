@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterable
 
 from memo_viz.text import clean, shorten
+from optimizer.algebra.printing import scan_alias
 from optimizer.trace.state import GroupState, MemoState, MExprState, set_id
 
 LENGTH = 64  # characters of a name before it is shortened
@@ -106,7 +107,7 @@ class _Namer:
         if first.op in _SETS or (first.op == "join" and words[0] in ("inner", "cross")):
             return self._set(group.id, below)
         if first.op == "scan":
-            return words[2] if words[1:2] == ["as"] else words[0]
+            return scan_alias(first.detail)
         inputs = [self._names.get(i, f"G{i}") for i in below]
         between = _BETWEEN.get(first.op) or _BETWEEN.get(words[0] if words else "")
         if between is not None and len(inputs) > 1:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import graphviz
 
 from memo_viz.names import ColumnNames, column_labels
-from memo_viz.style import CHANGES, FAINT, FONT, INK, OTHER_TITLE, heading, tip
+from memo_viz.style import CHANGES, FAINT, FONT, INK, OTHER_TITLE, heading, stacked, tip
 from memo_viz.text import label_text, shorten, wrap
 from optimizer.errors import PlanscopeError
 from optimizer.trace.tree import FlatTree
@@ -110,8 +110,7 @@ def _table(steps: Sequence[Step]) -> str:
         stage = f'<FONT COLOR="#55616d">{label_text(step.stage)}</FONT>'
         words = [f"<B>{number}&#160; {label_text(step.rule)}</B>&#160;&#160; {stage}"]
         words += [label_text(line) for line in wrap(columns(step.note or ""), 2 * CHARACTERS, 3)]
-        head = '<BR ALIGN="LEFT"/>'.join(words) + '<BR ALIGN="LEFT"/>'
-        html.append(f'<TR><TD COLSPAN="5" ALIGN="LEFT" BALIGN="LEFT" BGCOLOR="{OTHER_TITLE}">{head}</TD></TR>')
+        html.append(f'<TR><TD COLSPAN="5" ALIGN="LEFT" BGCOLOR="{OTHER_TITLE}">{stacked(*words)}</TD></TR>')
         before, after = (_cells(lines, columns) for lines in changed_lines(step.before, step.after))
         for i in range(max(len(before), len(after))):
             arrow = "→" if i == 0 else " "

@@ -14,7 +14,7 @@ from typing import Any
 import graphviz
 import networkx as nx
 
-from memo_viz.style import BEST_ROW, CHOSEN, FONT, INK, LOGICAL_ROW, RULE, heading, tip
+from memo_viz.style import BEST_ROW, CHOSEN, FONT, INK, LOGICAL_ROW, RULE, heading, stacked, tip
 from memo_viz.text import label_text, shorten, wrap
 from optimizer.trace.state import MemoState
 
@@ -78,8 +78,7 @@ def _idle(graph: nx.DiGraph) -> str:
     """HTML-like label: the rules that were asked and never fired."""
     idle = [f"{name.replace('_', ' ')} ({data['bound']:,})" for name, data in graph.nodes(data=True) if not _drawn(graph, name)]
     lines = wrap("Bound, never fired: " + ", ".join(idle), 150, 8)
-    text = "<BR ALIGN='LEFT'/>".join(map(label_text, lines))
-    return f'<<FONT POINT-SIZE="10">{text}<BR ALIGN="LEFT"/></FONT>>' if idle else ""
+    return f'<<FONT POINT-SIZE="10">{stacked(*map(label_text, lines))}</FONT>>' if idle else ""
 
 
 def _drawn(graph: nx.DiGraph, rule: str) -> bool:

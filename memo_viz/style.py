@@ -34,6 +34,12 @@ def attribute(text: str) -> str:
     return str(graphviz.escape(label_text(shorten(text, LONGEST)).replace("\\\\", "\\")))
 
 
+def stacked(first: str, *more: str) -> str:
+    """HTML-like lines one below the other. A blank that is higher than the text sets each apart from the line above, as graphviz
+    leaves no space between lines."""
+    return '<BR ALIGN="LEFT"/>'.join([first, *(f'{line}<FONT POINT-SIZE="14">&#160;</FONT>' for line in more), ""])
+
+
 def heading(title: str, legend: Sequence[tuple[str, str, str]]) -> str:
     """The title and, below it, the legend in one line: (fill, ink, words) each."""
     cells = "".join(

@@ -64,8 +64,10 @@ def command(
 
 
 def read_set(text: str) -> frozenset[str]:
-    """Relations as `{a,b}`, with or without the braces. Raises click.UsageError."""
-    names = frozenset(name.lower() for name in re.split(r"[\s,+]+", text.strip().strip("{}[]()")) if name)
+    """Relations as `{a,b}`, with or without the braces; names with commas in double quotes. Raises click.UsageError."""
+    inner = re.sub(r"^\s*\{(.*)\}\s*$", r"\1", text)
+    found = re.findall(r'"((?:[^"]|"")+)"|([^\s,][^,]*)', inner)
+    names = frozenset((quoted.replace('""', '"') or plain.strip()).lower() for quoted, plain in found)
     if not names:
         raise click.UsageError(f'"{text}" names no relations: write {{a,b}}')
     return names

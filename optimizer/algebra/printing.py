@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from optimizer.algebra.columns import Columns
 from optimizer.algebra.subqueries import subqueries_of
 from optimizer.algebra.trees import Leaf, Node
@@ -41,6 +43,11 @@ def operators(root: Node, columns: Columns) -> list[list[int | str]]:
         below = [*((part.tree, "subquery: ") for part in subqueries_of(node.op.scalars())), *((i, "") for i in node.inputs)]
         stack += [(child, depth + 1, word) for child, word in reversed(below)]
     return found
+
+
+def scan_alias(text: str) -> str:
+    """The alias that a scan of this description reads."""
+    return re.split(r" \[| limit \d| after \d", text)[0].rpartition(" as ")[2]
 
 
 def number(value: float) -> str:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from optimizer.algebra.columns import ColumnId
 from optimizer.algebra.plan import PlanNode
+from optimizer.algebra.printing import scan_alias
 from optimizer.errors import SettingsError
 from optimizer.joins.join_order import JoinOrder
 
@@ -69,8 +69,7 @@ def scanned(asked: Asked) -> str | None:
     """The alias that a scan reads, in lower case; None for another operator."""
     if asked.operator != "table_scan":
         return None
-    name = re.split(r" \[| limit | after ", asked.detail)[0]
-    return name.rpartition(" as ")[2].lower()
+    return scan_alias(asked.detail).lower()
 
 
 def order_of(asked: Asked) -> JoinOrder | None:

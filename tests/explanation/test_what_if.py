@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from itertools import pairwise
+from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
@@ -82,3 +83,14 @@ def test_the_command(shop: str, capsys: pytest.CaptureFixture[str], tmp_path: py
     ):
         code, _, err = run(*arguments)
         assert code == 2 and part in err, err
+
+
+def test_names_with_blanks_are_whole(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    for name in ("order items", "big {x}, too"):
+        (tmp_path / f"{name}.csv").write_text("k\n1\n2\n")
+    sql = """select * from "order items" a join "order items" on a.k = "order items".k
+             join "big {x}, too" on "big {x}, too".k = a.k"""
+    assert main(["memo", sql, "-q", "-d", str(tmp_path)]) == 0
+    assert "\norder items  G" in capsys.readouterr().out
+    for names in ("{order items}", "{ A , Order items}", "order items,a", '"order items"', '{"big {x}, too"}'):
+        assert main(["what-if", sql, "-d", str(tmp_path), "--rows", f"{names}=50"]) == 0, names

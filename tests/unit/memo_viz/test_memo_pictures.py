@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
+from itertools import pairwise
 
 import pytest
 from fake_memo import join_memo
@@ -17,6 +18,7 @@ from memo_viz.dot import COMPLETE, memo_dot
 from memo_viz.export import memo_json
 from memo_viz.graph import input_groups, members, memo_graph
 from memo_viz.listing import memo_listing
+from memo_viz.style import stacked
 from memo_viz.svg import inline_svg, render_svg
 from optimizer.errors import PlanscopeError
 from optimizer.trace.replay import Replay
@@ -147,6 +149,13 @@ def test_sets_of_relations_are_named_by_their_tables():
     replay = Replay(explanation.trace.events)
     for position in range(0, len(replay), 25):  # at any moment of the search
         memo_dot(memo_graph(replay.seek(position)))
+
+
+def test_lines_of_a_heading_keep_a_distance():
+    cell = stacked("one", "two", "three")
+    svg = render_svg(f"digraph {{ n [shape=plain, fontsize=10, label=<<TABLE><TR><TD>{cell}</TD></TR></TABLE>>] }}")
+    heights = [float(y) for y in re.findall(r'y="([-\d.]+)"[^>]*>(?:one|two|three)<', svg)]
+    assert len(heights) == 3 and all(below - above >= 13 for above, below in pairwise(heights))
 
 
 def test_complete_layout_hides_nothing():
