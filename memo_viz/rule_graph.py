@@ -59,7 +59,8 @@ def rules_dot(graph: nx.DiGraph, title: str = "") -> str:
     dot.attr(
         rankdir="LR", ranksep="0.9", nodesep="0.18", fontname=FONT, fontsize="13", fontcolor=INK, bgcolor="white", pad="0.25"
     )
-    dot.attr(label=heading(title, [(BEST_ROW, INK, "★ made operators of the chosen plan")]), labelloc="t", labeljust="l")
+    legend = [(BEST_ROW, INK, "★ operators of the chosen plan that the rule made")]
+    dot.attr(label=heading(title, legend), labelloc="t", labeljust="l")
     dot.attr("node", shape="plain", fontname=FONT, fontsize="10.5", fontcolor=INK)
     dot.attr("edge", color="#8fa3b5", fontname=FONT, fontsize="9", fontcolor="#55616d", arrowsize="0.6")
     with dot.subgraph(name="cluster_rules") as inner:  # its label is what lies below the picture
@@ -98,7 +99,7 @@ def _box(name: str, data: Mapping[str, Any]) -> str:
         figures += f" · {data['duplicates']:,} known" if data["duplicates"] else ""
     lines = [f"<B>{label_text(title)}</B>&#160;", f'<FONT POINT-SIZE="9">{figures}</FONT>']
     if chosen:
-        lines.append(f'<FONT POINT-SIZE="9" COLOR="{CHOSEN}">★ {chosen} in the plan</FONT>')
+        lines.append(f'<FONT POINT-SIZE="9" COLOR="{CHOSEN}">★ {chosen} of the chosen plan</FONT>')
     cells = "".join(f'<TR><TD ALIGN="LEFT" {tip(name)}>{line}</TD></TR>' for line in lines)
     color = CHOSEN if chosen else RULE
     return f'<<TABLE BORDER="1" CELLBORDER="0" CELLSPACING="0" CELLPADDING="2" COLOR="{color}" BGCOLOR="{fill}">{cells}</TABLE>>'

@@ -12,8 +12,17 @@ from memo_viz.text import label_text, shorten
 from optimizer.algebra.printing import number
 from optimizer.trace.state import GoalState, MemoState
 
+FIGURES = (4, 5, 6)  # columns
 LINES = 80  # entries in a picture; those without a plan are left out first
-SIGNS = {"optimal": "✓", "bounded": "≈", "open": "○", "new": "·", "below": "✗", "impossible": "✗", "abandoned": "✗"}
+STATUSES = {  # status -> as a row has it, what the legend says of it
+    "optimal": ("✓ optimal", "its best plan is known"),
+    "bounded": ("≈ bounded", "another plan may cost less"),
+    "open": ("○ open", "being searched"),
+    "new": ("· new", "not searched"),
+    "below": ("✗ below", "proven too dear"),
+    "impossible": ("✗ impossible", "it has no plan"),
+    "abandoned": ("✗ abandoned", "the budget was spent"),
+}
 
 
 class Entry(NamedTuple):
@@ -58,7 +67,8 @@ def ledger_dot(entries: list[Entry], title: str = "") -> str:
     dot = graphviz.Digraph("traits")
     dot.attr(fontname=FONT, fontsize="13", fontcolor=INK, bgcolor="white", pad="0.25")
     legend = [(CHOSEN_ROW, INK, "★ in the chosen plan")]
-    legend += [("white", INK, text) for text in ("✓ optimal", "≈ bounded", "○ open", "✗ proven too dear", "· never asked")]
+    seen = {entry.status for entry in entries}
+    legend += [("white", INK, ": ".join(words)) for status, words in STATUSES.items() if status in seen]
     dot.attr(label=heading(title, legend), labelloc="t", labeljust="l")
     dot.node("ledger", shape="plain", fontname=FONT, fontsize="10.5", fontcolor=INK, label=_table(entries))
     return str(dot.source)
@@ -94,18 +104,19 @@ def _met_by(state: MemoState, goal: GoalState) -> str:
 def _table(entries: list[Entry]) -> str:
     heads = ("", "group", "asked for", "", "cost", "without it", "more", "met by")
     html = ['<TABLE BORDER="0" CELLBORDER="0" CELLSPACING="0" CELLPADDING="4">']
-    html.append("<TR>" + "".join(_cell(head, OTHER_TITLE, INK, bold=True) for head in heads) + "</TR>")
+    titles = (_cell(head, OTHER_TITLE, INK, i in FIGURES, bold=True) for i, head in enumerate(heads))
+    html.append(f"<TR>{''.join(titles)}</TR>")
     shown = sorted(entries, key=lambda e: (not e.chosen, e.cost is None))[:LINES]
     last = None
     for entry in (e for e in entries if e in shown):
         fill = CHOSEN_ROW if entry.chosen else LOGICAL_ROW if entry.cost is not None else "white"
         ink = INK if entry.cost is not None else FAINT
         more = "" if entry.cost is None or not entry.plain else f"{100 * (entry.cost / entry.plain - 1):+.0f} %"
-        sign = f"{SIGNS.get(entry.status, '')} {entry.status}"
-        texts = ["★" if entry.chosen else "", entry.group if entry.group != last else "", entry.traits, sign,
+        status, _ = STATUSES.get(entry.status, (entry.status, ""))
+        texts = ["★" if entry.chosen else "", entry.group if entry.group != last else "", entry.traits, status,
                  "" if entry.cost is None else number(entry.cost), "" if entry.plain is None else number(entry.plain), more,
                  entry.met_by]  # fmt: skip
-        html.append("<TR>" + "".join(_cell(text, fill, ink, right=i in (4, 5, 6)) for i, text in enumerate(texts)) + "</TR>")
+        html.append("<TR>" + "".join(_cell(text, fill, ink, i in FIGURES) for i, text in enumerate(texts)) + "</TR>")
         last = entry.group
     if len(entries) > len(shown):
         html.append(

@@ -235,6 +235,15 @@ def test_trait_ledger(q5: Events) -> None:
     assert "not explored" not in str(entries) and all(e["traits"] != "any" for e in entries.values())
 
 
+def test_legends_use_the_words_of_what_they_explain(q5: Events) -> None:
+    ledger = texts(render_svg(traits_picture(q5).dot)).splitlines()
+    statuses = {e["status"] for e in traits_picture(q5).json}
+    assert len(statuses) > 1 and all(any(line.strip().partition(": ")[0].endswith(f" {s}") for line in ledger) for s in statuses)
+    assert not any("bounded" in line for line in ledger if "bounded" not in statuses)
+    rules = texts(render_svg(rules_picture(q5).dot))
+    assert "★ operators of the chosen plan" in rules and "★ 6 of the chosen plan" in rules
+
+
 def test_a_memo_grows_in_an_svg_without_a_script(q5: Events) -> None:
     svg = growth_svg(q5, 12, "Q5")
     tree = ET.fromstring(svg.encode())
