@@ -26,28 +26,33 @@ from optimizer.algebra.types import is_opaque, type_name
 from optimizer.errors import ExecutionError
 
 FORMATS = ("table", "csv", "json", "parquet")
-MAX_CELL = 60  # characters of a text table's cell
+MAX_CELL, LEAST_CELL = 60, 8  # characters of a text table's cell, of one that was cut to make the table fit
 ROW_GROUP = 120_000  # rows of a Parquet row group, at least
 
 Rows: TypeAlias = pa.Table | pa.RecordBatchReader
 
 
-def write_rows(rows: Rows, format: str, sink: BinaryIO, max_rows: int | None = None) -> int:
-    """Write `rows` as one of FORMATS (text in UTF-8); how many there were. `max_rows` limits what format table shows."""
+def write_rows(rows: Rows, format: str, sink: BinaryIO, max_rows: int | None = None, width: int | None = None) -> int:
+    """Write `rows` as one of FORMATS (text in UTF-8); how many there were. `max_rows`, `width`: see `show_table`."""
     if format == "table":
         table = rows if isinstance(rows, pa.Table) else rows.read_all()
-        sink.write((show_table(table, max_rows) + "\n").encode("utf-8", "replace"))
+        sink.write((show_table(table, max_rows, width) + "\n").encode("utf-8", "replace"))
         return table.num_rows
     return {"csv": _write_csv, "json": _write_json, "parquet": _write_parquet}[format](rows, sink)
 
 
-def show_table(table: pa.Table, max_rows: int | None = None) -> str:
-    """Aligned text: numbers to the right, NULL in words, one line a row, and the number of rows below."""
+def show_table(table: pa.Table, max_rows: int | None = None, width: int | None = None) -> str:
+    """Aligned text: numbers to the right, NULL in words, one line a row, and the number of rows below. Texts are cut so that a
+    line takes `width` terminal cells, though to no less than LEAST_CELL."""
     shown = table if max_rows is None else table.slice(0, max_rows)
     texts = [_table_cells(shown.column(i)) for i in range(shown.num_columns)]
     right = [_is_number(field.type) for field in shown.schema]
     names = [_one_line(name) for name in shown.column_names]
     widths = [max([cell_len(name), *map(cell_len, column)]) for name, column in zip(names, texts, strict=True)]
+    longest = MAX_CELL
+    while width is not None and sum(widths) + 3 * (len(widths) - 1) > width and longest > LEAST_CELL:
+        longest -= 1
+        widths = [size if number else min(size, longest) for size, number in zip(widths, right, strict=True)]
     lines = [_line(names, widths, right), "─┼─".join("─" * width for width in widths)]
     lines += [_line(row, widths, right) for row in zip(*texts, strict=True)]
     if table.num_rows > shown.num_rows:
@@ -137,7 +142,11 @@ def _one_line(text: str) -> str:
 
 def _line(cells: Sequence[str], widths: Sequence[int], right: Sequence[bool]) -> str:
     padded = [
-        " " * (width - cell_len(cell)) + cell if to_right else set_cell_size(cell, width)
+        " " * (width - cell_len(cell)) + cell
+        if to_right
+        else set_cell_size(cell, width)
+        if cell_len(cell) <= width
+        else set_cell_size(cell, width - 1) + "…"
         for cell, width, to_right in zip(cells, widths, right, strict=True)
     ]
     return " │ ".join(padded).rstrip()

@@ -19,6 +19,7 @@ from executor.execution import actuals, new_counters, reader
 from executor.explanation import Explanation
 from executor.formats import show_table
 from executor.session import Session
+from experiments.commands.output import text_width
 from experiments.workloads.data import dataset_folder, open_data
 from experiments.workloads.generated_data import is_made, seconds_of_steps
 from experiments.workloads.queries import resolve_sql
@@ -36,7 +37,6 @@ if TYPE_CHECKING:
 QUERY, DATA = "tpch/q05", "tpch:0.1"
 MODES = ("none", "upper", "lower", "both")
 SETTINGS = Settings(region="tasks")  # to be watched: the table of a region is one step
-WIDTH = 100
 PIPELINE = {"session": "start of Spark", "generate": "generate", "analyze": "analyze"}
 STAGES = {
     "bind": "What the text says and no more.",
@@ -107,7 +107,7 @@ def _stages(query: OptimizedQuery) -> None:
         click.echo()
         _say(click.style(f"after {stage.name}", bold=True) + f" ({stage.ms:.1f} ms)")
         _tell(STAGES.get(stage.name, "") + (f" Rules that fired: {rules}." if rules else ""))
-        _block("\n".join(shorten(line, WIDTH - 3) for line in stage.text.splitlines()))
+        _block("\n".join(shorten(line, text_width() - 3) for line in stage.text.splitlines()))
 
 
 def _search(session: Session, sql: str) -> None:
@@ -162,7 +162,7 @@ def _execution(session: Session, explanation: Explanation) -> tuple[Mapping[int,
         "The chosen plan, and what happened when it ran",
         "rows is the estimate, actual the truth, q-error the factor between them; cost includes the inputs.",
     )
-    _block(plan_table(query.plan, query.columns, actual, WIDTH - 3))
+    _block(plan_table(query.plan, query.columns, actual, text_width() - 3))
     _step("The result")
     for line in show_table(table, 20).splitlines():
         _say(line)
@@ -234,7 +234,7 @@ def _headline(text: str) -> None:
 
 def _step(title: str, text: str = "") -> None:
     click.echo()
-    click.echo(click.style(f"── {title} ".ljust(WIDTH, "─"), fg="green", bold=True))
+    click.echo(click.style(f"── {title} ".ljust(text_width(), "─"), fg="green", bold=True))
     _tell(text)
 
 
@@ -245,7 +245,7 @@ def _say(text: str) -> None:
 
 def _tell(text: str) -> None:
     """A paragraph."""
-    for line in textwrap.wrap(text, WIDTH - 3):
+    for line in textwrap.wrap(text, text_width() - 3):
         _say(line)
 
 

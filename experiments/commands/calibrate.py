@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from experiments.commands.inputs import progress
-from experiments.commands.output import table_text
+from experiments.commands.output import say, table_text
 
 
 @click.command("calibrate")
@@ -41,6 +41,6 @@ def command(output: str | None, quick: bool, rows: int | None, quiet: bool) -> N
     ):
         widths = [max(len(line[i]) for line in [head, *lines]) for i in range(len(head))]
         aligned = [(line[0], *(cell.rjust(w) for cell, w in zip(line[1:], widths[1:], strict=True))) for line in lines]
-        click.echo(table_text(head, aligned) + "\n")
+        say(table_text(head, aligned) + "\n")
     if output is not None:
         click.echo(f"wrote {output}", err=True)

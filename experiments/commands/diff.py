@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 from dataclasses import replace
 from typing import Any
@@ -10,7 +9,7 @@ from typing import Any
 import click
 
 from experiments.commands.inputs import Inputs, query_inputs
-from experiments.commands.output import format_of, text_width, write_text
+from experiments.commands.output import format_of, say, text_width, write_json, write_text
 from experiments.commands.traced import TRACE, read_trace_file
 from memo_viz.text import shorten
 
@@ -56,7 +55,7 @@ def command(facts: dict[str, Any], /, inputs: Inputs, other: tuple[str, ...], fo
 
     comparison = compare(traces[0], traces[1], names)
     if format == "json":
-        write_text(json.dumps(comparison_json(comparison), indent=1, allow_nan=False), output)
+        write_json(comparison_json(comparison), output, 1)
     elif format == "html":
         from memo_viz.comparison_page import comparison_page
         from memo_viz.plan_graph import winner_boxes
@@ -64,7 +63,7 @@ def command(facts: dict[str, Any], /, inputs: Inputs, other: tuple[str, ...], fo
 
         write_text(comparison_page(comparison, *(winner_boxes(Replay(trace).final()) for trace in traces)), output)
     else:
-        write_text(comparison_text(comparison, text_width()), output)
+        say(comparison_text(comparison, text_width()), output)
 
 
 def _second(first: Inputs, options: tuple[str, ...]) -> Inputs:

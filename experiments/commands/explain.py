@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import click
 
 from experiments.commands.inputs import Inputs, check_engine, query_inputs
 from experiments.commands.limits import limit_options
-from experiments.commands.output import format_of, text_width, write_text
+from experiments.commands.output import format_of, say, text_width, write_json, write_text
 from optimizer.errors import SettingsError, Unsupported
 
 FORMATS = ("text", "json", "svg")
@@ -88,11 +87,11 @@ def command(
 
         chosen = [s for s in explanation.query.stages if s.name == stage]
         value = stage_json(chosen[0]) if chosen else explanation.json
-        write_text(json.dumps(value, indent=2, allow_nan=False), output)
+        write_json(value, output)
     elif format == "svg":
         write_text(explanation.plan.svg if stage == "plan" else explanation.memo.svg(), output)
     else:
-        write_text(_text(explanation, stage) + note, output)
+        say(_text(explanation, stage) + note, output)
 
 
 def _priced(system: str, own: float, other: float) -> str:

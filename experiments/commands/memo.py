@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import click
 
 from experiments.commands.inputs import Inputs, query_inputs
-from experiments.commands.output import write_text
+from experiments.commands.output import say, write_json
 from experiments.commands.picture import PICTURES, memo_options, write_picture
 from experiments.commands.traced import traced
 
@@ -54,10 +53,10 @@ def command(
         from memo_viz.export import memo_json
 
         state = state_at(Replay(events), part["at"])
-        write_text(json.dumps(memo_json(state), indent=1, allow_nan=False), output)
+        write_json(memo_json(state), output, 1)
     elif not ending:
         from memo_viz.listing import graph_listing
 
-        write_text(graph_listing(memo_shown(events, **part)), output)
+        say(graph_listing(memo_shown(events, **part)), output)
     else:
         write_picture(memo_picture(events, overview=overview, animate=animate, title=title, **part), output, ending[1:])

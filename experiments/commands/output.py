@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import sys
 import textwrap
@@ -38,9 +39,23 @@ def sink(output: str | None) -> Iterator[BinaryIO]:
         yield file
 
 
-def say(text: str) -> None:
-    """A line or more on standard output, with nothing in it that a terminal obeys."""
-    click.echo(clean_lines(text))
+def say(text: str, output: str | None = None) -> None:
+    """What people read, to a file or standard output, in lines that fit."""
+    write_text(fitted(text), output)
+
+
+def fitted(text: str) -> str:
+    """`text` with lines longer than `text_width` broken at blanks."""
+    return "\n".join(part for line in clean_lines(text).split("\n") for part in _broken(line, text_width()))
+
+
+def _broken(line: str, width: int) -> list[str]:
+    """`line` in lines of `width` characters, as far as it has blanks; in a tree, those below stand under its branches."""
+    if len(line) <= width:
+        return [line]
+    branches = re.match("[ │├└─]*", line)[0].translate(str.maketrans("├└─", "│  "))  # type: ignore[index]
+    below = branches[: width // 2] + "    "
+    return textwrap.wrap(line, width, subsequent_indent=below, break_long_words=False, break_on_hyphens=False)
 
 
 def write_text(text: str, output: str | None) -> None:
@@ -55,6 +70,10 @@ def write_text(text: str, output: str | None) -> None:
         file.write((text + "\n").encode("utf-8", "replace"))
 
 
+def write_json(value: Any, output: str | None = None, indent: int = 2) -> None:
+    write_text(json.dumps(value, indent=indent, allow_nan=False), output)
+
+
 def format_of(output: str | None, chosen: str | None, known: tuple[str, ...]) -> str:
     """The format asked for, else the one that the file name's ending says; the first of `known` for .txt or no ending."""
     if chosen is not None:
@@ -67,16 +86,16 @@ def format_of(output: str | None, chosen: str | None, known: tuple[str, ...]) ->
     raise click.UsageError(f"no format goes by .{ending}: end the name in .{', .'.join(known)} or .txt, or give --format")
 
 
-def table_text(head: tuple[str, ...], rows: Sequence[tuple[str, ...]], width: int | None = None) -> str:
-    """Aligned columns under underlined heads. The last column is left as long as it is; with `width` it is broken into lines,
-    below the others where little room is left beside them."""
-    cells = [tuple(map(clean, row)) for row in (head, *rows)]
+def table_text(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
+    """Aligned columns under underlined heads. The last column is broken into lines that fit `text_width`, below the others where
+    little room is left beside them."""
+    cells, width = [tuple(map(clean, row)) for row in (head, *rows)], text_width()
     widths = [max(len(row[i]) for row in cells) for i in range(len(head))]
     beside = sum(widths[:-1]) + 2 * len(widths[:-1])
     lines: list[str] = []
     for row in cells:
         line = "  ".join(f"{cell:<{size}}" for cell, size in zip(row[:-1], widths[:-1], strict=True))
-        if width is None or not lines or beside + len(row[-1]) <= width:
+        if not lines or beside + len(row[-1]) <= width:
             lines.append(f"{line}  {row[-1]}".rstrip())
             continue
         below = width - beside < 40
@@ -94,6 +113,6 @@ list_format = click.option("--format", "format", type=click.Choice(("text", "jso
 def write_list(head: tuple[str, ...], rows: Sequence[tuple[Any, ...]], format: str) -> None:
     """Rows as a table as wide as the terminal, or as JSON objects with the heads as names."""
     if format == "json":
-        click.echo(json.dumps([dict(zip(head, row, strict=True)) for row in rows], indent=2))
+        write_json([dict(zip(head, row, strict=True)) for row in rows])
     else:
-        click.echo(table_text(head, rows, text_width()))
+        say(table_text(head, rows))

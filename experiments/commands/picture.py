@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from typing import Any
 
 import click
 
 from experiments.commands.inputs import Inputs, query_inputs
-from experiments.commands.output import format_of, sink, write_text
+from experiments.commands.output import format_of, sink, write_json, write_text
 from experiments.commands.traced import traced
 
 PICTURES = ("svg", "png", "pdf", "dot", "json")
@@ -37,7 +36,7 @@ def write_picture(picture: Any, output: str | None, format: str) -> None:
     from memo_viz.svg import render
 
     if format == "json":
-        write_text(json.dumps(picture.json, indent=1, allow_nan=False), output)
+        write_json(picture.json, output, 1)
     elif picture.svg is not None:
         if format != "svg":
             raise click.UsageError("an animated memo is an SVG: -o memo.svg")

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from random import Random
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from experiments.commands.inputs import Inputs, query_inputs
-from experiments.commands.output import format_of, table_text, text_width, write_text
+from experiments.commands.output import format_of, say, table_text, text_width, write_json
 
 if TYPE_CHECKING:
     from optimizer.algebra.plan import PlanNode
@@ -70,7 +69,10 @@ def command(
         node = plan.pop("node")
         if format == "text" and plan["rank"] == rank:
             report["picture"] = _picture(node, query)
-    write_text(json.dumps(report, indent=2, allow_nan=False) if format == "json" else _text(report), output)
+    if format == "json":
+        write_json(report, output)
+    else:
+        say(_text(report), output)
     if wrong:
         from optimizer.errors import InternalError
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from contextlib import closing
 from pathlib import Path
@@ -12,7 +13,7 @@ import click
 
 from experiments.commands.inputs import Inputs, check_engine, query_inputs, say_warnings
 from experiments.commands.limits import Progress, limit_options
-from experiments.commands.output import format_of, sink, text_width
+from experiments.commands.output import fitted, format_of, sink, text_width
 
 FORMATS = ("table", "csv", "json", "parquet")
 
@@ -66,7 +67,8 @@ def command(
         if format == "table":
             rows = rows.read_all()
             progress.close()
-        write_rows(rows, format, file, max_rows or None)
+        fit = output in (None, "-") and (sys.stdout.isatty() or "COLUMNS" in os.environ)  # what goes to a program stays whole
+        write_rows(rows, format, file, max_rows or None, text_width() if fit else None)
     if counters is not None:
         text = Explanation(session, query, actuals(query.plan, counters)).show(text_width())
-        click.echo(f"\n{text}", file=sys.stdout if format == "table" else sys.stderr)
+        click.echo(fitted(f"\n{text}"), file=sys.stdout if format == "table" else sys.stderr)

@@ -28,8 +28,11 @@ def command(plugins: tuple[str, ...], format: str) -> None:
         kinds = {"cost_model": "cost_model", "estimator": "estimator", "partitioner": "enumerator"}
         own = {setting: list(registry.of_kind(kind)) for setting, kind in kinds.items()}
     rows = [(s.name, s.default, "|".join((s.choices, *own.get(s.name, ()))), s.doc) for s in describe_settings()]
-    shown = rows if format == "json" else [(name, _show(default), values, doc) for name, default, values, doc in rows]
-    write_list(("setting", "default", "values", "meaning"), shown, format)
+    if format == "json":
+        write_list(("setting", "default", "values", "meaning"), rows, format)
+    else:
+        shown = [(name, _show(default), f"{doc} ({values.replace('|', ' | ')})") for name, default, values, doc in rows]
+        write_list(("setting", "default", "meaning (values)"), shown, format)
 
 
 def _show(value: Any) -> str:

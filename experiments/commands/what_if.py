@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from typing import Any
@@ -10,7 +9,7 @@ from typing import Any
 import click
 
 from experiments.commands.inputs import Inputs, query_inputs
-from experiments.commands.output import format_of, text_width, write_text
+from experiments.commands.output import format_of, say, text_width, write_json, write_text
 
 FORMATS = ("text", "json", "svg")
 
@@ -50,17 +49,17 @@ def command(
     axes = [_range(text) for text in sweep]
     session, sql = inputs.open(facts)
     what_if = session.what_if(sql)
-    if sweep:
-        diagram = what_if.diagram(axes, factors, points or (60 if len(axes) == 1 else 16))
-        if format == "svg":
-            from memo_viz.plan_diagram import plan_diagram_svg
+    answer = (
+        what_if.diagram(axes, factors, points or (60 if len(axes) == 1 else 16)) if sweep else what_if.under(changed, factors)
+    )
+    if format == "json":
+        write_json(answer.json, output)
+    elif format == "svg":
+        from memo_viz.plan_diagram import plan_diagram_svg
 
-            write_text(plan_diagram_svg(diagram.json, inputs.sql), output)
-        else:
-            write_text(json.dumps(diagram.json, indent=2) if format == "json" else diagram.text, output)
-        return
-    answer = what_if.under(changed, factors)
-    write_text(json.dumps(answer.json, indent=2, allow_nan=False) if format == "json" else answer.show(text_width()), output)
+        write_text(plan_diagram_svg(answer.json, inputs.sql), output)
+    else:
+        say(answer.show(text_width()), output)
 
 
 def read_set(text: str) -> frozenset[str]:

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from experiments.commands.inputs import TO_WATCH, Inputs, query_inputs
-from experiments.commands.output import format_of, write_text
+from experiments.commands.output import format_of, say, write_json
 
 FORMATS = ("text", "json")
 MOST_BYTES = 50_000_000
@@ -50,7 +50,10 @@ def command(
     session, sql = inputs.without_order().open(facts, **TO_WATCH)
     question = session.why(sql, not no_change)
     answer = question.plan(value, str(plan)) if plan is not None else getattr(question, name)(value)
-    write_text(json.dumps(answer.json, indent=2) if format == "json" else answer.text, output)
+    if format == "json":
+        write_json(answer.json, output)
+    else:
+        say(answer.text, output)
 
 
 def _read(path: Path) -> Any:

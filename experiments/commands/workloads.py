@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
-
 import click
 
-from experiments.commands.output import list_format, table_text, text_width
+from experiments.commands.output import list_format, say, table_text, write_json
 
 
 @click.command("workloads")
@@ -20,8 +18,7 @@ def command(format: str) -> None:
     queries = [*(tuple(query) for query in built_in_queries()), *FAMILIES.items()]
     if format == "json":
         parts = {"datasets": BUILT_IN.items(), "queries": queries}
-        click.echo(json.dumps({part: [{"name": n, "title": t} for n, t in rows] for part, rows in parts.items()}, indent=2))
+        write_json({part: [{"name": n, "title": t} for n, t in rows] for part, rows in parts.items()})
         return
-    click.echo(table_text(("dataset", "what it is"), list(BUILT_IN.items()), text_width()))
-    click.echo()
-    click.echo(table_text(("query", "what it is good for"), queries, text_width()))
+    say(table_text(("dataset", "what it is"), list(BUILT_IN.items())) + "\n")
+    say(table_text(("query", "what it is good for"), queries))

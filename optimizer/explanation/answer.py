@@ -98,10 +98,8 @@ class Answer(NamedTuple):
             cost = number(sum(each.asked or 0.0 for each in same))
             rows.append((f"{len(same)} operators that are in both plans", cost, cost))
         rows.append(("sum", number(self.cost or 0.0), number(self.chosen_cost)))
-        left = max(len(row[0]) for row in rows)
         sizes = [max(len(head), *(len(row[i]) for row in rows)) for i, head in ((1, "asked"), (2, "chosen"))]
-        lines = [f"{'own cost':<{left}}  {'asked':>{sizes[0]}}  {'chosen':>{sizes[1]}}"]
-        return lines + [f"{text:<{left}}  {a:>{sizes[0]}}  {c:>{sizes[1]}}" for text, a, c in rows]
+        return [f"{a:>{sizes[0]}}  {c:>{sizes[1]}}  {text}" for text, a, c in [("own cost", "asked", "chosen"), *rows]]
 
 
 def _text_of(change: RowChange | float) -> str:

@@ -62,8 +62,7 @@ class Diagram(NamedTuple):
             "switches": [switch._asdict() for switch in self.switches],
         }
 
-    @property
-    def text(self) -> str:
+    def show(self, width: int = 100) -> str:
         """Which plans there are, how much of the diagram each wins, and the switch points."""
         cells = [number for row in self.cells for number in row]
         lines = [f"{len(self.plans)} plan{'s' if len(self.plans) > 1 else ''} over {' and '.join(a.label for a in self.axes)}"]

@@ -8,7 +8,8 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
-from experiments.demo import WIDTH, run_demo
+from experiments.commands.output import text_width
+from experiments.demo import run_demo
 from optimizer.errors import OutputError
 
 
@@ -18,7 +19,7 @@ def test_the_tour_tells_all_of_it(tmp_path, tpch, capfd):
     assert err == ""
     assert "\x1b" not in out, "no colours into a pipe"
     longest = max(len(re.sub(r"\S*/", "", line)) for line in out.splitlines())  # wherever its folder and the program are
-    assert longest <= WIDTH + 20, "lines with long commands excepted"
+    assert longest <= text_width() + 20, "lines with long commands excepted"
     parts = ("The data", "The query", "after bind", "after prepass", "The search", "The chosen plan", "The result", "Try next")
     places = [out.index(part) for part in parts]
     assert places == sorted(places)

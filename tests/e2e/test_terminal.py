@@ -70,8 +70,16 @@ def test_lines_are_as_wide_as_columns_says(planscope, monkeypatch, columns) -> N
     for arguments in (("explain", "clique/5"), ("rules",), ("workloads",)):
         lines = planscope(*arguments).out.splitlines()[2:]  # below the heads
         assert columns - 25 < max(map(len, lines)) <= columns, arguments
-    # the names of all values stay together
-    assert max(map(len, planscope("settings").out.splitlines()[2:])) <= max(columns, 100)
+    tree = "(select max(nation.n_name) from nation where nation.n_regionkey = region.r_regionkey)"
+    wide = f"select r_name, r_comment as one, r_comment as two from region where r_name < {tree} and r_comment <> {tree}"
+    for arguments in (
+        ("settings",), ("run", wide), ("run", wide, "--analyze"), ("explain", wide, "--stage", "all"), ("memo", wide),
+        ("plans", "tpch/q03", "--top", "3"), ("why", "tpch/q03", "--operator", "merge_join"),
+        ("diff", "tpch/q03", "--", "--disable", "join_to_hash_join"), ("what-if", "tpch/q03", "--sweep", "{orders}"),
+    ):  # fmt: skip
+        data = ("-d", "tpch:0.01") if len(arguments) > 1 else ()
+        done = planscope(arguments[0], *data, *arguments[1:])
+        assert done.code == 0 and max(map(len, done.out.splitlines())) <= columns, arguments
 
 
 def complete(*words: str) -> list[str]:

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from experiments.commands.inputs import DATA_HELP, progress
-from experiments.commands.output import table_text
+from experiments.commands.output import say, table_text
 from experiments.commands.spark_options import spark_options
 
 
@@ -53,7 +53,7 @@ def command(
         unique = ", ".join([*t.unique, *(f"{name} (probably)" for name in t.probably_unique)]) or "-"
         figures = (f"{t.rows:,}", str(t.pieces), str(t.read), f"{t.seconds:.1f}", str(t.keys), str(t.foreign_keys))
         rows.append((t.name, *figures, unique))
-    click.echo(table_text(head, rows))
+    say(table_text(head, rows))
     parts = sum(t.pieces for t in report.tables)
     click.echo(f"read {report.read} of {parts} parts of files; {report.seconds:.1f} s in all")
 

@@ -11,6 +11,7 @@ from typing import Any
 import click
 
 from experiments.commands.inputs import progress
+from experiments.commands.output import say
 from experiments.commands.spark_options import spark_options
 
 
@@ -60,18 +61,18 @@ def command(
     """
     facts["data"] = list(sources)
     master, remote, conf = rest.pop("master"), rest.pop("remote"), rest.pop("conf")
-    say = progress(quiet)
+    said = progress(quiet)
     from experiments.pipeline.intake.request import ImportRequest, is_small
     from experiments.pipeline.intake.run import import_dataset
     from experiments.pipeline.intake.summary import summary_text
     from experiments.pipeline.spark.session import spark_session, unheard
 
     request = ImportRequest(sources, output, options=_options(pairs), **rest)
-    start = partial(spark_session, master, remote, say, conf, partial(is_small, request))
-    done = import_dataset(request, start, say or unheard, _resume())
+    start = partial(spark_session, master, remote, said, conf, partial(is_small, request))
+    done = import_dataset(request, start, said or unheard, _resume())
     if not done.made:
         click.echo(f"{output} was made of the same sources in the same way on {done.manifest['finished']}")
-    click.echo(summary_text(done.manifest, output))
+    say(summary_text(done.manifest, output))
 
 
 def _options(pairs: tuple[str, ...]) -> dict[str, str]:

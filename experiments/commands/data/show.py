@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from experiments.commands.inputs import DATA_HELP, progress
-from experiments.commands.output import format_of, text_width, write_text
+from experiments.commands.output import format_of, say, text_width, write_text
 
 if TYPE_CHECKING:
     from optimizer.catalog.table import Catalog
@@ -44,7 +44,8 @@ def command(
         for name, reason in catalog.unread.items():
             said(f'table "{name}" cannot be read: {reason}')
     folder = dataset_folder(data) if any(found.files for found in catalog.tables.values()) else None
-    write_text(_written(select(catalog, table, column), format, data, folder, column is not None), output)
+    write = say if format == "text" else write_text
+    write(_written(select(catalog, table, column), format, data, folder, column is not None), output)
 
 
 def _written(catalog: Catalog, format: str, data: str, folder: Path | None, in_full: bool) -> str:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import click
+
+from experiments.commands.output import say, write_json
 
 
 @click.command("status")
@@ -16,4 +17,7 @@ def command(folder: Path, format: str) -> None:
     from experiments.pipeline.stages.status import pipeline_status, status_text
 
     found = pipeline_status(folder)
-    click.echo(json.dumps(found, indent=2) if format == "json" else status_text(found))
+    if format == "json":
+        write_json(found)
+    else:
+        say(status_text(found))
