@@ -18,9 +18,10 @@ from memo_viz.export import finite_json
 from memo_viz.matching import expression_key, match_groups, payload
 from memo_viz.names import ColumnNames, canonical_group, group_names
 from memo_viz.plan_graph import Box, winner_boxes
-from memo_viz.text import clean, shorten, wrap
+from memo_viz.text import clean, setting_text, shorten, wrap
 from memo_viz.words import Names, sentence
 from optimizer.algebra.printing import number
+from optimizer.errors import many
 from optimizer.trace.replay import Replay
 from optimizer.trace.state import BestState, MemoState, MExprState
 
@@ -285,7 +286,7 @@ def _head(comparison: Comparison) -> list[str]:
     lines = [f"a  {a}", f"b  {b}"]
     if comparison.sql[0] != comparison.sql[1]:
         lines.append("the queries differ")
-    lines += [f"   {name} = {x} | {y}" for name, (x, y) in comparison.settings.items()]
+    lines += [f"   {name} = {setting_text(x)} | {setting_text(y)}" for name, (x, y) in comparison.settings.items()]
     x, y = comparison.cost
     change = cost_change(x, y)
     lines.append(f"cost  {_cost_text(x)} | {_cost_text(y)}{change and f'  ({change})'}")
@@ -314,7 +315,7 @@ def _winners_text(comparison: Comparison) -> list[str]:
     if not comparison.winners:
         return ["winners  goals that both have planned have the same best operators over the same inputs"]
     count = len(comparison.winners)
-    lines = [f"winners  {count} goal{'s' if count > 1 else ''} with another best plan (★ in a chosen plan)"]
+    lines = [f"winners  {many(count, 'goal')} with another best plan (★ in a chosen plan)"]
     for winner in comparison.winners[:SHOWN]:
         goal = winner.group + ("" if winner.traits == "any" else f"  {winner.traits}")
         lines.append(f"{'★' if winner.chosen else ' '} {goal}")

@@ -9,8 +9,9 @@ from memo_viz.comparison import Comparison, cost_change, shown_counts
 from memo_viz.plan_graph import Box, boxes_dot
 from memo_viz.style import CHANGES, FONT, INK, RULE
 from memo_viz.svg import inline_svg, render_svg
-from memo_viz.text import clean, shorten
+from memo_viz.text import clean, setting_text, shorten
 from optimizer.algebra.printing import number
+from optimizer.errors import many
 
 LONGEST = 400  # characters of a text
 MANY = 500  # entries of a list that are written
@@ -18,7 +19,7 @@ MANY = 500  # entries of a list that are written
 _STYLE = f"""
 body {{ font: 15px/1.45 {FONT}; color: {INK}; max-width: 1180px; margin: 2em auto; padding: 0 1.2em; background: white }}
 h1 {{ font-size: 1.5em }} h2 {{ font-size: 1.15em; margin: 2em 0 .4em; border-bottom: 1px solid {RULE} }}
-table {{ border-collapse: collapse }} td, th {{ padding: .15em .9em .15em 0; text-align: left; vertical-align: top }}
+table {{ border-collapse: collapse }} td, th {{ padding: .15em .6em; text-align: left; vertical-align: top }}
 td.n {{ text-align: right; font-variant-numeric: tabular-nums }} code, pre {{ font: 13px/1.5 ui-monospace, monospace }}
 pre {{ overflow-x: auto; margin: 0 }} .a {{ background: {CHANGES["gone"][1]} }} .b {{ background: {CHANGES["new"][1]} }}
 pre div {{ padding: 0 .4em; white-space: pre }} .plans {{ display: grid; grid-template-columns: 1fr 1fr; gap: 1.5em }}
@@ -54,7 +55,7 @@ def _head(comparison: Comparison) -> str:
     change = cost_change(x, y)
     costs = ["no plan" if cost is None else number(cost) for cost in (x, y)]
     rows = "".join(
-        f'<tr><td>{_text(name)}</td><td class="a">{_text(str(u))}</td><td class="b">{_text(str(v))}</td></tr>'
+        f'<tr><td>{_text(name)}</td><td class="a">{_text(setting_text(u))}</td><td class="b">{_text(setting_text(v))}</td></tr>'
         for name, (u, v) in comparison.settings.items()
     )
     queries = "".join(
@@ -102,7 +103,7 @@ def _winners(comparison: Comparison) -> str:
     head = "<tr><th></th><th>group</th><th>traits</th><th>−</th><th>cost</th><th>+</th><th>cost</th></tr>"
     count = len(comparison.winners)
     return (
-        f"<h2>{count:,} goal{'s' if count > 1 else ''} with another best plan</h2><p>★ part of a chosen plan</p>"
+        f"<h2>{many(count, 'goal')} with another best plan</h2><p>★ part of a chosen plan</p>"
         f"<table>{head}{''.join(rows)}</table>{_more(count)}"
     )
 

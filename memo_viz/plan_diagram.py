@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import colorsys
 import math
 from collections.abc import Sequence
 from html import escape
@@ -27,8 +28,8 @@ def plan_diagram_svg(diagram: dict[str, Any], title: str) -> str:
     shares = [number for row in cells for number in row]
     y = bottom + 70
     for number, plan in enumerate(plans):
-        body.append(f'<rect x="{LEFT}" y="{y - 12}" width="14" height="14" fill="{_colour(number)}"/>')
-        text = f"P{number + 1}  {100 * shares.count(number) / len(shares):.1f} %  {plan}"
+        body.append(f'<rect x="{LEFT}" y="{y - 12}" width="14" height="14" fill="{colour(number)}"/>')
+        text = f"P{number + 1} · {100 * shares.count(number) / len(shares):.1f} % · {plan}"
         body.append(_text(LEFT + 22, y, text if len(text) <= 120 else text[:119] + "…", "start"))
         y += LINE
     width = max(LEFT + SIDE + 60, LEFT + 22 + 7 * max(min(120, len(plan) + 12) for plan in plans))
@@ -72,7 +73,7 @@ def _cells(cells: Sequence[Sequence[int]], across: _Scale, axes: Sequence[dict[s
             if i == len(row) or row[i] != row[start]:
                 place = f'x="{LEFT + start * wide:.2f}" y="{TOP + SIDE - (j + 1) * high:.2f}"'
                 size = f'width="{(i - start) * wide + 0.3:.2f}" height="{high + 0.3:.2f}"'
-                body.append(f'<rect {place} {size} fill="{_colour(row[start])}"><title>P{row[start] + 1}</title></rect>')
+                body.append(f'<rect {place} {size} fill="{colour(row[start])}"><title>P{row[start] + 1}</title></rect>')
                 start = i
     for number in sorted({n for row in cells for n in row}):  # a plan's number stands in the middle of its longest run
         run, j, i = max(_runs(cells, number))
@@ -109,7 +110,7 @@ def _curve(diagram: dict[str, Any], across: _Scale) -> list[str]:
     for (low, number), high in zip(ends, [*(s["rows"] for s in switches), rows[-1]], strict=True):
         x, wide = across(low), across(high) - across(low)
         body.append(
-            f'<rect x="{x:.2f}" y="{TOP}" width="{wide:.2f}" height="{SIDE}" fill="{_colour(number)}" fill-opacity="0.6"/>'
+            f'<rect x="{x:.2f}" y="{TOP}" width="{wide:.2f}" height="{SIDE}" fill="{colour(number)}" fill-opacity="0.6"/>'
         )
         if wide > 18:
             body.append(_text(x + wide / 2, TOP + 14, f"P{number + 1}", "middle"))
@@ -137,8 +138,12 @@ def _text(x: float, y: float, text: str, anchor: str, more: str = "") -> str:
     return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}"{more}>{escape(clean(text))}</text>'
 
 
-def _colour(number: int) -> str:
-    return COLOURS[number % len(COLOURS)]
+def colour(number: int) -> str:
+    """Beyond the eight colours that anybody tells apart, hues by the golden angle, in three degrees of lightness."""
+    if number < len(COLOURS):
+        return COLOURS[number]
+    parts = colorsys.hls_to_rgb(number * 0.618 % 1, 0.58 + 0.1 * (number % 3), 0.5)
+    return "#" + "".join(f"{round(255 * part):02x}" for part in parts)
 
 
 def _short(value: float) -> str:

@@ -29,6 +29,13 @@ def clean_json(text: str) -> str:
     return re.sub(r"[^ -~\n\t]", lambda found: found[0] if _visible(found[0]) else json.dumps(found[0])[1:-1], text)
 
 
+def setting_text(value: object) -> str:
+    """The value of a setting as --set takes it."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return ",".join(map(str, value)) or "(none)" if isinstance(value, list | tuple) else str(value)
+
+
 def shorten(text: str, length: int) -> str:
     """At most `length` characters of `text`, with an ellipsis where it was cut."""
     return text if len(text) <= length else text[: length - 1].rstrip() + "…"

@@ -25,7 +25,7 @@ from experiments.bench.tables import texts
 from experiments.commands.inputs import DATA_HELP, progress
 from experiments.commands.output import say, table_text, text_width
 from experiments.commands.spark_options import SPARK_OPTIONS
-from optimizer.errors import InternalError, OutputError, PlanscopeError
+from optimizer.errors import InternalError, OutputError, PlanscopeError, many
 from optimizer.settings import Settings
 
 TIMEOUT, QUICK_TIMEOUT = 60.0, 30.0  # seconds for an item
@@ -94,7 +94,7 @@ def _run(
             run(experiment, items, results, Limits(timeout, memory, jobs), said, session, what)
         except KeyboardInterrupt:
             if output is not None and not quiet:
-                click.echo(f"{len(results.finished()):,} items are kept in {output}; the same command goes on", err=True)
+                click.echo(f"{output} keeps {many(len(results.finished()), 'item')}; the same command goes on", err=True)
             raise
         _show(experiment, results.finish(items), results.folder, results.environment, output is not None)
 
@@ -160,18 +160,17 @@ def section_lines(section: Section) -> list[str]:
     lines = [section.title, *(line for part in section.text.splitlines() for line in textwrap.wrap(part, text_width()))]
     for table in section.tables:
         few = table.whole or table.data.num_rows <= _MOST_ROWS
-        lines += ["", table.caption, *(_table_lines(table.data) if few else [f"{table.data.num_rows:,} rows, kept with -o"])]
+        lines += [
+            "",
+            table.caption,
+            *(_table_lines(table.data) if few else [f"{many(table.data.num_rows, 'row')}, kept with -o"]),
+        ]
     return [*lines, ""]
 
 
 def _table_lines(table: pa.Table) -> list[str]:
-    kept, numeric, rows = texts(table)
-    if not rows or not kept:
-        return []
-    widths = [max(map(len, column)) for column in zip(kept, *rows, strict=True)]
-    shape = list(zip(widths, numeric, strict=True))
-    lines = [tuple(cell.rjust(width) if right else cell for cell, (width, right) in zip(row, shape, strict=True)) for row in rows]
-    return [table_text(tuple(kept), lines)]
+    kept, _, rows = texts(table)
+    return [table_text(tuple(kept), list(map(tuple, rows)))] if rows and kept else []
 
 
 def _modes(experiment: Experiment, text: str | None) -> tuple[str, ...]:

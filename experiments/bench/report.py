@@ -15,6 +15,7 @@ from executor.atomic import atomic_output, make_folder, write_file
 from experiments.bench.experiment import Figure, Section, Table
 from experiments.bench.figures import draw, write_figure
 from experiments.bench.tables import html_table, latex
+from optimizer.errors import many
 
 LONG = 30  # rows from which on a table is folded
 _ITEM_COLUMNS = ("status", "error_kind", "error", "item_s")
@@ -65,7 +66,7 @@ def failed_section(rows: pa.Table) -> list[Section]:
     text = "They have no figures and are left out above: " + ", ".join(f"{count:,} {kind}" for kind, count in kinds.items()) + "."
     bugs = dict.fromkeys(f"{row['error_kind']}: {row['error']}" for row in found if row.get("bug"))
     caption = "Items without a result, and why."
-    title = f"{len(found):,} item{'s' if len(found) > 1 else ''} failed"
+    title = f"{many(len(found), 'item')} failed"
     return [Section(title, text, [Table("failed", caption, table)], problems=list(bugs))]
 
 
@@ -107,9 +108,9 @@ def _page(title: str, sections: Sequence[Section], svgs: dict[str, str], about: 
                 parts.append(f"<figure>{svgs[figure.name]}{caption}</figure>")
         for table in section.tables:
             source = f'<span class="source">tables/{table.name}.csv, .tex</span>'
-            shown = f'<div class="wide">{html_table(_flat(table.data))}</div>'
+            shown = html_table(_flat(table.data))
             if table.data.num_rows > LONG:
-                shown = f"<details><summary>{table.data.num_rows:,} rows</summary>{shown}</details>"
+                shown = f"<details><summary>{many(table.data.num_rows, 'row')}</summary>{shown}</details>"
             parts.append(f'<p class="caption">{_text(table.caption)} {source}</p>{shown}')
     facts = [(name, value) for name, value in about.items() if value not in (None, [], {})]
     parts.append("<h2>What this depends on</h2><dl>")

@@ -56,14 +56,14 @@ def latex(table: pa.Table) -> str:
 
 
 def html_table(table: pa.Table) -> str:
-    """The same for a page of HTML."""
+    """The same for a page of HTML, in a box to scroll where it is wider than the page."""
     kept, numeric, rows = texts(table)
 
     def line(tag: str, row: list[str]) -> str:
         marks = [' class="n"' if right else "" for right in numeric]
         return f"<tr>{''.join(f'<{tag}{mark}>{html.escape(text)}</{tag}>' for mark, text in zip(marks, row, strict=True))}</tr>"
 
-    return "\n".join(["<table>", line("th", kept), *(line("td", row) for row in rows), "</table>"]) + "\n"
+    return "\n".join(['<div class="wide"><table>', line("th", kept), *(line("td", row) for row in rows), "</table></div>"]) + "\n"
 
 
 def texts(table: pa.Table) -> tuple[list[str], list[bool], list[list[str]]]:

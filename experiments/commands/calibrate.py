@@ -39,8 +39,6 @@ def command(output: str | None, quick: bool, rows: int | None, quiet: bool) -> N
         (run.COEFFICIENT_HEAD, run.coefficient_rows(done)),
         (run.QUALITY_HEAD, run.quality_rows(done)),
     ):
-        widths = [max(len(line[i]) for line in [head, *lines]) for i in range(len(head))]
-        aligned = [(line[0], *(cell.rjust(w) for cell, w in zip(line[1:], widths[1:], strict=True))) for line in lines]
-        say(table_text(head, aligned) + "\n")
+        say(table_text(head, lines) + "\n")
     if output is not None:
         click.echo(f"wrote {output}", err=True)

@@ -86,25 +86,39 @@ def format_of(output: str | None, chosen: str | None, known: tuple[str, ...]) ->
     raise click.UsageError(f"no format goes by .{ending}: end the name in .{', .'.join(known)} or .txt, or give --format")
 
 
+_FIGURE = re.compile(r"[-+]?[\d,.]*(e[-+]?\d+)?( ?%)?|∞|-")
+
+
 def table_text(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
-    """Aligned columns under underlined heads. The last column is broken into lines that fit `text_width`, below the others where
-    little room is left beside them."""
-    cells, width = [tuple(map(clean, row)) for row in (head, *rows)], text_width()
-    widths = [max(len(row[i]) for row in cells) for i in range(len(head))]
-    beside = sum(widths[:-1]) + 2 * len(widths[:-1])
-    lines: list[str] = []
+    """Aligned columns under underlined heads, figures to the right. To fit `text_width`, heads are broken at blanks, and the last
+    column into lines, below the others where little room is left beside them."""
+    cells, width = [tuple(map(clean, row)) for row in rows], text_width()
+    right = [all(_FIGURE.fullmatch(row[i]) for row in cells) for i in range(len(head))]
+    last = max((len(row[-1]) for row in cells), default=0)
+    sizes = [max([len(name), *(len(row[i]) for row in cells)]) for i, name in enumerate(head)]
+    broken = sum(sizes[:-1]) + 2 * len(head) + (last if right[-1] else 40) > width
+    heads = [name.split() if broken and i < len(head) - (not right[-1]) else [name] for i, name in enumerate(map(clean, head))]
+    sizes = [max(map(len, [*words, *(row[i] for row in cells)])) for i, words in enumerate(heads)]
+    beside = sum(sizes[:-1]) + 2 * len(sizes[:-1])
+
+    def line(row: Sequence[str]) -> str:
+        aligned = (c.rjust(n) if number else c.ljust(n) for c, n, number in zip(row, sizes, right, strict=False))
+        return "  ".join(aligned)
+
+    high = max(map(len, heads))
+    lines = [line([name[at - high] if at >= high - len(name) else "" for name in heads]).rstrip() for at in range(high)]
+    lines.append("  ".join("─" * size for size in [*sizes[:-1], sizes[-1] if right[-1] else len(head[-1])]))
     for row in cells:
-        line = "  ".join(f"{cell:<{size}}" for cell, size in zip(row[:-1], widths[:-1], strict=True))
-        if not lines or beside + len(row[-1]) <= width:
-            lines.append(f"{line}  {row[-1]}".rstrip())
+        if beside + len(row[-1]) <= width or right[-1]:
+            lines.append(line(row).rstrip())
             continue
         below = width - beside < 40
         parts = textwrap.wrap(row[-1], width - 4 if below else width - beside, break_on_hyphens=False)
         if below:
-            lines += [line.rstrip(), *(f"    {part}" for part in parts)]
+            lines += [line(row[:-1]).rstrip(), *(f"    {part}" for part in parts)]
         else:
-            lines += [f"{line}  {parts[0]}", *(" " * beside + part for part in parts[1:])]
-    return "\n".join([lines[0], "  ".join("─" * size for size in widths[:-1]) + "  " + "─" * len(head[-1]), *lines[1:]])
+            lines += [f"{line(row[:-1])}  {parts[0]}", *(" " * beside + part for part in parts[1:])]
+    return "\n".join(lines)
 
 
 list_format = click.option("--format", "format", type=click.Choice(("text", "json")), default="text", show_default=True)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import click
 
 from experiments.commands.inputs import plugin_option
 from experiments.commands.output import list_format, write_list
+from memo_viz.text import setting_text
 
 
 @click.command("settings")
@@ -31,13 +30,5 @@ def command(plugins: tuple[str, ...], format: str) -> None:
     if format == "json":
         write_list(("setting", "default", "values", "meaning"), rows, format)
     else:
-        shown = [(name, _show(default), f"{doc} ({values.replace('|', ' | ')})") for name, default, values, doc in rows]
+        shown = [(name, setting_text(default), f"{doc} ({values.replace('|', ' | ')})") for name, default, values, doc in rows]
         write_list(("setting", "default", "meaning (values)"), shown, format)
-
-
-def _show(value: Any) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, tuple):
-        return ",".join(map(str, value)) or "(none)"
-    return str(value)

@@ -55,6 +55,15 @@ def test_over_leads_where_the_walk_of_python_leads(show, q5, q5_page):
         assert page.evaluate("stepper.position") == walk.replay.position
 
 
+@pytest.mark.parametrize("width", [600, 800, 1400])
+def test_the_page_fits_a_narrow_window(show, q5_page, width):
+    page = show(q5_page)
+    page.set_viewport_size({"width": width, "height": 900})
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    centre = page.evaluate("document.querySelector('.centre').getBoundingClientRect().width")
+    assert centre >= min(width, 700)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("query", ["q5", "clique"])
 def test_200_steps_forward_and_back(show, query, request):

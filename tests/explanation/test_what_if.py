@@ -11,7 +11,7 @@ import pytest
 
 from executor.session import Session
 from experiments.cli import main
-from memo_viz.plan_diagram import plan_diagram_svg
+from memo_viz.plan_diagram import colour, plan_diagram_svg
 from optimizer.errors import SettingsError
 from tests.explanation.test_recost import QUERIES, SHOP, rows_of
 
@@ -94,3 +94,7 @@ def test_names_with_blanks_are_whole(capsys: pytest.CaptureFixture[str], tmp_pat
     assert "\norder items  G" in capsys.readouterr().out
     for names in ("{order items}", "{ A , Order items}", "order items,a", '"order items"', '{"big {x}, too"}'):
         assert main(["what-if", sql, "-d", str(tmp_path), "--rows", f"{names}=50"]) == 0, names
+
+
+def test_no_two_plans_have_one_colour() -> None:
+    assert len({colour(number) for number in range(60)}) == 60

@@ -219,6 +219,7 @@ def test_markdown_is_safe_and_short() -> None:
     assert latex(table).splitlines()[:4] == [r"\begin{tabular}{lrr}", r"\hline", r"name & n & x \\", r"\hline"]
     assert r"a\textbar{}b \textless{}c\textgreater{} & 1,234,567 & 0.0001235 \\" in latex(table)
     assert latex(pa.table({"a": ["50% of {x}_1 & \\"]})).splitlines()[4] == r"50\% of \{x\}\_1 \& \textbackslash{} \\"
+    assert html_table(table).startswith('<div class="wide"><table>')
     assert '<tr><td>a|b &lt;c&gt;</td><td class="n">1,234,567</td>' in html_table(table)
     assert len(lines) == 4 and lines[3].endswith("… |  | 12,350 |")
     assert [figure(x) for x in (0.0, 1.0, 12.3456, 999.96, 1234.5, 2e12)] == ["0", "1", "12.35", "1,000", "1,234", "2e+12"]

@@ -22,16 +22,16 @@ from experiments.pipeline.spark.session import Say, Start, unheard
 from experiments.pipeline.sweep.plan import SweepPlan, read_plan
 from experiments.pipeline.sweep.problems import suggestion
 from experiments.pipeline.sweep.run import progress_of, run_folder, runs
-from optimizer.errors import CatalogError, PlanscopeError
+from optimizer.errors import CatalogError, PlanscopeError, many
 
 STAGE = "report"
 FOLDER = "report"
-_VERSION = 4  # of what a report holds: reports of another one are made again
+_VERSION = 5  # of what a report holds: reports of another one are made again
 _HEAD = """<!doctype html>
-<meta charset="utf-8">
+<meta charset="utf-8"><meta name="viewport" content="width=device-width">
 <title>{title}</title>
 <style>body{font:14px sans-serif;margin:2em}td,th{padding:2px 8px;border-bottom:1px solid #ddd;text-align:left}
-table{border-collapse:collapse}.n{text-align:right}img{max-width:100%}</style>"""
+table{border-collapse:collapse}.n{text-align:right}.wide{overflow-x:auto}img{max-width:100%}</style>"""
 _ON_THE_PAGE = {
     "by_variant": "Variants (ratios: geometric means over queries)",
     "errors": "Errors",
@@ -74,7 +74,7 @@ def write_report(
     inputs, settings = {"run": run, "results": _sizes(folder)}, {"baseline": baseline, "version": _VERSION}
     if (manifest := finished(out, STAGE, inputs, settings)) is not None:
         return Report(target, run, baseline, tuple(manifest["files"]), made=False)
-    say(f"report of sweep {run}: {plan.size:,} items, {len(plan.variants):,} variants")
+    say(f"report of sweep {run}: {many(plan.size, 'item')}, {many(len(plan.variants), 'variant')}")
     from experiments.pipeline.report.aggregate import aggregate
 
     tables = aggregate(spark(), folder, baseline)
@@ -116,7 +116,8 @@ def _write(tables: dict[str, pa.Table], plan: SweepPlan, baseline: str, run: str
 def _what(plan: SweepPlan) -> str:
     seeds = f", {len(plan.seeds)} seeds" if plan.seeds else ""
     executed = ", executed" if plan.execute else ""
-    return f"{len(plan.queries):,} queries, {len(plan.variants):,} variants{seeds}: {plan.size:,} items{executed}."
+    what = f"{many(len(plan.queries), 'query')}, {many(len(plan.variants), 'variant')}{seeds}"
+    return f"{what}: {many(plan.size, 'item')}{executed}."
 
 
 def _chosen_run(out: Path, run: str | None) -> str:
