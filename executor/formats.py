@@ -23,7 +23,7 @@ import pyarrow as pa
 from rich.cells import cell_len, set_cell_size
 
 from optimizer.algebra.types import is_opaque, type_name
-from optimizer.errors import ExecutionError
+from optimizer.errors import ExecutionError, many
 
 FORMATS = ("table", "csv", "json", "parquet")
 MAX_CELL, LEAST_CELL = 60, 8  # characters of a text table's cell, of one that was cut to make the table fit
@@ -56,9 +56,9 @@ def show_table(table: pa.Table, max_rows: int | None = None, width: int | None =
     lines = [_line(names, widths, right), "─┼─".join("─" * width for width in widths)]
     lines += [_line(row, widths, right) for row in zip(*texts, strict=True)]
     if table.num_rows > shown.num_rows:
-        lines.append(f"({table.num_rows:,} rows, the first {shown.num_rows:,} shown)")
+        lines.append(f"({many(table.num_rows, 'row')}, the first {shown.num_rows:,} shown)")
     else:
-        lines.append(f"({table.num_rows:,} row{'' if table.num_rows == 1 else 's'})")
+        lines.append(f"({many(table.num_rows, 'row')})")
     return "\n".join(lines)
 
 

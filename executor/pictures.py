@@ -7,6 +7,7 @@ from typing import Any
 
 from memo_viz.explain import Actual, Actuals, plan_table
 from optimizer.algebra.plan import PlanNode
+from optimizer.errors import many
 from optimizer.pipeline import OptimizedQuery
 from optimizer.trace.recorder import Trace
 from optimizer.trace.state import MemoState
@@ -63,7 +64,8 @@ class Memo:
 
     def __repr__(self) -> str:
         groups = sum(1 for g in self.state.groups.values() if g.merged_into is None)
-        return f"Memo({groups} groups, {len(self.state.mexprs)} multi-expressions, {len(self.state.goals)} goals)"
+        mexprs, goals = len(self.state.mexprs), len(self.state.goals)
+        return f"Memo({many(groups, 'group')}, {many(mexprs, 'multi-expression')}, {many(goals, 'goal')})"
 
     def _repr_svg_(self) -> str:
         from memo_viz.svg import inline_svg
@@ -92,7 +94,7 @@ class SearchTrace(Trace):
         return stepper_page(self.events, title=" ".join(self._title.split()), actual=actual)
 
     def __repr__(self) -> str:
-        return f"SearchTrace({len(self.events):,} events)"
+        return f"SearchTrace({many(len(self.events), 'event')})"
 
     def _repr_html_(self) -> str:
         from memo_viz.stepper.page import in_frame

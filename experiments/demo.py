@@ -26,6 +26,7 @@ from experiments.workloads.queries import resolve_sql
 from memo_viz.explain import Actual, plan_table, regions_text
 from memo_viz.text import shorten
 from optimizer.algebra.printing import number
+from optimizer.errors import many
 from optimizer.settings import Settings
 from optimizer.trace.recorder import json_lines
 
@@ -144,7 +145,7 @@ def _search(session: Session, sql: str) -> None:
     else:
         _say("The modes disagree about the cheapest plan. That is a bug: please report it with this output.")
     _tell(
-        f"The last memo has {s['groups']:,} groups, {s['mexprs_logical']:,} logical and {s['mexprs_physical']:,} physical "
+        f"The last memo has {many(s['groups'], 'group')}, {s['mexprs_logical']:,} logical and {s['mexprs_physical']:,} physical "
         f"multi-expressions; {s['joins_enumerated']:,} joins of two sets of tables were considered. Regions of joins "
         f"were searched by {regions_text(s['regions'])}, so that there is something to "
         "watch; planscope explain takes the quicker way."
@@ -200,7 +201,7 @@ def _pictures(explanation: Explanation, actual: Mapping[int, Actual], folder: os
     _step("To look at", f"written to {os.path.abspath(folder)}")
     _say("memo.svg     the memo: groups, multi-expressions, the chosen plan in green (open it in a browser)")
     _say("plan.svg     the plan: cost as colour, rows as the width of the edges")
-    _say(f"trace.jsonl  every event of the search, {len(events):,} lines")
+    _say(f"trace.jsonl  every event of the search, {many(len(events), 'line')}")
 
 
 def _next(data: str) -> None:

@@ -15,6 +15,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from optimizer.errors import many
+
 RELATIVE = 1e-9
 
 
@@ -27,7 +29,7 @@ def difference(expected: pa.Table, actual: pa.Table, keys: Sequence[int] = ()) -
     if expected.schema.types != actual.schema.types:
         return f"columns of types {', '.join(map(str, actual.schema.types))}, not {', '.join(map(str, expected.schema.types))}"
     if expected.num_rows != actual.num_rows:
-        return f"{actual.num_rows:,} rows, not {expected.num_rows:,}"
+        return f"{many(actual.num_rows, 'row')}, not {expected.num_rows:,}"
     if not _same_in_order(_sorted(expected), _sorted(actual)):
         missing = _unmatched(expected, actual)
         if missing:

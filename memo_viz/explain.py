@@ -14,6 +14,7 @@ from memo_viz.text import clean
 from optimizer.algebra.columns import Columns
 from optimizer.algebra.plan import PlanNode
 from optimizer.algebra.printing import number
+from optimizer.errors import many
 
 
 class Actual(NamedTuple):
@@ -114,12 +115,12 @@ def search_text(search: Mapping[str, Any], ms: Mapping[str, float], cost: float,
         proof += f", so it is at most {100 * gap:.3g} % above the optimum" if gap is not None and gap < 10 else ""
     fired = sum(search["rules_fired"].values())
     parts = [
-        f"{search['groups']:,} groups, {search['mexprs_logical']:,} logical and {search['mexprs_physical']:,} physical "
-        "multi-expressions",
-        f"{search['tasks']:,} tasks, {fired:,} rule firings, {search['joins_enumerated']:,} joins enumerated",
+        f"{many(search['groups'], 'group')}, {search['mexprs_logical']:,} logical and "
+        f"{many(search['mexprs_physical'], 'physical multi-expression')}",
+        f"{many(search['tasks'], 'task')}, {many(fired, 'rule firing')}, {many(search['joins_enumerated'], 'join')} enumerated",
         *([f"regions of joins: {regions}"] if (regions := regions_text(search.get("regions", {}))) else []),
         *([f"forced: joins in the order {clean(forced)}"] if forced else []),
-        f"{search['costed']:,} alternatives costed; pruned: {pruned}",
+        f"{many(search['costed'], 'alternative')} costed; pruned: {pruned}",
         f"cost {number(cost)}, {proof}",
         *([] if search.get("prepass_converged", True) else ["the pre-pass did not reach its fixpoint; --stage prepass says why"]),
         f"{sum(ms.values()):.1f} ms = " + " + ".join(f"{name} {value:.1f}" for name, value in ms.items() if value),
@@ -167,7 +168,7 @@ def _figures(node: PlanNode, actual: Actuals | None, total: float) -> list[str]:
 
 def _removed(node: PlanNode, actual: Actuals | None) -> str:
     found = None if actual is None else actual.get(node.id)
-    return f" – {found.removed:,} rows removed by runtime filters" if found is not None and found.removed else ""
+    return f" – {many(found.removed, 'row')} removed by runtime filters" if found is not None and found.removed else ""
 
 
 def _wrapped(text: str, first: str, rest: str, width: int) -> list[str]:

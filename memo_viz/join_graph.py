@@ -23,6 +23,7 @@ from memo_viz.names import ColumnNames, canonical_group, group_names
 from memo_viz.style import FONT, INK, attribute, heading, tip
 from memo_viz.text import label_text, shorten, wrap
 from optimizer.algebra.printing import number
+from optimizer.errors import many
 from optimizer.trace.state import MemoState, MExprState
 
 LABELLED = 14  # predicates of a region that are written on its edges; more are only tooltips
@@ -110,7 +111,7 @@ def _relation(data: Mapping[str, Any]) -> str:
     lines = [f"<B>{label_text(shorten(data['name'], 40))}</B>&#160;"]
     if data["detail"] and data["detail"] != data["name"]:
         lines += [label_text(line) for line in wrap(data["detail"], 34, 2)]
-    lines.append(f'<FONT COLOR="#55616d">{number(data["rows"])} rows</FONT>')
+    lines.append(f'<FONT COLOR="#55616d">{many(number(data["rows"]), "row")}</FONT>')
     text = tip(f"{data['name']}: {data['detail']}")
     cells = "".join(f"<TR><TD {text}>{line}</TD></TR>" for line in lines)
     look = 'BORDER="1" STYLE="ROUNDED" CELLBORDER="0" CELLSPACING="1" CELLPADDING="1" COLOR="#1f5fa8" BGCOLOR="#eaf2fc"'

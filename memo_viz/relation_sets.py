@@ -18,6 +18,7 @@ from memo_viz.graph import full_name, members
 from memo_viz.style import CHANGES, CHOSEN, INK, LOGICAL_ROW, anchor, tip
 from memo_viz.text import label_text, shorten
 from optimizer.algebra.printing import number
+from optimizer.errors import many
 
 STATES = {  # what became of a group -> sign, fill, ink, words
     "chosen": ("★", CHOSEN, "white", "in the chosen plan"),
@@ -88,7 +89,8 @@ def sizes_table(graph: nx.DiGraph) -> str:
         by_size.setdefault(len(graph.nodes[group]["relations"]), []).append(group)
     each = max(1, math.ceil(len(groups) / SQUARES))
     signs = [sign for sign, *_ in STATES.values()]
-    note = f"{len(groups):,} groups by the number of relations joined" + ("" if each == 1 else f"; a square is {each} groups")
+    note = f"{many(len(groups), 'group')} by the number of relations joined"
+    note += "" if each == 1 else f"; a square is {each} groups"
     words = ", ".join(f"{sign} {meaning}" for sign, _, _, meaning in STATES.values())
     words += "; + new, − gone, ~ changed" if is_difference(graph) else ""
     html = [
@@ -129,14 +131,14 @@ def group_words(graph: nx.DiGraph, group: str) -> str:
     """All about a group, for a tooltip."""
     data = graph.nodes[group]
     name = full_name(data) + (f" G{data['id']}" if data["id"] >= 0 else "")
-    lines = [f"{name}: {number(data['rows'])} rows estimated, no plan costs less than {number(data['lower'])}"]
+    lines = [f"{name}: {many(number(data['rows']), 'row')} estimated, no plan costs less than {number(data['lower'])}"]
     if data["columns"]:
         lines.append(f"columns: {', '.join(data['columns'])}")
     for traits, status, cost in data["goals"]:
         lines.append(f"goal {traits}: {status}" + ("" if cost is None else f", best plan costs {number(cost)}"))
     counts = Counter(graph.nodes[m]["logical"] for m in members(graph, group))
     if counts:
-        lines.append(f"{counts[True]} logical and {counts[False]} physical members")
+        lines.append(f"{counts[True]} logical and {many(counts[False], 'physical member')}")
     if not data["explored"] and data["id"] >= 0:
         lines.append("not explored")
     return " | ".join(lines)

@@ -16,6 +16,7 @@ import networkx as nx
 
 from memo_viz.style import BEST_ROW, CHOSEN, FONT, INK, LOGICAL_ROW, RULE, heading, stacked, tip
 from memo_viz.text import label_text, shorten, wrap
+from optimizer.errors import many
 from optimizer.trace.state import MemoState
 
 QUERY = "query"
@@ -91,7 +92,7 @@ def _box(name: str, data: Mapping[str, Any]) -> str:
     chosen = data["chosen"]
     fill = BEST_ROW if chosen else LOGICAL_ROW
     title = shorten(name.replace("_", " ") if name != QUERY else "the query", 40)
-    figures = f"{data['new']:,} expressions given"
+    figures = f"{many(data['new'], 'expression')} given"
     if name != QUERY:
         figures = f"bound {data['bound']:,} · " if data["bound"] else ""  # implementation rules always apply
         fired = f"fired {data['fired']:,} · new {data['new']:,}"

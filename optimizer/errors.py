@@ -133,3 +133,9 @@ def did_you_mean(name: str, known: Collection[str], otherwise: str) -> str:
 
 class Interrupted(KeyboardInterrupt):
     """The user stopped a search; `str(error)` says what it had found."""
+
+
+def many(count: int | str, noun: str) -> str:
+    """`1 row`, `1,234 rows`, `2 queries`; `count` may be a figure that is text already."""
+    shown = count if isinstance(count, str) else f"{count:,}"
+    return f"{shown} {noun}{'s' if shown != '1' else ''}".replace("querys", "queries")

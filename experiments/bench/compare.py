@@ -24,7 +24,7 @@ from experiments.bench.registry import load
 from experiments.bench.results import read_environment, read_rows
 from experiments.bench.store import table_of
 from experiments.bench.summary import grouped
-from optimizer.errors import OutputError, PlanscopeError
+from optimizer.errors import OutputError, PlanscopeError, many
 
 Rows = dict[tuple[Any, ...], list[Row]]
 
@@ -157,7 +157,7 @@ def _size(a: float, b: float) -> float:
 
 
 def _what(one: Row, two: Row, changed: Mapping[str, tuple[Any, Any]], first: Rows, second: Rows) -> str:
-    text = f"bench {one['experiment']}: {len(first.keys() & second.keys()):,} items in both runs"
+    text = f"bench {one['experiment']}: {many(len(first.keys() & second.keys()), 'item')} in both runs"
     if first.keys() != second.keys():
         text += (
             f", {len(first.keys() - second.keys()):,} in the first only, {len(second.keys() - first.keys()):,} in the second only"

@@ -21,7 +21,7 @@ from experiments.engines import NAMES, installed
 from experiments.same_rows import difference
 from experiments.workloads.data import open_data
 from experiments.workloads.queries import built_in_queries, resolve_sql
-from optimizer.errors import ExecutionError, SqlError
+from optimizer.errors import ExecutionError, SqlError, many
 
 NAME = "exec"
 HELP = """How fast queries run, with DuckDB and Polars beside: time, CPU time, peak memory, ratios. Rows are compared.
@@ -123,7 +123,7 @@ def _table(row: Row) -> pa.Table:
 def different(ours: pa.Table, theirs: pa.Table) -> str:
     """How the rows of two engines differ, whose types of numbers need not agree; empty where they are the same."""
     if ours.num_columns != theirs.num_columns:
-        return f"{theirs.num_columns} columns, not {ours.num_columns}"
+        return f"{many(theirs.num_columns, 'column')}, not {ours.num_columns}"
     return difference(_plain(ours), _plain(theirs)) or ""
 
 

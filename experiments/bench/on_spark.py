@@ -17,6 +17,7 @@ from experiments.lock import holder
 from experiments.pipeline.spark.errors import PipelineError
 from experiments.pipeline.spark.session import is_remote
 from experiments.pipeline.spark.tasks import run_tasks
+from optimizer.errors import many
 
 Say = Callable[[str], None]
 _SMALLEST_CHUNK, _LARGEST_CHUNK, _CHUNKS = 4, 50, 100  # a chunk costs a Spark task: some 50 ms
@@ -30,7 +31,7 @@ def measure_on(
     at random, since neighbours take about as long. Raises PipelineError."""
     dealt = Random(0).sample(missing, len(missing))
     chunk = limits.chunk or chunk_of(len(missing))
-    say(f"{what}: {len(missing):,} items in {-(-len(missing) // chunk):,} Spark tasks")
+    say(f"{what}: {many(len(missing), 'item')} in {-(-len(missing) // chunk):,} Spark tasks")
     common = {
         "experiment": experiment.NAME, "folder": str(store.folder.absolute()), "limits": asdict(limits), "what": what,
         "current": os.getcwd(), "remote": is_remote(spark),

@@ -11,6 +11,7 @@ from experiments.bench.experiment import Figure, Row, Section, Table
 from experiments.bench.store import table_of
 from experiments.bench.summary import geometric_mean, grouped, median_of
 from experiments.workloads.join_graphs import is_graph_name
+from optimizer.errors import many
 
 MODES = ("none", "upper", "lower", "both", "both+greedy", "both+linearized", "both+best")
 SEARCHES = {
@@ -81,12 +82,12 @@ def _agreement(found: list[Row]) -> Section:
             largest = max(largest, apart if row in exact else 0.0)
             if apart < -_TOLERANCE or (row in exact and apart > _TOLERANCE):
                 problems.append(f"{_name(row)} finds a plan of cost {row['cost']!r}, {_name(least)} one of {least['cost']!r}")
-    text = f"{len(found):,} items of {len({row['query'] for row in found}):,} queries. "
+    text = f"{many(len(found), 'item')} of {many(len({row['query'] for row in found}), 'query')}. "
     if problems:
         text += "Configurations that prove their plans disagree, see above. "
     elif compared:
         text += (
-            f"Configurations that prove their plans the cheapest of the same space were compared, {compared:,} pairs: the "
+            f"Configurations that prove their plans the cheapest of the same space were compared, {many(compared, 'pair')}: the "
             f"largest relative difference of their costs is {largest:.1g}, and none found a cheaper plan than a proven one. "
         )
     audited = [row["audited"] for row in found if row.get("audited") is not None]

@@ -26,7 +26,7 @@ from experiments.rule_list import describe_rules
 from experiments.workloads.data import open_data
 from experiments.workloads.queries import default_data, resolve_sql
 from optimizer.catalog.table import Catalog
-from optimizer.errors import NoPlan
+from optimizer.errors import NoPlan, many
 from optimizer.pipeline import OptimizedQuery, Optimizer
 from optimizer.rules.catalog import IMPLEMENTATIONS, TRANSFORMATIONS
 from optimizer.rules.interface import Rule
@@ -228,9 +228,9 @@ def _section(mode: str, rules: list[Row], pairs: list[Row], kinds: dict[str, str
         {"maker": maker, "rule": rule, "firings": sum(r["firings"] for r in own), "undone": sum(r["undone"] for r in own)}
         for (maker, rule), own in grouped(pairs, itemgetter("maker", "rule")).items()
     ]
-    undoing = [f"`{row['rule']}` undoes `{row['maker']}` ({row['undone']:,} times)" for row in linked if row["undone"]]
-    queries = len({row["query"] for row in rules})
-    text = f"{queries} queries. Never fired: {', '.join(dead) or 'none'}.\n\nUndoing pairs: {'; '.join(undoing) or 'none'}."
+    undoing = [f"`{row['rule']}` undoes `{row['maker']}` ({many(row['undone'], 'time')})" for row in linked if row["undone"]]
+    text = f"{many(len({row['query'] for row in rules}), 'query')}. "
+    text += f"Never fired: {', '.join(dead) or 'none'}.\n\nUndoing pairs: {'; '.join(undoing) or 'none'}."
     tables = [Table(f"rules_{mode}", _CAPTION, table_of(lines))]
     figures, places = [], {rule: place for place, rule in enumerate(kinds)}
     if linked:

@@ -6,6 +6,7 @@ import json
 from typing import NamedTuple
 
 from experiments.bundles.bundle import Bundle, plan, recorded
+from optimizer.errors import many
 
 
 class Replayed(NamedTuple):
@@ -35,7 +36,7 @@ class Replayed(NamedTuple):
         if self.error != self.recorded_error:
             was = self.recorded_error or "no error"
             return f"the outcome differs\nrecorded  {was}\nnow       {self.error or 'no error'}"
-        trace = "the bundle has no trace" if self.events is None else f"the same trace, {self.events:,} events"
+        trace = "the bundle has no trace" if self.events is None else f"the same trace, {many(self.events, 'event')}"
         if not self.same_plan:
             return f"{trace}, and another plan than the bundle's plan.json"
         return f"{trace}, and the same {'plan' if self.error is None else f'error: {self.error}'}"

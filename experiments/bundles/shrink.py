@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from experiments.bundles.bundle import Bundle, plan, recorded
 from experiments.bundles.catalog_json import catalog_json, read_catalog
-from optimizer.errors import PlanscopeError, SettingsError
+from optimizer.errors import PlanscopeError, SettingsError, many
 from optimizer.sql.smaller import count_parts, without
 
 
@@ -41,7 +41,7 @@ def shrink(
             break
         sql = smaller
         if progress is not None:
-            progress(f"{len(sql)} characters, {count_parts(sql, catalog)} parts, after {len(tried)} trials")
+            progress(f"{many(len(sql), 'character')}, {many(count_parts(sql, catalog), 'part')}, after {len(tried)} trials")
     return _with_fewer_tables(made(sql), test, plugins)
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from experiments.commands.inputs import Inputs, query_inputs
+from optimizer.errors import many
 
 
 @click.command("bundle")
@@ -37,5 +38,5 @@ def command(facts: dict[str, Any], inputs: Inputs, output: str, mask: bool, no_t
             click.echo(f"the masked query is planned otherwise than the query was: {outcome}", err=True)
     write_bundle(bundle, output)
     if not inputs.quiet:
-        what = bundle.error or f"{len(bundle.trace or ()):,} events"
-        click.echo(f"{output}: {len(bundle.catalog['tables'])} tables, {what}", err=True)
+        what = bundle.error or many(len(bundle.trace or ()), "event")
+        click.echo(f"{output}: {many(len(bundle.catalog['tables']), 'table')}, {what}", err=True)

@@ -9,6 +9,7 @@ import click
 
 from experiments.commands.inputs import Inputs, query_inputs
 from experiments.commands.output import format_of, say, table_text, text_width, write_json
+from optimizer.errors import many
 
 if TYPE_CHECKING:
     from optimizer.algebra.plan import PlanNode
@@ -214,9 +215,9 @@ def _head_text(space: dict[str, Any], trees: int | None = None) -> str:
     from optimizer.plan_space.plan_space import show_count
 
     kept = " that were not pruned" if space["of"] == "searched" else ""
-    same = "" if trees is None else f" ({_plural(trees, 'operator tree', show_count)})"
+    same = "" if trees is None else f" ({many(show_count(trees), 'operator tree')})"
     cost = "" if space["best_cost"] is None else f"; the cheapest costs {number(space['best_cost'])}"
-    return _plural(space["plans"], "plan", show_count) + same + kept + cost
+    return many(show_count(space["plans"]), "plan") + same + kept + cost
 
 
 def _count_text(report: dict[str, Any]) -> str:
@@ -226,7 +227,7 @@ def _count_text(report: dict[str, Any]) -> str:
     space, count = report["space"], report["count"]
     lines = [
         _head_text(space, count["operator_trees"]),
-        f"described by {count['choices']:,} goals with {count['ways']:,} alternatives",
+        f"described by {many(count['choices'], 'goal')} with {many(count['ways'], 'alternative')}",
     ]
     if space["of"] == "full":
         kept = "optimum kept" if count["optimum_kept"] else "optimum lost"
@@ -261,7 +262,7 @@ def _plans_text(plans: list[dict[str, Any]]) -> str:
 
 
 def _execution_text(facts: dict[str, Any], plans: int) -> str:
-    lines = [f"{facts['same']} of {_plural(plans, 'plan')} gave the rows of the chosen plan ({facts['chosen_rows']:,} rows)"]
+    lines = [f"{facts['same']} of {many(plans, 'plan')} gave the rows of the chosen plan ({many(facts['chosen_rows'], 'row')})"]
     if facts["same"] < plans and facts["may_differ"]:
         lines.append("others may: a LIMIT leaves a choice among ties, or a function is volatile")
     if facts["fastest_ms"] is not None:
@@ -276,10 +277,6 @@ def _execution_text(facts: dict[str, Any], plans: int) -> str:
             + ("" if weighted is None else f", weighted towards fast plans {weighted:.2f}")
         )
     return "\n".join(lines)
-
-
-def _plural(count: int, noun: str, show: Any = "{:,}".format) -> str:
-    return f"{show(count)} {noun}{'' if count == 1 else 's'}"
 
 
 def _share(part: int, whole: int) -> str:

@@ -10,6 +10,7 @@ from tempfile import TemporaryDirectory
 import click
 
 from experiments.commands.inputs import plugin_option, progress
+from optimizer.errors import many
 
 
 @click.command("shrink")
@@ -53,5 +54,5 @@ def command(file: Path, test: str, output: str | None, quiet: bool, plugins: tup
     target = output or str(file.with_suffix(".small.zip"))
     write_bundle(small, target)
     if not quiet:
-        click.echo(f"{target}: {len(small.sql)} characters of SQL, {len(bundle.sql)} before", err=True)
+        click.echo(f"{target}: {many(len(small.sql), 'character')} of SQL, {len(bundle.sql)} before", err=True)
         click.echo(small.sql)

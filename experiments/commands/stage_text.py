@@ -11,6 +11,7 @@ from memo_viz.text import clean, shorten
 from optimizer.algebra.columns import Columns
 from optimizer.algebra.printing import show_tree
 from optimizer.algebra.trees import Node, Tree, postorder
+from optimizer.errors import many
 from optimizer.prepass.common_subexpressions import common_subexpressions
 from optimizer.prepass.report import BatchRun, Firing
 from optimizer.stages import Stage
@@ -144,7 +145,7 @@ def _common(stage: Stage, width: int) -> list[str]:
         if len(lines) > _LONG:
             lines = [*lines[: _LONG - 1], f"… {_many(len(lines) - _LONG + 1, 'more line')}"]
         shown = [shorten(f"  {clean(line)}", width) for line in lines]
-        parts.append("\n".join([f"common subexpression: {each.times} times, {kind}", *shown]))
+        parts.append("\n".join([f"common subexpression: {many(each.times, 'time')}, {kind}", *shown]))
     return parts
 
 

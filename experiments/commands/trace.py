@@ -10,6 +10,7 @@ import click
 
 from experiments.commands.inputs import TO_WATCH, Inputs, query_inputs, say_regions
 from experiments.commands.output import sink
+from optimizer.errors import many
 
 
 @click.command("trace")
@@ -53,7 +54,7 @@ def command(facts: dict[str, Any], inputs: Inputs, output: str | None, max_event
                 file.write((clean_json(line) + "\n").encode("utf-8", "replace"))
     if output not in (None, "-") and not inputs.quiet:
         more = f", {trace.dropped:,} left out" if trace.dropped else ""
-        click.echo(f"{len(trace.events):,} events in {output}{more}", err=True)
+        click.echo(f"{many(len(trace.events), 'event')} in {output}{more}", err=True)
     say_regions(query.search.regions, inputs.quiet)
 
 
@@ -72,7 +73,7 @@ def _page_of_file(inputs: Inputs, output: str | None, max_events: int | None, st
     if replay.damage is not None:
         click.echo(clean_lines(f"{inputs.sql}, {replay.damage}; the page has the events before that"), err=True)
     elif not inputs.quiet:
-        click.echo(clean_lines(f"{len(replay.events):,} events in {output}"), err=True)
+        click.echo(clean_lines(f"{many(len(replay.events), 'event')} in {output}"), err=True)
 
 
 def page_of(events: Sequence[dict[str, Any]], title: str, start: int) -> bytes:
@@ -80,7 +81,7 @@ def page_of(events: Sequence[dict[str, Any]], title: str, start: int) -> bytes:
     from memo_viz.stepper.page import PAGE_EVENTS, stepper_page
 
     if start >= len(events):
-        raise click.UsageError(f"--from {start}: the trace has {len(events):,} events, from 0")
+        raise click.UsageError(f"--from {start}: the trace has {many(len(events), 'event')}, from 0")
     if len(events) > PAGE_EVENTS:
         click.echo(
             f"a page has {PAGE_EVENTS:,} events at most, this one those from {start:,} on; --from N begins elsewhere", err=True

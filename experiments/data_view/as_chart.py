@@ -13,6 +13,7 @@ from experiments.data_view.spread import spread
 from optimizer.algebra.types import type_name
 from optimizer.catalog.histogram import Histogram
 from optimizer.catalog.table import ColumnStats, Table, TableColumn
+from optimizer.errors import many
 
 _PARTS = " ▏▎▍▌▋▊▉█"
 
@@ -25,13 +26,13 @@ def column_text(table: Table, column: TableColumn, width: int, notes: Sequence[s
     nulls = "NULL forbidden" if not column.nullable and not stats.nulls else f"{count_text(stats.nulls)} NULLs"
     lines = [
         f"{safe(table.name)}.{safe(column.name)}  {type_name(column.type).lower()}",
-        f"  {rows:,} rows, {nulls}, {count_text(stats.ndv)} distinct values"
+        f"  {many(rows, 'row')}, {nulls}, {count_text(stats.ndv)} distinct values"
         + ("" if stats.avg_width is None else f", {stats.avg_width:.3g} bytes each"),
     ]
     if stats.min is not None and stats.max is not None:
         lines.append(f"  from {cut(value_text(stats.min), 35)} to {cut(value_text(stats.max), 35)}")
     if stats.degrees:
-        lines.append(f"  no value is in more than {stats.degrees[0][1]:,} rows")
+        lines.append(f"  no value is in more than {many(stats.degrees[0][1], 'row')}")
     lines += [f"  {note}" for note in notes]
     shape = spread(stats, rows, width - 4)
     if shape is not None:

@@ -16,6 +16,7 @@ from experiments.data_view.shown import count_text, cut, safe, share_text, value
 from experiments.data_view.spread import Spread, spread
 from optimizer.algebra.types import type_name
 from optimizer.catalog.table import Catalog, ColumnStats, Table, TableColumn
+from optimizer.errors import many
 
 _ACROSS = 4  # panels side by side
 _PANEL_WIDTH, _PANEL_HEIGHT, _GAP, _MARGIN, _HEAD = 250, 168, 14, 18, 40
@@ -35,7 +36,7 @@ def svg_text(catalog: Catalog) -> str:
     parts: list[str] = []
     top = _MARGIN + 22
     for table in catalog.tables.values():
-        parts.append(_text(_MARGIN, top + 16, f"{table.name}  {table.stats.rows:,} rows", 130, "table"))
+        parts.append(_text(_MARGIN, top + 16, f"{table.name}  {many(table.stats.rows, 'row')}", 130, "table"))
         for i, column in enumerate(table.columns):
             x = _MARGIN + i % _ACROSS * (_PANEL_WIDTH + _GAP)
             y = top + _HEAD - 12 + i // _ACROSS * (_PANEL_HEIGHT + _GAP)

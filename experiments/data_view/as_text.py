@@ -11,6 +11,7 @@ from experiments.data_view.shown import count_text, cut, padded, safe, share_tex
 from experiments.data_view.spread import spread
 from optimizer.algebra.types import type_name
 from optimizer.catalog.table import ColumnStats, Table, TableColumn
+from optimizer.errors import many
 
 _ROOMY = 100  # cells from which on a line also has room for widths and longer sparklines
 
@@ -59,7 +60,7 @@ def table_text(table: Table, width: int, notes: Sequence[str] = ()) -> str:
 def _title(table: Table) -> str:
     size = size_text(table.stats.bytes) if table.files else "statistics only"
     parts = f" in {len(table.files)} files" if len(table.files) > 1 else ""
-    rows = "1 row" if table.stats.rows == 1 else f"{table.stats.rows:,} rows"
+    rows = many(table.stats.rows, "row")
     return f"{safe(table.name)}  {rows}, {size}" + (f", {table.format}{parts}" if table.format else "")
 
 

@@ -11,6 +11,7 @@ from experiments.search_bench.figure import Figure
 from experiments.search_bench.settings import SEARCHES
 from experiments.search_bench.stages import prepare
 from optimizer.algebra.trees import Tree
+from optimizer.errors import many
 from optimizer.memo.memo import Memo
 from optimizer.memo.mexpr import LogicalExpr
 
@@ -81,7 +82,7 @@ def insertions(query: str) -> Iterator[Figure]:
         ("insertion", memo.adding + memo.finding, memo.calls_adding + memo.calls_finding),
     ):
         us = max(0.0, seconds * share - calls * read) * 1e6 / max(1, calls)
-        note = f"{calls:,} of them" + (f", {memo.added:,} expressions" if figure.endswith("memo") else "")
+        note = f"{calls:,} of them" + (f", {many(memo.added, 'expression')}" if figure.endswith("memo") else "")
         yield Figure(figure, us, "µs", None, note)
 
 

@@ -12,7 +12,7 @@ from experiments.search_bench.clock import RUNS, Times, timed
 from experiments.search_bench.figure import Figure
 from experiments.search_bench.settings import SEARCHES
 from experiments.search_bench.stages import prepare
-from optimizer.errors import InternalError
+from optimizer.errors import InternalError, many
 from optimizer.trace.recorder import Trace
 
 
@@ -23,7 +23,7 @@ def measure(query: str, search: str, runs: int = RUNS) -> Iterator[Figure]:
     if cost != same:
         raise InternalError(f"{query}, {search}: the plan costs {cost!r} without a trace and {same!r} with one")
     yield Figure("search without a trace", plain.cpu, "ms")
-    yield Figure("search with a trace", traced.cpu, "ms", None, f"{events:,} events")
+    yield Figure("search with a trace", traced.cpu, "ms", None, many(events, "event"))
 
 
 def _searched(query: str, search: str, runs: int, traced: bool) -> tuple[Times, int, float]:

@@ -12,7 +12,7 @@ import random
 import re
 from typing import NamedTuple
 
-from optimizer.errors import SqlError
+from optimizer.errors import SqlError, many
 
 FAMILIES = {
     "chain/N": "N relations in a row (2 to 300)",
@@ -70,7 +70,9 @@ def join_graph(name: str) -> JoinGraph:
             raise SqlError(f'there is no join graph "{name}"', hint=f"write {STEINBRUNN}SHAPE/N/SEED: {STEINBRUNN}star/8/1")
         graph = join_graph(plain)
         if graph.relations > MOST_OF_STEINBRUNN:
-            raise SqlError(f'"{name}" has {graph.relations} relations; {STEINBRUNN} graphs can have 2 to {MOST_OF_STEINBRUNN}')
+            raise SqlError(
+                f'"{name}" has {many(graph.relations, "relation")}; {STEINBRUNN} graphs can have 2 to {MOST_OF_STEINBRUNN}'
+            )
         return graph._replace(name=f"{STEINBRUNN}{graph.name}/{int(seed)}", seed=int(seed))
     shape, _, rest = name.lower().partition("/")
     form = next((family for family in FAMILIES if family.startswith(shape + "/")), None)
@@ -86,7 +88,7 @@ def join_graph(name: str) -> JoinGraph:
     relations += shape == "snowflake"
     most = MOST_OF_A_CLIQUE if shape == "clique" else MOST_RELATIONS
     if not 2 <= relations <= most:
-        raise SqlError(f'"{name}" has {relations} relations; {form} can have 2 to {most}')
+        raise SqlError(f'"{name}" has {many(relations, "relation")}; {form} can have 2 to {most}')
     normal = f"{shape}/" + ("x" if shape in ("grid", "snowflake") else "/").join(map(str, numbers))
     return JoinGraph(normal, relations, _edges(shape, relations, numbers))
 

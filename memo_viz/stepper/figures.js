@@ -27,6 +27,12 @@ export function count(value) {
   return thousands(String(value));
 }
 
+/** `1 row`, `12 rows`: a figure and what it counts.
+ * @param {string} shown @param {string} noun */
+export function many(shown, noun) {
+  return `${shown} ${noun}${shown === "1" ? "" : "s"}`;
+}
+
 /** @param {string} digits */
 const thousands = (digits) => digits.replace(/\B(?=(\d{3})+$)/g, ",");
 

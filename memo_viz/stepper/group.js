@@ -1,7 +1,7 @@
 // What is known of the selected group at this event: figures, goals, expressions, and why it is or is not in the plan.
 
 import { h, put } from "./dom.js";
-import { count, figure } from "./figures.js";
+import { count, figure, many } from "./figures.js";
 import { canonical, planGoals } from "./model.js";
 import { STATUS, sign } from "./signs.js";
 
@@ -67,7 +67,7 @@ export class GroupPanel {
   summary(group) {
     const { app } = this;
     const parts = [
-      `About ${figure(group.rows)} rows. No plan costs less than ${figure(group.lower)}`,
+      `About ${many(figure(group.rows), "row")}. No plan costs less than ${figure(group.lower)}`,
       ...this.by(group.lower_event),
       ".",
     ];

@@ -2,7 +2,7 @@
 // goes on: groups appear, fill and change colour where they are.
 
 import { button, h, put, s, shorten } from "./dom.js";
-import { figure, rounded } from "./figures.js";
+import { count, figure, many, rounded } from "./figures.js";
 import { canonical, planGoals } from "./model.js";
 import { STATUS, mainGoal, signShape } from "./signs.js";
 
@@ -208,7 +208,7 @@ export class MemoView {
 
   /** @param {Group} group @param {import("./model.js").Goal | undefined} goal */
   figures(group, goal) {
-    const rows = `${rounded(group.rows)} rows`;
+    const rows = many(rounded(group.rows), "row");
     if (group.merged_into !== null) return "merged";
     if (group.id >= 0) return rows;
     return goal?.best ? `${rounded(goal.best.cost)}` : `≥ ${rounded(Math.max(goal?.lower ?? 0, group.lower))}`;
@@ -223,7 +223,8 @@ export class MemoView {
         `${this.app.names.traits(goal.traits)}: ${STATUS[goal.status]?.word ?? goal.status}` +
         (goal.best ? `, best plan ${figure(goal.best.cost)}` : ""),
     );
-    return [`${name} · about ${figure(group.rows)} rows · no plan costs less than ${figure(group.lower)}`, ...said].join("\n");
+    const rows = many(figure(group.rows), "row");
+    return [`${name} · about ${rows} · no plan costs less than ${figure(group.lower)}`, ...said].join("\n");
   }
 
   /** @param {number} id */
@@ -360,7 +361,8 @@ export class MemoView {
     const live = [...state.groups.values()].filter((group) => group.merged_into === null);
     const sets = live.filter((group) => group.id < 0).length;
     const expressions = [...state.mexprs.keys()].filter((id) => id >= 0).length;
-    const text = `${live.length - sets} groups, ${sets} sets of relations, ${expressions} expressions`;
+    const groups = many(count(live.length - sets), "group");
+    const text = `${groups}, ${many(count(sets), "set")} of relations, ${many(count(expressions), "expression")}`;
     if (this.status.textContent !== text) put(this.status, text);
   }
 

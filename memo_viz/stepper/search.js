@@ -1,7 +1,7 @@
 // One box that finds groups, expressions and rules by any words of theirs, and events by number.
 
 import { h, put, shorten } from "./dom.js";
-import { count } from "./figures.js";
+import { count, many } from "./figures.js";
 
 /** @typedef {import("./app.js").App} App @typedef {{title: string, kind: string, text: string, go: () => void}} Found */
 
@@ -77,9 +77,9 @@ export class SearchBox {
     for (const event of events)
       if (event.rule && (event.kind === "fire" || event.kind === "rewrite"))
         rules.set(event.rule, (rules.get(event.rule) ?? 0) + 1);
-    const fired = [...rules].map(([rule, many]) => ({
+    const fired = [...rules].map(([rule, times]) => ({
       title: rule,
-      kind: `rule, fired ${count(many)} times`,
+      kind: `rule, fired ${many(count(times), "time")}`,
       text: `${rule} ${rule.replaceAll("_", " ")} rule`.toLowerCase(),
       go: () => app.nextFiring(rule),
     }));

@@ -15,7 +15,7 @@ from memo_viz.names import canonical_group
 from memo_viz.terminal.views import Views
 from memo_viz.text import clean
 from memo_viz.words import Names, references, sentence
-from optimizer.errors import PlanscopeError
+from optimizer.errors import PlanscopeError, many
 from optimizer.trace.conditions import FUNCTIONS, NAMES
 from optimizer.trace.replay import Replay
 from optimizer.trace.walk import KINDS, Stop, Walk
@@ -245,7 +245,7 @@ class Stepper:
             lines += [f"  event {seq:,}", *self._views().wrapped(text, "    ")]
         self.replay.seek(here)
         if len(told) > _MANY:
-            lines.append(f"  … and {len(told) - _MANY:,} more events")
+            lines.append(f"  … and {many(len(told) - _MANY, 'more event')}")
         return "\n".join(lines if told else [*lines, "  this rests on no other event"])
 
     def _svg(self, rest: str) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 from memo_viz.names import canonical_group
 from memo_viz.text import shorten
 from memo_viz.words import Event, Names, by, figure, sentence
+from optimizer.errors import many
 from optimizer.trace.state import GoalState, MemoState, set_id
 from optimizer.trace.tree import FlatTree
 
@@ -114,7 +115,9 @@ class Views:
         group = self.state.groups[id]
         lower = f"no plan costs less than {figure(group.lower)}{by(group.lower_event)}"
         explored = ", explored" if group.explored else ""
-        lines = self.wrapped(f"{_called(self.names.group(id), f'G{id}')}: about {figure(group.rows)} rows, {lower}{explored}")
+        lines = self.wrapped(
+            f"{_called(self.names.group(id), f'G{id}')}: about {many(figure(group.rows), 'row')}, {lower}{explored}"
+        )
         for goal in group.goals:
             lines += self.wrapped(self._goal(self.state.goals[goal]), "    ")
         best_of: dict[int | None, list[int]] = {}

@@ -30,6 +30,7 @@ from optimizer.algebra.nulls import is_not_null
 from optimizer.algebra.props import LogicalProps, minimal_keys
 from optimizer.algebra.scalars import AggregateCall, ColumnRef, Predicate, Scalar, WindowCall
 from optimizer.algebra.traits import Collation
+from optimizer.errors import many
 
 Label = Callable[[ColumnId], str]
 
@@ -154,7 +155,7 @@ class Values(LogicalOperator):
         return tuple(item for row in self.rows for item in row)
 
     def describe(self, label: Label) -> str:
-        return f"{len(self.rows)} rows ({', '.join(label(c) for c in self.columns)})"
+        return f"{many(len(self.rows), 'row')} ({', '.join(label(c) for c in self.columns)})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -269,7 +270,7 @@ class Limit(LogicalOperator):
         return inputs[0]
 
     def describe(self, label: Label) -> str:
-        parts = ["all rows" if self.count is None else f"{self.count} rows"]
+        parts = ["all rows" if self.count is None else many(self.count, "row")]
         if self.offset:
             parts.append(f"after {self.offset}")
         if self.order:

@@ -22,6 +22,7 @@ from typing import NamedTuple
 from optimizer.algebra.traits import ANY
 from optimizer.audit.ledger import Claim, Ledger, Skip
 from optimizer.audit.optima import Optima
+from optimizer.errors import many
 from optimizer.memo.goal import INFINITY, Goal, Status
 from optimizer.plan_space.expansion import expand_all
 from optimizer.search.search import Search
@@ -64,8 +65,10 @@ class AuditReport(NamedTuple):
 
     def __str__(self) -> str:
         skips = ", ".join(f"{count:,} {name}" for name, count in self.skips.items() if count) or "none"
-        text = f"{sum(self.skips.values()):,} skips checked ({skips}), {self.bounds:,} bounds of {self.goals:,} goals, "
-        text += f"{self.groups:,} groups" + ("" if self.complete else " with the cheapest of the plans that the memo may hold")
+        text = f"{many(sum(self.skips.values()), 'skip')} checked ({skips}), {many(self.bounds, 'bound')} of "
+        text += f"{many(self.goals, 'goal')}, {many(self.groups, 'group')}" + (
+            "" if self.complete else " with the cheapest of the plans that the memo may hold"
+        )
         return f"{text}: sound" if self.finding is None else f"{text}: UNSOUND\n{self.finding}"
 
 

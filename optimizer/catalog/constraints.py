@@ -10,7 +10,7 @@ from optimizer.algebra.types import is_opaque, type_name
 from optimizer.catalog.declarations import ForeignKeyDeclaration, TableDeclaration
 from optimizer.catalog.table import ForeignKey, Table, TableColumn
 from optimizer.catalog.types import type_family
-from optimizer.errors import CatalogError
+from optimizer.errors import CatalogError, many
 
 
 def near(name: str, known: Sequence[str]) -> str:
@@ -74,7 +74,7 @@ def _foreign_key(
     referenced = declared.referenced or (target_declaration.primary_key if target_declaration else ())
     if len(referenced) != len(declared.columns):
         raise CatalogError(
-            f"schema.sql: a foreign key of {table.name} has {len(declared.columns)} columns "
+            f"schema.sql: a foreign key of {table.name} has {many(len(declared.columns), 'column')} "
             f"({', '.join(declared.columns)}), but refers to {len(referenced)} of {target.name} ({', '.join(referenced)})"
         )
     here, there = _names(table, declared.columns), _names(target, referenced)

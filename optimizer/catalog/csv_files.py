@@ -27,7 +27,7 @@ from optimizer.catalog.facts import FileFacts
 from optimizer.catalog.fingerprint import file_fingerprint
 from optimizer.catalog.measure import measure
 from optimizer.catalog.table import TableColumn
-from optimizer.errors import CatalogError
+from optimizer.errors import CatalogError, many
 
 _INFERRED = (pa.null(), pa.int64(), pa.bool_(), pa.date32(), pa.timestamp("us"), pa.float64(), pa.string())
 _BLOCK_BYTES = 4 << 20  # a row has to fit into one block
@@ -241,7 +241,7 @@ def _explain(path: Path, names: list[str], reason: str) -> Exception:
     row = _find_row(path, lambda fields: len(fields) != len(names) and (bool(fields) or len(names) == 1))
     if row is not None:
         return CatalogError(
-            f"{path}, line {row[0]}: {len(row[1])} fields, but the first line names {len(names)} columns\n"
+            f"{path}, line {row[0]}: {many(len(row[1]), 'field')}, but the first line names {many(len(names), 'column')}\n"
             "correct that line; a comma inside a value needs quotes around the value"
         )
     return CatalogError(f"{path} is not a well-formed CSV file: {reason}")

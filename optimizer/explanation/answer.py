@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from optimizer.algebra.physical import TableScan
 from optimizer.algebra.plan import PlanNode
 from optimizer.algebra.printing import number
+from optimizer.errors import many
 from optimizer.explanation.reasons import Reason
 from optimizer.explanation.recost import show_set
 from optimizer.explanation.row_change import RowChange
@@ -96,7 +97,7 @@ class Answer(NamedTuple):
         ]
         if same:
             cost = number(sum(each.asked or 0.0 for each in same))
-            rows.append((f"{len(same)} operators that are in both plans", cost, cost))
+            rows.append((f"{many(len(same), 'operator')} of both plans", cost, cost))
         rows.append(("sum", number(self.cost or 0.0), number(self.chosen_cost)))
         sizes = [max(len(head), *(len(row[i]) for row in rows)) for i, head in ((1, "asked"), (2, "chosen"))]
         return [f"{a:>{sizes[0]}}  {c:>{sizes[1]}}  {text}" for text, a, c in [("own cost", "asked", "chosen"), *rows]]
@@ -106,7 +107,7 @@ def _text_of(change: RowChange | float) -> str:
     if not isinstance(change, RowChange):
         return f"no change of one row count by a factor below {number(change)}, up or down, was found that would make it win"
     by = f"{'×' if change.after > change.before else '÷'} {change.factor:.3g}"
-    rows = f"{number(change.after)} rows rather than {number(change.before)} ({by})"
+    rows = f"{many(number(change.after), 'row')} rather than {number(change.before)} ({by})"
     return f"it would win, at a cost of {number(change.cost)}, if {show_set(change.aliases)} had {rows}"
 
 

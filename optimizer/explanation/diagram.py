@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from optimizer.algebra.physical import TableScan
 from optimizer.algebra.plan import PlanNode
+from optimizer.errors import many
 from optimizer.explanation.recost import Recosting, show_set
 from optimizer.search.extract import give_groups
 
@@ -65,7 +66,7 @@ class Diagram(NamedTuple):
     def show(self, width: int = 100) -> str:
         """Which plans there are, how much of the diagram each wins, and the switch points."""
         cells = [number for row in self.cells for number in row]
-        lines = [f"{len(self.plans)} plan{'s' if len(self.plans) > 1 else ''} over {' and '.join(a.label for a in self.axes)}"]
+        lines = [f"{many(len(self.plans), 'plan')} over {' and '.join(a.label for a in self.axes)}"]
         lines += [f"P{n + 1}  {100 * cells.count(n) / len(cells):5.1f} %  {plan}" for n, plan in enumerate(self.plans)]
         lines += [
             f"at {s.rows:,.4g} rows of {show_set(self.axes[0].aliases)}: P{s.left + 1} → P{s.right + 1}" for s in self.switches

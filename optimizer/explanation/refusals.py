@@ -125,12 +125,12 @@ class Refusals:
                 Kind.NO_MATCH,
                 f"{name} found nothing that fits its pattern, {_pattern(rule.pattern)}, among the expressions it may see",
             )
+        times = "once and refused" if len(tried) == 1 else f"{len(tried):,} times and refused each time"
         mexpr = self.expressions().get(tried[0]["mexpr"])
         if mexpr is None:
-            return Reason(Kind.GUARD, f"{name} was tried {len(tried)} times and refused each time", tried[0]["seq"])
+            return Reason(Kind.GUARD, f"{name} was tried {times}", tried[0]["seq"])
         assert isinstance(rule, TransformationRule | ImplementationRule)
         found = self._refused(rule, mexpr, self._guard(rule, mexpr))
-        times = "once and refused" if len(tried) == 1 else f"{len(tried):,} times and refused each time"
         return found._replace(text=f"{found.text}\nit was tried {times}")
 
     def expressions(self) -> dict[int, LogicalExpr]:

@@ -15,7 +15,7 @@ from optimizer.algebra.physical import PhysicalOperator
 from optimizer.algebra.printing import number
 from optimizer.algebra.traits import ANY
 from optimizer.audit.ledger import Ledger
-from optimizer.errors import SettingsError
+from optimizer.errors import SettingsError, many
 from optimizer.explanation.answer import Answer, compared
 from optimizer.explanation.asked import Asked, asked_plan, order_of, read_asked
 from optimizer.explanation.changed import Rows, inside, names_of
@@ -122,7 +122,7 @@ class Why:
         fired = [
             (stage.name, sum(1 for f in stage.rewritings if f.rule.partition(":")[0] == name)) for stage in self._query.stages
         ]
-        before = [f"it fired {count} times in the stage {stage}, before the search" for stage, count in fired if count]
+        before = [f"it fired {many(count, 'time')} in the stage {stage}, before the search" for stage, count in fired if count]
         refusals = self._refusals()
         if before and name not in refusals.rules:
             return Answer(asked, "chosen", None, self._query.cost, self._query.cost, notes=tuple(before))
@@ -134,7 +134,7 @@ class Why:
             return Answer(asked, "unused", reason, None, self._query.cost)
         made = [id for e in self.events if e["kind"] == "fire" and e["rule"] == name for id in e["new"]]
         first = next(e["seq"] for e in self.events if e["kind"] == "fire" and e["rule"] == name)
-        note = f"it fired, first at event {first}, and made {len(made):,} expressions"
+        note = f"it fired, first at event {first}, and made {many(len(made), 'expression')}"
         if self._chosen_ids() & set(made):
             return Answer(asked, "chosen", None, self._query.cost, self._query.cost, notes=(f"{note}; the plan has one of them",))
         reasons = [reason for id in made[:MOST_EXPRESSIONS] if (reason := self._of_expression(id)) is not None]

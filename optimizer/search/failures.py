@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from optimizer.algebra.traits import ANY
-from optimizer.errors import InternalError, PlanscopeError
+from optimizer.errors import InternalError, PlanscopeError, many
 from optimizer.memo.goal import INFINITY, Goal
 from optimizer.search.context import SearchContext
 
@@ -46,7 +46,7 @@ def why_no_plan(search: SearchContext, goal: Goal) -> str:
 def what_was_found(search: SearchContext) -> str:
     """What an interrupted search had done: its progress, the best plan so far, and what is proved."""
     goal, counters = search.root, search.counters
-    text = f"interrupted after {counters.tasks:,} tasks with {len(search.memo.groups):,} groups"
+    text = f"interrupted after {many(counters.tasks, 'task')} with {many(len(search.memo.groups), 'group')}"
     if goal is None:
         return f"{text}, while exploring; nothing was costed yet"
     if goal.best_cost == INFINITY:

@@ -30,7 +30,7 @@ from optimizer.algebra.types import (
     is_string,
     type_name,
 )
-from optimizer.errors import ExecutionError
+from optimizer.errors import ExecutionError, many
 from optimizer.sql import dates
 from optimizer.sql.aggregates import bind_aggregate
 from optimizer.sql.arithmetic import combine, double_argument, integer_argument, numeric_argument
@@ -292,7 +292,7 @@ def _arguments(binder: ExpressionBinder, node: Any, name: str, count: int) -> li
     binder.source.only(node, "this", "expressions")
     arguments = node.expressions
     if len(arguments) != count:
-        raise binder.source.error(f"{name} takes {count} argument{'s' if count > 1 else ''}, not {len(arguments)}", node)
+        raise binder.source.error(f"{name} takes {many(count, 'argument')}, not {len(arguments)}", node)
     return list(arguments)
 
 
@@ -306,7 +306,7 @@ def by_table(binder: ExpressionBinder, known: Function, nodes: Sequence[Any], no
         most = max(len(nodes), least)
         kinds += ["texts"] * (most - len(kinds))
     if not least <= len(nodes) <= most:
-        number = f"{least} argument{'s' if least != 1 else ''}" if least == most else f"{least} to {most} arguments"
+        number = many(least, "argument") if least == most else f"{least} to {most} arguments"
         raise binder.source.error(f"{known.name.removesuffix('_of')} takes {number}, not {len(nodes)}", node)
     if "integers" in kinds:
         args, _ = binder.meet([_integer_operand(binder, each, known.name) for each in nodes], f"{known.name} cannot mix")

@@ -20,6 +20,7 @@ from optimizer.algebra.scalars import ColumnRef
 from optimizer.algebra.traits import ascending
 from optimizer.algebra.trees import Tree
 from optimizer.catalog.table import Table
+from optimizer.errors import many
 from optimizer.sql.context import Bound, Context, Ctes
 from optimizer.sql.ctes import bind_reference
 from optimizer.sql.expressions import ExpressionBinder
@@ -269,7 +270,7 @@ def _named(context: Context, names: tuple[Any, ...], alias: str, relation: Relat
         return relation
     if len(names) > len(relation.names):
         raise context.source.error(
-            f'"{alias}" has {len(relation.names)} columns but {len(names)} column names', names[len(relation.names)]
+            f'"{alias}" has {many(len(relation.names), "column")} but {len(names)} column names', names[len(relation.names)]
         )
     seen: set[str] = set()
     for identifier in names:

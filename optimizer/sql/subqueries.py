@@ -16,6 +16,7 @@ from optimizer.algebra.columns import ColumnId, ColumnSet
 from optimizer.algebra.rebuild import map_tree_scalars
 from optimizer.algebra.scalars import ColumnRef, OuterRef, Scalar, bound_to
 from optimizer.algebra.subqueries import AnySubquery, ScalarSubquery, Subquery
+from optimizer.errors import many
 from optimizer.sql.coerce import Operand, bare, meet, negated
 from optimizer.sql.context import Bound
 from optimizer.sql.rows import ROW_ORDERINGS, row_items
@@ -101,7 +102,7 @@ def compared_with_any(binder: ExpressionBinder, function: str, left: Any, query:
 
 def _check_width(binder: ExpressionBinder, bound: Bound, width: int, node: Any) -> None:
     if len(bound.outputs) != width:
-        returns = f"{len(bound.outputs)} column{'s' if len(bound.outputs) > 1 else ''}"
+        returns = many(len(bound.outputs), "column")
         hint = "name one column in its SELECT" if width == 1 else f"name {width} columns in its SELECT"
         raise binder.source.error(f"the subquery returns {returns}, not {width}", node, hint)
 

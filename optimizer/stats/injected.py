@@ -25,7 +25,7 @@ import pyarrow.parquet as pq
 
 from optimizer.algebra.columns import Columns
 from optimizer.catalog.table import Catalog
-from optimizer.errors import SettingsError
+from optimizer.errors import SettingsError, many
 from optimizer.settings import Settings
 from optimizer.stats.known_rows import KnownRows
 from optimizer.stats.relation_set import RelationSet
@@ -69,11 +69,11 @@ def injected_cardinalities(setting: str) -> Cardinalities:
     names = f"{', '.join(list(queries)[:5])}{', …' if len(queries) > 5 else ''}"
     if query is None:
         raise SettingsError(
-            f"{file} has cardinalities of {len(queries)} queries ({names}), and none of the name of this one\n"
+            f"{file} has cardinalities of {many(len(queries), 'query')} ({names}), and none of the name of this one\n"
             f"write injected={file}:QUERY"
         )
     if query not in queries:
-        raise SettingsError(f'{file} has no cardinalities of query "{query}"\nit has {len(queries)} queries: {names}')
+        raise SettingsError(f'{file} has no cardinalities of query "{query}"\nit has {many(len(queries), "query")}: {names}')
     return queries[query]
 
 

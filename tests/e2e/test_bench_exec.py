@@ -97,8 +97,8 @@ def test_rows_are_compared_whatever_the_types_of_numbers():
     ours = pa.table({"a": pa.array([1, 2], pa.int32()), "b": ["x", None]})
     theirs = pa.table({"x": pa.array([2.0, 1.0]), "y": pa.array([None, "x"], pa.large_string())})
     assert execution.different(ours, theirs) == ""
-    assert execution.different(ours, theirs.slice(1)) == "1 rows, not 2"
-    assert execution.different(ours, theirs.select([0])) == "1 columns, not 2"
+    assert execution.different(ours, theirs.slice(1)) == "1 row, not 2"
+    assert execution.different(ours, theirs.select([0])) == "1 column, not 2"
 
 
 @pytest.mark.parametrize("duckdb", [True, False])

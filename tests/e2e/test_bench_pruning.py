@@ -87,7 +87,7 @@ def test_queries_over_data_and_other_settings(planscope, tpch, tmp_path):
 
 def test_where_nothing_can_be_compared_nothing_is_said_of_it(planscope):
     done = planscope("bench", "pruning", "steinbrunn_chain/4/1", "--modes", "both", *HERE)
-    assert done.code == 0 and "1 items of 1 queries." in done.out and "were compared" not in done.out
+    assert done.code == 0 and "1 item of 1 query." in done.out and "were compared" not in done.out
 
 
 def test_the_large_preset_has_cliques_and_stars_in_all_modes():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import stat
 import subprocess
 import sys
@@ -80,6 +81,15 @@ def test_lines_are_as_wide_as_columns_says(planscope, monkeypatch, columns) -> N
         data = ("-d", "tpch:0.01") if len(arguments) > 1 else ()
         done = planscope(arguments[0], *data, *arguments[1:])
         assert done.code == 0 and max(map(len, done.out.splitlines())) <= columns, arguments
+
+
+def test_one_is_no_plural(planscope) -> None:
+    sql = "select n_name from nation limit 1"
+    for arguments in (("explain",), ("explain", "--analyze"), ("plans", "--top", "1"), ("memo",), ("run",)):
+        done = planscope(arguments[0], sql, "-d", "tpch:0.01", *arguments[1:])
+        assert done.code == 0 and not re.search(
+            r"\b1 [a-z -]*(rows|tasks|groups|expressions|firings|alternatives|plans)\b", done.out
+        )
 
 
 def complete(*words: str) -> list[str]:

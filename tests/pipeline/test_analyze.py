@@ -261,7 +261,7 @@ def test_a_contradicted_declaration_is_an_error(tmp_path: Path, analyze: Analyze
     (tmp_path / "schema.sql").write_text(schema.format(", primary key (k)", ""), "utf-8")
     with pytest.raises(CatalogError) as caught:
         analyze(tmp_path)
-    assert "one (k) is declared as a key, but 1 values occur more than once, as (3) does" in str(caught.value)
+    assert "one (k) is declared as a key, but has 1 value more than once, as (3)" in str(caught.value)
     assert "correct schema.sql, or the data; until then queries do not rely on it" in str(caught.value)
     with pytest.raises(CatalogError, match=r"one \(k\) is declared as a key"):
         analyze_dataset(tmp_path, no_spark)  # it is known by now
@@ -269,10 +269,12 @@ def test_a_contradicted_declaration_is_an_error(tmp_path: Path, analyze: Analyze
     assert run(tmp_path, "select distinct k from one") == [1, 2, 3]
     assert run(tmp_path, "select two.y from two left join one on one.k = two.k") == [3, 9, 9]
     show = CliRunner().invoke(show_command, [str(tmp_path)], obj={})
-    assert "not relied on: one (k) is declared as a key, but 1 values occur more than once" in show.output
+    assert "not relied on: one (k) is declared as a key, but has 1 value more than once" in show.output
     assert not (tmp_path / "_planscope" / "statistics.json").exists()
     (tmp_path / "schema.sql").write_text(schema.format(", primary key (x)", "references one (k)"), "utf-8")
-    with pytest.raises(CatalogError, match=r"two \(k\) is declared to reference one \(k\), but 1 rows refer to none, as \(9\)"):
+    with pytest.raises(
+        CatalogError, match=r"two \(k\) is declared to reference one \(k\), but has 1 row that it lacks, as \(9\)"
+    ):
         analyze(tmp_path)
     assert all(not table.stats.analyzed for table in open_dataset(tmp_path).tables.values())
     (tmp_path / "schema.sql").write_text(schema.format(", primary key (x)", ""), "utf-8")
@@ -408,7 +410,7 @@ def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path.parent)
     for read in (1, 0):
         result = CliRunner().invoke(command, [tmp_path.name, "-q"], obj={}, catch_exceptions=False)
-        assert result.exit_code == 0 and f"read {read} of 1 parts of files" in result.output and " a, b\n" in result.output
+        assert result.exit_code == 0 and f"read {read} of 1 part of files" in result.output and " a, b\n" in result.output
     manifest = read_manifest(tmp_path, "analyze")
     assert manifest is not None and "_planscope/statistics.json" in manifest["files"]
     for arguments in (["--joint", "t(a"], ["--joint", "t(a)"], ["--sample", "2"]):

@@ -89,7 +89,7 @@ def test_every_row_is_imported_or_rejected_once(importer, shop):
     assert catalog.tables["people"].keys == (("id",),) and not catalog.tables["people"].columns[0].nullable
     assert catalog.tables["sales"].foreign_keys == ()  # a row refers to nobody, and rules trust what is declared
     (left_out,) = counts["tables"]["sales"]["left_out"]
-    assert "1 rows refer to no row, first row 2 of" in left_out
+    assert "1 row without a row to refer to, first row 2 of" in left_out
     assert counts["tables"]["sales"]["dropped"] == {"tags": "has objects or arrays in it, which planscope lacks"}
     joined = Session(folder).sql("select name, big from people, sales where id = person order by id").table
     assert joined.column("name").to_pylist() == ["Ann", "Zoe"]

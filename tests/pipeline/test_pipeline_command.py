@@ -149,7 +149,7 @@ def test_stages_are_skipped_when_done_and_made_again_when_damaged(
     (out / "report" / "report.md").unlink()
     status = pipeline_status(out)
     assert [(stage["name"], stage["state"]) for stage in status["stages"]] == [("sweep", "done"), ("report", "damaged")]
-    assert status["stages"][1]["missing"] == ["report/report.md"] and "1 files are missing" in status_text(status)
+    assert status["stages"][1]["missing"] == ["report/report.md"] and "missing or changed: 1 file, first" in status_text(status)
     done = run_pipeline(read_pipeline(path), out, lambda: spark, lambda line: None)
     assert (done["sweep"].made, done["report"].made) == (False, True)
     assert {stage["state"] for stage in pipeline_status(out)["stages"]} == {"done"}

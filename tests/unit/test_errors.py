@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from optimizer.catalog.table import Catalog
-from optimizer.errors import CatalogError, ExecutionError, SqlError
+from optimizer.errors import CatalogError, ExecutionError, SqlError, many
 from optimizer.sql.bind import bind
 
 CONTROLS = "\x00\x07\x1b[31m\x7f\x9b\u202e\u2066"
@@ -49,3 +49,8 @@ def test_long_names_are_cut() -> None:
         with pytest.raises(SqlError) as caught:
             bind(sql, EMPTY)
         assert len(str(caught.value)) < 3_000 and "n … n" in str(caught.value)
+
+
+def test_one_is_no_plural() -> None:
+    found = [many(count, noun) for count, noun in ((0, "row"), (1, "row"), (1234, "query"), ("1", "key"), ("1.0", "key"))]
+    assert found == ["0 rows", "1 row", "1,234 queries", "1 key", "1.0 keys"]

@@ -11,6 +11,7 @@ import click
 from experiments.commands.inputs import DATA_HELP, progress
 from experiments.commands.output import say, table_text
 from experiments.commands.spark_options import spark_options
+from optimizer.errors import many
 
 
 @click.command(
@@ -55,7 +56,7 @@ def command(
         rows.append((t.name, *figures, unique))
     say(table_text(head, rows))
     parts = sum(t.pieces for t in report.tables)
-    click.echo(f"read {report.read} of {parts} parts of files; {report.seconds:.1f} s in all")
+    click.echo(f"read {report.read} of {many(parts, 'part')} of files; {report.seconds:.1f} s in all")
 
 
 def _joint(text: str) -> tuple[str, tuple[str, ...]]:

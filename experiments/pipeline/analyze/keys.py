@@ -31,7 +31,7 @@ from optimizer.algebra.types import common_type
 from optimizer.catalog.findings import Constraint, read_findings
 from optimizer.catalog.order import rows_ascend
 from optimizer.catalog.table import Catalog, Table
-from optimizer.errors import CatalogError
+from optimizer.errors import CatalogError, many
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -120,7 +120,7 @@ def count_against(
             useArrow=False,
         )
         frame = spark.range(0, len(tables), 1, len(tables)).select("id", ascends.asNondeterministic()("id").alias("ascends"))
-        rows = collect(spark, frame, f"verify {len(tables)} keys in stored order", say)
+        rows = collect(spark, frame, f"verify {many(len(tables), 'key')} in stored order", say)
         found = {in_order[row["id"]]: (0, []) for row in rows if row["ascends"]}
     left = [one for one in every if one not in found]
     counted: list[DataFrame] = []
@@ -129,7 +129,7 @@ def count_against(
         shown = [f.base64(name) if type == "binary" else f.col(name).cast("string") for name, type in against.dtypes]
         first = f.min(f.array(*(f.coalesce(text, f.lit("NULL")) for text in shown)))
         counted.append(against.agg(f.lit(i).alias("which"), f.count(f.lit(1)).alias("rows"), first.alias("first")))
-    what = f"verify {len(left)} keys of {', '.join(dict.fromkeys(one.table for one in left))}"
+    what = f"verify {many(len(left), 'key')} of {', '.join(dict.fromkeys(one.table for one in left))}"
     for row in collect(spark, reduce(lambda a, b: a.union(b), counted), what, say) if counted else []:
         found[left[row["which"]]] = (row["rows"], row["first"] or [])
     return found
@@ -193,6 +193,6 @@ def _complaint(one: Constraint, rows: int, example: Sequence[str]) -> str:
         return ""
     columns, values = ", ".join(one.columns), ", ".join(example)
     if not one.target:
-        return f"{one.table} ({columns}) is declared as a key, but {rows:,} values occur more than once, as ({values}) does"
+        return f"{one.table} ({columns}) is declared as a key, but has {many(rows, 'value')} more than once, as ({values})"
     target = f"{one.target} ({', '.join(one.referenced)})"
-    return f"{one.table} ({columns}) is declared to reference {target}, but {rows:,} rows refer to none, as ({values}) does"
+    return f"{one.table} ({columns}) is declared to reference {target}, but has {many(rows, 'row')} that it lacks, as ({values})"

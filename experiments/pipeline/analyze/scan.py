@@ -22,6 +22,7 @@ from experiments.pipeline.spark.errors import PipelineError
 from experiments.pipeline.spark.session import Say, Start
 from experiments.pipeline.spark.tasks import collect, rows_of_tasks
 from experiments.pipeline.spark.worker import failure
+from optimizer.errors import many
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -53,7 +54,7 @@ def scan(pieces: Sequence[Piece], spark: Start, say: Say) -> Scanned:
         return _result({key: _merged(key[1], range(len(found)), found) for key, found in groups.items()})
     session = spark()
     tables = ", ".join(dict.fromkeys(piece.table.name for piece in pieces))
-    found = collect(session, _frame(session, pieces), f"analyze {tables}: {len(missing)} parts", say)
+    found = collect(session, _frame(session, pieces), f"analyze {tables}: {many(len(missing), 'part')}", say)
     return _result({(row["table"], tuple(row["columns"])): bytes(row["content"]) for row in found})
 
 

@@ -18,7 +18,7 @@ from experiments.pipeline.spark.session import Say, Start
 from optimizer.catalog.dataset import SCHEMA_FILE
 from optimizer.catalog.order import remember_orders
 from optimizer.dataset import open_dataset
-from optimizer.errors import CatalogError, OutputError
+from optimizer.errors import CatalogError, OutputError, many
 
 STAGE = "generate"
 _MARGIN = 1.2  # sizes are estimates
@@ -71,7 +71,7 @@ def _check(recipe: Recipe, made: Mapping[str, Made]) -> None:
         if name not in made or not least <= made[name].rows <= most:
             found, expected = made[name].rows if name in made else "no", f"{least} to {most}" if least < most else least
             raise CatalogError(
-                f"the generator of {recipe.kind} made {found} rows of {name}, expected {expected}\n"
+                f"the generator of {recipe.kind} made {many(found, 'row')} of {name}, expected {expected}\n"
                 "its version may not fit: upgrade it"
             )
     for name, orders in recipe.orders.items():
@@ -96,4 +96,4 @@ def check_space(folder: Path, size: float, label: str, place: str) -> None:
 def made_text(recipe: Recipe, made: Dataset) -> str:
     """`tpch:0.1, 8 tables, 866,602 rows, 36.9 MB`."""
     rows = made.counts["rows"]
-    return f"{recipe.label}, {len(rows)} tables, {sum(rows.values()):,} rows, {size_text(made.counts['bytes'])}"
+    return f"{recipe.label}, {many(len(rows), 'table')}, {many(sum(rows.values()), 'row')}, {size_text(made.counts['bytes'])}"

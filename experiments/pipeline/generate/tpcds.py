@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from experiments.pipeline.generate.parts import part_files, row_range
 from experiments.pipeline.generate.recipe import Part, Recipe, Task, key_orders, parts_of
 from experiments.pipeline.spark.session import Say
-from optimizer.errors import CatalogError
+from optimizer.errors import CatalogError, many
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -105,7 +105,7 @@ def write_tpcds(tasks: Sequence[Task], targets: Sequence[Path]) -> None:
             chosen = f"SELECT * FROM {task['table']} WHERE rowid >= {start} AND rowid < {end}"
             copied = _only(connection, f"COPY ({chosen}) TO '{_quoted(target)}' (FORMAT parquet)")
             if copied != end - start:
-                raise CatalogError(f"{task['path']} has {copied} rows, of {end - start} that dsdgen made")
+                raise CatalogError(f"{task['path']} has {many(copied, 'row')}, of {end - start} that dsdgen made")
 
 
 def _connect(file: Path, read_only: bool = False) -> DuckDBPyConnection:

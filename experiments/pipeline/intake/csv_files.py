@@ -28,6 +28,7 @@ from experiments.pipeline.intake.values import literal
 from experiments.pipeline.spark.errors import PipelineError
 from experiments.pipeline.spark.paths import reader, to_read
 from optimizer.catalog.delimiters import name_of, rival
+from optimizer.errors import many
 
 _OPEN = "a quote is opened and never closed"
 _AT = F.monotonically_increasing_id
@@ -204,7 +205,7 @@ def _line_end(path: str) -> str | None:
 
 
 def _not(fields: int) -> str:
-    return f"not {fields} field{'s' if fields != 1 else ''}"
+    return f"not {many(fields, 'field')}"
 
 
 def _one(option: str, text: str) -> str:

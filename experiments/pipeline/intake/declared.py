@@ -9,6 +9,7 @@ from typing import Any
 from experiments.pipeline.spark.errors import PipelineError
 from optimizer.catalog.declarations import ColumnDeclaration, ForeignKeyDeclaration, TableDeclaration
 from optimizer.catalog.types import type_family
+from optimizer.errors import many
 
 
 @dataclass(slots=True)
@@ -22,7 +23,9 @@ class Declared(TableDeclaration):
         broken = [one["key"] for one in dangling]
         self.foreign_keys = [key for key in self.foreign_keys if reference_text(key) not in broken]
         for one in dangling:
-            self.left_out.append(f"foreign key {one['key']}: {one['rows']:,} rows refer to no row, first {one['first']}")
+            self.left_out.append(
+                f"foreign key {one['key']}: {many(one['rows'], 'row')} without a row to refer to, first {one['first']}"
+            )
 
 
 def declared_tables(
@@ -61,7 +64,7 @@ def _reference(
     other = declarations.get(parent.lower())
     referenced = foreign.referenced or (other.primary_key if other is not None else ())
     if len(referenced) != len(foreign.columns):
-        raise PipelineError(f"{shown} refers to {len(referenced)} columns of {parent}, not {len(foreign.columns)}")
+        raise PipelineError(f"{shown} refers to {many(len(referenced), 'column')} of {parent}, not {len(foreign.columns)}")
     here, there = _names(columns[name], foreign.columns), _names(columns[parent], referenced)
     if here is None or there is None:
         return "not all of its columns are imported"

@@ -7,6 +7,7 @@ from typing import Any
 
 from experiments.data_view.shown import cut, safe
 from optimizer.catalog.folder import METADATA_FOLDER
+from optimizer.errors import many
 
 
 def summary_text(manifest: Mapping[str, Any], folder: str) -> str:
@@ -35,5 +36,5 @@ def reject_lines(rejected: Sequence[Mapping[str, Any]]) -> list[str]:
         what = f"{safe(one['column'])}: {one['reason']}" if one["column"] else one["reason"]
         row = f"row {one['row']:,} of " if one["row"] is not None else ""
         value = f"{cut(repr(safe(one['value'])), 60)} in " if one["value"] is not None else ""
-        lines.append(f"{one['rows']:,} row{'s' if one['rows'] != 1 else ''}: {what}, first {value}{row}{safe(one['file'])}")
+        lines.append(f"{many(one['rows'], 'row')}: {what}, first {value}{row}{safe(one['file'])}")
     return lines

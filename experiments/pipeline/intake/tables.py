@@ -38,6 +38,7 @@ from optimizer.catalog.findings import Findings
 from optimizer.catalog.fingerprint import file_identities
 from optimizer.catalog.folder import METADATA_FOLDER
 from optimizer.dataset import open_dataset
+from optimizer.errors import many
 
 
 class _BadFiles(Exception):
@@ -143,7 +144,7 @@ class Tables:
         found: dict[str, list[Opened]] = {}
         for table in tables:
             here = paths[table.name]
-            self.say(f"{table.name}: looking at {table.label or f'{len(here)} file' + 's' * (len(here) != 1)}")
+            self.say(f"{table.name}: looking at {table.label or many(len(here), 'file')}")
             if not table.files:
                 found[table.name] = [open_table(self.spark, table)]
                 continue

@@ -20,6 +20,7 @@ from experiments.pipeline.sweep.run import run_sweep
 from experiments.pipeline.sweep.spec import SweepSpec, is_built_in, plan_sweep
 from experiments.workloads.data import dataset_folder
 from experiments.workloads.scale import parse_scale
+from optimizer.errors import many
 
 ORDER = ("generate", "import", "analyze", "sweep", "report")
 _DATA = "data"  # the folder of the dataset that a pipeline makes, within its own
@@ -98,7 +99,7 @@ class Import(Stage):
         made = import_dataset(self.request(context.out), context.spark, context.say, context.resume)
         tables = made.counts["tables"].values()
         rejected = sum(one["rows"] for table in tables for one in table["rejected"])
-        text = f"{len(tables)} tables, {sum(table['kept'] for table in tables):,} rows, {rejected:,} rejected"
+        text = f"{many(len(tables), 'table')}, {many(sum(table['kept'] for table in tables), 'row')}, {rejected:,} rejected"
         return Outcome(made.made, text, self.into)
 
     def request(self, out: Path) -> ImportRequest:
@@ -128,7 +129,7 @@ class Analyze(Stage):
         }
         reports = [analyze_dataset(folder, context.spark, say=context.say, **how) for folder in folders]
         tables = [table for report in reports for table in report.tables]
-        text = f"{len(tables)} tables, {sum(table.rows for table in tables):,} rows"
+        text = f"{many(len(tables), 'table')}, {many(sum(table.rows for table in tables), 'row')}"
         return Outcome(any(report.read for report in reports), text, str(folders[-1]))
 
 
@@ -151,7 +152,7 @@ class Sweep(Stage):
         if finished(context.out, self.name, inputs, settings) is None:
             counts = {"items": done.items, "errors": done.errors}
             write_manifest(context.out, self.name, inputs=inputs, settings=settings, counts=counts, files=done.files)
-        return Outcome(done.made > 0, f"run {done.run}: {done.items:,} items{error_text(done.errors)}")
+        return Outcome(done.made > 0, f"run {done.run}: {many(done.items, 'item')}{error_text(done.errors)}")
 
     def _spec(self, out: Path) -> SweepSpec:
         if self.spec.data is not None or not self.made:
@@ -169,4 +170,4 @@ def error_text(errors: Mapping[str, int]) -> str:
     """`, 3 errors (2 timeout, 1 crash)`; nothing when there are none."""
     kinds = ", ".join(f"{count:,} {kind}" for kind, count in errors.items())
     total = sum(errors.values())
-    return f", {total:,} error{'s' if total > 1 else ''} ({kinds})" if errors else ""
+    return f", {many(total, 'error')} ({kinds})" if errors else ""

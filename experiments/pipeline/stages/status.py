@@ -12,7 +12,7 @@ from experiments.pipeline.spark.manifest import damaged_files, manifest_path, re
 from experiments.pipeline.stages.run import lock_file, read_state
 from experiments.pipeline.stages.stages import ORDER, error_text
 from experiments.pipeline.sweep.run import progress_of, run_folder, runs
-from optimizer.errors import CatalogError
+from optimizer.errors import CatalogError, many
 
 _NOT_BEGUN = {"state": "not begun", "since": None, "until": None, "text": ""}
 
@@ -58,7 +58,7 @@ def _run(out: Path, name: str) -> dict[str, Any]:
     except CatalogError as error:
         return {**told, "text": str(error)}
     facts = {"items": found.items, "done": found.done, "errors": found.errors, "complete": found.complete}
-    return {**told, **facts, "text": f"{found.done:,} of {found.items:,} items{error_text(found.errors)}"}
+    return {**told, **facts, "text": f"{found.done:,} of {many(found.items, 'item')}{error_text(found.errors)}"}
 
 
 def status_text(status: dict[str, Any]) -> str:
@@ -70,7 +70,7 @@ def status_text(status: dict[str, Any]) -> str:
         first_line = stage["text"].split("\n", 1)[0]
         lines.append(f"  {stage['name']:<9} {stage['state']:<10} {when:<17} {first_line}".rstrip())
         if stage["missing"]:
-            lines.append(f"{'':<23}{len(stage['missing'])} files are missing or changed, first {stage['missing'][0]}")
+            lines.append(f"{'':<23}missing or changed: {many(len(stage['missing']), 'file')}, first {stage['missing'][0]}")
     for run in status["runs"]:
         how = "complete" if run["complete"] else "running" if run["process"] else "stopped"
         lines.append(f"  run {run['run']}  {how}: {run['text']}{who(run['process'])}")

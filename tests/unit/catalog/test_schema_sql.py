@@ -71,7 +71,7 @@ def test_keys(tmp_path: Path, schema: str, keys: tuple[tuple[str, ...], ...]) ->
 def test_foreign_keys(tmp_path: Path, declared: str, expected: tuple[tuple[str, ...], tuple[str, ...]]) -> None:
     schema = f"create table u (x int, y int, primary key (x, y)); {declared}"
     if len(expected[0]) != len(expected[1]):
-        refuse(tmp_path, schema, r"a foreign key of t has 1 columns \(a\), but refers to 2 of u \(x, y\)")
+        refuse(tmp_path, schema, r"a foreign key of t has 1 column \(a\), but refers to 2 of u \(x, y\)")
     else:
         assert opened(tmp_path, schema).tables["t"].foreign_keys == (ForeignKey(expected[0], "u", expected[1]),)
 
