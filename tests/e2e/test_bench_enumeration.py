@@ -52,7 +52,7 @@ def test_the_seed_decides_costs_and_nothing_else():
     ("arguments", "message"),
     [
         (("ring/5",), 'there is no join graph "ring/5"'),
-        (("chain/5", "chain/1"), '"chain/1" has 1 relations'),
+        (("chain/5", "chain/1"), '"chain/1" has 1 relation'),
         (("chain/5", "--max-work", "0"), "0 is not in the range"),
         (("chain/5", "-d", "job"), "No such option"),
     ],

@@ -134,7 +134,7 @@ def test_names_have_a_normal_form() -> None:
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("clique/1", '"clique/1" has 1 relations; clique/N can have 2 to 200'),
+        ("clique/1", '"clique/1" has 1 relation; clique/N can have 2 to 200'),
         ("clique/201", "can have 2 to 200"),
         ("chain/301", "can have 2 to 300"),
         ("chain/99999", "write chain/N"),
