@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal
 from typing import Any, BinaryIO, TypeAlias
@@ -122,8 +123,8 @@ def _json_text(value: Any) -> str:
         case list():
             return f"[{', '.join(map(_json_text, value))}]"
         case dict():
-            return f"{{{', '.join(f'{json.dumps(name, ensure_ascii=False)}: {_json_text(of)}' for name, of in value.items())}}}"
-    return json.dumps(_plain(value), ensure_ascii=False)
+            return f"{{{', '.join(f'{_json_string(name)}: {_json_text(of)}' for name, of in value.items())}}}"
+    return _json_string(_plain(value))
 
 
 def _table_cells(column: pa.ChunkedArray) -> list[str]:
@@ -189,7 +190,7 @@ def _csv_writes(type: pa.DataType) -> bool:
 
 
 def _write_json(rows: Rows, sink: BinaryIO) -> int:
-    names = [json.dumps(name, ensure_ascii=False) for name in unique_names(rows.schema.names)]
+    names = [_json_string(name) for name in unique_names(rows.schema.names)]
     count = 0
     for batch in _batches(rows):
         columns = [_json_cells(column) for column in batch.columns]
@@ -209,7 +210,12 @@ def _json_cells(column: pa.Array) -> Iterable[str]:
         return ["null" if text is None else _json_float(text) for text in cell_texts(column)]
     if _is_number(type) or pa.types.is_boolean(type) or pa.types.is_nested(type):
         return ["null" if text is None else text for text in cell_texts(column)]
-    return ["null" if text is None else json.dumps(text, ensure_ascii=False) for text in cell_texts(column)]
+    return ["null" if text is None else _json_string(text) for text in cell_texts(column)]
+
+
+def _json_string(text: str) -> str:
+    """As JSON, with escapes for what a terminal obeys: JSON has them for the controls below the blank only."""
+    return re.sub("[\x7f-\x9f]", lambda found: f"\\u{ord(found[0]):04x}", json.dumps(text, ensure_ascii=False))
 
 
 def _json_float(text: str) -> str:

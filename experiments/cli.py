@@ -126,7 +126,7 @@ def main(args: Sequence[str] | None = None) -> int:
             return _internal(error, arguments, facts)
         _drop_output()
         return _fail(f"cannot write to {error.filename or 'standard output'}: {error.strerror}", OutputError.exit_code)
-    except (Exception, SystemExit) as error:  # nothing of ours leaves by SystemExit
+    except BaseException as error:  # plug-ins may raise anything
         return _internal(error, arguments, facts)
 
 

@@ -8,6 +8,7 @@ import platform
 import re
 import sys
 import zipfile
+import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from importlib import metadata
@@ -154,8 +155,8 @@ def _session(bundle: Bundle, plugins: tuple[str, ...], folder: Path) -> Session:
         catalog = read_catalog(bundle.catalog)
     except PlanscopeError:
         raise
-    except (KeyError, TypeError, ValueError, ArithmeticError, AttributeError, OSError) as error:
-        raise CatalogError(f"catalog.json of the bundle is damaged ({type(error).__name__}: {str(error)[:200]})") from None
+    except (KeyError, TypeError, ValueError, ArithmeticError, AttributeError, OSError):
+        raise CatalogError("catalog.json of the bundle is damaged: a table lacks a part, or has one of another kind") from None
     return Session(catalog, settings, program)
 
 
@@ -226,12 +227,14 @@ def read_bundle(path: Path) -> Bundle:
         return CatalogError(f"{path} is no bundle of planscope: {why}")
 
     try:
-        with zipfile.ZipFile(path) as file:
-            members = _members(file, damaged)
+        opened = path.open("rb")
     except OSError as error:
-        raise CatalogError(f"cannot read {path}: {error.strerror or error}") from None
-    except (zipfile.BadZipFile, RuntimeError, EOFError, ValueError) as error:
-        raise damaged(str(error)[:200]) from None
+        raise CatalogError(f"cannot read {path}: {error.strerror}") from None
+    try:
+        with opened, zipfile.ZipFile(opened) as file:
+            members = _members(file, damaged)
+    except (OSError, zipfile.BadZipFile, zlib.error, RuntimeError, EOFError, ValueError):
+        raise damaged("it is not a zip file, or it is cut short or damaged") from None
     try:
         head = json.loads(members["bundle.json"])
         if head.get("format") != FORMAT:
@@ -247,8 +250,8 @@ def read_bundle(path: Path) -> Bundle:
             head["error"],
             {name: head[name] for name in ("versions", "environment") if isinstance(head.get(name), dict)},
         )  # fmt: skip
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise damaged(f"{type(error).__name__}: {str(error)[:200]}") from None
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        raise damaged("what it holds is not JSON as planscope writes it") from None
     texts = isinstance(bundle.sql, str) and isinstance(bundle.program, str | None) and isinstance(bundle.error, str | None)
     if not texts or not isinstance(bundle.settings, dict) or not isinstance(bundle.catalog, dict):
         raise damaged("bundle.json lacks what it must have")

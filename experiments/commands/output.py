@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import codecs
+import io
 import json
 import re
 import shutil
@@ -10,7 +12,7 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, cast
 
 import click
 
@@ -32,11 +34,25 @@ def sink(output: str | None) -> Iterator[BinaryIO]:
         if sys.stdout is None:
             raise OutputError("standard output is closed: name a file with -o")
         sys.stdout.flush()
-        yield sys.stdout.buffer
+        yield cast(BinaryIO, _Terminal()) if sys.stdout.isatty() else sys.stdout.buffer
         sys.stdout.buffer.flush()
         return
     with atomic_output(output) as file:
         yield file
+
+
+class _Terminal(io.BufferedIOBase):
+    """Standard output that is a terminal: what it would obey becomes U+FFFD."""
+
+    def __init__(self) -> None:
+        self._text = codecs.getincrementaldecoder("utf-8")("replace")
+
+    def write(self, content: Any) -> int:
+        sys.stdout.buffer.write(clean_lines(self._text.decode(bytes(content))).encode())
+        return len(content)
+
+    def writable(self) -> bool:
+        return True
 
 
 def say(text: str, output: str | None = None) -> None:

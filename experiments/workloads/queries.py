@@ -43,6 +43,8 @@ def resolve_sql(text: str) -> str:
     if text == "-":
         sql = _decode(sys.stdin.buffer.read(), "standard input")
     elif text.startswith("@"):
+        if text == "@":
+            raise SqlError("no file is named after @", hint="write @query.sql")
         sql = _read_file(Path(text[1:]).expanduser())
     elif _is_file(text):
         sql = _read_file(Path(text))
@@ -106,7 +108,10 @@ def _read_file(path: Path) -> str:
     except FileNotFoundError:
         files = [file.name for file in path.parent.glob("*.sql")] if path.parent.is_dir() else []
         near = _near(path.name, files)
-        raise SqlError(f"there is no file {path}", hint=f"did you mean @{path.parent / near}?" if near else None) from None
+        hint = f"did you mean @{path.parent / near}?" if near else f"it was looked for in {path.parent.absolute()}"
+        raise SqlError(f"there is no file {path}", hint=hint) from None
+    except IsADirectoryError:
+        raise SqlError(f"{path} is a folder, not a file of SQL", hint=f"name a file in it: @{path / 'query.sql'}") from None
     except OSError as error:
         raise SqlError(f"cannot read {path}: {error.strerror}") from error
 

@@ -131,7 +131,9 @@ def _run(registry: Registry, file: str, path: str) -> None:
         spec.loader.exec_module(module)
         if callable(register := getattr(module, "register", None)):
             register(registry)
-    except (Exception, SystemExit) as error:
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
         raise SettingsError(f"plug-in {file}{_line(error, path)}: {_text(error)}") from error
     finally:
         _loading.pop()
@@ -154,4 +156,4 @@ def _line(error: BaseException, path: str) -> str:
 def _text(error: BaseException) -> str:
     if isinstance(error, PlanscopeError):
         return str(error)
-    return f"{type(error).__name__}: {error.msg if isinstance(error, SyntaxError) else error}"
+    return f"{type(error).__name__}: {error.msg if isinstance(error, SyntaxError) else error}".removesuffix(": ")

@@ -26,7 +26,9 @@ SELECT = "select name from people"
         ("", 2, ["empty"]),
         ("   \n ", 2, ["empty"]),
         ("tpch/q99", 2, ["tpch/q99"]),
-        ("@missing.sql", 2, ["missing.sql"]),
+        ("@missing.sql", 2, ["missing.sql", "it was looked for in /"]),
+        ("@", 2, ["no file is named after @"]),
+        ("@/", 2, ["/ is a folder, not a file of SQL"]),
         ("drop table people", 3, []),
     ],
 )

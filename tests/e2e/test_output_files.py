@@ -14,6 +14,7 @@ import pytest
 
 from executor.atomic import atomic_output
 from executor.formats import FORMATS, show_table, unique_names, write_rows
+from experiments.commands.output import sink as sink_of
 from optimizer.errors import ExecutionError, OutputError
 
 ROWS = pa.table(
@@ -126,6 +127,19 @@ def test_devices_are_written_directly():
     with atomic_output(os.devnull) as file:
         file.write(b"gone")
     assert not os.path.isfile(os.devnull)
+
+
+def test_control_characters_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = pa.table({"a\x85": ["\x9b31m", "ä\x1b[0m\x7f"]})
+    sink = io.BytesIO()
+    write_rows(rows, "json", sink)
+    text = sink.getvalue().decode()
+    assert text.replace("\n", "").isprintable() and [row["a\x85"] for row in json.loads(text)] == rows.column(0).to_pylist()
+    monkeypatch.setattr("sys.stdout", terminal := io.TextIOWrapper(io.BytesIO(), "utf-8"))
+    monkeypatch.setattr(terminal, "isatty", lambda: True, raising=False)
+    with sink_of(None) as file:
+        write_rows(rows, "csv", file)
+    assert terminal.buffer.getvalue().decode().replace("\n", "").isprintable()  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize("format", ["table", "csv", "json"])

@@ -112,6 +112,7 @@ def test_decorators_leave_what_they_stand_on_as_it_is_elsewhere() -> None:
         ("@operator\nclass A: pass\n", "A is no operator: derive it from PhysicalOperator"),
         ("@operator\nclass A(HashJoin): pass\n", 'there is a "hash_join" already, of planscope'),
         ("import sys\nsys.exit()\n", "line 5: SystemExit"),
+        ("class Stop(BaseException): ...\n\nraise Stop\n", "line 6: Stop"),
         ("@estimator\nclass A: pass\n", "A is no estimator: derive it from Estimator"),
         ("@estimator\nclass histogram(Estimator): pass\n", 'there is a "histogram" already'),
     ],
@@ -257,9 +258,9 @@ def test_what_a_plug_in_gives_may_be_what_is_wrong(tmp_path: Path, capsys: pytes
     file = written(tmp_path, KEEP.replace("RewriteRule", "TransformationRule"))
     assert main(["explain", "chain/3", "--plugin", file]) == 1
     assert f"planscope has a bug, or what a plug-in gives it is wrong ({file}" in capsys.readouterr().err
-    stopping = KEEP.replace("return None", "raise SystemExit(0)").replace("RewriteRule", "TransformationRule")
+    stopping = KEEP.replace("return None", "raise BaseException('no more')").replace("RewriteRule", "TransformationRule")
     assert main(["explain", "chain/3", "--plugin", written(tmp_path, stopping)]) == 2
-    assert ", line 10: SystemExit" in capsys.readouterr().err
+    assert ", line 10: BaseException: no more" in capsys.readouterr().err
 
 
 # -- operators ------------------------------------------------------------------------------------------------------------
