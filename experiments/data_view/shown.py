@@ -8,6 +8,7 @@ from typing import Any
 from rich.cells import cell_len, set_cell_size
 
 from memo_viz.text import clean
+from optimizer.errors import many
 
 
 def safe(text: str) -> str:
@@ -40,7 +41,7 @@ def share_text(share: float) -> str:
 
 
 def size_text(bytes: int) -> str:
-    return f"{bytes / 1e6:,.1f} MB" if bytes >= 1e5 else f"{bytes / 1e3:,.1f} kB"
+    return f"{bytes / 1e6:,.1f} MB" if bytes >= 1e5 else f"{bytes / 1e3:,.1f} kB" if bytes >= 1e3 else many(bytes, "byte")
 
 
 def cut(text: str, cells: int) -> str:

@@ -54,6 +54,8 @@ def resolve_sql(text: str) -> str:
         sql = graph_sql(join_graph(text))
     elif _QUERY_NAME.fullmatch(text):
         sql = _built_in(text)
+    elif len(text) < 1000 and "\n" not in text and "\0" not in text and Path(text).is_file():
+        raise SqlError(f"{text} is a file", hint=f"for the SQL in it write @{text}; traces end in .jsonl")
     else:
         sql = text
     if not sql.strip():

@@ -28,6 +28,7 @@ SELECT = "select name from people"
         ("tpch/q99", 2, ["tpch/q99"]),
         ("@missing.sql", 2, ["missing.sql", "it was looked for in /"]),
         ("@", 2, ["no file is named after @"]),
+        ("README.md", 2, ["README.md is a file", "write @README.md"]),
         ("@/", 2, ["/ is a folder, not a file of SQL"]),
         ("drop table people", 3, []),
     ],

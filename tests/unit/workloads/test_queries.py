@@ -88,7 +88,7 @@ def test_tpcds_queries_need_the_extension(monkeypatch: pytest.MonkeyPatch) -> No
         ("", "there is no SQL to run"),
         ("  \n", "there is no SQL to run"),
         ("@no-such-file.sql", "there is no file no-such-file.sql"),
-        ("@tests", "cannot read tests: Is a directory"),
+        ("@tests", "tests is a folder, not a file of SQL"),
     ],
 )
 def test_what_is_wrong(text: str, message: str, monkeypatch: pytest.MonkeyPatch) -> None:
