@@ -113,7 +113,7 @@ class Refusals:
         if rule is None:
             if name in ENFORCERS:
                 raise SettingsError(f'"{name}" is an enforcer and no rule: ask about it as an operator')
-            hint = did_you_mean(name, self.rules, f"there are {', '.join(sorted(self.rules))}")
+            hint = did_you_mean(name, self.rules, "planscope rules lists them")
             raise SettingsError(f'there is no rule "{name}" in the search; {hint}')
         if name not in self._on:
             return self._off(rule)
