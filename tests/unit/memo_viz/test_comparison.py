@@ -109,7 +109,7 @@ def test_what_differs_is_said(searches: tuple[Events, Events]) -> None:
     for width in (60, 100):
         text = comparison_text(found, width)
         assert max(map(len, text.splitlines())) <= width
-    assert "ms" not in {*text.split()} and "disable = [] | ['join_to_hash_join']" in text
+    assert "ms" not in {*text.split()} and "disable = (none) | join_to_hash_join" in text
     value = json.loads(json.dumps(comparison_json(found), allow_nan=False))
     assert value["same_plan"] is False and value["parting"]["event"] == parting.event
 
