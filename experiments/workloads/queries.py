@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import difflib
+import os
 import re
 import sys
 from collections.abc import Sequence
@@ -54,7 +55,7 @@ def resolve_sql(text: str) -> str:
         sql = graph_sql(join_graph(text))
     elif _QUERY_NAME.fullmatch(text):
         sql = _built_in(text)
-    elif len(text) < 1000 and "\n" not in text and "\0" not in text and Path(text).is_file():
+    elif os.path.isfile(text):
         raise SqlError(f"{text} is a file", hint=f"for the SQL in it write @{text}; traces end in .jsonl")
     else:
         sql = text
@@ -101,7 +102,7 @@ def query_name(text: str) -> str:
 
 def _is_file(text: str) -> bool:
     """Whether `text` is the name of a file of SQL that is there; no SQL is a name like that."""
-    return text.endswith(".sql") and "\n" not in text and len(text) < 1000 and Path(text).is_file()
+    return text.endswith(".sql") and os.path.isfile(text)  # False of what can be no name, of which Path says so by an exception
 
 
 def _read_file(path: Path) -> str:

@@ -59,7 +59,7 @@ def test_over_leads_where_the_walk_of_python_leads(show, q5, q5_page):
 def test_the_page_fits_a_narrow_window(show, q5_page, width):
     page = show(q5_page)
     page.set_viewport_size({"width": width, "height": 900})
-    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    page.wait_for_function("width => document.documentElement.scrollWidth <= width", arg=width)  # laid out anew
     centre = page.evaluate("document.querySelector('.centre').getBoundingClientRect().width")
     assert centre >= min(width, 700)
 

@@ -97,7 +97,7 @@ def test_what_did_not_converge_is_said_everywhere(planscope, shop, tmp_path: Pat
     note = "batch short: no fixpoint within 1 pass; in the last one fired filter_push_join"
     arguments = ("explain", SQL, "-d", str(shop), "--program", str(file))
     assert f"! {note}" in planscope(*arguments, "--stage", "prepass").out
-    plan = planscope(*arguments).out
+    plan = " ".join(planscope(*arguments).out.split())
     assert "the pre-pass did not reach its fixpoint" in plan and note in plan
     value = json.loads(planscope(*arguments, "--stage", "prepass", "--format", "json").out)
     assert value["converged"] is False and value["notes"] == [note] and value["batches"][0]["stopped"] == "passes"
@@ -106,7 +106,7 @@ def test_what_did_not_converge_is_said_everywhere(planscope, shop, tmp_path: Pat
 
 
 def test_the_limit_on_firings_is_named(planscope) -> None:
-    out = planscope("explain", "job/1a", "--set", "prepass_limit=3", "--stage", "prepass").out
+    out = " ".join(planscope("explain", "job/1a", "--set", "prepass_limit=3", "--stage", "prepass").out.split())
     assert "! batch predicates: stopped at the setting prepass_limit; in its last pass fired filter_push_join" in out
 
 

@@ -273,7 +273,7 @@ def test_the_command(shop: str, capsys: pytest.CaptureFixture[str], tmp_path: Pa
     plan = str(tmp_path / "plan.json")
     assert run("explain", "-o", plan)[0] == 0
     code, out, _ = run("why", "--plan", plan)
-    assert code == 0 and "that is the chosen plan" in out
+    assert code == 0 and "that is the chosen plan" in " ".join(out.split())
     code, out, _ = run("why", "--operator", "nested_loop_join", "--format", "json")
     value = json.loads(out)
     assert value["status"] == "exists" and value["reason"]["kind"] in ("lost", "pruned") and value["cost"] > value["chosen_cost"]
