@@ -8,8 +8,9 @@ from typing import Any
 from rich.cells import cell_len
 
 from experiments.data_view.positions import is_discrete, positions
-from experiments.data_view.shown import count_text, cut, padded, safe, share_text, value_text
+from experiments.data_view.shown import count_text, cut, padded, share_text, value_text
 from experiments.data_view.spread import spread
+from memo_viz.text import clean
 from optimizer.algebra.types import type_name
 from optimizer.catalog.histogram import Histogram
 from optimizer.catalog.table import ColumnStats, Table, TableColumn
@@ -25,7 +26,7 @@ def column_text(table: Table, column: TableColumn, width: int, notes: Sequence[s
     rows = table.stats.rows
     nulls = "NULL forbidden" if not column.nullable and not stats.nulls else f"{count_text(stats.nulls)} NULLs"
     lines = [
-        f"{safe(table.name)}.{safe(column.name)}  {type_name(column.type).lower()}",
+        f"{clean(table.name)}.{clean(column.name)}  {type_name(column.type).lower()}",
         f"  {many(rows, 'row')}, {nulls}, {count_text(stats.ndv)} distinct values"
         + ("" if stats.avg_width is None else f", {stats.avg_width:.3g} bytes each"),
     ]

@@ -12,8 +12,9 @@ from typing import Any
 
 from rich.cells import cell_len
 
-from experiments.data_view.shown import count_text, cut, safe, share_text, value_text
+from experiments.data_view.shown import count_text, cut, share_text, value_text
 from experiments.data_view.spread import Spread, spread
+from memo_viz.text import clean
 from optimizer.algebra.types import type_name
 from optimizer.catalog.table import Catalog, ColumnStats, Table, TableColumn
 from optimizer.errors import many
@@ -113,10 +114,10 @@ def _end(value: Any) -> str:
 
 def _text(x: float, y: float, text: str, cells: int, kind: str, anchor: str = "start") -> str:
     squeezed = ""  # letters differ in width: one that might not fit is drawn narrower
-    if kind != "table" and cell_len(cut(safe(text), cells)) * _LETTER > _PANEL_WIDTH - 20:
+    if kind != "table" and cell_len(cut(clean(text), cells)) * _LETTER > _PANEL_WIDTH - 20:
         squeezed = f' textLength="{_PANEL_WIDTH - 20}" lengthAdjust="spacingAndGlyphs"'
     return f'<text class="{kind}" x="{x:g}" y="{y:g}" text-anchor="{anchor}"{squeezed}>{_escaped(text, cells)}</text>'
 
 
 def _escaped(text: str, cells: int) -> str:
-    return escape(cut(safe(text), cells), quote=True)
+    return escape(cut(clean(text), cells), quote=True)

@@ -7,8 +7,9 @@ from typing import NamedTuple
 
 from rich.cells import cell_len
 
-from experiments.data_view.shown import count_text, cut, padded, safe, share_text, size_text, value_text
+from experiments.data_view.shown import count_text, cut, padded, share_text, size_text, value_text
 from experiments.data_view.spread import spread
+from memo_viz.text import clean
 from optimizer.algebra.types import type_name
 from optimizer.catalog.table import ColumnStats, Table, TableColumn
 from optimizer.errors import many
@@ -45,14 +46,14 @@ def table_text(table: Table, width: int, notes: Sequence[str] = ()) -> str:
     `bytes` is what a value takes on average, without NULLs; `spread` shows the rows from `min` to `max`, where known.
     """
     lines = [_title(table), *(f"  {note}" for note in notes)]
-    lines += [f"  key {', '.join(map(safe, key))}" for key in table.keys]
+    lines += [f"  key {', '.join(map(clean, key))}" for key in table.keys]
     for key in table.foreign_keys:
-        target = f"{safe(key.table)} ({', '.join(map(safe, key.referenced))})"
-        lines.append(f"  {', '.join(map(safe, key.columns))} references {target}")
+        target = f"{clean(key.table)} ({', '.join(map(clean, key.referenced))})"
+        lines.append(f"  {', '.join(map(clean, key.columns))} references {target}")
     if table.order:
-        lines.append(f"  stored by {', '.join(map(safe, table.order))}")
+        lines.append(f"  stored by {', '.join(map(clean, table.order))}")
     for names, ndv in table.stats.distinct.items():
-        lines.append(f"  {count_text(ndv)} distinct combinations of {', '.join(map(safe, names))}")
+        lines.append(f"  {count_text(ndv)} distinct combinations of {', '.join(map(clean, names))}")
     lines += _listing(table, width)
     return "\n".join(line if line.strip() in notes else cut(line, width) for line in lines)
 
@@ -61,7 +62,7 @@ def _title(table: Table) -> str:
     size = size_text(table.stats.bytes) if table.files else "statistics only"
     parts = f" in {len(table.files)} files" if len(table.files) > 1 else ""
     rows = many(table.stats.rows, "row")
-    return f"{safe(table.name)}  {rows}, {size}" + (f", {table.format}{parts}" if table.format else "")
+    return f"{clean(table.name)}  {rows}, {size}" + (f", {table.format}{parts}" if table.format else "")
 
 
 def _listing(table: Table, width: int) -> list[str]:
@@ -80,7 +81,7 @@ def _listing(table: Table, width: int) -> list[str]:
 def _cells(column: TableColumn, stats: ColumnStats, rows: int, cells: int) -> tuple[str, ...]:
     shape = spread(stats, rows, cells)
     return (
-        safe(column.name),
+        clean(column.name),
         type_name(column.type).lower(),
         count_text(stats.nulls) if column.nullable or stats.nulls else "never",
         count_text(stats.ndv),

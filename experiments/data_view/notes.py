@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
-from experiments.data_view.shown import safe
+from memo_viz.text import clean
 from optimizer.catalog.findings import read_findings
 from optimizer.catalog.fingerprint import file_identities
 from optimizer.catalog.statistics import stored_statistics
@@ -16,16 +16,16 @@ from optimizer.catalog.table import Catalog, Table
 def notes(table: Table, data: str, measured: Collection[str] = (), untrue: Mapping[str, Sequence[str]] = {}) -> list[str]:
     """Lines about one table of the dataset that the user called `data`. `measured`: tables that were ever analyzed; `untrue`: by
     table, what an analysis found against its declarations."""
-    lines = [f"not relied on: {safe(words)}" for words in untrue.get(table.name, ())]
+    lines = [f"not relied on: {clean(words)}" for words in untrue.get(table.name, ())]
     if table.stats.analyzed:
-        return [f"analyzed {safe(table.stats.analyzed)}", *lines]
+        return [f"analyzed {clean(table.stats.analyzed)}", *lines]
     if not table.files:
         return lines
     what = "analyzed before its files changed" if table.name in measured else "not analyzed"
     return [
         *lines,
         f"{what}: distinct counts, common values and histograms may be missing",
-        f"planscope data analyze {shlex.quote(safe(data))} measures them",
+        f"planscope data analyze {shlex.quote(clean(data))} measures them",
     ]
 
 

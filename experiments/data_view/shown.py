@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import unicodedata
 from typing import Any
 
 from rich.cells import cell_len, set_cell_size
@@ -11,22 +10,17 @@ from memo_viz.text import clean
 from optimizer.errors import many
 
 
-def safe(text: str) -> str:
-    """`text` on one line, without characters that control a terminal or reorder what it shows: each becomes U+FFFD."""
-    return "".join("\ufffd" if unicodedata.category(c) in ("Cf", "Zl", "Zp") else c for c in clean(text))
-
-
 def value_text(value: Any) -> str:
     """A value of a column; texts in quotes, so that an empty one and blanks show, bytes in hexadecimal digits."""
     if value is None:
         return "NULL"
     if isinstance(value, str):
-        return f"'{safe(value)}'"
+        return f"'{clean(value)}'"
     if isinstance(value, bytes):
         return f"0x{value.hex()}"
     if isinstance(value, bool):
         return "true" if value else "false"
-    return f"{value:.6g}" if isinstance(value, float) else safe(str(value))
+    return f"{value:.6g}" if isinstance(value, float) else clean(str(value))
 
 
 def count_text(value: float | None) -> str:

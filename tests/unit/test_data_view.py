@@ -17,8 +17,9 @@ from experiments.data_view.as_text import table_text
 from experiments.data_view.notes import notes
 from experiments.data_view.positions import positions
 from experiments.data_view.selection import select
-from experiments.data_view.shown import cut, padded, safe, value_text
+from experiments.data_view.shown import cut, padded, value_text
 from experiments.data_view.spread import spread
+from memo_viz.text import clean
 from optimizer.catalog.histogram import Histogram
 from optimizer.catalog.table import Catalog, ColumnStats, Table, TableColumn, TableStats
 from optimizer.errors import CatalogError
@@ -161,6 +162,6 @@ def test_selection():
 
 
 def test_shown_texts():
-    assert safe("a\tb\x00\u202e") == "a b\ufffd\ufffd"
+    assert clean("a\tb\x00\u202e") == "a b\ufffd\ufffd"
     assert [value_text(v) for v in (None, "", b"\x01", True, 0.1, 12)] == ["NULL", "''", "0x01", "true", "0.1", "12"]
     assert cut("列列列", 4) == "列…" and padded("列", 4) == "列  " and padded("1", 3, right=True) == "  1"

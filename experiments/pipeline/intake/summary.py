@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from experiments.data_view.shown import cut, safe
+from experiments.data_view.shown import cut
+from memo_viz.text import clean
 from optimizer.catalog.folder import METADATA_FOLDER
 from optimizer.errors import many
 
@@ -17,15 +18,15 @@ def summary_text(manifest: Mapping[str, Any], folder: str) -> str:
     for name, table in counts["tables"].items():
         rejected = sum(one["rows"] for one in table["rejected"])
         lines.append(
-            f"{safe(name)}  {table['kept']:,} of {table['read']:,} rows" + (f", {rejected:,} rejected" if rejected else "")
+            f"{clean(name)}  {table['kept']:,} of {table['read']:,} rows" + (f", {rejected:,} rejected" if rejected else "")
         )
         lines += [f"  {line}" for line in reject_lines(table["rejected"])]
         if rejected:
             lines.append(f"  they are in {folder}/{METADATA_FOLDER}/rejected/{name}")
-        lines += [f"  column {safe(column)} is not imported: it {safe(reason)}" for column, reason in table["dropped"].items()]
-        lines += [f"  not declared in schema.sql: {safe(reason)}" for reason in table["left_out"]]
-    lines += [f"not imported: {safe(line)}" for reason in counts.get("damaged", {}).values() for line in reason.splitlines()[:1]]
-    lines += [f"not imported, its kind is not known: {safe(path)}" for path in counts["skipped"]]
+        lines += [f"  column {clean(column)} is not imported: it {clean(reason)}" for column, reason in table["dropped"].items()]
+        lines += [f"  not declared in schema.sql: {clean(reason)}" for reason in table["left_out"]]
+    lines += [f"not imported: {clean(line)}" for reason in counts.get("damaged", {}).values() for line in reason.splitlines()[:1]]
+    lines += [f"not imported, its kind is not known: {clean(path)}" for path in counts["skipped"]]
     return "\n".join(lines)
 
 
@@ -33,8 +34,8 @@ def reject_lines(rejected: Sequence[Mapping[str, Any]]) -> list[str]:
     """A line for each reason and column: `12 rows: day is not a DATE, first '31.12.2020' in row 7 of sales.csv`."""
     lines = []
     for one in rejected:
-        what = f"{safe(one['column'])}: {one['reason']}" if one["column"] else one["reason"]
+        what = f"{clean(one['column'])}: {one['reason']}" if one["column"] else one["reason"]
         row = f"row {one['row']:,} of " if one["row"] is not None else ""
-        value = f"{cut(repr(safe(one['value'])), 60)} in " if one["value"] is not None else ""
-        lines.append(f"{many(one['rows'], 'row')}: {what}, first {value}{row}{safe(one['file'])}")
+        value = f"{cut(repr(clean(one['value'])), 60)} in " if one["value"] is not None else ""
+        lines.append(f"{many(one['rows'], 'row')}: {what}, first {value}{row}{clean(one['file'])}")
     return lines

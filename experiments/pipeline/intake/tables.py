@@ -16,7 +16,6 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 
 from executor.atomic import make_folder, write_file
-from experiments.data_view.shown import safe
 from experiments.pipeline.analyze.keys import declared as constraints
 from experiments.pipeline.intake.checked import inferred
 from experiments.pipeline.intake.csv_files import CsvFiles, Looked
@@ -34,6 +33,7 @@ from experiments.pipeline.intake.summary import reject_lines
 from experiments.pipeline.spark.errors import PipelineError
 from experiments.pipeline.spark.publish import WORK
 from experiments.pipeline.spark.session import Say
+from memo_viz.text import clean
 from optimizer.catalog.findings import Findings
 from optimizer.catalog.fingerprint import file_identities
 from optimizer.catalog.folder import METADATA_FOLDER
@@ -200,7 +200,7 @@ class Tables:
         for entry in self.inside.iterdir():
             if entry.is_dir():
                 shutil.rmtree(entry, ignore_errors=True)
-        lines = [f"{safe(name)}: {line}" for name, found in results.items() for line in reject_lines(found["rejected"])]
+        lines = [f"{clean(name)}: {line}" for name, found in results.items() for line in reject_lines(found["rejected"])]
         raise PipelineError("\n".join(["rows were rejected, so nothing was imported (--on-reject fail):", *lines]))
 
     def _remember(self, declared: Mapping[str, Declared]) -> None:
