@@ -60,9 +60,16 @@ def say(text: str, output: str | None = None) -> None:
     write_text(fitted(text), output)
 
 
+_TABLE = re.compile(r"^─[─ ]*$", re.MULTILINE)  # the line below its heads
+
+
 def fitted(text: str) -> str:
-    """`text` with lines longer than `text_width` broken at blanks."""
-    return "\n".join(part for line in clean_lines(text).split("\n") for part in _broken(line, text_width()))
+    """`text` with lines longer than `text_width` broken at blanks; rows of tables that cannot be as narrow stay whole."""
+    width = text_width()
+    return "\n\n".join(
+        block if _TABLE.search(block) else "\n".join(part for line in block.split("\n") for part in _broken(line, width))
+        for block in clean_lines(text).split("\n\n")
+    )
 
 
 def _broken(line: str, width: int) -> list[str]:

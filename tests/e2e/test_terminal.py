@@ -12,6 +12,7 @@ import sys
 import pytest
 
 from executor.session import Session
+from experiments.commands.output import fitted, table_text
 from memo_viz.text import clean, clean_json, clean_lines
 from tests.e2e.conftest import ROOT
 
@@ -63,6 +64,13 @@ def test_a_name_of_a_megabyte_gives_a_short_message(planscope, shop) -> None:
     for sql in (f'select "{"x" * 1_000_000}" from people', "x" * 1_000_000 + ".sql", f"tpch/{'x' * 1_000_000}"):
         done = planscope("explain", sql, "-d", str(shop))
         assert done.code == 2 and len(done.err) < 5_000
+
+
+def test_rows_of_tables_that_cannot_be_as_narrow_stay_whole(monkeypatch) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    table = table_text(("query", *(f"ms_{i}" for i in range(9))), [("q05", *(f"{i}00.25" for i in range(9)))])
+    text, *lines = fitted(f"{'word ' * 20}\n\nFigures.\n{table}").split("\n\n")
+    assert lines == [f"Figures.\n{table}"] and max(map(len, text.split("\n"))) <= 40
 
 
 @pytest.mark.parametrize("columns", [60, 90, 150])
