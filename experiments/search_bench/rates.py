@@ -46,12 +46,9 @@ class TimedMemo(Memo):
         self.calls_adding = self.calls_finding = 0
         self.added = 0
 
-    def insert(
-        self, tree: Tree, into: int | None = None, rule: str | None = None, source: int = -1, known_regions: bool = False,
-        unseen: bool = False,
-    ) -> tuple[int, list[LogicalExpr]]:  # fmt: skip
+    def insert(self, tree: Tree, into: int | None = None, *more: Any, **options: Any) -> tuple[int, list[LogicalExpr]]:
         start = perf_counter()
-        done = super().insert(tree, into, rule, source, known_regions, unseen)
+        done = super().insert(tree, into, *more, **options)
         seconds = perf_counter() - start
         if done[1]:
             self.adding += seconds

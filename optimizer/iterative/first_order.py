@@ -44,7 +44,7 @@ def insert_first_order(search: SearchContext, mexpr: LogicalExpr, rule: str, uns
         into = mexpr.group
         whole = part(region, a | b, leaves)
         if a | b != region.graph.all and isinstance(whole, Tree):
-            into, graphs = memo.insert(whole, None, rule, mexpr.id)
+            into, graphs = memo.insert(whole, None, rule, mexpr.id, within=memo.group(mexpr.group))
             new += graphs
         for one, other in ((a, b), (b, a)):
             tree = Tree(join, (part(region, one, leaves), part(region, other, leaves)))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from optimizer.algebra.columns import ColumnSet
+from typing import TypeAlias
+
+from optimizer.algebra.columns import ColumnId, ColumnSet
 from optimizer.algebra.props import LogicalProps
 from optimizer.algebra.scalars import Predicate
 from optimizer.algebra.traits import TraitSet
@@ -10,6 +12,10 @@ from optimizer.algebra.trees import Leaf
 from optimizer.memo.goal import Goal
 from optimizer.memo.mexpr import LogicalExpr
 from optimizer.stats.relation import RelationStats
+
+
+# Outer column -> the Apply that binds it: its left input, all columns bound there, and whether each row is a binding of its own.
+Binders: TypeAlias = tuple[tuple[ColumnId, tuple[int, ColumnSet, bool]], ...]
 
 
 class Region:
@@ -31,12 +37,14 @@ class Group:
     `props` and `stats` are derived once, from the first expression, and frozen. `offers`: orders that plans of the group
     can have without a sort, found from the leaves up. `lower`: no plan of the group costs less. `parents`: logical
     expressions that use the group. `goals`: by required traits, reduced in this group. `outer`: columns of enclosing queries
-    that it reads; `volatile`: evaluated again it may give other rows. `runs`: how often it is evaluated (`memo.runs`).
+    that it reads; `binders`: what binds these, which tells apart groups of equal expressions, since it says how often they are
+    evaluated: `runs`, once `memo.runs` was asked. `volatile`: evaluated again it may give other rows.
     `leaf`: how it stands in bindings, once it did. `unseen`: joins of a region that are there to be costed; transformation rules
     neither bind them nor look into them.
     """
 
     __slots__ = (
+        "binders",
         "explored",
         "exploring",
         "goals",
@@ -64,6 +72,7 @@ class Group:
         self.goals: dict[TraitSet, Goal] = {}
         self.region: Region | None = None
         self.outer: ColumnSet = 0
+        self.binders: Binders = ()
         self.volatile = False
         self.runs = 1.0
         self.relations = 1

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Protocol
 
-from optimizer.algebra.columns import ColumnId, ColumnSet, column_ids
+from optimizer.algebra.columns import ColumnSet, column_ids
 from optimizer.algebra.join_graph import JoinGraph
 from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical import Choice, LogicalOperator
@@ -19,11 +19,12 @@ from optimizer.algebra.logical_joins import Apply, Join
 from optimizer.algebra.physical import PhysicalOperator
 from optimizer.algebra.predicates import combined
 from optimizer.algebra.props import LogicalProps
+from optimizer.algebra.scalars import Predicate
 from optimizer.algebra.traits import TraitSet
 from optimizer.algebra.trees import Leaf, Node, Tree
 from optimizer.errors import PlanscopeError
 from optimizer.memo.goal import Goal
-from optimizer.memo.group import Group, Region
+from optimizer.memo.group import Binders, Group, Region
 from optimizer.memo.mexpr import LogicalExpr, PhysicalExpr
 from optimizer.stats.relation import RelationStats
 from optimizer.trace.recorder import Trace
@@ -56,11 +57,9 @@ class Memo:
         self.goals: list[Goal] = []
         self.news: list[tuple[list[LogicalExpr], list[LogicalExpr]]] = []  # after merges: parents, members new to them
         self._next_mexpr = 0
-        self._index: dict[tuple[LogicalOperator, tuple[int, ...]], LogicalExpr] = {}
-        self._regions: dict[tuple[tuple[int, ...], tuple[object, ...]], int] = {}
+        self._index: dict[tuple[LogicalOperator, tuple[int, ...], Binders], LogicalExpr] = {}
+        self._regions: dict[tuple[tuple[int, ...], Predicate, Binders], int] = {}
         self._parent: list[int] = []  # union-find over group ids
-        # outer column -> left input of the Apply that binds it, all columns bound there, whether each row is a binding of its own
-        self._binders: dict[ColumnId, tuple[int, ColumnSet, bool]] = {}
 
     def find(self, gid: int) -> int:
         """The id that stands for `gid` after merges."""
@@ -85,37 +84,58 @@ class Memo:
         source: int = -1,
         known_regions: bool = False,
         unseen: bool = False,
+        within: Group | None = None,
     ) -> tuple[int, list[LogicalExpr]]:
         """Insert a tree whose leaves are groups; its root goes into group `into` where one is given.
 
         `known_regions`: a join below the root whose region has a group already is that group, not a new member of it. `unseen`:
-        the root is a join that no transformation rule is to see.
+        the root is a join that no transformation rule is to see. `within`: a group whose outer columns are bound as those of the
+        tree are; `into` is one.
         Returns the group of the root and the logical expressions that are new, inputs first.
         """
+        around = within if into is None else self.group(into)
+        bound: Binders = () if around is None else around.binders
         gids: dict[int, int] = {}
         new: list[LogicalExpr] = []
         stack = [tree]
-        while stack:
+        outside: list[tuple[list[Tree], dict[int, int], Binders]] = []  # where Applies wait for their right inputs
+        inserted: int | None = None  # the right input of the next one
+        while True:
             node = stack[-1]
-            waiting = [below for below in node.inputs if isinstance(below, Tree) and id(below) not in gids]
-            if waiting:
-                stack += reversed(waiting)
-                continue
+            if isinstance(node.op, Apply) and id(node) not in gids:
+                left, right = node.inputs
+                if isinstance(left, Tree) and id(left) not in gids:
+                    stack.append(left)
+                    continue
+                over = gids[id(left)] if isinstance(left, Tree) else left.gid
+                if inserted is None and isinstance(right, Tree):
+                    outside.append((stack, gids, bound))
+                    stack, gids, bound = [right], {}, self._bound_by(over, right, bound)
+                    continue
+                each = inserted if isinstance(right, Tree) else right.gid
+                assert each is not None
+                inputs: tuple[int, ...] = (self.find(over), self.find(each))
+                inserted = None
+            else:
+                waiting = [below for below in node.inputs if isinstance(below, Tree) and id(below) not in gids]
+                if waiting:
+                    stack += reversed(waiting)
+                    continue
+                inputs = tuple([self.find(gids[id(below)] if isinstance(below, Tree) else below.gid) for below in node.inputs])
             stack.pop()
-            if id(node) in gids:
-                continue
-            inputs = tuple([self.find(gids[id(below)] if isinstance(below, Tree) else below.gid) for below in node.inputs])
-            if isinstance(node.op, Choice):
-                gids[id(node)] = self._one_group(inputs, into if node is tree else None)
-                continue
-            target = into if node is tree else None
-            known = self._group_of_region(node.op, inputs) if known_regions and node is not tree else None
-            gids[id(node)] = (
-                known
-                if known is not None
-                else self._insert_one(node.op, inputs, target, rule, source, new, unseen and node is tree)
-            )
-        return self.find(gids[id(tree)]), new
+            if id(node) not in gids:
+                root = node is tree
+                known = self._group_of_region(node.op, inputs, bound) if known_regions and not root else None
+                if isinstance(node.op, Choice):
+                    known = self._one_group(inputs, into if root else None)
+                elif known is None:
+                    known = self._insert_one(node.op, inputs, into if root else None, rule, source, new, unseen and root, bound)
+                gids[id(node)] = known
+            if not stack:
+                if not outside:
+                    return self.find(gids[id(tree)]), new
+                inserted = gids[id(node)]
+                stack, gids, bound = outside.pop()
 
     def _one_group(self, gids: Sequence[int], into: int | None) -> int:
         """The group that the trees of a choice become."""
@@ -133,9 +153,11 @@ class Memo:
         source: int,
         new: list[LogicalExpr],
         unseen: bool,
+        around: Binders,
     ) -> int:
         into = None if into is None else self.find(into)
-        known = self._index.get((op, inputs))
+        bound = self._read(op, inputs, around) if around else ()
+        known = self._index.get((op, inputs, bound))
         if known is not None:
             self.duplicates += 1
             gid = self.find(known.group)
@@ -147,21 +169,18 @@ class Memo:
         region = self._region_of(op, inputs)
         gid = into if into is not None else -1
         if region is not None:
-            key = (region.leaves, region.predicate)
-            same = self._regions.get(key)
+            same = self._regions.get((region.leaves, region.predicate, bound))
             if same is not None:
                 same = self.find(same)
                 gid = same if gid < 0 or gid == same else self.merge(gid, same, rule or "insert")
         if gid < 0:
-            gid = self._new_group(op, inputs, region)
+            gid = self._new_group(op, inputs, region, around)
         if region is not None:
-            self._regions.setdefault((region.leaves, region.predicate), gid)
-        if isinstance(op, Apply):
-            self._note_binder(inputs)
+            self._regions.setdefault((region.leaves, region.predicate, bound), gid)
         mexpr = LogicalExpr(self._next_mexpr, gid, op, inputs, rule, source)
         self._next_mexpr += 1
         self.logical_count += 1
-        self._index[op, inputs] = mexpr
+        self._index[op, inputs, bound] = mexpr
         group = self.groups[gid]
         (group.unseen if unseen else group.logical).append(mexpr)
         for child in dict.fromkeys(inputs):
@@ -177,10 +196,10 @@ class Memo:
                 inputs=list(mexpr.inputs), logical=True, rule=mexpr.rule, source=mexpr.source if mexpr.rule else None,
             )  # fmt: skip
 
-    def _group_of_region(self, op: LogicalOperator, inputs: tuple[int, ...]) -> int | None:
+    def _group_of_region(self, op: LogicalOperator, inputs: tuple[int, ...], around: Binders) -> int | None:
         """The group that holds every join of these inputs' region, if there is one."""
-        region = self._region_of(op, inputs)
-        known = None if region is None else self._regions.get((region.leaves, region.predicate))
+        region, bound = self._region_of(op, inputs), self._read(op, inputs, around)
+        known = None if region is None else self._regions.get((region.leaves, region.predicate, bound))
         return None if known is None else self.find(known)
 
     def _region_of(self, op: LogicalOperator, inputs: tuple[int, ...]) -> Region | None:
@@ -207,7 +226,7 @@ class Memo:
                 leaves += map(self.find, region.leaves)
         return tuple(sorted(leaves))
 
-    def _new_group(self, op: LogicalOperator, inputs: tuple[int, ...], region: Region | None) -> int:
+    def _new_group(self, op: LogicalOperator, inputs: tuple[int, ...], region: Region | None, around: Binders) -> int:
         children = [self.groups[gid] for gid in inputs]
         props = op.derive_props([child.props for child in children])
         stats = self.figures.estimate(op, props, [child.stats for child in children])
@@ -219,7 +238,9 @@ class Memo:
         group = Group(len(self.groups), props, stats, lower, self.figures.offers(op, props, children))
         group.region = region
         group.relations = sum(child.relations for child in children) or 1
-        self._note_outer(group, op, children)
+        group.volatile = any(child.volatile for child in children) or any(s.volatile for s in op.scalars())
+        group.outer = _outer(op, children)
+        group.binders = around if group.outer else ()
         self.groups.append(group)
         self._parent.append(group.id)
         if self.trace is not None:
@@ -237,38 +258,27 @@ class Memo:
             return self.group(node.gid).stats
         return self.figures.estimate(node.op, node.props, [self._estimated(each) for each in node.inputs])
 
-    def _note_outer(self, group: Group, op: LogicalOperator, children: Sequence[Group]) -> None:
-        """What a new group reads of enclosing queries, and whether it is volatile."""
-        group.volatile = any(child.volatile for child in children) or any(s.volatile for s in op.scalars())
-        available, outer = 0, op.outer_columns()
-        for child in children:
-            available |= child.props.columns
-        outer &= ~available
-        for child in children:
-            outer |= child.outer
-        if isinstance(op, Apply):
-            left, right = children
-            outer = (outer & ~(right.outer & left.props.columns)) | left.outer
-        group.outer = outer
+    def _bound_by(self, left: int, right: Node, around: Binders) -> Binders:
+        """What binds outer columns in the right input of an Apply over group `left`."""
+        group = self.group(left)
+        bound = right.outer & group.props.columns
+        binder = (group.id, bound, right.volatile)
+        return tuple(sorted({**dict(around), **dict.fromkeys(column_ids(bound), binder)}.items())) if bound else around
 
-    def _note_binder(self, inputs: tuple[int, ...]) -> None:
-        """For which rows the right input of an Apply is evaluated."""
-        left, right = (self.groups[gid] for gid in inputs)
-        bound = right.outer & left.props.columns
-        for column in column_ids(bound):
-            self._binders.setdefault(column, (left.id, bound, right.volatile))
+    def _read(self, op: LogicalOperator, inputs: tuple[int, ...], around: Binders) -> Binders:
+        """What binds those outer columns that an expression reads."""
+        outer = _outer(op, [self.groups[gid] for gid in inputs]) if around else 0
+        return tuple(each for each in around if outer >> each[0] & 1)
 
     def runs(self, group: Group) -> float:
         """How often a group is evaluated: once for each distinct binding of the innermost Apply that binds columns it reads, and
         once for all where it reads none. Known once the query is in the memo."""
-        if not group.outer or group.runs > 1.0:
-            return group.runs
-        for column in column_ids(group.outer):
-            binder = self._binders.get(column)
-            if binder is not None:
-                left = self.group(binder[0])
-                per_run = left.stats.rows if binder[2] else self.figures.distinct(left.stats, binder[1])
-                group.runs = max(group.runs, self.runs(left) * max(1.0, per_run))
+        if group.outer and group.runs == 1.0:
+            for column, (gid, bound, each) in group.binders:
+                if group.outer >> column & 1:
+                    left = self.group(gid)
+                    per_run = left.stats.rows if each else self.figures.distinct(left.stats, bound)
+                    group.runs = max(group.runs, self.runs(left) * max(1.0, per_run))
         return group.runs
 
     def add_physical(self, logical: LogicalExpr, op: PhysicalOperator, rule: str) -> PhysicalExpr:
@@ -338,15 +348,17 @@ class Memo:
                 mexpr.least = -1.0
                 old = mexpr.inputs
                 now = tuple(self.find(i) for i in old)
-                if self._index.get((mexpr.op, old)) is mexpr:
-                    del self._index[mexpr.op, old]
+                around = self.group(mexpr.group).binders
+                if self._index.get(key := (mexpr.op, old, self._read(mexpr.op, old, around))) is mexpr:
+                    del self._index[key]
                 mexpr.inputs = now
                 for physical in mexpr.physical:
                     physical.inputs = now
                     physical.costs.clear()
-                twin = self._index.get((mexpr.op, now))
+                key = (mexpr.op, now, self._read(mexpr.op, now, around))
+                twin = self._index.get(key)
                 if twin is None or twin is mexpr:
-                    self._index[mexpr.op, now] = mexpr
+                    self._index[key] = mexpr
                     if mexpr not in keep.parents:
                         keep.parents.append(mexpr)
                     continue
@@ -366,12 +378,13 @@ class Memo:
 
     def _rekey_regions(self) -> None:
         """Region keys name leaf groups; after a merge they are rebuilt with the ids that stand for them now."""
-        regions: dict[tuple[tuple[int, ...], tuple[object, ...]], int] = {}
+        regions: dict[tuple[tuple[int, ...], Predicate, Binders], int] = {}
         for group in self.live_groups():
             if group.region is not None:
                 leaves = tuple(sorted(self.find(leaf) for leaf in group.region.leaves))
                 group.region = Region(leaves, group.region.predicate)
-                regions.setdefault((leaves, group.region.predicate), group.id)
+                bound = tuple(each for each in group.binders if group.outer >> each[0] & 1)
+                regions.setdefault((leaves, group.region.predicate, bound), group.id)
         self._regions = regions
 
     def binding_leaf(self, gid: int) -> Leaf:
@@ -380,3 +393,17 @@ class Memo:
         if group.leaf is None:
             group.leaf = Leaf(group.id, group.props, group.outer, group.volatile, group.relations)
         return group.leaf
+
+
+def _outer(op: LogicalOperator, children: Sequence[Group]) -> ColumnSet:
+    """The columns of enclosing queries that an operator and its inputs read."""
+    available, outer = 0, op.outer_columns()
+    for child in children:
+        available |= child.props.columns
+    outer &= ~available
+    for child in children:
+        outer |= child.outer
+    if isinstance(op, Apply):
+        left, right = children
+        outer = (outer & ~(right.outer & left.props.columns)) | left.outer
+    return outer

@@ -235,7 +235,8 @@ class SetGoals(OfSearch):
         if gid < 0:
             memo = self.search.memo
             leaves: tuple[Node, ...] = tuple(memo.binding_leaf(self.leaves[i].id) for i in column_ids(s))
-            gid, new = memo.insert(Tree(JoinGraph(self.region.within(s)), leaves), None, PARTITION, self.whole.id)
+            graph, around = Tree(JoinGraph(self.region.within(s)), leaves), memo.group(self.whole.group)
+            gid, new = memo.insert(graph, None, PARTITION, self.whole.id, within=around)
             for mexpr in new:
                 mexpr.barred |= self.whole.barred
             self.groups[s] = gid
