@@ -13,7 +13,6 @@ from optimizer.memo.goal import Goal
 from optimizer.memo.mexpr import LogicalExpr
 from optimizer.stats.relation import RelationStats
 
-
 # Outer column -> the Apply that binds it: its left input, all columns bound there, and whether each row is a binding of its own.
 Binders: TypeAlias = tuple[tuple[ColumnId, tuple[int, ColumnSet, bool]], ...]
 

@@ -25,8 +25,8 @@ QUERIES = {
     "an Apply above an Apply": f"select * {JOINED} join large l on l.id = m.f join large h on h.id = m.x where s.v = 1",
     "a filter or none above": "select * from small s, mid m where s.k = m.k and s.v < 3 and "
     "(select count(*) from large l where l.id = m.f and l.w < s.v) > 2",
-    "an Apply in an Apply": "select * from mid m where m.x < 7 and m.f > (select count(*) from large l where l.id = m.f and l.w > "
-    "(select avg(w) from large h where h.id = l.id and h.w <> m.k))",
+    "an Apply in an Apply": "select * from mid m where m.x < 7 and m.f > "
+    "(select count(*) from large l where l.id = m.f and l.w > (select avg(w) from large h where h.id = l.id and h.w <> m.k))",
 }
 
 
