@@ -29,7 +29,6 @@ import numpy.typing as npt
 from optimizer.cost.joins import JoinCosts
 from optimizer.joins.graph import Relations
 from optimizer.joins.inner import InnerRegion
-from optimizer.joins.order_keys import OrderKey
 from optimizer.joins.set_splits import Level, OutOfTime, Sets, SetSplits
 
 Costs: TypeAlias = npt.NDArray[np.float64]
@@ -47,13 +46,12 @@ class Methods(NamedTuple):
 
 class Beside(NamedTuple):
     """What the joins of some splits cost beside the part whose order they keep: of hash joins and nested loops that keep that of
-    the left part, of the right part; of merge joins; and nested loops without any part."""
+    the left part, of the right part; and of merge joins."""
 
     left: Costs
     right: Costs
     merged_left: Costs
     merged_right: Costs
-    loops: Costs
 
 
 class SetTable:
@@ -87,9 +85,9 @@ class SetTable:
             else:
                 self._residual += within * float(conjunct.calls)
         self._fixed: Costs = costs.start + costs.out * rows  # what every join of a set costs, however it is made
-        self._sort = self._sorting(1.0)
+        self._sort = costs.start + rows * (costs.sort + costs.compare * np.log2(rows + 1.0))  # at least, by one key
         self._sorted = sets & sorted_leaves != 0
-        self._ordered: dict[tuple[tuple[OrderKey, ...], Relations], Costs] = {}
+        self._ordered: dict[tuple[Relations, Relations], Costs] = {}
         self._levels: dict[int, Beside] = {}
         self._costed: list[Costs] = []  # of each size what the splits cost without merge joins
         self.best = np.full(len(sets), np.inf)
@@ -108,72 +106,32 @@ class SetTable:
         at = self.splits.position(s)
         return float(self.rows[at]), float(self.best[at])
 
-    def ordered(self, order: tuple[OrderKey, ...], free: Relations) -> Costs:
-        """`ordered` for plans in an order of these keys; relations that are `free` may have its first one without a sort. An
-        order of fewer keys may be made finer later: by a partial sort, or, in nested loops, by the order of the right input."""
-        known = self._ordered.get((order, free))
+    def ordered(self, leading: Relations, free: Relations) -> Costs:
+        """`ordered` for plans whose order begins with a column of the relations `leading`; those that are `free` may have it
+        without a sort. Further keys are passed over: each would be another pass, and cuts next to nothing more."""
+        known = self._ordered.get((leading, free))
         if known is None:
-            sets, leading = self.splits.sets, self._merged_by(order[0].relations)
-            known = self.best + self._sorting(len(order) ** 0.5)
-            runs, told = np.ones(len(sets)), 0
-            for cut in range(1, len(order)):
-                for key in (order[cut - 1], *order[cut - 1].beside):
-                    distinct, most = self._distinct(key)
-                    runs, told = np.minimum(runs * distinct, self.rows), told + most
-                known = np.minimum(known, self.ordered(order[:cut], free) + self._refining(told, len(order) - cut, runs))
-            has_all = np.ones(len(sets), dtype=bool)
-            for key in order:
-                has_all &= sets & key.relations != 0
-            known = np.where(has_all, known, np.inf)
+            sets = self.splits.sets
+            known = np.where(sets & leading != 0, self.best + self._sort, np.inf)
             known = np.where(sets & free != 0, self.best, known)
             for number, level in enumerate(self.splits.levels):
-                beside = self._of_level(number)
-                self._keep(level, known, beside, leading)
-                if len(order) > 1:
-                    looped = np.minimum.reduceat(self._looped(level, beside, order, free), level.starts) + self._fixed[level.sets]
-                    known[level.sets] = np.minimum(known[level.sets], np.where(has_all[level.sets], looped, np.inf))
-            self._ordered[order, free] = known
+                self._keep(level, known, self._of_level(number), self._merged_by(leading))
+            self._ordered[leading, free] = known
         return known
-
-    def _distinct(self, key: OrderKey) -> tuple[Costs, int]:
-        """How many values a key has in each set at most, and by how many columns at once it may be said: of columns that are
-        known to be equal in a set by the first, of others, that only a larger set makes equal, by all."""
-        sets = self.splits.sets
-        found, count = np.ones(len(sets)), np.zeros(len(sets), dtype=np.int64)
-        for relation, others, distinct in key.names:
-            named = (sets & relation != 0) & (sets & others == 0)
-            found *= np.where(named, distinct, 1.0)
-            count += named
-        return found, int(count.max())
-
-    def _sorting(self, comparing: float) -> Costs:
-        """What a sort of each set costs at least; `comparing`: the square root of the number of its keys."""
-        costs, rows = self.costs, self.rows
-        result: Costs = costs.start + rows * (costs.sort + costs.compare * comparing * np.log2(rows + 1.0))
-        return result
-
-    def _refining(self, told: int, keys: int, runs: Costs) -> Costs:
-        """What a partial sort by `keys` keys costs at least where rows come by `told` others; fewer may tell the runs apart."""
-        costs, rows = self.costs, self.rows
-        whole, known = np.log2(rows + 1.0), np.log2(runs + 1.0)
-        compared = np.minimum.reduce([(q + keys) ** 0.5 * whole - q**0.5 * known for q in range(1, told + 1)])
-        result: Costs = costs.start + rows * (costs.sort + costs.prefix + costs.compare * np.maximum(compared, 0.0))
-        return result
 
     def _merged_by(self, leading: Relations) -> Relations:
         """Which relations have the first key of a merge join for such an order; -1: any, as constant keys say nothing."""
         return -1 if self._constants else leading
 
-    def bounds(self, s: Relations, order: tuple[OrderKey, ...] = (), free: Relations = 0) -> tuple[Sets, Sets, Costs]:
-        """The parts of all splits of a set, and what a plan through each, in an order, costs at least (see `ordered`)."""
+    def bounds(self, s: Relations, leading: Relations = 0, free: Relations = 0) -> tuple[Sets, Sets, Costs]:
+        """The parts of all splits of a set, and what a plan through each costs at least, in an order (see `ordered`) or, without
+        `leading` relations, in any."""
         level = self._splits_of(s)
-        if not order:
+        if not leading:
             bound = self._cost(level, self._some, self._local(level))
         else:
             beside = self._beside(level, self._some_order())
-            bound = self._kept(level, self.ordered(order, free), beside, self._merged_by(order[0].relations))
-            if len(order) > 1:
-                bound = np.minimum(bound, self._looped(level, beside, order, free))
+            bound = self._kept(level, self.ordered(leading, free), beside, self._merged_by(leading))
         return self.splits.sets[level.left], self.splits.sets[level.right], bound + self._fixed[level.sets]
 
     def cheapest(self, s: Relations) -> tuple[Relations, Relations]:
@@ -251,7 +209,7 @@ class SetTable:
         from_left, from_right = self._hash(level, x, y)
         return Beside(
             np.minimum(from_left, loops) + self.best.take(right), np.minimum(from_right, loops) + self.best.take(left),
-            merged + some.take(right), merged + some.take(left), loops,
+            merged + some.take(right), merged + some.take(left),
         )  # fmt: skip
 
     def _kept(self, level: Level, ordered: Costs, beside: Beside, leading: Relations) -> Costs:
@@ -266,14 +224,6 @@ class SetTable:
                 merged = np.where(has.take(level.left) & has.take(level.right), merged, np.inf)
             result = np.minimum(result, merged)
         return result
-
-    def _looped(self, level: Level, beside: Beside, order: tuple[OrderKey, ...], free: Relations) -> Costs:
-        """Nested loops over rows in the first keys of an order, whose right input has the others."""
-        left, right, first = level.left, level.right, self.ordered(order[:1], free)
-        cost: Costs = beside.loops + np.minimum(
-            first.take(left) + self.best.take(right), self.best.take(left) + first.take(right)
-        )
-        return cost
 
     def _inputs(self, level: Level) -> tuple[Costs, Costs]:
         """The rows of both parts."""

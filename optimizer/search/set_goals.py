@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import NamedTuple
 from weakref import WeakValueDictionary
 
-from optimizer.algebra.columns import ColumnSet, column_ids
+from optimizer.algebra.columns import ColumnSet, column_ids, union
 from optimizer.algebra.join_graph import JoinGraph
 from optimizer.algebra.physical import HashJoin, NestedLoopJoin
 from optimizer.algebra.region_graph import RegionGraph
@@ -22,7 +22,6 @@ from optimizer.cost.joins import JoinCosts
 from optimizer.joins.costing import SetRows
 from optimizer.joins.graph import JoinTree, Relations, joins_of
 from optimizer.joins.inner import InnerRegion
-from optimizer.joins.order_keys import OrderKey, order_keys
 from optimizer.joins.set_bound import ROUNDING
 from optimizer.joins.set_table import Methods, SetTable
 from optimizer.memo.bounds import kinds_of
@@ -32,7 +31,6 @@ from optimizer.memo.mexpr import LogicalExpr
 from optimizer.search.context import OfSearch, SearchContext
 
 PARTITION = "partition_joins"
-BOUNDING_KEYS = 3  # of an order; one of more keys costs at least as much, and each number of keys is a pass over all splits
 LOOK = 1023  # splits between two looks at the clock, as a mask
 
 
@@ -95,7 +93,7 @@ class SetGoals(OfSearch):
         self._counted: set[Relations] = set()
         self._reached: dict[Goal, set[Relations]] = {}  # splits that became expressions, each by one part
         self._made: dict[tuple[Relations, Relations], LogicalExpr] = {}
-        self._orders: dict[TraitSet, tuple[tuple[OrderKey, ...], Relations]] = {}
+        self._orders: dict[TraitSet, tuple[Relations, Relations]] = {}
         self._weights = [(c.relations, float(c.calls), 0.0 if c.key else float(c.calls)) for c in region.conjuncts]
         floor = 0.0 if costs is None else costs.floor
         for i, leaf in enumerate(self.leaves):
@@ -336,19 +334,22 @@ class SetGoals(OfSearch):
                 return Split(NestedLoopJoin, a, b), costs.start + costs.out * own.rows + loops
         return Split(method, a, b), costs.start + costs.out * own.rows + local
 
-    def _order(self, required: TraitSet) -> tuple[tuple[OrderKey, ...], Relations]:
-        """The first keys of what is required, and the relations that may have the first one without a sort."""
-        if required == ANY:
-            return (), 0
-        first = required._replace(collation=required.collation[:BOUNDING_KEYS])
+    def _order(self, required: TraitSet) -> tuple[Relations, Relations]:
+        """The relations that have a column by which what is required may begin, none where nothing is; and those of them that may
+        have it without a sort. Rows may be grouped by any column that the grouping determines."""
+        first = TraitSet(required.collation[:1], required.grouping)
         known = self._orders.get(first)
         if known is None:
-            leaves = [(leaf.props, leaf.stats.columns, leaf.offers) for leaf in self.leaves]
-            keys = order_keys(first, self.search.memo.group(self.whole.group).props, leaves, self.region.predicate)
+            whole = self.search.memo.group(self.whole.group).props
+            same = (
+                whole.closure(first.grouping) if first.grouping else union(whole.equivalents(k.column) for k in first.collation)
+            )
             one_row = any(leaf.props.at_most_one_row for leaf in self.leaves)  # where there is one row, there is every order
-            free = 0
-            for i in column_ids(keys[0].relations):
-                if self.leaves[i].sorted_inside or one_row or (required.grouping and self.leaves[i].props.keys):
-                    free |= 1 << i
-            known = self._orders[first] = keys, free
+            leading = free = 0
+            for i, leaf in enumerate(self.leaves):
+                if required != ANY and leaf.props.columns & same:
+                    leading |= 1 << i
+                    if leaf.sorted_inside or one_row or (required.grouping and leaf.props.keys):
+                        free |= 1 << i
+            known = self._orders[first] = leading, free
         return known
