@@ -222,9 +222,10 @@ def explain(
 
     Raises what `Session` and `Session.explain` do.
     """
-    data = default_data(sql) if data is None else data
     if data is None:
-        raise CatalogError("say what the query is about: a folder of tables, or a built-in dataset such as tpch:0.1")
+        from experiments.workloads.data import open_data as open_builtin
+
+        data = open_builtin(default_data(sql))
     return Session(data, settings).explain(sql, analyze)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import colorsys
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from html import escape
 from typing import Any
 
@@ -22,9 +22,8 @@ def plan_diagram_svg(diagram: dict[str, Any], title: str) -> str:
     across = _Scale(axes[0]["rows"], LEFT, LEFT + SIDE)
     body = _cells(cells, across, axes) if len(axes) > 1 else _curve(diagram, across)
     bottom = TOP + SIDE
-    label = ", ".join(axes[0]["relations"])
-    body += [_text(LEFT + SIDE / 2, bottom + 40, f"rows of {{{label}}}", "middle")]
-    body += [_text(x, bottom + 18, _short(value), "middle") for value, x in across.ticks()]
+    body += [_text(LEFT + SIDE / 2, bottom + 40, f"rows of {{{', '.join(axes[0]['relations'])}}}", "middle")]
+    body += [_text(x, bottom + 18, label, "middle") for label, x in across.ticks()]
     shares = [number for row in cells for number in row]
     y = bottom + 70
     for number, plan in enumerate(plans):
@@ -56,11 +55,35 @@ class _Scale:
         share = (math.log10(value) - self.low) / max(self.high - self.low, 1e-9)
         return self.start + share * (self.end - self.start)
 
-    def ticks(self) -> list[tuple[float, float]]:
-        """Powers of ten, or the ends where there are none."""
-        powers = [10.0**n for n in range(math.ceil(self.low), math.floor(self.high) + 1)]
-        values = powers[:: max(1, len(powers) // 6)] if len(powers) > 1 else [10**self.low, 10**self.high]
-        return [(value, self(value)) for value in values]
+    def ticks(self) -> list[tuple[str, float]]:
+        """Labels and their pixels: powers of ten where there are three, else 1, 2 and 5 times these, else round numbers."""
+        exponents = range(math.floor(self.low), math.ceil(self.high) + 1)
+        values = self._within(10.0**n for n in exponents)
+        if len(values) < 3:
+            values = self._within(digit * 10.0**n for n in exponents for digit in (1, 2, 5))
+        if len(values) < 3:
+            values = _round_numbers(10**self.low, 10**self.high)
+        show = _power if values[-1] >= 1e7 else "{:,.7g}".format
+        return [(show(value), self(value)) for value in values[:: max(1, len(values) // 6)]]
+
+    def _within(self, values: Iterable[float]) -> list[float]:
+        return [value for value in values if self.low - 1e-9 <= math.log10(value) <= self.high + 1e-9]
+
+
+def _round_numbers(low: float, high: float) -> list[float]:
+    """At least three multiples of 1, 2 or 5 times a power of ten from `low` to `high`; `low` where these are as good as one."""
+    steps = (digit * 10.0**n for n in range(math.ceil(math.log10(high)), -12, -1) for digit in (5, 2, 1))
+    step = next((step for step in steps if math.floor(high / step) - math.ceil(low / step) >= 2), None)
+    return [low] if step is None else [step * n for n in range(math.ceil(low / step), math.floor(high / step) + 1)]
+
+
+def _power(value: float) -> str:
+    """As 1.5·10⁶, or 10⁶."""
+    digits, _, exponent = f"{value:.1e}".partition("e")
+    return ("" if digits == "1.0" else f"{float(digits):g}·") + "10" + str(int(exponent)).translate(_SUPERSCRIPT)
+
+
+_SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def _cells(cells: Sequence[Sequence[int]], across: _Scale, axes: Sequence[dict[str, Any]]) -> list[str]:
@@ -78,9 +101,9 @@ def _cells(cells: Sequence[Sequence[int]], across: _Scale, axes: Sequence[dict[s
     for number in sorted({n for row in cells for n in row}):  # a plan's number stands in the middle of its longest run
         run, j, i = max(_runs(cells, number))
         body.append(_text(LEFT + (i + run / 2) * wide, TOP + SIDE - (j + 0.5) * high + 4, f"P{number + 1}", "middle"))
-    label = ", ".join(axes[1]["relations"])
-    body.append(_text(-(TOP + SIDE / 2), 20, f"rows of {{{label}}}", "middle", ' transform="rotate(-90)"'))
-    body += [_text(LEFT - 8, y + 4, _short(value), "end") for value, y in up.ticks()]
+    name = f"rows of {{{', '.join(axes[1]['relations'])}}}"
+    body.append(_text(-(TOP + SIDE / 2), 20, name, "middle", ' transform="rotate(-90)"'))
+    body += [_text(LEFT - 8, y + 4, label, "end") for label, y in up.ticks()]
     estimates = [axis["estimate"] for axis in axes]
     if all(e is not None and min(a["rows"]) <= e <= max(a["rows"]) for e, a in zip(estimates, axes, strict=True)):
         body.append(_cross(across(estimates[0]), up(estimates[1])))
@@ -120,7 +143,7 @@ def _curve(diagram: dict[str, Any], across: _Scale) -> list[str]:
         body.append(_text(x + 4, TOP + 30, _short(switch["rows"]), "start"))
     points = " ".join(f"{across(x):.2f},{up(cost):.2f}" for x, cost in zip(rows, costs, strict=True))
     body.append(f'<polyline points="{points}" fill="none" stroke="black" stroke-width="2"/>')
-    body += [_text(LEFT - 8, y + 4, _short(value), "end") for value, y in up.ticks()]
+    body += [_text(LEFT - 8, y + 4, label, "end") for label, y in up.ticks()]
     body.append(_text(-(TOP + SIDE / 2), 20, "cost of the cheapest plan", "middle", ' transform="rotate(-90)"'))
     estimate = axis["estimate"]
     if estimate is not None and rows[0] <= estimate <= rows[-1]:
@@ -147,4 +170,4 @@ def colour(number: int) -> str:
 
 
 def _short(value: float) -> str:
-    return f"{value:,.0f}" if value < 100_000 else f"{value:.3g}"
+    return f"{value:,.2g}" if value < 10 else f"{value:,.0f}" if value < 1e7 else _power(value)

@@ -11,6 +11,7 @@ import click
 from experiments.commands.inputs import Inputs, query_inputs
 from experiments.commands.output import format_of, say, text_width, write_json, write_text
 from experiments.commands.traced import TRACE, read_trace_file
+from experiments.workloads.queries import resolve_sql
 from memo_viz.text import shorten
 
 FORMATS = ("text", "json", "html")
@@ -70,10 +71,13 @@ def _second(first: Inputs, options: tuple[str, ...]) -> Inputs:
     """The other side: what `options` say of the same query. Raises UsageError."""
     if any(each.lower().endswith(TRACE) for each in options):
         raise click.UsageError("a query is compared under two settings, a trace file with another trace file")
+    if options and not options[0].startswith("-"):
+        raise click.UsageError(f"{options[0]}: one query is compared under two settings; what stands after -- are options")
     second = _other_side.main([first.sql, *options], standalone_mode=False)
     assert isinstance(second, Inputs)
     second = replace(second, data=second.data or first.data, quiet=second.quiet or first.quiet)
     if second == first:
+        resolve_sql(first.sql)  # what it says of a text that is no query goes before
         raise click.UsageError(
             "both sides are the same: say what differs after --, as in planscope diff SQL -- --set pruning=none"
         )

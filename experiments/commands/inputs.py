@@ -112,8 +112,6 @@ class Inputs:
 
         sql = resolve_sql(self.sql)
         data = self.data if self.data is not None else default_data(self.sql)
-        if data is None:
-            raise click.UsageError("Missing option '-d' / '--data': a folder of tables, or a built-in dataset such as tpch:0.1.")
         facts["data"] = data
         facts["sql"] = sql
         settings = for_query(settings, query_name(self.sql))
@@ -178,10 +176,10 @@ TO_WATCH = {"region": "tasks"}  # for commands that show a search: the table of 
 
 
 def say_regions(regions: Mapping[str, int], quiet: bool) -> None:
-    """How the joins were searched, on standard error, where regions of joins were searched at all."""
+    """How the joins were searched, on standard error, where that was not set by set as TO_WATCH has it."""
     from memo_viz.explain import regions_text
 
-    if regions and not quiet:
+    if not regions.keys() <= set(TO_WATCH.values()) and not quiet:
         click.echo(f"regions of joins: {regions_text(regions)}", err=True)
 
 

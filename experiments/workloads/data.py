@@ -16,7 +16,7 @@ from experiments.workloads.joingraph_data import JoinGraphCatalog
 from experiments.workloads.stats_data import stats_catalog, stats_folder
 from optimizer.catalog.folder import METADATA_FOLDER
 from optimizer.catalog.statistics import stored_statistics
-from optimizer.catalog.table import Catalog
+from optimizer.catalog.table import Catalog, Table
 from optimizer.dataset import open_dataset
 from optimizer.errors import CatalogError
 
@@ -31,12 +31,27 @@ BUILT_IN = {
 _STATISTICS_ONLY: dict[str, Callable[[], Catalog]] = {"job": job_catalog, "joingraph": JoinGraphCatalog}
 
 
-def open_data(spec: str, progress: Progress | None = None) -> Catalog:
-    """The catalog of dataset `spec`: a folder, or a built-in name such as `tpch:0.1` (a folder `job` is `./job`).
+class _NoData(Catalog):
+    """For queries that read no table. Any table is a CatalogError that asks for data."""
+
+    __slots__ = ()
+
+    def table(self, name: str) -> Table | None:
+        raise CatalogError(
+            f'there is no data for table "{name}"\n'
+            "say what the query is about with -d (in Python data=): a folder of tables, or a built-in dataset such as tpch:0.1"
+        )
+
+
+def open_data(spec: str | None, progress: Progress | None = None) -> Catalog:
+    """The catalog of dataset `spec`: a folder, or a built-in name such as `tpch:0.1` (a folder `job` is `./job`);
+    None has no tables.
 
     `progress` gets a line of text now and then while data is being made. Raises CatalogError; making data
     raises PipelineError and OutputError too.
     """
+    if spec is None:
+        return _NoData("no data", ())
     if spec in _STATISTICS_ONLY:
         return _STATISTICS_ONLY[spec]()
     if spec == "stats":

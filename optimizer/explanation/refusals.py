@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -180,6 +181,11 @@ def _pattern(pattern: Pattern) -> str:
     if pattern.op is None:
         return "any"
     types = pattern.op if isinstance(pattern.op, tuple) else (pattern.op,)
-    name = " or ".join(str(getattr(each, "name", each.__name__.lower())) for each in types)
+    name = " or ".join(str(getattr(each, "name", None) or _words(each.__name__)) for each in types)
     inputs = pattern.inputs or ()
     return f"{name}({', '.join(map(_pattern, inputs))})" if any(below.op is not None for below in inputs) else name
+
+
+def _words(name: str) -> str:
+    """The name of a class as words: independent join."""
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name).lower()

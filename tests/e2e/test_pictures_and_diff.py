@@ -109,6 +109,8 @@ def test_diff_of_two_traces(planscope, shop, trace, tmp_path):
         (("select 1 as x", "--", "--set", "pruning=sideways"), "pruning"),
         (("select 1 as x", "--", "--nosuch"), "no such option"),
         (("a.jsonl",), "two trace files are compared"),
+        (("select 1 as x", "select 2 as x"), "one query is compared under two settings"),
+        (("tpch/q5",), "did you mean tpch/q05?"),
         (("select 1 as x", "--", "b.jsonl"), "a query is compared under two settings"),
         (("nosuch.jsonl", "nosuch2.jsonl"), "cannot read trace nosuch.jsonl"),
         (("select 1 as x", "-o", "d.png", "--", "--set", "pruning=none"), "no format goes by .png"),

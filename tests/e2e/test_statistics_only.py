@@ -57,9 +57,13 @@ def test_queries_of_datasets_with_sizes_still_need_one(planscope):
     for sql, message in (("nothing/there", 'no built-in query "nothing/there"'), ("tpch/q5", "did you mean tpch/q05?")):
         done = planscope("explain", sql)
         assert done.code == 2 and message in done.err
-    for sql in ("tpch/q01", "select 1", "job"):
+    for sql in ("tpch/q01", "select * from lineitem"):
         done = planscope("explain", sql)
-        assert done.code == 2 and "Missing option '-d' / '--data'" in done.err
+        assert done.code == 2 and 'there is no data for table "lineitem"\nsay what the query is about with -d' in done.err
+
+
+def test_queries_without_tables_need_no_dataset(planscope):
+    assert "a\n─\n1\n" in planscope("run", "with t as (select 1 as a) select a from t").out
 
 
 def test_a_wrong_name_is_about_the_name(planscope):

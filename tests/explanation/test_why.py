@@ -135,6 +135,7 @@ def test_no_smaller_change_makes_it_win(order: str) -> None:
         (CHAIN, {"enumeration": "rules"}, {"rule": "partition_joins"}, Kind.OFF, "is used with enumeration=adaptive"),
         (CHAIN, {"disable": ["aggregate_push_join"]}, {"rule": "aggregate_push_join"}, Kind.OFF, "is off (disable)"),
         (UNEQUAL, {}, {"rule": "join_to_hash_join"}, Kind.GUARD, "it was tried 2 times and refused each time"),
+        ("select x from a", {}, {"operator": "hash_join"}, Kind.NO_MATCH, "needs independent join"),
         (CHAIN, {}, {"rule": "limit_to_top_k"}, Kind.NO_MATCH, "found nothing that fits its pattern, limit"),
     ],
 )
