@@ -75,7 +75,11 @@ export class Help {
               "○ logical, □ physical, ★ best for a goal. A cost with + is the operator's own; without, with its inputs.",
             ),
             h("h3", {}, "Time line"),
-            h("p", {}, "Click to go to an event, drag to look closer, double click for the whole search. Marks are taller where more fall together."),
+            h(
+              "p",
+              {},
+              "Click to go to an event, drag to look closer, double click for the whole search. Marks are taller where more fall together.",
+            ),
           ),
         ),
         button("Close (Esc)", () => this.close(), {}, "close"),

@@ -451,7 +451,8 @@ export class MemoView {
     this.moved = false;
     picture.addEventListener("mousedown", (event) => {
       event.preventDefault(); // a click selects, and leaves the arrow keys to the steps
-      if (document.activeElement instanceof HTMLElement || document.activeElement instanceof SVGElement) document.activeElement.blur();
+      if (document.activeElement instanceof HTMLElement || document.activeElement instanceof SVGElement)
+        document.activeElement.blur();
     });
     picture.addEventListener(
       "wheel",
