@@ -10,7 +10,7 @@ import networkx as nx
 from memo_viz.text import label_text, shorten
 
 FONT = "Helvetica,Arial,DejaVu Sans,sans-serif"
-INK, FAINT, RULE = "#1d2733", "#9aa3ad", "#c9d0d8"
+INK, FAINT, RULE = "#1d2733", "#5f6973", "#c9d0d8"
 CHOSEN, CHOSEN_ROW, LOGICAL_ROW, OTHER_TITLE = "#1b6e53", "#d3eedf", "#f1f4f9", "#e4e8ee"
 BEST_ROW = "#eef7f1"
 CHANGES = {"": ("", ""), "new": ("#1f5fa8", "#d6e6fa"), "gone": ("#b35a00", "#fbe0c4"), "changed": ("#6b4fa0", "#e6def5")}

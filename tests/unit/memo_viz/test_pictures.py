@@ -15,6 +15,7 @@ from test_memo_pictures import HOSTILE, texts, tips
 
 from executor.session import Session
 from experiments.workloads.queries import resolve_sql
+from memo_viz import style
 from memo_viz.graph import joined_relations, memo_graph
 from memo_viz.growth import _bests, growth_svg
 from memo_viz.join_graph import conjuncts, join_graphs
@@ -242,6 +243,19 @@ def test_legends_use_the_words_of_what_they_explain(q5: Events) -> None:
     assert not any("bounded" in line for line in ledger if "bounded" not in statuses)
     rules = texts(render_svg(rules_picture(q5).dot))
     assert "★ operators of the chosen plan" in rules and "★ 6 of the chosen plan" in rules
+
+
+@pytest.mark.parametrize("ink", [style.INK, style.FAINT])
+def test_ink_can_be_read_on_every_ground(ink: str) -> None:
+    """WCAG's contrast, (lighter + 0.05) / (darker + 0.05), is at least 4.5."""
+
+    def light(colour: str) -> float:
+        parts = (int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5))
+        red, green, blue = (((part + 0.055) / 1.055) ** 2.4 for part in parts)
+        return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+    for ground in ("#ffffff", style.CHOSEN_ROW, style.LOGICAL_ROW, style.OTHER_TITLE, style.BEST_ROW):
+        assert (light(ground) + 0.05) / (light(ink) + 0.05) >= 4.5, ground
 
 
 def test_a_memo_grows_in_an_svg_without_a_script(q5: Events) -> None:
