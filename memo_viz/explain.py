@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from memo_viz.q_error import q_error
-from memo_viz.text import clean
+from memo_viz.text import clean, shorten
 from optimizer.algebra.columns import Columns
 from optimizer.algebra.plan import PlanNode
 from optimizer.algebra.printing import number
@@ -31,6 +31,7 @@ class Actual(NamedTuple):
 
 Actuals = Mapping[int, Actual]  # by PlanNode.id
 _NAMES = 30  # characters for the operators, at least
+_LONGEST = 10_000  # characters of what an operator does; the JSON has all
 _COST = 3  # its place among the figures
 
 
@@ -85,7 +86,7 @@ def plan_table(plan: PlanNode, columns: Columns, actual: Actuals | None = None, 
     left = max(_NAMES, width - sum(size + 2 for size in sizes))
     for node, first, rest, figures in trees:
         below = rest + ("│    " if node.inputs else "     ")
-        text = clean(f"{node.op.name}  {node.op.describe(columns.label)}").rstrip() + _removed(node, actual)
+        text = clean(f"{node.op.name}  {shorten(node.op.describe(columns.label), _LONGEST)}").rstrip() + _removed(node, actual)
         body.append((_wrapped(text, first, below, left), figures))
     lines = [" " * left + "".join(f"  {head:>{size}}" for head, size in zip(heads, sizes, strict=True))]
     for texts, figures in body:

@@ -64,6 +64,7 @@ def test_a_name_of_a_megabyte_gives_a_short_message(planscope, shop) -> None:
     for sql in (f'select "{"x" * 1_000_000}" from people', "x" * 1_000_000 + ".sql", f"tpch/{'x' * 1_000_000}"):
         done = planscope("explain", sql, "-d", str(shop))
         assert done.code == 2 and len(done.err) < 5_000
+    assert 10_000 < len(planscope("explain", f'select 1 as "{"x" * 1_000_000}"').out) < 15_000
 
 
 def test_rows_of_tables_that_cannot_be_as_narrow_stay_whole(monkeypatch) -> None:
