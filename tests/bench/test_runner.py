@@ -155,7 +155,7 @@ def test_the_command_writes_a_page_with_everything_in_it(tmp_path, monkeypatch, 
     assert (tmp_path / "report.html").read_text("utf-8") == page
 
 
-def test_a_problem_fails_the_command(tmp_path, capsys):
+def test_a_problem_fails_the_command():
     with pytest.raises(InternalError, match="a bug of the toy"):
         command_of(HERE).main(["raise", "--timeout", "0", "--modes", "wild", "-q"], standalone_mode=False)
     with pytest.raises(PlanscopeError, match='there is no mode "odd"'):

@@ -42,7 +42,7 @@ def with_texts() -> Catalog:
     return Catalog("people", [replace(made, stats=stats)])
 
 
-def test_a_catalog_comes_back_as_it_was(tmp_path: Path) -> None:
+def test_a_catalog_comes_back_as_it_was() -> None:
     for one in (with_texts(), SHOP, open_data("job", None)):
         back = read_catalog(json.loads(json.dumps(catalog_json(one))))
         assert back.digest == one.digest and back.statistics_only

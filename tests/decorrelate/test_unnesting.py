@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
-from optimizer.algebra.columns import column_ids
+from optimizer.algebra.columns import Columns, column_ids
 from optimizer.algebra.evaluate_order import group_key
 from optimizer.algebra.logical_joins import Apply
 from optimizer.algebra.printing import show_tree
@@ -20,78 +22,72 @@ from optimizer.settings import DEFAULTS
 from tests.decorrelate.random_applies import RandomApplies
 from tests.reference.naive import run
 
-
-def bag(tree: Tree, wanted: list[int], columns) -> Counter:
-    return Counter(tuple(group_key(row[c]) for c in wanted) for row in run(tree, columns, {}))
+Rewrite = Callable[[Tree, Columns], Tree]
 
 
-def check(seed: int) -> int:
-    """How many Applies the tree had; raises when unnesting changes its rows or leaves an Apply."""
+def general(substitute: bool) -> Rewrite:
+    return lambda tree, columns: General(columns, substitute).decorrelate(tree)
+
+
+def by_quick_rules(tree: Tree, columns: Columns) -> Tree:
+    return quick(tree, RuleContext(columns, DEFAULTS))[0]
+
+
+def applies(tree: Tree) -> int:
+    return sum(isinstance(node, Tree) and isinstance(node.op, Apply) for node in postorder(tree))
+
+
+def check(seed: int, *rewrites: Rewrite) -> tuple[int, int]:
+    """How many Applies the tree had, and how many there are in all after the rewrites; raises when one changes its rows."""
     random_applies = RandomApplies(seed)
     tree, columns = random_applies.query(), random_applies.columns
+
+    def bag(tree: Tree) -> Counter[tuple[Any, ...]]:
+        return Counter(tuple(group_key(row[c]) for c in wanted) for row in run(tree, columns, {}))
+
     wanted = list(column_ids(tree.columns))
-    expected = bag(tree, wanted, columns)
-    for substitute in (True, False):
-        general = General(columns, substitute)
-        plain = general.decorrelate(tree)
-        left = [node for node in postorder(plain) if isinstance(node, Tree) and isinstance(node.op, Apply)]
-        assert not left, f"seed {seed}: an apply stays: {[s.note for s in general.steps]}"
-        got = bag(plain, wanted, columns)
+    expected, left = bag(tree), 0
+    for rewrite in rewrites:
+        plain = rewrite(tree, columns)
+        got = bag(plain)
         assert got == expected, (
-            f"seed {seed}, substitute {substitute}\n{show_tree(tree, columns)}\n->\n{show_tree(plain, columns)}\n"
+            f"seed {seed}\n{show_tree(tree, columns)}\n->\n{show_tree(plain, columns)}\n"
             f"missing {expected - got}\ntoo many {got - expected}"
         )
-    return sum(isinstance(node, Tree) and isinstance(node.op, Apply) for node in postorder(tree))
+        left += applies(plain)
+    return applies(tree), left
+
+
+def check_unnested(seed: int) -> int:
+    before, left = check(seed, general(substitute=True), general(substitute=False))
+    assert not left, f"seed {seed}: an apply stays"
+    return before
 
 
 @pytest.mark.few(2)
 @pytest.mark.parametrize("block", range(8))
 def test_unnested_trees_have_the_same_rows(block: int) -> None:
-    assert sum(check(seed) for seed in range(block * 100, block * 100 + 100)) >= 100
+    assert sum(map(check_unnested, range(block * 100, block * 100 + 100))) >= 100
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("block", range(10))
 def test_many_unnested_trees_have_the_same_rows(block: int) -> None:
     for seed in range(10_000 + block * 1000, 11_000 + block * 1000):
-        check(seed)
+        check_unnested(seed)
 
 
 @pytest.mark.parametrize("block", range(4))
-def test_value_generators_keep_the_rows(block: int) -> None:
-    """Forms that the method does not take stay Applies; most are taken."""
-    removed = 0
-    for seed in range(block * 100, block * 100 + 100):
-        random_applies = RandomApplies(seed)
-        tree, columns = random_applies.query(), random_applies.columns
-        wanted = list(column_ids(tree.columns))
-        generator = ValueGenerator(columns)
-        plain = generator.decorrelate(tree)
-        assert bag(plain, wanted, columns) == bag(tree, wanted, columns), (
-            f"seed {seed}\n{show_tree(tree, columns)}\n->\n{show_tree(plain, columns)}"
-        )
-        removed += not any(isinstance(node, Tree) and isinstance(node.op, Apply) for node in postorder(plain))
-    assert removed >= 30
-
-
-@pytest.mark.parametrize("block", range(4))
-def test_quick_rules_keep_the_rows(block: int) -> None:
-    removed = 0
-    for seed in range(block * 100, block * 100 + 100):
-        random_applies = RandomApplies(seed)
-        tree, columns = random_applies.query(), random_applies.columns
-        wanted = list(column_ids(tree.columns))
-        plain, _ = quick(tree, RuleContext(columns, DEFAULTS))
-        trees = f"seed {seed}\n{show_tree(tree, columns)}\n->\n{show_tree(plain, columns)}"
-        assert bag(plain, wanted, columns) == bag(tree, wanted, columns), trees
-        removed += not any(isinstance(node, Tree) and isinstance(node.op, Apply) for node in postorder(plain))
-    assert removed >= 10
+@pytest.mark.parametrize(
+    ("rewrite", "least"),
+    [(lambda tree, columns: ValueGenerator(columns).decorrelate(tree), 30), (by_quick_rules, 10)],
+    ids=["value_generator", "quick"],
+)
+def test_methods_that_do_not_take_every_form_keep_the_rows(rewrite: Rewrite, least: int, block: int) -> None:
+    """Forms that a method does not take stay Applies; of these trees at least so many have none left."""
+    assert sum(not check(seed, rewrite)[1] for seed in range(block * 100, block * 100 + 100)) >= least
 
 
 @pytest.mark.parametrize("seed", range(60))
 def test_the_trees_of_a_choice_have_the_same_rows(seed: int) -> None:
-    random_applies = RandomApplies(seed)
-    tree, columns = random_applies.query(), random_applies.columns
-    wanted = list(column_ids(tree.columns))
-    expected = bag(tree, wanted, columns)
-    assert bag(alternatives(tree, columns), wanted, columns) == expected  # the evaluator compares the trees of each choice
+    check(seed, alternatives)  # the evaluator compares the trees of each choice

@@ -41,14 +41,7 @@ from optimizer.pipeline import OptimizedQuery, Optimizer
 from optimizer.search.extract import extract, give_groups
 from optimizer.settings import Settings
 from optimizer.stats.relation import RelationStats
-from tests.reference.compare import (
-    OrderKey,
-    assert_contained,
-    assert_same_bag,
-    assert_same_list,
-    assert_sorted,
-    rows_of,
-)
+from tests.reference.compare import OrderKey, assert_result, assert_sorted, rows_of
 from tests.reference.props import assert_props_hold
 
 POOL = 12
@@ -340,16 +333,8 @@ def assert_right(data: Data, query: Query, optimized: OptimizedQuery, tuning: Tu
     expected = rows_of(data.connection.execute(query.sql).to_arrow_table())
     table = execute_table(optimized.plan, optimized.columns, data.catalog.tables, tuning=tuning)
     actual = rows_of(table.select([f"c{o.id}" for o in optimized.outputs]))
-    if query.total:
-        assert_same_list(expected, actual)
-    elif query.limited:
-        everything = rows_of(data.connection.execute(query.unlimited).to_arrow_table())
-        assert_contained(everything, actual, len(expected))
-        keys = [key.index for key in query.order]
-        assert_same_list([tuple(row[k] for k in keys) for row in expected], [tuple(row[k] for k in keys) for row in actual])
-    else:
-        assert_same_bag(expected, actual)
-    assert_sorted(actual, query.order)
+    everything = rows_of(data.connection.execute(query.unlimited).to_arrow_table()) if query.limited else None
+    assert_result(expected, actual, query.order, query.total, everything)
 
 
 def assert_promises_kept(data: Data, optimized: OptimizedQuery, tuning: Tuning) -> None:

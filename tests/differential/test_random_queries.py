@@ -30,15 +30,7 @@ from tests.differential.datasets import POOL, Dataset, dataset
 from tests.differential.join_queries import join_queries, raising_join_queries
 from tests.differential.queries import Query, failing_queries, queries
 from tests.differential.variants import variants
-from tests.reference.compare import (
-    Row,
-    assert_contained,
-    assert_same_bag,
-    assert_same_kinds,
-    assert_same_list,
-    assert_sorted,
-    rows_of,
-)
+from tests.reference.compare import Row, assert_result, assert_same_kinds, rows_of
 from tests.reference.naive import run_query
 
 # a third join many tables; one in ten has a join that may raise, one in ten is meant to fail on some values
@@ -179,16 +171,7 @@ def compare_with_naive(engines: Engines, query: Query, variant: dict[str, Any], 
 
 def assert_agrees(query: Query, expected: list[Row], everything: list[Row], actual: list[Row]) -> None:
     """`everything` is the expected result without the outermost LIMIT."""
-    if query.total:
-        assert_same_list(expected, actual)
-    elif query.limit is not None:
-        assert_contained(everything, actual, len(expected))
-        # whatever was chosen among equals, the keys of row i are those of row i of any correct result
-        keys = [key.index for key in query.order]
-        assert_same_list([tuple(row[k] for k in keys) for row in expected], [tuple(row[k] for k in keys) for row in actual])
-    else:
-        assert_same_bag(expected, actual)
-    assert_sorted(actual, query.order)
+    assert_result(expected, actual, query.order, query.total, None if query.limit is None else everything)
 
 
 def assert_fails(run: Callable[[], object], error: duckdb.Error) -> None:

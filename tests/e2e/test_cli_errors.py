@@ -219,7 +219,7 @@ def test_each_command_has_help(planscope):
         assert done.code == 0 and "Usage: planscope " + command in done.out
 
 
-def test_reader_that_goes_away(shop):
+def test_reader_that_goes_away():
     command = [sys.executable, "-m", "experiments", "run", "tpch/q01", "-d", "tpch:0.01", "--format", "csv", "-q"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=ROOT)
     process.stdout.close()

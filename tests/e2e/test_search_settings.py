@@ -43,7 +43,7 @@ def test_any_budget_leaves_a_plan_of_all_tables(planscope, query, budget, way):
     assert plan.count("table_scan") == int(query.split("/")[1])
 
 
-def test_both_drivers_and_every_enumeration_of_all_orders_find_one_cost(planscope):
+def test_both_drivers_and_every_enumeration_of_all_orders_find_one_cost():
     sql = resolve_sql("clique/4")
     costs = set()
     for way in ("adaptive", "partition", "rules", "rules_b0"):

@@ -208,7 +208,7 @@ def test_an_analysis_of_what_was_imported_checks_no_key_again(importer, tmp_path
 
 
 @pytest.mark.slow
-def test_an_import_that_ends_before_its_last_step_goes_on(importer, shop, tmp_path, monkeypatch):
+def test_an_import_that_ends_before_its_last_step_goes_on(importer, shop, monkeypatch):
     """Rows that the checks removed stay removed, wherever the end came."""
     from experiments.pipeline.intake import tables
     from experiments.pipeline.spark import make

@@ -101,7 +101,7 @@ def test_example_specifications_can_be_carried_out(path: Path, tmp_path: Path) -
     assert [stage.name for stage in pipeline.stages][-2:] == ["sweep", "report"]
 
 
-def test_the_example_of_join_graphs_has_some_2000_items(tmp_path: Path) -> None:
+def test_the_example_of_join_graphs_has_some_2000_items() -> None:
     pipeline = read_pipeline(ROOT / "experiments" / "specs" / "join_graphs.toml")
     (sweep,) = (stage for stage in pipeline.stages if isinstance(stage, Sweep))
     plan = spec.plan_sweep(sweep.spec)

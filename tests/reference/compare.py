@@ -158,6 +158,29 @@ def assert_contained(everything: Sequence[Row], actual: Sequence[Row], count: in
     assert not extra, f"rows that are not in the result without LIMIT\n{_listed('too many', extra)}"
 
 
+def assert_result(
+    expected: Sequence[Row],
+    actual: Sequence[Row],
+    order: Sequence[OrderKey],
+    total: bool = False,
+    everything: Sequence[Row] | None = None,
+) -> None:
+    """The rows of a query that asks for `order`; `total`: rows that are equal in its ORDER BY are equal altogether.
+
+    `everything`: the result without the outermost LIMIT, where there is one. Whatever was chosen among equals, the keys of row i
+    are those of row i of any right result.
+    """
+    if total:
+        assert_same_list(expected, actual)
+    elif everything is not None:
+        assert_contained(everything, actual, len(expected))
+        keys = [key.index for key in order]
+        assert_same_list([tuple(row[k] for k in keys) for row in expected], [tuple(row[k] for k in keys) for row in actual])
+    else:
+        assert_same_bag(expected, actual)
+    assert_sorted(actual, order)
+
+
 def show(row: Row) -> str:
     """A row as a person would write it."""
     return "(" + ", ".join(_show_value(v) for v in row) + ")"

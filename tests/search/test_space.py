@@ -305,8 +305,6 @@ def test_counting_operator_trees_gives_up() -> None:
 
 # -- hand-made spaces: deep, wide, recursive, empty -----------------------------------------------------------------------------
 
-LEAF = ConstantRows((0,), (), ())
-
 
 def leaf(cost: float, rows: int = 0) -> Way:
     return Way(ConstantRows((rows,), (), ()), (), Alternative(()), cost)

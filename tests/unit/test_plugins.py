@@ -123,7 +123,7 @@ def test_what_is_wrong_in_a_plug_in(tmp_path: Path, body: str, message: str) -> 
     assert str(caught.value).startswith(f"plug-in {tmp_path / 'mine.py'}")
 
 
-def test_files_that_are_none(tmp_path: Path) -> None:
+def test_files_that_are_none() -> None:
     with pytest.raises(SettingsError, match=r"cannot read plug-in nowhere.py: No such file"):
         load_plugins(["nowhere.py"])
     with pytest.raises(SettingsError, match=r'"mine.txt" does not end in \.py'):

@@ -62,7 +62,7 @@ def test_all_figures_come_back(tmp_path: Path) -> None:
     assert open_dataset(tmp_path).tables["sales"].stats == table.stats
 
 
-def test_values_keep_their_types(tmp_path: Path) -> None:
+def test_values_keep_their_types() -> None:
     for type, values in COLUMNS.values():
         for value in values:
             again = reader(type)(text(value))

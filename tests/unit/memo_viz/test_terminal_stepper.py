@@ -101,7 +101,7 @@ def test_breakpoints(stepper: Stepper, events: list[dict[str, object]]) -> None:
     assert at(stepper) == len(events) - 1
 
 
-def test_views_at_every_event_of_a_search_with_merges_and_restarts(tmp_path: Path) -> None:
+def test_views_at_every_event_of_a_search_with_merges_and_restarts() -> None:
     """Every command that shows something works everywhere, in lines of the width."""
     trace = Trace()
     trace.header("a join graph", {}, "digest")
