@@ -128,6 +128,15 @@ def orders(random: Random, plain: bool = False) -> list[Collation]:
     return found
 
 
+def check_claims(seed: int, props: LogicalProps, tables: np.ndarray, given: list[TraitSet], asked: list[TraitSet]) -> None:
+    """Of every two traits, one satisfies the other exactly when each of the tables that has the one has the other."""
+    held = {traits: has(tables, traits) for traits in {*given, *asked}}
+    for one, other in product(given, asked):
+        truth = bool((~held[one] | held[other]).all())
+        claim = satisfies(one, other, props)
+        assert claim == truth, f"seed {seed}: {one.show(str)} gives {other.show(str)}: {truth}, not {claim}"
+
+
 @pytest.mark.parametrize("part", range(4))
 def test_an_order_satisfies_another_if_and_only_if_no_two_rows_refute_it(part: int) -> None:
     for seed in range(200 * part, 200 * part + 200):
@@ -136,12 +145,7 @@ def test_an_order_satisfies_another_if_and_only_if_no_two_rows_refute_it(part: i
         tables = tables_with(props, 2, 4)
         given = [TraitSet(order) for order in orders(random)]
         asked = [TraitSet(order) for order in orders(random)]
-        held = {traits: has(tables, traits) for traits in {*given, *asked}}
-        for one in given:
-            for other in asked:
-                truth = bool((~held[one] | held[other]).all())
-                claim = satisfies(one, other, props)
-                assert claim == truth, f"seed {seed}: {one.show(str)} gives {other.show(str)}: {truth}, not {claim}"
+        check_claims(seed, props, tables, given, asked)
 
 
 @pytest.mark.parametrize("part", range(4))
@@ -151,14 +155,9 @@ def test_a_grouping_is_satisfied_if_and_only_if_no_three_rows_refute_it(part: in
         props = random_props(random)
         props.not_null = 0
         tables = tables_with(props, 3, 3)
-        given = [TraitSet(order) for order in orders(random, plain=True)] + [grouped(columns) for columns in range(8)]
-        held = {traits: has(tables, traits) for traits in given}
-        for one in given:
-            for columns in range(8):
-                other = grouped(columns)
-                truth = bool((~held[one] | held[other]).all())
-                claim = satisfies(one, other, props)
-                assert claim == truth, f"seed {seed}: {one.show(str)} gives {other.show(str)}: {truth}, not {claim}"
+        asked = [grouped(columns) for columns in range(8)]
+        given = [TraitSet(order) for order in orders(random, plain=True)] + asked
+        check_claims(seed, props, tables, given, asked)
 
 
 def test_reduced_traits_mean_the_same_and_are_the_same_for_all_that_do() -> None:
