@@ -42,7 +42,8 @@ their plans find different costs, or the audit finds a skip that is unsound.
 planscope bench pruning --quick -o out
 planscope bench pruning --preset large -o out
 planscope bench pruning star/8 job/4a --audit
-planscope bench pruning clique/8 clique/10 --modes none,both+best --searches branch,rules -o out
+planscope bench pruning clique/8 clique/10 --modes none,both+best \\
+    --searches branch,rules -o out
 planscope bench pruning job/4a --plugin mine.py --set cost_model=mine --audit
 """
 ENDS = ("none", "both+best")  # where only the least and the most pruning are compared

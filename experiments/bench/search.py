@@ -32,9 +32,12 @@ NAME = "search"
 HELP = """How fast the search is. All parts unless some are named.
 
 \b
-rates    microseconds for a costed join alternative, a task, an insertion into the memo
-graphs   chains, stars, cycles and cliques: by default, exhaustively as tasks and as a table, by commute and associate
-memory   bytes for an expression, a goal and a set of relations, and the peak of a clique
+rates    microseconds for a costed join alternative, a task, an insertion
+         into the memo
+graphs   chains, stars, cycles and cliques: by default, exhaustively as tasks
+         and as a table, by commute and associate
+memory   bytes for an expression, a goal and a set of relations, and the peak
+         of a clique
 tracing  the same search without a trace and with one
 
 \b

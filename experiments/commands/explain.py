@@ -38,7 +38,8 @@ def command(
     planscope explain tpch/q05 -d tpch:0.1 -o plan.svg
     planscope explain tpch/q05 -d tpch:0.1 --order-of duckdb
     planscope explain stats/024 --order-of postgres
-    planscope explain @mine.sql -d DIR --order-of postgres --postgres "host=localhost dbname=mine"
+    planscope explain @mine.sql -d DIR --order-of postgres \\
+        --postgres "host=localhost dbname=mine"
     """
     check_engine(engine)
     format = format_of(output, format, FORMATS)

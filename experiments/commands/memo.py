@@ -30,7 +30,8 @@ def command(
 
     \b
     planscope memo tpch/q05 -d tpch:0.1 -o memo.svg
-    planscope memo tpch/q05 -d tpch:0.1 -o part.svg --focus '{nation, region}' --depth 1
+    planscope memo tpch/q05 -d tpch:0.1 -o part.svg \\
+        --focus '{nation, region}' --depth 1
     planscope memo trace.jsonl -o change.svg --at 900 --since 400
     planscope memo tpch/q05 -d tpch:0.1 -o growth.svg --animate 20
     """

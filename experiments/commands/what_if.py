@@ -33,7 +33,8 @@ def command(
     planscope what-if tpch/q05 -d tpch:0.1 --rows '{lineitem,orders}=1e6'
     planscope what-if tpch/q05 -d tpch:0.1 --cost hash_join=2 --cost sort=0.5
     planscope what-if tpch/q05 -d tpch:0.1 --sweep '{orders}' -o diagram.svg
-    planscope what-if tpch/q05 -d tpch:0.1 --sweep '{orders}' --sweep '{customer,orders}=10..1e6' -o diagram.svg
+    planscope what-if tpch/q05 -d tpch:0.1 --sweep '{orders}' \\
+        --sweep '{customer,orders}=10..1e6' -o diagram.svg
     """
     format = format_of(output, format, FORMATS)
     if not (rows or cost or sweep):

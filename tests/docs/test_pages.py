@@ -61,6 +61,11 @@ def test_links_lead_somewhere() -> None:
             assert target.endswith(".html") or (page.parent / target).exists(), f"{page.name} links to {target}"
 
 
+def test_help_fits_a_terminal_of_80_columns() -> None:
+    wide = [line for line in references()["reference/commands.md"].splitlines() if len(line) > 80]
+    assert not wide
+
+
 def test_commands_named_in_the_text_exist() -> None:
     for page in (DOCS.parent / "README.md", *DOCS.rglob("*.md")):
         for command in re.findall(r"`(planscope [a-z][^`\n>…]*)", page.read_text("utf-8")):

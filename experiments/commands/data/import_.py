@@ -56,8 +56,10 @@ def command(
 
     \b
     planscope data import shop/ -o shop.data
-    planscope data import a.csv b.csv --table sales --option delimiter=';' -o sales.data
-    planscope data import --format jdbc --option url=jdbc:postgresql://db/shop --table orders --jars pg.jar -o orders.data
+    planscope data import a.csv b.csv --table sales \\
+        --option delimiter=';' -o sales.data
+    planscope data import --format jdbc --option url=jdbc:postgresql://db/shop \\
+        --table orders --jars pg.jar -o orders.data
     """
     facts["data"] = list(sources)
     master, remote, conf = rest.pop("master"), rest.pop("remote"), rest.pop("conf")

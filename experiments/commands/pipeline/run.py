@@ -37,7 +37,8 @@ def command(
     \b
     planscope pipeline run join_graphs.toml -o results
     planscope pipeline run join_graphs.toml -o results --stage sweep
-    planscope pipeline run join_graphs.toml -o /shared/results --master spark://host:7077
+    planscope pipeline run join_graphs.toml -o /shared/results \\
+        --master spark://host:7077
     """
     facts["data"] = str(spec)
     from experiments.pipeline.spark.session import spark_session, unheard
