@@ -59,7 +59,8 @@ def find_tables(folder: Path) -> list[TableFiles]:
         inside = ", ".join(entry.name for entry in _entries(folder)[:5]) or "nothing"
         raise CatalogError(
             f"no tables in {folder}: it holds {inside}\n"
-            "a dataset is a folder with one .parquet, .csv or .arrow file per table, or one folder of such files per table"
+            "a dataset is a folder with one .parquet, .csv or .arrow file per table, or one folder of such files per table; "
+            "planscope data import makes one of JSON and further kinds of files"
         )
     return [tables[name] for name in sorted(tables)]
 

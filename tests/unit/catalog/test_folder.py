@@ -39,6 +39,7 @@ def test_no_tables(tmp_path: Path) -> None:
     refuse(tmp_path, r"no tables in .*: it holds nothing")
     (tmp_path / "notes.txt").touch()
     (tmp_path / "queries").mkdir()
+    refuse(tmp_path, "planscope data import makes one of JSON")
     refuse(tmp_path, r"it holds notes\.txt, queries\na dataset is a folder with one \.parquet, \.csv or \.arrow file per table")
 
 
