@@ -136,7 +136,7 @@ def test_a_failed_run_leaves_the_old_file(planscope, shop, tmp_path):
     ("arguments", "part"),
     [
         (["rnu"], 'did you mean "run"?'),
-        (["run", SELECT], "--data"),
+        (["run", SELECT], "with -d (in Python data=)"),
         (["run", "-d", "x"], "SQL"),
         (["run", SELECT, "-d", "x", "--analyse"], "--analyze"),
         (["run", SELECT, "-d", "x", "--format", "parquet"], "-o result.parquet"),
