@@ -143,13 +143,13 @@ def possible(text: str) -> str:
     whole = f"if(try_cast({text} AS bigint) IS NOT NULL, {_INT | _LONG}, {fits(_TYPES[_LONG], _LONG)})"
     cases = [  # what is common comes first
         (f"{text} IS NULL", "NULL"),
+        (_is(text, "^-?(0|[1-9][0-9]{0,15})$"), str(_INT | _LONG | FLOAT)),
+        (f"{text} >= ':' AND NOT {_is(text, '^(?i:true|false|inf|infinity|nan)$')}", "0"),
+        (_is(text, "^-?(0|[1-9][0-9]{0,14})[.][0-9]{1,15}$"), str(FLOAT)),
+        (_is(text, f"^{_DATE}$"), f"if(try_cast({text} AS date) IS NOT NULL, {_DAY | _MOMENT}, 0)"),
         (_is(text, "^([+]|-?0[0-9]+([.eE]|$))"), "0"),  # 00501 and +49 are codes
-        (_is(text, "^-?[0-9]{1,16}$"), str(_INT | _LONG | FLOAT)),
-        (_is(text, "^[^-.0-9tTfFiInN]"), "0"),
-        (_is(text, "^-?[0-9]{1,15}[.][0-9]{1,15}$"), str(FLOAT)),
-        (_is(text, f"^{_DATE}$"), fits(_TYPES[_DAY], _DAY | _MOMENT)),
         (_is(text, _INTEGER), whole),
-        (f"lower({text}) IN ('true', 'false')", str(_TRUTH)),
+        (_is(text, "^(?i:true|false)$"), str(_TRUTH)),
         (_is(text, f"^{_DATE}"), f"if({_is(text, _LOCAL)}, {_MOMENT}, {_UTC}) & {fits(_TYPES[_UTC], _MOMENT | _UTC)}"),
         (_is(text, "^-?[0-9]{17}"), "0"),
     ]
