@@ -95,6 +95,11 @@ def _tell_once(folder: Path, catalog: Catalog, progress: Progress) -> None:
             told.touch()
 
 
+def is_built_in(data: str) -> bool:
+    """Whether `data` names a built-in dataset (tpch:0.1, job), not a folder (./job)."""
+    return data.partition(":")[0] in {name.partition(":")[0] for name in BUILT_IN}
+
+
 def dataset_folder(spec: str, progress: Progress | None = None) -> Path:
     """The folder with the files of dataset `spec`, made if need be; a folder is taken as it is.
 

@@ -42,8 +42,9 @@ _WORKER_SECONDS = 60  # until a cluster has given the application an executor
 _TRIES = 4  # of a task whose process died: Spark's default on clusters, while on one machine it is 1
 _LOOPBACK = "127.0.0.1"
 _SCRATCH, _HELD = "planscope-spark-", ".held"
-# a session of seconds does not pay for what Java's second compiler and its concurrent garbage collector cost: half of all CPU
-_BRIEF = {"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}
+# a session of seconds does not pay for what Java's second compiler and its concurrent garbage collector cost, half of all CPU,
+# nor for collections that only the loading of classes calls for
+_BRIEF = {"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:MetaspaceSize=256m"}
 
 
 class _Started(NamedTuple):

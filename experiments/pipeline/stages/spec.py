@@ -15,7 +15,6 @@ from experiments.pipeline.stages.stages import ORDER, Analyze, Generate, Import,
 from experiments.pipeline.sweep.fields import FIELDS, read_words
 from experiments.pipeline.sweep.places import Places
 from experiments.pipeline.sweep.problems import Problems, SpecError, suggestion
-from experiments.pipeline.sweep.spec import SweepSpec
 
 
 @dataclass(frozen=True)
@@ -69,8 +68,11 @@ def _stages(tables: dict[str, Any], base: Path, problems: Problems) -> tuple[Sta
         found.append(Analyze("analyze", said, base, tuple(dict.fromkeys(made.values()))))
         if "data" not in said and not made:
             problems.add('nothing to analyze: write data = "FOLDER", or add [generate] or [import]', "analyze")
-    if "sweep" in tables and (spec := SweepSpec.from_table(tables["sweep"], base, problems)) is not None:
-        found.append(Sweep("sweep", tables["sweep"], base, spec, made))
+    if "sweep" in tables:
+        from experiments.pipeline.sweep.spec import SweepSpec
+
+        if (spec := SweepSpec.from_table(tables["sweep"], base, problems)) is not None:
+            found.append(Sweep("sweep", tables["sweep"], base, spec, made))
     if (said := words.get("report")) is not None:
         found.append(MakeReport("report", said, base))
     return tuple(found)

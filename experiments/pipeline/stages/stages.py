@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from experiments.pipeline.analyze.analyze import analyze_dataset
 from experiments.pipeline.generate.generate import generate, made_text
@@ -13,14 +13,14 @@ from experiments.pipeline.generate.kinds import recipe
 from experiments.pipeline.generate.recipe import Recipe
 from experiments.pipeline.intake.request import ImportRequest, planned
 from experiments.pipeline.intake.run import import_dataset
-from experiments.pipeline.report.report import write_report
 from experiments.pipeline.spark.manifest import finished, write_manifest
 from experiments.pipeline.spark.session import Say, Start
-from experiments.pipeline.sweep.run import run_sweep
-from experiments.pipeline.sweep.spec import SweepSpec, is_built_in, plan_sweep
-from experiments.workloads.data import dataset_folder
+from experiments.workloads.data import dataset_folder, is_built_in
 from experiments.workloads.scale import parse_scale
 from optimizer.errors import many
+
+if TYPE_CHECKING:
+    from experiments.pipeline.sweep.spec import SweepSpec
 
 ORDER = ("generate", "import", "analyze", "sweep", "report")
 _DATA = "data"  # the folder of the dataset that a pipeline makes, within its own
@@ -142,9 +142,14 @@ class Sweep(Stage):
     made: Mapping[str, str]
 
     def check(self, out: Path) -> None:
+        from experiments.pipeline.sweep.spec import plan_sweep  # the optimizer, which other stages do without
+
         plan_sweep(self._spec(out), later=out)
 
     def run(self, context: Context) -> Outcome:
+        from experiments.pipeline.sweep.run import run_sweep
+        from experiments.pipeline.sweep.spec import plan_sweep
+
         plan = plan_sweep(self._spec(context.out), context.say)
         done = run_sweep(plan, context.out, context.spark, context.say)
         inputs = {f"{query.name} on {query.data}": query.digest for query in plan.queries}
@@ -162,6 +167,8 @@ class Sweep(Stage):
 
 class MakeReport(Stage):
     def run(self, context: Context) -> Outcome:
+        from experiments.pipeline.report.report import write_report
+
         report = write_report(context.out, context.spark, self.words.get("baseline"), say=context.say)
         return Outcome(report.made, f"{context.out / report.page}, compared with {report.baseline}")
 

@@ -20,7 +20,7 @@ from experiments.pipeline.sweep.places import Places
 from experiments.pipeline.sweep.plan import MEASURE, How, PlannedQuery, SweepPlan
 from experiments.pipeline.sweep.problems import Problems
 from experiments.pipeline.sweep.query_names import NamedQuery, find_queries
-from experiments.workloads.data import BUILT_IN, open_data
+from experiments.workloads.data import is_built_in, open_data
 from experiments.workloads.queries import default_data
 from optimizer.catalog.table import Catalog
 from optimizer.errors import CatalogError, PlanscopeError, SettingsError, Unsupported
@@ -81,11 +81,6 @@ def plan_sweep(
 def _digest_of(plugins: Sequence[str]) -> str:
     """Six hex digits over what is in the files of plug-ins, "" without any."""
     return hashlib.sha256(b"\0".join(Path(file).read_bytes() for file in plugins)).hexdigest()[:6] if plugins else ""
-
-
-def is_built_in(data: str) -> bool:
-    """Whether `data` names a built-in dataset (tpch:0.1, job), not a folder (./job)."""
-    return data.partition(":")[0] in {name.partition(":")[0] for name in BUILT_IN}
 
 
 class _Queries:
