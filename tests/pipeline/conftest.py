@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 import pytest
@@ -29,3 +30,12 @@ def spark() -> Iterator[SparkSession]:
     stop_session()
     yield spark_session("local[2]", conf=QUICK)
     stop_session()
+
+
+@pytest.fixture
+def elsewhere(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The URI of a file system of Hadoop's that is not the local one, though its files lie in tmp_path / "there"."""
+    monkeypatch.setenv("PLANSCOPE_HOME", str(tmp_path / "home"))
+    (tmp_path / "there").mkdir()
+    spark.conf.set(f"fs.viewfs.mounttable.{tmp_path.name}.link./data", f"file://{tmp_path}/there")
+    return f"viewfs://{tmp_path.name}/data"

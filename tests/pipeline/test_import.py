@@ -527,17 +527,30 @@ def test_a_partition_that_is_a_column_too(importer, tmp_path):
 
 
 @pytest.mark.slow
-def test_uris_and_tables_of_the_catalog(importer, spark, tmp_path):
+def test_uris_and_tables_of_the_catalog(importer, spark, tmp_path, elsewhere):
+    """No local path leads to the files of the URIs."""
+    there = tmp_path / "there"
     for day, text in (("2024-01-01", '{"x": 1, "y": "p"}\n{"x": 2}\nbad}\n'), ("2024-01-02", '{"x": 3}\n')):
-        (tmp_path / "t" / f"day={day}").mkdir(parents=True)
-        (tmp_path / "t" / f"day={day}" / "a.json").write_text(text)
-    folder, _ = importer(f"file://{tmp_path / 't'}", name="uri", format="json")
+        for table in ("t", "p"):
+            (there / table / f"day={day}").mkdir(parents=True)
+        (there / "t" / f"day={day}" / "a.json").write_text(text)
+        pq.write_table(pa.table({"x": [1]}), there / "p" / f"day={day}" / "a.parquet")
+    folder, _ = importer(f"{elsewhere}/t", name="uri", format="json")
     assert rows(folder, "t") == [
         {"x": 1, "y": "p", "day": date(2024, 1, 1)},
         {"x": 2, "y": None, "day": date(2024, 1, 1)},
         {"x": 3, "y": None, "day": date(2024, 1, 2)},
     ]
     assert rejects(folder, "t") == {("a.json", 3, None, "not JSON")}
+    folder, _ = importer(f"{elsewhere}/p", name="parquet", format="parquet")
+    assert rows(folder, "p") == [{"x": 1, "day": date(2024, 1, day)} for day in (1, 2)]
+    ends = {"crlf": "\r\n", "cr": "\r", "lf": "\n"}
+    for name, end in ends.items():
+        (there / f"{name}.csv").write_bytes(f'a,b{end}1,"x{end}y"{end}2,z{end}'.encode())
+    folder, _ = importer(*(f"{elsewhere}/{name}.csv" for name in ends), name="ends")
+    assert {name: [row["b"] for row in rows(folder, name)] for name in ends} == {
+        name: [f"x{end}y", "z"] for name, end in ends.items()
+    }
     spark.range(3).createOrReplaceTempView("three")
     assert [row["id"] for row in rows(importer("three", name="table", format="table")[0], "three")] == [0, 1, 2]
     with pytest.raises(PipelineError, match="say --format"):

@@ -18,15 +18,6 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
-@pytest.fixture
-def elsewhere(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    """The URI of a file system of Hadoop's that is not the local one, though its files lie in tmp_path / "there"."""
-    monkeypatch.setenv("PLANSCOPE_HOME", str(tmp_path / "home"))
-    (tmp_path / "there").mkdir()
-    spark.conf.set(f"fs.viewfs.mounttable.{tmp_path.name}.link./data", f"file://{tmp_path}/there")
-    return f"viewfs://{tmp_path.name}/data"
-
-
 @pytest.mark.slow
 def test_an_import_to_another_file_system(spark: SparkSession, tmp_path: Path, elsewhere: str) -> None:
     (tmp_path / "shop").mkdir()

@@ -114,7 +114,7 @@ class CsvFiles:
     def _rows(self, path: str, delimiter: str, looked: Looked, names: Sequence[str], wanted: Sequence[str]) -> DataFrame:
         columns = [f"c{i}" for i in range(len(names))]
         options = self._options(delimiter, looked.over, header=self.header, columnPruning=False)
-        if looked.over and (end := _line_end(path)) is not None:
+        if looked.over and (end := self._line_end_elsewhere(path) if "://" in path else _line_end(path)) is not None:
             options["lineSep"] = end  # else Spark takes every line break in quotes for the first one
         schema = ", ".join(f"{column} string" for column in [*columns, "_bad"])
         frame = reader(self.spark).options(**options).schema(schema).csv(to_read(path))
@@ -145,8 +145,17 @@ class CsvFiles:
         nulls = ["", *([self.options["null"]] if "null" in self.options else [])]
         return f"CASE WHEN {column} NOT IN ({', '.join(map(literal, nulls))}) THEN {column} END"
 
-    def _lines(self, path: str) -> DataFrame:
-        return reader(self.spark).text(to_read(path))
+    def _lines(self, path: str, end: str | None = None) -> DataFrame:
+        return reader(self.spark).text(to_read(path), lineSep=end)
+
+    def _line_end_elsewhere(self, path: str) -> str | None:
+        """As `_line_end`: what is between two CR LF has neither CR nor LF where all lines end so."""
+        [[lf, cr, count]] = (
+            self._lines(path, "\r\n")
+            .agg(F.bool_or(F.contains("value", F.lit("\n"))), F.bool_or(F.contains("value", F.lit("\r"))), F.count("value"))
+            .collect()
+        )
+        return None if lf else "\r\n" if not cr else "\r" if count == 1 else None
 
     def _options(self, delimiter: str, over: bool = False, **more: Any) -> dict[str, str]:
         """Spark's: a row of another length is in the column `_bad` as it is."""
@@ -195,7 +204,7 @@ def _check_delimiter(label: str, delimiter: str, name: str, value: str | None) -
 
 
 def _line_end(path: str) -> str | None:
-    """How all lines end, also in quotes; None where they differ, Spark does right by itself, or the file is elsewhere."""
+    """How all lines end, also in quotes; None where they differ, or Spark does right by itself."""
     cr, lf, both, last = 0, 0, 0, b""
     with suppress(OSError), pa.input_stream(path) as file:
         while block := file.read(1 << 20):
