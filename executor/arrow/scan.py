@@ -36,6 +36,7 @@ from optimizer.algebra.physical import TableScan
 from optimizer.algebra.plan import PlanNode
 from optimizer.algebra.predicates import predicate_columns
 from optimizer.algebra.scalars import Call, ColumnRef, InList, Literal, Predicate, Scalar
+from optimizer.algebra.types import ARROW_TRUTH
 from optimizer.errors import ExecutionError
 
 if TYPE_CHECKING:
@@ -225,6 +226,7 @@ def _read_csv(source: TableSource, names: dict[ColumnId, str], ids: ColumnSet, c
             include_columns=list(dict.fromkeys(names.values())),
             null_values=[""],
             strings_can_be_null=True,
+            **ARROW_TRUTH,
         )
         parse = pacsv.ParseOptions(newlines_in_values=True, ignore_empty_lines=len(source.schema) > 1)
         try:

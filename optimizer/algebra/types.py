@@ -7,6 +7,8 @@ are asked (`optimizer/sql/coerce.py`).
 
 from __future__ import annotations
 
+from itertools import product
+
 import pyarrow as pa
 
 from optimizer.algebra.columns import DataType
@@ -16,6 +18,12 @@ INT32, INT64, FLOAT, DOUBLE = pa.int32(), pa.int64(), pa.float32(), pa.float64()
 INT8, UINT32 = pa.int8(), pa.uint32()
 NULL, INTERVAL = pa.null(), pa.month_day_nano_interval()
 HUGEINT = pa.decimal128(38, 0)
+
+TRUE_TEXTS, FALSE_TEXTS = ("true", "t", "yes", "y", "1"), ("false", "f", "no", "n", "0")  # where BOOLEAN is declared, in any case
+ARROW_TRUTH = {  # the same as options of Arrow's reader of CSV
+    option: ["".join(spelled) for text in texts for spelled in product(*({c, c.upper()} for c in text))]
+    for option, texts in (("true_values", TRUE_TEXTS), ("false_values", FALSE_TEXTS))
+}
 
 MAX_PRECISION = 38
 _NARROW_PRECISION = 18  # decimals that fit 64 bits stay there: arithmetic raises on overflow rather than widening

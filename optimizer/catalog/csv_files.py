@@ -21,7 +21,7 @@ import pyarrow.compute as pc
 import pyarrow.csv as pacsv
 
 from optimizer.algebra.columns import DataType
-from optimizer.algebra.types import is_decimal, is_float, type_name
+from optimizer.algebra.types import ARROW_TRUTH, is_decimal, is_float, type_name
 from optimizer.catalog.delimiters import name_of, rival
 from optimizer.catalog.facts import FileFacts
 from optimizer.catalog.fingerprint import file_fingerprint
@@ -52,8 +52,8 @@ def parse_options(columns: int) -> pacsv.ParseOptions:
 
 
 def convert_options(types: Mapping[str, DataType], words: bool = False) -> pacsv.ConvertOptions:
-    """`words`: 0 and 1 are no BOOLEAN."""
-    truth = {"true_values": ["true", "True", "TRUE"], "false_values": ["false", "False", "FALSE"]} if words else {}
+    """`words`: only true and false are BOOLEANs."""
+    truth = {"true_values": ["true", "True", "TRUE"], "false_values": ["false", "False", "FALSE"]} if words else ARROW_TRUTH
     return pacsv.ConvertOptions(column_types=types, null_values=[""], strings_can_be_null=True, **truth)
 
 

@@ -34,7 +34,7 @@ def noon(day, hour=12, micro=0):
             {"12": 12, "+12": 12, " -3 ": -3, "007": 7, "0x1f": BAD, "1.0": BAD, "": BAD, "2147483648": BAD, "1_0": BAD},
         ),
         (pa.int64(), {"9223372036854775807": 2**63 - 1, "9223372036854775808": BAD, "--1": BAD, "++1": BAD}),
-        (pa.bool_(), {"true": True, "F": False, "yes": True, "0": False, "2": BAD, "": BAD}),
+        (pa.bool_(), {"true": True, "F": False, "yes": True, "0": False, "2": BAD, "on": BAD, "": BAD}),
         (pa.float64(), {"1.5": 1.5, "-1e3": -1000.0, "inf": math.inf, "1e400": BAD, "1,5": BAD, "": BAD, " .5": 0.5}),
         (pa.float32(), {"1e39": BAD, "0.5": 0.5}),
         (

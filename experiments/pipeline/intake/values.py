@@ -12,7 +12,7 @@ import pyarrow.types as kinds
 from pyspark.sql.pandas.types import from_arrow_type
 
 from optimizer.algebra.columns import DataType
-from optimizer.algebra.types import is_float, is_integer, is_numeric, is_opaque
+from optimizer.algebra.types import FALSE_TEXTS, TRUE_TEXTS, is_float, is_integer, is_numeric, is_opaque
 from optimizer.catalog.types import canonical_type, type_family
 
 _BLANK = r"' \t\r\n'"
@@ -23,8 +23,6 @@ _DATE = "[0-9]{4}-[0-9]{2}-[0-9]{2}"
 _TIME = r"[ T][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,6}0*)?)?"
 _LOCAL = f"^{_DATE}({_TIME}|[ T][0-9]{{2}})?$"
 _ZONED = f"^{_DATE}{_TIME}([Zz]|[+-][0-9]{{2}}(:?[0-9]{{2}})?)$"
-_TRUE = "'true', 't', 'yes', 'y', 'on', '1'"
-_FALSE = "'false', 'f', 'no', 'n', 'off', '0'"
 
 
 def stored_type(type: DataType) -> DataType:
@@ -69,7 +67,7 @@ def _from_text(text: str, type: DataType) -> str:
     if kinds.is_binary(type):
         return f"CAST({text} AS binary)"
     if kinds.is_boolean(type):
-        return f"CASE WHEN lower({text}) IN ({_TRUE}) THEN true WHEN lower({text}) IN ({_FALSE}) THEN false END"
+        return f"CASE WHEN lower({text}) IN {TRUE_TEXTS} THEN true WHEN lower({text}) IN {FALSE_TEXTS} THEN false END"
     if kinds.is_integer(type):
         return _if(_is(text, _INTEGER), cast)
     if kinds.is_floating(type):
