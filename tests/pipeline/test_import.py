@@ -23,6 +23,7 @@ from experiments.pipeline.analyze.analyze import analyze_dataset
 from experiments.pipeline.intake.request import ImportRequest
 from experiments.pipeline.intake.run import import_dataset
 from experiments.pipeline.intake.summary import summary_text
+from experiments.pipeline.intake.tables import Tables
 from experiments.pipeline.spark.errors import PipelineError
 from optimizer.dataset import open_dataset
 from optimizer.errors import CatalogError, Interrupted, OutputError
@@ -277,6 +278,19 @@ def test_a_damaged_file_among_many(importer, tmp_path, monkeypatch, ending, text
     assert rows(folder, "t") == [{"a": 1, "b": 2}] * 2
     with pytest.raises(PipelineError, match=rf"1\.{ending} is damaged(?s:.*)nothing was imported"):
         importer(tmp_path / "t" / f"1.{ending}", name="alone")
+
+
+def test_many_damaged_files_are_found_in_three_readings(importer, tmp_path, monkeypatch):
+    read_all, readings = Tables._made, []
+    monkeypatch.setattr(Tables, "_made", lambda self, tables: readings.append(tables) or read_all(self, tables))
+    (tmp_path / "t").mkdir()
+    pq.write_table(pa.table({"a": range(1000)}), tmp_path / "t" / "0.parquet", compression="none", write_page_checksum=True)
+    data = bytearray((tmp_path / "t" / "0.parquet").read_bytes())
+    data[200] ^= 1
+    for i in range(1, 6):
+        (tmp_path / "t" / f"{i}.parquet").write_bytes(data)
+    folder, counts = importer(tmp_path / "t", tables=("t",))
+    assert len(counts["damaged"]) == 5 and len(rows(folder, "t")) == 1000 and len(readings) == 3
 
 
 def test_many_json_files_are_of_one_type(importer, tmp_path, monkeypatch):

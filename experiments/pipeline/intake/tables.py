@@ -31,6 +31,7 @@ from experiments.pipeline.intake.run import VECTORIZED
 from experiments.pipeline.intake.sources import Source
 from experiments.pipeline.intake.summary import reject_lines
 from experiments.pipeline.spark.errors import PipelineError
+from experiments.pipeline.spark.paths import reader, to_read
 from experiments.pipeline.spark.publish import WORK
 from experiments.pipeline.spark.session import Say
 from memo_viz.text import clean
@@ -67,9 +68,11 @@ class Tables:
             except _BadFiles as error:
                 self._put_aside(error.args[0], tables)
             except Exception as error:
-                formats = {label: table.format for table in tables for label in table.files}
-                if (label := damaged_file(error, list(formats))) is not None:
-                    self._put_aside({label: damage(label, formats[label], error)}, tables)
+                place = {label: number for number, table in enumerate(tables) for label in table.files}
+                if (label := damaged_file(error, list(place))) is not None:
+                    table = tables[place[label]]
+                    others = self._unreadable(place[label], table) if self.damaged else {}  # a second one: there may be many
+                    self._put_aside({label: damage(label, table.format, error), **others}, tables)
                 elif "ArrayIndexOutOfBounds" in str(error) and self.spark.conf.get(VECTORIZED) == "true":
                     # places in a dictionary are looked up by whoever reads its columns, which does not know the file; rows do
                     self.spark.conf.set(VECTORIZED, "false")
@@ -179,6 +182,19 @@ class Tables:
             except PipelineError as error:
                 trouble[label] = str(error)
         return {label: path for label, path in paths.items() if label not in trouble}
+
+    def _unreadable(self, number: int, table: Source) -> dict[str, str]:
+        """The files that Spark cannot read, with the reason; each read alone, sooner than all anew after each of them."""
+        self.say(f"{table.name}: several files are damaged; reading each alone")
+        found: dict[str, str] = {}
+        format = {"csv": "text", "json": "text", "orc": "orc"}.get(table.format, "parquet")
+        for label, path in self._prepared(number, table, found).items():
+            try:
+                reader(self.spark).format(format).load(to_read(path)).write.format("noop").mode("overwrite").save()
+            except Exception as error:
+                if damaged_file(error, [path]) is not None:
+                    found[label] = damage(label, table.format, error)
+        return found
 
     def _declared_names(self, table: Source) -> list[str]:
         """The columns that schema.sql declares, without those that folders are named after."""
