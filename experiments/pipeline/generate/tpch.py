@@ -5,7 +5,6 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sysconfig
-import tempfile
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from pathlib import Path
@@ -80,18 +79,10 @@ def write_tpch(tasks: Sequence[Task], targets: Sequence[Path]) -> None:
         number = first["number"] + 1
         command += ["--parts", str(first["of"]), "--part", str(number)]
         written = [folder / task["table"] / f"{task['table']}.{number}.parquet" for task in tasks]
-    with tempfile.TemporaryFile() as complaints:
-        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=complaints)
-        try:
-            code = process.wait()
-        finally:
-            if process.poll() is None:
-                process.kill()
-                process.wait()
-        complaints.seek(0)
-        tail = complaints.read().decode(errors="replace").strip().splitlines()[-3:]
-    if code or not all(file.exists() for file in written):
-        what, said = ", ".join(task["path"] for task in tasks), "\n".join(tail) or f"exit code {code}"
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    if done.returncode or not all(file.exists() for file in written):
+        tail = done.stderr.decode(errors="replace").strip().splitlines()[-3:]
+        what, said = ", ".join(task["path"] for task in tasks), "\n".join(tail) or f"exit code {done.returncode}"
         raise CatalogError(f"tpchgen-cli could not make {what} of tpch:{first['scale']}: {said}")
     for file, target in zip(written, targets, strict=True):
         file.rename(target)

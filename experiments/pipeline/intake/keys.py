@@ -6,6 +6,7 @@ others are removed; a row with NULL in a UNIQUE key or a foreign key breaks neit
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Mapping, Sequence
 
 import pyarrow as pa
@@ -30,6 +31,8 @@ def check_constraints(
     Keys come first. Then foreign keys: rows that refer to no row are counted or, if so wished, removed; since other rows may
     have referred to those, that goes on until no foreign key loses a row.
     """
+    for read in raw.values():  # an interrupted run may have begun
+        shutil.rmtree(read.removed, ignore_errors=True)
     for name, table in tables.items():
         for key in filter(None, (table.primary_key, *table.unique)):
             say(f"{name}: checking key ({', '.join(key)})")

@@ -94,7 +94,8 @@ class Tables:
         if self.plan.inputs != read_inputs(self.plan.found):
             raise PipelineError("files changed while they were imported; import them again into a new folder")
         declared = declared_tables({name: one.columns for name, one in resolved.items()}, self.plan.declared)
-        broken = self._once("keys", lambda: self._checks(declared, raw))
+        rejected = self.request.on_dangling == "reject"
+        broken = self._once("keys", lambda: check_constraints(declared, raw, rejected, self.say))
         made, rejects = dict[str, Facts](), self.inside / METADATA_FOLDER / "rejected"
         for number, (name, one) in enumerate(raw.items()):
             made[name] = self._once(f"made-{number}", partial(one.finish, self.inside / name, rejects / name))
@@ -202,12 +203,7 @@ class Tables:
         lower = {name.lower() for values in table.files.values() for name in values}
         return [column.name for column in declaration.columns if column.name.lower() not in lower] if declaration else []
 
-    # what keys say of the rows
-
-    def _checks(self, declared: Mapping[str, Declared], raw: Mapping[str, RawTable]) -> dict[str, list[Facts]]:
-        for one in raw.values():
-            shutil.rmtree(one.removed, ignore_errors=True)
-        return check_constraints(declared, raw, self.request.on_dangling == "reject", self.say)
+    # at the end
 
     def _refuse_rejects(self, results: Mapping[str, Facts]) -> None:
         """With --on-reject fail, ends the import as soon as rows are rejected, and leaves nothing of it."""

@@ -71,7 +71,9 @@ def write_report(
             f"sweep {run} is not complete ({found.done:,} of {found.items:,} items): run it again to go on with it"
         )
     target = out / FOLDER
-    inputs, settings = {"run": run, "results": _sizes(folder)}, {"baseline": baseline, "version": _VERSION}
+    rows = (folder / ROWS).stat()  # of the same results these are the same
+    inputs = {"run": run, "results": {ROWS: [rows.st_size, rows.st_mtime_ns]}}
+    settings = {"baseline": baseline, "version": _VERSION}
     if (manifest := finished(out, STAGE, inputs, settings)) is not None:
         return Report(target, run, baseline, tuple(manifest["files"]), made=False)
     say(f"report of sweep {run}: {many(plan.size, 'item')}, {many(len(plan.variants), 'variant')}")
@@ -136,9 +138,3 @@ def _chosen_baseline(plan: SweepPlan, baseline: str | None) -> str:
     if baseline is not None and baseline not in names:
         raise PlanscopeError(f'there is no variant "{baseline}" in the sweep; {suggestion(baseline, names)}')
     return names[0] if baseline is None else baseline
-
-
-def _sizes(folder: Path) -> dict[str, list[int]]:
-    """Size and time of change of the results: what tells a report of the same ones."""
-    found = (folder / ROWS).stat()
-    return {ROWS: [found.st_size, found.st_mtime_ns]}
