@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -12,11 +13,11 @@ from optimizer.algebra.evaluate import evaluate
 from optimizer.algebra.logical import Filter, Limit, Project, ProjectItem, Window, WindowItem
 from optimizer.algebra.predicates import compare
 from optimizer.algebra.query import OutputColumn
-from optimizer.algebra.scalars import Call, ColumnRef, Literal, Scalar, WindowCall
+from optimizer.algebra.scalars import Call, Cast, ColumnRef, Frame, FrameBound, Literal, Scalar, WindowCall
 from optimizer.algebra.subqueries import has_subquery
 from optimizer.algebra.traits import Collation, SortKey
 from optimizer.algebra.trees import Tree
-from optimizer.algebra.types import INT32, INT64, is_numeric, is_string, type_name
+from optimizer.algebra.types import DOUBLE, INT32, INT64, is_numeric, is_string, type_name
 from optimizer.errors import ExecutionError
 from optimizer.sql.coerce import bare, convert
 from optimizer.sql.context import Bound, Context, Ctes
@@ -130,11 +131,14 @@ def limited(context: Context, node: Any, bound: Bound, ctes: Ctes | None) -> Bou
     limit, skip = node.args.get("limit"), node.args.get("offset")
     if limit is not None:
         options = limit.args.get("limit_options")
-        if options is not None and (options.args.get("percent") or options.args.get("with_ties")):
-            raise source.unsupported("LIMIT with PERCENT or WITH TIES", limit, "give a number of rows")
+        if options is not None and options.args.get("with_ties"):
+            raise source.unsupported("LIMIT WITH TIES", limit, "give a number of rows")
         source.only(limit, "expression", "count", "limit_options", ignored=("direction",))
         rows = limit.args.get("count") if isinstance(limit, exp.Fetch) else limit.expression
-        count = _whole_number(context, rows, "LIMIT", ctes)
+        if options is not None and options.args.get("percent"):
+            bound, count = _share(context, rows, bound)
+        else:
+            count = _whole_number(context, rows, "LIMIT", ctes)
         if isinstance(limit, exp.Fetch) and rows is None:
             count = Literal(1, INT64)
     if skip is not None:
@@ -159,6 +163,22 @@ def _limited_by_number(context: Context, bound: Bound, count: Scalar | None, off
     if count is not None:
         conjuncts.append(compare("<=", past, Call("coalesce", (count, Literal(_MOST_ROWS, INT64)), INT64)))
     return bound._replace(tree=Tree(Filter(tuple(conjuncts)), (numbered,)))
+
+
+def _share(context: Context, node: Any, bound: Bound) -> tuple[Bound, Scalar]:
+    """LIMIT n PERCENT: `bound` with its number of rows beside each, and how many of them that share is, cut to an integer."""
+    try:
+        percent = float(bare(node).name) if isinstance(bare(node), exp.Literal) else math.nan
+    except ValueError:
+        percent = math.nan
+    if not 0 <= percent <= 100:
+        raise context.source.error("a LIMIT in percent takes a constant from 0 to 100", node)
+    rows = context.columns.new("count", INT64, False).id
+    everything = Frame("rows", FrameBound("preceding"), FrameBound("following"))
+    call = WindowCall("count", (), False, None, False, everything, INT64)
+    counted = Tree(Window((), (), (WindowItem(rows, call),)), (bound.tree,))
+    share = Call("*", (Literal(percent / 100, DOUBLE), Cast(ColumnRef(rows, INT64), DOUBLE, False)), DOUBLE)
+    return bound._replace(tree=counted), Cast(Call("floor", (share,), DOUBLE), INT64, False)
 
 
 def _whole_number(context: Context, node: Any, clause: str, ctes: Ctes | None) -> Scalar | None:

@@ -23,7 +23,7 @@ _CLAUSES = {
     "by_name": ("BY NAME", "BY"),
     "grouping_sets": ("GROUPING SETS", "GROUPING"),
     "rename": ("* RENAME", "RENAME"),
-    "limit_options": ("LIMIT with PERCENT or WITH TIES", "LIMIT"),
+    "limit_options": ("LIMIT WITH TIES", "LIMIT"),
     "ordinality": ("WITH ORDINALITY", "ORDINALITY"),
     "recursive": ("a recursive CTE", "RECURSIVE"),
     "into": ("SELECT INTO", "INTO"),

@@ -45,6 +45,8 @@ ORDERED = (
     "select s from t order by s limit 1.5",
     "select s from t order by s limit '2'",
     "select s from t order by s limit null",
+    "select s from t order by s, a limit 39.9% offset 1",
+    "select s from t order by s limit ('40')%",
     "select s from t order by s limit cast('3' as int) offset 1 + 1",
     "select s from t order by s limit abs(-2) offset null",
     "values (3), (1), (2) order by -col0 desc",
