@@ -6,10 +6,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import pyarrow as pa
+
 from optimizer.algebra.columns import ColumnId, Columns, ColumnSet
 from optimizer.algebra.nulls import is_not_null
 from optimizer.algebra.query import OutputColumn
-from optimizer.algebra.scalars import Scalar
+from optimizer.algebra.scalars import ColumnRef, Literal, OuterRef, Scalar
 from optimizer.algebra.traits import Collation
 from optimizer.algebra.trees import Tree, postorder
 from optimizer.catalog.table import Catalog
@@ -83,6 +85,7 @@ class Context:
     of FROM to its left; that binder knows what stands around it in turn. `subqueries`, those bound so far by their AST, and
     `shapes`, their trees, are `same_subquery`'s. `definitions`: those bound so far by the ids of their `Ctes`, each after those
     that it reads; `read`: the spools that something refers to; `working`: the recursive ones that are being bound, likewise.
+    `untyped`: INTEGER columns of nothing but bare NULLs, which take the type of what they meet, as NULL itself does.
     """
 
     __slots__ = (
@@ -99,6 +102,7 @@ class Context:
         "shapes",
         "source",
         "subqueries",
+        "untyped",
         "working",
     )
 
@@ -111,6 +115,7 @@ class Context:
         self.definitions: dict[int, Definition] = {}
         self.working: dict[int, WorkingTable] = {}
         self.read: set[int] = set()
+        self.untyped: set[ColumnId] = set()
         self._blocks = self._unnamed = self._levels = self._spools = 0
         self._volatile: dict[int, tuple[Tree, Ctes]] = {}  # references to volatile CTEs, by their trees
 
@@ -173,6 +178,11 @@ class Context:
             if cte is not None and (within is None or not cte.is_inside(within)):
                 form = f'a correlated subquery over the CTE "{cte.name}", which has a volatile function,'
                 raise self.source.unsupported(form, node, "join with the CTE instead")
+
+    def bare_null(self, scalar: Scalar) -> Scalar:
+        """NULL in place of a column of nothing but that."""
+        known = self.untyped and isinstance(scalar, ColumnRef | OuterRef) and scalar.id in self.untyped
+        return Literal(None, pa.null()) if known else scalar
 
     def compute(self, name: str, scalar: Scalar, not_null: ColumnSet) -> ColumnId:
         """A new column for `scalar` over rows in which the columns `not_null` are never NULL."""

@@ -93,6 +93,8 @@ def _read(context: Context, cte: Ctes, bound: Bound, spool: int) -> Bound:
     order = () if working else bound.order
     for id in dict.fromkeys((*(output.id for output in outputs), *(key.column for key in order))):
         new[id] = context.columns.copy(id) if again else id
+        if id in context.untyped:
+            context.untyped.add(new[id])
     context.read.add(spool)
     sources = column_set(new)
     known = () if working else tree.props.keys

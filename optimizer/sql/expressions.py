@@ -117,7 +117,7 @@ class ExpressionBinder:
         return scalar
 
     def operand(self, node: Any) -> Operand:
-        return Operand(self.bind(node), node)
+        return Operand(self.context.bare_null(self.bind(node)), node)
 
     def operands(self, nodes: Sequence[Any]) -> list[Operand]:
         return [self.operand(n) for n in nodes]

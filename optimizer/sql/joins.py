@@ -126,7 +126,7 @@ def _using(
         if name.lower() in merged:
             continue
         a, b = (_only_meaning(context, scope, name, node, side) for scope, side in ((left, "left"), (right, "right")))
-        operands = Operand(a.scalar, node), Operand(b.scalar, node)
+        operands = Operand(context.bare_null(a.scalar), node), Operand(context.bare_null(b.scalar), node)
         equalities.append(comparison(binder, "=", *operands))
         value = b.scalar if kind is JoinKind.RIGHT else a.scalar
         if kind is JoinKind.FULL:

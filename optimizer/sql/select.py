@@ -22,7 +22,7 @@ from optimizer.algebra.subqueries import Subquery
 from optimizer.algebra.traits import SortKey
 from optimizer.algebra.trees import Tree
 from optimizer.algebra.types import INT32, INT64
-from optimizer.sql.coerce import bare
+from optimizer.sql.coerce import bare, settle_nulls
 from optimizer.sql.context import Bound, Context, Ctes
 from optimizer.sql.expressions import ExpressionBinder
 from optimizer.sql.from_clause import bind_from
@@ -120,8 +120,6 @@ class _Block:
                 source.only(inner, "this", "alias")
                 alias, inner = source.name(inner.args["alias"], label=True), bare(inner.this)
             scalar = binder.bind(inner)
-            if pa.types.is_null(scalar.type) and isinstance(scalar, Literal) and not self.operand:
-                scalar = Literal(None, INT32)
             name = alias if alias is not None else output_name(inner)
             self.items.append(Item(name, scalar, alias, name if isinstance(inner, exp.Column) else alias))
             if alias is not None:
@@ -214,7 +212,7 @@ class _Block:
         source.only(clause, "expressions", "all")
         if clause.args.get("all") and not clause.expressions:
             plain = [i.scalar for i in self.items if not isinstance(i.scalar, WindowExpression)]
-            keys = tuple(dict.fromkeys(_key(s) for s in plain if not has_aggregate(s, self.claims)))
+            keys = tuple(dict.fromkeys(settle_nulls(_key(s) for s in plain if not has_aggregate(s, self.claims))))
             return GroupBy(keys, (keys,))
         if not clause.expressions:
             raise source.error("GROUP BY lists nothing", clause, word="GROUP")
@@ -275,7 +273,13 @@ class _Block:
     def _projected(self, tree: Tree, terms: list[SortTerm]) -> tuple[Bound, list[SortKey]]:
         """The outputs over `tree`, in no order, and a column for each of the terms."""
         shelf = _Shelf(self.context, tree)
-        outputs = [OutputColumn(i.name, shelf.column(i.scalar, i.label)) for i in self.items]
+        outputs = []
+        for item in self.items:
+            untyped = isinstance(item.scalar, Literal) and pa.types.is_null(item.scalar.type) and not self.operand
+            id = shelf.column(Literal(None, INT32) if untyped else item.scalar, item.label)
+            outputs.append(OutputColumn(item.name, id))
+            if untyped:
+                self.context.untyped.add(id)
         keys = []
         for term in terms:
             id = outputs[term.output].id if term.output is not None else shelf.column(_some(term.scalar), None)

@@ -15,7 +15,7 @@ from optimizer.algebra.columns import ColumnId, DataType
 from optimizer.algebra.kinds import SetOpKind
 from optimizer.algebra.logical import Aggregate, Project, ProjectItem, SetOp
 from optimizer.algebra.query import OutputColumn
-from optimizer.algebra.scalars import ColumnRef, Literal
+from optimizer.algebra.scalars import ColumnRef, Literal, Scalar
 from optimizer.algebra.trees import Tree
 from optimizer.algebra.types import INT32, STRING, common_type, is_string, type_name
 from optimizer.sql.coerce import Operand, convert
@@ -128,7 +128,7 @@ def _column_type(context: Context, branches: list[tuple[Bound, Any]], i: int) ->
     """The type in which column `i` of all branches meets: a string column makes the others strings."""
     type: DataType = pa.null()
     for bound, node in branches:
-        other = context.columns[bound.outputs[i].id].type
+        other = _type(context, bound.outputs[i].id)
         met = common_type(type, other)
         if met is None and (is_string(type) or is_string(other)):
             met = STRING
@@ -140,6 +140,10 @@ def _column_type(context: Context, branches: list[tuple[Bound, Any]], i: int) ->
     return type
 
 
+def _type(context: Context, id: ColumnId) -> DataType:
+    return pa.null() if id in context.untyped else context.columns[id].type
+
+
 def cast_outputs(context: Context, bound: Bound, types: list[DataType]) -> tuple[Tree, tuple[ColumnId, ...]]:
     """The branch with its outputs cast to `types`, and their ids."""
     columns = [context.columns[o.id] for o in bound.outputs]
@@ -149,7 +153,9 @@ def cast_outputs(context: Context, bound: Bound, types: list[DataType]) -> tuple
     source = []
     not_null = bound.tree.props.not_null
     for column, type in zip(columns, types, strict=True):
-        scalar = convert(context.source, Operand(ColumnRef(column.id, column.type), None), type)
+        scalar: Scalar = ColumnRef(column.id, column.type)
+        if column.type != type:
+            scalar = convert(context.source, Operand(context.bare_null(scalar), None), type)
         id = column.id if column.type == type else context.compute(column.name, scalar, not_null)
         items[id] = ProjectItem(id, scalar)
         source.append(id)
@@ -162,4 +168,5 @@ def _settled(context: Context, bound: Bound, operand: bool) -> Bound:
     if operand or not any(pa.types.is_null(c.type) for c in columns):
         return bound
     tree, ids = cast_outputs(context, bound, [INT32 if pa.types.is_null(c.type) else c.type for c in columns])
+    context.untyped.update(id for id, c in zip(ids, columns, strict=True) if pa.types.is_null(c.type))
     return Bound(tree, tuple(OutputColumn(o.name, id) for o, id in zip(bound.outputs, ids, strict=True)))

@@ -38,8 +38,12 @@ def bind_values(context: Context, node: Any, ctes: Ctes | None, operand: bool = 
             raise source.error(f"VALUES rows must all have the same length; this one has {len(cells)}", row)
         rows.append(binder.operands(cells))
     columns: list[tuple[Scalar, ...]] = []
+    bare: list[int] = []
     for cells in zip(*rows, strict=True):
-        if operand and all(pa.types.is_null(c.type) for c in cells):
+        untyped = all(pa.types.is_null(c.type) for c in cells)
+        if untyped and not operand:
+            bare.append(len(columns))
+        if untyped and operand:
             columns.append(tuple(c.scalar for c in cells))
         else:
             columns.append(tuple(meet(source, cells, "VALUES cannot mix")[0]))
@@ -47,6 +51,7 @@ def bind_values(context: Context, node: Any, ctes: Ctes | None, operand: bool = 
     for i, values in enumerate(columns):
         nullable = not all(is_not_null(v, 0) for v in values)
         ids.append(context.columns.new(f"col{i}", values[0].type, nullable).id)
+    context.untyped.update(ids[i] for i in bare)
     types = tuple(values[0].type for values in columns)
     tree = Tree(Values(tuple(ids), types, tuple(zip(*columns, strict=True))))
     return Bound(tree, tuple(OutputColumn(f"col{i}", id) for i, id in enumerate(ids)))
