@@ -139,7 +139,7 @@ def _position(binder: ExpressionBinder, text: Any, part: Any, what: str) -> Scal
 
 
 def _contains(binder: ExpressionBinder, node: Any) -> Scalar:
-    binder.source.only(node, "this", "expression", ignored=("json_scope",))
+    binder.source.only(node, "this", "expression")
     return compare(">", _position(binder, node.this, node.expression, "contains"), Literal(0, INT64))
 
 

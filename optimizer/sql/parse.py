@@ -50,6 +50,9 @@ _OURS = frozenset(name.upper() for name in (*AGGREGATE_NAMES, *SCALAR_NAMES)) | 
     "LTRIM",
     "RTRIM",
     "GENERATE_SERIES",
+    "MOD",
+    "REGEXP_LIKE",  # elsewhere a search; sqlglot takes it for the operator ~, which asks for the whole text
+    "REGEXP_I_LIKE",
     *(f"TO_{unit}S".upper() for unit in INTERVAL_UNITS),
 }
 _BASE = parser_class()

@@ -71,7 +71,6 @@ MEANS_NOTHING = {
     ("Coalesce", "is_nvl"): "under which name it was called",
     ("Concat", "coalesce"): "true for DuckDB's concat",
     ("Concat", "safe"): "true for DuckDB's concat",
-    ("Contains", "json_scope"): "another dialect's JSON search",
     ("Count", "big_int"): "the type of the result, always BIGINT",
     ("CTE", "materialized"): "see the tests of CTEs",
     ("DPipe", "safe"): "true for DuckDB's ||",
