@@ -130,6 +130,15 @@ class _Parser(_BASE):  # type: ignore[misc, valid-type]
         node = super()._parse_interval_span(this, *args, **kwargs)
         if this.is_string and node.this is not this:
             node = self.expression(exp.Interval(this=this))
+        node.meta["after"] = self._index
+        return node
+
+    def _parse_interval(self, *args: Any, **kwargs: Any) -> Any:
+        """INTERVAL '1 day' + 3 is a sum like others: sqlglot takes a string or a number behind an interval for one more."""
+        node = super()._parse_interval(*args, **kwargs)
+        if isinstance(node, exp.Add):
+            node = node.this
+            self._retreat(node.meta["after"])
         return node
 
     def _parse_window(self, this: Any, alias: bool = False) -> Any:

@@ -168,6 +168,8 @@ def test_intervals_that_do_not_fit(text: str) -> None:
         ("date '1994-01-31' + interval '1 month 1 day'", "1994-03-01"),
         ("date '1994-03-31' - interval '13 months'", "1993-02-28"),
         ("date '9998-12-31' + interval '12 months'", "9999-12-31"),
+        ("date '1994-01-01' - interval '1 day' + 3 * interval '1 hour'", "1993-12-31 03:00:00"),
+        ("interval '1' day + '1994-01-31'::date", "1994-02-01"),
     ],
 )
 def test_calendar_arithmetic(sql: str, expected: str) -> None:
