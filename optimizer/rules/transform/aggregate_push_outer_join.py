@@ -9,9 +9,10 @@ Kinds   left; join_commute brings a right join into this form
 NULLs   sums, means and extremes of no partner are NULL on both sides; a predicate over NULL in K⁺ is never TRUE, so the
         group of NULL has no partner, as its rows had none
 Rows    one row for each row of A on both sides
-Guards  K lies in A and holds a key of it; p fixes K⁺ by A, K⁺ not empty; B not unique on K⁺, else nothing is grouped; f reads
-        B only, through an expression that is NULL when B is, or is a count(*) without FILTER; it is not volatile and cannot
-        raise (it sees rows without a partner); p not volatile, reads no float of B; at most expand_joins relations
+Guards  K lies in A and holds a key of it; K not empty, else the aggregate has a row where A, of one row at most, has none; p
+        fixes K⁺ by A, K⁺ not empty; B not unique on K⁺, else nothing is grouped; f reads B only, through an expression that is
+        NULL when B is, or is a count(*) without FILTER; it is not volatile and cannot raise (it sees rows without a partner);
+        p not volatile, reads no float of B; at most expand_joins relations
 Source  Galindo-Legaria and Joshi, Orthogonal Optimization of Subqueries and Aggregation, SIGMOD 2001 (§3.2)
 """
 
@@ -47,7 +48,7 @@ class AggregatePushOuterJoin(TransformationRule):
         match bound:
             case Tree(Aggregate(keys, items) as aggregate, (Tree(Join(JoinKind.LEFT, predicate) as join, (a, b)),)):
                 known = column_set(keys)
-                if known & ~a.columns or not a.props.unique_on(known) or not may_see_more_rows(items):
+                if not keys or known & ~a.columns or not a.props.unique_on(known) or not may_see_more_rows(items):
                     return ()
                 if a.relations + b.relations > context.settings.expand_joins:
                     return ()
