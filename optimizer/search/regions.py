@@ -103,15 +103,13 @@ class Regions(OfSearch):
         """Decide for each join graph of the query, which has just been inserted. `splits`: the driver needs no expressions."""
         search = self.search
         for group in search.memo.groups:
-            for mexpr in group.logical:
-                if isinstance(mexpr.op, JoinGraph):
-                    decision = self.wholes[mexpr] = self._decision(mexpr)
-                    if splits and decision.method is not Method.EXPAND:
-                        mexpr.barred |= self._bit  # rules do not see its splits
-                    if search.trace is not None:
-                        search.trace.emit(
-                            "region", mexpr=mexpr.id, group=group.id, method=decision.method.value, why=decision.why
-                        )
+            graphs = [mexpr for mexpr in group.logical if isinstance(mexpr.op, JoinGraph)]
+            for mexpr in graphs:
+                decision = self.wholes[mexpr] = self._decision(mexpr, len(graphs) > 1)
+                if splits and decision.method is not Method.EXPAND:
+                    mexpr.barred |= self._bit  # rules do not see its splits
+                if search.trace is not None:
+                    search.trace.emit("region", mexpr=mexpr.id, group=group.id, method=decision.method.value, why=decision.why)
 
     def unseen(self, graph: LogicalExpr) -> bool:
         """Whether rules do not look into the joins of a join graph: as was decided for that of the query that it is part of."""
@@ -121,34 +119,39 @@ class Regions(OfSearch):
         decision = self._decision(graph) if whole is None else self.wholes[whole]
         return decision.method is not Method.EXPAND
 
-    def _decision(self, mexpr: LogicalExpr) -> Decision:
+    def _decision(self, mexpr: LogicalExpr, several: bool = False) -> Decision:
+        """`several`: its group has other join graphs, of other relations; a region is but one."""
         search = self.search
         memo, settings = search.memo, search.context.settings
-        if "always" in self.search.rules.wishes:
+        if "always" in search.rules.wishes:
             return Decision(Method.EXPAND, "a rule wants to see every join")
-        why = ""
-        leaves = [m.op for gid in mexpr.inputs for m in memo.group(gid).logical]
-        if "small" in self.search.rules.wishes:
-            if any(isinstance(op, Aggregate) for op in leaves):
-                why = "an aggregate below may be pulled up"
-            elif any(isinstance(m.op, Join) for m in memo.group(mexpr.group).parents):
-                why = "another join above may change places with these"
-            elif settings.decorrelate == "cost" and self._looked_up(mexpr):
-                why = "a join may become a lookup in a table stored by the join column"
-        if why and len(mexpr.inputs) <= settings.expand_joins:
+        why, n = "", len(mexpr.inputs)
+        leaves = [m for gid in mexpr.inputs for m in memo.group(gid).logical]
+        small = "small" in search.rules.wishes
+        lookups = small and settings.decorrelate == "cost" and self._looked_up(mexpr, leaves)
+        if several:
+            why = "the same rows come of other joins too"
+        elif lookups:
+            why = "a join may become a lookup in a table stored by the join column"
+        elif small and any(isinstance(m.op, Aggregate) for m in leaves):
+            why = "an aggregate below may be pulled up"
+        elif small and any(isinstance(m.op, Join) for m in memo.group(mexpr.group).parents):
+            why = "another join above may change places with these"
+        if why and n <= settings.expand_joins:
             return Decision(Method.EXPAND, why)
-        if why.startswith("a join may become"):
-            search.counters.proven = False
-            search.counters.heuristic = f"joins of {len(mexpr.inputs)} relations were not tried as lookups"
+        if several or lookups:
+            lost = "were not tried beside others of the same rows" if several else "were not tried as lookups"
+            search.counters.proven, search.counters.heuristic = False, f"joins of {n} relations {lost}"
         return Decision(
             Method.SPLITS, f"{why}, but there are more than {settings.expand_joins}" if why else "no rule looks into it"
         )
 
-    def _looked_up(self, mexpr: LogicalExpr) -> bool:
-        """Whether a relation is a table stored by a column of the join's predicate."""
+    def _looked_up(self, mexpr: LogicalExpr, leaves: list[LogicalExpr]) -> bool:
+        """Whether a relation is a table, or groups of one, stored by a column of the join's predicate."""
         assert isinstance(mexpr.op, JoinGraph)
         columns = predicate_columns(mexpr.op.predicate)
-        ops = (m.op for gid in mexpr.inputs for m in self.search.memo.group(gid).logical)
+        grouped = [gid for m in leaves if isinstance(m.op, Aggregate) for gid in m.inputs]
+        ops = [m.op for m in (*leaves, *(m for gid in grouped for m in self.search.memo.group(gid).logical))]
         return any(isinstance(op, Scan) and bool(op.order) and bool(columns >> op.order[0].column & 1) for op in ops)
 
     # -- sources ------------------------------------------------------------------------------------------------------------

@@ -55,6 +55,26 @@ def test_a_choice_costs_what_its_best_tree_does(sql: str, setting: str, others: 
     assert found == pytest.approx(min(proven(FEW_VALUES, sql, {setting: other}) for other in others), rel=1e-9)
 
 
+FEW_LOOKUPS = catalog(
+    table("t", 3, {"k": 3, "j": 3, "id": 3}),
+    table("u", 5_000_000, {"id": 2_500_000}, order="id"),
+    table("w", 40, {"k": 7, "j": 40}),
+)
+
+
+@pytest.mark.parametrize("prepass", [True, False])
+@pytest.mark.parametrize("limited", ["group by x.j order by x.j limit 1", "limit 5"])
+def test_joins_over_each_tree_of_a_choice_are_tried(limited: str, prepass: bool) -> None:
+    """Of two join graphs in one group the first alone was a region. What is too large to be tried is not called proven."""
+    below = f"select x.j from t x where x.id = (select count(*) from u where u.id = x.j) {limited}"
+    sql = f"select * from ({below}) d join w on w.j = d.j join t y on y.k = w.k"
+    settings: dict[str, Any] = {"decorrelate": "cost", "prepass": prepass}
+    by_rules = proven(FEW_LOOKUPS, sql, {**settings, "enumeration": "rules"})
+    assert proven(FEW_LOOKUPS, sql, settings) == pytest.approx(by_rules, rel=1e-9)
+    narrow = Optimizer(FEW_LOOKUPS, Settings(**settings, expand_joins=0)).optimize(sql)
+    assert narrow.cost > by_rules * 1.01 and not narrow.search.proven
+
+
 ORDERED = catalog(
     table("a", 3000, {"i": 3000, "j": 60, "k": 1300}), table("b", 4000, {"i": 400, "k": 60, "j": 3}),
     table("c", 40, {"j": 40, "v": 14}, key="j"), table("d", 4000, {"j": 36, "k": 7}),
