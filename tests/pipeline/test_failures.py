@@ -31,6 +31,7 @@ from optimizer.errors import CatalogError
         ("[PATH_NOT_FOUND] Path does not exist: file:/a. SQLSTATE: 42K03", "Spark failed: Path does not exist: file:/a."),
         ("An error occurred while calling o1.x.\njava.lang.RuntimeException: odd\n\tat a.b(C.java)", "Spark failed: odd"),
         ("Error while sending or receiving", "Spark stopped while it was needed: its Java process was killed"),
+        ("An error occurred while calling o81.collectToPython", "Spark stopped while it was needed"),
         ("", "Spark failed: Failure"),
     ],
 )
@@ -62,6 +63,15 @@ def test_causes_say_what_a_failure_means() -> None:
         "Task failed while writing rows", Thrown("java.io.IOException: No space left on device", None)
     )
     assert explain(failure).startswith("the disk is full")
+    failure.java_exception.getCause = gone
+    assert explain(failure).startswith("Spark stopped while it was needed")
+
+
+def gone() -> None:
+    """What Py4J does where Java is no more."""
+    from py4j.protocol import Py4JError
+
+    raise Py4JError("An error occurred while calling o81.getCause")
 
 
 def test_other_errors_pass() -> None:

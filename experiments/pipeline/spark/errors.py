@@ -84,7 +84,8 @@ _MEANINGS = [
     (
         r"SparkContext was shut down|stopped SparkContext|SparkContext has been shutdown|Answer from Java side is empty|"
         r"Error while (?:sending|receiving)|"
-        r"An error occurred while trying to connect to the Java server|Connection refused|Connection reset|Broken pipe",
+        r"An error occurred while trying to connect to the Java server|Connection refused|Connection reset|Broken pipe|"
+        r"An error occurred while calling \S*[^\s.]$",  # no more than that: Py4J got no answer, and passes over why
         r"Spark stopped while it was needed: its Java process was killed, or the cluster ended the application",
     ),
 ]
@@ -97,8 +98,8 @@ def _words(error: BaseException) -> str:
         while java is not None:
             texts.append(str(java.toString()))
             java = java.getCause()
-    except Exception:  # the Java process is gone, and with it the text
-        texts.append(str(error))
+    except Exception as gone:  # the Java process is gone, and with it the text
+        texts.append(str(gone))
     return "\n".join(texts) or str(error) or type(error).__name__
 
 
