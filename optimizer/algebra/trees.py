@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TypeAlias
 
-from optimizer.algebra.columns import ColumnSet
+from optimizer.algebra.columns import ColumnSet, union
 from optimizer.algebra.flags import APPLY, CHOICE, CROSS_PRODUCT, LIMITED, MARK, OUTER_JOIN, REFERENCE
 from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical import LogicalOperator, Scan
@@ -84,7 +84,8 @@ class Tree:
         if self._outer is None:
             for tree in postorder(self):
                 if isinstance(tree, Tree) and tree._outer is None:
-                    tree._outer = _outer_of(tree)
+                    inputs = tree.inputs
+                    tree._outer = outer_of(tree.op, [each.columns for each in inputs], [each.outer for each in inputs])
         assert self._outer is not None
         return self._outer
 
@@ -144,17 +145,11 @@ class Tree:
         return self
 
 
-def _outer_of(tree: Tree) -> ColumnSet:
-    available, outer = 0, tree.op.outer_columns()
-    for each in tree.inputs:
-        available |= each.columns
-    outer &= ~available
-    inputs = [each.outer for each in tree.inputs]
-    if isinstance(tree.op, Apply):
-        inputs[1] &= ~tree.inputs[0].columns
-    for below in inputs:
-        outer |= below
-    return outer
+def outer_of(op: LogicalOperator, columns: list[ColumnSet], outer: list[ColumnSet]) -> ColumnSet:
+    """The columns of enclosing queries that an operator reads over inputs with such columns, which read such `outer` ones."""
+    if isinstance(op, Apply):
+        outer = [outer[0], outer[1] & ~columns[0]]
+    return op.outer_columns() & ~union(columns) | union(outer)
 
 
 class Leaf:

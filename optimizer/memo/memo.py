@@ -21,7 +21,7 @@ from optimizer.algebra.predicates import combined
 from optimizer.algebra.props import LogicalProps
 from optimizer.algebra.scalars import Predicate
 from optimizer.algebra.traits import TraitSet
-from optimizer.algebra.trees import Leaf, Node, Tree
+from optimizer.algebra.trees import Leaf, Node, Tree, outer_of
 from optimizer.errors import PlanscopeError
 from optimizer.memo.goal import Goal
 from optimizer.memo.group import Binders, Group, Region
@@ -102,7 +102,10 @@ class Memo:
         inserted: int | None = None  # the right input of the next one
         while True:
             node = stack[-1]
-            if isinstance(node.op, Apply) and id(node) not in gids:
+            if id(node) in gids:  # shared, and inserted meanwhile
+                stack.pop()
+                continue
+            if isinstance(node.op, Apply):
                 left, right = node.inputs
                 if isinstance(left, Tree) and id(left) not in gids:
                     stack.append(left)
@@ -123,14 +126,13 @@ class Memo:
                     continue
                 inputs = tuple([self.find(gids[id(below)] if isinstance(below, Tree) else below.gid) for below in node.inputs])
             stack.pop()
-            if id(node) not in gids:
-                root = node is tree
-                known = self._group_of_region(node.op, inputs, bound) if known_regions and not root else None
-                if isinstance(node.op, Choice):
-                    known = self._one_group(inputs, into if root else None)
-                elif known is None:
-                    known = self._insert_one(node.op, inputs, into if root else None, rule, source, new, unseen and root, bound)
-                gids[id(node)] = known
+            root = node is tree
+            known = self._group_of_region(node.op, inputs, bound) if known_regions and not root else None
+            if isinstance(node.op, Choice):
+                known = self._one_group(inputs, into if root else None)
+            elif known is None:
+                known = self._insert_one(node.op, inputs, into if root else None, rule, source, new, unseen and root, bound)
+            gids[id(node)] = known
             if not stack:
                 if not outside:
                     return self.find(gids[id(tree)]), new
@@ -272,13 +274,13 @@ class Memo:
 
     def runs(self, group: Group) -> float:
         """How often a group is evaluated: once for each distinct binding of the innermost Apply that binds columns it reads, and
-        once for all where it reads none. Known once the query is in the memo."""
+        once for all where it reads none."""
         if group.outer and group.runs == 1.0:
-            for column, (gid, bound, each) in group.binders:
+            for column, (gid, bound, by_row) in group.binders:
                 if group.outer >> column & 1:
                     left = self.group(gid)
-                    per_run = left.stats.rows if each else self.figures.distinct(left.stats, bound)
-                    group.runs = max(group.runs, self.runs(left) * max(1.0, per_run))
+                    bindings = left.stats.rows if by_row else self.figures.distinct(left.stats, bound)
+                    group.runs = max(group.runs, self.runs(left) * max(1.0, bindings))
         return group.runs
 
     def add_physical(self, logical: LogicalExpr, op: PhysicalOperator, rule: str) -> PhysicalExpr:
@@ -397,13 +399,4 @@ class Memo:
 
 def _outer(op: LogicalOperator, children: Sequence[Group]) -> ColumnSet:
     """The columns of enclosing queries that an operator and its inputs read."""
-    available, outer = 0, op.outer_columns()
-    for child in children:
-        available |= child.props.columns
-    outer &= ~available
-    for child in children:
-        outer |= child.outer
-    if isinstance(op, Apply):
-        left, right = children
-        outer = (outer & ~(right.outer & left.props.columns)) | left.outer
-    return outer
+    return outer_of(op, [child.props.columns for child in children], [child.outer for child in children])

@@ -9,11 +9,11 @@ import pytest
 
 from optimizer.algebra.columns import Columns
 from optimizer.algebra.kinds import JoinKind
-from optimizer.algebra.logical import Filter, Limit, Project, ProjectItem, Values
-from optimizer.algebra.logical_joins import Join
+from optimizer.algebra.logical import Choice, Filter, Limit, Project, ProjectItem, Values
+from optimizer.algebra.logical_joins import Apply, Join
 from optimizer.algebra.physical import HashJoin
 from optimizer.algebra.predicates import compare, conjunction
-from optimizer.algebra.scalars import Call, ColumnRef, Literal
+from optimizer.algebra.scalars import Call, ColumnRef, Literal, OuterRef
 from optimizer.algebra.trees import Tree
 from optimizer.catalog.table import Catalog
 from optimizer.cost.arrow import ArrowCost
@@ -100,6 +100,26 @@ def test_regrouped_joins_share_their_group() -> None:
     assert left == right
     crossed, _ = bench.memo.insert(join(join(a, c), b, compare("=", x, y), compare("=", y, z)))
     assert crossed == left
+
+
+def test_a_subquery_is_one_group_below_each_left_input() -> None:
+    """Also where one tree is shared: what stands below an Apply is not what stands elsewhere."""
+    bench = Bench()
+    (a, x), (b, y) = bench.values(3), bench.values(5)
+    subquery = Tree(Filter((compare("=", y, OuterRef(x.id, INT)),)), (b,))
+
+    def applied(left: Tree) -> Tree:
+        return Tree(Apply(JoinKind.LEFT, ()), (left, subquery))
+
+    few = Tree(Filter((compare("=", x, Literal(1, INT)),)), (a,))
+    all_rows = applied(a)
+    filtered = Tree(Filter((compare("<", y, Literal(9, INT)),)), (all_rows,))
+    bench.memo.insert(Tree(Choice(all_rows.columns), (filtered, all_rows)))
+    assert len(bench.memo.groups) == 5  # two tables, the subquery, the Apply and the filter
+    bench.memo.insert(applied(few))
+    more, fewer = (bench.memo.runs(group) for group in bench.memo.groups if group.outer)
+    assert more > fewer == 1.0
+    assert len(bench.memo.groups) == 8 and bench.memo.insert(applied(few))[1] == []
 
 
 class DropTrueFilter(TransformationRule):
