@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pyarrow as pa
@@ -26,11 +27,15 @@ MAX_BLOCKS = 5_000  # a CTE that reads outer columns is bound once per reference
 
 
 class Bound(NamedTuple):
-    """A bound query block: `tree` produces at least `outputs` and the columns of `order`."""
+    """A bound query block: `tree` produces at least `outputs` and the columns of `order`.
+
+    `names`: of a set operation, the places of outputs by what its parts call them, in lower case.
+    """
 
     tree: Tree
     outputs: tuple[OutputColumn, ...]
     order: Collation = ()
+    names: Mapping[str, int] = MappingProxyType({})
 
 
 class Ctes(NamedTuple):

@@ -72,7 +72,8 @@ def collation(keys: Iterable[SortKey]) -> Collation:
 
 
 def order_by_outputs(context: Context, clause: Any, bound: Bound) -> Bound:
-    """ORDER BY after a set operation or VALUES: terms are positions or names of output columns, or expressions over these."""
+    """ORDER BY after a set operation or VALUES: terms are positions or names of output columns, also those that later parts
+    of the set operation give them, or expressions over output columns."""
     source, outputs = context.source, bound.outputs
     keys: list[SortKey] = []
     computed: list[ProjectItem] = []
@@ -82,7 +83,7 @@ def order_by_outputs(context: Context, clause: Any, bound: Bound) -> Bound:
             continue
         position = output_position(source, node, len(outputs), "ORDER BY")
         if position is None and isinstance(node, exp.Column) and not isinstance(node.this, exp.Star):
-            position = _output_named(source, node, outputs)
+            position = _output_named(source, node, bound)
         if position is None:
             scalar = _over_outputs(context, node, outputs)
             id = context.compute("key", scalar, bound.tree.props.not_null)
@@ -95,13 +96,13 @@ def order_by_outputs(context: Context, clause: Any, bound: Bound) -> Bound:
         ids = dict.fromkeys(o.id for o in outputs)
         passed = [ProjectItem(id, ColumnRef(id, context.columns[id].type)) for id in ids]
         tree = Tree(Project((*passed, *computed)), (tree,))
-    return Bound(tree, outputs, collation(keys))
+    return bound._replace(tree=tree, order=collation(keys))
 
 
-def _output_named(source: Source, node: Any, outputs: Sequence[OutputColumn]) -> int:
-    name = node.name.lower()
+def _output_named(source: Source, node: Any, bound: Bound) -> int:
+    name, outputs = node.name.lower(), bound.outputs
     named = [i for i, o in enumerate(outputs) if o.name.lower() == name]
-    position = next(iter(named), None)
+    position = next(iter(named), bound.names.get(name))
     if len({outputs[i].id for i in named}) > 1:
         raise source.error(f'column "{node.name}" is ambiguous', node, TWO_OF_A_NAME)
     if position is None or node.args.get("table") is not None:

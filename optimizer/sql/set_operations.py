@@ -97,7 +97,7 @@ def _united(context: Context, branches: list[tuple[Bound, Any]], distinct: bool)
     if not distinct:
         return bound
     keys = tuple(o.id for o in bound.outputs)
-    return Bound(Tree(Aggregate(keys, ()), (bound.tree,)), bound.outputs)
+    return bound._replace(tree=Tree(Aggregate(keys, ()), (bound.tree,)))
 
 
 def _combined(context: Context, kind: SetOpKind, all: bool, branches: list[tuple[Bound, Any]]) -> Bound:
@@ -121,7 +121,10 @@ def _combined(context: Context, kind: SetOpKind, all: bool, branches: list[tuple
         ids.append(context.columns.new(name, types[i], may_be_null).id)
     operator = SetOp(kind, all, tuple(ids), tuple(source for _, source in cast))
     outputs = tuple(OutputColumn(o.name, id) for o, id in zip(first.outputs, ids, strict=True))
-    return Bound(Tree(operator, tuple(tree for tree, _ in cast)), outputs)
+    names: dict[str, int] = {}
+    for bound, _ in branches:  # the first part that has a name says what it means
+        names = {**{o.name.lower(): i for i, o in reversed(list(enumerate(bound.outputs)))}, **bound.names, **names}
+    return Bound(Tree(operator, tuple(tree for tree, _ in cast)), outputs, names=names)
 
 
 def _column_type(context: Context, branches: list[tuple[Bound, Any]], i: int) -> DataType:
@@ -169,4 +172,4 @@ def _settled(context: Context, bound: Bound, operand: bool) -> Bound:
         return bound
     tree, ids = cast_outputs(context, bound, [INT32 if pa.types.is_null(c.type) else c.type for c in columns])
     context.untyped.update(id for id, c in zip(ids, columns, strict=True) if pa.types.is_null(c.type))
-    return Bound(tree, tuple(OutputColumn(o.name, id) for o, id in zip(bound.outputs, ids, strict=True)))
+    return bound._replace(tree=tree, outputs=tuple(OutputColumn(o.name, id) for o, id in zip(bound.outputs, ids, strict=True)))
