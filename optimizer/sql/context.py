@@ -13,13 +13,13 @@ from optimizer.algebra.columns import ColumnId, Columns, ColumnSet
 from optimizer.algebra.nulls import is_not_null
 from optimizer.algebra.query import OutputColumn
 from optimizer.algebra.scalars import ColumnRef, Literal, OuterRef, Scalar
+from optimizer.algebra.subqueries import ScalarSubquery, Subquery
 from optimizer.algebra.traits import Collation
 from optimizer.algebra.trees import Tree, postorder
 from optimizer.catalog.table import Catalog
 from optimizer.sql.source import Source
 
 if TYPE_CHECKING:
-    from optimizer.algebra.subqueries import Subquery
     from optimizer.sql.expressions import ExpressionBinder
 
 MAX_LEVELS = 200  # of subqueries: later stages recurse over them
@@ -185,8 +185,14 @@ class Context:
                 raise self.source.unsupported(form, node, "join with the CTE instead")
 
     def bare_null(self, scalar: Scalar) -> Scalar:
-        """NULL in place of a column of nothing but that."""
-        known = self.untyped and isinstance(scalar, ColumnRef | OuterRef) and scalar.id in self.untyped
+        """NULL in place of a column of nothing but that, and of a subquery that gives one value of it."""
+        match scalar if self.untyped else None:
+            case ColumnRef(id=id) | OuterRef(id=id):
+                known = id in self.untyped
+            case ScalarSubquery(column=id, tree=tree):
+                known = id in self.untyped and tree.props.at_most_one_row
+            case _:
+                return scalar
         return Literal(None, pa.null()) if known else scalar
 
     def compute(self, name: str, scalar: Scalar, not_null: ColumnSet) -> ColumnId:

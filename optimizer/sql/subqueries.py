@@ -91,7 +91,8 @@ def compared_with_any(binder: ExpressionBinder, function: str, left: Any, query:
     operands = [binder.operand(left)] if items is None else binder.operands(items)
     bound = _bound(binder, query)
     _check_width(binder, bound, len(operands), query)
-    columns = [Operand(ColumnRef(o.id, binder.context.columns[o.id].type), query) for o in bound.outputs]
+    refs = [ColumnRef(o.id, binder.context.columns[o.id].type) for o in bound.outputs]
+    columns = [Operand(binder.context.bare_null(ref), query) for ref in refs]
     if len(operands) > 1 and function in ROW_ORDERINGS:
         for operand in operands:
             binder.used_twice(operand, "a row comparison")

@@ -79,7 +79,13 @@ FROM_FIRST = (
     "select * from (from (select 1 a), (select 2 b)) join (select 3 c) on true",
 )
 
-BARE_NULLS = (  # of a derived table or CTE: the type is that of what they meet
+PART_NAMES = (  # what later parts of a set operation call the columns
+    "select a, s from t union all (select b as x, 'z' as y from t union select a, s as w from t) order by w desc, x",
+    "select null as x, 1 as y union select null as a, 2 as x order by a, x desc, y",
+    "(select a from t union all select b from t order by b limit 9) except select a + 1 as c from t order by c desc",
+)
+
+BARE_NULLS = (  # of a derived table, CTE or subquery: the type is that of what they meet
     "select * from (select null) v(d) union all select date '2020-01-01' order by d",
     "select * from (values (null)) v(d) union all select true order by 1",
     "select d from (select d from (select null d union all select null) v) w union all select 'x' order by d",
@@ -91,6 +97,8 @@ BARE_NULLS = (  # of a derived table or CTE: the type is that of what they meet
     "select d, count(*) from (select null d from t) v group by all order by all",
     "select s, (select coalesce(d, 'x') from (select null d) v where t.a = 1) from t order by s",
     "select * from (select cast(null as integer) d) v union all select 1.5 order by d",
+    "select s, s = (select null), s in (select null), s > all (select null from t u where u.b = t.a) from t order by s",
+    "select coalesce((select null), (select d from (select null d) v), s) from t where upper((select null)) is null order by s",
 )
 
 BY_NAME = (
@@ -185,7 +193,7 @@ def duckdb_rows(sql: str) -> list[Row]:
     return rows_of(in_duckdb().sql(sql).to_arrow_table())
 
 
-SAME = (*ORDERED, *FROM_FIRST, *BARE_NULLS, *BY_NAME, *OF_DERIVED)
+SAME = (*ORDERED, *FROM_FIRST, *PART_NAMES, *BARE_NULLS, *BY_NAME, *OF_DERIVED)
 
 
 @pytest.mark.parametrize(("sql", "oracle"), [*((sql, sql) for sql in SAME), *OTHERWISE])
