@@ -118,6 +118,9 @@ class Grouping:
         children = scalar.children
         if not children:
             return scalar
+        if self._number is not None and any(isinstance(child, Literal) and child in self._columns for child in children):
+            form = "a constant both as a key of several grouping sets and inside an expression"  # where it may be another one
+            raise self._context.source.unsupported(form, hint="compute the key in a derived table")
         return scalar.with_children(tuple(self.over_groups(child, refs) for child in children))
 
     def _subquery_over_groups(self, subquery: Subquery, refs: Mapping[ColumnId, Any]) -> Subquery:

@@ -216,12 +216,7 @@ class _Block:
             return GroupBy(keys, (keys,))
         if not clause.expressions:
             raise source.error("GROUP BY lists nothing", clause, word="GROUP")
-        by = group_by(source, clause.expressions, self._group_key, distinct=clause.args.get("all") is False)
-        for key in by.keys:
-            if len(by.sets) > 1 and isinstance(key, Literal):
-                hint = "leave it out, or compute it in a derived table"
-                raise source.unsupported("a constant in several grouping sets", clause, hint)
-        return by
+        return group_by(source, clause.expressions, self._group_key, distinct=clause.args.get("all") is False)
 
     def _group_key(self, node: Any) -> Scalar:
         """A position, a column, an alias or an expression."""

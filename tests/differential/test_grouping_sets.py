@@ -47,6 +47,8 @@ QUERIES = (
     "select k + 1, k, count(*), grouping(k + 1), grouping(k) from t group by rollup (k + 1, k)",
     "select coalesce(k, -1), k + 1, count(*) from t group by rollup (k)",
     "select coalesce(k, -1), count(*) from t group by rollup (coalesce(k, -1))",
+    "select 'all' as y, 'all', s, null as n, count(*), grouping(y) from t group by cube (y, s), rollup (n)",
+    "select true as y, 1.5 as z, max(s || '1') from t group by grouping sets ((y, 2), ()) having true",
     # aggregates read the column as it is in the input
     "select k, sum(k), count(k), max(k) filter (where k > 1), count(distinct k) from t group by cube (k, s)",
     "select s, f, count(distinct k), sum(distinct x), avg(k), max(x), sum(x) filter (where f) from t group by cube (s, f)",
