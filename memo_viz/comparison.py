@@ -19,7 +19,7 @@ from memo_viz.matching import expression_key, match_groups, payload
 from memo_viz.names import ColumnNames, canonical_group, group_names
 from memo_viz.plan_graph import Box, winner_boxes
 from memo_viz.text import clean, setting_text, shorten, wrap
-from memo_viz.words import Names, sentence
+from memo_viz.words import event_words
 from optimizer.algebra.printing import number
 from optimizer.errors import many
 from optimizer.trace.replay import Replay
@@ -266,19 +266,11 @@ def _parting(replays: tuple[Replay, Replay]) -> Parting | None:
     at = next((i for i in range(1, min(len(a), len(b))) if not _same(a[i], b[i])), min(len(a), len(b)))
     if at >= len(a) and at >= len(b):
         return None
-    return Parting(at, *(_words(replay, at) for replay in replays))
+    return Parting(at, *(event_words(replay, at) for replay in replays))
 
 
 def _same(a: Mapping[str, Any], b: Mapping[str, Any]) -> bool:
     return all(a.get(name) == b.get(name) for name in {*a, *b} - {"t"})
-
-
-def _words(replay: Replay, at: int) -> str | None:
-    if at >= len(replay.events):
-        return None
-    tasks = {e["id"]: e["text"] for e in replay.events if e["kind"] == "task_push"}
-    names = Names(replay.final(), tasks)
-    return sentence(replay.events[at], names, replay.seek(at + 1))
 
 
 def _head(comparison: Comparison) -> list[str]:

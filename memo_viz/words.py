@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 
 from memo_viz.names import ColumnNames, group_names
 from memo_viz.text import clean
+from optimizer.trace.replay import Replay
 from optimizer.trace.state import GoalState, MemoState
 from optimizer.trace.vocabulary import Kind, vocabulary
 
@@ -78,6 +79,15 @@ def sentence(event: Event, names: Names, state: MemoState | None = None) -> str:
     """One sentence on an event; with the state after it also where bounds and limits came from."""
     kind = vocabulary().kinds.get(event["kind"])
     return f"An event of the kind {clean(str(event['kind']))}." if kind is None else _Filler(event, kind, names, state).sentence()
+
+
+def event_words(replay: Replay, at: int) -> str | None:
+    """The sentence on event `at` of a trace that was written; None where there is none."""
+    if at >= len(replay.events):
+        return None
+    tasks = {e["id"]: e["text"] for e in replay.events if e["kind"] == "task_push"}
+    names = Names(replay.final(), tasks)
+    return sentence(replay.events[at], names, replay.seek(at + 1))
 
 
 def figure(value: float | str) -> str:

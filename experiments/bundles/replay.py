@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import json
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 from experiments.bundles.bundle import Bundle, plan, recorded
-from optimizer.errors import many
+from memo_viz.text import clean, shorten
+from memo_viz.words import event_words
+from optimizer.errors import CatalogError, many
+from optimizer.trace.file import parse_events
+from optimizer.trace.replay import Replay
 
 
 class Replayed(NamedTuple):
     """`events`: how many the search emitted, None where the bundle has no trace. `differs`: number of the first event that is
-    another, None where all are the same; `recorded` and `now`: that event in both, empty where one trace ends before.
+    another, None where all are the same; `recorded` and `now`: that event of both in words, empty where one trace ends before.
     `same_plan`: whether the plan is the one of the bundle, if that has one. `error`: what planning raised now."""
 
     events: int | None
@@ -52,5 +57,23 @@ def replay(bundle: Bundle, plugins: tuple[str, ...] = ()) -> Replayed:
     for number in range(max(len(bundle.trace), len(found.trace))):
         before, now = (lines[number] if number < len(lines) else "" for lines in (bundle.trace, found.trace))
         if before != now:
-            return Replayed(len(found.trace), number, before, now, *outcome)
+            return Replayed(len(found.trace), number, *_words(bundle.trace, found.trace, number), *outcome)
     return Replayed(len(found.trace), None, "", "", *outcome)
+
+
+def _words(recorded: Sequence[str], now: Sequence[str], at: int) -> tuple[str, str]:
+    """Event `at` of two traces in words; where these do not differ, the fields that do; as it stands where it is damaged."""
+    events: list[dict[str, Any]] = []
+    words = []
+    for lines in (recorded, now):
+        read, _ = parse_events([line.replace("{", '{"t": 0, ', 1).encode("utf-8", "surrogatepass") for line in lines], 0)
+        try:
+            words.append(event_words(Replay(read), at) or lines[at])
+        except (CatalogError, IndexError):
+            words.append(lines[at] if at < len(lines) else "")
+        events += read[at : at + 1]
+    if words[0] == words[1] and len(events) == 2:
+        each, other = events
+        names = [name for name in {**each, **other} if each.get(name) != other.get(name)]
+        words = [", ".join(f"{name} = {json.dumps(event.get(name))}" for name in names) for event in events]
+    return shorten(clean(words[0]), 1000), shorten(clean(words[1]), 1000)

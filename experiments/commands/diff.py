@@ -13,6 +13,7 @@ from experiments.commands.output import format_of, say, text_width, write_json, 
 from experiments.commands.traced import TRACE, read_trace_file
 from experiments.workloads.queries import resolve_sql
 from memo_viz.text import shorten
+from optimizer.errors import SettingsError
 
 FORMATS = ("text", "json", "html")
 
@@ -33,8 +34,9 @@ def _other_side(inputs: Inputs) -> Inputs:
 def command(facts: dict[str, Any], /, inputs: Inputs, other: tuple[str, ...], format: str | None, output: str | None) -> None:
     """Compare the plans and searches of one query under two settings, or of two trace files.
 
-    What stands before -- is for the first search, what stands after it for the second; the query and its data are for both. Shown
-    are plans, costs, winners, groups, expressions, rules fired, counts and the first event at which the searches part: no times.
+    What stands before -- is for the first search, what stands after it for the second, plug-ins too; the query and its data are
+    for both. Shown are plans, costs, winners, groups, expressions, rules fired, counts and the first event at which the searches
+    part: no times.
 
     \b
     planscope diff tpch/q05 -d tpch:0.1 -- --disable join_to_merge_join
@@ -51,7 +53,12 @@ def command(facts: dict[str, Any], /, inputs: Inputs, other: tuple[str, ...], fo
     else:
         second = _second(inputs, other)
         names = _called(inputs), _called(second)
-        traces = [_trace(each, facts) for each in (inputs, second)]
+        traces = [_trace(inputs, facts)]
+        try:
+            traces.append(_trace(second, facts))
+        except SettingsError as error:
+            again = shlex.join(part for file in inputs.plugins for part in ("--plugin", file) if file not in second.plugins)
+            raise SettingsError(f"{error}\nthe second search has plug-ins of its own: add {again} after --" if again else str(error)) from error
     from memo_viz.comparison import compare, comparison_json, comparison_text
 
     comparison = compare(traces[0], traces[1], names)
@@ -89,7 +96,8 @@ def _called(inputs: Inputs) -> str:
     words = [part for pair in inputs.pairs for part in ("--set", pair)]
     words += [part for rule in inputs.disable for part in ("--disable", rule)]
     words += [part for file in inputs.plugins for part in ("--plugin", file)]
-    for option, value in (("--preset", inputs.preset), ("--settings", inputs.settings_file), ("--program", inputs.program_file)):
+    files = ("--settings", inputs.settings_file), ("--program", inputs.program_file)
+    for option, value in (("--join-order", inputs.join_order), ("--preset", inputs.preset), *files):
         words += [] if value is None else [option, str(value)]
     return " ".join([shorten(" ".join(inputs.sql.split()), 60), *map(shlex.quote, words)])
 

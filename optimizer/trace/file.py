@@ -30,7 +30,7 @@ def read_trace(path: Path) -> TraceFile:
             _check_header(Path(path), file.readline())
             file.seek(0)
             while damage is None and (lines := list(islice(file, _AT_ONCE))):
-                values, damage = _parse(lines, len(events))
+                values, damage = parse_events(lines, len(events))
                 events += values
     except OSError as error:
         raise CatalogError(f"cannot read trace {path}: {error.strerror}") from None
@@ -52,7 +52,7 @@ def _check_header(path: Path, line: bytes) -> None:
         )
 
 
-def _parse(lines: list[bytes], first: int) -> tuple[list[dict[str, Any]], str | None]:
+def parse_events(lines: list[bytes], first: int) -> tuple[list[dict[str, Any]], str | None]:
     """The events of some lines, the first of which has the number `first`, up to one that is damaged."""
     values: list[Any]
     try:

@@ -81,11 +81,16 @@ def test_it_says_where_the_trace_first_differs() -> None:
     assert bundle.trace is not None
     other = replace(bundle, trace=(*bundle.trace[:5], bundle.trace[5].replace("{", '{"more": 1, ', 1), *bundle.trace[6:]))
     found = replay(other)
-    assert found.differs == 5 and "from event 5 on" in found.text and '"more": 1' in found.recorded
+    assert found.differs == 5 and "from event 5 on" in found.text and (found.recorded, found.now) == ("more = 1", "more = null")
     assert replay(replace(bundle, trace=bundle.trace[:-2])).recorded == ""
-    changed = json.loads(json.dumps(bundle.catalog))
-    changed["tables"][0]["rows"] *= 1000
-    assert not replay(replace(bundle, catalog=changed)).same
+    at = next(number for number, line in enumerate(bundle.trace) if '"kind": "group"' in line)
+    event = json.loads(bundle.trace[at])
+    for changed, said in ((json.dumps({**event, "rows": 7e7}), r"a enters the memo: about 70,000,000 rows, "), ("\x1b[2J", "\ufffd")):
+        found = replay(replace(bundle, trace=(*bundle.trace[:at], changed, *bundle.trace[at + 1 :])))
+        assert said in found.recorded and "a enters the memo: about " in found.now
+    catalog = json.loads(json.dumps(bundle.catalog))
+    catalog["tables"][0]["rows"] *= 1000
+    assert replay(replace(bundle, catalog=catalog)).now.startswith("catalog_digest = ")
 
 
 def test_errors_are_replayed() -> None:
