@@ -157,8 +157,9 @@ class Session:
         def again(order: str) -> OptimizedQuery:
             return Session(self.catalog, self.settings.replace(region=region, join_order=order), self.program).optimize(sql)
 
-        query = Session(self.catalog, self.settings.replace(region=region), self.program).optimize(sql, trace)
-        return Why(query, trace, again, changes)
+        session = Session(self.catalog, self.settings.replace(region=region), self.program)
+        rewrites = [rule.name for rule in session.optimizer.rewrites]
+        return Why(session.optimize(sql, trace), trace, again, changes, rewrites)
 
     def batches(self, sql: str, values: Values = ()) -> pa.RecordBatchReader:
         """The rows of `sql` as a stream: it runs as it is read, and stops when it is dropped. Reading raises ExecutionError."""

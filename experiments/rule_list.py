@@ -9,7 +9,7 @@ from optimizer.plugins.registry import Registry
 from optimizer.prepass.instructions import rules_of
 from optimizer.prepass.program import PROGRAM
 from optimizer.rules.catalog import IMPLEMENTATIONS, TRANSFORMATIONS
-from optimizer.rules.enforce import sort
+from optimizer.rules.enforce import partial_sort, sort
 
 
 class RuleDoc(NamedTuple):
@@ -32,10 +32,9 @@ def describe_rules(plugins: Registry | None = None) -> list[RuleDoc]:
     for kind, those in rules.items():
         for rule in those:
             listed.setdefault(rule.name, RuleDoc(rule.name, kind, rule.summary()))
-    summary = (sort.__doc__ or "").strip().splitlines()[0]
     own = [] if plugins is None else plugins.extensions
     return [
         *listed.values(),
-        RuleDoc(sort.name, "enforce", summary),
+        *(RuleDoc(each.name, "enforce", (each.__doc__ or "").strip().splitlines()[0]) for each in (sort, partial_sort)),
         *(RuleDoc(each.name, each.kind, f"{each.doc} ({each.file})") for each in own),
     ]

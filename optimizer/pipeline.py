@@ -101,7 +101,8 @@ class Optimizer:
         self.catalog, self.settings, self.program = catalog, settings, program
         self.estimator = estimator if estimator is not None else chosen_estimator(settings, plugins)
         self.cost = cost if cost is not None else chosen_cost_model(settings, plugins)
-        rules: list[Rule] = [*rules_of((*QUICK, *PROGRAM, *program)), *transformations, *implementations]
+        self.rewrites = rules_of((*QUICK, *PROGRAM, *program))
+        rules: list[Rule] = [*self.rewrites, *transformations, *implementations]
         settings.check_disabled({rule.name for rule in rules} | set(ENFORCERS))
         self.enumerator = chosen_enumerator(settings, plugins)
         self.rules = rule_set(settings, transformations, implementations)

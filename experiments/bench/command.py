@@ -30,7 +30,7 @@ from optimizer.settings import Settings
 
 TIMEOUT, QUICK_TIMEOUT = 60.0, 30.0  # seconds for an item
 MEMORY = 4096  # megabytes
-_MOST_ROWS = 40  # of a table that a terminal shows
+_MOST_ROWS, _WIDEST = 40, 200  # of a table that a terminal shows; columns of text
 
 
 _DATA = (
@@ -159,18 +159,16 @@ def section_lines(section: Section) -> list[str]:
     """A section for a terminal."""
     lines = [section.title, *(line for part in section.text.splitlines() for line in textwrap.wrap(part, text_width()))]
     for table in section.tables:
-        few = table.whole or table.data.num_rows <= _MOST_ROWS
-        lines += [
-            "",
-            table.caption,
-            *(_table_lines(table.data) if few else [f"{many(table.data.num_rows, 'row')}, kept with -o"]),
-        ]
+        shown = _table_text(table.data) if table.whole or table.data.num_rows <= _MOST_ROWS else None
+        if shown is None or max(map(len, shown.split("\n"))) > _WIDEST:
+            shown = f"{many(table.data.num_rows, 'row')}, kept with -o"
+        lines += ["", table.caption, *([shown] if shown else [])]
     return [*lines, ""]
 
 
-def _table_lines(table: pa.Table) -> list[str]:
+def _table_text(table: pa.Table) -> str:
     kept, _, rows = texts(table)
-    return [table_text(tuple(kept), list(map(tuple, rows)))] if rows and kept else []
+    return table_text(tuple(name.replace("_", " ") for name in kept), list(map(tuple, rows))) if rows and kept else ""
 
 
 def _modes(experiment: Experiment, text: str | None) -> tuple[str, ...]:

@@ -58,7 +58,9 @@ def command(facts: dict[str, Any], /, inputs: Inputs, other: tuple[str, ...], fo
             traces.append(_trace(second, facts))
         except SettingsError as error:
             again = shlex.join(part for file in inputs.plugins for part in ("--plugin", file) if file not in second.plugins)
-            raise SettingsError(f"{error}\nthe second search has plug-ins of its own: add {again} after --" if again else str(error)) from error
+            raise SettingsError(
+                f"{error}\nthe second search has plug-ins of its own: add {again} after --" if again else str(error)
+            ) from error
     from memo_viz.comparison import compare, comparison_json, comparison_text
 
     comparison = compare(traces[0], traces[1], names)

@@ -46,10 +46,8 @@ class RulePage(NamedTuple):
 def rule_pages() -> list[RulePage]:
     """Every rule and enforcer, in the order in which a query meets them."""
     rules = [*rules_of(QUICK), *rules_of(PROGRAM), *TRANSFORMATIONS, *IMPLEMENTATIONS]
-    modules = {rule.name: type(rule).__module__ for rule in rules}
-    listed = [RulePage(*rule, modules.get(rule.name, sort.__name__)) for rule in describe_rules()]
-    first = (partial_sort.__doc__ or "").strip().splitlines()[0]
-    return [*listed, RulePage("partial_sort", "enforce", first, partial_sort.__name__)]
+    modules = {each.name: each.__name__ for each in (sort, partial_sort)} | {rule.name: type(rule).__module__ for rule in rules}
+    return [RulePage(*rule, modules[rule.name]) for rule in describe_rules()]
 
 
 def listing() -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 from optimizer.algebra.traits import ANY
@@ -108,14 +108,19 @@ class Refusals:
 
     # -- a rule that did nothing --------------------------------------------------------------------------------------------
 
-    def of_rule(self, name: str) -> Reason | None:
-        """Why a rule of the search made nothing; None where it fired. Raises SettingsError for a name that is no rule's."""
+    def of_rule(self, name: str, rewrites: Collection[str] = ()) -> Reason | None:
+        """Why a rule of the search made nothing, or one of `rewrites`, before it, which did not fire; None where it fired. Raises
+        SettingsError for a name that is no rule's."""
         rule = self.rules.get(name)
+        if rule is None and name in rewrites:
+            if name in self._search.context.settings.disable:
+                return Reason(Kind.OFF, f"the rule {name} is off (disable)")
+            return Reason(Kind.NO_MATCH, f"{name} rewrites trees before the search, and found nothing to rewrite in this query")
         if rule is None:
             if name in ENFORCERS:
                 raise SettingsError(f'"{name}" is an enforcer and no rule: ask about it as an operator')
-            hint = did_you_mean(name, self.rules, "planscope rules lists them")
-            raise SettingsError(f'there is no rule "{name}" in the search; {hint}')
+            hint = did_you_mean(name, {*self.rules, *rewrites}, "planscope rules lists them")
+            raise SettingsError(f'there is no rule "{name}"; {hint}')
         if name not in self._on:
             return self._off(rule)
         if any(event["kind"] == "fire" and event["rule"] == name for event in self._events):

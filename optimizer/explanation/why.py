@@ -7,7 +7,7 @@ that the search did not choose has a reason in the trace (`reasons`). What is in
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from contextlib import suppress
 from typing import Any
 
@@ -45,12 +45,16 @@ class Why:
     """One question about a query that was planned under a trace. It uses the search up: ask each question of a fresh one.
 
     `again`: plans the query once more with a join order forced. `changes`: whether to look for a change of one row count.
+    `rewrites`: names of the rules before the search.
     """
 
-    def __init__(self, query: OptimizedQuery, trace: Trace, again: Callable[[str], OptimizedQuery], changes: bool = True) -> None:
+    def __init__(
+        self, query: OptimizedQuery, trace: Trace, again: Callable[[str], OptimizedQuery], changes: bool = True,
+        rewrites: Collection[str] = (),
+    ) -> None:  # fmt: skip
         if trace.dropped:
             raise SettingsError(f"the trace lacks {trace.dropped:,} events: record it without a limit to ask why")
-        self._query, self.events, self._again = query, trace.events, again
+        self._query, self.events, self._again, self._rewrites = query, trace.events, again, rewrites
         settings = query.settings
         self._changes = changes and settings.exploration == "all" and settings.driver == "top_down"
         self._search = query.engine
@@ -129,7 +133,7 @@ class Why:
         if name == PARTITION and self._search.regions.made:
             before = ["the splits that it stands for were searched set by set, which fires no rule"]
             return Answer(asked, "chosen", None, self._query.cost, self._query.cost, notes=tuple(before))
-        reason = refusals.of_rule(name)
+        reason = refusals.of_rule(name, self._rewrites)
         if reason is not None:
             return Answer(asked, "unused", reason, None, self._query.cost)
         made = [id for e in self.events if e["kind"] == "fire" and e["rule"] == name for id in e["new"]]

@@ -85,7 +85,10 @@ def test_it_says_where_the_trace_first_differs() -> None:
     assert replay(replace(bundle, trace=bundle.trace[:-2])).recorded == ""
     at = next(number for number, line in enumerate(bundle.trace) if '"kind": "group"' in line)
     event = json.loads(bundle.trace[at])
-    for changed, said in ((json.dumps({**event, "rows": 7e7}), r"a enters the memo: about 70,000,000 rows, "), ("\x1b[2J", "\ufffd")):
+    for changed, said in (
+        (json.dumps({**event, "rows": 7e7}), r"a enters the memo: about 70,000,000 rows, "),
+        ("\x1b[2J", "\ufffd"),
+    ):
         found = replay(replace(bundle, trace=(*bundle.trace[:at], changed, *bundle.trace[at + 1 :])))
         assert said in found.recorded and "a enters the memo: about " in found.now
     catalog = json.loads(json.dumps(bundle.catalog))

@@ -135,6 +135,8 @@ def test_no_smaller_change_makes_it_win(order: str) -> None:
         (CHAIN, {"enumeration": "rules"}, {"rule": "partition_joins"}, Kind.OFF, "is used with enumeration=adaptive"),
         (CHAIN, {"disable": ["aggregate_push_join"]}, {"rule": "aggregate_push_join"}, Kind.OFF, "is off (disable)"),
         (UNEQUAL, {}, {"rule": "join_to_hash_join"}, Kind.GUARD, "it was tried 2 times and refused each time"),
+        (CHAIN, {}, {"rule": "or_factor"}, Kind.NO_MATCH, "or_factor rewrites trees before the search, and found nothing"),
+        (CHAIN, {"disable": ["or_factor"]}, {"rule": "or_factor"}, Kind.OFF, "or_factor is off (disable)"),
         ("select x from a", {}, {"operator": "hash_join"}, Kind.NO_MATCH, "needs independent join"),
         (CHAIN, {}, {"rule": "limit_to_top_k"}, Kind.NO_MATCH, "found nothing that fits its pattern, limit"),
     ],
@@ -283,6 +285,7 @@ def test_the_command(shop: str, capsys: pytest.CaptureFixture[str], tmp_path: Pa
     for arguments, part in (
         ((), "ask about one of"),
         (("--rule", "join_comute"), 'did you mean "join_commute"?'),
+        (("--rule", "or_facto"), 'did you mean "or_factor"?'),
         (("--operator", "hush_join"), 'did you mean "hash_join"?'),
         (("--mexpr", "4711"), "there is no expression 4711"),
         (("--join-order", "(a"), "is never closed"),
