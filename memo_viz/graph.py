@@ -206,6 +206,7 @@ def _mark_best(graph: nx.DiGraph, state: MemoState, names: dict[int, str], colum
             graph.add_edge(node, group_node(group), kind="input", positions=(0,), chosen=False)
         data = graph.nodes[node]
         data["best_for"].append(columns(goal.traits))
+        data["own"] = best.local_cost if data["own"] is None else data["own"]  # none where groups were merged since
         data["total"] = best.cost if data["total"] is None else min(best.cost, data["total"])
 
 

@@ -30,7 +30,7 @@ from optimizer.settings import Settings
 
 TIMEOUT, QUICK_TIMEOUT = 60.0, 30.0  # seconds for an item
 MEMORY = 4096  # megabytes
-_MOST_ROWS, _WIDEST = 40, 200  # of a table that a terminal shows; columns of text
+_MOST_ROWS, _WIDEST = 40, 120  # of a table that a terminal shows; columns of text
 
 
 _DATA = (
@@ -159,16 +159,24 @@ def section_lines(section: Section) -> list[str]:
     """A section for a terminal."""
     lines = [section.title, *(line for part in section.text.splitlines() for line in textwrap.wrap(part, text_width()))]
     for table in section.tables:
-        shown = _table_text(table.data) if table.whole or table.data.num_rows <= _MOST_ROWS else None
-        if shown is None or max(map(len, shown.split("\n"))) > _WIDEST:
-            shown = f"{many(table.data.num_rows, 'row')}, kept with -o"
-        lines += ["", table.caption, *([shown] if shown else [])]
+        few = table.whole or table.data.num_rows <= _MOST_ROWS
+        lines += [
+            "",
+            table.caption,
+            *(_table_lines(table.data) if few else [f"{many(table.data.num_rows, 'row')}, kept with -o"]),
+        ]
     return [*lines, ""]
 
 
-def _table_text(table: pa.Table) -> str:
+def _table_lines(table: pa.Table) -> list[str]:
+    """The table without the last columns of one that is much too wide."""
     kept, _, rows = texts(table)
-    return table_text(tuple(name.replace("_", " ") for name in kept), list(map(tuple, rows))) if rows and kept else ""
+    names = [name.replace("_", " ") for name in kept]
+    for count in range(len(names), 0, -1) if rows else ():
+        text = table_text(tuple(names[:count]), [tuple(row[:count]) for row in rows])
+        if count == 1 or max(map(len, text.split("\n"))) <= max(_WIDEST, text_width()):
+            return [text, *([f"and {many(len(names) - count, 'column')} more, kept with -o"] if count < len(names) else [])]
+    return []
 
 
 def _modes(experiment: Experiment, text: str | None) -> tuple[str, ...]:

@@ -150,7 +150,7 @@ const CHANGES = {
     if (tree && event.at !== null) log.set(state, "tree", replaced(tree, event.at, event.before, event.after));
   },
   stage(state, event, log) {
-    log.set(state, "tree", Array.isArray(event.tree) ? event.tree : null); // the first traces had trees as text
+    log.set(state, "tree", event.tree);
   },
   plan(state, event, log) {
     log.set(state, "plan", event.nodes);

@@ -8,16 +8,6 @@ import { beforeAfter, lines, treeView } from "./trees.js";
 /** @param {string} kind */
 export const isRewriting = (kind) => kind === "header" || kind === "rewrite" || kind === "stage";
 
-/** A tree of a trace; the first traces had trees as text, with three characters for each level.
- * @param {import("./trees.js").FlatTree | string} tree @returns {import("./trees.js").FlatTree} */
-function flat(tree) {
-  if (typeof tree !== "string") return tree;
-  return tree.split("\n").map((line) => {
-    const [, guide, op, detail] = /** @type {string[]} */ (/^([│├└─ ]*)(\S*)\s*(.*)$/su.exec(line));
-    return [guide.length / 3, op, detail];
-  });
-}
-
 export class RewritingView {
   /** @param {App} app */
   constructor(app) {
@@ -94,11 +84,11 @@ export class RewritingView {
       return [
         ...this.query(),
         h("h3", {}, `${event.name}: the tree of the query`),
-        treeView(lines(flat(event.tree)), [], show, "tree"),
+        treeView(lines(event.tree), [], show, "tree"),
       ];
     return [
       h("h3", {}, `after ${event.name}`),
-      beforeAfter([`after ${earlier.name}`, lines(flat(earlier.tree))], [[`after ${event.name}`, lines(flat(event.tree))]], show),
+      beforeAfter([`after ${earlier.name}`, lines(earlier.tree)], [[`after ${event.name}`, lines(event.tree)]], show),
     ];
   }
 

@@ -70,6 +70,8 @@ def _task_push(draft: Draft, event: Event) -> None:
 def _task_start(draft: Draft, event: Event) -> None:
     stack = draft.state.stack
     draft.state.running = stack.pop()
+    if draft.state.running.id != event["id"]:
+        raise ValueError("another task is on top of the stack")
     if len(stack) < draft.low:
         draft.low = len(stack)
 
@@ -91,8 +93,7 @@ def _rewrite(draft: Draft, event: Event) -> None:
 
 
 def _stage(draft: Draft, event: Event) -> None:
-    tree = event["tree"]
-    draft.state.tree = None if isinstance(tree, str) else tree  # the first traces had trees as text
+    draft.state.tree = event["tree"]
 
 
 def _plan(draft: Draft, event: Event) -> None:
@@ -159,14 +160,14 @@ def _lower(draft: Draft, event: Event) -> None:
 
 
 def _root(draft: Draft, event: Event) -> None:
-    draft.state.root = event["goal"]
+    draft.state.root = draft.state.goals[event["goal"]].id
 
 
 def _goal(draft: Draft, event: Event) -> None:
     goal, group, seq = event["goal"], event["group"], event["seq"]
     if group < 0:
         group = set_id(goal)
-        relations = list(event["relations"])
+        relations = [draft.state.groups[id].id for id in event["relations"]]
         new = GroupState(group, [], event["rows"], event["lower"], relations=relations, event=seq, lower_event=seq)
         draft.groups.add(group, new)
     draft.goals.add(goal, GoalState(goal, group, event["traits"], lower=event["lower"], event=seq, lower_event=seq))
@@ -234,6 +235,8 @@ def _best(draft: Draft, event: Event) -> None:
     goal, mexpr = draft.goals.edit(event["goal"]), event["mexpr"]
     if _reaches(draft.state, event["inputs"], goal.id):
         raise ValueError("a plan that reads itself")
+    if mexpr is None and len(event["inputs"]) != (2 if event["split"] else 1):
+        raise ValueError("an enforcer has one input, a split has two")
     if event["split"]:  # a join that is no expression of the memo
         mexpr = set_id(goal.id)
         inputs = [draft.state.goals[below].group for below in event["inputs"]]

@@ -37,10 +37,8 @@ def _texts(value: Any) -> bool:
 
 
 def _tree(value: Any) -> bool:
-    """Flat, parents first: no operator is more than one deeper than the one before it. Text in traces of an older form."""
-    if type(value) is not list:
-        return _text(value)
-    rows = all(type(o) is list and len(o) == 3 and _whole(o[0]) and _text(o[1]) and _text(o[2]) for o in value)
+    """Flat, parents first: no operator is more than one deeper than the one before it."""
+    rows = type(value) is list and all(type(o) is list and len(o) == 3 and _whole(o[0]) and _text(o[1]) and _text(o[2]) for o in value)
     return rows and _nested([o[0] for o in value])
 
 
@@ -66,6 +64,7 @@ _FITS: dict[str, Callable[[Any], bool]] = {
     "flag": lambda value: type(value) is bool,
     "tree": _tree,
     "plan": _plan,
+    "values": lambda value: type(value) is dict,
     "data": lambda value: True,
 }
 

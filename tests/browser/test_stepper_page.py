@@ -301,16 +301,6 @@ def test_panels_say_what_the_state_says(show, q5, q5_page):
     assert page.locator(".stages [aria-current]").count() == 1
 
 
-def test_trees_as_text(show, q5):
-    """As the first traces had them."""
-    tree = "sort  a\n└─ join  cross\n   ├─ scan  t\n   └─ scan  u"
-    stage = {"seq": 1, "t": 0, "kind": "stage", "task": None, "name": "bind", "tree": tree, "converged": True}
-    events = [q5.events[0], stage, {**stage, "seq": 2, "name": "prepass", "tree": tree.replace("cross", "inner on x")}]
-    page = show(stepper_page(events), "#e=2")
-    check_state(page, Replay(events))
-    assert page.locator(".tree-line.gone, .tree-line.new").all_inner_texts() == ["−\n└─ \njoin cross", "+\n└─ \njoin inner on x"]
-
-
 def test_the_plan_shows_what_really_happened(show, q5):
     nodes = Replay(q5.events).final().plan
     actual = [{"rows": 4 * node["rows"], "ms": 1.5} for node in nodes]

@@ -204,6 +204,9 @@ def written(path: Path, lines: list[str | bytes]) -> Path:
     return path
 
 
+SET = {"seq": 20, "t": 1, "kind": "goal", "task": None, "goal": 9, "group": -1, "traits": "any", "lower": 0, "rows": 1}
+
+
 @pytest.mark.parametrize(
     ("damaged", "message"),
     [
@@ -217,6 +220,9 @@ def written(path: Path, lines: list[str | bytes]) -> Path:
         (lambda line: '{"seq": 5, "t": 1, "kind": "explored", "task": null, "group": 5}', "event 20 was expected, not 5"),
         (lambda line: '{"seq": 20, "t": 1, "kind": "explored", "task": null}', "the field group of explored"),
         (lambda line: '{"seq": 20, "t": 1, "kind": "explored", "task": null, "group": 99}', "cannot follow those before it"),
+        (lambda line: '{"seq": 20, "t": 1, "kind": "root", "task": null, "goal": 99}', "root cannot follow those before it"),
+        (lambda line: json.dumps({**SET, "relations": [99]}), "goal cannot follow those before it"),
+        (lambda line: '{"seq": 20, "t": 1, "kind": "task_start", "task": null, "id": 99}', "another task is on top of the stack"),
     ],
 )
 def test_a_damaged_trace_is_read_up_to_the_damage(damaged, message: str, tmp_path: Path) -> None:
@@ -244,10 +250,15 @@ def test_damage_in_a_later_block_is_found(tmp_path: Path) -> None:
     assert replay.final() == Replay(trace.events).seek(BLOCK + 500)
 
 
-def test_a_trace_of_the_first_version_2_with_trees_as_text_is_read(tmp_path: Path) -> None:
-    stage = {"kind": "stage", "name": "bind", "tree": "scan  t", "firings": [], "converged": True}
+def test_fields_of_events_that_are_read(tmp_path: Path) -> None:
     head = {"kind": "header", "format": "planscope-trace", "version": 2, "sql": "inf", "settings": {}, "catalog_digest": ""}
-    lines: list[str | bytes] = [json.dumps({"seq": i, "t": 0, "task": None, **event}) for i, event in enumerate([head, stage])]
+    goal = {"kind": "goal", "goal": 0, "group": 0, "traits": "order(x)", "lower": 0}
+    best = {"kind": "best", "goal": 0, "mexpr": None, "op": "sort", "detail": "", "local": 1, "cost": 1, "old": "inf", "inputs": []}
+    group = {"kind": "group", "id": 0, "columns": [], "rows": 1, "lower": 0}
+    events = [head, group, goal, {**best, "delivered": "order(x)", "split": False}]
+    lines: list[str | bytes] = [json.dumps({"seq": i, "t": 0, "task": None, **event}) for i, event in enumerate(events)]
     replay = Replay.load(written(tmp_path / "t.jsonl", lines))
-    assert replay.damage is None and replay.final().tree is None
-    assert replay.events[0]["sql"] == "inf"
+    assert replay.damage is not None and "an enforcer has one input" in replay.damage
+    assert replay.events[0]["sql"] == "inf" and len(replay) == 3
+    with pytest.raises(CatalogError, match="the field settings of header is names and values"):
+        Replay.load(written(tmp_path / "t.jsonl", [str(lines[0]).replace("{}", "3")]))

@@ -22,7 +22,7 @@ from memo_viz.style import stacked
 from memo_viz.svg import inline_svg, render_svg
 from optimizer.errors import PlanscopeError
 from optimizer.trace.replay import Replay
-from optimizer.trace.state import GroupState, MemoState, MExprState
+from optimizer.trace.state import BestState, GoalState, GroupState, MemoState, MExprState
 
 HOSTILE = (
     "<script>alert(1)</script>",
@@ -86,11 +86,13 @@ def test_merged_groups_are_one():
     state = MemoState(groups={i: GroupState(i, ["a#1"], 1.0, 0.0) for i in (1, 2, 3)})
     state.groups[2].merged_into = 1
     state.mexprs = {1: MExprState(1, 2, "scan", "t", [], True), 2: MExprState(2, 3, "join", "inner", [1, 2], True)}
+    state.mexprs[3] = MExprState(3, 1, "table_scan", "t", [], False)  # a merge forgets what it costs
+    state.goals = {0: GoalState(0, 1, "any", best=BestState(3, "table_scan", "t", [], "any", 5.0, 5.0))}
     graph = memo_graph(state)
     assert "G2" not in graph
-    assert members(graph, "G1") == ["m1"]
+    assert members(graph, "G1") == ["m1", "m3"] and graph.nodes["m3"]["own"] == 5.0
     assert graph.edges["m2", "G1"]["positions"] == (0, 1)
-    assert set(memo_graph(state, focus=2)) == {"G1", "m1"}
+    assert set(memo_graph(state, focus=2)) == {"G1", "m1", "m3"}
     assert memo_json(state)["merged"] == {"2": 1}
     render_svg(memo_dot(graph))
 
