@@ -129,7 +129,7 @@ def _box_of(node: PlanNode, columns: Columns, actual: int | None) -> Box:
 
 
 def _label(box: Box, share: float) -> str:
-    fill = next(color for least, color in SHADES if share >= least)
+    fill = next((color for least, color in SHADES if share >= least), SHADES[-1][1])
     link = tip(" | ".join(filter(None, (f"{box.op} {box.detail}".strip(), box.more))))
     lines = [f"<B>{label_text(box.op.replace('_', ' '))}</B>"]
     lines += [f"{label_text(line)}" for line in wrap(box.detail, 44, 3)]

@@ -120,7 +120,7 @@ def _mexpr(draft: Draft, event: Event) -> None:
     if None in (event["op"], event["detail"], event["inputs"]):
         raise ValueError("a new expression has an operator, a detail and inputs")
     mexpr = MExprState(
-        event["id"], event["group"], event["op"], event["detail"], list(event["inputs"]), event["logical"], event["rule"],
+        event["id"], event["group"], event["op"], event["detail"], _known(draft, event["inputs"]), event["logical"], event["rule"],
         event["source"], event=event["seq"],
     )  # fmt: skip
     draft.mexprs.add(mexpr.id, mexpr)
@@ -167,11 +167,18 @@ def _goal(draft: Draft, event: Event) -> None:
     goal, group, seq = event["goal"], event["group"], event["seq"]
     if group < 0:
         group = set_id(goal)
-        relations = [draft.state.groups[id].id for id in event["relations"]]
+        if event["rows"] is None:
+            raise ValueError("a set of relations has rows")
+        relations = _known(draft, event["relations"])
         new = GroupState(group, [], event["rows"], event["lower"], relations=relations, event=seq, lower_event=seq)
         draft.groups.add(group, new)
     draft.goals.add(goal, GoalState(goal, group, event["traits"], lower=event["lower"], event=seq, lower_event=seq))
     draft.groups.edit(group).goals.append(goal)
+
+
+def _known(draft: Draft, groups: list[int]) -> list[int]:
+    """Raises KeyError for a group that there is not."""
+    return [draft.state.groups[id].id for id in groups]
 
 
 def _place(draft: Draft, event: Event) -> None:

@@ -38,7 +38,9 @@ def _texts(value: Any) -> bool:
 
 def _tree(value: Any) -> bool:
     """Flat, parents first: no operator is more than one deeper than the one before it."""
-    rows = type(value) is list and all(type(o) is list and len(o) == 3 and _whole(o[0]) and _text(o[1]) and _text(o[2]) for o in value)
+    rows = type(value) is list and all(
+        type(o) is list and len(o) == 3 and _whole(o[0]) and _text(o[1]) and _text(o[2]) for o in value
+    )
     return rows and _nested([o[0] for o in value])
 
 

@@ -205,6 +205,10 @@ def written(path: Path, lines: list[str | bytes]) -> Path:
 
 
 SET = {"seq": 20, "t": 1, "kind": "goal", "task": None, "goal": 9, "group": -1, "traits": "any", "lower": 0, "rows": 1}
+MEXPR = {
+    "seq": 20, "t": 1, "kind": "mexpr", "task": None, "id": 99, "group": 0, "duplicate": False, "op": "join", "detail": "",
+    "logical": True, "rule": None, "source": None,
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -222,6 +226,8 @@ SET = {"seq": 20, "t": 1, "kind": "goal", "task": None, "goal": 9, "group": -1, 
         (lambda line: '{"seq": 20, "t": 1, "kind": "explored", "task": null, "group": 99}', "cannot follow those before it"),
         (lambda line: '{"seq": 20, "t": 1, "kind": "root", "task": null, "goal": 99}', "root cannot follow those before it"),
         (lambda line: json.dumps({**SET, "relations": [99]}), "goal cannot follow those before it"),
+        (lambda line: json.dumps({**SET, "relations": [], "rows": None}), "a set of relations has rows"),
+        (lambda line: json.dumps({**MEXPR, "inputs": [99]}), "mexpr cannot follow those before it"),
         (lambda line: '{"seq": 20, "t": 1, "kind": "task_start", "task": null, "id": 99}', "another task is on top of the stack"),
     ],
 )
@@ -253,7 +259,17 @@ def test_damage_in_a_later_block_is_found(tmp_path: Path) -> None:
 def test_fields_of_events_that_are_read(tmp_path: Path) -> None:
     head = {"kind": "header", "format": "planscope-trace", "version": 2, "sql": "inf", "settings": {}, "catalog_digest": ""}
     goal = {"kind": "goal", "goal": 0, "group": 0, "traits": "order(x)", "lower": 0}
-    best = {"kind": "best", "goal": 0, "mexpr": None, "op": "sort", "detail": "", "local": 1, "cost": 1, "old": "inf", "inputs": []}
+    best = {
+        "kind": "best",
+        "goal": 0,
+        "mexpr": None,
+        "op": "sort",
+        "detail": "",
+        "local": 1,
+        "cost": 1,
+        "old": "inf",
+        "inputs": [],
+    }
     group = {"kind": "group", "id": 0, "columns": [], "rows": 1, "lower": 0}
     events = [head, group, goal, {**best, "delivered": "order(x)", "split": False}]
     lines: list[str | bytes] = [json.dumps({"seq": i, "t": 0, "task": None, **event}) for i, event in enumerate(events)]

@@ -8,7 +8,7 @@ import pytest
 from fake_plan import join_plan
 
 from memo_viz.explain import Actual, plan_json, plan_table, rules_text, search_text
-from memo_viz.plan_graph import plan_dot
+from memo_viz.plan_graph import Box, boxes_dot, plan_dot
 from memo_viz.q_error import q_error
 from memo_viz.svg import render_svg
 from memo_viz.text import clean, label_text, shorten, wrap
@@ -32,6 +32,12 @@ def test_svg_has_every_operator_with_estimate_and_truth():
     assert "<script>alert" in seen, "shown as text"
     assert "<script" not in svg
     assert "actual" not in render_svg(plan_dot(plan, columns))
+
+
+def test_a_cost_that_cannot_be():
+    assert "cost -1" in boxes_dot(
+        [Box(0, "table_scan", "t", 1.0, None, -1.0, "", "", ()), Box(1, "sort", "", 1.0, None, 5.0, "", "", (0,))]
+    )
 
 
 def test_hostile_column_names():
