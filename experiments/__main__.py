@@ -15,6 +15,7 @@ def main() -> int:
     """Run the command line; the exit code."""
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # else whoever started us wants it ignored
         signal.signal(signal.SIGINT, _on_ctrl_c)
+    _open_closed()
     from experiments.cli import main as run
 
     code = run()
@@ -25,6 +26,17 @@ def main() -> int:
         sys.stderr.flush()
         os._exit(code)
     return code
+
+
+def _open_closed() -> None:
+    """What is written to a stream that whoever started us closed goes nowhere, and not into the next file that is opened."""
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # gets that number
+    if sys.stderr is None:
+        sys.stderr = open(2, "w", closefd=False)  # noqa: SIM115
 
 
 def _on_ctrl_c(number: int, frame: FrameType | None) -> None:

@@ -57,7 +57,8 @@ def replay(bundle: Bundle, plugins: tuple[str, ...] = ()) -> Replayed:
     for number in range(max(len(bundle.trace), len(found.trace))):
         before, now = (lines[number] if number < len(lines) else "" for lines in (bundle.trace, found.trace))
         if before != now:
-            return Replayed(len(found.trace), number, *_words(bundle.trace, found.trace, number), *outcome)
+            before, now = _words(bundle.trace, found.trace, number)
+            return Replayed(len(found.trace), number, before, now, *outcome)
     return Replayed(len(found.trace), None, "", "", *outcome)
 
 

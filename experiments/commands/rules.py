@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from experiments.commands.inputs import plugin_option
-from experiments.commands.output import list_format, write_list
+from experiments.commands.output import list_format, write_list, write_text
 
 
 @click.command("rules")
@@ -29,7 +29,7 @@ def command(program: bool, plugins: tuple[str, ...], format: str) -> None:
         from optimizer.prepass.program import PROGRAM
         from optimizer.prepass.program_text import show_program
 
-        click.echo(show_program(registry.program(PROGRAM)))
+        write_text(show_program(registry.program(PROGRAM)), None)
         return
     from experiments.rule_list import describe_rules
 

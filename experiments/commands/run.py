@@ -55,7 +55,9 @@ def command(
     counters = new_counters() if analyze else None
     query = session.optimize(sql)
     say_warnings(query.warnings, inputs.quiet)
-    progress = Progress(inputs.quiet or (format != "table" and sys.stdout.isatty()))
+    here = output in (None, "-")
+    terminal = here and sys.stdout is not None and sys.stdout.isatty()
+    progress = Progress(inputs.quiet or (format != "table" and terminal))
     with sink(output) as file, closing(progress):
         rows: Rows = reader(query, counters, allowed, progress)
         if counters is not None and format == "json":
@@ -67,7 +69,7 @@ def command(
         if format == "table":
             rows = rows.read_all()
             progress.close()
-        fit = output in (None, "-") and (sys.stdout.isatty() or "COLUMNS" in os.environ)  # what goes to a program stays whole
+        fit = terminal or (here and "COLUMNS" in os.environ)  # what goes to a program stays whole
         write_rows(rows, format, file, max_rows or None, text_width() if fit else None)
     if counters is not None:
         text = Explanation(session, query, actuals(query.plan, counters)).show(text_width())

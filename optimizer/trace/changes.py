@@ -120,8 +120,8 @@ def _mexpr(draft: Draft, event: Event) -> None:
     if None in (event["op"], event["detail"], event["inputs"]):
         raise ValueError("a new expression has an operator, a detail and inputs")
     mexpr = MExprState(
-        event["id"], event["group"], event["op"], event["detail"], _known(draft, event["inputs"]), event["logical"], event["rule"],
-        event["source"], event=event["seq"],
+        event["id"], event["group"], event["op"], event["detail"], _known(draft, event["inputs"]), event["logical"],
+        event["rule"], event["source"], event=event["seq"],
     )  # fmt: skip
     draft.mexprs.add(mexpr.id, mexpr)
     group = draft.groups.edit(mexpr.group)

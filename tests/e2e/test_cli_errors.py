@@ -234,6 +234,16 @@ def test_full_device():
     assert done.returncode == 2 and "cannot write to standard output" in done.stderr
 
 
+@pytest.mark.parametrize("command", [("run", SELECT, "--format", "csv"), ("rules", "--program"), ("picture", "plan", SELECT)])
+def test_closed_streams(shop, command):
+    for closed, code in ((">&-", 2), ("2>&-", 0), ("<&- >&- 2>&-", 2)):
+        data = () if command[0] == "rules" else ("-d", str(shop))
+        words = ["sh", "-c", f'exec "$@" {closed}', "sh", sys.executable, "-m", "experiments", *command, *data]
+        done = subprocess.run(words, capture_output=True, text=True, cwd=ROOT, check=False)
+        assert done.returncode == code, done.stderr
+        assert bool(done.stdout) is (code == 0) and ("standard output is closed" in done.stderr) is (closed == ">&-")
+
+
 def test_no_colour_codes_when_piped(shop):
     done = start("explain", SELECT, "-d", str(shop))
     assert done.returncode == 0 and "\x1b" not in done.stdout

@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from experiments.commands.inputs import progress
+from experiments.commands.output import sink
 from memo_viz.text import clean
 
 
@@ -28,4 +29,8 @@ def command(facts: dict[str, Any], data: str, quiet: bool) -> None:
     folder = dataset_folder(data, progress(quiet))
     open_data(data, progress(quiet))  # a folder that holds no dataset is an error here as everywhere
     path = str(folder.absolute())
-    click.echo(clean(path) if sys.stdout.isatty() else os.fsencode(path))  # as it is for programs
+    if sys.stdout is not None and sys.stdout.isatty():
+        click.echo(clean(path))
+        return
+    with sink(None) as file:
+        file.write(os.fsencode(path) + b"\n")  # as it is for programs
