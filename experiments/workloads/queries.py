@@ -57,8 +57,8 @@ def resolve_sql(text: str) -> str:
         sql = _built_in(text)
     elif os.path.isfile(text):
         raise SqlError(f"{text} is a file", hint=f"for the SQL in it write @{text}; traces end in .jsonl")
-    else:
-        sql = text
+    else:  # an argument of a command; what the locale does not know of it are surrogates
+        sql = text if text.isprintable() or not re.search("[\udc80-\udcff]", text) else _decode(os.fsencode(text), "the query")
     if not sql.strip():
         raise SqlError("there is no SQL to run: it is empty", hint="give SQL text, @file.sql, - or a name such as tpch/q05")
     return sql

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import astuple, replace
 from pathlib import Path
@@ -104,6 +105,9 @@ def _check_declared_tables(declarations: Mapping[str, TableDeclaration], found: 
 def _facts(files: TableFiles, declared: TableDeclaration | None) -> list[FileFacts]:
     if files.error:
         raise CatalogError(files.error)
+    for path in files.files:
+        if re.search("[\ud800-\udfff]", str(path)):
+            raise CatalogError(f"the name {path} is not UTF-8, as Arrow wants it: rename it")
     if files.format != "csv":
         facts = [(parquet_facts if files.format == "parquet" else arrow_facts)(path) for path in files.files]
         return with_nanoseconds(facts)

@@ -163,7 +163,9 @@ def test_what_cannot_be_read_is_an_error_of_its_table(tmp_path: Path) -> None:
         (tmp_path / name).write_text("a\n1\n")
     (tmp_path / "x.json").write_text("{}")
     (tmp_path / "schema.sql").write_text("create table empty (a int primary key); create table good (a int references empty);")
+    Path(os.fsdecode(bytes(tmp_path / "v") + b"\xff.csv")).write_text("a\n1\n")
     catalog = open_dataset(tmp_path)
+    assert "is not UTF-8" in catalog.unread.pop("v\udcff")
     assert list(catalog.tables) == ["good"] and catalog.tables["good"].foreign_keys == ()
     said = {
         "empty": r"empty\.parquet is damaged",

@@ -37,6 +37,9 @@ def test_text_and_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     assert resolve_sql(f"@{tmp_path / 'q.sql'}") == "select 'ä'"
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"select 1")))
     assert resolve_sql("-") == "select 1"
+    assert resolve_sql("select 'ä'".encode().decode("ascii", "surrogateescape")) == "select 'ä'", "as in an ASCII locale"
+    with pytest.raises(SqlError, match="the query is not UTF-8 text"):
+        resolve_sql("select '\udcff'")
 
 
 def test_a_file_that_ends_in_sql_needs_no_at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
