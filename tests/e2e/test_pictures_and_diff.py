@@ -86,6 +86,14 @@ def test_diff_of_a_query_under_two_settings(planscope, shop, tmp_path):
     value = json.loads(planscope("diff", *query, "--set", "pruning=none", "--format", "json", "--", "--set", "pruning=both").out)
     assert value["settings"] == {"pruning": ["none", "both"]} and value["same_plan"] is True
     assert planscope("diff", *query, "--", "--disable", "join_to_hash_join").out == done.out, "no times"
+    joined = planscope("diff", *query, "--", "--join-order", "(p s)").out
+    assert joined.splitlines()[1].endswith("--join-order '(p s)'")
+    plugin = tmp_path / "mine.py"
+    plugin.write_text(
+        "from planscope import Estimator\nfrom planscope.plugin import estimator\n@estimator\nclass Own(Estimator): pass\n"
+    )
+    done = planscope("diff", *query, "--plugin", str(plugin), "--", "--set", "estimator=Own")
+    assert done.code == 2 and f"add --plugin {plugin} after --" in " ".join(done.err.split())
     page = tmp_path / "d.html"
     assert planscope("diff", *query, "-o", str(page), "--", "--preset", "textbook", "--disable", "join_to_hash_join").code == 0
     shown = page.read_text("utf-8")
