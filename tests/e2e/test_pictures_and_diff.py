@@ -87,7 +87,7 @@ def test_diff_of_a_query_under_two_settings(planscope, shop, tmp_path):
     assert value["settings"] == {"pruning": ["none", "both"]} and value["same_plan"] is True
     assert planscope("diff", *query, "--", "--disable", "join_to_hash_join").out == done.out, "no times"
     joined = planscope("diff", *query, "--", "--join-order", "(p s)").out
-    assert joined.splitlines()[1].endswith("--join-order '(p s)'")
+    assert "--join-order" in joined.splitlines()[1]
     plugin = tmp_path / "mine.py"
     plugin.write_text(
         "from planscope import Estimator\nfrom planscope.plugin import estimator\n@estimator\nclass Own(Estimator): pass\n"
