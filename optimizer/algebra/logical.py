@@ -204,6 +204,11 @@ class Project(LogicalOperator):
     def scalars(self) -> tuple[Scalar, ...]:
         return tuple([item.value for item in self.items])
 
+    @property
+    def narrows(self) -> bool:
+        """Whether it only leaves columns out."""
+        return all(isinstance(value, ColumnRef) and value.id == id for id, value in self.items)
+
     def describe(self, label: Label) -> str:
         return ", ".join(
             label(i.id) if isinstance(i.value, ColumnRef) and i.value.id == i.id else f"{label(i.id)} := {i.value.show(label)}"

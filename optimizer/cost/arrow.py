@@ -66,10 +66,10 @@ class ArrowCost:
         own = self._of[type(op)](op, output, inputs)
         if keeps_held(op, kept):
             own = max(0.0, own - self.work.held(op, inputs))
-        return (self._again.of(op, kept) + own) / 1000.0
+        return max(0.0, self._again.of(op, kept) + own) / 1000.0
 
     def least_rerun(self, op: LogicalOperator) -> float:
-        return self._least_again
+        return 0.0 if isinstance(op, Project) and op.narrows else self._least_again
 
     def join_costs(self) -> JoinCosts:
         c = self.coefficients
@@ -104,8 +104,8 @@ class ArrowCost:
                 return work.filter(predicate, inputs[0])
             case Apply():
                 return least_apply(c, inputs[0]) + c.join_out * at_least_one(output.rows)
-            case Project():
-                return work.project(op, inputs[0])
+            case Project(items):
+                return work.project(items, inputs[0])
             case Aggregate():
                 hashed = work.hash_aggregate(op, inputs[0], output.rows)
                 return min(hashed, work.streaming_aggregate(op, inputs[0], output.rows)) if op.keys else hashed

@@ -121,13 +121,17 @@ class SparkCost:
 
     def _spread(self, work: Cost, moving: Cost | None) -> Cost:
         """Nanoseconds of an operator: its set-up, the work of a node and what it moves."""
-        start, nodes = self._start, self.nodes
+        own = self._on_node
         if moving is None:
-            return lambda op, delivered, out, i: start + work(op, out, i) / nodes
-        return lambda op, delivered, out, i: start + work(op, out, i) / nodes + moving(op, delivered, out, i)
+            return lambda op, delivered, out, i: own(work(op, out, i))
+        return lambda op, delivered, out, i: own(work(op, out, i)) + moving(op, delivered, out, i)
+
+    def _on_node(self, work: float) -> float:
+        """The set-up and the work of a node; less than no work frees an operator of both."""
+        return self._start + work / self.nodes if work >= 0.0 else 0.0
 
     def least(self, op: LogicalOperator, output: RelationStats, inputs: Inputs) -> float:
-        own = self._start + self._arrow.least_work(op, output, inputs) / self.nodes
+        own = self._on_node(self._arrow.least_work(op, output, inputs))
         if isinstance(op, EXCHANGING) or (isinstance(op, SetOp) and op.kind is not SetOpKind.UNION):
             own += EXCHANGE
         return own / 1000.0

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from optimizer.algebra.kinds import JoinKind
-from optimizer.algebra.logical import AggregateItem, Scan, ScanColumn
+from optimizer.algebra.logical import AggregateItem, Project, ProjectItem, Scan, ScanColumn
 from optimizer.algebra.physical import (
     FilterRows,
     HashAggregate,
@@ -17,6 +17,7 @@ from optimizer.algebra.physical import (
     NestedLoopJoin,
     PartialSort,
     PhysicalOperator,
+    ProjectRows,
     Sort,
     TableScan,
 )
@@ -108,6 +109,17 @@ def test_arrow_counts_what_aggregates_compute() -> None:
     op = HashAggregate((0,), (AggregateItem(7, total), AggregateItem(8, AggregateCall("sum", (A,), False, None, INT))))
     local = ArrowCost().local(op, ANY, relation(5), [relation(1000, 2)])
     assert local == pytest.approx((c.start + 1000 * (c.group_in + 2 * c.group_call + 2 * c.call) + 5 * c.group_out) / 1000)
+
+
+def test_a_projection_that_only_leaves_columns_out_is_free() -> None:
+    narrow, renamed = ProjectRows((ProjectItem(0, A),)), ProjectRows((ProjectItem(5, A),))
+    stats = relation(1000.0, 2)
+    arrow = ArrowCost()
+    for model in (arrow, SparkCost(), SparkCost(nodes=1)):
+        assert model.local(narrow, ANY, stats, [stats]) == model.least(Project(narrow.items), stats, [stats]) == 0.0
+        assert model.local(renamed, ANY, stats, [stats]) >= model.least(Project(renamed.items), stats, [stats]) > 0.0
+    assert arrow.rerun(narrow, ANY, stats, [stats], [True]) == arrow.least_rerun(Project(narrow.items)) == 0.0
+    assert arrow.rerun(renamed, ANY, stats, [stats], [True]) >= arrow.least_rerun(Project(renamed.items)) > 0.0
 
 
 def test_costs_are_linear_in_the_coefficients() -> None:
