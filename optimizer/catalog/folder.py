@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import difflib
 import json
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -131,6 +132,8 @@ def _show(table: TableFiles) -> str:
 
 def _near_names(folder: Path) -> str:
     """What to try instead of a missing folder: similar names beside it, or the part of the path that does exist."""
+    if re.search(r"(^|/)[a-z][a-z0-9]+:/", str(folder)):
+        return "\na dataset is a local folder: planscope data import makes one of tables at URIs"
     parent = folder.parent
     if not parent.is_dir():
         existing = next((p for p in parent.parents if p.is_dir()), parent)

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, NoReturn
 
 import pytest
 
+from tests.pipeline.webhdfs import WebHdfs, webhdfs
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
@@ -33,9 +35,9 @@ def spark() -> Iterator[SparkSession]:
 
 
 @pytest.fixture
-def elsewhere(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    """The URI of a file system of Hadoop's that is not the local one, though its files lie in tmp_path / "there"."""
+def hdfs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[WebHdfs]:
+    """A server of files, which lie in tmp_path / "there" though Spark does not know that."""
     monkeypatch.setenv("PLANSCOPE_HOME", str(tmp_path / "home"))
     (tmp_path / "there").mkdir()
-    spark.conf.set(f"fs.viewfs.mounttable.{tmp_path.name}.link./data", f"file://{tmp_path}/there")
-    return f"viewfs://{tmp_path.name}/data"
+    with webhdfs(tmp_path / "there") as server:
+        yield server

@@ -30,6 +30,14 @@ from optimizer.errors import CatalogError
         ("java.lang.OutOfMemoryError: Java heap space", "Spark's Java process ran out of memory"),
         ("[PATH_NOT_FOUND] Path does not exist: file:/a. SQLSTATE: 42K03", "Spark failed: Path does not exist: file:/a."),
         ("An error occurred while calling o1.x.\njava.lang.RuntimeException: odd\n\tat a.b(C.java)", "Spark failed: odd"),
+        (
+            "java.net.ConnectException: Call From here to there:8020 failed: java.net.ConnectException: Connection refused; see",
+            "a server does not answer (Call From here to there:8020 failed: java.net.ConnectException: Connection refused)",
+        ),
+        (
+            "java.lang.ClassNotFoundException: Class org.apache.hadoop.fs.s3a.S3AFileSystem not found",
+            "Spark has no jar that reads and writes such URIs",
+        ),
         ("Error while sending or receiving", "Spark stopped while it was needed: its Java process was killed"),
         ("An error occurred while calling o81.collectToPython", "Spark stopped while it was needed"),
         ("", "Spark failed: Failure"),
@@ -63,6 +71,8 @@ def test_causes_say_what_a_failure_means() -> None:
         "Task failed while writing rows", Thrown("java.io.IOException: No space left on device", None)
     )
     assert explain(failure).startswith("the disk is full")
+    failure.java_exception = Thrown("x.SparkException: [A] It failed. SQLSTATE: 1", Thrown("a.RemoteException(b.C): no", None))
+    assert explain(failure) == "Spark failed: It failed: no"
     failure.java_exception.getCause = gone
     assert explain(failure).startswith("Spark stopped while it was needed")
 

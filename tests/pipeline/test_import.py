@@ -541,7 +541,7 @@ def test_a_partition_that_is_a_column_too(importer, tmp_path):
 
 
 @pytest.mark.slow
-def test_uris_and_tables_of_the_catalog(importer, spark, tmp_path, elsewhere):
+def test_uris_and_tables_of_the_catalog(importer, spark, tmp_path, hdfs):
     """No local path leads to the files of the URIs."""
     there = tmp_path / "there"
     for day, text in (("2024-01-01", '{"x": 1, "y": "p"}\n{"x": 2}\nbad}\n'), ("2024-01-02", '{"x": 3}\n')):
@@ -549,19 +549,19 @@ def test_uris_and_tables_of_the_catalog(importer, spark, tmp_path, elsewhere):
             (there / table / f"day={day}").mkdir(parents=True)
         (there / "t" / f"day={day}" / "a.json").write_text(text)
         pq.write_table(pa.table({"x": [1]}), there / "p" / f"day={day}" / "a.parquet")
-    folder, _ = importer(f"{elsewhere}/t", name="uri", format="json")
+    folder, _ = importer(f"{hdfs.uri}/t", name="uri", format="json")
     assert rows(folder, "t") == [
         {"x": 1, "y": "p", "day": date(2024, 1, 1)},
         {"x": 2, "y": None, "day": date(2024, 1, 1)},
         {"x": 3, "y": None, "day": date(2024, 1, 2)},
     ]
     assert rejects(folder, "t") == {("a.json", 3, None, "not JSON")}
-    folder, _ = importer(f"{elsewhere}/p", name="parquet", format="parquet")
-    assert rows(folder, "p") == [{"x": 1, "day": date(2024, 1, day)} for day in (1, 2)]
+    folder, _ = importer(f"{hdfs.uri}/p", name="parquet", format="parquet")
+    assert sorted((row["day"].day, row["x"]) for row in rows(folder, "p")) == [(1, 1), (2, 1)], "in no particular order"
     ends = {"crlf": "\r\n", "cr": "\r", "lf": "\n"}
     for name, end in ends.items():
         (there / f"{name}.csv").write_bytes(f'a,b{end}1,"x{end}y"{end}2,z{end}'.encode())
-    folder, _ = importer(*(f"{elsewhere}/{name}.csv" for name in ends), name="ends")
+    folder, _ = importer(*(f"{hdfs.uri}/{name}.csv" for name in ends), name="ends")
     assert {name: [row["b"] for row in rows(folder, name)] for name in ends} == {
         name: [f"x{end}y", "z"] for name, end in ends.items()
     }
@@ -569,6 +569,24 @@ def test_uris_and_tables_of_the_catalog(importer, spark, tmp_path, elsewhere):
     assert [row["id"] for row in rows(importer("three", name="table", format="table")[0], "three")] == [0, 1, 2]
     with pytest.raises(PipelineError, match="say --format"):
         importer("s3a://bucket/orders", name="s3")
+
+
+@pytest.mark.parametrize(("format", "bad"), [("parquet", 0), ("orc", 1)])
+def test_files_at_uris_that_cannot_be_read(importer, tmp_path, hdfs, format, bad):
+    """Damaged ones are put aside; of one that cannot be reached nobody knows."""
+    files = [tmp_path / "there" / "t" / f"day={day}" / "a" for day in range(3)]
+    for day, file in enumerate(files):
+        file.parent.mkdir(parents=True)
+        (pq if format == "parquet" else orc).write_table(pa.table({"x": [day] * 1000}), file)
+    hdfs.failing["OPEN"] = 1000
+    with pytest.raises(PipelineError, match=rf"cannot read {hdfs.uri}/t: Spark failed: .*OPEN is refused$"):
+        importer(f"{hdfs.uri}/t", name=format, format=format)
+    hdfs.failing.clear()
+    files[bad].write_bytes(files[bad].read_bytes()[:-50])
+    folder, counts = importer(f"{hdfs.uri}/t", name=format, format=format)
+    assert {(row["x"], row["day"]) for row in rows(folder, "t")} == {(day, day) for day in range(3) if day != bad}
+    [(label, reason)] = counts["damaged"].items()
+    assert label == f"{hdfs.uri}/t/day={bad}/a" and reason.startswith(f"{label} is damaged, incomplete or no {format} file")
 
 
 @pytest.mark.slow

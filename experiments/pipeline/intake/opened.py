@@ -19,13 +19,14 @@ from pyspark.sql.pandas.types import to_arrow_type
 from experiments.pipeline.intake.prepare import damage
 from experiments.pipeline.intake.sources import Source, Values, partition_values, redacted
 from experiments.pipeline.intake.values import literal, quoted, read_type, stored_type
-from experiments.pipeline.spark.errors import PipelineError, explain, is_sparks
+from experiments.pipeline.spark.errors import PipelineError, causes, explain, is_sparks
 from experiments.pipeline.spark.paths import reader, to_read
 from optimizer.algebra.columns import DataType
 
 SMALL = 32 << 20  # bytes that this process has looked at sooner than Spark would
 BATCH = 64  # files of one query: a plan grows with each
 PLACE_BITS = 33  # of a monotonically increasing id: the place in its partition, whose number is the rest
+_UNREACHED = r"\S*(Access|Connect|Host|Socket|Timeout|Interrupted|AWS|BlockMissing|FileNotFound)\w*Exception"
 Result = TypeVar("Result")
 Read = Callable[[Sequence[str]], DataFrame]
 
@@ -95,11 +96,17 @@ def open_typed(spark: SparkSession, format: str, label: str, path: str) -> Opene
     return Opened(label, types, read)
 
 
-def open_table(spark: SparkSession, table: Source) -> Opened:
-    """What Spark finds elsewhere. Raises PipelineError with Spark's or the database's reason."""
+def open_table(spark: SparkSession, table: Source, some: Sequence[str] = ()) -> Opened:
+    """What Spark finds elsewhere; `some`: only these of its files. Raises PipelineError with Spark's or the database's reason."""
     with reading(table):
-        source = spark.read.format(table.format).options(**table.options)
-        frame = spark.read.table(table.path or "") if table.format == "table" else source.load(table.path)
+        source = reader(spark).format(table.format).options(**table.options)
+        if table.format == "table":
+            frame = spark.read.table(table.path or "")
+        elif some:
+            base = re.split(r"/[^/]*[*?\[{]", table.path or "")[0]
+            frame = source.option("basePath", base).load(list(map(to_read, some)))
+        else:
+            frame = source.load(table.path)
         fields = frame.schema.fields
     check_distinct(table.label, [one.name for one in fields])
     types: dict[str, pa.DataType | None] = {}
@@ -116,14 +123,14 @@ def _selected(frame: DataFrame, values: Sequence[str]) -> DataFrame:
 
 
 def listed(spark: SparkSession, table: Source) -> Source:
-    """With the files of text that are there, and the values that the names of their folders say. Raises PipelineError."""
+    """With the files that are there, and the values that the names of their folders say. Raises PipelineError."""
     with reading(table):
-        found = spark.read.format("binaryFile").option("recursiveFileLookup", "true").load(table.path).select("path")
-        paths = sorted(row["path"] for row in found.collect())
+        found = spark.read.format("binaryFile").options(**table.options).option("recursiveFileLookup", "true").load(table.path)
+        paths = sorted(row["path"] for row in found.select("path").collect())
     if not paths:
         raise PipelineError(f"there is no file in {table.path}")
     base = len(_folders(f"{table.path}/"))
-    return Source(table.name, table.format, {path: partition_values(_folders(path)[base:]) for path in paths})
+    return replace(table, files={path: partition_values(_folders(path)[base:]) for path in paths})
 
 
 def _folders(path: str) -> list[str]:
@@ -138,7 +145,7 @@ def reading(table: Source) -> Iterator[None]:
     except PipelineError:
         raise
     except Exception as error:
-        if table.files or not is_sparks(error):
+        if not table.label or not is_sparks(error) or damaged_file(error, list(table.files)) is not None:
             raise
         text, said = str(error), explain(error)
         if table.format == "jdbc" and ("No suitable driver" in text or "ClassNotFoundException" in text):
@@ -155,8 +162,10 @@ def check_distinct(label: str, names: Sequence[str | None]) -> None:
 
 
 def damaged_file(error: Exception, labels: Sequence[str]) -> str | None:
-    """Which of these files Spark could not read, if `error` says so."""
-    found = re.search(r"FAILED_READ_FILE[^\n]*?reading file (\S+?)\.?\s", str(error)) if is_sparks(error) else None
+    """Which of these files Spark could not read, if `error` says so, and not that it could not reach it."""
+    if not is_sparks(error) or any(re.match(_UNREACHED, cause) for cause in causes(error)):
+        return None
+    found = re.search(r"FAILED_READ_FILE[^\n]*?reading file (\S+?)\.?\s", str(error))
     path = unquote(found[1]).removeprefix("file:").lstrip("/") if found else None
     return next((label for label in labels if label.removeprefix("file:").lstrip("/") == path), None)
 

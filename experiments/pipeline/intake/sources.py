@@ -40,7 +40,7 @@ _SECRET_IN_URL = re.compile(r"((?:password|pwd|token|secret)=)[^;&]*|(?<=://)([^
 @dataclass(frozen=True, slots=True)
 class Source:
     """A table to be, and its `files`, paths or URIs, all of one format, in the order that decides which of two equal keys comes
-    first. Without files: what Spark is to read it from, and `label`, which says so without secrets."""
+    first. `path`: what Spark is to read it from elsewhere, and `label`, which says so without secrets."""
 
     name: str
     format: str

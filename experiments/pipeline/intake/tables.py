@@ -28,7 +28,7 @@ from experiments.pipeline.intake.raw import Facts, RawTable
 from experiments.pipeline.intake.request import ImportRequest, Plan, read_inputs
 from experiments.pipeline.intake.resolve import resolve, undeclared
 from experiments.pipeline.intake.run import VECTORIZED
-from experiments.pipeline.intake.sources import Source
+from experiments.pipeline.intake.sources import ENDINGS, Source
 from experiments.pipeline.intake.summary import reject_lines
 from experiments.pipeline.spark.errors import PipelineError
 from experiments.pipeline.spark.paths import reader, to_read
@@ -60,8 +60,7 @@ class Tables:
             if not jar.is_file():
                 raise PipelineError(f"there is no file {jar}")
             self.spark.sql(f"ADD JAR '{jar.absolute()!s}'").collect()
-        texts = [one.format in ("csv", "json") and not one.files for one in self.plan.found.tables]
-        tables = [listed(self.spark, one) if text else one for one, text in zip(self.plan.found.tables, texts, strict=True)]
+        tables = [one if one.files or one.format not in ENDINGS else listed(self.spark, one) for one in self.plan.found.tables]
         while True:  # what is done once is not done again
             try:
                 return self._made(tables)
@@ -148,9 +147,9 @@ class Tables:
         found: dict[str, list[Opened]] = {}
         for table in tables:
             here = paths[table.name]
-            self.say(f"{table.name}: looking at {table.label or many(len(here), 'file')}")
-            if not table.files:
-                found[table.name] = [open_table(self.spark, table)]
+            self.say(f"{table.name}: looking at {many(len(here), 'file') if table.files else table.label}")
+            if not table.files or (table.path is not None and table.format not in ("csv", "json")):
+                found[table.name] = [open_table(self.spark, table, list(here) if len(here) < len(table.files) else ())]
                 continue
             opened, records = list[Opened](), dict[str, DataFrame]()
             for label, path in here.items():

@@ -43,11 +43,12 @@ def is_sparks(error: BaseException) -> bool:
 
 def explain(error: BaseException) -> str:
     """What a failure of Spark means, and what to do about it, on one or two lines."""
-    text = _words(error)
+    texts = causes(error)
     for pattern, meaning in _MEANINGS:
-        if found := re.search(pattern, text, re.DOTALL):
+        if found := re.search(pattern, "\n".join(texts), re.DOTALL):
             return found.expand(meaning)
-    return f"Spark failed: {_first_line(text)}"
+    said, reason = _first_line(texts[0]), _first_line(texts[-1])
+    return f"Spark failed: {said}" if reason in said else f"Spark failed: {said.rstrip('.')}: {reason}"
 
 
 # in the order of trial: what is most specific comes first
@@ -82,6 +83,15 @@ _MEANINGS = [
         r"it was killed, or it ran out of memory: give the machine more, or run fewer tasks at a time (--master 'local[1]')",
     ),
     (
+        r"ClassNotFoundException: Class org\.apache\.hadoop\.\S*FileSystem not found|No FileSystem for scheme",
+        "Spark has no jar that reads and writes such URIs\n"
+        "--conf spark.jars.packages=GROUP:NAME:VERSION adds one: for s3a org.apache.hadoop:hadoop-aws, of Hadoop's own version",
+    ),
+    (
+        r"java\.net\.(?:Connect|NoRouteToHost|UnknownHost|SocketTimeout)\w*Exception: (?P<said>[^\n;]+)",
+        r"a server does not answer (\g<said>)\nis its address right, and does it run?",
+    ),
+    (
         r"SparkContext was shut down|stopped SparkContext|SparkContext has been shutdown|Answer from Java side is empty|"
         r"Error while (?:sending|receiving)|"
         r"An error occurred while trying to connect to the Java server|Connection refused|Connection reset|Broken pipe|"
@@ -91,8 +101,8 @@ _MEANINGS = [
 ]
 
 
-def _words(error: BaseException) -> str:
-    """All that Spark says: a Java exception's own text, which Py4J's message leaves out at times, and those of its causes."""
+def causes(error: BaseException) -> list[str]:
+    """What Spark says: a Java exception's own text, which Py4J's message leaves out at times, and those of its causes."""
     java, texts = getattr(error, "java_exception", None), list[str]()
     try:
         while java is not None:
@@ -100,7 +110,7 @@ def _words(error: BaseException) -> str:
             java = java.getCause()
     except Exception as gone:  # the Java process is gone, and with it the text
         texts.append(str(gone))
-    return "\n".join(texts) or str(error) or type(error).__name__
+    return texts or [str(error) or type(error).__name__]
 
 
 def _first_line(text: str) -> str:
@@ -108,7 +118,7 @@ def _first_line(text: str) -> str:
     lines = [line.strip() for line in text.splitlines()]
     lines = [line for line in lines if line and not line.startswith(("at ", "An error occurred while calling"))]
     line = lines[0] if lines else "no reason given"
-    line = re.sub(r"^(?:[\w$]+\.)+[\w$]+(?:Exception|Error):\s*", "", line)
+    line = re.sub(r"^(?:[\w$]+\.)+[\w$]+(?:Exception|Error)(?:\([\w.$]+\))?:\s*", "", line)
     line = re.sub(r"^\[[A-Z_.0-9]+\]\s*", "", line)
     line = re.sub(r"\s*SQLSTATE: \w+\s*$", "", line)
     return line if len(line) <= _LONGEST else line[:_LONGEST] + "…"

@@ -27,6 +27,7 @@ def refuse(folder: Path, message: str) -> None:
 def test_missing_folder(tmp_path: Path) -> None:
     (tmp_path / "sales").mkdir()
     refuse(tmp_path / "salse", r"there is no folder .*salse; did you mean .*sales\?")
+    refuse(Path("s3a://bucket/shop"), "no folder s3a:/bucket/shop\na dataset is a local folder: planscope data import")
     refuse(tmp_path / "entirely" / "else", rf"its path exists up to {tmp_path}$")
 
 
