@@ -31,7 +31,7 @@ def read_dataset(folder: Path, parse_schema: ParseSchema, name: str | None = Non
     Parquet files are read up to their footers only, CSV and Arrow files as a whole, for their statistics. Declared keys
     and foreign keys are trusted, but for those that an analysis found the data to contradict (`as_declared`: those too); NOT
     NULL is checked. Raises CatalogError for whatever is missing, unreadable or contradictory; one of several tables
-    whose files cannot be read, or are not as declared, is `unread` in the catalog, and foreign keys that refer to it are left out.
+    whose files cannot be read, or are not as declared, is `unread` in the catalog; foreign keys that refer to it are left out.
     """
     folder = folder.expanduser()
     found = find_tables(folder)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pyarrow as pa
@@ -26,10 +27,11 @@ def opened(folder: Path, schema: str) -> Catalog:
 
 def refuse(folder: Path, schema: str, message: str) -> None:
     """Columns that are not as declared are an error of their table alone."""
-    with pytest.raises(CatalogError, match=message):
-        if unread := opened(folder, schema).unread:
-            assert list(unread) == ["t"]
-            raise CatalogError(unread["t"])
+    try:
+        said = opened(folder, schema).unread
+    except CatalogError as error:
+        said = {"t": str(error)}
+    assert list(said) == ["t"] and re.search(message, said["t"])
 
 
 @pytest.mark.parametrize(
