@@ -11,6 +11,7 @@ from typing import BinaryIO
 
 from optimizer.errors import OutputError
 
+PARTS: set[Path] = set()  # files that are being written
 _DEVICE_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 
@@ -34,6 +35,7 @@ def atomic_output(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
         raise OutputError(f"cannot write {path}: permission denied")
     temporary = target.with_name(f".{target.name[:200]}.{os.getpid()}.part")
     file = _open(temporary, "wb", path)
+    PARTS.add(temporary)
     try:
         with file:
             yield file
@@ -46,6 +48,7 @@ def atomic_output(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
         raise
     finally:
         temporary.unlink(missing_ok=True)
+        PARTS.discard(temporary)
 
 
 def write_file(path: str | os.PathLike[str], text: str) -> None:

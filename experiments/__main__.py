@@ -44,6 +44,8 @@ def _on_ctrl_c(number: int, frame: FrameType | None) -> None:
     caller = frame
     while caller is not None:
         if caller.f_code.co_filename.startswith("<frozen importlib."):
+            for part in getattr(sys.modules.get("executor.atomic"), "PARTS", ()):
+                part.unlink(missing_ok=True)
             os.write(2, b"error: interrupted\n")
             os._exit(130)
         caller = caller.f_back

@@ -51,6 +51,11 @@ def test_while_modules_are_loaded(module):
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "error: interrupted\n")
 
 
+def test_while_a_file_is_written_nothing_is_left_of_it(tmp_path):
+    done = interrupted(LOADING.replace("MODULE", "memo_viz.stepper.page"), "trace", "chain/3", "-o", str(tmp_path / "t.html"))
+    assert (done.returncode, done.stderr) == (130, "error: interrupted\n") and not list(tmp_path.iterdir())
+
+
 @pytest.mark.few(2)
 @pytest.mark.parametrize("driver", ["top_down", "iterative"])
 def test_in_a_search_it_says_what_was_found(driver):
