@@ -20,6 +20,7 @@ from optimizer.engines.arrow import COST_MODELS
 from optimizer.errors import SettingsError
 from optimizer.joins.graph import JoinGraph, Relations
 from optimizer.joins.partition import PARTITIONERS
+from optimizer.plugins.results import check_results
 from optimizer.prepass.instructions import Batch, Program, rules_of
 from optimizer.rules.interface import ImplementationRule, Pattern, RewriteRule, Rule, TransformationRule
 from optimizer.settings import ESTIMATORS
@@ -63,6 +64,7 @@ class Registry:
         if type(made).apply is base.apply:  # type: ignore[attr-defined]
             raise SettingsError(f"{_called(rule)} has no method apply(self, bound, context)")
         self._add(made, _RULES[base], self._taken)
+        check_results(made, self.file)
         return rule
 
     def operator(self, operator: type[PhysicalOperator]) -> type[PhysicalOperator]:

@@ -253,9 +253,36 @@ def test_an_error_in_a_rule_of_a_plug_in_is_not_called_ours(tmp_path: Path, caps
     assert err.startswith(f"error: plug-in {file}, line 10: rule keep failed on group ") and "AttributeError" in err
 
 
+@pytest.mark.parametrize(
+    ("base", "result", "message"),
+    [
+        ("TransformationRule", "None", "returned None\napply returns a sequence, () where it does not apply"),
+        ("TransformationRule", "bound", "returned an object of type Tree\napply returns a sequence"),
+        ("TransformationRule", "[bound.inputs[0]]", "returned an object of type Leaf in its sequence, which is no Tree"),
+        ("TransformationRule", "[Tree(Aggregate(bound.op.keys, ()), bound.inputs)]", "returned a tree without n#4\nits columns"),
+        ("ImplementationRule", "[bound]", "returned an object of type Tree in its sequence, which is no PhysicalOperator"),
+        ("RewriteRule", "()", "returned an object of type tuple\napply returns a Tree, None where it does not apply"),
+    ],
+)
+def test_what_a_rule_returns_is_checked(tmp_path: Path, tpch: Catalog, base: str, result: str, message: str) -> None:
+    body = f"""
+@rule
+class Odd({base}):
+    name = "odd"
+    pattern = node(Aggregate, ANY)
+    def apply(self, bound, context): return {result}
+"""
+    file = tmp_path / "mine.py"
+    file.write_text(HEAD + body)
+    with pytest.raises(SettingsError, match=r"^plug-in .*mine\.py: rule odd") as raised:
+        Session(tpch, plugins=[str(file)]).optimize("select n_regionkey, count(*) as n from nation group by n_regionkey")
+    assert message in str(raised.value)
+
+
 def test_what_a_plug_in_gives_may_be_what_is_wrong(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch) -> None:
     monkeypatch.setenv("PLANSCOPE_HOME", str(tmp_path))
-    file = written(tmp_path, KEEP.replace("RewriteRule", "TransformationRule"))
+    odd = KEEP.replace("return None", "return [Tree(Filter((1,)), (bound,))]").replace("RewriteRule", "TransformationRule")
+    file = written(tmp_path, odd)
     assert main(["explain", "chain/3", "--plugin", file]) == 1
     assert f"planscope has a bug, or what a plug-in gives it is wrong ({file}" in capsys.readouterr().err
     stopping = KEEP.replace("return None", "raise BaseException('no more')").replace("RewriteRule", "TransformationRule")
