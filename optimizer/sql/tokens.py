@@ -37,14 +37,15 @@ _PARENTHESES = types("L_PAREN R_PAREN")
 _CHECKED = types("COMMA ALIAS OVER ON DOT USING WHEN THEN")
 
 _NUMBER = re.compile(r"[^+-]*[eE]\d+(?=[+-])")  # of 1e5-1, which is one token
-_OTHERWISE = re.compile(r"\$|[eE]'|[eE]\d+[+-]|'(?:\s|--.*\n)+'")  # a text without it is cut alike
+_OTHERWISE = re.compile(r"(?i:\bdiv\b)|\$|[eE]'|[eE]\d+[+-]|'(?:\s|--.*\n)+'")  # a text without it is cut alike
 _LINE_END = re.compile(r"(?s:(?=.*\n))(\s|--.*\n)*")
 _ESCAPE = re.compile(r"''|(?s:\\(?:x([0-9a-fA-F]{1,2})|([0-7]{1,3})|(.)))")
 _ESCAPES = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "u": "\0", "U": "\0"}
 
 
 def tokenize(sql: str) -> list[Any]:
-    """As DuckDB has it: $$a$$ and e'a' are strings, as are 'a' and 'b' with a line end between them; 1e5-1 is a difference."""
+    """As DuckDB has it: $$a$$ and e'a' are strings, as are 'a' and 'b' with a line end between them; 1e5-1 is a
+    difference, and DIV a name."""
     result: list[Any] = []
     tokens = list(DuckDB().tokenize(sql))
     if _OTHERWISE.search(sql) is None:
@@ -54,6 +55,8 @@ def tokenize(sql: str) -> list[Any]:
         kind, start, end, before = token.token_type, token.start, token.end, result[-1] if result else token
         if kind is TokenType.HEREDOC_STRING:
             token = _part(token, TokenType.STRING, token.text, start, end)
+        elif kind is TokenType.DIV and token.text != "//":
+            token = _part(token, TokenType.VAR, token.text, start, end)
         elif kind is TokenType.BYTE_STRING and sql[start] in "eE":
             text = _unescaped(sql[start + 2 : end])
             token = token if "\0" in text else _part(token, TokenType.STRING, text, start, end)

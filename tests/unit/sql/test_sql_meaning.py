@@ -293,6 +293,7 @@ STRINGS_AND_CONSTANTS = (
     "1.5e0-1e0+1",
     "a+1e-1-1",
     "1e1-a",
+    "a // 2 as div",
     "typeof(coalesce(a::tinyint, +5)), typeof(a::tinyint * +5), typeof(coalesce(a::tinyint, 5))",
     "bo = n, bo = 1.0, n <> bo, f = bo, bo is distinct from 0.5, bo in (1.0, n), n in (bo, 7.5), 1e0 = (a > 1)",
     "1=1",
