@@ -94,10 +94,24 @@ def kinds_of(memo: Memo, group: Group) -> Kinds:
     kinds = Kinds({}, [])
     for mexpr in group.logical:
         if _is_inner(mexpr):
-            kinds.regions.setdefault(memo.leaves(mexpr.inputs), []).append(mexpr)
+            kinds.regions.setdefault(_leaves(memo, mexpr.inputs), []).append(mexpr)
         else:
             kinds.others.append(mexpr)
     return kinds
+
+
+def _leaves(memo: Memo, inputs: Sequence[int]) -> Leaves:
+    """The leaves of a join of groups, none of them a region itself: some became one after they were leaves."""
+    leaves, seen = list[int](), set[int]()
+    below = list(memo.leaves(inputs))
+    while below:
+        gid = below.pop()
+        if memo.groups[gid].region is None or gid in seen:
+            leaves.append(gid)
+        else:
+            seen.add(gid)
+            below += memo.leaves((gid,))
+    return tuple(sorted(leaves))
 
 
 def _is_inner(mexpr: LogicalExpr) -> bool:
