@@ -62,8 +62,7 @@ def failed_section(rows: pa.Table) -> list[Section]:
         kinds[row["status"]] = kinds.get(row["status"], 0) + 1
     names = [name for name in rows.column_names if name not in (*_ITEM_COLUMNS, "item", "bug", "item_cpu_s", "peak_mb")]
     kept = [name for name in names if any(row[name] is not None for row in found)]
-    kept.sort(key="error".__ne__)  # the reason comes first: a terminal shows the first columns
-    table = pa.Table.from_pylist([{name: row.get(name) for name in (*kept, *_ITEM_COLUMNS)} for row in found])
+    table = pa.Table.from_pylist([{name: row.get(name) for name in (*kept[:1], *_ITEM_COLUMNS, *kept[1:])} for row in found])
     text = "They have no figures and are left out above: " + ", ".join(f"{count:,} {kind}" for kind, count in kinds.items()) + "."
     bugs = dict.fromkeys(f"{row['error_kind']}: {row['error']}" for row in found if row.get("bug"))
     caption = "Items without a result, and why."
