@@ -10,7 +10,6 @@ from optimizer.catalog.table import Catalog
 from optimizer.joins.join_order import read_join_order
 from optimizer.joins.placed_order import has_order
 from optimizer.pipeline import Optimizer
-from optimizer.rules.transform.semi_join_to_inner_on_key import SemiJoinToInner
 from optimizer.settings import Settings
 from tests.search.stored_tables import catalog, table
 
@@ -78,28 +77,6 @@ def test_bounds_of_joins_look_into_leaves_that_became_regions() -> None:
     sql = """select a.i, sum(c.j) from a join b on a.k = b.j join c on b.k = c.j
         where exists (select 1 from e where e.i = c.j and e.j = b.k) group by a.i"""
     assert proven(tables, sql, {}) == pytest.approx(proven(tables, sql, {"pruning": "none"}), rel=1e-9)
-
-
-@pytest.mark.parametrize("cost_model", ["arrow", "spark", "c_out"])
-@pytest.mark.parametrize(
-    "where",
-    [
-        "a.j in (select b.j from b) and c.j in (select b.k from b)",
-        "a.j in (select b.j from b) and a.i in (select e.i from a e)",
-        "c.j in (select b.j from b join a e on b.k = e.k) and a.k in (select b.k from b)",
-    ],
-)
-def test_inner_joins_of_semi_joins_need_no_regrouping_by_pairs(
-    where: str, cost_model: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A region has the semi join, and so the inner one, over every part that its condition reads."""
-    sql = f"select a.i, c.j from a join c on a.k = c.j join b d on d.k = c.j where {where}"
-    found = Optimizer(SMALL_GROUPS, Settings(cost_model=cost_model)).optimize(sql)
-    monkeypatch.setattr(SemiJoinToInner, "closes_in", ("no enumeration",))
-    regrouped = Optimizer(SMALL_GROUPS, Settings(cost_model=cost_model)).optimize(sql)
-    assert found.search.proven and regrouped.search.proven
-    assert found.cost == pytest.approx(regrouped.cost, rel=1e-9)
-    assert "join_associate" in regrouped.search.rules_fired and "join_associate" not in found.search.rules_fired
 
 
 FEW_LOOKUPS = catalog(
