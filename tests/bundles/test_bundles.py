@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import sys
 import zipfile
 from collections.abc import Callable
@@ -236,7 +237,7 @@ def test_the_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
     capsys.readouterr()
     script = tmp_path / "wanted.py"
     script.write_text("import sys, zipfile\nsys.exit(b'b.y < 5' not in zipfile.ZipFile(sys.argv[1]).read('bundle.json'))\n")
-    assert main(["shrink", case, "--while", f"{sys.executable} {script} {{}}", "-q"]) == 0
+    assert main(["shrink", case, "--while", f"{shlex.quote(sys.executable)} {script} {{}}", "-q"]) == 0
     small = read_bundle(tmp_path / "case.small.zip")
     assert "b.y < 5" in small.sql and "group" not in small.sql.lower() and len(small.sql) < len(sql)
     broken = replace(small, trace=("{}", *(small.trace or ())[1:]))
